@@ -1,0 +1,25 @@
+"""The errors whose text is written for the person in front of the screen.
+
+Every door (page, HTTP API, command line, notebook) shows the sentence of a `VitvizError` as it is. Anything else
+that is raised is a bug and is shown as one.
+"""
+
+
+class VitvizError(Exception):
+    """Something a user can understand and mend; `str(error)` is the sentence to show."""
+
+
+class ImageError(VitvizError):
+    """A photo that cannot be read, or is larger than what is allowed."""
+
+
+class WeightsError(VitvizError):
+    """A model or a checkpoint that is unknown, damaged, or not a plain Vision Transformer."""
+
+
+class CaptureError(VitvizError):
+    """A forward pass that left nothing behind to look at."""
+
+
+class SelectionError(VitvizError, ValueError):
+    """A layer, head, token or option that this analysis does not have."""

@@ -1,0 +1,1 @@
+"""The machine: what a Vision Transformer is, where its weights come from, how a photo becomes pixels."""

@@ -1,0 +1,144 @@
+"""ViTConfig: every choice that makes one Vision Transformer differ from another."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from ..errors import WeightsError
+
+NORMS = ("layernorm", "rmsnorm")
+ACTIVATIONS = ("gelu", "gelu_tanh", "quick_gelu", "silu")
+MLPS = ("mlp", "swiglu", "swiglu_packed")
+POOLS = ("token", "avg", "map", "")
+FINAL_NORMS = ("before_pool", "after_pool", "none")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViTConfig:
+    """Sizes and switches of a ViT. The defaults are ViT-B/16 of the paper (arXiv:2010.11929, table 1).
+
+    Lengths are in pixels, height before width; an int stands for a square. Raises `WeightsError` with a sentence
+    when the sizes cannot work together.
+    """
+
+    image_size: tuple[int, int] = (224, 224)
+    patch_size: tuple[int, int] = (16, 16)
+    in_chans: int = 3
+    num_classes: int = 1000  # 0: no head, the model answers with pooled features
+    embed_dim: int = 768
+    depth: int = 12
+    num_heads: int = 12
+    mlp_hidden_dim: int | None = None  # between the two projections of the MLP; None: 4 * embed_dim
+
+    # Tokens in front of the patches, in this order, and where positions are added.
+    class_token: bool = True
+    dist_token: bool = False  # DeiT's second token with a head of its own (arXiv:2012.12877)
+    reg_tokens: int = 0  # registers (arXiv:2309.16588)
+    pos_embed: bool = True
+    pos_embed_prefix: bool = True  # False: positions for patches only, as DeiT-III and FlexiViT
+
+    # Patch embedding.
+    patch_bias: bool = True  # CLIP has none
+    patch_norm_before: bool = False  # LayerNorm on the flattened patch, as in vit-pytorch
+    patch_norm_after: bool = False  # norm on the projected patch, as in vit-pytorch and AIMv2
+
+    # Norms.
+    norm: Literal["layernorm", "rmsnorm"] = "layernorm"
+    norm_eps: float = 1e-6  # the paper's JAX code and timm; CLIP has 1e-5, which is also torch's default
+    norm_pre: bool = False  # one more norm before the first block: CLIP
+    final_norm: Literal["before_pool", "after_pool", "none"] = "before_pool"
+
+    # Blocks.
+    post_norm: bool = False  # norm after attention and MLP, before the sum
+    qkv_bias: bool = True
+    qk_norm: bool = False  # norm on every q and k (arXiv:2302.05442)
+    attn_norm: bool = False  # norm between attention and its projection: BEiT-3
+    proj_bias: bool = True
+    layer_scale: bool = False  # a gain per channel on each branch (arXiv:2103.17239)
+    mlp: Literal["mlp", "swiglu", "swiglu_packed"] = "mlp"
+    mlp_norm: bool = False
+    activation: Literal["gelu", "gelu_tanh", "quick_gelu", "silu"] = "gelu"
+
+    # From tokens to the answer.
+    global_pool: Literal["token", "avg", "map", ""] = "token"
+    pool_prefix: bool = False  # "avg" and "map" look at the prefix tokens too
+
+    def __post_init__(self) -> None:
+        for name in ("image_size", "patch_size"):
+            object.__setattr__(self, name, _pair(name, getattr(self, name)))
+        if self.mlp_hidden_dim is None:
+            object.__setattr__(self, "mlp_hidden_dim", 4 * self.embed_dim)
+        for name in ("in_chans", "embed_dim", "depth", "num_heads", "mlp_hidden_dim"):
+            if not _is_count(value := getattr(self, name)) or value < 1:
+                raise WeightsError(f"{name} must be a whole number of at least 1, got {value!r}")
+        for name in ("num_classes", "reg_tokens"):
+            if not _is_count(value := getattr(self, name)) or value < 0:
+                raise WeightsError(f"{name} must be a whole number of at least 0, got {value!r}")
+        for axis, size, patch in zip(("height", "width"), self.image_size, self.patch_size, strict=True):
+            if size % patch:
+                raise WeightsError(f"image_size: the {axis} {size} is not a multiple of the patch's {patch}")
+        if self.embed_dim % self.num_heads:
+            raise WeightsError(f"embed_dim {self.embed_dim} is not a multiple of num_heads {self.num_heads}")
+        for name, allowed in (
+            ("norm", NORMS),
+            ("activation", ACTIVATIONS),
+            ("mlp", MLPS),
+            ("global_pool", POOLS),
+            ("final_norm", FINAL_NORMS),
+        ):
+            if (value := getattr(self, name)) not in allowed:
+                raise WeightsError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+        if self.global_pool == "token" and not self.class_token:
+            raise WeightsError('global_pool "token" reads the CLS token, but class_token is off; use "avg"')
+        if self.dist_token and self.global_pool != "token":
+            raise WeightsError('dist_token needs global_pool "token": its head reads the distillation token')
+
+    @property
+    def grid_size(self) -> tuple[int, int]:
+        """Patches per column and per row: (rows, cols)."""
+        return self.image_size[0] // self.patch_size[0], self.image_size[1] // self.patch_size[1]
+
+    @property
+    def num_patches(self) -> int:
+        rows, cols = self.grid_size
+        return rows * cols
+
+    @property
+    def prefix_names(self) -> tuple[str, ...]:
+        """Names of the tokens in front of the patches, in the order of the sequence."""
+        registers = [f"reg_token {i}" for i in range(1, self.reg_tokens + 1)]
+        return ("cls_token",) * self.class_token + ("dist_token",) * self.dist_token + tuple(registers)
+
+    @property
+    def num_prefix_tokens(self) -> int:
+        return len(self.prefix_names)
+
+    @property
+    def num_tokens(self) -> int:
+        return self.num_prefix_tokens + self.num_patches
+
+    @property
+    def head_dim(self) -> int:
+        return self.embed_dim // self.num_heads
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON knows them (sizes become lists)."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "ViTConfig":
+        """The config that `to_dict` wrote. Raises `WeightsError` on a field that is not known."""
+        if unknown := sorted(set(values) - {field.name for field in fields(cls)}):
+            raise WeightsError(f"the model's config has fields that vitviz does not know: {', '.join(unknown)}")
+        return cls(**values)
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _pair(name: str, value: Any) -> tuple[int, int]:
+    pair = (value, value) if _is_count(value) else tuple(value) if isinstance(value, list | tuple) else ()
+    if len(pair) != 2 or not all(_is_count(side) and side > 0 for side in pair):
+        raise WeightsError(f"{name} must be one or two whole numbers of pixels (height, width), got {value!r}")
+    return pair

@@ -1,0 +1,328 @@
+"""A Vision Transformer from the pixels to the logits, in the order in which the data flows.
+
+Read it beside "An Image is Worth 16x16 Words" (Dosovitskiy et al. 2020, arXiv:2010.11929). The paper writes the
+whole model in four equations:
+
+    z_0  = [x_class; x_1 E; ...; x_P E] + E_pos            (1)  PatchEmbed, ViT.embed
+    z'_l = MSA(LN(z_{l-1})) + z_{l-1}                      (2)  Attention, Block
+    z_l  = MLP(LN(z'_l)) + z'_l                            (3)  Mlp, Block
+    y    = LN(z_L at the class token)                      (4)  ViT.pool, and the head after it
+
+Letters in the shapes: B images, C channels, P patches, N tokens (prefix tokens, then patches), D embed_dim,
+H heads, d = D / H. The families that came later (DeiT, DINOv2, CLIP, SigLIP, ...) differ by the switches of
+`ViTConfig`; each switch is one line here. Parameters are named as in timm, so that its checkpoints fit.
+"""
+
+import torch
+import torch.nn.functional as F
+from einops import rearrange, repeat
+from torch import Tensor, nn
+
+from ..errors import ImageError
+from .config import ViTConfig
+
+
+class PatchEmbed(nn.Module):
+    """Cut the image into patches and project each one. (B, C, h, w) -> (B, P, D)
+
+    Equation 1, the term x_p E: a patch is flattened to a row of numbers and multiplied with one matrix E, the same
+    for every patch. Up to here a token knows nothing about where it came from. The weight keeps the shape
+    (D, C, ph, pw) of a convolution whose stride is its kernel, which is the same operation (see `patches.py`).
+    """
+
+    def __init__(self, config: ViTConfig) -> None:
+        super().__init__()
+        ph, pw = self.patch_size = config.patch_size
+        self.norm_before = (
+            nn.LayerNorm(config.in_chans * ph * pw) if config.patch_norm_before else nn.Identity()
+        )
+        self.proj = nn.Conv2d(
+            config.in_chans, config.embed_dim, config.patch_size, config.patch_size, bias=config.patch_bias
+        )
+        self.norm = make_norm(config, config.embed_dim) if config.patch_norm_after else nn.Identity()
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        ph, pw = self.patch_size
+        patches = rearrange(pixels, "b c (rows ph) (cols pw) -> b (rows cols) (c ph pw)", ph=ph, pw=pw)
+        weight = rearrange(self.proj.weight, "dim c ph pw -> dim (c ph pw)")
+        return self.norm(F.linear(self.norm_before(patches), weight, self.proj.bias))
+
+
+class Tap(nn.Module):
+    """A named place to listen: hands q, k and v on untouched. A hook on it sees what attention really uses."""
+
+    def forward(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return q, k, v
+
+
+class Attention(nn.Module):
+    """Multi-head self-attention: every token asks, every token answers. (B, N, D) -> (B, N, D)
+
+    Appendix A of the paper, equations 5 to 8. Each head compares the query of a token with the keys of all tokens;
+    softmax turns the comparisons into shares that sum to 1: one row of the attention map. The output is the values,
+    mixed by these shares. H heads do this side by side in d dimensions each, and `proj` joins what they found.
+    """
+
+    def __init__(self, config: ViTConfig) -> None:
+        super().__init__()
+        dim = config.embed_dim
+        self.num_heads = config.num_heads
+        self.scale = config.head_dim**-0.5  # keeps q k^T near unit variance, whatever d is
+        self.qkv = nn.Linear(dim, 3 * dim, bias=config.qkv_bias)
+        self.q_norm = make_norm(config, config.head_dim) if config.qk_norm else nn.Identity()
+        self.k_norm = make_norm(config, config.head_dim) if config.qk_norm else nn.Identity()
+        self.tap = Tap()
+        self.norm = make_norm(config, dim) if config.attn_norm else nn.Identity()
+        self.proj = nn.Linear(dim, dim, bias=config.proj_bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        q, k, v = rearrange(self.qkv(x), "b n (three h d) -> three b h n d", three=3, h=self.num_heads)
+        q, k, v = self.tap(self.q_norm(q), self.k_norm(k), v)
+        # softmax(q k^T * scale) v, without ever storing the N x N map; q and k are enough to make it again.
+        x = F.scaled_dot_product_attention(q, k, v, scale=self.scale)
+        return self.proj(self.norm(rearrange(x, "b h n d -> b n (h d)")))
+
+
+class Mlp(nn.Module):
+    """Two linear layers with a bend between them, for each token alone. (B, N, D) -> (B, N, D)
+
+    The MLP of equation 3. Attention moves information between tokens; this is where a token works on its own.
+    """
+
+    def __init__(self, config: ViTConfig) -> None:
+        super().__init__()
+        dim, hidden = config.embed_dim, config.mlp_hidden_dim
+        self.fc1 = nn.Linear(dim, hidden, bias=config.proj_bias)
+        self.act = make_activation(config)
+        self.norm = make_norm(config, hidden) if config.mlp_norm else nn.Identity()
+        self.fc2 = nn.Linear(hidden, dim, bias=config.proj_bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc2(self.norm(self.act(self.fc1(x))))
+
+
+class SwiGLU(nn.Module):
+    """The gated MLP of newer models (arXiv:2002.05202): one half decides how much of the other passes.
+
+    Two layouts are in use: two layers `fc1_g` (gate) and `fc1_x`, or both packed into one `fc1`.
+    """
+
+    def __init__(self, config: ViTConfig) -> None:
+        super().__init__()
+        dim, hidden, bias = config.embed_dim, config.mlp_hidden_dim, config.proj_bias
+        self.packed = config.mlp == "swiglu_packed"
+        if self.packed:
+            self.fc1 = nn.Linear(dim, 2 * hidden, bias=bias)
+        else:
+            self.fc1_g = nn.Linear(dim, hidden, bias=bias)
+            self.fc1_x = nn.Linear(dim, hidden, bias=bias)
+        self.act = make_activation(config)
+        self.norm = make_norm(config, hidden) if config.mlp_norm else nn.Identity()
+        self.fc2 = nn.Linear(hidden, dim, bias=bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        gate, x = self.fc1(x).chunk(2, dim=-1) if self.packed else (self.fc1_g(x), self.fc1_x(x))
+        return self.fc2(self.norm(self.act(gate) * x))
+
+
+class LayerScale(nn.Module):
+    """A learned gain per channel on what a branch adds (arXiv:2103.17239)."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.gamma = nn.Parameter(torch.full((dim,), 1e-5))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.gamma
+
+
+class Block(nn.Module):
+    """Attention, then MLP, each added to what was there before. (B, N, D) -> (B, N, D)
+
+    Equations 2 and 3. The sums are the residual stream: a block never replaces a token, it writes something onto it.
+    That is why the same patch can be followed through all layers. The norm stands before each branch (pre-norm).
+    """
+
+    def __init__(self, config: ViTConfig, drop_path: float = 0.0) -> None:
+        super().__init__()
+        dim = config.embed_dim
+        self.post_norm = config.post_norm
+        self.norm1 = make_norm(config, dim)
+        self.attn = Attention(config)
+        self.ls1 = LayerScale(dim) if config.layer_scale else nn.Identity()
+        self.norm2 = make_norm(config, dim)
+        self.mlp = Mlp(config) if config.mlp == "mlp" else SwiGLU(config)
+        self.ls2 = LayerScale(dim) if config.layer_scale else nn.Identity()
+        self.drop_path = make_drop_path(drop_path)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.post_norm:
+            x = x + self.drop_path(self.norm1(self.attn(x)))
+            return x + self.drop_path(self.norm2(self.mlp(x)))
+        x = x + self.drop_path(self.ls1(self.attn(self.norm1(x))))
+        return x + self.drop_path(self.ls2(self.mlp(self.norm2(x))))
+
+
+class AttentionPool(nn.Module):
+    """One learned query looks at all tokens and gathers the answer (SigLIP's map pooling). (B, N, D) -> (B, D)"""
+
+    def __init__(self, config: ViTConfig) -> None:
+        super().__init__()
+        dim = config.embed_dim
+        self.num_heads = config.num_heads
+        self.latent = nn.Parameter(torch.zeros(1, 1, dim))
+        self.q = nn.Linear(dim, dim)
+        self.kv = nn.Linear(dim, 2 * dim)
+        self.proj = nn.Linear(dim, dim)
+        self.norm = make_norm(config, dim)
+        self.mlp = Mlp(config)
+
+    def forward(self, x: Tensor) -> Tensor:
+        latent = repeat(self.latent, "1 one d -> b one d", b=len(x))
+        q = rearrange(self.q(latent), "b one (h d) -> b h one d", h=self.num_heads)
+        k, v = rearrange(self.kv(x), "b n (two h d) -> two b h n d", two=2, h=self.num_heads)
+        x = self.proj(rearrange(F.scaled_dot_product_attention(q, k, v), "b h 1 d -> b (h d)"))
+        return x + self.mlp(self.norm(x))
+
+
+class ViT(nn.Module):
+    """The whole model: patches, positions, blocks, answer. (B, C, h, w) -> (B, num_classes)
+
+    `drop_path` (stochastic depth, rising linearly to this rate in the last block, arXiv:1603.09382) and `patch_keep`
+    (the share of patches that survive a training step) act in training mode only and belong to training, not to the
+    architecture. New weights are drawn from torch's global generator.
+    """
+
+    def __init__(self, config: ViTConfig, *, drop_path: float = 0.0, patch_keep: float = 1.0) -> None:
+        super().__init__()
+        self.config = config
+        dim = config.embed_dim
+        self.patch_keep = patch_keep
+        self.patch_embed = PatchEmbed(config)
+        self.cls_token = nn.Parameter(torch.zeros(1, 1, dim)) if config.class_token else None
+        self.dist_token = nn.Parameter(torch.zeros(1, 1, dim)) if config.dist_token else None
+        self.reg_token = nn.Parameter(torch.zeros(1, config.reg_tokens, dim)) if config.reg_tokens else None
+        positions = config.num_tokens if config.pos_embed_prefix else config.num_patches
+        self.pos_embed = nn.Parameter(torch.zeros(1, positions, dim)) if config.pos_embed else None
+        self.norm_pre = make_norm(config, dim) if config.norm_pre else nn.Identity()
+        rates = torch.linspace(0, drop_path, config.depth).tolist()
+        self.blocks = nn.ModuleList(Block(config, rate) for rate in rates)
+        self.norm = make_norm(config, dim) if config.final_norm == "before_pool" else nn.Identity()
+        self.attn_pool = AttentionPool(config) if config.global_pool == "map" else None
+        self.fc_norm = make_norm(config, dim) if config.final_norm == "after_pool" else nn.Identity()
+        self.head = nn.Linear(dim, config.num_classes) if config.num_classes else nn.Identity()
+        if config.dist_token:
+            self.head_dist = nn.Linear(dim, config.num_classes) if config.num_classes else nn.Identity()
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new weights: truncated normal .02 as in the paper's code, Xavier for the patch projection."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear | nn.Conv2d):
+                nn.init.trunc_normal_(module.weight, std=0.02)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+        # A convolution's own fan counts every pixel; as the linear layer that it is here, it is (D, C ph pw).
+        nn.init.xavier_uniform_(self.patch_embed.proj.weight.data.flatten(1))
+        for parameter in (self.cls_token, self.dist_token, self.reg_token, self.pos_embed):
+            if parameter is not None:
+                nn.init.trunc_normal_(parameter, std=0.02)
+        if self.attn_pool is not None:
+            nn.init.trunc_normal_(self.attn_pool.latent, std=self.config.embed_dim**-0.5)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        return self.forward_head(self.forward_features(pixels))
+
+    def forward_features(self, pixels: Tensor) -> Tensor:
+        """The tokens after the last block and its norm. (B, C, h, w) -> (B, N, D)"""
+        x = self.norm_pre(self.embed(pixels))
+        for block in self.blocks:
+            x = block(x)
+        return self.norm(x)
+
+    def embed(self, pixels: Tensor) -> Tensor:
+        """Equation 1: project the patches, put the prefix tokens in front, add the positions. -> (B, N, D)"""
+        expected = (self.config.in_chans, *self.config.image_size)
+        if pixels.shape[1:] != expected:
+            raise ImageError(
+                f"the model takes pixels of shape (B, C, h, w) = (B, {', '.join(map(str, expected))}), "
+                f"got {tuple(pixels.shape)}"
+            )
+        x = self.patch_embed(pixels)
+        prefix = [
+            repeat(token, "1 n d -> b n d", b=len(x))
+            for token in (self.cls_token, self.dist_token, self.reg_token)
+            if token is not None
+        ]
+        if self.pos_embed is None:
+            x = torch.cat([*prefix, x], dim=1)
+        elif self.config.pos_embed_prefix:
+            x = torch.cat([*prefix, x], dim=1) + self.pos_embed
+        else:
+            x = torch.cat([*prefix, x + self.pos_embed], dim=1)
+        if self.training and self.patch_keep < 1:
+            x = drop_patches(x, self.config.num_prefix_tokens, self.patch_keep)
+        return x
+
+    def pool(self, x: Tensor) -> Tensor:
+        """One vector for the whole image. Equation 4 for the CLS token; the mean, or a learned query, without one."""
+        patches = x if self.config.pool_prefix else x[:, self.config.num_prefix_tokens :]
+        match self.config.global_pool:
+            case "token":
+                return x[:, 0]
+            case "avg":
+                return patches.mean(dim=1)
+            case "map":
+                return self.attn_pool(patches)
+            case _:
+                return x
+
+    def forward_head(self, x: Tensor) -> Tensor:
+        """From the tokens to the answer: logits, or features where there is no head. (B, N, D) -> (B, num_classes)"""
+        if self.config.dist_token:  # DeiT: the mean of what its two heads say
+            return (self.head(self.fc_norm(x[:, 0])) + self.head_dist(self.fc_norm(x[:, 1]))) / 2
+        return self.head(self.fc_norm(self.pool(x)))
+
+
+def drop_patches(x: Tensor, num_prefix_tokens: int, keep: float) -> Tensor:
+    """Keep a random share of the patches of each image, to train faster (arXiv:2212.00794). (B, N, D) -> (B, n, D)"""
+    prefix, patches = x[:, :num_prefix_tokens], x[:, num_prefix_tokens:]
+    batch, num_patches, dim = patches.shape
+    order = torch.rand(batch, num_patches, device=x.device).argsort(dim=1)
+    kept = repeat(order[:, : max(1, round(keep * num_patches))], "b p -> b p d", d=dim)
+    return torch.cat([prefix, patches.gather(1, kept)], dim=1)
+
+
+def make_norm(config: ViTConfig, dim: int) -> nn.Module:
+    """Centre and scale each token on its own (LayerNorm), or scale only (RMSNorm), with learned gains."""
+    norm = nn.RMSNorm if config.norm == "rmsnorm" else nn.LayerNorm
+    return norm(dim, eps=config.norm_eps)
+
+
+def make_activation(config: ViTConfig) -> nn.Module:
+    """The bend between two linear layers; without one they would be a single matrix."""
+    match config.activation:
+        case "gelu":
+            return nn.GELU()
+        case "gelu_tanh":
+            return nn.GELU(approximate="tanh")
+        case "quick_gelu":
+            return QuickGELU()
+        case _:
+            return nn.SiLU()
+
+
+class QuickGELU(nn.Module):
+    """x * sigmoid(1.702 x): OpenAI's approximation of GELU in CLIP."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * torch.sigmoid(1.702 * x)
+
+
+def make_drop_path(rate: float) -> nn.Module:
+    """Leave a branch out at random while training (arXiv:1603.09382); nothing at rate 0."""
+    if rate == 0:
+        return nn.Identity()
+    from torchvision.ops import StochasticDepth  # a second to import, and only training needs it
+
+    return StochasticDepth(rate, mode="row")
