@@ -1,3 +1,46 @@
-"""vitviz: take a Vision Transformer apart and look at every number on the way from a photo to an answer."""
+"""vitviz: take a Vision Transformer apart and look at every number between a photo and an answer.
+
+import vitviz
+analysis = vitviz.analyze(vitviz.load(), "photo.jpg")
+analysis.attention(layer=5, head=2, token=0)
+"""
+
+from .errors import CaptureError, ImageError, SelectionError, VitvizError, WeightsError
+from .model.config import ViTConfig
+from .model.photo import Photo, open_photo
+from .model.preprocess import Preprocess
+from .model.vit import ViT
+from .model.weights import LoadedModel, ModelCard, from_timm, list_models, load
+from .probe.analysis import Analysis, Prediction, analyze
+from .probe.explain import EXPLAINERS, rollout, rollout_matrix
+from .probe.grid import PatchGrid
+from .probe.trace import Trace, capture
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "EXPLAINERS",
+    "Analysis",
+    "CaptureError",
+    "ImageError",
+    "LoadedModel",
+    "ModelCard",
+    "PatchGrid",
+    "Photo",
+    "Prediction",
+    "Preprocess",
+    "SelectionError",
+    "Trace",
+    "ViT",
+    "ViTConfig",
+    "VitvizError",
+    "WeightsError",
+    "analyze",
+    "capture",
+    "from_timm",
+    "list_models",
+    "load",
+    "open_photo",
+    "rollout",
+    "rollout_matrix",
+]

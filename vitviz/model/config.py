@@ -44,7 +44,9 @@ class ViTConfig:
 
     # Norms.
     norm: Literal["layernorm", "rmsnorm"] = "layernorm"
-    norm_eps: float = 1e-6  # the paper's JAX code and timm; CLIP has 1e-5, which is also torch's default
+    norm_eps: float = (
+        1e-6  # the paper's JAX code and timm; CLIP has 1e-5, which is also torch's default
+    )
     norm_pre: bool = False  # one more norm before the first block: CLIP
     final_norm: Literal["before_pool", "after_pool", "none"] = "before_pool"
 
@@ -74,11 +76,17 @@ class ViTConfig:
         for name in ("num_classes", "reg_tokens"):
             if not _is_count(value := getattr(self, name)) or value < 0:
                 raise WeightsError(f"{name} must be a whole number of at least 0, got {value!r}")
-        for axis, size, patch in zip(("height", "width"), self.image_size, self.patch_size, strict=True):
+        for axis, size, patch in zip(
+            ("height", "width"), self.image_size, self.patch_size, strict=True
+        ):
             if size % patch:
-                raise WeightsError(f"image_size: the {axis} {size} is not a multiple of the patch's {patch}")
+                raise WeightsError(
+                    f"image_size: the {axis} {size} is not a multiple of the patch's {patch}"
+                )
         if self.embed_dim % self.num_heads:
-            raise WeightsError(f"embed_dim {self.embed_dim} is not a multiple of num_heads {self.num_heads}")
+            raise WeightsError(
+                f"embed_dim {self.embed_dim} is not a multiple of num_heads {self.num_heads}"
+            )
         for name, allowed in (
             ("norm", NORMS),
             ("activation", ACTIVATIONS),
@@ -87,11 +95,17 @@ class ViTConfig:
             ("final_norm", FINAL_NORMS),
         ):
             if (value := getattr(self, name)) not in allowed:
-                raise WeightsError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}")
+                raise WeightsError(
+                    f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
+                )
         if self.global_pool == "token" and not self.class_token:
-            raise WeightsError('global_pool "token" reads the CLS token, but class_token is off; use "avg"')
+            raise WeightsError(
+                'global_pool "token" reads the CLS token, but class_token is off; use "avg"'
+            )
         if self.dist_token and self.global_pool != "token":
-            raise WeightsError('dist_token needs global_pool "token": its head reads the distillation token')
+            raise WeightsError(
+                'dist_token needs global_pool "token": its head reads the distillation token'
+            )
 
     @property
     def grid_size(self) -> tuple[int, int]:
@@ -107,7 +121,9 @@ class ViTConfig:
     def prefix_names(self) -> tuple[str, ...]:
         """Names of the tokens in front of the patches, in the order of the sequence."""
         registers = [f"reg_token {i}" for i in range(1, self.reg_tokens + 1)]
-        return ("cls_token",) * self.class_token + ("dist_token",) * self.dist_token + tuple(registers)
+        return (
+            ("cls_token",) * self.class_token + ("dist_token",) * self.dist_token + tuple(registers)
+        )
 
     @property
     def num_prefix_tokens(self) -> int:
@@ -129,7 +145,9 @@ class ViTConfig:
     def from_dict(cls, values: Mapping[str, Any]) -> "ViTConfig":
         """The config that `to_dict` wrote. Raises `WeightsError` on a field that is not known."""
         if unknown := sorted(set(values) - {field.name for field in fields(cls)}):
-            raise WeightsError(f"the model's config has fields that vitviz does not know: {', '.join(unknown)}")
+            raise WeightsError(
+                f"the model's config has fields that vitviz does not know: {', '.join(unknown)}"
+            )
         return cls(**values)
 
 
@@ -138,7 +156,15 @@ def _is_count(value: object) -> bool:
 
 
 def _pair(name: str, value: Any) -> tuple[int, int]:
-    pair = (value, value) if _is_count(value) else tuple(value) if isinstance(value, list | tuple) else ()
+    pair = (
+        (value, value)
+        if _is_count(value)
+        else tuple(value)
+        if isinstance(value, list | tuple)
+        else ()
+    )
     if len(pair) != 2 or not all(_is_count(side) and side > 0 for side in pair):
-        raise WeightsError(f"{name} must be one or two whole numbers of pixels (height, width), got {value!r}")
+        raise WeightsError(
+            f"{name} must be one or two whole numbers of pixels (height, width), got {value!r}"
+        )
     return pair

@@ -37,13 +37,21 @@ class PatchEmbed(nn.Module):
             nn.LayerNorm(config.in_chans * ph * pw) if config.patch_norm_before else nn.Identity()
         )
         self.proj = nn.Conv2d(
-            config.in_chans, config.embed_dim, config.patch_size, config.patch_size, bias=config.patch_bias
+            config.in_chans,
+            config.embed_dim,
+            config.patch_size,
+            config.patch_size,
+            bias=config.patch_bias,
         )
-        self.norm = make_norm(config, config.embed_dim) if config.patch_norm_after else nn.Identity()
+        self.norm = (
+            make_norm(config, config.embed_dim) if config.patch_norm_after else nn.Identity()
+        )
 
     def forward(self, pixels: Tensor) -> Tensor:
         ph, pw = self.patch_size
-        patches = rearrange(pixels, "b c (rows ph) (cols pw) -> b (rows cols) (c ph pw)", ph=ph, pw=pw)
+        patches = rearrange(
+            pixels, "b c (rows ph) (cols pw) -> b (rows cols) (c ph pw)", ph=ph, pw=pw
+        )
         weight = rearrange(self.proj.weight, "dim c ph pw -> dim (c ph pw)")
         return self.norm(F.linear(self.norm_before(patches), weight, self.proj.bias))
 
@@ -76,7 +84,9 @@ class Attention(nn.Module):
         self.proj = nn.Linear(dim, dim, bias=config.proj_bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        q, k, v = rearrange(self.qkv(x), "b n (three h d) -> three b h n d", three=3, h=self.num_heads)
+        q, k, v = rearrange(
+            self.qkv(x), "b n (three h d) -> three b h n d", three=3, h=self.num_heads
+        )
         q, k, v = self.tap(self.q_norm(q), self.k_norm(k), v)
         # softmax(q k^T * scale) v, without ever storing the N x N map; q and k are enough to make it again.
         x = F.scaled_dot_product_attention(q, k, v, scale=self.scale)
@@ -193,7 +203,9 @@ class ViT(nn.Module):
     architecture. New weights are drawn from torch's global generator.
     """
 
-    def __init__(self, config: ViTConfig, *, drop_path: float = 0.0, patch_keep: float = 1.0) -> None:
+    def __init__(
+        self, config: ViTConfig, *, drop_path: float = 0.0, patch_keep: float = 1.0
+    ) -> None:
         super().__init__()
         self.config = config
         dim = config.embed_dim
@@ -201,18 +213,24 @@ class ViT(nn.Module):
         self.patch_embed = PatchEmbed(config)
         self.cls_token = nn.Parameter(torch.zeros(1, 1, dim)) if config.class_token else None
         self.dist_token = nn.Parameter(torch.zeros(1, 1, dim)) if config.dist_token else None
-        self.reg_token = nn.Parameter(torch.zeros(1, config.reg_tokens, dim)) if config.reg_tokens else None
+        self.reg_token = (
+            nn.Parameter(torch.zeros(1, config.reg_tokens, dim)) if config.reg_tokens else None
+        )
         positions = config.num_tokens if config.pos_embed_prefix else config.num_patches
         self.pos_embed = nn.Parameter(torch.zeros(1, positions, dim)) if config.pos_embed else None
         self.norm_pre = make_norm(config, dim) if config.norm_pre else nn.Identity()
-        rates = torch.linspace(0, drop_path, config.depth).tolist()
+        rates = [drop_path * layer / max(1, config.depth - 1) for layer in range(config.depth)]
         self.blocks = nn.ModuleList(Block(config, rate) for rate in rates)
         self.norm = make_norm(config, dim) if config.final_norm == "before_pool" else nn.Identity()
         self.attn_pool = AttentionPool(config) if config.global_pool == "map" else None
-        self.fc_norm = make_norm(config, dim) if config.final_norm == "after_pool" else nn.Identity()
+        self.fc_norm = (
+            make_norm(config, dim) if config.final_norm == "after_pool" else nn.Identity()
+        )
         self.head = nn.Linear(dim, config.num_classes) if config.num_classes else nn.Identity()
         if config.dist_token:
-            self.head_dist = nn.Linear(dim, config.num_classes) if config.num_classes else nn.Identity()
+            self.head_dist = (
+                nn.Linear(dim, config.num_classes) if config.num_classes else nn.Identity()
+            )
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

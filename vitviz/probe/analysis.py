@@ -1,0 +1,281 @@
+"""Analysis: one photo in one model, with all that a view may read; `analyze` makes it."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from einops import rearrange
+from torch import Tensor
+
+from ..errors import ImageError, SelectionError, VitvizError
+from ..model.photo import open_photo
+from ..model.preprocess import Preprocess
+from ..model.weights import LoadedModel, ModelCard
+from . import explain
+from .grid import PatchGrid
+from .positions import Positions, similarity
+from .steps import Step, steps
+from .trace import Trace, capture
+
+FORMAT = "vitviz analysis"  # the key of our JSON in the metadata of a saved analysis
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """One class of the answer. `probability` in [0, 1] is the softmax of logits / temperature."""
+
+    index: int
+    label: str
+    logit: float
+    probability: float
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Analysis:
+    """What a model made of a photo; every view, file and API answer reads its numbers from here.
+
+    picture    (h, w, C) uint8    what the model saw, after resizing and cropping
+    pixels     (C, h, w) float32  the same, normalised: what entered the model
+    positions  the learned position embedding, None for a model without one
+    """
+
+    picture: Tensor
+    pixels: Tensor
+    grid: PatchGrid
+    trace: Trace
+    positions: Positions | None
+    card: ModelCard
+    preprocess: Preprocess
+    photo_name: str = ""
+    notes: tuple[str, ...] = ()
+    loaded: LoadedModel | None = None  # only to `verify`; not saved
+
+    def predictions(self, k: int = 5) -> tuple[Prediction, ...]:
+        """The k most probable classes, best first; nothing for a model that names no classes."""
+        if self.card.head != "classes":
+            return ()
+        if not isinstance(k, int) or k < 1:
+            raise SelectionError(f"k must be a whole number of at least 1, got {k!r}")
+        probabilities = (self.trace.logits / self.card.temperature).softmax(dim=-1)
+        best = probabilities.topk(min(k, len(probabilities)))
+        return tuple(
+            Prediction(index, self.card.labels[index], float(self.trace.logits[index]), probability)
+            for probability, index in zip(best.values.tolist(), best.indices.tolist(), strict=True)
+        )
+
+    def attention(
+        self,
+        layer: int,
+        head: int | None = None,
+        token: int = 0,
+        direction: Literal["from", "to"] = "from",
+    ) -> Tensor:
+        """Attention from or to a token, of one head or (None) the mean of all. (N,)
+
+        "from": where `token` looks, sums to 1. "to": how much every token looks at it.
+        Raises `SelectionError` for what this model does not have.
+        """
+        if direction not in ("from", "to"):
+            raise SelectionError(f'direction must be "from" or "to", got {direction!r}')
+        listen = self.trace.attention_from if direction == "from" else self.trace.attention_to
+        heads = listen(layer, token)
+        return heads.mean(dim=0) if head is None else heads[self.trace.check_head(head)]
+
+    def rollout(
+        self,
+        token: int = 0,
+        layer: int | None = None,
+        *,
+        head_fusion: explain.HeadFusion = "mean",
+        residual: float = 0.5,
+        first: int = 0,
+    ) -> Tensor:
+        """Attention rollout for a token, from layer `first` up to `layer` (None: the last). (N,), sums to 1"""
+        return explain.rollout(
+            self.trace, token, head_fusion=head_fusion, residual=residual, first=first, last=layer
+        )
+
+    def position_similarities(self) -> Tensor:
+        """Cosine similarity of the positions of all patches. (P, P), in [-1, 1]
+
+        Raises `SelectionError` if the model learned no position embedding.
+        """
+        if self.positions is None:
+            raise SelectionError(f"{self.card.name} has no learned position embedding")
+        return similarity(self.positions.patches)
+
+    def position_similarity(self, token: int) -> Tensor:
+        """Similarity of the position of one patch token to all others. (rows, cols), in [-1, 1]"""
+        row, col = self.grid.row_col(token)
+        return self.grid.to_map(self.position_similarities()[row * self.grid.cols + col])
+
+    def steps(self) -> tuple[Step, ...]:
+        """The shapes of every step from pixels to logits."""
+        return steps(self.card.config)
+
+    def summary(self, k: int = 5) -> dict[str, Any]:
+        """What was found, in JSON's types: model, photo, sizes, predictions, shapes."""
+        trace, grid = self.trace, self.grid
+        card = self.card.to_dict()
+        return {
+            "model": {
+                key: card[key] for key in ("name", "source", "num_parameters", "head", "details")
+            },
+            "photo": {"name": self.photo_name, "notes": list(self.notes)},
+            "image_size": list(grid.image_size),
+            "patch_size": list(grid.patch_size),
+            "grid": [grid.rows, grid.cols],
+            "prefix_tokens": list(self.card.config.prefix_names),
+            "num_tokens": trace.num_tokens,
+            "depth": trace.depth,
+            "num_heads": trace.num_heads,
+            "head_dim": trace.head_dim,
+            "embed_dim": self.card.config.embed_dim,
+            "temperature": self.card.temperature,
+            "predictions": [asdict(prediction) for prediction in self.predictions(k)],
+            "steps": [{**asdict(step), "shape": list(step.shape)} for step in self.steps()],
+        }
+
+    @torch.inference_mode()
+    def verify(self, loaded: LoadedModel | None = None) -> float:
+        """Run the model once more, and return how far this trace is from what its blocks really do.
+
+        For every layer softmax(scale q k^T) from this trace is multiplied with the block's values,
+        sent through the block's projection and compared with the block's own attention output. The
+        largest absolute difference is returned; float rounding leaves about 1e-5.
+        A loaded analysis does not know its model: pass it. Raises `VitvizError` without one.
+        """
+        loaded = loaded or self.loaded
+        if loaded is None:
+            raise VitvizError(
+                f"this analysis was read from a file; pass the model: analysis.verify(load({self.card.name!r}))"
+            )
+        outputs: dict[int, Tensor] = {}
+        handles = [
+            block.attn.register_forward_hook(
+                lambda _m, _a, out, layer=layer: outputs.update({layer: out})
+            )
+            for layer, block in enumerate(loaded.vit.blocks)
+        ]
+        try:
+            with capture(loaded.vit) as recorder:
+                loaded.vit(self.pixels[None].to(loaded.device))
+        finally:
+            for handle in handles:
+                handle.remove()
+        worst = 0.0
+        for layer, block in enumerate(loaded.vit.blocks):
+            values = recorder.qkv[layer][2][0]  # (H, N, d)
+            mixed = rearrange(self.trace.attention(layer).to(values) @ values, "h n d -> n (h d)")
+            ours = block.attn.proj(block.attn.norm(mixed))
+            worst = max(worst, float((ours - outputs[layer][0]).abs().max()))
+        return worst
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one .safetensors file (no pickle); `Analysis.load` gives it back exactly."""
+        from safetensors.torch import save_file
+
+        tensors = {
+            "picture": self.picture,
+            "pixels": self.pixels,
+            "q": self.trace.q,
+            "k": self.trace.k,
+            "tokens": self.trace.tokens,
+            "logits": self.trace.logits,
+        }
+        if self.positions is not None:
+            tensors["positions.patches"] = self.positions.patches
+            tensors["positions.prefix"] = self.positions.prefix
+        text = {
+            "version": VERSION,
+            "card": self.card.to_dict(),
+            "preprocess": self.preprocess.to_dict(),
+            "grid": asdict(self.grid),
+            "scale": self.trace.scale,
+            "photo_name": self.photo_name,
+            "notes": list(self.notes),
+        }
+        path = Path(path)
+        partial = path.with_name(f".{path.name}.partial")
+        try:
+            save_file(
+                {name: tensor.contiguous() for name, tensor in tensors.items()},
+                partial,
+                metadata={FORMAT: json.dumps(text)},
+            )
+            partial.replace(path)
+        except OSError as error:
+            raise VitvizError(f"the analysis could not be written to {path}: {error}") from error
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Analysis":
+        """Read what `save` wrote. Raises `VitvizError` for a file that is not a saved analysis."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(path, framework="pt") as file:
+                metadata = file.metadata() or {}
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+            text = json.loads(metadata[FORMAT])
+            if text["version"] != VERSION:
+                raise VitvizError(
+                    f"{path} is an analysis of version {text['version']}; this vitviz reads version {VERSION}"
+                )
+            grid = {key: tuple(v) if isinstance(v, list) else v for key, v in text["grid"].items()}
+            positions = None
+            if "positions.patches" in tensors:
+                positions = Positions(tensors["positions.prefix"], tensors["positions.patches"])
+            return cls(
+                picture=tensors["picture"],
+                pixels=tensors["pixels"],
+                grid=PatchGrid(**grid),
+                trace=Trace(
+                    **{name: tensors[name] for name in ("q", "k", "tokens", "logits")},
+                    scale=text["scale"],
+                ),
+                positions=positions,
+                card=ModelCard.from_dict(text["card"]),
+                preprocess=Preprocess.from_dict(text["preprocess"]),
+                photo_name=text["photo_name"],
+                notes=tuple(text["notes"]),
+            )
+        except (SafetensorError, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise VitvizError(f"{path} is not an analysis saved by vitviz: {error!r}") from error
+
+
+def analyze(loaded: LoadedModel, image: Any) -> Analysis:
+    """Run a model once on a photo and keep what happened inside.
+
+    `image` is a path, bytes, a Pillow image, a numpy array (h, w), (h, w, 3) or (h, w, 4), or a
+    `Photo`. Raises `ImageError` if it cannot be read, with a sentence.
+    """
+    photo = open_photo(image)
+    config = loaded.card.config
+    height, width = config.image_size
+    picture = loaded.preprocess.picture(photo)
+    if picture.shape[0] < height or picture.shape[1] < width:
+        raise ImageError(
+            f"the model needs {height} x {width} pixels, preprocessing makes {tuple(picture.shape)}"
+        )
+    # A patch size that does not divide the image leaves a margin that the model never sees.
+    pixels = loaded.preprocess.pixels(picture)[..., :height, :width]
+    with torch.inference_mode(), capture(loaded.vit) as recorder:
+        logits = loaded.vit(pixels.to(loaded.device))
+    pos_embed = loaded.vit.pos_embed
+    return Analysis(
+        picture=picture[:height, :width].contiguous(),
+        pixels=pixels[0].contiguous(),
+        grid=PatchGrid.of(config),
+        trace=recorder.trace(logits),
+        positions=None if pos_embed is None else Positions.of(pos_embed, config),
+        card=loaded.card,
+        preprocess=loaded.preprocess,
+        photo_name=photo.name,
+        notes=photo.notes,
+        loaded=loaded,
+    )

@@ -1,0 +1,101 @@
+"""PatchGrid: from pixels to patch to token and back; the only place that counts prefix tokens."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from einops import rearrange
+from torch import Tensor
+
+from ..errors import SelectionError
+from ..model.config import ViTConfig
+
+
+@dataclass(frozen=True)
+class PatchGrid:
+    """How an image is cut. Pixels are counted from the top left, height before width."""
+
+    image_size: tuple[int, int]
+    patch_size: tuple[int, int]
+    num_prefix_tokens: int
+
+    @classmethod
+    def of(cls, config: ViTConfig) -> "PatchGrid":
+        return cls(config.image_size, config.patch_size, config.num_prefix_tokens)
+
+    @property
+    def rows(self) -> int:
+        return self.image_size[0] // self.patch_size[0]
+
+    @property
+    def cols(self) -> int:
+        return self.image_size[1] // self.patch_size[1]
+
+    @property
+    def num_patches(self) -> int:
+        return self.rows * self.cols
+
+    @property
+    def num_tokens(self) -> int:
+        return self.num_prefix_tokens + self.num_patches
+
+    def is_patch(self, token: int) -> bool:
+        """Whether this token stands for a piece of the image. Raises `SelectionError` if there is no such token."""
+        return self.check(token) >= self.num_prefix_tokens
+
+    def check(self, token: int) -> int:
+        """The token itself, if the sequence has it; else `SelectionError`."""
+        if (
+            not isinstance(token, int)
+            or isinstance(token, bool)
+            or not 0 <= token < self.num_tokens
+        ):
+            raise SelectionError(
+                f"token must be a whole number from 0 to {self.num_tokens - 1}, got {token!r}"
+            )
+        return token
+
+    def token(self, row: int, col: int) -> int:
+        """The token of the patch at (row, col). Raises `SelectionError` outside the grid."""
+        if not (0 <= row < self.rows and 0 <= col < self.cols):
+            raise SelectionError(
+                f"the grid has rows 0 to {self.rows - 1} and cols 0 to {self.cols - 1}, got ({row}, {col})"
+            )
+        return self.num_prefix_tokens + row * self.cols + col
+
+    def row_col(self, token: int) -> tuple[int, int]:
+        """Where the patch of a token is. Raises `SelectionError` for a prefix token: it has no place."""
+        if not self.is_patch(token):
+            raise SelectionError(
+                f"token {token} is a prefix token and has no place in the image; "
+                f"patches are tokens {self.num_prefix_tokens} to {self.num_tokens - 1}"
+            )
+        return divmod(token - self.num_prefix_tokens, self.cols)
+
+    def token_at(self, y: float, x: float) -> int:
+        """The token of the patch that holds the pixel (y, x)."""
+        return self.token(int(y // self.patch_size[0]), int(x // self.patch_size[1]))
+
+    def box(self, token: int) -> tuple[int, int, int, int]:
+        """The patch in pixels: (top, left, height, width)."""
+        row, col = self.row_col(token)
+        height, width = self.patch_size
+        return row * height, col * width, height, width
+
+    def patch(self, image: Any, token: int) -> Any:
+        """The pixels of a patch, cut from an image (h, w, ...). -> (ph, pw, ...), a view"""
+        top, left, height, width = self.box(token)
+        return image[top : top + height, left : left + width]
+
+    def patches(self, values: Tensor) -> Tensor:
+        """Only the patch tokens of (..., N). -> (..., P); a tensor that has no prefix passes as it is."""
+        return (
+            values[..., self.num_prefix_tokens :] if values.shape[-1] == self.num_tokens else values
+        )
+
+    def to_map(self, values: Tensor) -> Tensor:
+        """Values per token or per patch, laid out like the image. (..., N or P) -> (..., rows, cols)"""
+        if values.shape[-1] not in (self.num_tokens, self.num_patches):
+            raise SelectionError(
+                f"a map needs {self.num_tokens} tokens or {self.num_patches} patches, got {values.shape[-1]} values"
+            )
+        return rearrange(self.patches(values), "... (rows cols) -> ... rows cols", rows=self.rows)

@@ -1,0 +1,40 @@
+"""What a position embedding knows about neighbourhood: how similar each position is to every other."""
+
+from dataclasses import dataclass
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from ..model.config import ViTConfig
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Positions:
+    """The learned position embedding of a model, prefix tokens apart.
+
+    prefix   (num_prefix_tokens or 0, D): 0 where positions are added to patches only
+    patches  (P, D)
+    """
+
+    prefix: Tensor
+    patches: Tensor
+
+    @classmethod
+    def of(cls, pos_embed: Tensor, config: ViTConfig) -> "Positions":
+        """Split a parameter `pos_embed` (1, N or P, D)."""
+        rows = pos_embed.detach()[0].float().cpu()
+        count = config.num_prefix_tokens if config.pos_embed_prefix else 0
+        return cls(rows[:count].clone(), rows[count:].clone())
+
+
+def similarity(embedding: Tensor) -> Tensor:
+    """Cosine similarity of every row with every other. (P, D) -> (P, P), in [-1, 1]
+
+    Figure 7 (centre) of arXiv:2010.11929. A row of zeros has similarity 0 with all.
+    """
+    return (rows := unit_rows(embedding)) @ rows.T
+
+
+def unit_rows(embedding: Tensor) -> Tensor:
+    """Each row scaled to length 1, so that a dot product is a cosine. (P, D) -> (P, D)"""
+    return F.normalize(embedding, dim=-1)

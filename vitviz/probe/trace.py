@@ -1,0 +1,191 @@
+"""Trace: what one forward pass of one image left behind, and `capture`, which listens to it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..errors import CaptureError, SelectionError
+from ..model.vit import ViT
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RoundedLayer:
+    """One layer as a viewer gets it: q and k in half precision, and the sum that normalises each row.
+
+    `attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i])`. `lse` (log of the sum of the
+    exponentials) is computed from the rounded values, so that rows sum to 1 on the other side too.
+    `error` is the largest difference between an attention value made so and the exact one.
+    """
+
+    q: Tensor  # (H, N, d) float16
+    k: Tensor  # (H, N, d) float16
+    lse: Tensor  # (H, N) float32
+    error: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Trace:
+    """What one forward pass of one image left behind. On the CPU, no batch axis, never mutated.
+
+    q, k     (L, H, N, d)   as attention really used them: after q/k norm, before scaling
+    tokens   (L + 1, N, D)  the residual stream: after embedding, and after each block
+    logits   (C,)           the model's answer; features where the model has no head
+    scale    what q k^T is multiplied with before the softmax, 1 / sqrt(d)
+
+    The attention maps are not kept: a map costs N^2 numbers per head, q and k cost N. A map is a
+    function of q and k and is made when someone asks for it.
+    """
+
+    q: Tensor
+    k: Tensor
+    tokens: Tensor
+    logits: Tensor
+    scale: float
+
+    @property
+    def depth(self) -> int:
+        return self.q.shape[0]
+
+    @property
+    def num_heads(self) -> int:
+        return self.q.shape[1]
+
+    @property
+    def num_tokens(self) -> int:
+        return self.q.shape[2]
+
+    @property
+    def head_dim(self) -> int:
+        return self.q.shape[3]
+
+    def attention(self, layer: int) -> Tensor:
+        """The attention maps of a layer: softmax(scale q k^T). (H, N, N), [head, query, key], rows sum to 1
+
+        arXiv:2010.11929, equation 6.
+        """
+        layer = self.check_layer(layer)
+        return _scores(self.q[layer], self.k[layer], self.scale).softmax(dim=-1)
+
+    def attention_from(self, layer: int, token: int) -> Tensor:
+        """Where `token` looks: its row in every head. (H, N), each row sums to 1"""
+        layer, token = self.check_layer(layer), self.check_token(token)
+        query = self.q[layer, :, token : token + 1]
+        return _scores(query, self.k[layer], self.scale).softmax(dim=-1).squeeze(1)
+
+    def attention_to(self, layer: int, token: int) -> Tensor:
+        """Who looks at `token`: its column in every head. (H, N); a column does not sum to 1"""
+        layer, token = self.check_layer(layer), self.check_token(token)
+        scores = _scores(self.q[layer], self.k[layer], self.scale)
+        return (scores[..., token] - scores.logsumexp(dim=-1)).exp()
+
+    def rounded(self, layer: int) -> RoundedLayer:
+        """The layer in half precision, as files and browsers get it, and how far that is from the exact maps."""
+        layer = self.check_layer(layer)
+        q, k = self.q[layer].half(), self.k[layer].half()
+        if not (torch.isfinite(q).all() and torch.isfinite(k).all()):
+            raise CaptureError(
+                f"q or k of layer {layer} is larger than half precision can hold (65504)"
+            )
+        scores = _scores(q.float(), k.float(), self.scale)
+        lse = scores.logsumexp(dim=-1)
+        shown = scores.sub_(lse[..., None]).exp_()
+        return RoundedLayer(q, k, lse, float(shown.sub_(self.attention(layer)).abs_().max()))
+
+    def check_layer(self, layer: int) -> int:
+        """The layer itself, if the model has it; else `SelectionError`."""
+        return _check("layer", layer, self.depth)
+
+    def check_head(self, head: int) -> int:
+        """The head itself, if the layers have it; else `SelectionError`."""
+        return _check("head", head, self.num_heads)
+
+    def check_token(self, token: int) -> int:
+        """The token itself, if the sequence has it; else `SelectionError`."""
+        return _check("token", token, self.num_tokens)
+
+
+class Recorder:
+    """Collects what the hooks of `capture` hear, by layer. Ask it for the `trace` after the forward pass."""
+
+    def __init__(self, vit: ViT) -> None:
+        self.depth = len(vit.blocks)
+        self.scale = vit.blocks[0].attn.scale
+        self.qkv: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
+        self.tokens: dict[int, Tensor] = {}  # 0: after embedding; layer + 1: after that block
+
+    def trace(self, logits: Tensor) -> Trace:
+        """The trace of the image that went through. `logits` is what the model returned, (1, C).
+
+        Raises `CaptureError` if a layer was not heard, or if more than one image went through.
+        """
+        silent = [
+            layer
+            for layer in range(self.depth)
+            if layer not in self.qkv or layer + 1 not in self.tokens
+        ]
+        if silent:
+            raise CaptureError(
+                f"nothing was heard from layer {', '.join(map(str, silent))}; did the model run?"
+            )
+        if len(logits) != 1 or len(self.tokens[0]) != 1:
+            raise CaptureError(f"a trace is of one image, got a batch of {len(self.tokens[0])}")
+        return Trace(
+            q=torch.stack([self.qkv[layer][0][0] for layer in range(self.depth)]).float().cpu(),
+            k=torch.stack([self.qkv[layer][1][0] for layer in range(self.depth)]).float().cpu(),
+            tokens=torch.stack([self.tokens[i][0] for i in range(self.depth + 1)]).float().cpu(),
+            logits=logits[0].detach().float().cpu(),
+            scale=self.scale,
+        )
+
+
+@contextmanager
+def capture(vit: ViT) -> Iterator[Recorder]:
+    """Listen to a model while it runs; the model computes what it always computes.
+
+        with capture(vit) as recorder:
+            logits = vit(pixels)
+        trace = recorder.trace(logits)
+
+    Each hook knows its layer, so the order of calls does not matter. All hooks are removed at the
+    end, whatever happens in between.
+    """
+    recorder = Recorder(vit)
+    handles = []
+
+    def listen_to(layer: int) -> None:
+        block = vit.blocks[layer]
+
+        def hear_block_input(_module: object, args: tuple[Tensor, ...]) -> None:
+            recorder.tokens[0] = args[0].detach()
+
+        def hear_tap(_module: object, _args: object, qkv: tuple[Tensor, Tensor, Tensor]) -> None:
+            recorder.qkv[layer] = tuple(part.detach() for part in qkv)
+
+        def hear_block(_module: object, _args: object, out: Tensor) -> None:
+            recorder.tokens[layer + 1] = out.detach()
+
+        if layer == 0:
+            handles.append(block.register_forward_pre_hook(hear_block_input))
+        handles.append(block.attn.tap.register_forward_hook(hear_tap))
+        handles.append(block.register_forward_hook(hear_block))
+
+    try:
+        for layer in range(recorder.depth):
+            listen_to(layer)
+        yield recorder
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _scores(q: Tensor, k: Tensor, scale: float) -> Tensor:
+    return (q * scale) @ k.transpose(-2, -1)
+
+
+def _check(what: str, value: int, count: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < count:
+        raise SelectionError(f"{what} must be a whole number from 0 to {count - 1}, got {value!r}")
+    return value
