@@ -1,0 +1,378 @@
+"""Any upload becomes one upright RGB or grey picture, or one sentence that says why not.
+
+Bad input is normal input here: files come from strangers. Sizes are checked before a pixel is
+decoded, only formats on a short list are tried, and everything a decoder may raise on damaged bytes
+ends as an `ImageError`.
+"""
+
+import re
+import struct
+import threading
+import warnings
+import zlib
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from PIL import Image
+
+from ..errors import ImageError
+
+# The limits of an upload, all of them. 64 million pixels hold a 50-megapixel phone photo and take
+# 0.5 GB to decode.
+MAX_BYTES = 32 * 1024 * 1024
+MAX_PIXELS = 64_000_000
+
+# Formats that are tried. Not on the list on purpose: EPS (runs Ghostscript), ICO (holds pictures
+# larger than its header says), and rare ones whose decoders are little tested.
+FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM")
+ALLOWED = (
+    "Allowed are JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, JPEG 2000 and PPM files"
+    f" of at most {MAX_BYTES // 2**20} MB and {MAX_PIXELS // 10**6} megapixels."
+)
+
+# What a decoder raises when the bytes are not what the header promised: seen while flipping and
+# cutting bytes.
+DECODER_ERRORS = (
+    OSError,
+    ValueError,
+    TypeError,
+    LookupError,
+    EOFError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    RuntimeError,
+    SyntaxError,
+    MemoryError,
+    struct.error,
+    zlib.error,
+)
+
+# EXIF orientation 2 to 8 -> how to turn the picture upright.
+UPRIGHT = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+EXIF_ORIENTATION = 0x0112
+
+# Pillow warns about large or odd files. Its warnings are silenced by a process-wide setting, so one
+# photo at a time.
+_quiet = threading.Lock()
+
+
+@dataclass(frozen=True, eq=False)
+class Photo:
+    """One picture as a person would see it, without metadata.
+
+    image: mode RGB or L, upright, never mutated. name: shown to people, never used as a path.
+    notes: what was done to the file that its owner may not expect, e.g. "first of 12 frames".
+    """
+
+    image: Image.Image
+    name: str
+    notes: tuple[str, ...] = ()
+
+
+def open_photo(
+    source: "str | Path | bytes | BinaryIO | Image.Image | np.ndarray | Photo",
+    name: str | None = None,
+) -> Photo:
+    """The picture in a file, bytes, a Pillow image or an array (height, width[, channels]).
+
+    Arrays are uint8 (or whole numbers 0 to 255), uint16 (0 to 65535), bool, or float from 0 to 1;
+    channels 1 (grey), 2 (grey and alpha), 3 (RGB) or 4 (RGB and alpha). Of an animation the first
+    frame is taken, transparent parts are shown on white, EXIF rotation is applied; `notes` say so.
+    Raises `ImageError` with a sentence for anything else.
+    """
+    if isinstance(source, Photo):
+        return source if name is None else Photo(source.image, _clean(name), source.notes)
+    name = _clean(name if name is not None else _name_of(source))
+    if isinstance(source, np.ndarray):
+        return _from_image(_from_array(source, name), name)
+    if isinstance(source, Image.Image):
+        return _from_image(source, name)
+    data = _read(source, name)
+    if not data:
+        raise ImageError(f"{name!r} is empty (0 bytes). {ALLOWED}")
+    if len(data) > MAX_BYTES:
+        raise ImageError(f"{name!r} is larger than {MAX_BYTES // 2**20} MB. {ALLOWED}")
+    return _from_bytes(data, name)
+
+
+def _name_of(source: object) -> str:
+    """A name for people, from wherever the source keeps one."""
+    if isinstance(source, str | Path):
+        return Path(source).name
+    if isinstance(source, np.ndarray):
+        return "array"
+    for attribute in ("filename", "name"):  # Pillow images, open files
+        if isinstance(value := getattr(source, attribute, None), str | Path) and str(value):
+            return Path(value).name
+    return "photo"
+
+
+def _clean(name: str) -> str:
+    """A file name is a stranger's text: one printable line of at most 80 characters."""
+    name = "".join(c if c.isprintable() else " " for c in str(name)).strip()
+    return (name if len(name) <= 80 else f"{name[:60]}...{name[-17:]}") or "photo"
+
+
+def _read(source: object, name: str) -> bytes:
+    """The bytes of a file, at most one more than `MAX_BYTES`."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        return bytes(source)
+    try:
+        if isinstance(source, str | Path):
+            if str(source).lower().startswith(("http://", "https://", "data:")):
+                raise ImageError(f"{name!r} is an address, not a file: download the picture first.")
+            path = Path(source)
+            if not path.is_file():  # also keeps devices and pipes out, which may never end
+                came = "a folder" if path.is_dir() else "no file"
+                raise ImageError(
+                    f"There is {came} at {_clean(str(source))!r}; a picture file is expected."
+                )
+            with path.open("rb") as file:
+                return file.read(MAX_BYTES + 1)
+        if callable(getattr(source, "read", None)):
+            if isinstance(data := source.read(MAX_BYTES + 1), bytes):
+                return data
+            raise ImageError(f"{name!r} was opened as text; open it with mode 'rb'.")
+    except (OSError, ValueError) as error:  # ValueError: a null byte in a path, a closed file
+        raise ImageError(f"{name!r} cannot be read: {error}.") from error
+    raise ImageError(
+        f"A picture can be a path, bytes, an open file, a Pillow image or a numpy array;"
+        f" a {type(source).__name__} came."
+    )
+
+
+def _from_bytes(data: bytes, name: str) -> Photo:
+    with _quiet, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            image = Image.open(BytesIO(data), formats=FORMATS)
+        except Image.DecompressionBombError as error:
+            pixels = re.search(r"\d+", str(error))
+            raise _too_large(
+                name, int(pixels[0]) if pixels else 2 * Image.MAX_IMAGE_PIXELS
+            ) from error
+        except DECODER_ERRORS as error:
+            raise ImageError(
+                f"{name!r} is not a picture we can read: {_looks_like(data)}. {ALLOWED}"
+            ) from error
+        _check_size(image, name)
+        try:
+            notes = _first_frame(image, data)
+            image.load()
+        except (*DECODER_ERRORS, Image.DecompressionBombError) as error:
+            raise ImageError(
+                f"{name!r} begins like a {image.format} file, but it is cut off or damaged."
+                " Save it again and retry."
+            ) from error
+        _check_size(image, name)
+        return _finish(image, name, notes)
+
+
+def _from_image(image: Image.Image, name: str) -> Photo:
+    _check_size(image, name)
+    with _quiet, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            image.load()
+        except (*DECODER_ERRORS, Image.DecompressionBombError) as error:
+            raise ImageError(
+                f"The Pillow image {name!r} cannot be decoded: {_clean(str(error))}."
+            ) from error
+        return _finish(image, name, [])
+
+
+def _from_array(array: np.ndarray, name: str) -> Image.Image:
+    """(height, width) or (height, width, 1 to 4) -> L, LA, RGB or RGBA."""
+    shape = array.shape
+    if array.ndim not in (2, 3) or (array.ndim == 3 and shape[2] not in (1, 2, 3, 4)) or 0 in shape:
+        hint = ", not channels first" if array.ndim == 3 and shape[0] in (1, 3, 4) else ""
+        raise ImageError(
+            f"An array of shape (height, width) or (height, width, 1 to 4 channels){hint}"
+            f" is expected; one of shape {shape} came."
+        )
+    if shape[0] * shape[1] > MAX_PIXELS:
+        raise _too_large(name, shape[0] * shape[1], (shape[1], shape[0]))
+    if array.dtype == np.bool_:
+        values = array.astype(np.uint8) * 255
+    elif array.dtype == np.uint16:
+        values = _to_8_bits(array, 65535)
+    elif array.dtype.kind in "iu":
+        _check_range(array, 255, "whole numbers from 0 to 255")
+        values = array.astype(np.uint8)
+    elif array.dtype.kind == "f":
+        if not np.isfinite(array).all():
+            raise ImageError(
+                "The array holds NaN or infinite values; float arrays must hold values from 0 to 1."
+            )
+        _check_range(array, 1, "values from 0 to 1 (or uint8 from 0 to 255)")
+        values = _to_8_bits(array, 1)
+    else:
+        raise ImageError(
+            f"An array of uint8 or float values is expected; dtype {array.dtype} came."
+        )
+    return Image.fromarray(
+        np.ascontiguousarray(values[..., 0] if values.shape[2:] == (1,) else values)
+    )
+
+
+def _check_range(array: np.ndarray, highest: int, expected: str) -> None:
+    low, high = array.min(), array.max()
+    if low < 0 or high > highest:
+        raise ImageError(
+            f"An array of {array.dtype} must hold {expected}; values from {low} to {high} came."
+        )
+
+
+def _to_8_bits(values: np.ndarray, highest: float, lowest: float = 0.0) -> np.ndarray:
+    """Scale `lowest`..`highest` to 0..255, rounded. uint8"""
+    scale = 255.0 / (highest - lowest)
+    return np.rint((values.astype(np.float64) - lowest) * scale).astype(np.uint8)
+
+
+def _check_size(image: Image.Image, name: str) -> None:
+    width, height = image.size
+    if width < 1 or height < 1:
+        raise ImageError(f"{name!r} is {width} x {height} pixels: there is nothing to see.")
+    if width * height > MAX_PIXELS:
+        raise _too_large(name, width * height, image.size)
+
+
+def _too_large(name: str, pixels: int, size: tuple[int, int] | None = None) -> ImageError:
+    what = f"{size[0]:,} x {size[1]:,} pixels" if size else f"{pixels:,} pixels"
+    return ImageError(
+        f"{name!r} is too large: {what} ({pixels / 1e6:.0f} megapixels)."
+        f" At most {MAX_PIXELS // 10**6} megapixels are allowed: make the picture smaller and retry."
+    )
+
+
+def _first_frame(image: Image.Image, data: bytes) -> list[str]:
+    """Say that an animation or a stack of pages is shown by its first picture only.
+
+    Counting is bounded: pages of a TIFF are not counted at all (Pillow needs quadratic time for
+    hostile files), and frames of a GIF only if its bytes leave room for a sane number of them.
+    """
+    if image.format == "TIFF":
+        return ["first page of several"] if getattr(image, "is_animated", False) else []
+    if image.format not in ("GIF", "PNG", "WEBP", "AVIF") or not getattr(
+        image, "is_animated", False
+    ):
+        return []  # the second picture in an MPO is a preview or a depth map: nobody misses it
+    if image.format == "GIF" and data.count(b",") > 100_000:  # the byte that opens each frame
+        return ["first frame of an animation"]
+    return [f"first of {image.n_frames} frames"]
+
+
+def _finish(image: Image.Image, name: str, notes: list[str]) -> Photo:
+    """Decoded picture of any mode -> RGB or L, upright, no metadata."""
+    notes = list(notes)
+    orientation = _orientation(image)
+    try:
+        image = _to_rgb_or_grey(image, name, notes)
+    except (ValueError, OSError, MemoryError) as error:
+        raise ImageError(
+            f"{name!r} holds {image.mode} colours, which cannot be shown. {ALLOWED}"
+        ) from error
+    if orientation in UPRIGHT:
+        image = image.transpose(UPRIGHT[orientation])
+        notes.append("turned upright as its EXIF data says")
+    image.info = {}  # where the photo was taken is nobody's business
+    return Photo(image, name, tuple(notes))
+
+
+def _orientation(image: Image.Image) -> object:
+    """The EXIF orientation; 1 where there is none or it is damaged: the picture still counts."""
+    try:
+        return image.getexif().get(EXIF_ORIENTATION, 1)
+    except DECODER_ERRORS:
+        return 1
+
+
+def _to_rgb_or_grey(image: Image.Image, name: str, notes: list[str]) -> Image.Image:
+    if image.mode.startswith("I") or image.mode == "F":
+        return Image.fromarray(_deep_grey(image, name, notes))
+    if (
+        image.mode == "La"
+    ):  # grey with premultiplied alpha, reachable from a caller's Pillow image only
+        image = image.convert("LA")
+    grey = image.mode in ("1", "L", "LA")
+    if image.has_transparency_data:
+        layers = image.convert("RGBA")
+        if layers.getextrema()[3][0] < 255:
+            white = Image.new("RGBA", layers.size, "white")
+            image = Image.alpha_composite(white, layers)
+            notes.append("transparent parts shown on white")
+        else:
+            image = layers
+    elif image.mode == "CMYK":
+        notes.append("CMYK colours converted to RGB without their colour profile")
+    return image.convert("L" if grey else "RGB")
+
+
+def _deep_grey(image: Image.Image, name: str, notes: list[str]) -> np.ndarray:
+    """16-bit, 32-bit and float grey -> (height, width) uint8, scaled, never clipped.
+
+    16 bits run from 0 to 65535. The range of 32-bit values is not written in the file: values
+    within 0..1 (float), 0..255 or 0..65535 are taken to use that range, others are stretched from
+    their smallest to their largest.
+    """
+    values = np.asarray(image)
+    low, high = float(values.min()), float(values.max())
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise ImageError(f"{name!r} holds NaN or infinite values; every pixel needs a number.")
+    if image.mode.startswith("I;16") or image.format == "PPM":
+        notes.append("16-bit values scaled to 8 bits")
+        return _to_8_bits(values, 65535)
+    tops = (1, 255, 65535) if image.mode == "F" else (255, 65535)
+    for top in tops:
+        if low >= 0 and high <= top:
+            notes.append(f"32-bit values from 0 to {top} scaled to 8 bits")
+            return _to_8_bits(values, top)
+    notes.append(f"32-bit values from {low:g} to {high:g} stretched to 8 bits")
+    return _to_8_bits(values, high if high > low else low + 1, low)
+
+
+def _looks_like(data: bytes) -> str:
+    """What a file that is no picture seems to be, by its first bytes."""
+    head = data[:512].lstrip(b"\xef\xbb\xbf \t\r\n")
+    lower = head.lower()
+    if data[4:8] == b"ftyp":
+        if data[8:12] in (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"):
+            return "it is a HEIC photo, as iPhones make them; export it as JPEG"
+        return "it is a video"
+    if b"<svg" in lower:
+        return "it is an SVG drawing, not pixels; export it as PNG"
+    for start, what in (
+        (b"<!doctype html", "it is a web page"),
+        (b"<html", "it is a web page"),
+        (b"%pdf", "it is a PDF document; export the page as PNG"),
+        (b"%!ps", "it is a PostScript file; export it as PNG"),
+        (b"pk\x03\x04", "it is a ZIP archive or an office document"),
+        (b"\x1f\x8b", "it is a compressed archive"),
+        (b"8bps", "it is a Photoshop file; export it as PNG"),
+        (b"\x00\x00\x01\x00", "it is an icon; save it as PNG"),
+        (b"\xff\xd8\xff", "it begins like a JPEG file, but it is damaged"),
+        (b"\x89png", "it begins like a PNG file, but it is damaged"),
+        (b"gif8", "it begins like a GIF file, but it is damaged"),
+        (b"riff", "it begins like a WebP or a sound file, but it holds no picture"),
+    ):
+        if lower.startswith(start):
+            return what
+    if head and all(byte in b"\t\r\n\f\x1b" or 32 <= byte < 127 or byte >= 128 for byte in head):
+        try:
+            data[:512].decode("utf-8", errors="strict" if len(data) <= 512 else "ignore")
+        except UnicodeDecodeError:
+            return "its format is unknown"
+        return "it is text"
+    return "its format is unknown"

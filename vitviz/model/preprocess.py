@@ -1,0 +1,196 @@
+"""How a photo becomes what a model sees: resize, crop, scale; bit for bit as timm does it.
+
+`picture` stops before normalisation, so that a visitor can be shown the very pixels the model gets;
+`pixels` does the rest. Two steps, because the picture is also what patches are drawn on.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from ..errors import ImageError, WeightsError
+from .photo import MAX_BYTES, MAX_PIXELS, Photo, open_photo
+
+__all__ = ["MAX_BYTES", "MAX_PIXELS", "Photo", "Preprocess", "open_photo"]
+
+IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+TIMM_CROP_PCT = 0.875  # what timm uses where a model does not say
+CROP_MODES = ("center", "squash", "border")
+INTERPOLATIONS = {
+    "nearest": Image.Resampling.NEAREST,
+    "bilinear": Image.Resampling.BILINEAR,
+    "bicubic": Image.Resampling.BICUBIC,
+    "box": Image.Resampling.BOX,
+    "hamming": Image.Resampling.HAMMING,
+    "lanczos": Image.Resampling.LANCZOS,
+}
+MAX_SIDE = 4096  # of what a model sees; no published ViT comes near it
+
+# The resized photo before cropping may be an endless strip: 1 x 10,000 pixels become 224 x
+# 2,240,000. Above this many pixels (128 MB) only the part that survives the crop is computed.
+MAX_RESIZED_PIXELS = 2**25
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preprocess:
+    """Size (height, width), channels, and timm's names for the rest of its evaluation transform.
+
+    crop_mode "center": the short side becomes size / crop_pct, then the middle is cut out;
+    "squash": both sides become size / crop_pct whatever the shape; "border": the long side does,
+    the rest is filled with the mean colour. Raises `WeightsError` for values that make no
+    transform: they come with a checkpoint.
+    """
+
+    size: tuple[int, int]
+    channels: int = 3
+    mean: tuple[float, ...] = IMAGENET_MEAN
+    std: tuple[float, ...] = IMAGENET_STD
+    crop_pct: float = 1.0
+    crop_mode: str = "center"
+    interpolation: str = "bicubic"
+
+    def __post_init__(self) -> None:
+        for name, kind in (("size", int), ("mean", float), ("std", float)):
+            object.__setattr__(self, name, _numbers(name, getattr(self, name), kind))
+        if len(self.size) != 2 or not all(1 <= side <= MAX_SIDE for side in self.size):
+            raise WeightsError(
+                f"size must be (height, width) from 1 to {MAX_SIDE} pixels, got {self.size}"
+            )
+        if self.channels not in (1, 3):
+            raise WeightsError(f"channels must be 1 (grey) or 3 (RGB), got {self.channels!r}")
+        for name in ("mean", "std"):
+            if len(values := getattr(self, name)) != self.channels:
+                raise WeightsError(
+                    f"{name} needs one number for each of {self.channels} channels, got {values}"
+                )
+        if min(self.std) <= 0:
+            raise WeightsError(f"std must be positive, got {self.std}")
+        if not isinstance(self.crop_pct, int | float) or not 0.01 <= self.crop_pct <= 2:
+            raise WeightsError(f"crop_pct must lie between 0.01 and 2, got {self.crop_pct!r}")
+        for name, allowed in (("crop_mode", CROP_MODES), ("interpolation", tuple(INTERPOLATIONS))):
+            if getattr(self, name) not in allowed:
+                raise WeightsError(
+                    f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
+                )
+
+    def picture(self, photo: Photo) -> Tensor:
+        """What the model sees, before normalisation: timm's picture, bit for bit. uint8 (h, w, C)
+
+        Two cases differ from timm on purpose, both strips hundreds of times longer than wide. Where
+        the resized photo would have more than `MAX_RESIZED_PIXELS`, only the part inside the crop
+        is computed; Pillow may then resize rows before columns where it would have gone the other
+        way, and rounds in between. And where the narrow side would be rounded to nothing (timm
+        fails), it keeps one pixel.
+        """
+        image = photo.image.convert("L" if self.channels == 1 else "RGB")
+        full = self._resized(image.height, image.width)
+        fill = tuple(round(255 * value) for value in self.mean) if self.crop_mode == "border" else 0
+        if self.channels == 1 and fill:
+            fill = fill[0]
+        height, width = self.size
+        top, left = _offset(full[0], height), _offset(full[1], width)
+        method = INTERPOLATIONS[self.interpolation]
+        if full[0] * full[1] <= MAX_RESIZED_PIXELS:
+            image = image.resize((full[1], full[0]), method)
+        else:
+            (y, rows), (x, cols) = _kept(full[0], top, height), _kept(full[1], left, width)
+            down, right = image.height / full[0], image.width / full[1]
+            box = (x * right, y * down, (x + cols) * right, (y + rows) * down)
+            box = (*box[:2], min(box[2], image.width), min(box[3], image.height))
+            image, top, left = image.resize((cols, rows), method, box=box), top - y, left - x
+        seen = Image.new(image.mode, (width, height), fill)
+        seen.paste(image, (-left, -top))
+        return torch.from_numpy(np.array(seen).reshape(height, width, self.channels))
+
+    def pixels(self, picture: Tensor) -> Tensor:
+        """What enters the model: (picture / 255 - mean) / std. uint8 (h, w, C) -> (1, C, h, w)"""
+        if tuple(picture.shape) != (*self.size, self.channels) or picture.dtype != torch.uint8:
+            raise ImageError(
+                f"a picture of shape {(*self.size, self.channels)} and uint8 is expected,"
+                f" got {tuple(picture.shape)} of {picture.dtype}"
+            )
+        values = picture.permute(2, 0, 1).to(torch.float32).div(255)  # as torchvision's ToTensor
+        mean, std = (torch.tensor(numbers).view(-1, 1, 1) for numbers in (self.mean, self.std))
+        return ((values - mean) / std).unsqueeze(0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able; `from_dict` is the way back."""
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Preprocess":
+        """Raises `WeightsError` for unknown or missing names and for values out of range."""
+        if not isinstance(values, Mapping):
+            raise WeightsError(f"preprocess must be a dictionary, got {type(values).__name__}")
+        names = {field.name for field in fields(cls)}
+        if unknown := sorted(map(str, set(values) - names)):
+            raise WeightsError(
+                f"preprocess knows {', '.join(sorted(names))}, got also {', '.join(unknown[:5])}"
+            )
+        if "size" not in values:
+            raise WeightsError("preprocess needs a size (height, width)")
+        return cls(**values)
+
+    @classmethod
+    def from_timm(cls, cfg: Mapping[str, Any]) -> "Preprocess":
+        """From `timm.data.resolve_model_data_config(model)`.
+
+        A grey model without numbers of its own comes with ImageNet's three: their averages are
+        used.
+        """
+        channels, height, width = cfg["input_size"]
+
+        def per_channel(numbers: tuple[float, ...]) -> tuple[float, ...]:
+            if len(numbers) == channels:
+                return tuple(numbers)
+            return (sum(numbers) / len(numbers),) * channels
+
+        return cls(
+            size=(height, width),
+            channels=channels,
+            mean=per_channel(cfg.get("mean") or IMAGENET_MEAN),
+            std=per_channel(cfg.get("std") or IMAGENET_STD),
+            crop_pct=cfg.get("crop_pct") or TIMM_CROP_PCT,
+            crop_mode=cfg.get("crop_mode") or "center",
+            interpolation=cfg.get("interpolation") or "bilinear",  # create_transform's default
+        )
+
+    def _resized(self, height: int, width: int) -> tuple[int, int]:
+        """Size of the whole resized photo before the crop. Rounds as timm and torchvision do."""
+        goal = tuple(math.floor(side / self.crop_pct) for side in self.size)
+        goal = tuple(max(1, side) for side in goal)
+        if self.crop_mode == "squash":
+            return goal
+        if self.crop_mode == "center" and goal[0] == goal[1]:
+            long = int(goal[0] * max(height, width) / min(height, width))
+            return (goal[0], long) if height <= width else (long, goal[0])
+        pick = max if self.crop_mode == "border" else min
+        ratio = pick(height / goal[0], width / goal[1])
+        return max(1, round(height / ratio)), max(1, round(width / ratio))
+
+
+def _offset(full: int, kept: int) -> int:
+    """Where the crop begins; negative where it needs a margin. Rounds as torchvision does."""
+    return round((full - kept) / 2) if full >= kept else -((kept - full) // 2)
+
+
+def _kept(full: int, start: int, kept: int) -> tuple[int, int]:
+    """First pixel and number of pixels of a resized axis that lie inside the crop."""
+    first = max(start, 0)
+    return first, min(start + kept, full) - first
+
+
+def _numbers(name: str, values: object, kind: type) -> tuple:
+    """A tuple of plain, finite numbers from a tuple or list, as a JSON file gives them."""
+    if not isinstance(values, tuple | list) or any(isinstance(v, bool) for v in values):
+        raise WeightsError(f"{name} must be a list of numbers, got {values!r}")
+    accepted = int if kind is int else int | float
+    if not all(isinstance(value, accepted) and math.isfinite(value) for value in values):
+        raise WeightsError(f"{name} must be a list of {kind.__name__} numbers, got {values!r}")
+    return tuple(kind(value) for value in values)
