@@ -1,0 +1,112 @@
+"""Small models with weights that hide nothing, and a photo, for all tests."""
+
+from functools import lru_cache
+
+import numpy as np
+import torch
+from torch import nn
+
+from vitviz.model.config import ViTConfig
+from vitviz.model.preprocess import Preprocess
+from vitviz.model.vit import ViT
+from vitviz.model.weights import LoadedModel, ModelCard
+
+# What hides bugs varies here: prefix tokens 0, 1, 2 and 5, grids and patches that are not square, one channel,
+# another number of layers than of heads.
+TINY = {
+    "cls": ViTConfig(
+        image_size=32, patch_size=8, embed_dim=24, depth=3, num_heads=2, num_classes=7
+    ),
+    "no_cls": ViTConfig(
+        image_size=(24, 40),
+        patch_size=8,
+        embed_dim=24,
+        depth=2,
+        num_heads=3,
+        num_classes=5,
+        class_token=False,
+        global_pool="avg",
+        final_norm="after_pool",
+    ),
+    "distilled": ViTConfig(
+        image_size=(32, 16),
+        patch_size=(8, 4),
+        embed_dim=32,
+        depth=3,
+        num_heads=4,
+        num_classes=6,
+        dist_token=True,
+    ),
+    "registers": ViTConfig(
+        image_size=(16, 24),
+        patch_size=4,
+        embed_dim=32,
+        depth=5,
+        num_heads=2,
+        num_classes=0,
+        reg_tokens=4,
+        pos_embed_prefix=False,
+        layer_scale=True,
+        qk_norm=True,
+        mlp="swiglu",
+    ),
+    "grey": ViTConfig(
+        image_size=28, patch_size=7, in_chans=1, embed_dim=16, depth=3, num_heads=4, num_classes=10
+    ),
+}
+
+
+@torch.no_grad()
+def spread(module: nn.Module, seed: int = 0, small: float = 1.0) -> nn.Module:
+    """Random parameters without zeros or ones that could hide a wrong path; `small` damps the embedding.
+
+    Matrices keep the variance of what they multiply, gains lie around 1, everything else around 0.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    for name, parameter in sorted(module.named_parameters()):
+        noise = torch.randn(parameter.shape, generator=generator)
+        if parameter.ndim >= 2 and name.endswith("weight"):
+            parameter.copy_(noise / parameter[0].numel() ** 0.5)
+        elif name.endswith(("weight", "gamma")):
+            parameter.copy_(1 + 0.3 * noise)
+        else:
+            parameter.copy_(0.5 * noise)
+        if name.startswith(
+            ("patch_embed.proj", "cls_token", "dist_token", "reg_token", "pos_embed")
+        ):
+            parameter.mul_(small)
+    return module
+
+
+@lru_cache
+def tiny(name: str) -> LoadedModel:
+    """One of `TINY`, with random weights and made-up labels; shared, so it is only to be read."""
+    config = TINY[name]
+    vit = spread(ViT(config)).eval().requires_grad_(False)
+    labels = tuple(f"class {i}" for i in range(config.num_classes)) or None
+    channels = config.in_chans
+    return LoadedModel(
+        vit,
+        ModelCard(
+            name=f"tiny {name}",
+            source="random weights",
+            config=config,
+            labels=labels,
+            num_parameters=sum(p.numel() for p in vit.parameters()),
+            head="classes" if labels else "none",
+        ),
+        Preprocess(
+            size=config.image_size,
+            channels=channels,
+            mean=(0.5,) * channels,
+            std=(0.25,) * channels,
+        ),
+    )
+
+
+def photo(height: int = 60, width: int = 80) -> np.ndarray:
+    """A picture with an edge, a slope and noise. (height, width, 3) uint8"""
+    noise = np.random.default_rng(0).integers(0, 60, (height, width, 3))
+    slope = np.linspace(0, 150, width)[None, :, None]
+    edge = np.where(np.arange(height) > height // 2, 40, 0)[:, None, None]
+    return (noise + slope + edge).astype(np.uint8)

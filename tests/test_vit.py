@@ -1,0 +1,212 @@
+"""The model against independent references: torch's attention, known sizes, and its own symmetries."""
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from tests.models import TINY, spread, tiny
+from vitviz import ImageError, ViT, ViTConfig, WeightsError
+from vitviz.model.patches import ConvPatches, RearrangePatches, UnfoldPatches, share_weights
+from vitviz.model.vit import Attention, drop_patches
+
+SIZES = {  # google-research/vision_transformer and timm count the same
+    "Ti/16": (192, 12, 3, 5_717_416),
+    "S/16": (384, 12, 6, 22_050_664),
+    "B/16": (768, 12, 12, 86_567_656),
+    "L/16": (1024, 24, 16, 304_326_632),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_parameter_counts_are_those_of_the_paper(name: str) -> None:
+    dim, depth, heads, count = SIZES[name]
+    with torch.device("meta"):
+        vit = ViT(ViTConfig(embed_dim=dim, depth=depth, num_heads=heads))
+    assert sum(parameter.numel() for parameter in vit.parameters()) == count
+
+
+@pytest.mark.parametrize("name", ["cls", "distilled"])
+def test_attention_equals_torch_multihead_attention(name: str) -> None:
+    config = TINY[name]
+    ours = spread(Attention(config))
+    theirs = nn.MultiheadAttention(config.embed_dim, config.num_heads, batch_first=True)
+    theirs.load_state_dict(
+        {
+            "in_proj_weight": ours.qkv.weight,
+            "in_proj_bias": ours.qkv.bias,
+            "out_proj.weight": ours.proj.weight,
+            "out_proj.bias": ours.proj.bias,
+        }
+    )
+    x = torch.randn(2, 9, config.embed_dim, generator=torch.Generator().manual_seed(1))
+    assert_close(ours(x), theirs(x, x, x, need_weights=False)[0])
+
+
+@pytest.mark.parametrize(
+    ("images", "channels", "size", "patch", "dim"),
+    [(1, 1, 28, 4, 16), (6, 3, 96, 16, 768), (1, 3, 224, 16, 768), (2, 3, (24, 40), (8, 4), 12)],
+)
+def test_three_ways_to_cut_patches_are_one(
+    images: int, channels: int, size: int, patch: int, dim: int
+) -> None:
+    config = ViTConfig(
+        image_size=size, patch_size=patch, in_chans=channels, embed_dim=dim, num_heads=4
+    )
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.randn(images, channels, *config.image_size, generator=generator)
+    conv, rearranged, unfolded = share_weights(
+        spread(ConvPatches(config)), RearrangePatches(config), UnfoldPatches(config)
+    )
+    tokens = conv(pixels)
+    assert tokens.shape == (images, config.num_patches, dim)
+    assert_close(rearranged(pixels), tokens)
+    assert_close(unfolded(pixels), tokens)
+    vit = ViT(ViTConfig(**{**config.to_dict(), "depth": 1}))
+    vit.patch_embed.proj.load_state_dict(conv[0].state_dict())
+    assert_close(vit.patch_embed(pixels), tokens)
+    assert vit.embed(pixels).shape == (images, config.num_patches + 1, dim)
+
+
+def test_norms_around_the_projection_act_as_in_vit_pytorch() -> None:
+    config = ViTConfig(
+        image_size=16,
+        patch_size=4,
+        embed_dim=8,
+        num_heads=2,
+        patch_norm_before=True,
+        patch_norm_after=True,
+    )
+    embed = spread(ViT(config)).patch_embed
+    pixels = torch.randn(1, 3, 16, 16, generator=torch.Generator().manual_seed(0))
+    first = pixels[0, :, :4, :4].flatten()
+    projected = embed.norm_before(first) @ embed.proj.weight.flatten(1).T + embed.proj.bias
+    assert_close(embed(pixels)[0, 0], embed.norm(projected))
+    plain = ViT(ViTConfig(**{**config.to_dict(), "patch_norm_before": False})).patch_embed
+    plain.proj.load_state_dict(embed.proj.state_dict())
+    plain.norm.load_state_dict(embed.norm.state_dict())
+    assert not torch.allclose(plain(pixels), embed(pixels))
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_every_tiny_model_answers_with_its_classes(name: str) -> None:
+    loaded, config = tiny(name), TINY[name]
+    pixels = torch.randn(
+        2, config.in_chans, *config.image_size, generator=torch.Generator().manual_seed(0)
+    )
+    assert loaded.vit(pixels).shape == (2, config.num_classes or config.embed_dim)
+    assert loaded.vit.forward_features(pixels).shape == (2, config.num_tokens, config.embed_dim)
+    assert config.num_tokens == len(config.prefix_names) + config.num_patches
+
+
+def permute_patches(vit: ViT, pixels: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
+    """Tokens after the last norm when the patches enter in another order; the position embedding stays put."""
+    original = vit.patch_embed.forward
+    vit.patch_embed.forward = lambda pixels: original(pixels)[:, order]
+    try:
+        return vit.forward_features(pixels)
+    finally:
+        del vit.patch_embed.forward
+
+
+def test_only_positions_know_the_order_of_patches() -> None:
+    """Without positions a permuted image gives permuted patches and the same CLS token; with them it does not."""
+    with_positions = tiny("cls").vit
+    without = ViT(ViTConfig(**{**TINY["cls"].to_dict(), "pos_embed": False})).eval()
+    without.load_state_dict(
+        {k: v for k, v in with_positions.state_dict().items() if k != "pos_embed"}
+    )
+    generator = torch.Generator().manual_seed(0)
+    pixels = torch.randn(1, 3, 32, 32, generator=generator)
+    order = torch.randperm(16, generator=generator)
+    plain, permuted = without.forward_features(pixels), permute_patches(without, pixels, order)
+    assert_close(without.forward_head(permuted), without.forward_head(plain), atol=1e-5, rtol=1e-5)
+    assert_close(permuted[:, 1:], plain[:, 1:][:, order], atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(permuted[:, 1:], plain[:, 1:], atol=1e-2)
+    moved = permute_patches(with_positions, pixels, order)
+    assert not torch.allclose(with_positions.forward_head(moved), with_positions(pixels), atol=1e-2)
+
+
+def test_only_the_cls_row_of_the_last_block_matters() -> None:
+    vit = tiny("cls").vit
+    pixels = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    logits = vit(pixels)
+
+    def scramble(rows: slice) -> torch.Tensor:
+        def hook(_module: nn.Module, _args: object, out: torch.Tensor) -> torch.Tensor:
+            out = out.clone()
+            out[:, rows] = 3.0
+            return out
+
+        handle = vit.blocks[-1].attn.register_forward_hook(hook)
+        try:
+            return vit(pixels)
+        finally:
+            handle.remove()
+
+    assert torch.equal(scramble(slice(1, None)), logits)
+    assert not torch.allclose(scramble(slice(0, 1)), logits)
+
+
+def test_gradient_of_a_logit_after_the_last_attention_is_zero_for_patches() -> None:
+    """Why maps made from gradients of the last layer's patch tokens are blank with CLS pooling."""
+    vit = tiny("cls").vit
+    kept = []
+
+    def hook(_module: nn.Module, _args: object, out: torch.Tensor) -> torch.Tensor:
+        kept.append(out.detach().requires_grad_())
+        return kept[-1]
+
+    handle = vit.blocks[-1].attn.register_forward_hook(hook)
+    try:
+        logits = vit(torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(0)))
+    finally:
+        handle.remove()
+    (gradient,) = torch.autograd.grad(logits[0, 2], kept[0])
+    assert torch.equal(gradient[:, 1:], torch.zeros_like(gradient[:, 1:]))
+    assert gradient[:, 0].abs().max() > 0
+
+
+def test_patch_dropout_keeps_prefix_tokens_and_a_share_of_patches() -> None:
+    x = torch.arange(22.0).view(1, 11, 2).repeat(3, 1, 1)
+    kept = drop_patches(x, num_prefix_tokens=1, keep=0.5)
+    assert kept.shape == (3, 6, 2)
+    assert torch.equal(kept[:, 0], x[:, 0])
+    for image in kept[:, 1:, 0].long() // 2:
+        assert len(set(image.tolist())) == 5 and 0 not in image
+    vit = ViT(TINY["cls"], drop_path=0.9, patch_keep=0.5)
+    pixels = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    vit.eval()
+    assert torch.equal(vit(pixels), vit(pixels))  # neither acts outside training
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"image_size": 225}, "height 225 is not a multiple of the patch's 16"),
+        ({"image_size": (224, 230)}, "width 230 is not a multiple"),
+        ({"embed_dim": 100}, "embed_dim 100 is not a multiple of num_heads 12"),
+        ({"depth": 0}, "depth must be a whole number of at least 1, got 0"),
+        ({"num_heads": 2.5}, "num_heads must be a whole number"),
+        ({"reg_tokens": -1}, "reg_tokens must be a whole number of at least 0"),
+        ({"image_size": (1, 2, 3)}, "image_size must be one or two whole numbers"),
+        ({"class_token": False}, 'use "avg"'),
+        ({"activation": "tanh"}, "activation must be one of"),
+        ({"dist_token": True, "global_pool": "avg"}, "dist_token needs global_pool"),
+    ],
+)
+def test_impossible_sizes_are_refused_with_a_sentence(wrong: dict, sentence: str) -> None:
+    with pytest.raises(WeightsError, match=sentence.replace("(", r"\(")):
+        ViTConfig(**wrong)
+
+
+def test_config_survives_json() -> None:
+    for config in TINY.values():
+        assert ViTConfig.from_dict(config.to_dict()) == config
+    with pytest.raises(WeightsError, match="does not know: colour"):
+        ViTConfig.from_dict({"colour": 1})
+
+
+def test_pixels_of_another_size_are_refused() -> None:
+    with pytest.raises(ImageError, match=r"\(B, 3, 32, 32\), got \(1, 3, 40, 32\)"):
+        tiny("cls").vit(torch.zeros(1, 3, 40, 32))
