@@ -176,6 +176,7 @@ class Analysis:
 
     def save(self, path: str | Path) -> None:
         """Write everything to one .safetensors file (no pickle); `Analysis.load` gives it back exactly."""
+        from safetensors import SafetensorError
         from safetensors.torch import save_file
 
         tensors = {
@@ -207,7 +208,7 @@ class Analysis:
                 metadata={FORMAT: json.dumps(text)},
             )
             partial.replace(path)
-        except OSError as error:
+        except (OSError, SafetensorError) as error:
             raise VitvizError(f"the analysis could not be written to {path}: {error}") from error
         finally:
             partial.unlink(missing_ok=True)

@@ -1,0 +1,171 @@
+"""analyze: one forward pass, checked against the model; saved and read back exactly; bad selections refused."""
+
+import json
+
+import pytest
+import torch
+from PIL import Image
+from torch.testing import assert_close
+
+from tests.models import TINY, photo, spread, tiny
+from vitviz import Analysis, SelectionError, ViT, ViTConfig, VitvizError, analyze, capture
+from vitviz.model.weights import LoadedModel
+
+
+def without_positions() -> LoadedModel:
+    from dataclasses import replace
+
+    loaded = tiny("cls")
+    config = ViTConfig(**{**TINY["cls"].to_dict(), "pos_embed": False})
+    vit = spread(ViT(config)).eval()
+    return LoadedModel(vit, replace(loaded.card, config=config), loaded.preprocess)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_analysis_holds_what_the_model_computed(name: str) -> None:
+    loaded, config = tiny(name), TINY[name]
+    analysis = analyze(loaded, photo())
+    assert tuple(analysis.picture.shape) == (*config.image_size, config.in_chans)
+    again = (analysis.picture.permute(2, 0, 1) / 255 - 0.5) / 0.25
+    assert_close(analysis.pixels, again)
+    assert_close(analysis.trace.logits, loaded.vit(analysis.pixels[None])[0])
+    assert analysis.grid.num_tokens == analysis.trace.num_tokens == config.num_tokens
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_verify_finds_no_difference_and_would_find_one(name: str) -> None:
+    loaded = tiny(name)
+    analysis = analyze(loaded, photo())
+    assert analysis.verify() < 1e-4
+    analysis.trace.q[1] += 1.0 * torch.randn_like(analysis.trace.q[1])
+    assert analysis.verify() > 1e-3
+
+
+def test_one_forward_pass_per_analysis() -> None:
+    loaded = tiny("cls")
+    passes = []
+    handle = loaded.vit.register_forward_pre_hook(lambda *_: passes.append(1))
+    analysis = analyze(loaded, photo())
+    analysis.predictions(), analysis.attention(1), analysis.rollout(), analysis.summary()
+    handle.remove()
+    assert len(passes) == 1
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_save_and_load_round_trip_exactly(name: str, tmp_path) -> None:  # noqa: ANN001
+    analysis = analyze(tiny(name), photo())
+    path = tmp_path / "photo.safetensors"
+    analysis.save(path)
+    assert path.read_bytes()[8:9] == b"{"  # safetensors: a length, then JSON; no pickle
+    read = Analysis.load(path)
+    for field in ("q", "k", "tokens", "logits"):
+        assert torch.equal(getattr(read.trace, field), getattr(analysis.trace, field)), field
+    assert torch.equal(read.picture, analysis.picture) and torch.equal(read.pixels, analysis.pixels)
+    assert torch.equal(read.positions.patches, analysis.positions.patches)
+    assert torch.equal(read.positions.prefix, analysis.positions.prefix)
+    assert (read.card, read.grid, read.preprocess) == (
+        analysis.card,
+        analysis.grid,
+        analysis.preprocess,
+    )
+    assert read.summary() == analysis.summary() and read.trace.scale == analysis.trace.scale
+    assert read.verify(tiny(name)) == pytest.approx(analysis.verify(), abs=1e-5)
+    with pytest.raises(VitvizError, match="pass the model"):
+        read.verify()
+    assert [p.name for p in tmp_path.iterdir()] == ["photo.safetensors"]
+
+
+def test_a_file_that_is_no_analysis_is_refused(tmp_path) -> None:  # noqa: ANN001
+    from safetensors.torch import save_file
+
+    wrong = tmp_path / "x.safetensors"
+    for content in (b"", b"not safetensors at all", b"\xff" * 64):
+        wrong.write_bytes(content)
+        with pytest.raises(VitvizError, match="not an analysis saved by vitviz"):
+            Analysis.load(wrong)
+    save_file({"q": torch.zeros(2)}, wrong)
+    with pytest.raises(VitvizError, match="not an analysis saved by vitviz"):
+        Analysis.load(wrong)
+    with pytest.raises(VitvizError, match="not an analysis saved by vitviz"):
+        Analysis.load(tmp_path / "missing.safetensors")
+    with pytest.raises(VitvizError, match="could not be written"):
+        analyze(tiny("cls"), photo()).save(tmp_path / "no" / "such" / "folder.safetensors")
+
+
+def test_predictions_are_the_softmax_best_first() -> None:
+    analysis = analyze(tiny("cls"), photo())
+    probabilities = analysis.trace.logits.softmax(0)
+    best = analysis.predictions(3)
+    assert [p.index for p in best] == probabilities.argsort(descending=True)[:3].tolist()
+    assert best[0].probability == pytest.approx(float(probabilities.max()))
+    assert best[0].label == f"class {best[0].index}"
+    assert best[0].logit == pytest.approx(float(analysis.trace.logits.max()))
+    assert sum(p.probability for p in analysis.predictions(99)) == pytest.approx(1)
+    assert analyze(tiny("registers"), photo()).predictions() == ()  # no head: no invented classes
+    with pytest.raises(SelectionError, match="k must be"):
+        analysis.predictions(0)
+
+
+def test_temperature_changes_probabilities_and_not_the_order() -> None:
+    from dataclasses import replace
+
+    analysis = analyze(tiny("cls"), photo())
+    cooler = replace(analysis, card=replace(analysis.card, temperature=0.5))
+    expected = (analysis.trace.logits / 0.5).softmax(0).max()
+    assert cooler.predictions(1)[0].probability == pytest.approx(float(expected))
+    assert [p.index for p in cooler.predictions()] == [p.index for p in analysis.predictions()]
+
+
+def test_attention_and_positions_follow_the_selection() -> None:
+    analysis = analyze(tiny("no_cls"), photo())
+    maps = analysis.trace.attention(1)
+    assert_close(analysis.attention(1, 2, 4), maps[2, 4])
+    assert_close(analysis.attention(1, None, 4), maps[:, 4].mean(0))
+    assert_close(analysis.attention(1, 2, 4, "to"), maps[2, :, 4])
+    similarities = analysis.position_similarities()
+    assert similarities.shape == (15, 15)
+    assert_close(analysis.position_similarity(7), similarities[7].view(3, 5))
+    assert analysis.position_similarity(7)[1, 2].item() == pytest.approx(1)
+    with pytest.raises(SelectionError, match="direction must be"):
+        analysis.attention(1, direction="up")
+    with pytest.raises(SelectionError, match="head must be a whole number from 0 to 2, got 3"):
+        analysis.attention(1, head=3)
+    with pytest.raises(SelectionError, match="no learned position embedding"):
+        analyze(without_positions(), photo()).position_similarities()
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_the_ledger_of_shapes_is_what_the_modules_give(name: str) -> None:
+    loaded = tiny(name)
+    analysis = analyze(loaded, photo())
+    shapes = {}
+    for step in analysis.steps():
+        if step.module and step.module != "pos_embed":
+            module = loaded.vit.get_submodule(step.module.replace("*", "1"))
+
+            def hook(_module, _args, out, name=step.name) -> None:  # noqa: ANN001
+                shapes[name] = tuple((out[0] if isinstance(out, tuple) else out).shape)
+
+            module.register_forward_hook(hook)
+    with capture(loaded.vit):
+        loaded.vit(analysis.pixels[None])
+    for module in loaded.vit.modules():
+        module._forward_hooks.clear()
+    assert len(shapes) > 7
+    for step in analysis.steps():
+        if step.name in shapes:
+            assert step.shape == shapes[step.name], step
+    by_name = {step.name: step.shape for step in analysis.steps()}
+    assert by_name["pixels"][1:] == analysis.pixels.shape
+    assert by_name["position embedding"] == loaded.vit.pos_embed.shape
+    assert by_name["attention maps"][1:] == analysis.trace.attention(0).shape
+
+
+def test_summary_is_json(tmp_path) -> None:  # noqa: ANN001
+    path = tmp_path / "a red cat.png"
+    Image.fromarray(photo()).save(path)
+    summary = analyze(tiny("distilled"), path).summary(k=2)
+    assert json.loads(json.dumps(summary)) == summary
+    assert summary["photo"]["name"] == "a red cat.png"
+    assert summary["prefix_tokens"] == ["cls_token", "dist_token"] and summary["grid"] == [4, 4]
+    assert len(summary["predictions"]) == 2

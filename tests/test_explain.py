@@ -1,0 +1,109 @@
+"""Explainers: closed forms, examples that can be checked by hand, and a contract for every entry."""
+
+import inspect
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from tests.test_trace import trace_of
+from vitviz import EXPLAINERS, SelectionError, Trace, rollout, rollout_matrix
+
+
+def made_trace(depth: int, heads: int, tokens: int, q: torch.Tensor | None = None) -> Trace:
+    """A trace with head_dim 1 whose keys are one-hot-like through q; zeros give uniform attention."""
+    k = torch.zeros(depth, heads, tokens, 1)
+    q = torch.zeros(depth, heads, tokens, 1) if q is None else q
+    return Trace(
+        q=q, k=k, tokens=torch.zeros(depth + 1, tokens, heads), logits=torch.zeros(2), scale=1.0
+    )
+
+
+def all_look_at(token: int, depth: int, heads: int, tokens: int) -> Trace:
+    trace = made_trace(depth, heads, tokens, torch.ones(depth, heads, tokens, 1))
+    trace.k[:, :, token] = 200.0  # after the softmax: 1 for this key, 0 for the others
+    return trace
+
+
+def test_rollout_of_uniform_attention_has_a_closed_form() -> None:
+    tokens, depth = 197, 12
+    trace = made_trace(depth, 3, tokens)
+    expected = 0.5**depth * torch.eye(tokens) + (1 - 0.5**depth) / tokens
+    assert_close(rollout_matrix(trace), expected)
+    row = rollout(trace, 0)
+    assert row[0].item() == pytest.approx(0.005319, abs=1e-6)
+    assert row[1].item() == pytest.approx(0.00507490, abs=1e-7)
+
+
+def test_rollout_that_a_reader_can_check() -> None:
+    """Two layers in which every token looks only at token 1: half stays, half of the rest stays, ..."""
+    trace = all_look_at(1, depth=2, heads=2, tokens=3)
+    assert_close(rollout(trace, 0), torch.tensor([0.25, 0.75, 0.0]))
+    assert_close(rollout(trace, 1), torch.tensor([0.0, 1.0, 0.0]))
+    assert_close(rollout(trace, 0, residual=0.0), torch.tensor([0.0, 1.0, 0.0]))
+    assert_close(rollout(trace, 0, residual=1.0), torch.tensor([1.0, 0.0, 0.0]))
+    assert_close(rollout(trace, 0, first=1), torch.tensor([0.5, 0.5, 0.0]))
+    assert_close(rollout(trace, 0, last=0), torch.tensor([0.5, 0.5, 0.0]))
+
+
+@pytest.mark.parametrize("head_fusion", ["mean", "max", "min"])
+@pytest.mark.parametrize("name", ["cls", "registers"])
+def test_rollout_is_the_product_of_the_layers(name: str, head_fusion: str) -> None:
+    trace = trace_of(name)
+    expected = torch.eye(trace.num_tokens)
+    for layer in range(1, trace.depth):
+        maps = trace.attention(layer)
+        fused = {"mean": maps.mean(0), "max": maps.max(0).values, "min": maps.min(0).values}[
+            head_fusion
+        ]
+        mixed = 0.3 * torch.eye(trace.num_tokens) + 0.7 * fused
+        expected = (mixed / mixed.sum(1, keepdim=True)) @ expected
+    options = {"head_fusion": head_fusion, "residual": 0.3, "first": 1}
+    assert_close(rollout_matrix(trace, **options), expected)
+    assert_close(rollout_matrix(trace, **options).sum(1), torch.ones(trace.num_tokens))
+    for query in (0, 3):
+        assert_close(rollout(trace, query, **options), expected[query])
+
+
+def test_the_order_of_layers_matters_and_of_heads_does_not() -> None:
+    trace = trace_of("cls")
+    flipped = Trace(trace.q.flip(0), trace.k.flip(0), trace.tokens, trace.logits, trace.scale)
+    swapped = Trace(trace.q.flip(1), trace.k.flip(1), trace.tokens, trace.logits, trace.scale)
+    assert_close(rollout(swapped, 0), rollout(trace, 0))
+    assert not torch.allclose(rollout(flipped, 0), rollout(trace, 0), atol=1e-3)
+
+
+@pytest.mark.parametrize("key", EXPLAINERS)
+def test_every_explainer_keeps_its_contract(key: str) -> None:
+    explainer = EXPLAINERS[key]
+    assert list(inspect.signature(explainer).parameters)[:2] == ["trace", "query"]
+    assert "(N,)" in (explainer.__doc__ or "")
+    trace = trace_of("registers")
+    before = [trace.q.clone(), trace.k.clone()]
+    relevance = explainer(trace, 2)
+    assert relevance.shape == (trace.num_tokens,)
+    assert relevance.sum().item() == pytest.approx(1, abs=1e-5) and relevance.min() >= 0
+    assert torch.equal(trace.q, before[0]) and torch.equal(trace.k, before[1])
+    with pytest.raises(SelectionError, match="token must be"):
+        explainer(trace, trace.num_tokens)
+
+
+def test_raw_attention_is_the_row_of_the_map() -> None:
+    trace = trace_of("cls")
+    attention = EXPLAINERS["attention"]
+    assert_close(attention(trace, 4, layer=1, head=1), trace.attention(1)[1, 4])
+    assert_close(attention(trace, 4), trace.attention(2)[:, 4].mean(0))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"head_fusion": "median"}, "head_fusion must be"),
+        ({"residual": 1.5}, "residual must be from 0 to 1, got 1.5"),
+        ({"first": 2, "last": 1}, "first layer 2 comes after the last layer 1"),
+        ({"last": 3}, "layer must be a whole number from 0 to 2, got 3"),
+    ],
+)
+def test_options_that_do_not_exist_are_refused(wrong: dict, sentence: str) -> None:
+    with pytest.raises(SelectionError, match=sentence):
+        rollout(trace_of("cls"), 0, **wrong)

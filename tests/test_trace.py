@@ -1,0 +1,120 @@
+"""Listening changes nothing, leaves nothing behind, misses nothing."""
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from tests.models import TINY, spread, tiny
+from vitviz import CaptureError, SelectionError, Trace, ViT, capture
+
+
+def pixels_for(name: str, images: int = 1) -> torch.Tensor:
+    config = TINY[name]
+    generator = torch.Generator().manual_seed(3)
+    return torch.randn(images, config.in_chans, *config.image_size, generator=generator)
+
+
+def trace_of(name: str) -> Trace:
+    vit = tiny(name).vit
+    with capture(vit) as recorder:
+        logits = vit(pixels_for(name))
+    return recorder.trace(logits)
+
+
+def hooks(vit: nn.Module) -> int:
+    return sum(len(m._forward_hooks) + len(m._forward_pre_hooks) for m in vit.modules())
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_maps_are_those_of_an_explicit_softmax(name: str) -> None:
+    """The attention output of every block, made again from the trace's maps and the block's own values."""
+    vit, trace = tiny(name).vit, trace_of(name)
+    x = vit.norm_pre(vit.embed(pixels_for(name)))
+    assert_close(trace.tokens[0], x[0])
+    for layer, block in enumerate(vit.blocks):
+        normed = block.norm1(x)
+        batch, tokens, dim = normed.shape
+        heads = block.attn.num_heads
+        q, k, v = block.attn.qkv(normed).view(batch, tokens, 3, heads, -1).permute(2, 0, 3, 1, 4)
+        q, k = block.attn.q_norm(q), block.attn.k_norm(k)
+        maps = (q @ k.transpose(-1, -2) / (dim // heads) ** 0.5).softmax(-1)
+        assert_close(trace.attention(layer), maps[0])
+        mixed = (maps @ v).transpose(1, 2).reshape(batch, tokens, dim)
+        assert_close(block.attn.proj(block.attn.norm(mixed)), block.attn(normed))
+        x = block(x)
+        assert_close(trace.tokens[layer + 1], x[0])
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_rows_sum_to_one_and_rows_and_columns_agree(name: str) -> None:
+    trace, config = trace_of(name), TINY[name]
+    assert trace.q.shape == (config.depth, config.num_heads, config.num_tokens, config.head_dim)
+    for layer in range(trace.depth):
+        maps = trace.attention(layer)
+        assert_close(maps.sum(-1), torch.ones(maps.shape[:2]))
+        for token in (0, trace.num_tokens - 1):
+            assert_close(trace.attention_from(layer, token), maps[:, token])
+            assert_close(trace.attention_to(layer, token), maps[:, :, token])
+
+
+def test_capture_does_not_change_the_answer_and_leaves_no_hook() -> None:
+    vit = tiny("cls").vit
+    pixels = pixels_for("cls")
+    alone = vit(pixels)
+    with capture(vit) as recorder:
+        heard = vit(pixels)
+        assert hooks(vit) > 0
+    assert torch.equal(alone, heard)
+    assert torch.equal(recorder.trace(heard).logits, alone[0])
+    assert hooks(vit) == 0
+
+
+def test_hooks_are_gone_after_an_exception() -> None:
+    vit = tiny("cls").vit
+    with pytest.raises(RuntimeError, match="in the middle"), capture(vit):
+        raise RuntimeError("in the middle")
+    assert hooks(vit) == 0
+
+
+def test_a_silent_layer_is_an_error() -> None:
+    vit = spread(ViT(TINY["cls"])).eval()
+    vit.blocks[1].forward = lambda x: x
+    with torch.inference_mode(), capture(vit) as recorder:
+        logits = vit(pixels_for("cls"))
+    with pytest.raises(CaptureError, match="nothing was heard from layer 1;"):
+        recorder.trace(logits)
+
+
+def test_a_batch_is_refused() -> None:
+    vit = tiny("cls").vit
+    with capture(vit) as recorder:
+        logits = vit(pixels_for("cls", images=2))
+    with pytest.raises(CaptureError, match="one image, got a batch of 2"):
+        recorder.trace(logits)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_the_rounded_layer_makes_the_same_maps_within_its_error(name: str) -> None:
+    trace = trace_of(name)
+    for layer in range(trace.depth):
+        rounded = trace.rounded(layer)
+        scores = trace.scale * rounded.q.float() @ rounded.k.float().transpose(-1, -2)
+        shown = (scores - rounded.lse[..., None]).exp()
+        assert_close(shown.sum(-1), torch.ones(shown.shape[:2]))
+        difference = float((shown - trace.attention(layer)).abs().max())
+        assert difference == pytest.approx(rounded.error, abs=1e-6)
+        assert 0 < rounded.error < 5e-3
+
+
+def test_layers_heads_and_tokens_out_of_range_are_refused() -> None:
+    trace = trace_of("cls")
+    for call in (trace.attention, trace.rounded, trace.check_layer):
+        with pytest.raises(SelectionError, match="layer must be a whole number from 0 to 2, got 3"):
+            call(3)
+    with pytest.raises(SelectionError, match="layer must be a whole number from 0 to 2, got -1"):
+        trace.attention(-1)
+    with pytest.raises(SelectionError, match="token must be a whole number from 0 to 16, got 17"):
+        trace.attention_from(0, 17)
+    with pytest.raises(SelectionError, match="head must be a whole number from 0 to 1, got True"):
+        trace.check_head(True)

@@ -1,0 +1,217 @@
+"""Where weights come from: our files, torchvision's, timm's; and everything that is refused, with its sentence."""
+
+import json
+import pickle
+
+import pytest
+import timm
+import torch
+from safetensors.torch import save_file
+from torch.testing import assert_close
+
+from tests.models import TINY, spread, tiny
+from vitviz import WeightsError, list_models, load
+from vitviz.model import weights
+from vitviz.model.weights import CURATED, save_checkpoint
+
+
+def saved(tmp_path, name: str = "cls", **changes):  # noqa: ANN001, ANN201
+    """A checkpoint of a tiny model, and the model itself."""
+    loaded = tiny(name)
+    arguments = {
+        "config": loaded.card.config,
+        "preprocess": loaded.preprocess,
+        "labels": loaded.card.labels,
+        "details": {"dataset": "noise", "temperature": "0.8"},
+        "dtype": torch.float32,
+        **changes,
+    }
+    path = tmp_path / f"{name}.safetensors"
+    save_checkpoint(path, loaded.vit.state_dict(), **arguments)
+    return path, loaded
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_own_checkpoint_round_trips(name: str, tmp_path) -> None:  # noqa: ANN001
+    path, loaded = saved(tmp_path, name)
+    read = load(path)
+    ours, theirs = read.vit.state_dict(), loaded.vit.state_dict()
+    assert list(ours) == list(theirs) and all(torch.equal(ours[key], theirs[key]) for key in ours)
+    assert read.card.config == loaded.card.config and read.card.labels == loaded.card.labels
+    assert read.preprocess == loaded.preprocess
+    assert read.card.details["dataset"] == "noise" and read.card.temperature == 0.8
+    assert read.card.num_parameters == sum(p.numel() for p in read.vit.parameters())
+    assert not read.vit.training and not any(p.requires_grad for p in read.vit.parameters())
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+def test_half_precision_files_are_read_as_float32(tmp_path) -> None:  # noqa: ANN001
+    path, loaded = saved(tmp_path, dtype=torch.float16)
+    vit = load(path).vit
+    assert {p.dtype for p in vit.parameters()} == {torch.float32}
+    pixels = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    assert_close(vit(pixels), loaded.vit(pixels), atol=0.02, rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda s: s.pop("blocks.1.attn.qkv.bias"), "blocks.1.attn.qkv.bias is missing"),
+        (lambda s: s.update(stem=torch.zeros(1)), "stem is not expected"),
+        (
+            lambda s: s.update({"head.weight": torch.zeros(7, 25)}),
+            r"head.weight has shape \(7, 25\) instead of \(7, 24\)",
+        ),
+        (
+            lambda s: s["norm.bias"].fill_(float("nan")),
+            "norm.bias holds values that are not finite",
+        ),
+    ],
+)
+def test_weights_that_do_not_fit_are_named(change, sentence: str, tmp_path) -> None:  # noqa: ANN001
+    state = {key: value.clone() for key, value in tiny("cls").vit.state_dict().items()}
+    change(state)
+    path = tmp_path / "x.safetensors"
+    card = tiny("cls").card
+    save_checkpoint(
+        path,
+        state,
+        config=card.config,
+        preprocess=tiny("cls").preprocess,
+        labels=card.labels,
+        details={},
+    )
+    with pytest.raises(WeightsError, match=sentence):
+        load(path)
+
+
+def test_damaged_files_are_refused_with_a_sentence(tmp_path) -> None:  # noqa: ANN001
+    path, _ = saved(tmp_path)
+    whole = path.read_bytes()
+    for content in (b"", whole[:-50], b"\x00" * 100, b"<html>not found</html>"):
+        path.write_bytes(content)
+        with pytest.raises(WeightsError, match="is not a whole .safetensors file"):
+            load(path)
+    save_file({"a": torch.zeros(1)}, path)
+    with pytest.raises(WeightsError, match="does not say which model"):
+        load(path)
+    for text in ("{", "[]", json.dumps({"config": {"depth": 0}})):
+        save_file({"a": torch.zeros(1)}, path, metadata={"vitviz": text})
+        with pytest.raises(WeightsError, match="damaged|depth must be"):
+            load(path)
+    with pytest.raises(WeightsError, match="there is no checkpoint file"):
+        load(tmp_path / "missing.safetensors")
+
+
+@pytest.mark.filterwarnings(
+    "ignore:Detected pickle protocol"
+)  # the file is a raw pickle on purpose
+def test_a_pickle_that_runs_code_is_refused_and_does_not_run(tmp_path) -> None:  # noqa: ANN001
+    witness = tmp_path / "it ran"
+
+    class Evil:
+        def __reduce__(self):  # noqa: ANN204
+            return (witness.touch, ())
+
+    path = tmp_path / "evil.pth"
+    torch.save({"state_dict": Evil()}, path)
+    with pytest.raises(WeightsError, match="could run code and is not opened"):
+        load(path)
+    path.write_bytes(pickle.dumps(Evil()))
+    with pytest.raises(WeightsError, match="could run code and is not opened"):
+        load(path)
+    assert not witness.exists()
+    torch.save([1, 2], path)
+    with pytest.raises(WeightsError, match="does not hold a state_dict"):
+        load(path)
+
+
+def test_torchvision_checkpoint_gives_torchvisions_logits(tmp_path) -> None:  # noqa: ANN001
+    from torchvision.models import VisionTransformer
+
+    theirs = VisionTransformer(
+        image_size=64,
+        patch_size=32,
+        num_layers=2,
+        num_heads=12,
+        hidden_dim=768,
+        mlp_dim=96,
+        num_classes=5,
+    )
+    spread(theirs.eval())
+    path = tmp_path / "vit_b_32.pth"
+    torch.save(theirs.state_dict(), path)
+    loaded = load(path)
+    pixels = torch.randn(1, 3, 64, 64, generator=torch.Generator().manual_seed(0))
+    assert_close(loaded.vit(pixels), theirs(pixels), atol=1e-5, rtol=1e-5)
+    assert (
+        loaded.preprocess.size == (64, 64) and loaded.card.head == "embedding"
+    )  # five classes, no names
+
+
+def test_unknown_names_get_a_hint() -> None:
+    with pytest.raises(WeightsError, match="did you mean .*vit_tiny_patch16_224"):
+        load("vit_tiny_patch16_22", pretrained=False)
+    with pytest.raises(WeightsError, match="is not a shipped model"):
+        load("../../etc/passwd")
+
+
+def test_without_a_network_the_sentence_says_what_is_missing(monkeypatch, tmp_path) -> None:  # noqa: ANN001
+    monkeypatch.setattr(weights, "_answers", lambda url: False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    for name in ("deit_tiny_patch16_224.fb_in1k", "hf-hub:timm/nothing"):
+        with pytest.raises(WeightsError, match="no connection to the Hugging Face hub"):
+            load(name)
+    from huggingface_hub import constants
+
+    assert constants.HF_HUB_OFFLINE is False
+
+
+def test_random_weights_say_that_they_are_random() -> None:
+    loaded = load("vit_tiny_patch16_224", pretrained=False, image_size=(48, 32))
+    assert "random weights (not trained)" in loaded.card.source
+    assert loaded.card.config.grid_size == (3, 2)
+    assert loaded.card.labels[207] == "golden retriever" and len(loaded.card.labels) == 1000
+    assert loaded.preprocess.mean == (0.5, 0.5, 0.5)  # this tag's own, not ImageNet's
+
+
+def test_what_the_head_means() -> None:
+    kinds = {
+        "vit_small_patch16_224.dino": "none",
+        "vit_base_patch16_clip_224.openai": "embedding",
+        "deit_tiny_patch16_224.fb_in1k": "classes",
+    }
+    for name, head in kinds.items():
+        assert load(name, pretrained=False).card.head == head
+
+
+def test_labels_come_from_the_table_of_that_size() -> None:
+    assert weights._imagenet_labels(512) is None
+    assert {n: len(weights._imagenet_labels(n)) for n in (1000, 11821, 21841, 21843)} == {
+        1000: 1000,
+        11821: 11821,
+        21841: 21841,
+        21843: 21843,
+    }
+
+
+def test_the_curated_menu_is_made_of_timm_names_with_weights() -> None:
+    assert set(CURATED) <= set(timm.list_models(pretrained=True))
+    assert list_models()[-len(CURATED) :] == list(CURATED)
+
+
+def test_a_patch_that_does_not_divide_the_image_leaves_a_margin() -> None:
+    """SigLIP at 384 with patches of 14: timm's convolution never sees the last 6 pixels; neither do we."""
+    model = timm.create_model("vit_so400m_patch14_siglip_384", depth=1, img_size=32)
+    loaded = weights.from_timm(spread(model.eval()))
+    assert loaded.card.config.image_size == (28, 28) and loaded.preprocess.size == (32, 32)
+    pixels = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        assert_close(loaded.vit(pixels[..., :28, :28]), model(pixels), atol=1e-4, rtol=1e-4)
+
+
+def test_labels_must_match_the_classes() -> None:
+    from dataclasses import replace
+
+    with pytest.raises(WeightsError, match="2 labels for 7 classes"):
+        replace(tiny("cls").card, labels=("a", "b"))
