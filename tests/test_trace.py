@@ -107,6 +107,15 @@ def test_the_rounded_layer_makes_the_same_maps_within_its_error(name: str) -> No
         assert 0 < rounded.error < 5e-3
 
 
+def test_values_that_half_precision_cannot_hold_are_an_error() -> None:
+    trace = trace_of("cls")
+    for name in ("q", "k"):
+        parts = {"q": trace.q.clone(), "k": trace.k.clone()}
+        parts[name][1, 0, 2, 3] = 1e5
+        with pytest.raises(CaptureError, match="layer 1 is larger than half precision can hold"):
+            Trace(**parts, tokens=trace.tokens, logits=trace.logits, scale=trace.scale).rounded(1)
+
+
 def test_layers_heads_and_tokens_out_of_range_are_refused() -> None:
     trace = trace_of("cls")
     for call in (trace.attention, trace.rounded, trace.check_layer):

@@ -78,21 +78,25 @@ class Trace:
     def attention_to(self, layer: int, token: int) -> Tensor:
         """Who looks at `token`: its column in every head. (H, N); a column does not sum to 1"""
         layer, token = self.check_layer(layer), self.check_token(token)
-        scores = _scores(self.q[layer], self.k[layer], self.scale)
-        return (scores[..., token] - scores.logsumexp(dim=-1)).exp()
+        return self.attention(layer)[..., token]
 
     def rounded(self, layer: int) -> RoundedLayer:
         """The layer in half precision, as files and browsers get it, and how far that is from the exact maps."""
         layer = self.check_layer(layer)
         q, k = self.q[layer].half(), self.k[layer].half()
-        if not (torch.isfinite(q).all() and torch.isfinite(k).all()):
-            raise CaptureError(
-                f"q or k of layer {layer} is larger than half precision can hold (65504)"
-            )
-        scores = _scores(q.float(), k.float(), self.scale)
-        lse = scores.logsumexp(dim=-1)
-        shown = scores.sub_(lse[..., None]).exp_()
-        return RoundedLayer(q, k, lse, float(shown.sub_(self.attention(layer)).abs_().max()))
+        sums, error = [], 0.0
+        for head in range(self.num_heads):  # one N x N map at a time stays in the processor's cache
+            scores = _scores(q[head].float(), k[head].float(), self.scale)
+            shown = scores.softmax(dim=-1)
+            # The sum that softmax divided by, read off the largest entry of each row: exp is the dear part.
+            sums.append(scores.amax(dim=-1) - shown.amax(dim=-1).log())
+            exact = _scores(self.q[layer, head], self.k[layer, head], self.scale).softmax(dim=-1)
+            low, high = shown.sub_(exact).aminmax()
+            error = max(error, -float(low), float(high))
+        lse = torch.stack(sums)
+        if not torch.isfinite(lse).all():
+            raise CaptureError(f"q or k of layer {layer} is larger than half precision can hold (65504)")
+        return RoundedLayer(q, k, lse, error)
 
     def check_layer(self, layer: int) -> int:
         """The layer itself, if the model has it; else `SelectionError`."""
