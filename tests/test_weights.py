@@ -215,3 +215,36 @@ def test_labels_must_match_the_classes() -> None:
 
     with pytest.raises(WeightsError, match="2 labels for 7 classes"):
         replace(tiny("cls").card, labels=("a", "b"))
+
+
+def test_weights_in_the_local_cache_load_without_a_network(monkeypatch, tmp_path) -> None:  # noqa: ANN001
+    """The folder that huggingface_hub leaves after a download is enough when the hub does not answer."""
+    theirs = spread(timm.create_model("test_vit").eval())
+    snapshot = tmp_path / "models--timm--test_vit.r160_in1k" / "snapshots" / "0123abcd"
+    snapshot.mkdir(parents=True)
+    save_file(theirs.state_dict(), snapshot / "model.safetensors", metadata={"format": "pt"})
+    refs = tmp_path / "models--timm--test_vit.r160_in1k" / "refs"
+    refs.mkdir()
+    (refs / "main").write_text("0123abcd")
+    monkeypatch.setattr(weights, "_answers", lambda url: False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    loaded = load("test_vit.r160_in1k")
+    pixels = torch.randn(1, 3, 160, 160, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        assert_close(loaded.vit(pixels), theirs(pixels), atol=1e-5, rtol=1e-5)
+    assert loaded.card.source == "timm, pretrained" and loaded.card.details["hf_hub_id"]
+
+
+def test_a_folder_as_timm_writes_it_loads(tmp_path) -> None:  # noqa: ANN001
+    from timm.models import save_for_hf
+
+    theirs = spread(timm.create_model("test_vit", num_classes=4).eval())
+    names = {"label_names": ["a", "b", "c", "d"], "label_descriptions": {"c": "a cat"}}
+    save_for_hf(theirs, tmp_path, model_config=names, safe_serialization=True)
+    loaded = load(f"local-dir:{tmp_path}")
+    pixels = torch.randn(1, 3, 160, 160, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        assert_close(loaded.vit(pixels), theirs(pixels), atol=1e-5, rtol=1e-5)
+    assert loaded.card.labels == ("a", "b", "a cat", "d") and loaded.card.head == "classes"
+    with pytest.raises(WeightsError, match="could not build local-dir:/no/such"):
+        load("local-dir:/no/such/folder")

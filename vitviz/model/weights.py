@@ -192,7 +192,7 @@ def from_timm(
     config = _config_from_timm(model, name)
     data_config = dict(resolve_model_data_config(model))
     data_config["input_size"] = (config.in_chans, *model.patch_embed.img_size)
-    labels = _imagenet_labels(config.num_classes)
+    labels = _own_labels(cfg, config.num_classes) or _imagenet_labels(config.num_classes)
     details = {
         key: str(cfg[key])
         for key in ("tag", "hf_hub_id", "license", "origin_url", "paper_name")
@@ -479,6 +479,16 @@ def _imagenet_labels(num_classes: int) -> tuple[str, ...] | None:
 
     subset = infer_imagenet_subset({"num_classes": num_classes})
     return tuple(ImageNetInfo(subset).label_descriptions()) if subset else None
+
+
+def _own_labels(cfg: Mapping[str, Any], num_classes: int) -> tuple[str, ...] | None:
+    """Class names that a model brought along in its `config.json`, as on the hub."""
+    names = cfg.get("label_names")
+    if not isinstance(names, list | tuple) or len(names) != num_classes or not num_classes:
+        return None
+    texts = cfg.get("label_descriptions")
+    texts = texts if isinstance(texts, Mapping) else {}
+    return tuple(str(texts.get(name, name)) for name in names)
 
 
 def _config_from_timm(model: nn.Module, name: str) -> ViTConfig:
