@@ -11,8 +11,8 @@ from vitviz.model.preprocess import Preprocess
 from vitviz.model.vit import ViT
 from vitviz.model.weights import LoadedModel, ModelCard
 
-# What hides bugs varies here: prefix tokens 0, 1, 2 and 5, grids and patches that are not square, one channel,
-# another number of layers than of heads.
+# What hides bugs varies here: prefix tokens 0, 1, 2 and 5, grids and patches that are not square,
+# one channel, another number of layers than of heads.
 TINY = {
     "cls": ViTConfig(
         image_size=32, patch_size=8, embed_dim=24, depth=3, num_heads=2, num_classes=7
@@ -58,7 +58,8 @@ TINY = {
 
 @torch.no_grad()
 def spread(module: nn.Module, seed: int = 0, small: float = 1.0) -> nn.Module:
-    """Random parameters without zeros or ones that could hide a wrong path; `small` damps the embedding.
+    """Random parameters without zeros or ones that could hide a wrong path; `small` damps the
+    embedding.
 
     Matrices keep the variance of what they multiply, gains lie around 1, everything else around 0.
     """

@@ -1,4 +1,6 @@
-"""analyze: one forward pass, checked against the model; saved and read back exactly; bad selections refused."""
+"""analyze: one forward pass, checked against the model; saved and read back exactly; bad
+selections refused.
+"""
 
 import json
 
@@ -52,7 +54,7 @@ def test_one_forward_pass_per_analysis() -> None:
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_save_and_load_round_trip_exactly(name: str, tmp_path) -> None:  # noqa: ANN001
+def test_save_and_load_round_trip_exactly(name: str, tmp_path) -> None:
     analysis = analyze(tiny(name), photo())
     path = tmp_path / "photo.safetensors"
     analysis.save(path)
@@ -60,7 +62,8 @@ def test_save_and_load_round_trip_exactly(name: str, tmp_path) -> None:  # noqa:
     read = Analysis.load(path)
     for field in ("q", "k", "tokens", "logits"):
         assert torch.equal(getattr(read.trace, field), getattr(analysis.trace, field)), field
-    assert torch.equal(read.picture, analysis.picture) and torch.equal(read.pixels, analysis.pixels)
+    assert torch.equal(read.picture, analysis.picture)
+    assert torch.equal(read.pixels, analysis.pixels)
     assert torch.equal(read.positions.patches, analysis.positions.patches)
     assert torch.equal(read.positions.prefix, analysis.positions.prefix)
     assert (read.card, read.grid, read.preprocess) == (
@@ -68,14 +71,15 @@ def test_save_and_load_round_trip_exactly(name: str, tmp_path) -> None:  # noqa:
         analysis.grid,
         analysis.preprocess,
     )
-    assert read.summary() == analysis.summary() and read.trace.scale == analysis.trace.scale
+    assert read.summary() == analysis.summary()
+    assert read.trace.scale == analysis.trace.scale
     assert read.verify(tiny(name)) == pytest.approx(analysis.verify(), abs=1e-5)
     with pytest.raises(VitvizError, match="pass the model"):
         read.verify()
     assert [p.name for p in tmp_path.iterdir()] == ["photo.safetensors"]
 
 
-def test_a_file_that_is_no_analysis_is_refused(tmp_path) -> None:  # noqa: ANN001
+def test_a_file_that_is_no_analysis_is_refused(tmp_path) -> None:
     from safetensors.torch import save_file
 
     wrong = tmp_path / "x.safetensors"
@@ -143,7 +147,7 @@ def test_the_ledger_of_shapes_is_what_the_modules_give(name: str) -> None:
         if step.module and step.module != "pos_embed":
             module = loaded.vit.get_submodule(step.module.replace("*", "1"))
 
-            def hook(_module, _args, out, name=step.name) -> None:  # noqa: ANN001
+            def hook(_module, _args, out, name=step.name) -> None:
                 shapes[name] = tuple((out[0] if isinstance(out, tuple) else out).shape)
 
             module.register_forward_hook(hook)
@@ -161,11 +165,12 @@ def test_the_ledger_of_shapes_is_what_the_modules_give(name: str) -> None:
     assert by_name["attention maps"][1:] == analysis.trace.attention(0).shape
 
 
-def test_summary_is_json(tmp_path) -> None:  # noqa: ANN001
+def test_summary_is_json(tmp_path) -> None:
     path = tmp_path / "a red cat.png"
     Image.fromarray(photo()).save(path)
     summary = analyze(tiny("distilled"), path).summary(k=2)
     assert json.loads(json.dumps(summary)) == summary
     assert summary["photo"]["name"] == "a red cat.png"
-    assert summary["prefix_tokens"] == ["cls_token", "dist_token"] and summary["grid"] == [4, 4]
+    assert summary["prefix_tokens"] == ["cls_token", "dist_token"]
+    assert summary["grid"] == [4, 4]
     assert len(summary["predictions"]) == 2

@@ -1,4 +1,4 @@
-"""Explainers: closed forms, examples that can be checked by hand, and a contract for every entry."""
+"""Explainers: closed forms, examples to check by hand, and a contract for every entry."""
 
 import inspect
 
@@ -11,7 +11,9 @@ from vitviz import EXPLAINERS, SelectionError, Trace, rollout, rollout_matrix
 
 
 def made_trace(depth: int, heads: int, tokens: int, q: torch.Tensor | None = None) -> Trace:
-    """A trace with head_dim 1 whose keys are one-hot-like through q; zeros give uniform attention."""
+    """A trace with head_dim 1 whose keys are one-hot-like through q; zeros give uniform
+    attention.
+    """
     k = torch.zeros(depth, heads, tokens, 1)
     q = torch.zeros(depth, heads, tokens, 1) if q is None else q
     return Trace(
@@ -36,7 +38,9 @@ def test_rollout_of_uniform_attention_has_a_closed_form() -> None:
 
 
 def test_rollout_that_a_reader_can_check() -> None:
-    """Two layers in which every token looks only at token 1: half stays, half of the rest stays, ..."""
+    """Two layers in which every token looks only at token 1: half stays, half of the rest stays,
+    ...
+    """
     trace = all_look_at(1, depth=2, heads=2, tokens=3)
     assert_close(rollout(trace, 0), torch.tensor([0.25, 0.75, 0.0]))
     assert_close(rollout(trace, 1), torch.tensor([0.0, 1.0, 0.0]))
@@ -82,8 +86,10 @@ def test_every_explainer_keeps_its_contract(key: str) -> None:
     before = [trace.q.clone(), trace.k.clone()]
     relevance = explainer(trace, 2)
     assert relevance.shape == (trace.num_tokens,)
-    assert relevance.sum().item() == pytest.approx(1, abs=1e-5) and relevance.min() >= 0
-    assert torch.equal(trace.q, before[0]) and torch.equal(trace.k, before[1])
+    assert relevance.sum().item() == pytest.approx(1, abs=1e-5)
+    assert relevance.min() >= 0
+    assert torch.equal(trace.q, before[0])
+    assert torch.equal(trace.k, before[1])
     with pytest.raises(SelectionError, match="token must be"):
         explainer(trace, trace.num_tokens)
 

@@ -23,7 +23,8 @@ def test_a_patch_is_cut_where_its_box_says() -> None:
     assert grid.box(token) == (16, 28, 8, 4)
     image = torch.arange(24 * 40).view(24, 40)
     patch = grid.patch(image, token)
-    assert patch.shape == (8, 4) and patch[0, 0] == 16 * 40 + 28
+    assert patch.shape == (8, 4)
+    assert patch[0, 0] == 16 * 40 + 28
     assert grid.token_at(16, 28) == grid.token_at(23.9, 31.9) == token != grid.token_at(16, 32)
 
 

@@ -1,4 +1,6 @@
-"""The model against independent references: torch's attention, known sizes, and its own symmetries."""
+"""The model against independent references: torch's attention, known sizes, and its own
+symmetries.
+"""
 
 import pytest
 import torch
@@ -100,7 +102,9 @@ def test_every_tiny_model_answers_with_its_classes(name: str) -> None:
 
 
 def permute_patches(vit: ViT, pixels: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
-    """Tokens after the last norm when the patches enter in another order; the position embedding stays put."""
+    """Tokens after the last norm when the patches enter in another order; the position embedding
+    stays put.
+    """
     original = vit.patch_embed.forward
     vit.patch_embed.forward = lambda pixels: original(pixels)[:, order]
     try:
@@ -110,7 +114,9 @@ def permute_patches(vit: ViT, pixels: torch.Tensor, order: torch.Tensor) -> torc
 
 
 def test_only_positions_know_the_order_of_patches() -> None:
-    """Without positions a permuted image gives permuted patches and the same CLS token; with them it does not."""
+    """Without positions a permuted image gives permuted patches and the same CLS token; with them
+    it does not.
+    """
     with_positions = tiny("cls").vit
     without = ViT(ViTConfig(**{**TINY["cls"].to_dict(), "pos_embed": False})).eval()
     without.load_state_dict(
@@ -173,7 +179,8 @@ def test_patch_dropout_keeps_prefix_tokens_and_a_share_of_patches() -> None:
     assert kept.shape == (3, 6, 2)
     assert torch.equal(kept[:, 0], x[:, 0])
     for image in kept[:, 1:, 0].long() // 2:
-        assert len(set(image.tolist())) == 5 and 0 not in image
+        assert len(set(image.tolist())) == 5
+        assert 0 not in image
     vit = ViT(TINY["cls"], drop_path=0.9, patch_keep=0.5)
     pixels = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
     vit.eval()

@@ -1,4 +1,6 @@
-"""Where weights come from: our files, torchvision's, timm's; and everything that is refused, with its sentence."""
+"""Where weights come from: our files, torchvision's, timm's; and everything that is refused, with
+its sentence.
+"""
 
 import json
 import pickle
@@ -15,7 +17,7 @@ from vitviz.model import weights
 from vitviz.model.weights import CURATED, save_checkpoint
 
 
-def saved(tmp_path, name: str = "cls", **changes):  # noqa: ANN001, ANN201
+def saved(tmp_path, name: str = "cls", **changes):
     """A checkpoint of a tiny model, and the model itself."""
     loaded = tiny(name)
     arguments = {
@@ -32,20 +34,24 @@ def saved(tmp_path, name: str = "cls", **changes):  # noqa: ANN001, ANN201
 
 
 @pytest.mark.parametrize("name", TINY)
-def test_own_checkpoint_round_trips(name: str, tmp_path) -> None:  # noqa: ANN001
+def test_own_checkpoint_round_trips(name: str, tmp_path) -> None:
     path, loaded = saved(tmp_path, name)
     read = load(path)
     ours, theirs = read.vit.state_dict(), loaded.vit.state_dict()
-    assert list(ours) == list(theirs) and all(torch.equal(ours[key], theirs[key]) for key in ours)
-    assert read.card.config == loaded.card.config and read.card.labels == loaded.card.labels
+    assert list(ours) == list(theirs)
+    assert all(torch.equal(ours[key], theirs[key]) for key in ours)
+    assert read.card.config == loaded.card.config
+    assert read.card.labels == loaded.card.labels
     assert read.preprocess == loaded.preprocess
-    assert read.card.details["dataset"] == "noise" and read.card.temperature == 0.8
+    assert read.card.details["dataset"] == "noise"
+    assert read.card.temperature == 0.8
     assert read.card.num_parameters == sum(p.numel() for p in read.vit.parameters())
-    assert not read.vit.training and not any(p.requires_grad for p in read.vit.parameters())
+    assert not read.vit.training
+    assert not any(p.requires_grad for p in read.vit.parameters())
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 
 
-def test_half_precision_files_are_read_as_float32(tmp_path) -> None:  # noqa: ANN001
+def test_half_precision_files_are_read_as_float32(tmp_path) -> None:
     path, loaded = saved(tmp_path, dtype=torch.float16)
     vit = load(path).vit
     assert {p.dtype for p in vit.parameters()} == {torch.float32}
@@ -68,7 +74,7 @@ def test_half_precision_files_are_read_as_float32(tmp_path) -> None:  # noqa: AN
         ),
     ],
 )
-def test_weights_that_do_not_fit_are_named(change, sentence: str, tmp_path) -> None:  # noqa: ANN001
+def test_weights_that_do_not_fit_are_named(change, sentence: str, tmp_path) -> None:
     state = {key: value.clone() for key, value in tiny("cls").vit.state_dict().items()}
     change(state)
     path = tmp_path / "x.safetensors"
@@ -85,19 +91,19 @@ def test_weights_that_do_not_fit_are_named(change, sentence: str, tmp_path) -> N
         load(path)
 
 
-def test_damaged_files_are_refused_with_a_sentence(tmp_path) -> None:  # noqa: ANN001
+def test_damaged_files_are_refused_with_a_sentence(tmp_path) -> None:
     path, _ = saved(tmp_path)
     whole = path.read_bytes()
     for content in (b"", whole[:-50], b"\x00" * 100, b"<html>not found</html>"):
         path.write_bytes(content)
-        with pytest.raises(WeightsError, match="is not a whole .safetensors file"):
+        with pytest.raises(WeightsError, match=r"is not a whole \.safetensors file"):
             load(path)
     save_file({"a": torch.zeros(1)}, path)
     with pytest.raises(WeightsError, match="does not say which model"):
         load(path)
     for text in ("{", "[]", json.dumps({"config": {"depth": 0}})):
         save_file({"a": torch.zeros(1)}, path, metadata={"vitviz": text})
-        with pytest.raises(WeightsError, match="damaged|depth must be"):
+        with pytest.raises(WeightsError, match=r"damaged|depth must be"):
             load(path)
     with pytest.raises(WeightsError, match="there is no checkpoint file"):
         load(tmp_path / "missing.safetensors")
@@ -106,11 +112,11 @@ def test_damaged_files_are_refused_with_a_sentence(tmp_path) -> None:  # noqa: A
 @pytest.mark.filterwarnings(
     "ignore:Detected pickle protocol"
 )  # the file is a raw pickle on purpose
-def test_a_pickle_that_runs_code_is_refused_and_does_not_run(tmp_path) -> None:  # noqa: ANN001
+def test_a_pickle_that_runs_code_is_refused_and_does_not_run(tmp_path) -> None:
     witness = tmp_path / "it ran"
 
     class Evil:
-        def __reduce__(self):  # noqa: ANN204
+        def __reduce__(self):
             return (witness.touch, ())
 
     path = tmp_path / "evil.pth"
@@ -126,7 +132,7 @@ def test_a_pickle_that_runs_code_is_refused_and_does_not_run(tmp_path) -> None: 
         load(path)
 
 
-def test_torchvision_checkpoint_gives_torchvisions_logits(tmp_path) -> None:  # noqa: ANN001
+def test_torchvision_checkpoint_gives_torchvisions_logits(tmp_path) -> None:
     from torchvision.models import VisionTransformer
 
     theirs = VisionTransformer(
@@ -144,19 +150,18 @@ def test_torchvision_checkpoint_gives_torchvisions_logits(tmp_path) -> None:  # 
     loaded = load(path)
     pixels = torch.randn(1, 3, 64, 64, generator=torch.Generator().manual_seed(0))
     assert_close(loaded.vit(pixels), theirs(pixels), atol=1e-5, rtol=1e-5)
-    assert (
-        loaded.preprocess.size == (64, 64) and loaded.card.head == "embedding"
-    )  # five classes, no names
+    assert loaded.preprocess.size == (64, 64)
+    assert loaded.card.head == "embedding"
 
 
 def test_unknown_names_get_a_hint() -> None:
-    with pytest.raises(WeightsError, match="did you mean .*vit_tiny_patch16_224"):
+    with pytest.raises(WeightsError, match=r"did you mean .*vit_tiny_patch16_224"):
         load("vit_tiny_patch16_22", pretrained=False)
     with pytest.raises(WeightsError, match="is not a shipped model"):
         load("../../etc/passwd")
 
 
-def test_without_a_network_the_sentence_says_what_is_missing(monkeypatch, tmp_path) -> None:  # noqa: ANN001
+def test_without_a_network_the_sentence_says_what_is_missing(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(weights, "_answers", lambda url: False)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     for name in ("deit_tiny_patch16_224.fb_in1k", "hf-hub:timm/nothing"):
@@ -171,7 +176,8 @@ def test_random_weights_say_that_they_are_random() -> None:
     loaded = load("vit_tiny_patch16_224", pretrained=False, image_size=(48, 32))
     assert "random weights (not trained)" in loaded.card.source
     assert loaded.card.config.grid_size == (3, 2)
-    assert loaded.card.labels[207] == "golden retriever" and len(loaded.card.labels) == 1000
+    assert loaded.card.labels[207] == "golden retriever"
+    assert len(loaded.card.labels) == 1000
     assert loaded.preprocess.mean == (0.5, 0.5, 0.5)  # this tag's own, not ImageNet's
 
 
@@ -201,10 +207,13 @@ def test_the_curated_menu_is_made_of_timm_names_with_weights() -> None:
 
 
 def test_a_patch_that_does_not_divide_the_image_leaves_a_margin() -> None:
-    """SigLIP at 384 with patches of 14: timm's convolution never sees the last 6 pixels; neither do we."""
+    """SigLIP at 384 with patches of 14: timm's convolution never sees the last 6 pixels; neither
+    do we.
+    """
     model = timm.create_model("vit_so400m_patch14_siglip_384", depth=1, img_size=32)
     loaded = weights.from_timm(spread(model.eval()))
-    assert loaded.card.config.image_size == (28, 28) and loaded.preprocess.size == (32, 32)
+    assert loaded.card.config.image_size == (28, 28)
+    assert loaded.preprocess.size == (32, 32)
     pixels = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
         assert_close(loaded.vit(pixels[..., :28, :28]), model(pixels), atol=1e-4, rtol=1e-4)
@@ -217,8 +226,10 @@ def test_labels_must_match_the_classes() -> None:
         replace(tiny("cls").card, labels=("a", "b"))
 
 
-def test_weights_in_the_local_cache_load_without_a_network(monkeypatch, tmp_path) -> None:  # noqa: ANN001
-    """The folder that huggingface_hub leaves after a download is enough when the hub does not answer."""
+def test_weights_in_the_local_cache_load_without_a_network(monkeypatch, tmp_path) -> None:
+    """The folder that huggingface_hub leaves after a download is enough when the hub does not
+    answer.
+    """
     theirs = spread(timm.create_model("test_vit").eval())
     snapshot = tmp_path / "models--timm--test_vit.r160_in1k" / "snapshots" / "0123abcd"
     snapshot.mkdir(parents=True)
@@ -232,10 +243,11 @@ def test_weights_in_the_local_cache_load_without_a_network(monkeypatch, tmp_path
     pixels = torch.randn(1, 3, 160, 160, generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
         assert_close(loaded.vit(pixels), theirs(pixels), atol=1e-5, rtol=1e-5)
-    assert loaded.card.source == "timm, pretrained" and loaded.card.details["hf_hub_id"]
+    assert loaded.card.source == "timm, pretrained"
+    assert loaded.card.details["hf_hub_id"]
 
 
-def test_a_folder_as_timm_writes_it_loads(tmp_path) -> None:  # noqa: ANN001
+def test_a_folder_as_timm_writes_it_loads(tmp_path) -> None:
     from timm.models import save_for_hf
 
     theirs = spread(timm.create_model("test_vit", num_classes=4).eval())
@@ -245,6 +257,7 @@ def test_a_folder_as_timm_writes_it_loads(tmp_path) -> None:  # noqa: ANN001
     pixels = torch.randn(1, 3, 160, 160, generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
         assert_close(loaded.vit(pixels), theirs(pixels), atol=1e-5, rtol=1e-5)
-    assert loaded.card.labels == ("a", "b", "a cat", "d") and loaded.card.head == "classes"
+    assert loaded.card.labels == ("a", "b", "a cat", "d")
+    assert loaded.card.head == "classes"
     with pytest.raises(WeightsError, match="could not build local-dir:/no/such"):
         load("local-dir:/no/such/folder")

@@ -1,7 +1,7 @@
 """The errors whose text is written for the person in front of the screen.
 
-Every door (page, HTTP API, command line, notebook) shows the sentence of a `VitvizError` as it is. Anything else
-that is raised is a bug and is shown as one.
+Every door (page, HTTP API, command line, notebook) shows the sentence of a `VitvizError` as it
+is. Anything else that is raised is a bug and is shown as one.
 """
 
 

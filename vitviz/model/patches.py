@@ -1,8 +1,8 @@
 """The three ways in which tutorials cut and project patches, side by side: they are one operation.
 
-`vit.PatchEmbed` is the one the model uses. These are for reading and comparing: given the same weights
-(`share_weights`), all give the same tokens. They differ only in the order in which a patch is flattened, and
-so in how the columns of the same matrix are sorted.
+`vit.PatchEmbed` is the one the model uses. These are for reading and comparing: given the same
+weights (`share_weights`), all give the same tokens. They differ only in the order in which a
+patch is flattened, and so in how the columns of the same matrix are sorted.
 """
 
 import torch
@@ -28,7 +28,8 @@ class RearrangePatches(nn.Sequential):
 
 
 class ConvPatches(nn.Sequential):
-    """A convolution whose stride is its kernel, as in timm and torchvision. (B, C, h, w) -> (B, P, D)
+    """A convolution whose stride is its kernel, as in timm and torchvision. (B, C, h, w) -> (B,
+    P, D)
 
     A filter is placed once on every patch, so a filter is one row of the matrix: (c ph pw).
     """
@@ -42,7 +43,9 @@ class ConvPatches(nn.Sequential):
 
 
 class UnfoldPatches(nn.Module):
-    """`Tensor.unfold` slides a window down and across, then one linear layer. (B, C, h, w) -> (B, P, D)
+    """`Tensor.unfold` slides a window down and across, then one linear layer. (B, C, h, w) -> (B,
+    P,
+    D)
 
     A patch is flattened channel by channel, as the convolution does it: (c ph pw).
     """
@@ -63,7 +66,9 @@ class UnfoldPatches(nn.Module):
 def share_weights(
     conv: ConvPatches, rearranged: RearrangePatches, unfolded: UnfoldPatches
 ) -> tuple[ConvPatches, RearrangePatches, UnfoldPatches]:
-    """Give the other two the weights of the convolution, each in its own order. Returns all three."""
+    """Give the other two the weights of the convolution, each in its own order. Returns all
+    three.
+    """
     weight, bias = conv[0].weight, conv[0].bias
     rearranged[1].weight.copy_(rearrange(weight, "d c ph pw -> d (ph pw c)"))
     unfolded.linear.weight.copy_(rearrange(weight, "d c ph pw -> d (c ph pw)"))

@@ -1,16 +1,17 @@
 """A Vision Transformer from the pixels to the logits, in the order in which the data flows.
 
-Read it beside "An Image is Worth 16x16 Words" (Dosovitskiy et al. 2020, arXiv:2010.11929). The paper writes the
-whole model in four equations:
+Read it beside "An Image is Worth 16x16 Words" (Dosovitskiy et al. 2020, arXiv:2010.11929). The
+paper writes the whole model in four equations:
 
     z_0  = [x_class; x_1 E; ...; x_P E] + E_pos            (1)  PatchEmbed, ViT.embed
     z'_l = MSA(LN(z_{l-1})) + z_{l-1}                      (2)  Attention, Block
     z_l  = MLP(LN(z'_l)) + z'_l                            (3)  Mlp, Block
     y    = LN(z_L at the class token)                      (4)  ViT.pool, and the head after it
 
-Letters in the shapes: B images, C channels, P patches, N tokens (prefix tokens, then patches), D embed_dim,
-H heads, d = D / H. The families that came later (DeiT, DINOv2, CLIP, SigLIP, ...) differ by the switches of
-`ViTConfig`; each switch is one line here. Parameters are named as in timm, so that its checkpoints fit.
+Letters in the shapes: B images, C channels, P patches, N tokens (prefix tokens, then patches), D
+embed_dim, H heads, d = D / H. The families that came later (DeiT, DINOv2, CLIP, SigLIP, ...)
+differ by the switches of `ViTConfig`; each switch is one line here. Parameters are named as in
+timm, so that its checkpoints fit.
 """
 
 import torch
@@ -25,9 +26,10 @@ from .config import ViTConfig
 class PatchEmbed(nn.Module):
     """Cut the image into patches and project each one. (B, C, h, w) -> (B, P, D)
 
-    Equation 1, the term x_p E: a patch is flattened to a row of numbers and multiplied with one matrix E, the same
-    for every patch. Up to here a token knows nothing about where it came from. The weight keeps the shape
-    (D, C, ph, pw) of a convolution whose stride is its kernel, which is the same operation (see `patches.py`).
+    Equation 1, the term x_p E: a patch is flattened to a row of numbers and multiplied with one
+    matrix E, the same for every patch. Up to here a token knows nothing about where it came from.
+    The weight keeps the shape (D, C, ph, pw) of a convolution whose stride is its kernel, which
+    is the same operation (see `patches.py`).
     """
 
     def __init__(self, config: ViTConfig) -> None:
@@ -57,7 +59,7 @@ class PatchEmbed(nn.Module):
 
 
 class Tap(nn.Module):
-    """A named place to listen: hands q, k and v on untouched. A hook on it sees what attention really uses."""
+    """A named place to listen: hands q, k and v on as attention really uses them."""
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return q, k, v
@@ -66,9 +68,10 @@ class Tap(nn.Module):
 class Attention(nn.Module):
     """Multi-head self-attention: every token asks, every token answers. (B, N, D) -> (B, N, D)
 
-    Appendix A of the paper, equations 5 to 8. Each head compares the query of a token with the keys of all tokens;
-    softmax turns the comparisons into shares that sum to 1: one row of the attention map. The output is the values,
-    mixed by these shares. H heads do this side by side in d dimensions each, and `proj` joins what they found.
+    Appendix A of the paper, equations 5 to 8. Each head compares the query of a token with the
+    keys of all tokens; softmax turns the comparisons into shares that sum to 1: one row of the
+    attention map. The output is the values, mixed by these shares. H heads do this side by side
+    in d dimensions each, and `proj` joins what they found.
     """
 
     def __init__(self, config: ViTConfig) -> None:
@@ -88,7 +91,7 @@ class Attention(nn.Module):
             self.qkv(x), "b n (three h d) -> three b h n d", three=3, h=self.num_heads
         )
         q, k, v = self.tap(self.q_norm(q), self.k_norm(k), v)
-        # softmax(q k^T * scale) v, without ever storing the N x N map; q and k are enough to make it again.
+        # softmax(q k^T * scale) v without storing the N x N map: q and k can make it again
         x = F.scaled_dot_product_attention(q, k, v, scale=self.scale)
         return self.proj(self.norm(rearrange(x, "b h n d -> b n (h d)")))
 
@@ -96,7 +99,8 @@ class Attention(nn.Module):
 class Mlp(nn.Module):
     """Two linear layers with a bend between them, for each token alone. (B, N, D) -> (B, N, D)
 
-    The MLP of equation 3. Attention moves information between tokens; this is where a token works on its own.
+    The MLP of equation 3. Attention moves information between tokens; this is where a token works
+    on its own.
     """
 
     def __init__(self, config: ViTConfig) -> None:
@@ -112,7 +116,7 @@ class Mlp(nn.Module):
 
 
 class SwiGLU(nn.Module):
-    """The gated MLP of newer models (arXiv:2002.05202): one half decides how much of the other passes.
+    """A gated MLP: one half decides how much of the other passes (arXiv:2002.05202).
 
     Two layouts are in use: two layers `fc1_g` (gate) and `fc1_x`, or both packed into one `fc1`.
     """
@@ -149,8 +153,9 @@ class LayerScale(nn.Module):
 class Block(nn.Module):
     """Attention, then MLP, each added to what was there before. (B, N, D) -> (B, N, D)
 
-    Equations 2 and 3. The sums are the residual stream: a block never replaces a token, it writes something onto it.
-    That is why the same patch can be followed through all layers. The norm stands before each branch (pre-norm).
+    Equations 2 and 3. The sums are the residual stream: a block never replaces a token, it writes
+    something onto it. That is why the same patch can be followed through all layers. The norm
+    stands before each branch (pre-norm).
     """
 
     def __init__(self, config: ViTConfig, drop_path: float = 0.0) -> None:
@@ -174,7 +179,10 @@ class Block(nn.Module):
 
 
 class AttentionPool(nn.Module):
-    """One learned query looks at all tokens and gathers the answer (SigLIP's map pooling). (B, N, D) -> (B, D)"""
+    """One learned query looks at all tokens and gathers the answer. (B, N, D) -> (B, D)
+
+    SigLIP's "map" pooling (arXiv:2106.04560): attention with a single query that is a parameter.
+    """
 
     def __init__(self, config: ViTConfig) -> None:
         super().__init__()
@@ -198,9 +206,10 @@ class AttentionPool(nn.Module):
 class ViT(nn.Module):
     """The whole model: patches, positions, blocks, answer. (B, C, h, w) -> (B, num_classes)
 
-    `drop_path` (stochastic depth, rising linearly to this rate in the last block, arXiv:1603.09382) and `patch_keep`
-    (the share of patches that survive a training step) act in training mode only and belong to training, not to the
-    architecture. New weights are drawn from torch's global generator.
+    `drop_path` (stochastic depth, rising linearly to this rate in the last block,
+    arXiv:1603.09382) and `patch_keep` (the share of patches that survive a training step) act in
+    training mode only and belong to training, not to the architecture. New weights are drawn from
+    torch's global generator.
     """
 
     def __init__(
@@ -234,13 +243,13 @@ class ViT(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new weights: truncated normal .02 as in the paper's code, Xavier for the patch projection."""
+        """Draw new weights: truncated normal .02, and Xavier for the patch projection."""
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Conv2d):
                 nn.init.trunc_normal_(module.weight, std=0.02)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-        # A convolution's own fan counts every pixel; as the linear layer that it is here, it is (D, C ph pw).
+        # As the linear layer that it is: (D, C ph pw).
         nn.init.xavier_uniform_(self.patch_embed.proj.weight.data.flatten(1))
         for parameter in (self.cls_token, self.dist_token, self.reg_token, self.pos_embed):
             if parameter is not None:
@@ -259,11 +268,11 @@ class ViT(nn.Module):
         return self.norm(x)
 
     def embed(self, pixels: Tensor) -> Tensor:
-        """Equation 1: project the patches, put the prefix tokens in front, add the positions. -> (B, N, D)"""
+        """Equation 1: patches, prefix tokens in front, positions. (B, C, h, w) -> (B, N, D)"""
         expected = (self.config.in_chans, *self.config.image_size)
         if pixels.shape[1:] != expected:
             raise ImageError(
-                f"the model takes pixels of shape (B, C, h, w) = (B, {', '.join(map(str, expected))}), "
+                f"the model takes pixels of shape (B, {', '.join(map(str, expected))}), "
                 f"got {tuple(pixels.shape)}"
             )
         x = self.patch_embed(pixels)
@@ -283,7 +292,10 @@ class ViT(nn.Module):
         return x
 
     def pool(self, x: Tensor) -> Tensor:
-        """One vector for the whole image. Equation 4 for the CLS token; the mean, or a learned query, without one."""
+        """One vector for the whole image. (B, N, D) -> (B, D)
+
+        Equation 4 takes the CLS token; models without one take a mean, or a learned query.
+        """
         patches = x if self.config.pool_prefix else x[:, self.config.num_prefix_tokens :]
         match self.config.global_pool:
             case "token":
@@ -296,14 +308,17 @@ class ViT(nn.Module):
                 return x
 
     def forward_head(self, x: Tensor) -> Tensor:
-        """From the tokens to the answer: logits, or features where there is no head. (B, N, D) -> (B, num_classes)"""
+        """Logits, or features where there is no head. (B, N, D) -> (B, num_classes)"""
         if self.config.dist_token:  # DeiT: the mean of what its two heads say
             return (self.head(self.fc_norm(x[:, 0])) + self.head_dist(self.fc_norm(x[:, 1]))) / 2
         return self.head(self.fc_norm(self.pool(x)))
 
 
 def drop_patches(x: Tensor, num_prefix_tokens: int, keep: float) -> Tensor:
-    """Keep a random share of the patches of each image, to train faster (arXiv:2212.00794). (B, N, D) -> (B, n, D)"""
+    """Keep a random share of the patches of each image. (B, N, D) -> (B, n, D)
+
+    Training gets cheaper by nearly that share (arXiv:2212.00794).
+    """
     prefix, patches = x[:, :num_prefix_tokens], x[:, num_prefix_tokens:]
     batch, num_patches, dim = patches.shape
     order = torch.rand(batch, num_patches, device=x.device).argsort(dim=1)
@@ -312,7 +327,7 @@ def drop_patches(x: Tensor, num_prefix_tokens: int, keep: float) -> Tensor:
 
 
 def make_norm(config: ViTConfig, dim: int) -> nn.Module:
-    """Centre and scale each token on its own (LayerNorm), or scale only (RMSNorm), with learned gains."""
+    """Centre and scale each token on its own (LayerNorm), or scale it only (RMSNorm)."""
     norm = nn.RMSNorm if config.norm == "rmsnorm" else nn.LayerNorm
     return norm(dim, eps=config.norm_eps)
 

@@ -1,4 +1,6 @@
-"""Where weights come from: a shipped or own file, a timm name, the hub, torchvision -> LoadedModel."""
+"""Where weights come from: a shipped or own file, a timm name, the hub, torchvision ->
+LoadedModel.
+"""
 
 import difflib
 import json
@@ -12,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from einops import rearrange
 from torch import Tensor, nn
 
 from ..errors import WeightsError
@@ -51,10 +52,10 @@ CURATED = {
 class ModelCard:
     """What is known about a model: where it is from, what it is, what its outputs mean.
 
-    `head` says what the outputs are: "classes" (labels exist), "embedding" (features, no class names),
-    "none" (there is no head). `details` are facts in words: data set, accuracy, terms, ...
-    `temperature` divides the logits before the softmax, so that shown probabilities are calibrated
-    (arXiv:1706.04599); 1 where nothing was fitted.
+    `head` says what the outputs are: "classes" (labels exist), "embedding" (features, no class
+    names), "none" (there is no head). `details` are facts in words: data set, accuracy, terms,
+    ... `temperature` divides the logits before the softmax, so that shown probabilities are
+    calibrated (arXiv:1706.04599); 1 where nothing was fitted.
     """
 
     name: str
@@ -150,7 +151,8 @@ def save_checkpoint(
     details: Mapping[str, str],
     dtype: torch.dtype = torch.float16,
 ) -> None:
-    """Write the one file that `load` reads: weights, and in the metadata all that is needed to use them.
+    """Write the one file that `load` reads: weights, and in the metadata all that is needed to use
+    them.
 
     A "temperature" in `details` is applied to the shown probabilities. Nothing is left behind if
     writing fails half-way: the file is written beside its place and then moved there.
@@ -240,7 +242,8 @@ def _build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess)
     return LoadedModel(vit, replace(card, num_parameters=num_parameters), preprocess)
 
 
-# --- files -----------------------------------------------------------------------------------------
+# --- files
+# -----------------------------------------------------------------------------------------
 
 
 def _load_checkpoint(path: Path, name: str) -> LoadedModel:
@@ -265,21 +268,25 @@ def _read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
     try:
         with safe_open(path, framework="pt") as file:
-            return {key: file.get_tensor(key) for key in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118 - not a dict
+            names = file.keys()
+            return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
     except (SafetensorError, OSError, ValueError) as error:
         raise WeightsError(f"{path.name} is not a whole .safetensors file: {error}") from error
 
 
 def _read_pickle(path: Path) -> dict[str, Tensor]:
-    """A state dict from torch's format. Only tensors are read: a pickle can hold code that runs when opened."""
+    """A state dict from torch's format. Only tensors are read: a pickle can hold code that runs
+    when opened.
+    """
     import pickle
 
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
         raise WeightsError(
-            f"{path.name} cannot be read as plain weights: it is damaged, or a pickle that needs more than tensors. "
-            "Such a file could run code and is not opened; save its state_dict as .safetensors instead"
+            f"{path.name} cannot be read as plain weights: it is damaged, or a pickle that needs "
+            "more than tensors. Such a file could run code and is not opened; "
+            "save its state_dict as .safetensors instead"
         ) from error
     for key in ("state_dict", "model"):  # as many training scripts wrap it
         if isinstance(state, dict) and isinstance(state.get(key), dict):
@@ -391,7 +398,8 @@ def _from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> Loaded
     return _build(renamed, card, preprocess)
 
 
-# --- timm ------------------------------------------------------------------------------------------
+# --- timm
+# ------------------------------------------------------------------------------------------
 
 
 def _load_timm(
@@ -436,14 +444,14 @@ def _why_not(name: str, pretrained: bool, error: Exception) -> str:
     if isinstance(error, LocalEntryNotFoundError | OfflineModeIsEnabled):
         shipped = [model for model in list_models() if model not in CURATED]
         return (
-            f"the weights of {name} are not on this machine and there is no connection to the Hugging Face hub "
-            f"to download them; {' and '.join(shipped) or 'the shipped models'} work without a network"
+            f"the weights of {name} are not on this machine and there is no connection to the "
+            "Hugging Face hub to download them; "
+            f"{' and '.join(shipped) or 'the shipped models'} work without a network"
         )
     if isinstance(error, HfHubHTTPError):
         return f"the Hugging Face hub did not give the weights of {name}: {error}".splitlines()[0]
-    return f"timm could not build {name}{' with its weights' if pretrained else ''}: {error}".splitlines()[
-        0
-    ]
+    what = f"{name} with its weights" if pretrained else name
+    return f"timm could not build {what}: {error}".splitlines()[0]
 
 
 _hub_lock = threading.Lock()
@@ -451,7 +459,9 @@ _hub_lock = threading.Lock()
 
 @contextmanager
 def _hub() -> Iterator[None]:
-    """Ask the hub only if it answers; its client would retry for most of a minute before it looks in the cache."""
+    """Ask the hub only if it answers; its client would retry for most of a minute before it looks
+    in the cache.
+    """
     from huggingface_hub import constants
 
     with _hub_lock:
@@ -474,7 +484,9 @@ def _answers(url: str) -> bool:
 
 
 def _imagenet_labels(num_classes: int) -> tuple[str, ...] | None:
-    """Class names of ImageNet-1k, 12k, 21k or 22k in timm's order; the sets are told apart by their size."""
+    """Class names of ImageNet-1k, 12k, 21k or 22k in timm's order; the sets are told apart by
+    their size.
+    """
     from timm.data import ImageNetInfo, infer_imagenet_subset
 
     subset = infer_imagenet_subset({"num_classes": num_classes})
@@ -492,7 +504,9 @@ def _own_labels(cfg: Mapping[str, Any], num_classes: int) -> tuple[str, ...] | N
 
 
 def _config_from_timm(model: nn.Module, name: str) -> ViTConfig:
-    """Read the architecture off a timm model. Whatever vitviz's ViT does not have is refused by its name."""
+    """Read the architecture off a timm model. Whatever vitviz's ViT does not have is refused by
+    its name.
+    """
     kind = type(model).__name__
     if kind not in ("VisionTransformer", "VisionTransformerDistilled"):
         raise _refusal(name, f"it is a {kind}")
@@ -533,10 +547,14 @@ def _config_from_timm(model: nn.Module, name: str) -> ViTConfig:
     ):
         if wrong:
             raise _refusal(name, f"its {what}")
-    is_identity = lambda module: isinstance(module, nn.Identity)  # noqa: E731
+
+    def is_identity(module: nn.Module) -> bool:
+        return isinstance(module, nn.Identity)
+
     distilled = kind == "VisionTransformerDistilled"
     patch = model.patch_embed.patch_size
-    # Where the patch does not divide the image, timm's convolution never sees the last rows and columns.
+    # Where the patch does not divide the image, timm's convolution never sees the last rows and
+    # columns.
     image = tuple(side // p * p for side, p in zip(model.patch_embed.img_size, patch, strict=True))
     return ViTConfig(
         image_size=image,

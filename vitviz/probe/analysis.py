@@ -93,7 +93,9 @@ class Analysis:
         residual: float = 0.5,
         first: int = 0,
     ) -> Tensor:
-        """Attention rollout for a token, from layer `first` up to `layer` (None: the last). (N,), sums to 1"""
+        """Attention rollout for a token, from layer `first` up to `layer` (None: the last). (N,),
+        sums to 1
+        """
         return explain.rollout(
             self.trace, token, head_fusion=head_fusion, residual=residual, first=first, last=layer
         )
@@ -151,7 +153,8 @@ class Analysis:
         loaded = loaded or self.loaded
         if loaded is None:
             raise VitvizError(
-                f"this analysis was read from a file; pass the model: analysis.verify(load({self.card.name!r}))"
+                "this analysis was read from a file; "
+                f"pass the model: analysis.verify(load({self.card.name!r}))"
             )
         outputs: dict[int, Tensor] = {}
         handles = [
@@ -175,7 +178,9 @@ class Analysis:
         return worst
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one .safetensors file (no pickle); `Analysis.load` gives it back exactly."""
+        """Write everything to one .safetensors file (no pickle); `Analysis.load` gives it back
+        exactly.
+        """
         from safetensors import SafetensorError
         from safetensors.torch import save_file
 
@@ -221,11 +226,13 @@ class Analysis:
         try:
             with safe_open(path, framework="pt") as file:
                 metadata = file.metadata() or {}
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
+                names = file.keys()
+                tensors = {name: file.get_tensor(name) for name in names}
             text = json.loads(metadata[FORMAT])
             if text["version"] != VERSION:
                 raise VitvizError(
-                    f"{path} is an analysis of version {text['version']}; this vitviz reads version {VERSION}"
+                    f"{path} is an analysis of version {text['version']}; "
+                    f"this vitviz reads version {VERSION}"
                 )
             grid = {key: tuple(v) if isinstance(v, list) else v for key, v in text["grid"].items()}
             positions = None

@@ -1,4 +1,6 @@
-"""What a position embedding knows about neighbourhood: how similar each position is to every other."""
+"""What a position embedding knows about neighbourhood: how similar each position is to every
+other.
+"""
 
 from dataclasses import dataclass
 

@@ -13,7 +13,8 @@ from ..model.vit import ViT
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RoundedLayer:
-    """One layer as a viewer gets it: q and k in half precision, and the sum that normalises each row.
+    """One layer as a viewer gets it: q and k in half precision, and the sum that normalises each
+    row.
 
     `attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i])`. `lse` (log of the sum of the
     exponentials) is computed from the rounded values, so that rows sum to 1 on the other side too.
@@ -62,7 +63,8 @@ class Trace:
         return self.q.shape[3]
 
     def attention(self, layer: int) -> Tensor:
-        """The attention maps of a layer: softmax(scale q k^T). (H, N, N), [head, query, key], rows sum to 1
+        """The attention maps of a layer: softmax(scale q k^T). (H, N, N), [head, query, key], rows
+        sum to 1
 
         arXiv:2010.11929, equation 6.
         """
@@ -81,21 +83,26 @@ class Trace:
         return self.attention(layer)[..., token]
 
     def rounded(self, layer: int) -> RoundedLayer:
-        """The layer in half precision, as files and browsers get it, and how far that is from the exact maps."""
+        """The layer in half precision, as files and browsers get it, and how far that is from the
+        exact maps.
+        """
         layer = self.check_layer(layer)
         q, k = self.q[layer].half(), self.k[layer].half()
         sums, error = [], 0.0
         for head in range(self.num_heads):  # one N x N map at a time stays in the processor's cache
             scores = _scores(q[head].float(), k[head].float(), self.scale)
             shown = scores.softmax(dim=-1)
-            # The sum that softmax divided by, read off the largest entry of each row: exp is the dear part.
+            # The sum that softmax divided by, read off the largest entry of each row: exp is the
+            # dear part.
             sums.append(scores.amax(dim=-1) - shown.amax(dim=-1).log())
             exact = _scores(self.q[layer, head], self.k[layer, head], self.scale).softmax(dim=-1)
             low, high = shown.sub_(exact).aminmax()
             error = max(error, -float(low), float(high))
         lse = torch.stack(sums)
         if not torch.isfinite(lse).all():
-            raise CaptureError(f"q or k of layer {layer} is larger than half precision can hold (65504)")
+            raise CaptureError(
+                f"q or k of layer {layer} is larger than half precision can hold (65504)"
+            )
         return RoundedLayer(q, k, lse, error)
 
     def check_layer(self, layer: int) -> int:
@@ -112,7 +119,9 @@ class Trace:
 
 
 class Recorder:
-    """Collects what the hooks of `capture` hear, by layer. Ask it for the `trace` after the forward pass."""
+    """Collects what the hooks of `capture` hear, by layer. Ask it for the `trace` after the
+    forward pass.
+    """
 
     def __init__(self, vit: ViT) -> None:
         self.depth = len(vit.blocks)
