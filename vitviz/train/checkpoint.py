@@ -1,0 +1,65 @@
+"""The state of a run on disk: enough to go on as if it had never stopped."""
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from .errors import TrainError
+
+STATE = "state.pt"
+VERSION = 1
+
+
+def save_state(
+    folder: Path,
+    *,
+    vit: nn.Module,
+    optimizers: list[torch.optim.Optimizer],
+    facts: dict[str, Any],
+) -> None:
+    """Write everything at once or nothing: into a file beside the old one, which then takes its place."""
+    state = {
+        "version": VERSION,
+        "vit": vit.state_dict(),
+        "optimizers": [optimizer.state_dict() for optimizer in optimizers],
+        "random": torch.get_rng_state(),
+        "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+        **facts,
+    }
+    partial = folder / f".{STATE}.partial"
+    try:
+        with partial.open("wb") as file:
+            torch.save(state, file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(folder / STATE)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_state(folder: Path) -> dict[str, Any]:
+    """What `save_state` wrote. Raises `TrainError` if there is none, or a damaged one."""
+    path = folder / STATE
+    if not path.is_file():
+        raise TrainError(f"there is nothing to resume in {folder}: it has no {STATE}")
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except (RuntimeError, EOFError, OSError, ValueError, pickle.UnpicklingError) as error:
+        raise TrainError(f"{path} is damaged and cannot be resumed: {error}") from error
+    if not isinstance(state, dict) or state.get("version") != VERSION:
+        raise TrainError(f"{path} was not written by this version of vitviz; start the run anew")
+    return state
+
+
+def restore(state: dict[str, Any], vit: nn.Module, optimizers: list[torch.optim.Optimizer]) -> None:
+    """Put the weights, both optimisers and the random numbers back where they were."""
+    vit.load_state_dict(state["vit"])
+    for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
+        optimizer.load_state_dict(saved)
+    torch.set_rng_state(state["random"])
+    if torch.cuda.is_available() and state["random_cuda"]:
+        torch.cuda.set_rng_state_all(state["random_cuda"])

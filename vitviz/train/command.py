@@ -1,0 +1,208 @@
+"""`python -m vitviz.train`: choose a recipe, change what you like, get a file that vitviz can show."""
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+import time
+from dataclasses import fields
+from pathlib import Path
+
+import torch
+
+from ..errors import VitvizError
+from ..model.preprocess import Preprocess
+from ..model.weights import LoadedModel, load, save_checkpoint
+from .dataset import TERMS, TORCHVISION, Pictures, read
+from .errors import TrainError
+from .evaluate import logits_of, score
+from .loop import Stopped, Trained, train
+from .recipe import RECIPES, Recipe
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command. The exit status is 0, 1 after a problem told in a sentence, 130 after Ctrl-C."""
+    argv = sys.argv[1:] if argv is None else argv
+    args = parser().parse_args(argv)
+    try:
+        if args.evaluate:
+            evaluate(args)
+        else:
+            train_and_save(args)
+    except Stopped as stopped:
+        again = shlex.join([a for a in argv if a != "--resume"] + ["--resume"])
+        print(f"{stopped}. Go on with:\n  python -m vitviz.train {again}", file=sys.stderr)  # noqa: T201
+        return 130
+    except VitvizError as error:
+        print(f"vitviz.train: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every field of a recipe is an option, so that --help is the list of what can be tried."""
+    top = argparse.ArgumentParser(
+        prog="python -m vitviz.train",
+        description="Train a small Vision Transformer, or measure one.",
+        epilog="Recipes: "
+        + ", ".join(RECIPES)
+        + ". A run is kept in --out: log.jsonl (one JSON object per "
+        "line), state.pt (for --resume) and, at the end, NAME.safetensors for vitviz.",
+    )
+    top.add_argument("--recipe", choices=RECIPES, default="mnist", help="(default: %(default)s)")
+    top.add_argument(
+        "--data",
+        help=f"{', '.join(TORCHVISION)}, a folder of pictures (train/CLASS/*, val/CLASS/*), or of .npz packs",
+    )
+    top.add_argument(
+        "--data-dir", default="data", help="where named data sets are (default: %(default)s)"
+    )
+    top.add_argument(
+        "--download", action="store_true", help="fetch a named data set if it is missing"
+    )
+    top.add_argument("--out", type=Path, help="folder of the run (default: runs/RECIPE)")
+    top.add_argument("--resume", action="store_true", help="go on with the run in --out")
+    top.add_argument(
+        "--evaluate", metavar="CHECKPOINT", help="no training: measure this model on the data"
+    )
+    group = top.add_argument_group("the recipe, field by field")
+    for one in fields(Recipe):
+        if one.name == "data":
+            continue
+        kind = {bool: _yes_or_no}.get(one.type, one.type)
+        group.add_argument(
+            f"--{one.name.replace('_', '-')}",
+            type=kind,
+            choices=one.metadata["choices"] or None,
+            help=one.metadata["help"].replace("%", "%%"),
+            default=argparse.SUPPRESS,
+            metavar=None if one.metadata["choices"] else one.type.__name__.upper(),
+        )
+    return top
+
+
+def _yes_or_no(text: str) -> bool:
+    if text.lower() not in ("yes", "no", "true", "false"):
+        raise argparse.ArgumentTypeError(f"yes or no is expected, got {text!r}")
+    return text.lower() in ("yes", "true")
+
+
+def chosen_recipe(args: argparse.Namespace) -> Recipe:
+    """The named recipe with what the command line says otherwise."""
+    names = {one.name for one in fields(Recipe)} - {"data"}
+    changes = {name: value for name, value in vars(args).items() if name in names}
+    if args.data:
+        changes["data"] = Path(args.data).name
+    return RECIPES[args.recipe].with_(changes)
+
+
+def train_and_save(args: argparse.Namespace) -> Path:
+    """Train, and write OUT/NAME.safetensors."""
+    recipe = chosen_recipe(args)
+    folder = args.out or Path("runs") / recipe.name
+    if (folder / "state.pt").exists() and not args.resume:
+        raise TrainError(
+            f"{folder} already holds a run: add --resume to go on, or choose another --out"
+        )
+    size = {"image_size": recipe.image_size, "channels": recipe.channels}
+    where = {"data_dir": args.data_dir, "download": args.download}
+    data = args.data or recipe.data
+    pictures, test = (read(data, split, **size, **where) for split in ("train", "test"))
+    commit = current_commit()
+    trained = train(recipe, pictures, test, folder, resume=args.resume)
+    path = folder / f"{recipe.name}.safetensors"
+    save(path, recipe, trained, pictures, test, commit)
+    print(f"{path}: {say(trained.scores)}")  # noqa: T201
+    return path
+
+
+def save(
+    path: Path, recipe: Recipe, trained: Trained, pictures: Pictures, test: Pictures, commit: str
+) -> None:
+    """The model and the facts about it, in the one file that `vitviz.load` reads."""
+    details = {
+        "data": f"{pictures.name}: {len(pictures)} training and {len(test)} test pictures, "
+        f"{len(pictures.labels)} classes",
+        "recipe": json.dumps(recipe.to_dict()),
+        "seed": str(recipe.seed),
+        "steps": str(trained.steps),
+        "images seen": str(trained.steps * recipe.batch_size),
+        "wall time": f"{trained.seconds / 60:.0f} min",
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU",
+        "torch": torch.__version__,
+        "commit": commit,
+        "trained": time.strftime("%Y-%m-%d", time.gmtime()),
+        "temperature": str(trained.temperature),
+        "accuracy": say(trained.scores),
+        "terms": TERMS.get(pictures.name, "as the data set's"),
+    }
+    if pictures.groups is not None:
+        details["groups"] = json.dumps(pictures.groups)
+    save_checkpoint(
+        path,
+        trained.vit.state_dict(),
+        config=trained.vit.config,
+        preprocess=Preprocess(
+            size=(recipe.image_size, recipe.image_size),
+            channels=recipe.channels,
+            mean=trained.mean,
+            std=trained.std,
+        ),
+        labels=pictures.labels,
+        details=details,
+    )
+
+
+def evaluate(args: argparse.Namespace) -> dict[str, float]:
+    """Measure a checkpoint as it is shipped, on the test pictures, with its own preprocessing and temperature."""
+    loaded = load(args.evaluate)
+    if not args.data:
+        raise TrainError("--evaluate needs --data: which pictures to measure the model on")
+    test = read(
+        args.data,
+        "test",
+        image_size=loaded.preprocess.size[0],
+        channels=loaded.preprocess.channels,
+        data_dir=args.data_dir,
+        download=args.download,
+    )
+    scores = scores_of(loaded, test)
+    print(f"{args.evaluate} on {len(test)} test pictures of {test.name}: {say(scores)}")  # noqa: T201
+    return scores
+
+
+def scores_of(loaded: LoadedModel, test: Pictures) -> dict[str, float]:
+    """Accuracy and calibration of a loaded model. Raises `TrainError` if its classes are others."""
+    if loaded.card.labels != test.labels:
+        raise TrainError(
+            f"{loaded.card.name} was made for other classes than {test.name} has: it names "
+            f"{', '.join((loaded.card.labels or ())[:3]) or 'none'}, the data {', '.join(test.labels[:3])}, ..."
+        )
+    cut = loaded.preprocess
+    logits = logits_of(loaded.vit, test.images, cut.mean, cut.std)
+    return score(logits, test.targets, test.groups, loaded.card.temperature)
+
+
+def say(scores: dict[str, float]) -> str:
+    """The scores in words."""
+    words = f"top-1 {scores['top1']:.2%}, top-5 {scores['top5']:.2%}"
+    if "group" in scores:
+        words += f", group {scores['group']:.2%}"
+    return f"{words}, nll {scores['nll']:.3f}, calibration error {scores['ece']:.3f}"
+
+
+def current_commit() -> str:
+    """The commit of the code that trains, with "+" if the code was changed since; "unknown" outside a clone."""
+    here = Path(__file__).parent
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(here), *words], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--", ".", "../model")
+        return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"

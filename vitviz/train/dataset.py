@@ -1,0 +1,252 @@
+"""A data set is a tensor of pictures in memory and one number per picture; small sets need no loader processes."""
+
+import io
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+from tqdm import tqdm
+
+from ..errors import ImageError
+from ..model.photo import Photo, open_photo
+from ..model.preprocess import Preprocess
+from .errors import TrainError
+
+TORCHVISION = {
+    "mnist": "MNIST",
+    "fashion-mnist": "FashionMNIST",
+    "cifar10": "CIFAR10",
+    "imagenette": "Imagenette",
+}
+TERMS = {
+    "mnist": "MNIST: Y. LeCun, C. Cortes and C. Burges, usually stated as CC BY-SA 3.0",
+    "everyday100": "Pictures of Tiny ImageNet, a subset of ILSVRC: non-commercial research and educational use; "
+    "copyright stays with the photographers, none of the pictures are in this file",
+    "imagenette": "A subset of ImageNet: non-commercial research and educational use",
+}
+PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
+ROOTS = {"train": ("train",), "test": ("val", "validation", "test")}
+
+
+@dataclass(frozen=True, eq=False)
+class Pictures:
+    """Pictures with their classes, one split of a data set.
+
+    images uint8 (n, C, h, w); targets int64 (n,), index into `labels`; boxes int64 (n, 4) = left, top, right,
+    bottom in pixels where the data set has them; groups[label] = the coarser word for a label.
+    """
+
+    name: str
+    images: Tensor
+    targets: Tensor
+    labels: tuple[str, ...]
+    groups: tuple[str, ...] | None = None
+    boxes: Tensor | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.images) == 0:
+            raise TrainError(f"{self.name} has no pictures")
+        if len(self.images) != len(self.targets):
+            raise TrainError(
+                f"{self.name} has {len(self.images)} pictures but {len(self.targets)} classes for them"
+            )
+        if not 0 <= self.targets.min() <= self.targets.max() < len(self.labels):
+            raise TrainError(
+                f"{self.name} has {len(self.labels)} labels, but classes from {self.targets.min()} "
+                f"to {self.targets.max()}"
+            )
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def take(self, index: Tensor) -> "Pictures":
+        """The pictures with these numbers, in this order."""
+        boxes = None if self.boxes is None else self.boxes[index]
+        return replace(self, images=self.images[index], targets=self.targets[index], boxes=boxes)
+
+    def some(self, n: int, seed: int = 0) -> "Pictures":
+        """n pictures drawn without replacement; all of them if n is 0 or too large."""
+        if not 0 < n < len(self):
+            return self
+        order = torch.randperm(len(self), generator=torch.Generator().manual_seed(seed))
+        return self.take(order[:n])
+
+    def mean_std(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Mean and standard deviation of each channel over all pictures, for values in [0, 1]."""
+        levels = torch.arange(256, dtype=torch.float64) / 255
+        means, stds = [], []
+        for channel in self.images.unbind(1):
+            share = torch.bincount(channel.flatten(), minlength=256).double() / channel.numel()
+            mean = (share * levels).sum()
+            means.append(round(mean.item(), 4))
+            stds.append(round((share * (levels - mean) ** 2).sum().sqrt().item(), 4))
+        return tuple(means), tuple(max(std, 1e-4) for std in stds)
+
+
+def read(
+    data: str,
+    split: str,
+    *,
+    image_size: int,
+    channels: int,
+    data_dir: str | Path = "data",
+    download: bool = False,
+) -> Pictures:
+    """One split ("train" or "test") of a data set, every picture cut to a square of `image_size` pixels.
+
+    `data` is one of `TORCHVISION`'s names, kept in `data_dir`, or a path: a folder with one folder of pictures per
+    class under train/ and val/, or a folder of .npz packs (`images` or `jpeg` + `offsets`, and `labels`) with a
+    classes.json. A path wins over a name. Raises `TrainError` if there is no such data.
+    """
+    cut = Preprocess(
+        size=(image_size, image_size),
+        channels=channels,
+        mean=(0.5,) * channels,
+        std=(0.5,) * channels,
+    )
+    path = next((p for p in (Path(data), Path(data_dir) / data) if p.is_dir()), None)
+    if path is not None and any(path.glob("*.npz")):
+        return read_packs(path, split, cut)
+    if path is not None and (data not in TORCHVISION or Path(data).is_dir()):
+        return read_folder(path, split, cut)
+    if data in TORCHVISION:
+        return read_torchvision(data, split, cut, Path(data_dir), download)
+    raise TrainError(
+        f'there is no data set "{data}": give a folder of pictures or packs, or one of '
+        f"{', '.join(TORCHVISION)}"
+    )
+
+
+def read_torchvision(
+    name: str, split: str, cut: Preprocess, data_dir: Path, download: bool
+) -> Pictures:
+    """A torchvision data set from `data_dir`, downloaded only if asked for."""
+    import torchvision
+
+    kind = getattr(torchvision.datasets, TORCHVISION[name])
+    if name == "imagenette":
+        which = {"split": "train" if split == "train" else "val", "size": "160px"}
+    else:
+        which = {"train": split == "train"}
+    try:
+        source = kind(data_dir, download=download, **which)
+    except (RuntimeError, OSError) as error:
+        todo = "check the connection" if download else "add --download to fetch it"
+        raise TrainError(f"{name} is not whole in {data_dir}: {error}; {todo}") from error
+    labels = tuple(
+        str(label[0] if isinstance(label, tuple) else label).split(" - ")[0]  # "0 - zero" -> "0"
+        for label in source.classes
+    )
+    targets: list[int] = []
+
+    def images() -> Iterator[Image.Image]:
+        for image, target in source:
+            targets.append(target)
+            yield image
+
+    pictures = stack(images(), cut, f"{name} {split}", len(source))
+    return Pictures(name, pictures, torch.tensor(targets), labels)
+
+
+def read_folder(path: Path, split: str, cut: Preprocess) -> Pictures:
+    """PATH/train/CLASS/*.jpg and PATH/val/CLASS/*.jpg; without train/, every tenth of PATH/CLASS is the test."""
+    roots = [path / root for root in ROOTS[split] if (path / root).is_dir()]
+    if (path / "train").is_dir() and not roots:
+        raise TrainError(f"{path} has train/ but none of {', '.join(ROOTS[split])}/ beside it")
+    root = roots[0] if roots else path
+    # The classes are always those of the training part, so that a class without a test picture keeps its number.
+    all_classes = path / "train" if (path / "train").is_dir() else path
+    labels = tuple(sorted(child.name for child in all_classes.iterdir() if child.is_dir()))
+    if len(labels) < 2:
+        raise TrainError(
+            f"{all_classes} needs one folder of pictures for each of two or more classes, "
+            f"found {len(labels)}"
+        )
+    files, targets = [], []
+    for target, label in enumerate(labels):
+        found = sorted(
+            file for file in (root / label).rglob("*") if file.suffix.lower() in PICTURE_SUFFIXES
+        )
+        if not roots:
+            found = [f for i, f in enumerate(found) if (i % 10 == 9) == (split == "test")]
+        files += found
+        targets += [target] * len(found)
+    if not files:
+        raise TrainError(f"{root} holds no pictures ({', '.join(PICTURE_SUFFIXES)})")
+
+    def images() -> Iterator[Photo]:
+        for file in files:
+            try:
+                yield open_photo(file)
+            except ImageError as error:
+                raise TrainError(f"{file}: {error}") from error
+
+    pictures = stack(images(), cut, f"{path.name} {split}", len(files))
+    return Pictures(path.name, pictures, torch.tensor(targets), labels)
+
+
+def read_packs(path: Path, split: str, cut: Preprocess) -> Pictures:
+    """numpy packs: PATH/*_train*.npz and PATH/*_val*.npz or *_test*.npz, one after the other, and classes.json."""
+    packs = [p for p in sorted(path.glob("*.npz")) if any(r in p.stem for r in ROOTS[split])]
+    if not packs:
+        raise TrainError(f"{path} has no .npz pack with {' or '.join(ROOTS[split])} in its name")
+    parts = [_read_pack(pack, cut) for pack in packs]
+    images, targets, boxes = zip(*parts, strict=True)
+    targets = torch.cat(targets)
+    labels, groups = _read_classes(path / "classes.json", int(targets.max()) + 1)
+    boxes = None if None in boxes else torch.cat(boxes)
+    return Pictures(path.name, torch.cat(images), targets, labels, groups, boxes)
+
+
+def _read_pack(pack: Path, cut: Preprocess) -> tuple[Tensor, Tensor, Tensor | None]:
+    try:
+        with np.load(pack, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files if name != "names"}
+        targets = torch.from_numpy(arrays["labels"].astype(np.int64))
+        boxes = torch.from_numpy(arrays["boxes"].astype(np.int64)) if "boxes" in arrays else None
+        if "images" in arrays:
+            decoded, n = (Image.fromarray(a) for a in arrays["images"]), len(arrays["images"])
+        else:
+            offsets, jpeg = arrays["offsets"], arrays["jpeg"]
+            n = len(offsets) - 1
+            decoded = (
+                Image.open(io.BytesIO(jpeg[offsets[i] : offsets[i + 1]].tobytes()))
+                for i in range(n)
+            )
+        return stack(decoded, cut, pack.stem, n), targets, boxes
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        raise TrainError(
+            f"{pack} is not a pack of pictures (images, or jpeg and offsets; and labels): {error!r}"
+        ) from error
+
+
+def _read_classes(path: Path, num_classes: int) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
+    """Labels, and the coarser groups if there are any. A file of names, or of {"name", "group_name"}."""
+    if not path.is_file():
+        return tuple(map(str, range(num_classes))), None
+    try:
+        classes = json.loads(path.read_text(encoding="utf-8"))
+        if all(isinstance(entry, str) for entry in classes):
+            return tuple(classes), None
+        labels = tuple(str(entry["name"]) for entry in classes)
+        groups = tuple(str(entry.get("group_name", entry["name"])) for entry in classes)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise TrainError(f"{path} is not a list of class names: {error!r}") from error
+    return labels, groups
+
+
+def stack(images: Iterable[Image.Image | Photo], cut: Preprocess, title: str, total: int) -> Tensor:
+    """Every picture cut to one size, exactly as a visitor's upload will be. uint8 (n, C, h, w)"""
+    height, width = cut.size
+    mode = "L" if cut.channels == 1 else "RGB"
+    out = torch.empty(total, cut.channels, height, width, dtype=torch.uint8)
+    bar = tqdm(images, title, total=total, unit="picture", leave=False, mininterval=1, disable=None)
+    for i, image in enumerate(bar):
+        photo = image if isinstance(image, Photo) else Photo(image.convert(mode), "", ())
+        out[i] = cut.picture(photo).permute(2, 0, 1)
+    return out

@@ -1,0 +1,115 @@
+"""The two optimisers, and the learning rate over the steps."""
+
+import math
+
+import torch
+from einops import rearrange
+from torch import Tensor, nn
+
+from .recipe import Recipe
+
+
+class Muon(torch.optim.Optimizer):
+    """Momentum whose update is made orthogonal: every direction of a matrix is learned at the same pace.
+
+    The gradient of a weight matrix is usually dominated by a few directions. Muon replaces the momentum U S V^T by
+    about U V^T before it takes the step (Jordan 2024, https://kellerjordan.github.io/posts/muon/). timm and torch
+    have a Muon as well; this one treats the q, k and v parts of a `qkv` weight as the three matrices they are, and
+    works on all matrices of one shape together, which is faster for models as small as ours.
+    """
+
+    def __init__(
+        self, params: list, *, lr: float, momentum: float, weight_decay: float, dtype: torch.dtype
+    ) -> None:
+        """`params` may be groups with `parts`: how many matrices stand on top of each other (3 for qkv)."""
+        self.dtype = dtype
+        super().__init__(
+            params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "parts": 1}
+        )
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:
+        for group in self.param_groups:
+            params = [p for p in group["params"] if p.grad is not None]
+            by_shape: dict[torch.Size, list[nn.Parameter]] = {}
+            for p in params:
+                by_shape.setdefault(p.shape, []).append(p)
+            for shape, same in by_shape.items():
+                stacked = torch.stack([self._momentum(p, group["momentum"]) for p in same])
+                matrices = rearrange(
+                    stacked, "n (p rows) cols -> (n p) rows cols", p=group["parts"]
+                )
+                updates = orthogonalize(matrices.to(self.dtype)).to(stacked.dtype)
+                updates = rearrange(updates, "(n p) rows cols -> n (p rows) cols", p=group["parts"])
+                # A tall matrix writes into more outputs than it reads: a longer step keeps the size of its effect.
+                lr = group["lr"] * max(1, shape[0] / group["parts"] / shape[1]) ** 0.5
+                for p, update in zip(same, updates, strict=True):
+                    p.mul_(1 - group["lr"] * group["weight_decay"]).sub_(update, alpha=lr)
+
+    def _momentum(self, p: nn.Parameter, momentum: float) -> Tensor:
+        """Nesterov's: a step along the gradient as well as along its running mean."""
+        state = self.state[p]
+        if not state:
+            state["momentum"] = torch.zeros_like(p)
+        state["momentum"].lerp_(p.grad, 1 - momentum)
+        return p.grad.lerp(state["momentum"], momentum)
+
+
+def orthogonalize(matrices: Tensor) -> Tensor:
+    """About U V^T of each matrix U S V^T, without computing an SVD. (n, rows, cols) -> (n, rows, cols)
+
+    Five Newton-Schulz steps of a polynomial of fifth degree whose coefficients Jordan chose to lift small singular
+    values fast; they end between about 0.7 and 1.2, which is as good as 1 here.
+    """
+    tall = matrices.shape[1] > matrices.shape[2]
+    x = matrices.mT if tall else matrices
+    x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
+    for _ in range(5):
+        gram = x @ x.mT
+        x = 3.4445 * x + (-4.7750 * gram + 2.0315 * gram @ gram) @ x
+    return x.mT if tall else x
+
+
+def make_optimizers(vit: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]:
+    """AdamW for everything, or Muon for the matrices in the blocks and AdamW for the rest.
+
+    Only weight matrices decay: biases, norms and the learned tokens have no reason to be small.
+    """
+    qkv, matrices, decayed, plain = [], [], [], []
+    for name, p in vit.named_parameters():
+        is_matrix = name.endswith(".weight") and p.ndim > 1
+        if recipe.optimizer == "muon" and name.startswith("blocks.") and is_matrix:
+            (qkv if name.endswith("attn.qkv.weight") else matrices).append(p)
+        else:
+            (decayed if is_matrix else plain).append(p)
+    adamw = torch.optim.AdamW(
+        [
+            {"params": decayed, "weight_decay": recipe.weight_decay},
+            {"params": plain, "weight_decay": 0.0},
+        ],
+        lr=recipe.lr,
+        betas=(0.9, recipe.beta2),
+    )
+    if recipe.optimizer == "adamw":
+        return [adamw]
+    muon = Muon(
+        [{"params": qkv, "parts": 3}, {"params": matrices}],
+        lr=recipe.muon_lr,
+        momentum=recipe.muon_momentum,
+        weight_decay=recipe.weight_decay,
+        dtype=getattr(torch, recipe.precision),
+    )
+    return [muon, adamw]
+
+
+def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
+    """The share of the highest learning rate that step `step` of `steps` uses, between 0 and 1."""
+    if step < recipe.warmup:
+        return (step + 1) / (recipe.warmup + 1)
+    if recipe.schedule == "constant":
+        return 1.0
+    first = recipe.warmup if recipe.schedule == "cosine" else (1 - recipe.decay_share) * steps
+    progress = max(0.0, (step - first) / max(1, steps - first))  # 0 until it falls, 1 at the end
+    if recipe.schedule == "cosine":
+        progress = (1 - math.cos(math.pi * progress)) / 2
+    return 1 - (1 - recipe.final_lr) * progress

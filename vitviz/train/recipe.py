@@ -1,0 +1,226 @@
+"""A recipe is a value: everything that decides what a training run computes, and nothing else."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from ..model.config import ViTConfig
+from .errors import TrainError
+
+
+def setting(default: Any, help: str, choices: tuple[str, ...] = ()) -> Any:
+    """A field of `Recipe` with the sentence that --help shows for it."""
+    return field(default=default, metadata={"help": help, "choices": choices})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """How to train one ViT. Two runs with equal recipes, data and machine give equal weights.
+
+    The number of steps follows from `epochs`, never from the clock: a slow machine takes longer but ends with the
+    same model. Raises `TrainError` for values that make no run.
+    """
+
+    name: str = setting("custom", "what this recipe is called")
+    data: str = setting("mnist", "data set used when --data does not name one")
+    seed: int = setting(
+        0, "fixes new weights, order of the pictures, augmentation and dropped patches"
+    )
+
+    # The model.
+    image_size: int = setting(28, "side of the square picture the model sees, in pixels")
+    channels: int = setting(1, "1 for grey, 3 for RGB")
+    patch_size: int = setting(7, "side of a patch, in pixels; must divide image_size")
+    embed_dim: int = setting(128, "width of a token")
+    depth: int = setting(3, "number of blocks")
+    num_heads: int = setting(4, "attention heads per block; must divide embed_dim")
+    zero_head: bool = setting(
+        True, "start the classifier at zero, so that the first answers are even"
+    )
+
+    # How long.
+    epochs: float = setting(10, "how often every training picture is seen; may be a fraction")
+    batch_size: int = setting(128, "pictures per step")
+    holdout: float = setting(
+        0.02, "share of the training pictures kept back to fit the temperature of the probabilities"
+    )
+
+    # The loss and the optimisers.
+    label_smoothing: float = setting(0.0, "share of the target spread evenly over all classes")
+    optimizer: str = setting(
+        "adamw",
+        "adamw for everything, or muon for the matrices of the blocks and adamw for the rest",
+        ("adamw", "muon"),
+    )
+    lr: float = setting(1e-3, "AdamW's highest learning rate")
+    beta2: float = setting(0.95, "AdamW's memory of squared gradients")
+    muon_lr: float = setting(0.02, "Muon's highest learning rate")
+    muon_momentum: float = setting(0.95, "Muon's memory of gradients")
+    weight_decay: float = setting(
+        0.05, "pull of the weight matrices towards zero, times learning rate"
+    )
+    clip: float = setting(5.0, "longest gradient that is used as it is; 0: never shorten one")
+
+    # The learning rate over the steps.
+    schedule: str = setting(
+        "cosine",
+        "after the warm-up: cosine falls all the way, stable stays high and falls in the last "
+        "decay_share, constant stays",
+        ("cosine", "stable", "constant"),
+    )
+    warmup: int = setting(0, "steps in which the learning rate rises from near zero")
+    decay_share: float = setting(0.4, "share of all steps in which the stable schedule falls")
+    final_lr: float = setting(
+        0.01, "where the schedule ends, as a share of the highest learning rate"
+    )
+
+    # What makes a model robust, or a step cheaper.
+    patch_keep: float = setting(1.0, "share of the patches each picture keeps in a training step")
+    all_patches_share: float = setting(
+        0.2, "share of all steps, at the end, that sees every patch again"
+    )
+    dropout: float = setting(
+        0.0, "share of what attention and MLP add that is zeroed while training"
+    )
+    drop_path: float = setting(0.0, "chance that a picture skips a branch of the last block")
+    precision: str = setting(
+        "float32",
+        "numbers in matrix products; bfloat16 is faster on GPUs and on CPUs that have it (avx512_bf16)",
+        ("float32", "bfloat16"),
+    )
+
+    # Augmentation: what happens to a picture before the model sees it.
+    crop: float = setting(
+        1.0, "smallest area of a random crop, as a share of the picture; 1: no crop"
+    )
+    flip: bool = setting(False, "mirror every other picture, left to right")
+    rotate: float = setting(0.0, "largest rotation, in degrees to either side")
+    zoom: float = setting(0.0, "largest change of size, as a share")
+    shift: float = setting(0.0, "largest shift along each axis, in pixels")
+    colour: float = setting(
+        0.0, "largest change of brightness, contrast and saturation, as a share"
+    )
+    three_augment: float = setting(
+        0.0, "chance that a picture turns grey, is solarised or is blurred (arXiv:2204.07118)"
+    )
+
+    # Watching.
+    eval_pictures: int = setting(
+        0, "validation pictures looked at after each epoch; 0: all of them"
+    )
+
+    def __post_init__(self) -> None:
+        def check(good: bool, name: str, what: str) -> None:
+            if not good:
+                raise TrainError(f"{name} must be {what}, got {getattr(self, name)!r}")
+
+        for one in fields(self):
+            if choices := one.metadata["choices"]:
+                check(getattr(self, one.name) in choices, one.name, " or ".join(choices))
+            elif isinstance(value := getattr(self, one.name), float):
+                check(math.isfinite(value), one.name, "a finite number")
+        for name in ("epochs", "batch_size", "lr", "muon_lr"):
+            check(getattr(self, name) > 0, name, "more than 0")
+        for name in ("weight_decay", "clip", "warmup", "rotate", "shift", "eval_pictures", "seed"):
+            check(getattr(self, name) >= 0, name, "0 or more")
+        for name in ("patch_keep", "crop", "final_lr", "decay_share"):
+            check(0 < getattr(self, name) <= 1, name, "more than 0 and at most 1")
+        for name in ("all_patches_share", "three_augment"):
+            check(0 <= getattr(self, name) <= 1, name, "a share from 0 to 1")
+        for name in (
+            "holdout",
+            "label_smoothing",
+            "beta2",
+            "muon_momentum",
+            "dropout",
+            "drop_path",
+            "zoom",
+            "colour",
+        ):
+            check(0 <= getattr(self, name) < 1, name, "at least 0 and less than 1")
+        check(self.channels in (1, 3), "channels", "1 (grey) or 3 (RGB)")
+
+    def config(self, num_classes: int) -> ViTConfig:
+        """The model of this recipe for a data set with so many classes."""
+        return ViTConfig(
+            image_size=(self.image_size, self.image_size),
+            patch_size=(self.patch_size, self.patch_size),
+            in_chans=self.channels,
+            num_classes=num_classes,
+            embed_dim=self.embed_dim,
+            depth=self.depth,
+            num_heads=self.num_heads,
+        )
+
+    def with_(self, changes: Mapping[str, Any]) -> "Recipe":
+        """The same recipe with some fields changed. Raises `TrainError` for a name it does not have."""
+        known = {one.name for one in fields(self)}
+        if unknown := sorted(set(changes) - known):
+            raise TrainError(f"a recipe has no field {', '.join(unknown)}")
+        return replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able; `Recipe(**values)` is the way back."""
+        return asdict(self)
+
+
+RECIPES = {
+    recipe.name: recipe
+    for recipe in (
+        # What the lecture notes do, step for step. Slow, but nothing in it needs explaining.
+        Recipe(
+            name="mnist-notes",
+            data="mnist",
+            epochs=10,
+            zero_head=False,
+            optimizer="adamw",
+            lr=1e-4,
+            beta2=0.999,
+            weight_decay=0.01,
+            clip=0,
+            schedule="constant",
+            dropout=0.1,
+        ),
+        # The same model, trained with what became usual since: a higher learning rate that rises and falls,
+        # softened targets, and digits that are turned, zoomed and shifted a little, as visitors draw them.
+        Recipe(
+            name="mnist",
+            data="mnist",
+            epochs=15,
+            lr=1e-3,
+            warmup=200,
+            label_smoothing=0.05,
+            rotate=15,
+            zoom=0.1,
+            shift=2,
+        ),
+        # 64-pixel photos of 100 everyday things. Muon learns more per step than AdamW; half of the patches are
+        # dropped for most of the training, which halves its cost and which attention copes with.
+        Recipe(
+            name="photos",
+            data="everyday100",
+            image_size=64,
+            channels=3,
+            patch_size=8,
+            embed_dim=192,
+            depth=6,
+            num_heads=6,
+            epochs=24,
+            batch_size=192,
+            label_smoothing=0.1,
+            optimizer="muon",
+            lr=1e-3,
+            muon_lr=0.02,
+            schedule="stable",
+            warmup=60,
+            patch_keep=0.5,
+            precision="bfloat16",
+            crop=0.35,
+            flip=True,
+            colour=0.3,
+            three_augment=0.15,
+            eval_pictures=2000,
+        ),
+    )
+}
