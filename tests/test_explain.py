@@ -77,6 +77,14 @@ def test_the_order_of_layers_matters_and_of_heads_does_not() -> None:
     assert not torch.allclose(rollout(flipped, 0), rollout(trace, 0), atol=1e-3)
 
 
+def test_rollout_of_heads_that_agree_on_nothing_stays_where_it_is() -> None:
+    trace = all_look_at(1, depth=1, heads=2, tokens=3)
+    trace.k[:, 1] = trace.k[:, 1].roll(1, dims=1)  # the second head looks at token 2 only
+    assert_close(trace.attention(0).amin(dim=0), torch.zeros(3, 3))
+    row = rollout(trace, 0, head_fusion="min", residual=0.0)
+    assert_close(row, torch.tensor([1.0, 0.0, 0.0]))
+
+
 @pytest.mark.parametrize("key", EXPLAINERS)
 def test_every_explainer_keeps_its_contract(key: str) -> None:
     explainer = EXPLAINERS[key]

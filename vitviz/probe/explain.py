@@ -90,8 +90,11 @@ def _steps(
                 if head_fusion == "mean"
                 else getattr(heads, f"a{head_fusion}")(dim=0)
             )
-            mixed = residual * torch.eye(trace.num_tokens) + (1 - residual) * fused
-            return mixed / mixed.sum(dim=-1, keepdim=True)
+            itself = torch.eye(trace.num_tokens)
+            mixed = residual * itself + (1 - residual) * fused
+            sums = mixed.sum(dim=-1, keepdim=True)
+            # Heads fused by "min" can agree on nothing: without a residual, such a token stays.
+            return torch.where(sums > 0, mixed / sums, itself)
 
         return step
 
