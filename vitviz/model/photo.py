@@ -253,7 +253,7 @@ def _too_large(name: str, pixels: int, size: tuple[int, int] | None = None) -> I
     what = f"{size[0]:,} x {size[1]:,} pixels" if size else f"{pixels:,} pixels"
     return ImageError(
         f"{name!r} is too large: {what} ({pixels / 1e6:.0f} megapixels)."
-        f" At most {MAX_PIXELS // 10**6} megapixels are allowed: make the picture smaller and retry."
+        f" At most {MAX_PIXELS // 10**6} megapixels are allowed: make it smaller and retry."
     )
 
 

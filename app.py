@@ -1,0 +1,24 @@
+"""Start the app: `python app.py`, then open the address it prints; `--help` lists the options."""
+
+import logging
+import sys
+
+from vitviz.errors import VitvizError
+from vitviz.web import Settings, build_app
+
+
+def main() -> None:
+    """Read the settings, load the host's models, serve until interrupted."""
+    logging.basicConfig(
+        level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s"
+    )
+    settings = Settings.from_args()
+    try:
+        demo, options = build_app(settings)
+    except VitvizError as error:
+        sys.exit(f"app.py: {error}")
+    demo.launch(**options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+"""Gradio components of our own: the viewer, and inputs that answer bad values with a sentence."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gradio as gr
+from gradio.components.base import Component
+from gradio.data_classes import FileData, GradioModel, ImageData
+from gradio_client.utils import is_http_url_like
+from pydantic import ConfigDict
+
+from .. import viewer
+from ..viewer.payload import Payload
+from .answers import as_html
+from .files import save_atomic
+
+NOT_UPLOADED = "Upload the picture itself: links and paths are not opened."
+
+
+class Manifest(GradioModel):
+    """The viewer's manifest, its files in Gradio's cache; other fields are the viewer's business.
+
+    `id` differs between any two analyses: Gradio tells the browser about a value only if it has
+    changed.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    id: str
+    files: dict[str, FileData | list[FileData]]
+
+    @classmethod
+    def place(cls, payload: Payload, cache: str) -> "Manifest":
+        """Write the files of a packed analysis into the cache and point to them."""
+
+        def put(file: dict[str, Any]) -> FileData:
+            data, name = payload.files[file["path"]], Path(file["path"]).name
+            path = save_atomic(data, name, cache)
+            return FileData(path=path, orig_name=name, size=len(data))
+
+        files = {
+            key: [put(one) for one in file] if isinstance(file, list) else put(file)
+            for key, file in payload.manifest["files"].items()
+        }
+        return cls(**{**payload.manifest, "files": files})
+
+
+class Viewer(gr.HTML):
+    """Shows a manifest. What a visitor does inside stays in the browser; nothing comes back.
+
+    The template never changes, so Gradio never touches what the viewer has drawn.
+    """
+
+    data_model = Manifest
+
+    def __init__(self, value: Manifest | None = None, **kwargs: Any) -> None:
+        glue = (Path(__file__).parent / "viewer.js").read_text(encoding="utf-8")
+        kwargs |= {
+            "html_template": '<div class="vv-place"></div><vv-life></vv-life>',
+            "js_on_load": glue.replace("__BUNDLE__", viewer.bundle()),
+            "apply_default_css": False,
+        }
+        super().__init__(value, **kwargs)
+
+    def get_block_name(self) -> str:
+        return "html"
+
+    def preprocess(self, payload: Manifest | None) -> Manifest | None:
+        return payload
+
+    def postprocess(self, value: Manifest | None) -> Manifest | None:
+        return value
+
+    def api_info(self) -> dict[str, Any]:
+        return Component.api_info(self)  # gr.HTML's says "string"
+
+    def example_payload(self) -> None:
+        return None
+
+    def example_value(self) -> None:
+        return None
+
+
+class Upload(NamedTuple):
+    """A file as a visitor sent it. `name` is theirs: only to be shown."""
+
+    path: str
+    name: str
+
+
+class PhotoInput(gr.Image):
+    """A picture input that leaves reading the file to `open_photo`.
+
+    Gradio's own opens it first: bad files would end in an error without a sentence, animations,
+    transparency and EXIF rotation would be gone before we can say what was done about them.
+    """
+
+    def get_block_name(self) -> str:
+        return "image"
+
+    def preprocess(self, payload: ImageData | None) -> Upload | None:
+        """Only files from the upload folder: Gradio lets paths pass that lack its own mark."""
+        if payload is None:
+            return None
+        path, folder = Path(payload.path or ""), Path(self.GRADIO_CACHE).resolve()
+        if not payload.path or not path.resolve().is_relative_to(folder):
+            raise gr.Error(NOT_UPLOADED, print_exception=False)
+        return Upload(payload.path, payload.orig_name or path.name)
+
+    async def async_move_resource_to_block_cache(
+        self, url_or_file_path: str | Path | None
+    ) -> str | None:
+        """Gradio would download a link here, of any length, on behalf of anybody."""
+        if url_or_file_path is not None and is_http_url_like(str(url_or_file_path)):
+            raise gr.Error(NOT_UPLOADED, print_exception=False)
+        return await super().async_move_resource_to_block_cache(url_or_file_path)
+
+
+class WholeNumber(gr.Number):
+    """A number of the API. Gradio's own ends in an error without a sentence where a text came."""
+
+    def get_block_name(self) -> str:
+        return "number"
+
+    def preprocess(self, payload: Any) -> int | None:
+        if payload is None:
+            return None
+        if (
+            isinstance(payload, bool)
+            or not isinstance(payload, int | float)
+            or payload != int(payload)
+        ):
+            raise gr.Error(
+                as_html(f"{self.label} must be a whole number, got {str(payload)[:40]!r}."),
+                print_exception=False,
+            )
+        return int(payload)
+
+    def api_info(self) -> dict[str, Any]:
+        return {"type": "integer"}

@@ -1,0 +1,81 @@
+"""The menu of models a visitor may choose from, and the few of them that are kept in memory."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..errors import WeightsError
+from ..model.weights import CURATED, LoadedModel, list_models, load
+from . import limits
+
+
+class Models:
+    """Keys of the menu -> loaded models. Visitors see keys; only the host names files.
+
+    Loading is done once for all who wait for the same model, and does not hold up those who use
+    another one.
+    """
+
+    def __init__(self, added: Sequence[str] = ()) -> None:
+        """`added` are the host's own, loaded now: a typing error ends the start, not a visit.
+
+        Raises `WeightsError` if one of them cannot be loaded.
+        """
+        self._sources: dict[str, str] = {}
+        self._loaded: OrderedDict[str, LoadedModel] = OrderedDict()
+        self._lock = threading.Lock()
+        self._loading: dict[str, threading.Lock] = {}
+        for source in added:
+            name = Path(source).stem if Path(source).is_file() else source
+            key, count = name, 2
+            while key in self._sources:
+                key, count = f"{name} ({count})", count + 1
+            self._sources[key] = source
+            self.get(key)
+        for name in list_models():
+            self._sources.setdefault(name, name)
+        if not self._sources:
+            raise WeightsError("there is no model to offer: name one with --model")
+
+    @property
+    def choices(self) -> list[tuple[str, str]]:
+        """(what the menu shows, key), the host's models first, then shipped ones, then timm's."""
+        return [
+            (f"{CURATED[key].title} (timm)" if key in CURATED else key, key)
+            for key in self._sources
+        ]
+
+    @property
+    def default(self) -> str:
+        return next(iter(self._sources))
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and key in self._sources
+
+    def is_loaded(self, key: str) -> bool:
+        return key in self._loaded
+
+    def get(self, key: str) -> LoadedModel:
+        """The model behind a key. Raises `WeightsError`, also for what is not on the menu."""
+        if key not in self:
+            raise WeightsError(
+                f"there is no model {str(key)[:80]!r} here; choose one of"
+                f" {', '.join(self._sources)}"
+            )
+        with self._lock:
+            if key in self._loaded:
+                self._loaded.move_to_end(key)
+                return self._loaded[key]
+            loading = self._loading.setdefault(key, threading.Lock())
+        with loading:
+            with self._lock:
+                if key in self._loaded:  # another visitor was faster
+                    return self._loaded[key]
+            curated = CURATED.get(key)
+            loaded = load(self._sources[key], image_size=curated.image_size if curated else None)
+            with self._lock:
+                self._loaded[key] = loaded
+                while len(self._loaded) > limits.MODELS_KEPT:
+                    self._loaded.popitem(last=False)
+            return loaded
