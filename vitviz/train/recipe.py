@@ -182,11 +182,13 @@ RECIPES = {
             schedule="constant",
             dropout=0.1,
         ),
-        # The same model, trained with what became usual since: a higher learning rate that rises and falls,
+        # The same blocks, trained with what became usual since: a higher learning rate that rises and falls,
         # softened targets, and digits that are turned, zoomed and shifted a little, as visitors draw them.
+        # Patches of 4 pixels cut a digit into 7 x 7 and show more of what looks where than 4 x 4.
         Recipe(
             name="mnist",
             data="mnist",
+            patch_size=4,
             epochs=15,
             lr=1e-3,
             warmup=200,
@@ -194,6 +196,7 @@ RECIPES = {
             rotate=15,
             zoom=0.1,
             shift=2,
+            precision="bfloat16",
         ),
         # 64-pixel photos of 100 everyday things. Muon learns more per step than AdamW; half of the patches are
         # dropped for most of the training, which halves its cost and which attention copes with.
