@@ -1,0 +1,57 @@
+"""What every test stands on: few threads, a fixed seed, and tests that are off and say so."""
+
+import os
+
+# Before torch is imported: tests are small, and more threads than cores make them slower.
+os.environ.setdefault("OMP_NUM_THREADS", "2")
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import pytest
+import torch
+
+from tests.models import TINY, photo, tiny
+from vitviz import Analysis, LoadedModel, analyze
+
+OFF_BY_DEFAULT = ("network", "browser")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what needs the network or a browser, with the reason on screen, unless `-m` names it."""
+    for mark in OFF_BY_DEFAULT:
+        if mark in config.option.markexpr:
+            continue
+        skip = pytest.mark.skip(reason=f"{mark} tests are off; run them with: pytest -m {mark}")
+        for item in items:
+            if mark in item.keywords:
+                item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def _seed() -> None:
+    """New weights come from torch's global generator: every test starts it at the same place."""
+    torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def tiny_vit() -> LoadedModel:
+    """A small model with a CLS token, a square grid and seven classes. Only to be read."""
+    return tiny("cls")
+
+
+@pytest.fixture(scope="session", params=TINY)
+def any_tiny_vit(request: pytest.FixtureRequest) -> LoadedModel:
+    """Each of the small models in turn. Only to be read."""
+    return tiny(request.param)
+
+
+@pytest.fixture(scope="session")
+def tiny_analysis(tiny_vit: LoadedModel) -> Analysis:
+    """What the small model made of a photo. Only to be read."""
+    return analyze(tiny_vit, photo())
+
+
+@pytest.fixture(scope="session")
+def any_tiny_analysis(any_tiny_vit: LoadedModel) -> Analysis:
+    """The photo in each of the small models in turn. Only to be read."""
+    return analyze(any_tiny_vit, photo())

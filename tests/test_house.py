@@ -1,0 +1,108 @@
+"""The arrows of the house: rooms import only to their left, and heavy guests stay in theirs."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HOUSE = Path(__file__).resolve().parents[1] / "vitviz"
+# The rooms from left to right; rooms that share a number are neighbours and do not know each other.
+ROOMS = {"errors": 0, "model": 1, "probe": 2, "train": 3, "draw": 3, "viewer": 3, "": 3}
+ROOMS |= {"web": 4, "cli": 4, "__main__": 5}  # "" is vitviz/__init__.py, the public names
+# Which files may import a package that is slow, or that only one room should know.
+GUESTS = {
+    "gradio": ("web/",),
+    "gradio_client": ("web/",),
+    "timm": ("model/weights.py", "model/preprocess.py", "train/"),
+    "matplotlib": ("draw.py",),
+    "torchinfo": ("cli.py",),
+}
+STRANGERS = {"draw.py": ("torch", "torchvision"), "viewer/": ("torchvision",)}
+
+
+def imports(source: str, file: str) -> set[str]:
+    """Every module that a file imports, in full: `from .. import web` is `vitviz.web`."""
+    found: set[str] = set()
+    package = ("vitviz", *Path(file).parent.parts)
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join((*base, *filter(None, [node.module])))
+            found |= {f"{module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def room(name: str) -> str:
+    """The room of a file ("probe/grid.py") or of a module below vitviz ("probe.grid.PatchGrid")."""
+    first = name.replace("/", ".").removesuffix(".py").split(".")[0]
+    return first if first in ROOMS else ""
+
+
+def wrongs(source: str, file: str) -> list[str]:
+    """What a file imports and should not, in words."""
+    found = []
+    for name in sorted(imports(source, file)):
+        top, _, rest = name.partition(".")
+        if top == "vitviz":
+            here, there = room(file), room(rest)
+            if here != there and ROOMS[there] >= ROOMS[here]:
+                found.append(f"{file} imports {name}, which is not to its left")
+        elif top in GUESTS and not file.startswith(GUESTS[top]):
+            found.append(f"{file} imports {top}, which only {' and '.join(GUESTS[top])} may")
+        for who, unwanted in STRANGERS.items():
+            if file.startswith(who) and top in unwanted:
+                found.append(f"{file} imports {top}")
+    return found
+
+
+FILES = sorted(str(path.relative_to(HOUSE)) for path in HOUSE.rglob("*.py"))
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_imports_point_only_to_the_left(file: str) -> None:
+    assert not wrongs((HOUSE / file).read_text("utf-8"), file)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_file_opens_with_a_sentence(file: str) -> None:
+    text = ast.get_docstring(ast.parse((HOUSE / file).read_text("utf-8"))) or ""
+    assert text.split("\n")[0].endswith((".", ":")), (
+        f"{file} does not say its idea in its first line"
+    )
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "wrong"),
+    [
+        ("probe/grid.py", "from .. import web", True),
+        ("probe/grid.py", "from ..model.config import ViTConfig", False),
+        ("probe/grid.py", "from .trace import Trace", False),
+        ("model/vit.py", "import vitviz.probe.trace", True),
+        ("model/vit.py", "from .. import load", True),
+        ("model/vit.py", "def later():\n    from ..train import data", True),
+        ("draw.py", "from .viewer import page", True),
+        ("draw.py", "import torch", True),
+        ("cli.py", "from .web import build_app", True),
+        ("cli.py", "from . import draw, load", False),
+        ("probe/trace.py", "import timm", True),
+        ("model/weights.py", "def later():\n    import timm", False),
+        ("viewer/page.py", "from gradio import HTML", True),
+        ("web/app.py", "import gradio as gr", False),
+        ("web/app.py", "import matplotlib.pyplot", True),
+    ],
+)
+def test_the_rule_itself(file: str, line: str, wrong: bool) -> None:
+    assert bool(wrongs(line, file)) is wrong
+
+
+def test_importing_vitviz_imports_nothing_slow_but_torch() -> None:
+    slow = ["gradio", "timm", "matplotlib", "torchvision", "torchinfo", "pandas", "safetensors"]
+    script = f"import sys, vitviz; print([name for name in {slow} if name in sys.modules])"
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=HOUSE.parent, check=True
+    )
+    assert result.stdout.strip() == "[]"
