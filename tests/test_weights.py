@@ -261,3 +261,9 @@ def test_a_folder_as_timm_writes_it_loads(tmp_path) -> None:
     assert loaded.card.head == "classes"
     with pytest.raises(WeightsError, match="could not build local-dir:/no/such"):
         load("local-dir:/no/such/folder")
+
+
+def test_a_device_that_is_not_there_is_named() -> None:
+    for device in ("cuda:77", "nonsense"):
+        with pytest.raises(WeightsError, match=f"the device '{device}' cannot be used"):
+            load("test_vit", pretrained=False, device=device)

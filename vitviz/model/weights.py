@@ -137,7 +137,11 @@ def load(
         loaded = _load_timm(name, pretrained, image_size)
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
-    loaded.vit.to(device)
+    try:
+        loaded.vit.to(device)
+    except (RuntimeError, AssertionError) as error:  # torch's own types for "not here"
+        reason = str(error).splitlines()[0]
+        raise WeightsError(f"the device {str(device)!r} cannot be used: {reason}") from error
     return loaded
 
 
