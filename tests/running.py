@@ -1,0 +1,84 @@
+"""The app in a process of its own, with tiny models made at once; for API and browser tests."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from tests.models import TINY, tiny
+from vitviz.model.weights import save_checkpoint
+
+ROOT = Path(__file__).resolve().parents[1]
+START_SECONDS = 90  # a loaded machine with two cores
+
+
+def save_tiny(folder: Path, name: str, labels: tuple[str, ...] | None = None) -> Path:
+    """One of `TINY` as a checkpoint file, exact to the last bit."""
+    loaded, path = tiny(name), folder / f"tiny-{name}.safetensors"
+    save_checkpoint(
+        path,
+        loaded.vit.state_dict(),
+        config=TINY[name],
+        preprocess=loaded.preprocess,
+        labels=labels or loaded.card.labels,
+        details={"data set": "none: random weights"},
+        dtype=torch.float32,
+    )
+    return path
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@contextmanager
+def running_app(
+    folder: Path, *models: Path, environ: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """The address of an app that runs until the block ends; its log is `folder`/app.log."""
+    port = free_port()
+    command = [sys.executable, str(ROOT / "app.py"), "--port", str(port)]
+    for model in models:
+        command += ["--model", str(model)]
+    env = {
+        **os.environ,
+        "GRADIO_TEMP_DIR": str(folder / "cache"),
+        "HF_HUB_OFFLINE": "1",
+        "PYTHONUNBUFFERED": "1",
+        **(environ or {}),
+    }
+    log_path = folder / "app.log"
+    with log_path.open("wb") as log:
+        process = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log)
+    try:
+        _wait(f"http://127.0.0.1:{port}", process, log_path)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _wait(url: str, process: subprocess.Popen, log: Path) -> None:
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            break
+        try:
+            with urllib.request.urlopen(f"{url}/gradio_api/startup-events", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError(f"the app did not start:\n{log.read_text()[-3000:]}")

@@ -1,0 +1,215 @@
+"""The app through its public door, gradio_client: the same numbers as in Python, and sentences."""
+
+import io
+import json
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+from gradio_client import Client, handle_file
+from gradio_client.exceptions import AppError
+from PIL import Image
+
+import vitviz
+from tests.models import photo
+from tests.running import running_app, save_tiny
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("web")
+
+
+@pytest.fixture(scope="module")
+def models(folder):
+    return {name: save_tiny(folder, name) for name in ("cls", "registers", "grey")}
+
+
+@pytest.fixture(scope="module")
+def url(folder, models):
+    with running_app(folder, *models.values()) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def client(url, folder):
+    return Client(url, verbose=False, download_files=str(folder / "downloads"))
+
+
+@pytest.fixture(scope="module")
+def picture(folder):
+    path = folder / "a dog.png"
+    Image.fromarray(photo()).save(path)
+    return path
+
+
+def analyze(client, path, *args, **kwargs):
+    return client.predict(handle_file(path), *args, api_name="/analyze", **kwargs)
+
+
+def raw(url, data):
+    """What the server answers to a hand-made request, without the help of a client."""
+    body = json.dumps({"data": data}).encode()
+    call = f"{url}/gradio_api/call/analyze"
+    request = urllib.request.Request(call, body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        event = json.load(answer)["event_id"]
+    with urllib.request.urlopen(f"{call}/{event}", timeout=30) as answer:
+        return answer.read().decode()
+
+
+@pytest.mark.parametrize("name", ["cls", "registers", "grey"])
+def test_the_api_gives_the_arrays_of_python(client, models, picture, name):
+    summary, file = analyze(client, picture, f"tiny-{name}")
+    ours, theirs = vitviz.analyze(vitviz.load(models[name]), picture), vitviz.Analysis.load(file)
+    for what in ("q", "k", "tokens", "logits"):
+        torch.testing.assert_close(
+            getattr(theirs.trace, what), getattr(ours.trace, what), rtol=1e-5, atol=1e-6
+        )
+    assert torch.equal(theirs.picture, ours.picture)
+    assert theirs.photo_name == "a dog.png"
+    selection = summary.pop("selection")
+    expected = ours.summary(5)
+    assert [p["index"] for p in summary["predictions"]] == [
+        p["index"] for p in expected["predictions"]
+    ]
+    same = summary | {"predictions": None}
+    assert same == json.loads(json.dumps(expected)) | {"predictions": None}
+    last = ours.trace.depth - 1
+    assert (selection["token"], selection["layer"], selection["head"]) == (0, last, "mean")
+    np.testing.assert_allclose(selection["attention"], ours.attention(last), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(selection["rollout"], ours.rollout(), rtol=1e-4, atol=1e-6)
+
+
+def test_a_token_a_layer_and_a_head_can_be_chosen(client, models, picture):
+    summary, _ = analyze(client, picture, "tiny-cls", token=5, layer=1, head=0)
+    ours = vitviz.analyze(vitviz.load(models["cls"]), picture)
+    got = summary["selection"]
+    assert (got["token"], got["layer"], got["head"]) == (5, 1, 0)
+    np.testing.assert_allclose(got["attention"], ours.attention(1, 0, 5), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(got["rollout"], ours.rollout(5, 1), rtol=1e-4, atol=1e-6)
+
+
+def test_the_downloaded_file_is_named_after_the_picture_and_the_model(client, picture):
+    assert analyze(client, picture)[1].endswith("a-dog-tiny-cls.safetensors")
+
+
+def test_only_one_endpoint_is_public(client):
+    api = client.view_api(return_format="dict", print_info=False)
+    assert list(api["named_endpoints"]) == ["/analyze"]
+    assert not api["unnamed_endpoints"]
+    parameters = api["named_endpoints"]["/analyze"]["parameters"]
+    assert [p["parameter_name"] for p in parameters] == ["photo", "model", "token", "layer", "head"]
+    assert [p["parameter_has_default"] for p in parameters] == [False, True, True, True, True]
+
+
+def test_the_hosts_models_come_first(client):
+    api = client.view_api(return_format="dict", print_info=False)
+    menu = api["named_endpoints"]["/analyze"]["parameters"][1]["type"]["enum"]
+    assert menu[:3] == ["tiny-cls", "tiny-registers", "tiny-grey"]
+    assert "deit_tiny_patch16_224.fb_in1k" in menu
+
+
+def cut_off() -> bytes:
+    Image.fromarray(photo(200, 200)).save(buffer := io.BytesIO(), "JPEG")
+    return buffer.getvalue()[:1500]
+
+
+BAD = {
+    "empty.jpg": (b"", "is empty"),
+    "text.jpg": (b"I am not a picture", "it is text"),
+    "drawing.svg": (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"),
+    "cut.jpg": (cut_off(), "cut off or damaged"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_picture_gives_a_sentence_and_the_next_one_works(client, folder, picture, name):
+    data, says = BAD[name]
+    (folder / name).write_bytes(data)
+    with pytest.raises(AppError, match=says):
+        analyze(client, folder / name)
+    assert analyze(client, picture)[0]["photo"]["name"] == "a dog.png"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"model": "nonsense"}, "nonsense"),
+        ({"model": "../weights/photos"}, "not in the list"),
+        ({"model": None}, "no model|not in the list"),
+        ({"token": 17}, "oken must be .* got 17"),
+        ({"token": -1}, "oken must be"),
+        ({"layer": 3}, "ayer must be"),
+        ({"head": 2}, "ead must be"),
+        ({"token": "x"}, "must be a whole number"),
+        ({"token": 0.5}, "must be a whole number"),
+    ],
+    ids=str,
+)
+def test_a_bad_choice_gives_a_sentence_and_the_next_one_works(client, picture, arguments, says):
+    with pytest.raises(AppError, match=says):
+        analyze(client, picture, **arguments)
+    assert analyze(client, picture)[0]["num_tokens"] == 17
+
+
+def test_no_picture_gives_a_sentence(client):
+    with pytest.raises(AppError, match="A picture is needed"):
+        client.predict(None, api_name="/analyze")
+
+
+def test_a_timm_model_without_a_network_gives_a_sentence(client, picture):
+    with pytest.raises(AppError, match="not on this machine") as caught:
+        analyze(client, picture, "deit_tiny_patch16_224.fb_in1k")
+    assert "work without a network" in str(caught.value)
+
+
+MARK = {"meta": {"_type": "gradio.FileData"}}
+
+
+@pytest.mark.parametrize("mark", [{}, MARK], ids=["unmarked", "marked"])
+@pytest.mark.parametrize("where", ["file", "link", "escape", "data"])
+def test_only_uploads_are_opened(url, folder, picture, mark, where):
+    file = {
+        "file": {"path": str(picture)},
+        "link": {"path": "http://127.0.0.1:9/picture.png"},
+        "escape": {"path": str(folder / "cache" / ".." / picture.name)},
+        "data": {"path": "", "url": "data:image/png;base64,iVBORw0KGgo="},
+    }[where]
+    answer = raw(url, [{**file, **mark}, "tiny-cls", 0, -1, -1])
+    assert "event: error" in answer
+    assert "event: complete" not in answer
+
+
+def test_notes_say_what_was_done_to_the_picture(client, folder):
+    frames = [Image.new("RGB", (40, 30), color) for color in ("red", "lime", "blue")]
+    frames[0].save(folder / "moving.gif", save_all=True, append_images=frames[1:])
+    summary, _ = analyze(client, folder / "moving.gif")
+    assert summary["photo"] == {"name": "moving.gif", "notes": ["first of 3 frames"]}
+
+
+def test_many_at_once_do_not_mix(client, folder, models):
+    paths = []
+    for i in range(6):
+        paths.append(folder / f"many {i}.png")
+        Image.fromarray(np.roll(photo(), 9 * i, axis=1)).save(paths[-1])
+    names = [("cls", "grey")[i % 2] for i in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        jobs = zip(paths, names, strict=True)
+        answers = list(pool.map(lambda job: analyze(client, job[0], f"tiny-{job[1]}"), jobs))
+    for path, name, (summary, file) in zip(paths, names, answers, strict=True):
+        ours = vitviz.analyze(vitviz.load(models[name]), path)
+        assert summary["photo"]["name"] == path.name
+        torch.testing.assert_close(
+            vitviz.Analysis.load(file).trace.logits, ours.trace.logits, rtol=1e-5, atol=1e-6
+        )
+
+
+def test_the_page_asks_no_other_host(url):
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        page = answer.read().decode()
+    assert "fonts.googleapis.com" not in page
+    with urllib.request.urlopen(f"{url}/theme.css", timeout=10) as answer:
+        assert "http" not in answer.read().decode().replace("http://www.w3.org/2000/svg", "")

@@ -1,0 +1,86 @@
+"""Files in the cache appear in one step, share what is equal, and have names nobody can guess."""
+
+import contextlib
+import hashlib
+import os
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from vitviz.web.files import file_name, save_atomic
+
+
+def test_equal_bytes_share_a_file_and_renew_its_age(tmp_path):
+    path = Path(save_atomic(b"abc", "layer-00.safetensors", tmp_path))
+    os.utime(path, (0, 0))
+    assert save_atomic(b"abc", "layer-00.safetensors", tmp_path) == str(path)
+    assert abs(path.stat().st_mtime - time.time()) < 60
+    assert save_atomic(b"abd", "layer-00.safetensors", tmp_path) != str(path)
+    assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == [
+        "layer-00.safetensors",
+        "layer-00.safetensors",
+    ]
+
+
+def test_a_cut_off_file_is_written_again(tmp_path):
+    path = Path(save_atomic(b"abcdef", "x", tmp_path))
+    path.write_bytes(b"abc")
+    assert save_atomic(b"abcdef", "x", tmp_path) == str(path)
+    assert path.read_bytes() == b"abcdef"
+
+
+def test_the_name_does_not_follow_from_the_contents(tmp_path):
+    folder = Path(save_atomic(b"abc", "x", tmp_path)).parent.name
+    assert len(folder) == 64
+    for guess in (hashlib.blake2b(b"abc", digest_size=32), hashlib.sha256(b"abc")):
+        assert folder != guess.hexdigest()
+
+
+def test_a_reader_never_sees_a_part(tmp_path):
+    data = os.urandom(4_000_000)
+    path, done, seen = Path(save_atomic(data, "x", tmp_path)), threading.Event(), set()
+
+    def read():
+        while not done.is_set():
+            with contextlib.suppress(FileNotFoundError):
+                seen.add(len(path.read_bytes()))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(20):
+        path.unlink()
+        writers = [threading.Thread(target=save_atomic, args=(data, "x", tmp_path)) for _ in "ab"]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            writer.join()
+    done.set()
+    reader.join()
+    assert seen == {len(data)}
+
+
+def test_nothing_is_left_of_a_failed_write(tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError("disk full")
+
+    monkeypatch.setattr("pathlib.Path.replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        save_atomic(b"abc", "x", tmp_path)
+    assert not [p for p in tmp_path.rglob("*") if p.is_file()]
+
+
+@pytest.mark.parametrize(
+    ("parts", "name"),
+    [
+        (("a dog.jpg", "photos"), "a-dog-photos"),
+        (("../../etc/passwd", "photos"), "passwd-photos"),
+        (("강아지.png", "mnist"), "강아지-mnist"),
+        (('<b>"x"</b>.png', "m"), "b-m"),
+        (("...", ""), "analysis"),
+        (("x" * 300 + ".jpg", "m"), "x" * 40 + "-m"),
+    ],
+)
+def test_file_names_are_safe(parts, name):
+    assert file_name(*parts) == name

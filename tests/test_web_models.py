@@ -1,0 +1,120 @@
+"""The menu: who may choose what, how much is kept, and that loading is done once."""
+
+import threading
+import time
+
+import pytest
+
+from tests.models import tiny
+from tests.running import save_tiny
+from vitviz.errors import WeightsError
+from vitviz.model.weights import CURATED, list_models
+from vitviz.web import limits
+from vitviz.web import models as module
+from vitviz.web.models import Models
+
+
+@pytest.fixture
+def loads(monkeypatch):
+    """Stands in for loading: the names that were asked for, in order."""
+    asked = []
+
+    def load(source, image_size=None):
+        asked.append(source)
+        time.sleep(0.05)
+        return tiny("cls")
+
+    monkeypatch.setattr(module, "load", load)
+    return asked
+
+
+def test_the_menu_lists_the_hosts_own_then_shipped_then_timm(tmp_path):
+    paths = [save_tiny(tmp_path, "grey"), save_tiny(tmp_path, "cls")]
+    models = Models([str(path) for path in paths])
+    keys = [key for _, key in models.choices]
+    assert keys == ["tiny-grey", "tiny-cls", *list_models()]
+    assert models.default == "tiny-grey"
+    assert str(tmp_path) not in str(models.choices)
+    assert models.get("tiny-cls").card.config.image_size == (32, 32)
+
+
+def test_two_files_of_one_name_are_told_apart(tmp_path):
+    paths = []
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        paths.append(str(save_tiny(tmp_path / folder, "cls")))
+    assert [key for _, key in Models(paths).choices][:2] == ["tiny-cls", "tiny-cls (2)"]
+
+
+@pytest.mark.parametrize(
+    "key", ["nonsense", "", None, 3, "weights/photos.safetensors", "/etc/passwd"]
+)
+def test_only_the_menu_can_be_chosen(loads, key):
+    models = Models()
+    with pytest.raises(WeightsError, match="there is no model"):
+        models.get(key)
+    assert key not in models
+    assert loads == []
+
+
+def test_a_host_learns_of_a_wrong_name_at_the_start(tmp_path):
+    with pytest.raises(WeightsError, match="no checkpoint file"):
+        Models([str(tmp_path / "missing.safetensors")])
+
+
+def test_the_least_used_model_is_dropped(loads):
+    models, names = Models(), list(CURATED)[: limits.MODELS_KEPT + 1]
+    for name in names[:-1]:
+        models.get(name)
+    models.get(names[0])
+    models.get(names[-1])
+    assert loads == names
+    assert models.is_loaded(names[0])
+    assert not models.is_loaded(names[1])
+    models.get(names[1])
+    assert loads == [*names, names[1]]
+
+
+def test_a_model_is_loaded_once_for_all_who_wait(loads):
+    models, name = Models(), next(iter(CURATED))
+    threads = [threading.Thread(target=models.get, args=(name,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert loads == [name]
+
+
+def test_loading_one_model_does_not_hold_up_another(monkeypatch):
+    release, fast, slow = threading.Event(), *list(CURATED)[:2]
+
+    def load(source, image_size=None):
+        if source == slow:
+            assert release.wait(10)
+        return tiny("cls")
+
+    monkeypatch.setattr(module, "load", load)
+    models = Models()
+    waiting = threading.Thread(target=models.get, args=(slow,))
+    waiting.start()
+    assert models.get(fast) is tiny("cls")
+    assert not models.is_loaded(slow)
+    release.set()
+    waiting.join()
+    assert models.is_loaded(slow)
+
+
+def test_a_failed_load_can_be_tried_again(monkeypatch):
+    answers = [WeightsError("no network"), tiny("cls")]
+
+    def load(source, image_size=None):
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(module, "load", load)
+    models, name = Models(), next(iter(CURATED))
+    with pytest.raises(WeightsError, match="no network"):
+        models.get(name)
+    assert models.get(name) is tiny("cls")

@@ -1,0 +1,33 @@
+"""Every label exists in every language, under a key that Gradio does not use itself."""
+
+import re
+
+from vitviz.web import texts
+from vitviz.web.page import EXAMPLES, EXAMPLES_DIR
+from vitviz.web.theme import PAGE_CSS
+
+
+def test_languages_have_the_same_keys():
+    assert texts.ENGLISH.keys() == texts.KOREAN.keys()
+    assert all(key.startswith("vv_") for key in texts.ENGLISH)
+    assert all(re.search("[가-힣]", text) for text in texts.KOREAN.values())
+
+
+def test_every_label_is_used():
+    source = (EXAMPLES_DIR.parent / "page.py").read_text(encoding="utf-8")
+    assert set(re.findall(r'TEXTS\("(\w+)"\)', source)) == set(texts.ENGLISH)
+
+
+def test_every_example_is_there_small_and_named_with_its_terms():
+    readme = (EXAMPLES_DIR / "README.md").read_text(encoding="utf-8")
+    pictures = {p.name for p in EXAMPLES_DIR.iterdir() if p.suffix in (".jpg", ".png")}
+    assert pictures == {name for name, _ in EXAMPLES}
+    for name in pictures:
+        line = next(line for line in readme.splitlines() if f"`{name}`" in line)
+        assert "CC0" in line or "public domain" in line
+        assert (EXAMPLES_DIR / name).stat().st_size < 150_000
+
+
+def test_the_style_sheet_loads_nothing():
+    assert "url(" not in PAGE_CSS
+    assert "@import" not in PAGE_CSS
