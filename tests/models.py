@@ -58,8 +58,9 @@ TINY = {
 
 @torch.no_grad()
 def spread(module: nn.Module, seed: int = 0, small: float = 1.0) -> nn.Module:
-    """Random parameters without zeros or ones that could hide a wrong path; `small` damps the
-    embedding.
+    """Random parameters without zeros or ones that could hide a wrong path.
+
+    `small` damps the embedding.
 
     Matrices keep the variance of what they multiply, gains lie around 1, everything else around 0.
     """

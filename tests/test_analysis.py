@@ -1,6 +1,4 @@
-"""analyze: one forward pass, checked against the model; saved and read back exactly; bad
-selections refused.
-"""
+"""analyze: one pass, checked against the model; saved and read back; bad selections refused."""
 
 import json
 

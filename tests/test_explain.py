@@ -11,9 +11,7 @@ from vitviz import EXPLAINERS, SelectionError, Trace, rollout, rollout_matrix
 
 
 def made_trace(depth: int, heads: int, tokens: int, q: torch.Tensor | None = None) -> Trace:
-    """A trace with head_dim 1 whose keys are one-hot-like through q; zeros give uniform
-    attention.
-    """
+    """A trace with head_dim 1; with q and k of zeros, attention is uniform."""
     k = torch.zeros(depth, heads, tokens, 1)
     q = torch.zeros(depth, heads, tokens, 1) if q is None else q
     return Trace(
@@ -38,9 +36,7 @@ def test_rollout_of_uniform_attention_has_a_closed_form() -> None:
 
 
 def test_rollout_that_a_reader_can_check() -> None:
-    """Two layers in which every token looks only at token 1: half stays, half of the rest stays,
-    ...
-    """
+    """Two layers in which every token looks only at token 1: half stays, then half of that."""
     trace = all_look_at(1, depth=2, heads=2, tokens=3)
     assert_close(rollout(trace, 0), torch.tensor([0.25, 0.75, 0.0]))
     assert_close(rollout(trace, 1), torch.tensor([0.0, 1.0, 0.0]))

@@ -1,6 +1,4 @@
-"""Every plain Vision Transformer of timm gives the same features and logits in vitviz's own
-model.
-"""
+"""Every plain ViT of timm gives the same features and logits in vitviz's own model."""
 
 import functools
 import sys
@@ -43,9 +41,7 @@ MAX_PARAMETERS = 1.3e9  # twice in float32 with room to work in 16 GB
 
 @functools.lru_cache
 def plain_names() -> tuple[str, ...]:
-    """The names in timm's registry that are plain ViTs; found by timm's classes, not by vitviz's
-    opinion.
-    """
+    """timm's names of plain ViTs; found by timm's classes, not by vitviz's opinion."""
     names = []
     for module in ("vision_transformer", "deit"):
         for name in timm.list_models(module=module):
@@ -108,9 +104,7 @@ def test_every_plain_name_is_understood() -> None:
 
 @pytest.mark.slow
 def test_full_size_equals_timm() -> None:
-    """Every plain name whose two copies fit in memory, at full size; prints how many, and the
-    largest difference.
-    """
+    """Every plain name that fits in memory, at full size; prints how many, and the worst."""
     differences = {}
     for name in plain_names():
         with torch.device("meta"):

@@ -28,9 +28,7 @@ def hooks(vit: nn.Module) -> int:
 
 @pytest.mark.parametrize("name", TINY)
 def test_maps_are_those_of_an_explicit_softmax(name: str) -> None:
-    """The attention output of every block, made again from the trace's maps and the block's own
-    values.
-    """
+    """Every block's attention output, made again from the trace's maps and its own values."""
     vit, trace = tiny(name).vit, trace_of(name)
     x = vit.norm_pre(vit.embed(pixels_for(name)))
     assert_close(trace.tokens[0], x[0])

@@ -1,6 +1,4 @@
-"""The model against independent references: torch's attention, known sizes, and its own
-symmetries.
-"""
+"""The model against torch's attention, known sizes, and its own symmetries."""
 
 import pytest
 import torch
@@ -102,9 +100,7 @@ def test_every_tiny_model_answers_with_its_classes(name: str) -> None:
 
 
 def permute_patches(vit: ViT, pixels: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
-    """Tokens after the last norm when the patches enter in another order; the position embedding
-    stays put.
-    """
+    """Tokens when the patches enter in another order while the positions stay put."""
     original = vit.patch_embed.forward
     vit.patch_embed.forward = lambda pixels: original(pixels)[:, order]
     try:
@@ -114,9 +110,7 @@ def permute_patches(vit: ViT, pixels: torch.Tensor, order: torch.Tensor) -> torc
 
 
 def test_only_positions_know_the_order_of_patches() -> None:
-    """Without positions a permuted image gives permuted patches and the same CLS token; with them
-    it does not.
-    """
+    """Without positions permuted patches come out permuted, and CLS is the same; with them not."""
     with_positions = tiny("cls").vit
     without = ViT(ViTConfig(**{**TINY["cls"].to_dict(), "pos_embed": False})).eval()
     without.load_state_dict(

@@ -1,6 +1,4 @@
-"""Where weights come from: our files, torchvision's, timm's; and everything that is refused, with
-its sentence.
-"""
+"""Weights: our files, torchvision's, timm's; and all that is refused, with its sentence."""
 
 import json
 import pickle
@@ -164,6 +162,7 @@ def test_unknown_names_get_a_hint() -> None:
 def test_without_a_network_the_sentence_says_what_is_missing(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(weights, "_answers", lambda url: False)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     for name in ("deit_tiny_patch16_224.fb_in1k", "hf-hub:timm/nothing"):
         with pytest.raises(WeightsError, match="no connection to the Hugging Face hub"):
             load(name)
@@ -207,9 +206,7 @@ def test_the_curated_menu_is_made_of_timm_names_with_weights() -> None:
 
 
 def test_a_patch_that_does_not_divide_the_image_leaves_a_margin() -> None:
-    """SigLIP at 384 with patches of 14: timm's convolution never sees the last 6 pixels; neither
-    do we.
-    """
+    """SigLIP at 384 with patches of 14: timm never sees the last 6 pixels; neither do we."""
     model = timm.create_model("vit_so400m_patch14_siglip_384", depth=1, img_size=32)
     loaded = weights.from_timm(spread(model.eval()))
     assert loaded.card.config.image_size == (28, 28)
@@ -227,9 +224,7 @@ def test_labels_must_match_the_classes() -> None:
 
 
 def test_weights_in_the_local_cache_load_without_a_network(monkeypatch, tmp_path) -> None:
-    """The folder that huggingface_hub leaves after a download is enough when the hub does not
-    answer.
-    """
+    """What huggingface_hub leaves after a download is enough when the hub does not answer."""
     theirs = spread(timm.create_model("test_vit").eval())
     snapshot = tmp_path / "models--timm--test_vit.r160_in1k" / "snapshots" / "0123abcd"
     snapshot.mkdir(parents=True)

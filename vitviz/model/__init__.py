@@ -1,1 +1,1 @@
-"""The machine: what a Vision Transformer is, where its weights come from, how a photo becomes pixels."""
+"""The machine: a Vision Transformer, where its weights come from, how a photo becomes pixels."""

@@ -15,8 +15,7 @@ FINAL_NORMS = ("before_pool", "after_pool", "none")
 
 @dataclass(frozen=True, kw_only=True)
 class ViTConfig:
-    """Sizes and switches of a ViT. The defaults are ViT-B/16 of the paper (arXiv:2010.11929,
-    table 1).
+    """Sizes and switches of a ViT; the defaults are ViT-B/16 (arXiv:2010.11929, table 1).
 
     Lengths are in pixels, height before width; an int stands for a square. Raises `WeightsError`
     with a sentence when the sizes cannot work together.

@@ -28,8 +28,7 @@ class RearrangePatches(nn.Sequential):
 
 
 class ConvPatches(nn.Sequential):
-    """A convolution whose stride is its kernel, as in timm and torchvision. (B, C, h, w) -> (B,
-    P, D)
+    """A convolution whose stride is its kernel, as in timm. (B, C, h, w) -> (B, P, D)
 
     A filter is placed once on every patch, so a filter is one row of the matrix: (c ph pw).
     """
@@ -66,9 +65,7 @@ class UnfoldPatches(nn.Module):
 def share_weights(
     conv: ConvPatches, rearranged: RearrangePatches, unfolded: UnfoldPatches
 ) -> tuple[ConvPatches, RearrangePatches, UnfoldPatches]:
-    """Give the other two the weights of the convolution, each in its own order. Returns all
-    three.
-    """
+    """Give the other two the convolution's weights, each in its order. Returns all three."""
     weight, bias = conv[0].weight, conv[0].bias
     rearranged[1].weight.copy_(rearrange(weight, "d c ph pw -> d (ph pw c)"))
     unfolded.linear.weight.copy_(rearrange(weight, "d c ph pw -> d (c ph pw)"))

@@ -1,6 +1,4 @@
-"""Where weights come from: a shipped or own file, a timm name, the hub, torchvision ->
-LoadedModel.
-"""
+"""Where weights come from: a file, a timm name, the hub, torchvision -> LoadedModel."""
 
 import difflib
 import json
@@ -155,8 +153,7 @@ def save_checkpoint(
     details: Mapping[str, str],
     dtype: torch.dtype = torch.float16,
 ) -> None:
-    """Write the one file that `load` reads: weights, and in the metadata all that is needed to use
-    them.
+    """Write the file that `load` reads: weights, and in its metadata all it takes to use them.
 
     A "temperature" in `details` is applied to the shown probabilities. Nothing is left behind if
     writing fails half-way: the file is written beside its place and then moved there.
@@ -279,9 +276,7 @@ def _read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def _read_pickle(path: Path) -> dict[str, Tensor]:
-    """A state dict from torch's format. Only tensors are read: a pickle can hold code that runs
-    when opened.
-    """
+    """A state dict from torch's format. Only tensors: a pickle can hold code that runs."""
     import pickle
 
     try:
@@ -463,9 +458,7 @@ _hub_lock = threading.Lock()
 
 @contextmanager
 def _hub() -> Iterator[None]:
-    """Ask the hub only if it answers; its client would retry for most of a minute before it looks
-    in the cache.
-    """
+    """Ask the hub only if it answers: its client retries for most of a minute before it gives up."""
     from huggingface_hub import constants
 
     with _hub_lock:
@@ -488,9 +481,7 @@ def _answers(url: str) -> bool:
 
 
 def _imagenet_labels(num_classes: int) -> tuple[str, ...] | None:
-    """Class names of ImageNet-1k, 12k, 21k or 22k in timm's order; the sets are told apart by
-    their size.
-    """
+    """Class names of ImageNet-1k, 12k, 21k or 22k in timm's order, told apart by their size."""
     from timm.data import ImageNetInfo, infer_imagenet_subset
 
     subset = infer_imagenet_subset({"num_classes": num_classes})
@@ -508,9 +499,7 @@ def _own_labels(cfg: Mapping[str, Any], num_classes: int) -> tuple[str, ...] | N
 
 
 def _config_from_timm(model: nn.Module, name: str) -> ViTConfig:
-    """Read the architecture off a timm model. Whatever vitviz's ViT does not have is refused by
-    its name.
-    """
+    """Read the architecture off a timm model; what vitviz's ViT does not have is refused."""
     kind = type(model).__name__
     if kind not in ("VisionTransformer", "VisionTransformerDistilled"):
         raise _refusal(name, f"it is a {kind}")

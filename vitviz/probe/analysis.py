@@ -93,8 +93,9 @@ class Analysis:
         residual: float = 0.5,
         first: int = 0,
     ) -> Tensor:
-        """Attention rollout for a token, from layer `first` up to `layer` (None: the last). (N,),
-        sums to 1
+        """Attention rollout for a token, through layers `first` to `layer`. (N,), sums to 1
+
+        `layer` None: the last one.
         """
         return explain.rollout(
             self.trace, token, head_fusion=head_fusion, residual=residual, first=first, last=layer
@@ -178,8 +179,9 @@ class Analysis:
         return worst
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one .safetensors file (no pickle); `Analysis.load` gives it back
-        exactly.
+        """Write everything to one .safetensors file; `Analysis.load` gives it back exactly.
+
+        Raises `VitvizError` if the file cannot be written.
         """
         from safetensors import SafetensorError
         from safetensors.torch import save_file

@@ -34,8 +34,7 @@ def rollout(
     first: int = 0,
     last: int | None = None,
 ) -> Tensor:
-    """How much of each input token reaches `query` through layers `first` to `last`. (N,), sums
-    to 1
+    """How much of each input token reaches `query`, through several layers. (N,), sums to 1
 
     Attention rollout (Abnar & Zuidema 2020, arXiv:2005.00928, section 3): the row of `query` in the
     matrix of `rollout_matrix`, by one vector through the layers instead of the whole product.
@@ -70,9 +69,7 @@ def rollout_matrix(
 def _steps(
     trace: Trace, head_fusion: str, residual: float, first: int, last: int | None
 ) -> Iterator[Callable[[], Tensor]]:
-    """One function per layer, first layer first, that makes A_l; so that only one N x N matrix is
-    held at a time.
-    """
+    """One function per layer that makes A_l, first layer first: one matrix is held at a time."""
     if head_fusion not in ("mean", "max", "min"):
         raise SelectionError(f'head_fusion must be "mean", "max" or "min", got {head_fusion!r}')
     if not 0 <= residual <= 1:

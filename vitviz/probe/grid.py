@@ -39,8 +39,9 @@ class PatchGrid:
         return self.num_prefix_tokens + self.num_patches
 
     def is_patch(self, token: int) -> bool:
-        """Whether this token stands for a piece of the image. Raises `SelectionError` if there is
-        no such token.
+        """Whether this token stands for a piece of the image.
+
+        Raises `SelectionError` if there is no such token.
         """
         return self.check(token) >= self.num_prefix_tokens
 
@@ -66,8 +67,9 @@ class PatchGrid:
         return self.num_prefix_tokens + row * self.cols + col
 
     def row_col(self, token: int) -> tuple[int, int]:
-        """Where the patch of a token is. Raises `SelectionError` for a prefix token: it has no
-        place.
+        """Where the patch of a token is: (row, col).
+
+        Raises `SelectionError` for a prefix token: it has no place.
         """
         if not self.is_patch(token):
             raise SelectionError(
@@ -92,17 +94,13 @@ class PatchGrid:
         return image[top : top + height, left : left + width]
 
     def patches(self, values: Tensor) -> Tensor:
-        """Only the patch tokens of (..., N). -> (..., P); a tensor that has no prefix passes as
-        it is.
-        """
+        """Only the patch tokens. (..., N or P) -> (..., P)"""
         return (
             values[..., self.num_prefix_tokens :] if values.shape[-1] == self.num_tokens else values
         )
 
     def to_map(self, values: Tensor) -> Tensor:
-        """Values per token or per patch, laid out like the image. (..., N or P) -> (..., rows,
-        cols)
-        """
+        """Values per token or patch, laid out like the image. (..., N or P) -> (..., rows, cols)"""
         if values.shape[-1] not in (self.num_tokens, self.num_patches):
             raise SelectionError(
                 f"a map needs {self.num_tokens} tokens or {self.num_patches} patches, "

@@ -1,6 +1,4 @@
-"""What a position embedding knows about neighbourhood: how similar each position is to every
-other.
-"""
+"""What a position embedding knows about neighbourhood: which positions it makes similar."""
 
 from dataclasses import dataclass
 

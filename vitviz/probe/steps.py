@@ -19,9 +19,7 @@ class Step:
 
 
 def steps(config: ViTConfig) -> tuple[Step, ...]:
-    """From pixels to logits, in the order of the forward pass; the steps of one block stand for
-    all.
-    """
+    """From pixels to logits, in order; the steps of one block stand for all blocks."""
     n, p, d = config.num_tokens, config.num_patches, config.embed_dim
     heads, head_dim = config.num_heads, config.head_dim
     values = config.in_chans * config.patch_size[0] * config.patch_size[1]

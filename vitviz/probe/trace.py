@@ -13,8 +13,7 @@ from ..model.vit import ViT
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RoundedLayer:
-    """One layer as a viewer gets it: q and k in half precision, and the sum that normalises each
-    row.
+    """One layer as a viewer gets it: q and k in half precision, and what normalises a row.
 
     `attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i])`. `lse` (log of the sum of the
     exponentials) is computed from the rounded values, so that rows sum to 1 on the other side too.
@@ -63,8 +62,7 @@ class Trace:
         return self.q.shape[3]
 
     def attention(self, layer: int) -> Tensor:
-        """The attention maps of a layer: softmax(scale q k^T). (H, N, N), [head, query, key], rows
-        sum to 1
+        """softmax(scale q k^T) of a layer. (H, N, N), [head, query, key], rows sum to 1
 
         arXiv:2010.11929, equation 6.
         """
@@ -83,8 +81,9 @@ class Trace:
         return self.attention(layer)[..., token]
 
     def rounded(self, layer: int) -> RoundedLayer:
-        """The layer in half precision, as files and browsers get it, and how far that is from the
-        exact maps.
+        """The layer in half precision, as browsers get it, and how far that is from exact.
+
+        Raises `CaptureError` if half precision cannot hold a value.
         """
         layer = self.check_layer(layer)
         q, k = self.q[layer].half(), self.k[layer].half()
@@ -119,9 +118,7 @@ class Trace:
 
 
 class Recorder:
-    """Collects what the hooks of `capture` hear, by layer. Ask it for the `trace` after the
-    forward pass.
-    """
+    """Collects what the hooks of `capture` hear; after the forward pass it has the `trace`."""
 
     def __init__(self, vit: ViT) -> None:
         self.depth = len(vit.blocks)
