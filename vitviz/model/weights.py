@@ -458,7 +458,7 @@ _hub_lock = threading.Lock()
 
 @contextmanager
 def _hub() -> Iterator[None]:
-    """Ask the hub only if it answers: its client retries for most of a minute before it gives up."""
+    """Ask the hub only if it answers: its client retries for most of a minute."""
     from huggingface_hub import constants
 
     with _hub_lock:
