@@ -42,9 +42,7 @@ class ConvPatches(nn.Sequential):
 
 
 class UnfoldPatches(nn.Module):
-    """`Tensor.unfold` slides a window down and across, then one linear layer. (B, C, h, w) -> (B,
-    P,
-    D)
+    """`Tensor.unfold` slides a window, then one linear layer. (B, C, h, w) -> (B, P, D)
 
     A patch is flattened channel by channel, as the convolution does it: (c ph pw).
     """
