@@ -1,0 +1,69 @@
+/** One analysis in the browser: its picture, its grid, and the sources of all maps. */
+
+import { toRgba } from "./colour.js";
+import { FileError, fetchChecked } from "./files.js";
+import { gridOf } from "./geometry.js";
+import { LayerStore } from "./layers.js";
+import { AttentionMaps, similarities } from "./maps.js";
+import { Relevance } from "./relevance.js";
+import { FormatError, expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
+
+/**
+ * Fetches the picture and begins with the layers.
+ * @param {object} manifest
+ * @param {(file: object, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+ * @param {null|((name: string, params: object) => Promise<object>)} ask
+ * @param {() => void} onProgress
+ * @returns {{manifest: object, grid: object, store: LayerStore, maps: AttentionMaps,
+ *   relevance: Relevance, loaded: Promise<object>, dispose: () => void}}
+ */
+export function openAnalysis(manifest, fetchFile, ask, onProgress) {
+  const grid = gridOf(manifest);
+  const store = new LayerStore(manifest, fetchFile);
+  const maps = new AttentionMaps(store, manifest);
+  const relevance = new Relevance(store, manifest, ask, onProgress);
+  const loaded = fetchChecked(fetchFile, manifest.files.picture, store.stop.signal)
+    .then((buffer) => readPicture(buffer, manifest, grid));
+  return { manifest, grid, store, maps, relevance, loaded, dispose: () => store.dispose() };
+}
+
+/**
+ * The picture as bytes and ready to draw, with the unit rows of the position embedding if any.
+ * @returns {{pixels: Uint8Array, rgba: Uint8ClampedArray, positions: Float32Array|null}}
+ */
+export function readPicture(buffer, manifest, grid) {
+  const { height, width, channels } = manifest.image;
+  const tensors = parseSafetensors(buffer);
+  const pixels = expectTensor(tensors, "pixels", [height, width, channels]).data;
+  const rows = tensors.pos_embed;
+  if (rows && rows.shape[0] !== grid.rows * grid.cols) {
+    throw new FormatError("pos_embed has " + rows.shape[0] + " rows for " +
+      grid.rows * grid.cols + " patches");
+  }
+  return { pixels, rgba: toRgba(pixels, channels), positions: rows ? toFloat32(rows) : null };
+}
+
+/**
+ * A function that gives the similarities of a token's position, remembering the last one.
+ * @returns {(token: number) => Float32Array|null}  null for a prefix token, or without positions
+ */
+export function positionMaps(positions, grid) {
+  let last = { token: -1, map: null };
+  return (token) => {
+    if (!positions || token < grid.prefix) return null;
+    if (last.token !== token) {
+      last = { token, map: similarities(positions, token - grid.prefix, grid.rows * grid.cols) };
+    }
+    return last.map;
+  };
+}
+
+/**
+ * Which of the sentences about failures fits, with its reason.
+ * @param {Error} error
+ * @returns {{key: "error_expired"|"error_broken"|"error_network", reason: string}}
+ */
+export function explainFailure(error) {
+  const kind = error instanceof FileError ? error.kind : "broken";
+  return { key: "error_" + kind, reason: error.message };
+}

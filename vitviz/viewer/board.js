@@ -1,0 +1,125 @@
+/** The board: title line, stage with its controls, and the panels behind their tabs. */
+
+import { el, freshId, setText } from "./dom.js";
+import { createHelp } from "./help.js";
+import { overlayOf } from "./overlay.js";
+import { PANELS } from "./panels/index.js";
+import { createReadout } from "./readout.js";
+import { createStage } from "./stage.js";
+import { openPanel } from "./state.js";
+import { createSteering } from "./steering.js";
+import { button } from "./widgets.js";
+
+/**
+ * @param {object} app
+ * @returns {{root: HTMLElement, stage: object, help: HTMLDialogElement, render: () => object,
+ *   sentence: () => string, destroy: () => void}}
+ */
+export function createBoard(app) {
+  const { t } = app;
+  const stage = createStage(app);
+  const readout = createReadout(app);
+  const steering = createSteering(app);
+  const help = createHelp(t);
+  const bar = createTitleBar(app, () => help.showModal());
+  const tabs = createTabs(app);
+  const root = el("div", { class: "vv-board" }, bar.root,
+    el("div", { class: "vv-columns" },
+      el("div", { class: "vv-left" }, stage.root, readout.root, steering.root),
+      tabs.root),
+    help);
+  let view = null;
+  return {
+    root, stage, help,
+    /** Draws everything for the present selection and pointer; synchronous. */
+    render() {
+      const token = app.shownToken();
+      view = { token, pointer: app.pointed, shown: overlayOf(app, token) };
+      stage.render(view);
+      readout.render(view);
+      steering.render();
+      bar.render();
+      tabs.render(view);
+      return view;
+    },
+    sentence: () => readout.sentence(view),
+    destroy: () => tabs.destroy(),
+  };
+}
+
+function createTitleBar(app, openHelp) {
+  const { t, manifest } = app;
+  const undo = button({ text: "↶", title: t("undo"), onClick: () => app.undo() });
+  const redo = button({ text: "↷", title: t("redo"), onClick: () => app.redo() });
+  const projector = button({ text: t("projector"), title: t("projectorTitle"), pressed: false,
+    onClick: () => app.prefer({ projector: !app.taste.projector }) });
+  const language = app.languages ? button({ text: t("language"), title: t("languageTitle"),
+    onClick: () => app.switchLanguage() }) : null;
+  const names = [manifest.photo.name, manifest.model.title].filter(Boolean).join(" · ");
+  const root = el("header", { class: "vv-title-bar" },
+    el("div", {}, el("h2", { text: names }),
+      el("p", { text: t("summary", { depth: manifest.depth, heads: manifest.num_heads,
+        tokens: manifest.num_tokens }) }),
+      ...manifest.photo.notes.map((note) => el("p", { class: "vv-photo-note", text: note }))),
+    el("div", { class: "vv-tools" }, undo, redo, projector,
+      button({ text: "?", title: t("help"), onClick: openHelp }), language));
+  return {
+    root,
+    render() {
+      undo.disabled = app.history.past.length === 0;
+      redo.disabled = app.history.future.length === 0;
+      projector.setAttribute("aria-pressed", String(app.taste.projector));
+    },
+  };
+}
+
+/** Tabs as the ARIA practices describe them; a panel is made when it is first opened. */
+function createTabs(app) {
+  const { t } = app;
+  const made = new Map();
+  const pages = PANELS.map(({ id }) => {
+    const [tabId, pageId] = [freshId("tab"), freshId("panel")];
+    const tab = el("button", { type: "button", role: "tab", id: tabId, "aria-controls": pageId,
+      text: t("panel_" + id), onclick: () => app.select(openPanel(id)) });
+    const page = el("div", { role: "tabpanel", id: pageId, "aria-labelledby": tabId, class: "vv-panel" });
+    return { id, tab, page };
+  });
+  const list = el("div", { role: "tablist", class: "vv-tabs", "aria-label": t("panels"),
+    onkeydown: moveTab }, ...pages.map(({ tab }) => tab));
+  const root = el("div", { class: "vv-right" }, list, ...pages.map(({ page }) => page));
+  return {
+    root,
+    render(view) {
+      for (const { id, tab, page } of pages) {
+        const open = id === app.selection.panel;
+        if (tab.getAttribute("aria-selected") !== String(open)) {
+          tab.setAttribute("aria-selected", String(open));
+          tab.tabIndex = open ? 0 : -1;
+          page.hidden = !open;
+          // The row of tabs scrolls on a narrow screen; the open one must be seen.
+          if (open) list.scrollLeft = tab.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
+        }
+        if (!open) continue;
+        if (!made.has(id)) {
+          const panel = PANELS.find((entry) => entry.id === id).create(app);
+          made.set(id, panel);
+          page.append(panel.root);
+        }
+        made.get(id).render(view);
+      }
+    },
+    destroy() {
+      for (const panel of made.values()) panel.destroy?.();
+    },
+  };
+
+  function moveTab(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const at = pages.findIndex(({ tab }) => tab === event.target);
+    const next = pages[(at + step + pages.length) % pages.length];
+    app.select(openPanel(next.id));
+    next.tab.focus();
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,69 @@
+"""The bundle: all ES modules of the viewer as one text that defines nothing global."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ENTRY = "main.js"
+
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (async function\*?|function\*?|const|class) +([A-Za-z_$][\w$]*)", re.M)
+_COMMENT = re.compile(r"^[ \t]*/\*\*.*?\*/[ \t]*\n", re.MULTILINE | re.DOTALL)
+_LEFT_OVER = re.compile(r"^[ \t]*(import|export)\b.*", re.MULTILINE)
+
+
+@cache
+def bundle(name: str = "vitviz.js") -> str:
+    """The viewer as one expression, for a classic script: `const viewer = <bundle>`.
+
+    Every module becomes a function with its own scope, so equal names in two modules cannot
+    clash; they run in the order in which they need each other. Understood are
+    `import {a, b as c} from "./x.js";` and `export` before function, async function, const, class.
+    Raises ValueError for anything else, and for modules that import each other in a circle.
+    `name` is what a debugger shows as the file.
+    """
+    order: list[Path] = []
+    _visit(HERE / ENTRY, order, ())
+    names = {path: f"module_{i}" for i, path in enumerate(order)}
+    parts = [_wrap(path, names) for path in order]
+    body = "\n".join(parts)
+    if "</script" in body.lower() or "<!--" in body:
+        raise ValueError("the viewer's modules must not contain the end of a script element")
+    return f'(() => {{\n"use strict";\n{body}\nreturn {names[order[-1]]};\n}})()\n//# sourceURL={name}\n'
+
+
+@cache
+def css() -> str:
+    """The style sheet of the viewer. Plain enough for a template: no backslash, backtick or ${."""
+    return (HERE / "viewer.css").read_text(encoding="utf-8")
+
+
+def _visit(path: Path, order: list[Path], above: tuple[Path, ...]) -> None:
+    if path in above:
+        circle = " -> ".join(p.name for p in (*above[above.index(path) :], path))
+        raise ValueError(f"modules import each other in a circle: {circle}")
+    if path in order:
+        return
+    source = path.read_text(encoding="utf-8")
+    for _, target in _IMPORT.findall(source):
+        _visit((path.parent / target).resolve(), order, (*above, path))
+    order.append(path)
+
+
+def _wrap(path: Path, names: dict[Path, str]) -> str:
+    source = _COMMENT.sub("", path.read_text(encoding="utf-8"))
+
+    def bind(match: re.Match[str]) -> str:
+        renamed = re.sub(r"\s+as\s+", ": ", " ".join(match[1].split()))
+        return f"const {{{renamed}}} = {names[(path.parent / match[2]).resolve()]};\n"
+
+    source = _IMPORT.sub(bind, source)
+    exported = [name for _, name in _EXPORT.findall(source)]
+    source = _EXPORT.sub(r"\1 \2", source)
+    if odd := _LEFT_OVER.search(source):
+        raise ValueError(f"{path.name}: the bundle does not understand {odd[0].strip()!r}")
+    return (
+        f"const {names[path]} = (() => {{ // {path.name}\n{source.strip()}\n"
+        f"return {{ {', '.join(exported)} }};\n}})();"
+    )

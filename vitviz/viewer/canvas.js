@@ -1,0 +1,44 @@
+/** Small canvases: one pixel per patch, made large by CSS. */
+
+import { paint } from "./colour.js";
+import { el } from "./dom.js";
+
+/**
+ * A canvas of rows x cols pixels that values are painted on.
+ * @param {number} rows
+ * @param {number} cols
+ * @param {string} className
+ * @returns {{canvas: HTMLCanvasElement, clear: () => void,
+ *   draw: (values: ArrayLike<number>, offset: number, scale: {min: number, max: number},
+ *     table: Uint32Array) => void}}
+ */
+export function mapCanvas(rows, cols, className = "") {
+  const canvas = el("canvas", { class: ("vv-map " + className).trim(), width: cols, height: rows });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(cols, rows);
+  const pixels = new Uint32Array(image.data.buffer);
+  return {
+    canvas,
+    draw(values, offset, scale, table) {
+      paint(values, offset, scale, table, pixels);
+      context.putImageData(image, 0, 0);
+    },
+    clear() {
+      context.clearRect(0, 0, cols, rows);
+    },
+  };
+}
+
+/**
+ * A canvas that shows a picture's pixels as they are.
+ * @param {Uint8ClampedArray} rgba
+ * @param {number} height
+ * @param {number} width
+ * @param {string} className
+ * @returns {HTMLCanvasElement}
+ */
+export function pictureCanvas(rgba, height, width, className) {
+  const canvas = el("canvas", { class: className, width, height });
+  canvas.getContext("2d").putImageData(new ImageData(rgba, width, height), 0, 0);
+  return canvas;
+}

@@ -1,0 +1,126 @@
+/** Colour: perceptually even tables, and how a value becomes a pixel. */
+
+/** Every fifth colour of matplotlib's tables, as rrggbb; between them a straight line is within 2. */
+const ANCHORS = {
+  viridis:
+    "44015446085c471063481769481d6f482475472a7a46307e453781433d844142873f48893d4e8a3a538b38598c" +
+    "355e8d33638d31688e2e6d8e2c718e2a768e297b8e27808e25848e23898e218e8d20928c1f978b1e9c891fa188" +
+    "21a58524aa8328ae802eb37c35b7793dbc7446c06f50c46a5ac86465cb5e70cf577cd25089d54895d840a2da37" +
+    "b0dd2fbddf26cae11fd8e219e5e419f1e51dfde725",
+  magma:
+    "00000402020b0504160907200e0b2b140e361a104221114e29115a311165390f6e420f754a107952137c5a167e" +
+    "6219806a1c81721f81792282812581892881912b81992d80a1307eaa337db2357bba3878c23b75ca3e72d2426f" +
+    "d9466be04c67e75263ec5860f1605df4695cf7725cf97b5dfb8560fc8e64fd9869fea16efeaa74feb47bfebd82" +
+    "fec68afecf92fed89afde2a3fdebacfcf4b6fcfdbf",
+  cividis:
+    "00224e002656002a5f002d68003070083370163770203a6f273e6e2e416d34456c3a486c3f4c6c444f6c49536c" +
+    "4e566c535a6d575d6d5c616e60646f656870696b716d6f727272747676767a7a787e7d788381798885788d8878" +
+    "928c789690779b9476a09875a59c74aaa073afa471b5a86fbaac6dbfb06bc4b468c9b965cfbd62d4c15fdac65b" +
+    "dfca57e5cf52ead34cf0d846f6dd3ffce236fee838",
+  // For values with a sign: blue and orange leave the same light grey with the same lightness.
+  diverging:
+    "08306b1b4a861f649e357fb45a99c582b3d4accce0d3e0e8eeeeec" +
+    "f5ddc8f6c79bf0ae6de2934bcd7a34b1622597491e7a3018",
+};
+
+/** The maps a visitor may choose among; `diverging` is only for values from -1 to 1. */
+export const COLOUR_MAPS = ["viridis", "magma", "cividis"];
+
+const tables = new Map();
+
+/**
+ * The 256 colours of a map, each packed as 0xAABBGGRR, which is how canvas memory reads.
+ * @param {string} name
+ * @returns {Uint32Array}
+ */
+export function colourTable(name) {
+  if (!tables.has(name)) tables.set(name, buildTable(ANCHORS[name] ?? ANCHORS.viridis));
+  return tables.get(name);
+}
+
+function buildTable(anchors) {
+  const channel = (at, c) => parseInt(anchors.slice(at * 6 + c * 2, at * 6 + c * 2 + 2), 16);
+  const steps = anchors.length / 6 - 1;
+  const table = new Uint32Array(256);
+  for (let i = 0; i < 256; i++) {
+    const place = (i / 255) * steps;
+    const low = Math.min(steps - 1, Math.floor(place));
+    const mix = (c) =>
+      Math.round(channel(low, c) * (low + 1 - place) + channel(low + 1, c) * (place - low));
+    table[i] = pack(mix(0), mix(1), mix(2));
+  }
+  return table;
+}
+
+function pack(red, green, blue) {
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+/**
+ * A packed colour as CSS writes it.
+ * @param {number} packed
+ * @returns {string}
+ */
+export function cssColour(packed) {
+  return "rgb(" + (packed & 255) + " " + ((packed >> 8) & 255) + " " + ((packed >> 16) & 255) + ")";
+}
+
+/**
+ * The place of a value in a table of 256; values outside of the scale take its ends.
+ * @param {number} value
+ * @param {{min: number, max: number}} scale
+ * @returns {number}
+ */
+export function colourIndex(value, { min, max }) {
+  const place = ((value - min) / (max - min)) * 255;
+  return place >= 255 ? 255 : place > 0 ? Math.round(place) : 0;
+}
+
+/**
+ * Colour `pixels.length` values, the first of them at values[offset].
+ * @param {ArrayLike<number>} values
+ * @param {number} offset
+ * @param {{min: number, max: number}} scale
+ * @param {Uint32Array} table
+ * @param {Uint32Array} pixels  written
+ */
+export function paint(values, offset, { min, max }, table, pixels) {
+  const factor = max > min ? 255 / (max - min) : 0;
+  for (let i = 0; i < pixels.length; i++) {
+    const place = (values[offset + i] - min) * factor + 0.5;
+    pixels[i] = table[place >= 255 ? 255 : place > 0 ? place | 0 : 0];
+  }
+}
+
+/**
+ * The largest of values[from ... to), at least `floor` so that a flat map is not noise.
+ * @param {ArrayLike<number>} values
+ * @param {number} from
+ * @param {number} to
+ * @param {number} floor
+ * @returns {number}
+ */
+export function largest(values, from, to, floor = 0) {
+  let max = floor;
+  for (let i = from; i < to; i++) if (values[i] > max) max = values[i];
+  return max;
+}
+
+/**
+ * Red, green, blue, alpha for a picture of 1 or 3 channels (any other count: its first channel).
+ * @param {Uint8Array} bytes  (h, w, C)
+ * @param {number} channels
+ * @returns {Uint8ClampedArray}  (h, w, 4)
+ */
+export function toRgba(bytes, channels) {
+  const count = bytes.length / channels;
+  const rgba = new Uint8ClampedArray(count * 4);
+  const [green, blue] = channels >= 3 ? [1, 2] : [0, 0];
+  for (let i = 0, at = 0; i < count; i++, at += channels) {
+    rgba[i * 4] = bytes[at];
+    rgba[i * 4 + 1] = bytes[at + green];
+    rgba[i * 4 + 2] = bytes[at + blue];
+    rgba[i * 4 + 3] = 255;
+  }
+  return rgba;
+}

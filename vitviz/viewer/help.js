@@ -1,0 +1,29 @@
+/** The help page: every key and gesture, in a dialog that Escape closes. */
+
+import { el } from "./dom.js";
+import { button } from "./widgets.js";
+
+/**
+ * @param {(key: string) => string} t
+ * @returns {HTMLDialogElement}
+ */
+export function createHelp(t) {
+  const keys = (...names) => el("dt", {}, ...names.map((name) => el("kbd", { text: name })));
+  const row = (term, text) => [term, el("dd", { text })];
+  const named = (key) => row(el("dt", { text: t(key + "_name") }), t(key));
+  const dialog = el("dialog", { class: "vv-help", "aria-label": t("helpTitle") },
+    el("div", { class: "vv-help-head" }, el("h3", { text: t("helpTitle") }),
+      button({ text: "✕", title: t("close"), onClick: () => dialog.close() })),
+    el("h4", { text: t("helpStage") }),
+    el("dl", {}, ...row(keys("←", "↑", "→", "↓"), t("key_arrows")), ...row(keys("Home"), t("key_home")),
+      ...row(keys("Enter"), t("key_enter")), ...row(keys("Esc"), t("key_escape"))),
+    el("h4", { text: t("helpAnywhere") }),
+    el("dl", {}, ...row(keys("[", "]"), t("key_layer")), ...row(keys(",", "."), t("key_head")),
+      ...row(keys("m"), t("key_mean")), ...row(keys("d"), t("key_direction")),
+      ...row(keys("Ctrl+Z", "Ctrl+Shift+Z"), t("key_undo")), ...row(keys("?"), t("key_help"))),
+    el("h4", { text: t("helpPointer") }),
+    el("dl", {}, ...named("pointer_hover"), ...named("pointer_click"), ...named("pointer_drag")));
+  // A click beside the page, on the dimmed rest, closes it.
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  return dialog;
+}

@@ -1,0 +1,264 @@
+/** mount: puts the viewer into an element, and keeps it in step with its manifest and its page. */
+
+import { explainFailure, openAnalysis, positionMaps } from "./analysis.js";
+import { createBoard } from "./board.js";
+import { el } from "./dom.js";
+import { fetchUrl } from "./files.js";
+import { startToken } from "./geometry.js";
+import { keyAction } from "./keys.js";
+import {
+  START_TASTE, push, redo, startHistory, startSelection, undo, validSelection, validTaste,
+} from "./state.js";
+import { watchSurroundings } from "./surroundings.js";
+import { button } from "./widgets.js";
+import { translator } from "./words.js";
+
+/** A host and a screen reader hear of a selection when it has rested this long. */
+const SETTLED_MS = 250;
+
+/**
+ * @param {{element: HTMLElement, manifest?: object|null,
+ *   fetchFile?: (file: object, signal: AbortSignal) => Promise<ArrayBuffer>,
+ *   onSelect?: (selection: object) => void, ask?: (name: string, params: object) => Promise<object>,
+ *   selection?: object, taste?: object, languages?: boolean}} host
+ *   fetchFile: by default the file's `url`; an error's `status` tells an expired file from others.
+ *   selection, taste: where to start, in part; anything impossible in them is ignored.
+ *   languages: offer a button that changes the language of the page.
+ * @returns {{update: (manifest: object|null, selection?: object) => void,
+ *   select: (wanted: object) => void, destroy: () => void}}
+ */
+export function mount(host) {
+  const { element, fetchFile = fetchUrl, onSelect, ask = null, languages = false } = host;
+  const root = el("div", { class: "vitviz" });
+  const live = el("p", { class: "vv-live", "aria-live": "polite" });
+  const content = el("div", { class: "vv-content" });
+  root.append(content, live);
+  element.replaceChildren(root);
+
+  let analysis = null; // the one that is shown
+  let opening = null; // the one that is being fetched
+  let board = null;
+  let settled = 0;
+  let missingLayer = -1;
+
+  /** All that the parts of the viewer read and call. */
+  const app = {
+    t: null, languages, history: null, pointed: null, previewed: null, looksOpen: false,
+    taste: validTaste(host.taste, START_TASTE), selection: null,
+    shownToken: () => app.previewed ?? app.selection.token,
+    select(wanted) {
+      const next = validSelection(wanted, app.selection, app.shape);
+      commit(push(app.history, next, performance.now()));
+    },
+    choose: (token) => app.select({ token, pinned: true }),
+    pin(token) {
+      const again = app.selection.pinned && app.selection.token === token;
+      if (again) app.release();
+      else app.choose(token);
+    },
+    release() {
+      app.previewed = null;
+      app.select({ token: startToken(app.grid), pinned: false });
+    },
+    undo: () => commit(undo(app.history)),
+    redo: () => commit(redo(app.history)),
+    prefer(wanted) {
+      app.taste = validTaste(wanted, app.taste);
+      render();
+    },
+    /** The pointer is over a token. A kept token stays, unless a finger explores. */
+    point(token, exploring) {
+      const preview = token !== null && (exploring || !app.selection.pinned) ? token : null;
+      if (token === app.pointed && preview === app.previewed) return;
+      app.pointed = token;
+      app.previewed = preview;
+      render();
+    },
+    switchLanguage() {
+      const page = document.documentElement;
+      page.lang = page.lang.toLowerCase().startsWith("ko") ? "en" : "ko";
+    },
+  };
+
+  const surroundings = watchSurroundings(root, (now) => {
+    dress(now);
+    const t = translator(now.language);
+    if (now.language === app.language) return;
+    app.language = now.language;
+    app.t = t;
+    if (analysis) rebuild();
+    else if (element.dataset.state === "empty") showMessage(t("empty"));
+  });
+  app.language = surroundings.language;
+  app.t = translator(app.language);
+  dress(surroundings);
+  root.addEventListener("keydown", onKey);
+  update(host.manifest ?? null, host.selection);
+  return { update, select: (wanted) => analysis && app.select(wanted), destroy };
+
+  /** Shows another analysis (null: none). The one shown before stays until the new one is here. */
+  function update(manifest, wanted = null) {
+    opening?.dispose();
+    opening = null;
+    if (!manifest?.files) {
+      close();
+      setState("empty");
+      showMessage(app.t("empty"));
+      return;
+    }
+    setState("loading");
+    if (!analysis) showMessage(app.t("loading"));
+    open(manifest, wanted);
+  }
+
+  async function open(manifest, wanted) {
+    let mine = null;
+    try {
+      mine = openAnalysis(manifest, fetchFile, ask, () => mine === analysis && render());
+      opening = mine;
+      const { depth, num_heads: heads } = manifest;
+      const shape = { depth, heads, grid: mine.grid };
+      const start = startSelection(shape);
+      // What was looked at stays, where the new model has it.
+      const kept = validSelection(app.selection, start, shape);
+      const selection = validSelection(wanted, kept, shape);
+      const [picture] = await Promise.all([mine.loaded, mine.store.ensure(selection.layer)]);
+      if (mine !== opening) return;
+      opening = null;
+      show(mine, picture, shape, selection);
+    } catch (error) {
+      if (mine && (mine !== opening || mine.store.stop.signal.aborted)) return;
+      mine?.dispose();
+      opening = null;
+      fail(error, () => update(manifest, wanted));
+    }
+  }
+
+  function show(mine, picture, shape, selection) {
+    analysis?.dispose();
+    analysis = mine;
+    const { manifest, grid, maps, relevance } = mine;
+    Object.assign(app, {
+      manifest, grid, maps, relevance, picture, shape, selection, previewed: null, pointed: null,
+      history: startHistory(selection), positionMap: positionMaps(picture.positions, grid),
+    });
+    missingLayer = -1;
+    rebuild();
+    setState("ready");
+    // Paint first; then the other layers, one after another.
+    setTimeout(() => {
+      if (mine === analysis) mine.store.prefetch(app.selection.layer, () => {});
+    }, 0);
+  }
+
+  function rebuild() {
+    const hadFocus = board?.stage.focus === document.activeElement;
+    board?.destroy();
+    board = createBoard(app);
+    content.replaceChildren(board.root);
+    render();
+    if (hadFocus) board.stage.focus.focus({ preventScroll: true });
+  }
+
+  function commit(history) {
+    if (history === app.history) return;
+    app.history = history;
+    app.selection = history.now;
+    render();
+    clearTimeout(settled);
+    settled = setTimeout(() => {
+      live.textContent = board ? board.sentence() : "";
+      onSelect?.({ ...app.selection });
+    }, SETTLED_MS);
+  }
+
+  function render() {
+    if (!analysis || !board) return;
+    root.classList.toggle("vv-smooth", app.taste.smooth);
+    root.classList.toggle("vv-projector", app.taste.projector);
+    const { selection } = app;
+    const { shown, token } = board.render();
+    Object.assign(element.dataset, {
+      token, layer: selection.layer, head: selection.head, direction: selection.direction,
+      panel: selection.panel, overlay: selection.overlay, pinned: selection.pinned,
+    });
+    const needed = shown.missing === "layer" || selection.panel === "attention";
+    if (needed && !analysis.store.get(selection.layer)) fetchLayer(selection.layer);
+  }
+
+  /** Fetches a layer that is looked at now and draws when it comes. */
+  async function fetchLayer(layer) {
+    if (missingLayer === layer) return;
+    missingLayer = layer;
+    const mine = analysis;
+    try {
+      await mine.store.ensure(layer);
+      if (mine === analysis) render();
+    } catch (error) {
+      if (mine === analysis && !mine.store.stop.signal.aborted) {
+        fail(error, () => {
+          setState("ready");
+          rebuild();
+        });
+      }
+    } finally {
+      if (missingLayer === layer) missingLayer = -1;
+    }
+  }
+
+  function fail(error, retry) {
+    const { key, reason } = explainFailure(error);
+    setState("error");
+    showMessage(app.t(key, { reason }), key === "error_expired" ? null : retry);
+  }
+
+  function showMessage(text, retry = null) {
+    board?.destroy();
+    board = null;
+    const again = retry ? button({ text: app.t("tryAgain"), title: app.t("tryAgain"), onClick: retry }) : null;
+    content.replaceChildren(
+      el("div", { class: "vv-message", role: "status" }, el("p", { text }), again));
+  }
+
+  function onKey(event) {
+    if (!board || board.help.open) return;
+    const onStage = event.target === board.stage.focus;
+    const action = keyAction(event, app.selection, app.shape, onStage);
+    if (!action) return;
+    event.preventDefault();
+    if (action.select) {
+      app.previewed = null;
+      app.select(action.select);
+    } else if (action.command === "undo") app.undo();
+    else if (action.command === "redo") app.redo();
+    else if (action.command === "help") board.help.showModal();
+    else if (action.command === "release") app.release();
+    else app.pin(app.shownToken());
+  }
+
+  function dress({ theme, size }) {
+    root.dataset.theme = theme;
+    root.dataset.size = size;
+  }
+
+  function setState(state) {
+    element.dataset.state = state;
+    root.setAttribute("aria-busy", String(state === "loading"));
+  }
+
+  function close() {
+    analysis?.dispose();
+    analysis = null;
+    board?.destroy();
+    board = null;
+  }
+
+  function destroy() {
+    opening?.dispose();
+    opening = null;
+    close();
+    clearTimeout(settled);
+    surroundings.stop();
+    root.remove();
+  }
+}

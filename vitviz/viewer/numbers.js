@@ -1,0 +1,64 @@
+/** How numbers are written on the screen. */
+
+/**
+ * A value with three digits that count: 0.0213, 1.20, 0.00008 as 8.00e-5.
+ * @param {number} value
+ * @returns {string}
+ */
+export function digits(value) {
+  if (!Number.isFinite(value)) return String(value);
+  const size = Math.abs(value);
+  if (size === 0) return "0";
+  if (size < 0.0001) return value.toExponential(1).replace("-", "\u2212").replace("e\u2212", "e-");
+  if (size < 1) return withMinus(value.toFixed(Math.min(5, 2 - Math.floor(Math.log10(size)))));
+  return withMinus(value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0));
+}
+
+/**
+ * A multiple of uniform attention: 4.2, 0.31, 57.
+ * @param {number} times
+ * @returns {string}
+ */
+export function multiple(times) {
+  if (times >= 99.5) return times.toFixed(0);
+  if (times >= 9.95) return times.toFixed(1);
+  return times.toFixed(times >= 0.095 || times === 0 ? 1 : 2);
+}
+
+/**
+ * A share as a percentage: 12.3 %, and "< 0.1 %" instead of a zero that is none.
+ * @param {number} share
+ * @returns {string}
+ */
+export function percent(share) {
+  if (share > 0 && share < 0.001) return "< 0.1\u00a0%";
+  return (100 * share).toFixed(1) + "\u00a0%";
+}
+
+/** A signed number of fixed length, with a real minus and a figure space for the sign of others. */
+export function signed(value, decimals = 2) {
+  const text = Math.abs(value).toFixed(decimals);
+  return (value < 0 && Number(text) !== 0 ? "\u2212" : "\u2007") + text;
+}
+
+/**
+ * Thousands apart: 86 567 656.
+ * @param {number} value
+ * @returns {string}
+ */
+export function grouped(value) {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+}
+
+/**
+ * A shape as (1, 197, 768).
+ * @param {number[]} shape
+ * @returns {string}
+ */
+export function shapeText(shape) {
+  return "(" + shape.join(", ") + ")";
+}
+
+function withMinus(text) {
+  return text.replace("-", "\u2212");
+}

@@ -1,0 +1,155 @@
+/** Panel Patches: the selected patch as numbers, and the shapes from pixels to logits. */
+
+import { mapCanvas } from "../canvas.js";
+import { colourTable } from "../colour.js";
+import { el, setText, show } from "../dom.js";
+import { boxOf } from "../geometry.js";
+import { signed, shapeText } from "../numbers.js";
+import { ORDERS, elementAt, patchValues } from "../patch.js";
+import { choice } from "../widgets.js";
+import { tokenTitle } from "../words.js";
+
+export const patches = { id: "patches", create };
+
+const LINE = 8; // numbers in a line of the table
+const AT_ONCE = 96; // numbers written while the pointer moves; the rest when it rests
+
+function create(app) {
+  const { t, grid, manifest, picture } = app;
+  const { channels } = manifest.image;
+  const count = channels * grid.patchHeight * grid.patchWidth;
+  const names = channels === 3 ? ["R", "G", "B"] : channels === 1 ? [""] : null;
+  let order = "pixel";
+  let units = "normalised";
+  let element = null;
+  let late = 0;
+
+  const intro = el("p", { class: "vv-intro" });
+  const enlarged = el("canvas", { class: "vv-map vv-enlarged",
+    width: grid.patchWidth, height: grid.patchHeight });
+  const pixel = el("span", { class: "vv-box vv-selected" });
+  const frame = el("div", { class: "vv-map-frame vv-patch-frame" }, enlarged, pixel);
+  frame.style.setProperty("--vv-ratio", grid.patchWidth / grid.patchHeight);
+  const strip = mapCanvas(1, count, "vv-strip");
+  const marker = el("span", { class: "vv-marker" });
+  const stripBar = el("div", { class: "vv-strip-bar" }, strip.canvas, marker);
+  const reading = el("p", { class: "vv-under" });
+  const orderChoice = choice({
+    label: t("order"),
+    options: ORDERS.map((value) => ({ value, text: t("order_" + value), title: t("orderTitle_" + value) })),
+    onChoose: (value) => { order = value; again(); },
+  });
+  const unitChoice = choice({
+    label: t("units"),
+    options: ["normalised", "raw"].map((value) => ({ value, text: t("units_" + value) })),
+    onChoose: (value) => { units = value; again(); },
+  });
+  const orderNote = el("p", { class: "vv-note" });
+  const numbers = el("pre", { class: "vv-numbers", tabindex: "0", "aria-label": t("patchNumbers") });
+  const body = el("div", { class: "vv-patch" },
+    el("div", { class: "vv-patch-left" }, frame, reading),
+    el("div", { class: "vv-patch-right" },
+      el("div", { class: "vv-pair" }, orderChoice.root, unitChoice.root),
+      orderNote, stripBar, numbers));
+  const root = el("div", {}, intro, body, el("h4", { text: t("ledger") }),
+    el("p", { class: "vv-intro", text: arithmetic() }), ledger());
+  const context = enlarged.getContext("2d");
+
+  const pointAt = (next) => {
+    element = next;
+    renderElement(app.shownToken());
+  };
+  frame.addEventListener("pointermove", (event) => {
+    const box = enlarged.getBoundingClientRect();
+    const col = Math.floor(((event.clientX - box.left) / box.width) * grid.patchWidth);
+    const row = Math.floor(((event.clientY - box.top) / box.height) * grid.patchHeight);
+    const inside = row >= 0 && row < grid.patchHeight && col >= 0 && col < grid.patchWidth;
+    const size = grid.patchHeight * grid.patchWidth;
+    const at = row * grid.patchWidth + col;
+    pointAt(inside ? (order === "pixel" ? at * channels : at % size) : null);
+  });
+  stripBar.addEventListener("pointermove", (event) => {
+    const box = stripBar.getBoundingClientRect();
+    const at = Math.floor(((event.clientX - box.left) / box.width) * count);
+    pointAt(at >= 0 && at < count ? at : null);
+  });
+  for (const node of [frame, stripBar]) node.addEventListener("pointerleave", () => pointAt(null));
+
+  return { root, render, destroy: () => clearTimeout(late) };
+
+  function again() {
+    element = null;
+    render({ token: app.shownToken() });
+  }
+
+  function render({ token }) {
+    const box = boxOf(token, grid);
+    orderChoice.set(order, box !== null);
+    unitChoice.set(units, box !== null);
+    show(body, box !== null);
+    setText(intro, box
+      ? t("patchIntro", { token: tokenTitle(token, app), top: box.top, left: box.left,
+        height: box.height, width: box.width, channels, count })
+      : t("patchPrefix", { token: tokenTitle(token, app) }));
+    clearTimeout(late);
+    if (!box) return;
+    const { data } = context.createImageData(box.width, box.height);
+    for (let row = 0; row < box.height; row++) {
+      const start = 4 * ((box.top + row) * grid.width + box.left);
+      data.set(picture.rgba.subarray(start, start + 4 * box.width), 4 * row * box.width);
+    }
+    context.putImageData(new ImageData(data, box.width, box.height), 0, 0);
+    const values = patchValues(picture, token, manifest, grid, order);
+    const scale = units === "raw" ? { min: 0, max: 255 } : { min: -2.5, max: 2.5 };
+    strip.draw(values[units], 0, scale, colourTable(units === "raw" ? app.taste.colours : "diverging"));
+    setText(orderNote, t("orderNote_" + order));
+    setText(numbers, numbersText(values[units], AT_ONCE));
+    if (count > AT_ONCE) late = setTimeout(() => setText(numbers, numbersText(values[units], count)), 120);
+    renderElement(token);
+  }
+
+  function renderElement(token) {
+    const box = boxOf(token, grid);
+    show(pixel, element !== null);
+    show(marker, element !== null);
+    if (!box || element === null) return setText(reading, t("pointAtPatch"));
+    const { row, col, channel } = elementAt(element, channels, grid, order);
+    Object.assign(pixel.style, {
+      left: (100 * col) / grid.patchWidth + "%", top: (100 * row) / grid.patchHeight + "%",
+      width: 100 / grid.patchWidth + "%", height: 100 / grid.patchHeight + "%",
+    });
+    marker.style.left = (100 * (element + 0.5)) / count + "%";
+    const { raw, normalised } = patchValues(picture, token, manifest, grid, order);
+    return setText(reading, t("elementReading", { at: element, row, col,
+      channel: names ? names[channel] : channel, raw: raw[element],
+      value: signed(normalised[element], 3).trim() }));
+  }
+
+  function numbersText(values, end) {
+    const width = String(count - 1).length;
+    const lines = [];
+    for (let start = 0; start < Math.min(end, count); start += LINE) {
+      const cells = Array.from(values.subarray(start, start + LINE), (value) =>
+        units === "raw" ? String(value).padStart(4) : signed(value).padStart(6));
+      lines.push(String(start).padStart(width) + "\u2502" + cells.join(" "));
+    }
+    return lines.join("\n");
+  }
+
+  function arithmetic() {
+    const { height, width } = manifest.image;
+    return t("arithmetic", { height, width, patchHeight: grid.patchHeight, patchWidth: grid.patchWidth,
+      rows: grid.rows, cols: grid.cols, patches: grid.rows * grid.cols, prefix: grid.prefix,
+      tokens: grid.tokens, channels, count, dim: manifest.embed_dim });
+  }
+
+  function ledger() {
+    return el("div", { class: "vv-scroll" }, el("table", { class: "vv-ledger" },
+      el("thead", {}, el("tr", {}, ...["step", "shape", "module"].map((key) =>
+        el("th", { scope: "col", text: t(key) })))),
+      el("tbody", {}, ...manifest.steps.map(({ name, shape, module }) => el("tr", {},
+        el("th", { scope: "row", text: name }),
+        el("td", { class: "vv-shape", text: shapeText(shape) }),
+        el("td", { class: "vv-module", text: module }))))));
+  }
+}

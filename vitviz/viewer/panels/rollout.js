@@ -1,0 +1,155 @@
+/** Panel Rollout: relevance of every token for the selected one, followed through the layers. */
+
+import { mapCanvas } from "../canvas.js";
+import { caution } from "../caution.js";
+import { colourTable } from "../colour.js";
+import { el, setText, show } from "../dom.js";
+import { createLegend } from "../legend.js";
+import { percent } from "../numbers.js";
+import { patchScale } from "../overlay.js";
+import { createShares } from "../readout.js";
+import { MOST_TOKENS } from "../relevance.js";
+import { FUSIONS } from "../rollout.js";
+import { button, choice, slider } from "../widgets.js";
+import { tokenTitle } from "../words.js";
+
+export const rollout = { id: "rollout", create };
+
+/** Multiplications for the strip of all layers that a hover may cost (about 8 ms). */
+const MOST_PER_HOVER = 8e6;
+
+function create(app) {
+  const { t, manifest, grid } = app;
+  const last = manifest.depth - 1;
+  const intro = el("p", { class: "vv-intro" });
+  const first = slider({
+    label: t("firstLayer"), min: 0, max: last, step: 1,
+    format: (value) => t("ofCount", { value, last }),
+    onInput: (value) => app.select({ first: value }),
+  });
+  const through = slider({
+    label: t("lastLayer"), min: 0, max: last, step: 1,
+    format: (value) => t("ofCount", { value, last }),
+    onInput: (value) => app.select({ layer: value }),
+  });
+  const residual = slider({
+    label: t("residual"), min: 0, max: 100, step: 1, format: (value) => (value / 100).toFixed(2),
+    onInput: (value) => app.select({ residual: value / 100 }),
+  });
+  const fusion = choice({
+    label: t("fusion"),
+    options: FUSIONS.map((value) => ({ value, text: t("fusion_" + value) })),
+    onChoose: (value) => app.select({ fusion: value }),
+  });
+  const progress = el("progress", { max: "1", "aria-label": t("building") });
+  const message = el("p", { class: "vv-note", role: "status" });
+  const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => app.relevance.retry() });
+  const layers = Array.from({ length: manifest.depth }, (_, layer) => createStep(app, layer));
+  const strip = el("div", { class: "vv-gallery", role: "group", "aria-label": t("rolloutStrip") },
+    ...layers.map(({ root }) => root));
+  strip.style.setProperty("--vv-ratio", grid.cols / grid.rows);
+  const legend = createLegend(t);
+  const bar = createShares(app);
+  const formula = el("p", { class: "vv-formula" });
+  const shown = el("div", {}, strip, el("div", { class: "vv-foot" }, legend.root, bar.root));
+  const root = el("div", {}, intro,
+    el("div", { class: "vv-knobs" }, first.root, through.root, residual.root, fusion.root),
+    formula, progress, message, again, shown,
+    el("p", { class: "vv-note" }, el("span", { text: t("rolloutSource") + " " }),
+      el("a", { href: "https://arxiv.org/abs/2005.00928", target: "_blank",
+        rel: "noopener noreferrer", text: "arXiv:2005.00928" })),
+    caution(t));
+  let late = 0;
+  let stripFor = "";
+
+  return { root, render, destroy: () => clearTimeout(late) };
+
+  function render({ token }) {
+    const { selection, relevance } = app;
+    const possible = relevance.possible;
+    first.set(selection.first, possible);
+    through.set(selection.layer, possible);
+    residual.set(Math.round(100 * selection.residual), possible);
+    fusion.set(selection.fusion, possible);
+    setText(intro, t("rolloutIntro", { token: tokenTitle(token, app) }));
+    setText(formula, t("rolloutFormula", {
+      residual: selection.residual.toFixed(2), rest: (1 - selection.residual).toFixed(2),
+      first: selection.first, layer: selection.layer,
+    }));
+    const question = { token, ...pick(selection) };
+    const values = relevance.of(question);
+    renderProgress(values);
+    show(shown, values !== null);
+    if (!values) return;
+    legend.render({ scale: patchScale(values, grid), colours: app.taste.colours,
+      uniform: 1 / grid.tokens, note: t("scaleEachLayer") });
+    bar.render(values);
+    renderStrip(question);
+  }
+
+  function renderProgress(values) {
+    const { relevance } = app;
+    const building = relevance.building !== null && !values;
+    show(progress, building);
+    progress.value = relevance.share;
+    let text = "";
+    if (building) text = t("matricesBuilding", { share: percent(relevance.share) });
+    else if (!relevance.possible) {
+      text = t("rolloutTooLarge", { tokens: grid.tokens, most: MOST_TOKENS });
+    } else if (!values && relevance.error) {
+      text = t("rolloutFailed", { reason: relevance.error.message });
+    } else if (!values) text = t("missing_asking");
+    setText(message, text);
+    show(message, text !== "");
+    show(again, !values && Boolean(relevance.error));
+  }
+
+  /** All layers at once cost depth^2 / 2 products: at once if cheap, else when the pointer rests. */
+  function renderStrip(question) {
+    clearTimeout(late);
+    const key = JSON.stringify({ ...question, layer: 0 }) + app.taste.colours;
+    for (const step of layers) step.mark();
+    if (key === stripFor) return;
+    if (app.relevance.ask) {
+      // Each layer would be one request: only the one that is looked at is asked for.
+      for (const step of layers) step.render(question, step.layer === question.layer);
+      return;
+    }
+    const draw = () => {
+      stripFor = key;
+      for (const step of layers) step.render(question, step.layer >= question.first);
+    };
+    const cost = 0.5 * (manifest.depth - question.first) ** 2 * grid.tokens ** 2;
+    if (cost <= MOST_PER_HOVER) draw();
+    else late = setTimeout(draw, 120);
+  }
+}
+
+function pick({ layer, first, residual, fusion }) {
+  return { layer, first, residual, fusion };
+}
+
+/** One layer of the strip: relevance after this layer; a click stops there. */
+function createStep(app, layer) {
+  const { t, grid } = app;
+  const map = mapCanvas(grid.rows, grid.cols);
+  const root = el("button", {
+    type: "button", class: "vv-head", "aria-label": t("afterLayer", { layer }),
+    onclick: () => app.select({ layer }),
+  }, map.canvas, el("span", { class: "vv-head-name", text: String(layer) }));
+  return {
+    root, layer,
+    render(question, wanted) {
+      const values = wanted ? app.relevance.of({ ...question, layer }) : null;
+      if (values) map.draw(values, grid.prefix, patchScale(values, grid), colourTable(app.taste.colours));
+      else map.clear();
+    },
+    mark() {
+      const { selection } = app;
+      const chosen = selection.layer === layer;
+      root.classList.toggle("vv-chosen", chosen);
+      root.setAttribute("aria-pressed", String(chosen));
+      root.disabled = layer < selection.first;
+    },
+  };
+}

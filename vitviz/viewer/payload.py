@@ -1,0 +1,112 @@
+"""The payload: an analysis as a small manifest and binary files, which a browser can draw from."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from ..probe.positions import unit_rows
+
+if TYPE_CHECKING:
+    from ..probe.analysis import Analysis
+
+VERSION = 1
+PICTURE = "picture.safetensors"
+
+
+@dataclass(frozen=True, eq=False)
+class Payload:
+    """What the viewer gets.
+
+    manifest  JSON-able, text and small numbers only; names its files by {"path", "size"}
+    files     path -> bytes: the picture, and one file per layer
+    """
+
+    manifest: dict[str, Any]
+    files: Mapping[str, bytes]
+
+
+def layer_path(layer: int) -> str:
+    """Name of the file of one layer."""
+    return f"layer-{layer:02d}.safetensors"
+
+
+def pack(analysis: "Analysis", *, k: int = 10) -> Payload:
+    """Everything the viewer draws, of one analysis; `k` classes at most.
+
+    q and k are sent as float16, with the normaliser of each row computed from the rounded values:
+    attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
+    browser too. The manifest says how far the shown attention is from the exact one.
+    """
+    files = {PICTURE: _pack_picture(analysis)}
+    error = 0.0
+    for layer in range(analysis.trace.depth):
+        rounded = analysis.trace.rounded(layer)
+        error = max(error, rounded.error)
+        files[layer_path(layer)] = _serialise({"q": rounded.q, "k": rounded.k, "lse": rounded.lse})
+    return Payload(_manifest(analysis, files, error, k), files)
+
+
+def _pack_picture(analysis: "Analysis") -> bytes:
+    tensors = {"pixels": analysis.picture}
+    if analysis.positions is not None:
+        tensors["pos_embed"] = unit_rows(analysis.positions.patches).half()
+    return _serialise(tensors)
+
+
+def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
+    from safetensors.torch import save
+
+    return save({name: tensor.contiguous() for name, tensor in tensors.items()})
+
+
+def _manifest(
+    analysis: "Analysis", files: Mapping[str, bytes], error: float, k: int
+) -> dict[str, Any]:
+    summary = analysis.summary(k)
+    height, width, channels = analysis.picture.shape
+    card, grid = analysis.card, analysis.grid
+    patch_height, patch_width = grid.patch_size
+    manifest = {
+        "version": VERSION,
+        "id": uuid.uuid4().hex,
+        "model": {
+            **summary["model"],
+            "title": str(card.details.get("title", card.name)),
+            "temperature": card.temperature,
+        },
+        "photo": summary["photo"],
+        "image": {"height": height, "width": width, "channels": channels},
+        "mean": list(analysis.preprocess.mean),
+        "std": list(analysis.preprocess.std),
+        "grid": {
+            "rows": grid.rows,
+            "cols": grid.cols,
+            "patch_height": patch_height,
+            "patch_width": patch_width,
+        },
+        "prefix_tokens": summary["prefix_tokens"],
+        "depth": summary["depth"],
+        "num_heads": summary["num_heads"],
+        "head_dim": summary["head_dim"],
+        "embed_dim": summary["embed_dim"],
+        "num_tokens": summary["num_tokens"],
+        "scale": analysis.trace.scale,
+        "steps": summary["steps"],
+        "predictions": summary["predictions"],
+        "attention_error": error,
+        "positions": "none" if analysis.positions is None else "grid",
+        "files": {
+            "picture": _file(PICTURE, files),
+            "layers": [_file(layer_path(i), files) for i in range(summary["depth"])],
+        },
+    }
+    # What leaves here must survive JSON as it is: tuples become lists, and NaN would be refused.
+    return json.loads(json.dumps(manifest, allow_nan=False))
+
+
+def _file(path: str, files: Mapping[str, bytes]) -> dict[str, Any]:
+    return {"path": path, "size": len(files[path])}

@@ -1,0 +1,54 @@
+/** Pointer to token: hovering previews, a click or tap pins, a sideways drag of a finger explores. */
+
+/** A finger that moved less than this is a tap. */
+const TAP_PX = 8;
+
+/**
+ * Wires an element on which tokens can be pointed at.
+ * @param {HTMLElement} node
+ * @param {(event: PointerEvent) => number|null} tokenOf
+ * @param {{point: (token: number|null, explore: boolean) => void,
+ *   pin: (token: number) => void, selection: object}} app
+ */
+export function explore(node, tokenOf, app) {
+  let finger = null; // {id, x, y, moved} while a finger is down
+  node.addEventListener("pointermove", (event) => {
+    if (event.pointerType === "touch") {
+      if (finger?.id !== event.pointerId) return;
+      finger.moved ||= Math.hypot(event.clientX - finger.x, event.clientY - finger.y) > TAP_PX;
+      if (finger.moved) app.point(tokenOf(event), true);
+      return;
+    }
+    app.point(tokenOf(event), false);
+  });
+  node.addEventListener("pointerdown", (event) => {
+    if (event.pointerType !== "touch") return;
+    finger = { id: event.pointerId, x: event.clientX, y: event.clientY, moved: false };
+  });
+  node.addEventListener("pointerup", (event) => {
+    if (finger?.id !== event.pointerId) return;
+    const dragged = finger.moved;
+    const token = tokenOf(event);
+    finger = null;
+    // What a finger has found stays when it leaves the glass; there is no hovering to return to.
+    if (dragged && token !== null) app.choose(token);
+    app.point(null, false);
+    if (dragged) node.dataset.dragged = "true";
+  });
+  // The browser took the gesture for scrolling.
+  node.addEventListener("pointercancel", () => {
+    finger = null;
+    app.point(null, false);
+  });
+  node.addEventListener("pointerleave", (event) => {
+    if (event.pointerType !== "touch") app.point(null, false);
+  });
+  node.addEventListener("click", (event) => {
+    if (node.dataset.dragged) {
+      delete node.dataset.dragged;
+      return;
+    }
+    const token = tokenOf(event);
+    if (token !== null) app.pin(token);
+  });
+}

@@ -1,0 +1,143 @@
+/** What is looked at: the selection, always valid, with its history. No document in here. */
+
+import { COLOUR_MAPS } from "./colour.js";
+import { startToken } from "./geometry.js";
+import { FUSIONS } from "./rollout.js";
+
+export const PANEL_IDS = ["patches", "positions", "attention", "rollout", "predictions"];
+
+/** What can lie over the picture. Opening a panel puts its own subject there. */
+export const OVERLAYS = ["attention", "rollout", "positions", "none"];
+
+const OVERLAY_OF_PANEL = {
+  patches: "none", positions: "positions", attention: "attention", rollout: "rollout",
+};
+
+/**
+ * @typedef {{token: number, pinned: boolean, layer: number, head: number|"mean",
+ *   direction: "from"|"to", panel: string, overlay: string,
+ *   first: number, residual: number, fusion: "mean"|"max"|"min"}} Selection
+ * @typedef {{depth: number, heads: number, grid: import("./geometry.js").Grid}} Shape
+ */
+
+/**
+ * Where a new analysis starts: the first prefix token, the last layer, the mean of its heads.
+ * @param {Shape} shape
+ * @returns {Selection}
+ */
+export function startSelection({ depth, grid }) {
+  return {
+    token: startToken(grid), pinned: false, layer: depth - 1, head: "mean", direction: "from",
+    panel: "attention", overlay: "attention", first: 0, residual: 0.5, fusion: "mean",
+  };
+}
+
+/**
+ * A selection in which every field is possible: what is not possible in `wanted` comes from `base`.
+ * @param {object} wanted  anything, also from an address or from an older analysis
+ * @param {Selection} base
+ * @param {Shape} shape
+ * @returns {Selection}
+ */
+export function validSelection(wanted, base, { depth, heads, grid }) {
+  const whole = (value, end) => Number.isInteger(value) && value >= 0 && value < end;
+  const checks = {
+    token: (value) => whole(value, grid.tokens),
+    pinned: (value) => typeof value === "boolean",
+    layer: (value) => whole(value, depth),
+    head: (value) => value === "mean" || whole(value, heads),
+    direction: (value) => value === "from" || value === "to",
+    panel: (value) => PANEL_IDS.includes(value),
+    overlay: (value) => OVERLAYS.includes(value),
+    first: (value) => whole(value, depth),
+    residual: (value) => typeof value === "number" && value >= 0 && value <= 1,
+    fusion: (value) => FUSIONS.includes(value),
+  };
+  const valid = { ...base };
+  for (const [field, possible] of Object.entries(checks)) {
+    const value = wanted?.[field];
+    if (value !== undefined && possible(value)) valid[field] = value;
+  }
+  // A range of layers has its first not above its last; the one that was moved pushes the other.
+  if (valid.first > valid.layer) {
+    if (wanted?.first !== undefined && wanted.layer === undefined) valid.layer = valid.first;
+    else valid.first = valid.layer;
+  }
+  return valid;
+}
+
+/**
+ * The wish to open a panel, with the overlay that belongs to it.
+ * @param {string} panel
+ * @returns {{panel: string, overlay?: string}}
+ */
+export function openPanel(panel) {
+  const overlay = OVERLAY_OF_PANEL[panel];
+  return overlay ? { panel, overlay } : { panel };
+}
+
+/**
+ * @typedef {{past: Selection[], now: Selection, future: Selection[],
+ *   key: string, time: number}} History
+ */
+
+const MOST_STEPS = 200;
+const SAME_MOVE_MS = 700;
+
+/** @returns {History} */
+export function startHistory(selection) {
+  return { past: [], now: selection, future: [], key: "", time: -Infinity };
+}
+
+/**
+ * The history after one more selection. A slider that is being dragged is one step: changes of
+ * the same fields shortly after one another replace each other.
+ * @param {History} history
+ * @param {Selection} selection
+ * @param {number} time  in milliseconds
+ * @returns {History}
+ */
+export function push(history, selection, time) {
+  const fields = Object.keys(selection).filter((f) => selection[f] !== history.now[f]);
+  if (fields.length === 0) return history;
+  const key = fields.join();
+  const same = key === history.key && time - history.time < SAME_MOVE_MS;
+  const past = same ? history.past : [...history.past, history.now].slice(-MOST_STEPS);
+  return { past, now: selection, future: [], key, time };
+}
+
+/** @returns {History} the same history when there is nothing to undo */
+export function undo(history) {
+  if (history.past.length === 0) return history;
+  const past = history.past.slice(0, -1);
+  const now = history.past[history.past.length - 1];
+  return { past, now, future: [history.now, ...history.future], key: "", time: -Infinity };
+}
+
+/** @returns {History} the same history when there is nothing to redo */
+export function redo(history) {
+  if (history.future.length === 0) return history;
+  const [now, ...future] = history.future;
+  return { past: [...history.past, history.now], now, future, key: "", time: -Infinity };
+}
+
+/** Things of taste, which undo leaves alone. */
+export const START_TASTE = {
+  colours: "viridis", scale: "map", smooth: false, opacity: 0.65, grid: true, projector: false,
+};
+
+/**
+ * @param {object} wanted
+ * @param {typeof START_TASTE} base
+ * @returns {typeof START_TASTE}
+ */
+export function validTaste(wanted, base = START_TASTE) {
+  const taste = { ...base };
+  if (COLOUR_MAPS.includes(wanted?.colours)) taste.colours = wanted.colours;
+  if (wanted?.scale === "map" || wanted?.scale === "heads") taste.scale = wanted.scale;
+  if (wanted?.opacity >= 0 && wanted?.opacity <= 1) taste.opacity = Number(wanted.opacity);
+  for (const flag of ["smooth", "grid", "projector"]) {
+    if (typeof wanted?.[flag] === "boolean") taste[flag] = wanted[flag];
+  }
+  return taste;
+}

@@ -1,0 +1,84 @@
+/** Native controls in the viewer's dress: a choice, a slider, a switch, a button. */
+
+import { el, freshId, setText } from "./dom.js";
+
+/**
+ * One of a few, as radio buttons that look like one bar.
+ * @param {{label: string, options: {value: *, text: string, title?: string}[],
+ *   onChoose: (value: *) => void, wrap?: boolean}} props
+ * @returns {{root: HTMLElement, set: (value: *, enabled?: boolean) => void}}
+ */
+export function choice({ label, options, onChoose, wrap = false }) {
+  const name = freshId("choice");
+  const inputs = options.map(({ value }, at) =>
+    el("input", { type: "radio", name, value: String(at), onchange: () => onChoose(value) }));
+  const items = options.map(({ text, title }, at) =>
+    el("label", { class: "vv-option", title: title ?? null }, inputs[at], el("span", { text })));
+  const bar = el("div", { class: wrap ? "vv-options vv-wrap" : "vv-options" }, ...items);
+  const root = el("fieldset", { class: "vv-choice" }, el("legend", { text: label }), bar);
+  return {
+    root,
+    set(value, enabled = true) {
+      const at = options.findIndex((option) => option.value === value);
+      if (at >= 0 && !inputs[at].checked) inputs[at].checked = true;
+      root.disabled = !enabled;
+    },
+  };
+}
+
+/**
+ * A number on a line, with its value in words beside it.
+ * @param {{label: string, min: number, max: number, step: number,
+ *   format: (value: number) => string, onInput: (value: number) => void}} props
+ * @returns {{root: HTMLElement, set: (value: number, enabled?: boolean) => void}}
+ */
+export function slider({ label, min, max, step, format, onInput }) {
+  const id = freshId("slider");
+  const input = el("input", {
+    type: "range", id, min, max, step, oninput: () => onInput(Number(input.value)),
+  });
+  const output = el("output", { for: id });
+  const head = el("div", { class: "vv-slider-head" }, el("label", { for: id, text: label }), output);
+  const root = el("div", { class: "vv-slider" }, head, input);
+  return {
+    root,
+    set(value, enabled = true) {
+      if (Number(input.value) !== value) input.value = String(value);
+      input.disabled = !enabled || min === max;
+      const share = max > min ? (100 * (value - min)) / (max - min) : 100;
+      input.style.setProperty("--vv-filled", share + "%");
+      const text = format(value);
+      setText(output, text);
+      if (input.getAttribute("aria-valuetext") !== text) input.setAttribute("aria-valuetext", text);
+      root.classList.toggle("vv-off", !enabled);
+    },
+  };
+}
+
+/**
+ * On or off.
+ * @param {{label: string, onSwitch: (on: boolean) => void}} props
+ * @returns {{root: HTMLElement, set: (on: boolean, enabled?: boolean) => void}}
+ */
+export function toggle({ label, onSwitch }) {
+  const input = el("input", { type: "checkbox", onchange: () => onSwitch(input.checked) });
+  const root = el("label", { class: "vv-toggle" }, input, el("span", { text: label }));
+  return {
+    root,
+    set(on, enabled = true) {
+      input.checked = on;
+      input.disabled = !enabled;
+    },
+  };
+}
+
+/**
+ * @param {{text: string, title: string, onClick: () => void, pressed?: boolean}} props
+ * @returns {HTMLElement}
+ */
+export function button({ text, title, onClick, pressed }) {
+  return el("button", {
+    type: "button", class: "vv-button", text, title, "aria-label": title,
+    "aria-pressed": pressed === undefined ? null : String(pressed), onclick: onClick,
+  });
+}

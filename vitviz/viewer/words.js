@@ -1,0 +1,59 @@
+/** Names of tokens and sentences about values, in the language of the page. */
+
+import { prefixKind } from "./attention.js";
+import { placeOf } from "./geometry.js";
+import { digits, multiple } from "./numbers.js";
+import { STRINGS } from "./strings.js";
+
+/**
+ * The look-up for a language; unknown languages read English.
+ * @param {string} language
+ * @returns {(key: string, values?: Record<string, *>) => string}
+ */
+export function translator(language) {
+  const texts = STRINGS[language.toLowerCase().startsWith("ko") ? "ko" : "en"];
+  return (key, values = {}) => {
+    if (!(key in texts)) throw new Error("no text named " + key);
+    return texts[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+  };
+}
+
+/**
+ * "CLS", "REG 2": a prefix token in the space of a tile.
+ * @param {string} name
+ * @returns {string}
+ */
+export function prefixLabel(name) {
+  const number = name.split(" ")[1];
+  const kind = prefixKind(name).toUpperCase();
+  return number ? kind + " " + number : kind;
+}
+
+/**
+ * "row 4, col 7" or "CLS".
+ * @returns {string}
+ */
+export function tokenName(token, { t, manifest, grid }) {
+  const place = placeOf(token, grid);
+  return place ? t("patchShort", place) : prefixLabel(manifest.prefix_tokens[token]);
+}
+
+/**
+ * "Patch in row 4, column 7" or "CLS token", with the number in the sequence.
+ * @returns {string}
+ */
+export function tokenTitle(token, { t, manifest, grid }) {
+  const place = placeOf(token, grid);
+  if (place) return t("patchTitle", place);
+  return t("prefixTitle", { name: prefixLabel(manifest.prefix_tokens[token]) });
+}
+
+/**
+ * "0.0213 = 4.2 x uniform"
+ * @param {number} value
+ * @param {number} tokens
+ * @returns {string}
+ */
+export function valueText(value, tokens, t) {
+  return t("valueTimes", { value: digits(value), times: multiple(value * tokens) });
+}
