@@ -1,7 +1,8 @@
 """Change a whole batch of pictures at once, so that no two epochs look the same.
 
-Every change of geometry (crop, mirror, rotation, zoom, shift) is one affine map, so all of them together cost one
-`grid_sample`; brightness, contrast, saturation and grey are one 3 x 3 matrix on the colours.
+Every change of geometry (crop, mirror, rotation, zoom, shift) is one affine map, so all of them
+together cost one `grid_sample`; brightness, contrast, saturation and grey are one 3 x 3 matrix on
+the colours.
 """
 
 import math
@@ -56,7 +57,7 @@ def affine_maps(x: Tensor, recipe: Recipe) -> Tensor:
 
 
 def change_colours(x: Tensor, recipe: Recipe) -> Tensor:
-    """Jitter the colours of each picture, and turn a few grey, solarised or blurred. (B, 3, h, w)"""
+    """Jitter the colours of each picture; turn a few grey, solarise or blur them. (B, 3, h, w)"""
     luma = torch.tensor(LUMA, device=x.device)
     identity, grey = torch.eye(3, device=x.device), luma.expand(3, 3)
     kind = uniform(x, 0, 1).div(max(recipe.three_augment, 1e-9)).mul(3).floor()  # 0, 1, 2 or more

@@ -21,7 +21,9 @@ def save_state(
     optimizers: list[torch.optim.Optimizer],
     facts: dict[str, Any],
 ) -> None:
-    """Write everything at once or nothing: into a file beside the old one, which then takes its place."""
+    """Write everything at once or nothing: into a file beside the old one, which then takes its
+    place.
+    """
     state = {
         "version": VERSION,
         "vit": vit.state_dict(),

@@ -1,4 +1,4 @@
-"""`python -m vitviz.train`: choose a recipe, change what you like, get a file that vitviz can show."""
+"""`python -m vitviz.train`: choose a recipe, change what you like, get a file for vitviz."""
 
 import argparse
 import json
@@ -16,13 +16,15 @@ from ..model.preprocess import Preprocess
 from ..model.weights import LoadedModel, load, save_checkpoint
 from .dataset import TERMS, TORCHVISION, Pictures, read
 from .errors import TrainError
-from .evaluate import logits_of, score
+from .evaluate import attention_in_boxes, logits_of, score
 from .loop import Stopped, Trained, train
 from .recipe import RECIPES, Recipe
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command. The exit status is 0, 1 after a problem told in a sentence, 130 after Ctrl-C."""
+    """Run the command. The exit status is 0, 1 after a problem told in a sentence, 130 after
+    Ctrl-C.
+    """
     argv = sys.argv[1:] if argv is None else argv
     args = parser().parse_args(argv)
     try:
@@ -33,6 +35,8 @@ def main(argv: list[str] | None = None) -> int:
     except Stopped as stopped:
         again = shlex.join([a for a in argv if a != "--resume"] + ["--resume"])
         print(f"{stopped}. Go on with:\n  python -m vitviz.train {again}", file=sys.stderr)  # noqa: T201
+        return 130
+    except KeyboardInterrupt:
         return 130
     except VitvizError as error:
         print(f"vitviz.train: {error}", file=sys.stderr)  # noqa: T201
@@ -45,15 +49,14 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python -m vitviz.train",
         description="Train a small Vision Transformer, or measure one.",
-        epilog="Recipes: "
-        + ", ".join(RECIPES)
-        + ". A run is kept in --out: log.jsonl (one JSON object per "
-        "line), state.pt (for --resume) and, at the end, NAME.safetensors for vitviz.",
+        epilog="A run is kept in --out: log.jsonl (one JSON object per line), state.pt (for "
+        "--resume) and, at the end, NAME.safetensors, which vitviz.load reads.",
     )
     top.add_argument("--recipe", choices=RECIPES, default="mnist", help="(default: %(default)s)")
     top.add_argument(
         "--data",
-        help=f"{', '.join(TORCHVISION)}, a folder of pictures (train/CLASS/*, val/CLASS/*), or of .npz packs",
+        help=f"{', '.join(TORCHVISION)}, a folder of pictures (train/CLASS/*, val/CLASS/*), "
+        "or a folder of .npz packs (default: the recipe's)",
     )
     top.add_argument(
         "--data-dir", default="data", help="where named data sets are (default: %(default)s)"
@@ -94,7 +97,7 @@ def chosen_recipe(args: argparse.Namespace) -> Recipe:
     changes = {name: value for name, value in vars(args).items() if name in names}
     if args.data:
         changes["data"] = Path(args.data).name
-    return RECIPES[args.recipe].with_(changes)
+    return RECIPES[args.recipe].changed(changes)
 
 
 def train_and_save(args: argparse.Namespace) -> Path:
@@ -154,30 +157,41 @@ def save(
     )
 
 
-def evaluate(args: argparse.Namespace) -> dict[str, float]:
-    """Measure a checkpoint as it is shipped, on the test pictures, with its own preprocessing and temperature."""
-    loaded = load(args.evaluate)
+def evaluate(args: argparse.Namespace) -> None:
+    """Measure a checkpoint as it is shipped, on the test pictures, with its own preprocessing and
+    temperature.
+    """
     if not args.data:
         raise TrainError("--evaluate needs --data: which pictures to measure the model on")
+    loaded = load(args.evaluate)
+    cut = loaded.preprocess
+    if cut.size[0] != cut.size[1]:
+        raise TrainError(f"only models of square pictures are measured, this one sees {cut.size}")
     test = read(
         args.data,
         "test",
-        image_size=loaded.preprocess.size[0],
-        channels=loaded.preprocess.channels,
+        image_size=cut.size[0],
+        channels=cut.channels,
         data_dir=args.data_dir,
         download=args.download,
     )
     scores = scores_of(loaded, test)
     print(f"{args.evaluate} on {len(test)} test pictures of {test.name}: {say(scores)}")  # noqa: T201
-    return scores
+    if test.boxes is not None and loaded.vit.config.class_token:
+        for name, hits in attention_in_boxes(loaded.vit, test, cut.mean, cut.std).items():
+            print(  # noqa: T201
+                f"  {name}: {hits['energy']:.2f} times what chance puts into the object's box, "
+                f"largest patch in the box {hits['pointing']:.0%}"
+            )
 
 
 def scores_of(loaded: LoadedModel, test: Pictures) -> dict[str, float]:
     """Accuracy and calibration of a loaded model. Raises `TrainError` if its classes are others."""
-    if loaded.card.labels != test.labels:
+    ours, theirs = loaded.card.labels or (), test.labels
+    if ours != theirs:
         raise TrainError(
-            f"{loaded.card.name} was made for other classes than {test.name} has: it names "
-            f"{', '.join((loaded.card.labels or ())[:3]) or 'none'}, the data {', '.join(test.labels[:3])}, ..."
+            f"{loaded.card.name} names other classes than {test.name}: {len(ours)} "
+            f"({', '.join(ours[:3])}, ...) and {len(theirs)} ({', '.join(theirs[:3])}, ...)"
         )
     cut = loaded.preprocess
     logits = logits_of(loaded.vit, test.images, cut.mean, cut.std)
@@ -193,7 +207,9 @@ def say(scores: dict[str, float]) -> str:
 
 
 def current_commit() -> str:
-    """The commit of the code that trains, with "+" if the code was changed since; "unknown" outside a clone."""
+    """The commit of the code that trains, with "+" if the code was changed since; "unknown" outside
+    a clone.
+    """
     here = Path(__file__).parent
 
     def git(*words: str) -> str:

@@ -1,9 +1,12 @@
-"""A data set is a tensor of pictures in memory and one number per picture; small sets need no loader processes."""
+"""A data set is a tensor of pictures in memory and one number per picture; small sets need no
+loader processes.
+"""
 
 import io
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +28,8 @@ TORCHVISION = {
 }
 TERMS = {
     "mnist": "MNIST: Y. LeCun, C. Cortes and C. Burges, usually stated as CC BY-SA 3.0",
-    "everyday100": "Pictures of Tiny ImageNet, a subset of ILSVRC: non-commercial research and educational use; "
-    "copyright stays with the photographers, none of the pictures are in this file",
+    "everyday100": "Pictures of Tiny ImageNet, a subset of ILSVRC: non-commercial research and "
+    "educational use; copyright stays with the photographers, no picture is in this file",
     "imagenette": "A subset of ImageNet: non-commercial research and educational use",
 }
 PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
@@ -37,8 +40,9 @@ ROOTS = {"train": ("train",), "test": ("val", "validation", "test")}
 class Pictures:
     """Pictures with their classes, one split of a data set.
 
-    images uint8 (n, C, h, w); targets int64 (n,), index into `labels`; boxes int64 (n, 4) = left, top, right,
-    bottom in pixels where the data set has them; groups[label] = the coarser word for a label.
+    images uint8 (n, C, h, w); targets int64 (n,), index into `labels`; boxes int64 (n, 4) = left,
+    top, right, bottom of the object in pixels, all four inside it, where the data set has them;
+    groups[label] = a coarser word.
     """
 
     name: str
@@ -46,14 +50,14 @@ class Pictures:
     targets: Tensor
     labels: tuple[str, ...]
     groups: tuple[str, ...] | None = None
-    boxes: Tensor | None = field(default=None, repr=False)
+    boxes: Tensor | None = None
 
     def __post_init__(self) -> None:
         if len(self.images) == 0:
             raise TrainError(f"{self.name} has no pictures")
         if len(self.images) != len(self.targets):
             raise TrainError(
-                f"{self.name} has {len(self.images)} pictures but {len(self.targets)} classes for them"
+                f"{self.name} has {len(self.images)} pictures, but classes for {len(self.targets)}"
             )
         if not 0 <= self.targets.min() <= self.targets.max() < len(self.labels):
             raise TrainError(
@@ -97,11 +101,13 @@ def read(
     data_dir: str | Path = "data",
     download: bool = False,
 ) -> Pictures:
-    """One split ("train" or "test") of a data set, every picture cut to a square of `image_size` pixels.
+    """One split ("train" or "test") of a data set, every picture cut to a square of `image_size`
+    pixels.
 
-    `data` is one of `TORCHVISION`'s names, kept in `data_dir`, or a path: a folder with one folder of pictures per
-    class under train/ and val/, or a folder of .npz packs (`images` or `jpeg` + `offsets`, and `labels`) with a
-    classes.json. A path wins over a name. Raises `TrainError` if there is no such data.
+    `data` is one of `TORCHVISION`'s names, kept in `data_dir`, or a path: a folder with one folder
+    of pictures per class under train/ and val/, or a folder of .npz packs (`images` or `jpeg` +
+    `offsets`, and `labels`) with a classes.json. A path wins over a name. Raises `TrainError` if
+    there is no such data.
     """
     cut = Preprocess(
         size=(image_size, image_size),
@@ -154,12 +160,15 @@ def read_torchvision(
 
 
 def read_folder(path: Path, split: str, cut: Preprocess) -> Pictures:
-    """PATH/train/CLASS/*.jpg and PATH/val/CLASS/*.jpg; without train/, every tenth of PATH/CLASS is the test."""
+    """PATH/train/CLASS/*.jpg and PATH/val/CLASS/*.jpg; without train/, every tenth of PATH/CLASS is
+    the test.
+    """
     roots = [path / root for root in ROOTS[split] if (path / root).is_dir()]
     if (path / "train").is_dir() and not roots:
         raise TrainError(f"{path} has train/ but none of {', '.join(ROOTS[split])}/ beside it")
     root = roots[0] if roots else path
-    # The classes are always those of the training part, so that a class without a test picture keeps its number.
+    # The classes are always those of the training part, so that a class without a test picture
+    # keeps its number.
     all_classes = path / "train" if (path / "train").is_dir() else path
     labels = tuple(sorted(child.name for child in all_classes.iterdir() if child.is_dir()))
     if len(labels) < 2:
@@ -191,7 +200,9 @@ def read_folder(path: Path, split: str, cut: Preprocess) -> Pictures:
 
 
 def read_packs(path: Path, split: str, cut: Preprocess) -> Pictures:
-    """numpy packs: PATH/*_train*.npz and PATH/*_val*.npz or *_test*.npz, one after the other, and classes.json."""
+    """numpy packs: PATH/*_train*.npz and PATH/*_val*.npz or *_test*.npz, one after the other, and
+    classes.json.
+    """
     packs = [p for p in sorted(path.glob("*.npz")) if any(r in p.stem for r in ROOTS[split])]
     if not packs:
         raise TrainError(f"{path} has no .npz pack with {' or '.join(ROOTS[split])} in its name")
@@ -204,29 +215,35 @@ def read_packs(path: Path, split: str, cut: Preprocess) -> Pictures:
 
 
 def _read_pack(pack: Path, cut: Preprocess) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Pictures, classes and boxes of one pack; boxes only if the pictures keep their size."""
     try:
         with np.load(pack, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files if name != "names"}
         targets = torch.from_numpy(arrays["labels"].astype(np.int64))
-        boxes = torch.from_numpy(arrays["boxes"].astype(np.int64)) if "boxes" in arrays else None
-        if "images" in arrays:
-            decoded, n = (Image.fromarray(a) for a in arrays["images"]), len(arrays["images"])
-        else:
-            offsets, jpeg = arrays["offsets"], arrays["jpeg"]
-            n = len(offsets) - 1
-            decoded = (
-                Image.open(io.BytesIO(jpeg[offsets[i] : offsets[i + 1]].tobytes()))
-                for i in range(n)
-            )
-        return stack(decoded, cut, pack.stem, n), targets, boxes
-    except (OSError, ValueError, KeyError, IndexError) as error:
+        images = stack(_decode(arrays), cut, pack.stem, len(targets))
+        width, height = next(_decode(arrays)).size
+    except (OSError, ValueError, KeyError, IndexError, StopIteration) as error:
         raise TrainError(
-            f"{pack} is not a pack of pictures (images, or jpeg and offsets; and labels): {error!r}"
+            f"{pack} is not a pack of pictures (labels, and images or jpeg with offsets): {error!r}"
         ) from error
+    if "boxes" not in arrays or (height, width) != cut.size:
+        return images, targets, None
+    return images, targets, torch.from_numpy(arrays["boxes"].astype(np.int64))
+
+
+def _decode(arrays: dict[str, np.ndarray]) -> Iterator[Image.Image]:
+    if "images" in arrays:
+        yield from map(Image.fromarray, arrays["images"])
+    else:
+        jpeg = arrays["jpeg"]
+        for start, end in pairwise(arrays["offsets"]):
+            yield Image.open(io.BytesIO(jpeg[start:end].tobytes()))
 
 
 def _read_classes(path: Path, num_classes: int) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    """Labels, and the coarser groups if there are any. A file of names, or of {"name", "group_name"}."""
+    """Labels, and the coarser groups if there are any. A file of names, or of {"name",
+    "group_name"}.
+    """
     if not path.is_file():
         return tuple(map(str, range(num_classes))), None
     try:
@@ -241,12 +258,13 @@ def _read_classes(path: Path, num_classes: int) -> tuple[tuple[str, ...], tuple[
 
 
 def stack(images: Iterable[Image.Image | Photo], cut: Preprocess, title: str, total: int) -> Tensor:
-    """Every picture cut to one size, exactly as a visitor's upload will be. uint8 (n, C, h, w)"""
-    height, width = cut.size
-    mode = "L" if cut.channels == 1 else "RGB"
-    out = torch.empty(total, cut.channels, height, width, dtype=torch.uint8)
-    bar = tqdm(images, title, total=total, unit="picture", leave=False, mininterval=1, disable=None)
-    for i, image in enumerate(bar):
-        photo = image if isinstance(image, Photo) else Photo(image.convert(mode), "", ())
-        out[i] = cut.picture(photo).permute(2, 0, 1)
+    """Every picture cut to one size, exactly as a visitor's upload will be. uint8 (total, C, h, w)
+
+    Raises `ValueError` if there are more or fewer pictures than `total`.
+    """
+    out = torch.empty(total, cut.channels, *cut.size, dtype=torch.uint8)
+    bar = tqdm(images, title, total=total, unit=" pictures", leave=False, disable=None)
+    for place, image in zip(out, bar, strict=True):
+        photo = image if isinstance(image, Photo) else Photo(image, "", ())
+        place.copy_(cut.picture(photo).permute(2, 0, 1))
     return out

@@ -10,18 +10,22 @@ from .recipe import Recipe
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum whose update is made orthogonal: every direction of a matrix is learned at the same pace.
+    """Momentum whose update is made orthogonal: every direction of a matrix is learned at the same
+    pace.
 
-    The gradient of a weight matrix is usually dominated by a few directions. Muon replaces the momentum U S V^T by
-    about U V^T before it takes the step (Jordan 2024, https://kellerjordan.github.io/posts/muon/). timm and torch
-    have a Muon as well; this one treats the q, k and v parts of a `qkv` weight as the three matrices they are, and
-    works on all matrices of one shape together, which is faster for models as small as ours.
+    The gradient of a weight matrix is usually dominated by a few directions. Muon replaces the
+    momentum U S V^T by about U V^T before it takes the step (Jordan 2024,
+    https://kellerjordan.github.io/posts/muon/). timm and torch have a Muon as well; this one treats
+    the q, k and v parts of a `qkv` weight as the three matrices they are, and works on all matrices
+    of one shape together, which is faster for models as small as ours.
     """
 
     def __init__(
         self, params: list, *, lr: float, momentum: float, weight_decay: float, dtype: torch.dtype
     ) -> None:
-        """`params` may be groups with `parts`: how many matrices stand on top of each other (3 for qkv)."""
+        """`params` may be groups with `parts`: how many matrices stand on top of each other (3 for
+        qkv).
+        """
         self.dtype = dtype
         super().__init__(
             params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "parts": 1}
@@ -41,7 +45,8 @@ class Muon(torch.optim.Optimizer):
                 )
                 updates = orthogonalize(matrices.to(self.dtype)).to(stacked.dtype)
                 updates = rearrange(updates, "(n p) rows cols -> n (p rows) cols", p=group["parts"])
-                # A tall matrix writes into more outputs than it reads: a longer step keeps the size of its effect.
+                # A tall matrix writes into more outputs than it reads: a longer step keeps the size
+                # of its effect.
                 lr = group["lr"] * max(1, shape[0] / group["parts"] / shape[1]) ** 0.5
                 for p, update in zip(same, updates, strict=True):
                     p.mul_(1 - group["lr"] * group["weight_decay"]).sub_(update, alpha=lr)
@@ -56,10 +61,11 @@ class Muon(torch.optim.Optimizer):
 
 
 def orthogonalize(matrices: Tensor) -> Tensor:
-    """About U V^T of each matrix U S V^T, without computing an SVD. (n, rows, cols) -> (n, rows, cols)
+    """About U V^T of each matrix U S V^T, without computing an SVD. (n, rows, cols) -> (n, rows,
+    cols)
 
-    Five Newton-Schulz steps of a polynomial of fifth degree whose coefficients Jordan chose to lift small singular
-    values fast; they end between about 0.7 and 1.2, which is as good as 1 here.
+    Five Newton-Schulz steps of a polynomial of fifth degree whose coefficients Jordan chose to lift
+    small singular values fast; they end between about 0.7 and 1.2, which is as good as 1 here.
     """
     tall = matrices.shape[1] > matrices.shape[2]
     x = matrices.mT if tall else matrices

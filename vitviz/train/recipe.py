@@ -18,8 +18,8 @@ def setting(default: Any, help: str, choices: tuple[str, ...] = ()) -> Any:
 class Recipe:
     """How to train one ViT. Two runs with equal recipes, data and machine give equal weights.
 
-    The number of steps follows from `epochs`, never from the clock: a slow machine takes longer but ends with the
-    same model. Raises `TrainError` for values that make no run.
+    The number of steps follows from `epochs`, never from the clock: a slow machine takes longer but
+    ends with the same model. Raises `TrainError` for values that make no run.
     """
 
     name: str = setting("custom", "what this recipe is called")
@@ -86,7 +86,8 @@ class Recipe:
     drop_path: float = setting(0.0, "chance that a picture skips a branch of the last block")
     precision: str = setting(
         "float32",
-        "numbers in matrix products; bfloat16 is faster on GPUs and on CPUs that have it (avx512_bf16)",
+        "numbers in matrix products; bfloat16 is twice as fast where the GPU or CPU has it "
+        "(avx512_bf16), and very slow on other CPUs",
         ("float32", "bfloat16"),
     )
 
@@ -153,8 +154,10 @@ class Recipe:
             num_heads=self.num_heads,
         )
 
-    def with_(self, changes: Mapping[str, Any]) -> "Recipe":
-        """The same recipe with some fields changed. Raises `TrainError` for a name it does not have."""
+    def changed(self, changes: Mapping[str, Any]) -> "Recipe":
+        """The same recipe with some fields changed. Raises `TrainError` for a name it does not
+        have.
+        """
         known = {one.name for one in fields(self)}
         if unknown := sorted(set(changes) - known):
             raise TrainError(f"a recipe has no field {', '.join(unknown)}")
@@ -182,9 +185,10 @@ RECIPES = {
             schedule="constant",
             dropout=0.1,
         ),
-        # The same blocks, trained with what became usual since: a higher learning rate that rises and falls,
-        # softened targets, and digits that are turned, zoomed and shifted a little, as visitors draw them.
-        # Patches of 4 pixels cut a digit into 7 x 7 and show more of what looks where than 4 x 4.
+        # The same blocks, trained with what became usual since: a higher learning rate that rises
+        # and falls, softened targets, and digits that are turned, zoomed and shifted a little, as
+        # visitors draw them. Patches of 4 pixels cut a digit into 7 x 7 and show more of what looks
+        # where than 4 x 4.
         Recipe(
             name="mnist",
             data="mnist",
@@ -198,8 +202,9 @@ RECIPES = {
             shift=2,
             precision="bfloat16",
         ),
-        # 64-pixel photos of 100 everyday things. Muon learns more per step than AdamW; half of the patches are
-        # dropped for most of the training, which halves its cost and which attention copes with.
+        # 64-pixel photos of 100 everyday things. Muon learns more per step than AdamW; half of the
+        # patches are dropped for most of the training, which halves its cost and which attention
+        # copes with.
         Recipe(
             name="photos",
             data="everyday100",

@@ -1,0 +1,358 @@
+"""Training: a resumed run is the uninterrupted run, and whatever stops a run leaves something good."""
+
+import json
+import os
+import signal
+from dataclasses import fields
+
+import numpy as np
+import pytest
+import torch
+
+from vitviz import load
+from vitviz.train import checkpoint, run
+from vitviz.train.command import chosen_recipe, current_commit, main, parser
+from vitviz.train.dataset import Pictures
+from vitviz.train.errors import TrainError
+from vitviz.train.loop import Stopped, train
+from vitviz.train.recipe import RECIPES, Recipe
+
+LABELS = ("light", "dark", "striped")
+
+# Everything that draws random numbers is on, so that a resumed run has to bring all of it back.
+TINY = Recipe(
+    name="tiny",
+    image_size=8,
+    channels=3,
+    patch_size=4,
+    embed_dim=16,
+    depth=2,
+    num_heads=2,
+    epochs=3,
+    batch_size=8,
+    holdout=0.1,
+    optimizer="muon",
+    warmup=2,
+    label_smoothing=0.1,
+    patch_keep=0.5,
+    dropout=0.1,
+    drop_path=0.1,
+    crop=0.5,
+    flip=True,
+    rotate=5,
+    zoom=0.1,
+    shift=1,
+    colour=0.2,
+    three_augment=0.5,
+)
+
+# The same without anything random but the weights and the order.
+PLAIN = Recipe(
+    **{name: getattr(TINY, name) for name in ("image_size", "channels", "patch_size", "embed_dim")},
+    depth=2,
+    num_heads=2,
+    epochs=20,
+    batch_size=8,
+    lr=5e-3,
+)
+
+
+def three_kinds(n: int, seed: int = 0) -> Pictures:
+    """Light, dark and striped noise: a model can learn it in a few steps."""
+    generator = torch.Generator().manual_seed(seed)
+    targets = torch.arange(n) % 3
+    images = torch.randint(0, 90, (n, 3, 8, 8), generator=generator)
+    images[targets == 0] += 160
+    images[targets == 2, :, ::2] += 160
+    return Pictures("kinds", images.to(torch.uint8), targets, LABELS, ("plain", "plain", "lines"))
+
+
+PICTURES, TEST = three_kinds(45), three_kinds(12, seed=1)
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    """Press Ctrl-C in the middle of a step."""
+    learn = run.Run.learn
+
+    def learn_and_press(self, pictures, targets):
+        facts = learn(self, pictures, targets)
+        if self.step == step:
+            os.kill(os.getpid(), signal.SIGINT)
+        return facts
+
+    monkeypatch.setattr(run.Run, "learn", learn_and_press)
+
+
+def log_of(folder):
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+@pytest.mark.parametrize("step", [5, 7])  # an epoch has 5 steps: at its end, and inside one
+def test_a_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(tmp_path, monkeypatch, step):
+    whole = train(TINY, PICTURES, TEST, tmp_path / "whole")
+    assert whole.steps == 15
+    with monkeypatch.context() as patch:
+        stop_after(patch, step)
+        with pytest.raises(Stopped, match=f"stopped after step {step} of 15"):
+            train(TINY, PICTURES, TEST, tmp_path / "two")
+    torch.manual_seed(99)  # what happens in between must not matter
+    parts = train(TINY, PICTURES, TEST, tmp_path / "two", resume=True)
+    for (name, ours), theirs in zip(
+        whole.vit.state_dict().items(), parts.vit.state_dict().values(), strict=True
+    ):
+        assert torch.equal(ours, theirs), name
+    assert parts.scores == whole.scores
+    assert parts.temperature == whole.temperature
+
+
+def test_another_seed_gives_another_model(tmp_path):
+    one, other = (
+        train(TINY.changed({"seed": seed, "epochs": 1}), PICTURES, TEST, tmp_path / str(seed))
+        for seed in (0, 1)
+    )
+    assert not torch.equal(one.vit.blocks[0].attn.qkv.weight, other.vit.blocks[0].attn.qkv.weight)
+
+
+def test_training_leaves_the_callers_random_numbers_and_signals_alone(tmp_path):
+    random, handler = torch.get_rng_state(), signal.getsignal(signal.SIGINT)
+    train(TINY.changed({"epochs": 0.4}), PICTURES, TEST, tmp_path)
+    assert torch.equal(random, torch.get_rng_state())
+    assert signal.getsignal(signal.SIGINT) is handler
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_model_learns(tmp_path, optimizer):
+    trained = train(PLAIN.changed({"optimizer": optimizer}), PICTURES, TEST, tmp_path)
+    assert trained.scores["top1"] == 1
+    assert not trained.vit.training
+    assert trained.vit.patch_keep == 1
+    losses = [line["nll"] for line in log_of(tmp_path) if line["event"] in ("epoch", "end")]
+    assert len(losses) == 20
+    assert losses[-1] < 0.5 * losses[0]
+
+
+def test_bfloat16_learns_too_and_keeps_the_weights_in_float32(tmp_path):
+    trained = train(PLAIN.changed({"precision": "bfloat16"}), PICTURES, TEST, tmp_path)
+    assert trained.scores["top1"] == 1
+    assert {p.dtype for p in trained.vit.parameters()} == {torch.float32}
+
+
+def test_patches_are_dropped_first_and_all_seen_at_the_end(tmp_path, monkeypatch):
+    seen = []
+    learn = run.Run.learn
+
+    def note(self, pictures, targets):
+        facts = learn(self, pictures, targets)
+        seen.append(facts["patch_keep"])
+        return facts
+
+    monkeypatch.setattr(run.Run, "learn", note)
+    train(TINY, PICTURES, TEST, tmp_path)
+    assert seen == [0.5] * 12 + [1.0] * 3
+
+
+def test_a_loss_that_is_not_a_number_stops_and_keeps_the_last_good_state(tmp_path, monkeypatch):
+    learn = run.Run.learn
+
+    def spoil(self, pictures, targets):
+        if self.step == 6:
+            with torch.no_grad():
+                self.vit.head.bias[0] = float("nan")
+        return learn(self, pictures, targets)
+
+    monkeypatch.setattr(run.Run, "learn", spoil)
+    with pytest.raises(TrainError, match=r"the loss is nan .* step 6: .* state of step 5 is kept"):
+        train(TINY, PICTURES, TEST, tmp_path)
+    state = checkpoint.read_state(tmp_path)
+    assert state["step"] == 5
+    assert all(torch.isfinite(value).all() for value in state["vit"].values())
+
+
+def test_an_endless_gradient_stops_before_the_weights_are_spoiled(monkeypatch):
+    a_run = run.Run(TINY, PICTURES, torch.device("cpu"))
+    before = {name: value.clone() for name, value in a_run.vit.state_dict().items()}
+    a_run.vit.head.weight.register_hook(lambda gradient: gradient * float("inf"))
+    with pytest.raises(TrainError, match="gradient"):
+        a_run.learn(*next(a_run.batches()))
+    for name, value in a_run.vit.state_dict().items():
+        assert torch.equal(value, before[name]), name
+
+
+def test_a_state_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        stop_after(patch, 5)
+        with pytest.raises(Stopped):
+            train(TINY, PICTURES, TEST, tmp_path)
+    before = (tmp_path / "state.pt").read_bytes()
+
+    def half(_state, file):
+        file.write(b"half of ")
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(torch, "save", half)
+    with pytest.raises(OSError, match="No space left"):
+        train(TINY, PICTURES, TEST, tmp_path, resume=True)
+    assert (tmp_path / "state.pt").read_bytes() == before
+    assert {path.name for path in tmp_path.iterdir()} == {"log.jsonl", "state.pt"}
+
+
+def test_a_damaged_or_missing_state_is_told_in_a_sentence(tmp_path):
+    with pytest.raises(TrainError, match="nothing to resume"):
+        train(TINY, PICTURES, TEST, tmp_path, resume=True)
+    (tmp_path / "state.pt").write_bytes(b"not a state")
+    with pytest.raises(TrainError, match="damaged"):
+        train(TINY, PICTURES, TEST, tmp_path, resume=True)
+
+
+def test_a_run_goes_on_only_as_itself_but_may_become_longer(tmp_path):
+    train(TINY.changed({"epochs": 1}), PICTURES, TEST, tmp_path)
+    with pytest.raises(TrainError, match=r"lr \(was 0.001, now 0.1\)"):
+        train(TINY.changed({"lr": 0.1}), PICTURES, TEST, tmp_path, resume=True)
+    with pytest.raises(TrainError, match="number of pictures"):
+        train(TINY, three_kinds(60), TEST, tmp_path, resume=True)
+    with pytest.raises(TrainError, match="has done 5 steps already"):
+        train(TINY.changed({"epochs": 0.2}), PICTURES, TEST, tmp_path, resume=True)
+    assert train(TINY, PICTURES, TEST, tmp_path, resume=True).steps == 15
+
+
+def test_too_few_pictures_for_a_batch(tmp_path):
+    with pytest.raises(TrainError, match="do not fill one batch of 64"):
+        train(TINY.changed({"batch_size": 64}), PICTURES, TEST, tmp_path)
+
+
+def test_pictures_kept_back_are_not_trained_on():
+    kept_back, rest = run.hold_out(PICTURES, TINY)
+    assert (len(kept_back), len(rest)) == (4, 41)
+    every = torch.cat([kept_back.images, rest.images]).flatten(1)
+    assert len(every.unique(dim=0)) == 45
+    assert run.hold_out(PICTURES, TINY.changed({"holdout": 0.0})) == (None, PICTURES)
+
+
+# --- recipes -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_every_recipe_makes_a_model(recipe):
+    config = recipe.config(num_classes=10)
+    assert config.image_size == (recipe.image_size, recipe.image_size)
+    assert Recipe(**json.loads(json.dumps(recipe.to_dict()))) == recipe
+
+
+def test_every_field_of_a_recipe_is_an_option_with_a_sentence():
+    text = " ".join(parser().format_help().split())
+    for one in fields(Recipe):
+        if one.name != "data":
+            assert f"--{one.name.replace('_', '-')}" in text
+        assert len(one.metadata["help"]) > 10
+
+
+def test_the_command_line_changes_any_field():
+    words = "--recipe photos --epochs 0.5 --flip no --optimizer adamw --depth 8 --data some/where"
+    recipe = chosen_recipe(parser().parse_args(words.split()))
+    changes = {"epochs": 0.5, "flip": False, "optimizer": "adamw", "depth": 8, "data": "where"}
+    assert recipe == RECIPES["photos"].changed(changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"epochs": 0}, "epochs must be more than 0"),
+        ({"lr": float("nan")}, "lr must be a finite number"),
+        ({"optimizer": "sgd"}, "optimizer must be adamw or muon, got 'sgd'"),
+        ({"patch_keep": 1.5}, "patch_keep must be more than 0 and at most 1"),
+        ({"crop": 0.0}, "crop must be"),
+        ({"channels": 4}, "channels must be 1"),
+        ({"colour": 1.0}, "colour must be at least 0 and less than 1"),
+        ({"momentum": 1}, "no field momentum"),
+    ],
+)
+def test_an_impossible_recipe_is_refused(changes, message):
+    with pytest.raises(TrainError, match=message):
+        TINY.changed(changes)
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pack(tmp_path):
+    """The three kinds as packs, with classes.json."""
+    folder = tmp_path / "kinds"
+    folder.mkdir()
+    for split, pictures in (("train", PICTURES), ("val", TEST)):
+        arrays = {"images": pictures.images.permute(0, 2, 3, 1).numpy()}
+        boxes = np.tile(np.array([0, 0, 3, 7], dtype=np.uint8), (len(pictures), 1))
+        np.savez(
+            folder / f"kinds_{split}.npz", labels=pictures.targets.numpy(), boxes=boxes, **arrays
+        )
+    classes = [{"name": n, "group_name": g} for n, g in zip(LABELS, PICTURES.groups, strict=True)]
+    (folder / "classes.json").write_text(json.dumps(classes))
+    return folder
+
+
+SMALL = (
+    "--image-size 8 --channels 3 --patch-size 4 --embed-dim 16 --depth 2 --num-heads 2 "
+    "--epochs 4 --batch-size 8 --rotate 0 --shift 0 --warmup 0"
+).split()
+
+
+def test_the_file_says_all_there_is_to_know(pack, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["--data", str(pack), "--out", str(out), *SMALL]) == 0
+    loaded = load(out / "mnist.safetensors")
+    card, details = loaded.card, loaded.card.details
+    assert card.labels == LABELS
+    assert loaded.preprocess.size == (8, 8)
+    assert loaded.preprocess.mean == pytest.approx((0.49,) * 3, abs=0.1)
+    recipe = Recipe(**json.loads(details["recipe"]))
+    assert (recipe.epochs, recipe.data, recipe.depth) == (4, "kinds", 2)
+    assert details["data"] == "kinds: 45 training and 12 test pictures, 3 classes"
+    assert details["seed"] == "0"
+    assert details["steps"] == "20"
+    assert details["images seen"] == "160"
+    assert details["commit"] == current_commit()
+    assert json.loads(details["groups"]) == ["plain", "plain", "lines"]
+    assert float(details["temperature"]) == card.temperature
+    assert details["accuracy"] in capsys.readouterr().out
+    assert details["terms"] == "as the data set's"
+
+
+def test_a_finished_run_is_not_overwritten(pack, tmp_path, capsys):
+    words = ["--data", str(pack), "--out", str(tmp_path / "out"), *SMALL, "--epochs", "0.5"]
+    assert main(words) == 0
+    assert main(words) == 1
+    assert "add --resume to go on, or choose another --out" in capsys.readouterr().err
+    assert main([*words, "--epochs", "1", "--resume"]) == 0
+
+
+def test_ctrl_c_says_how_to_go_on(pack, tmp_path, capsys, monkeypatch):
+    out = tmp_path / "with space"
+    words = ["--data", str(pack), "--out", str(out), *SMALL]
+    with monkeypatch.context() as patch:
+        stop_after(patch, 3)
+        assert main(words) == 130
+    told = capsys.readouterr().err
+    assert "stopped after step 3 of 20" in told
+    assert f"python -m vitviz.train --data {pack} --out '{out}'" in told
+    assert told.rstrip().endswith("--resume")
+    assert main([*words, "--resume"]) == 0
+    events = [line["event"] for line in log_of(out)]
+    assert events.count("start") == 2
+    assert events[-1] == "end"
+
+
+def test_a_checkpoint_is_measured_as_it_is_shipped(pack, tmp_path, capsys):
+    out = tmp_path / "out"
+    main(["--data", str(pack), "--out", str(out), *SMALL])
+    capsys.readouterr()
+    file = str(out / "mnist.safetensors")
+    assert main(["--evaluate", file, "--data", str(pack)]) == 0
+    told = capsys.readouterr().out
+    assert load(file).card.details["accuracy"].split(", nll")[0] in told
+    assert "uniform: 1.00 times" in told
+    assert "attention:" in told
+    assert main(["--evaluate", file]) == 1
+    assert "--evaluate needs --data" in capsys.readouterr().err
+    (pack / "classes.json").write_text('["a", "b", "c"]')
+    assert main(["--evaluate", file, "--data", str(pack)]) == 1
+    assert "other classes" in capsys.readouterr().err

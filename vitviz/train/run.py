@@ -1,0 +1,178 @@
+"""A run is a model on its way from random weights to trained ones; its `learn` is one step."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ..model.vit import ViT
+from .augment import augment
+from .checkpoint import restore, save_state
+from .dataset import Pictures
+from .errors import TrainError
+from .evaluate import logits_of, normalise, precision, score
+from .optim import learning_rate, make_optimizers
+from .recipe import Recipe
+
+
+class Run:
+    """Weights, optimisers, pictures and the number of steps done."""
+
+    def __init__(self, recipe: Recipe, pictures: Pictures, device: torch.device) -> None:
+        """New weights, drawn from torch's global generator seeded with the recipe's seed."""
+        self.recipe, self.device = recipe, device
+        self.kept_back, self.pictures = hold_out(pictures, recipe)
+        self.mean, self.std = self.pictures.mean_std()
+        self.steps_per_epoch = len(self.pictures) // recipe.batch_size  # the odd rest sits out
+        if self.steps_per_epoch == 0:
+            raise TrainError(
+                f"{len(self.pictures)} pictures do not fill one batch of {recipe.batch_size}; "
+                "use a smaller batch_size"
+            )
+        self.steps = max(1, round(recipe.epochs * self.steps_per_epoch))
+        self.step = 0
+
+        torch.manual_seed(recipe.seed)
+        self.vit = ViT(recipe.config(len(pictures.labels)), drop_path=recipe.drop_path)
+        if recipe.zero_head:
+            nn.init.zeros_(self.vit.head.weight)
+        add_dropout(self.vit, recipe.dropout)
+        self.vit.to(device).train()
+        self.optimizers = make_optimizers(self.vit, recipe)
+        self.highest_lrs = [[g["lr"] for g in o.param_groups] for o in self.optimizers]
+
+        self.saved = 0  # the step that the folder can go on from
+        self.seconds_before, self.began = 0.0, time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of this run so far, all its sittings together."""
+        return self.seconds_before + time.monotonic() - self.began
+
+    @property
+    def epoch(self) -> float:
+        """How often every picture has been seen."""
+        return self.step / self.steps_per_epoch
+
+    def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Pictures and classes of all steps that are left, in an order that only seed and epoch
+        decide.
+        """
+        size, order, order_of = self.recipe.batch_size, torch.empty(0), -1
+        while self.step < self.steps:
+            epoch, place = divmod(self.step, self.steps_per_epoch)
+            if epoch != order_of:
+                order, order_of = shuffled(len(self.pictures), self.recipe.seed, epoch), epoch
+            batch = order[place * size : (place + 1) * size]
+            yield (
+                self.pictures.images[batch].to(self.device),
+                self.pictures.targets[batch].to(self.device),
+            )
+
+    def learn(self, pictures: Tensor, targets: Tensor) -> dict[str, float]:
+        """One step. uint8 (B, C, h, w), (B,) -> what happened. Raises `TrainError` before weights
+        are spoiled.
+        """
+        recipe = self.recipe
+        rate = learning_rate(recipe, self.step, self.steps)
+        for optimizer, highest in zip(self.optimizers, self.highest_lrs, strict=True):
+            for group, lr in zip(optimizer.param_groups, highest, strict=True):
+                group["lr"] = lr * rate
+        all_patches = self.step >= (1 - recipe.all_patches_share) * self.steps
+        self.vit.patch_keep = 1.0 if all_patches else recipe.patch_keep
+
+        x = normalise(augment(pictures, recipe), self.mean, self.std)
+        with precision(recipe.precision, self.device):
+            logits = self.vit(x)
+        loss = F.cross_entropy(logits.float(), targets, label_smoothing=recipe.label_smoothing)
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(self.vit.parameters(), recipe.clip or float("inf"))
+        if not (torch.isfinite(loss) and torch.isfinite(norm)):
+            kept = f"the state of step {self.saved} is kept" if self.saved else "nothing was saved yet"
+            raise TrainError(
+                f"the loss is {loss.item()} and the length of the gradient {norm.item()} at step "
+                f"{self.step}: training cannot go on. In the folder of the run, {kept}; "
+                "try a lower lr or muon_lr, or clip 1"
+            )
+        for optimizer in self.optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+        self.step += 1
+        return {
+            "loss": loss.item(),
+            "gradient": norm.item(),
+            "lr": rate,
+            "patch_keep": self.vit.patch_keep,
+        }
+
+    def measure(self, test: Pictures) -> dict[str, float]:
+        """How good the model is now, with the numbers it trains with."""
+        logits = logits_of(
+            self.vit, test.images, self.mean, self.std, numbers=self.recipe.precision
+        )
+        return score(logits, test.targets, test.groups)
+
+    def save(self, folder: Path) -> None:
+        """Keep all that is needed to go on from here."""
+        facts = {"recipe": self.recipe.to_dict(), "pictures": len(self.pictures)}
+        facts |= {"step": self.step, "seconds": self.seconds}
+        save_state(folder, vit=self.vit, optimizers=self.optimizers, facts=facts)
+        self.saved = self.step
+
+    def take_up(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state. Raises `TrainError` if it is of another run.
+
+        Only the length of a run, and how it is watched, may change.
+        """
+        may_change = {"epochs", "eval_pictures"}
+        changed = [
+            f"{name} (was {state['recipe'].get(name)!r}, now {value!r})"
+            for name, value in self.recipe.to_dict().items()
+            if name not in may_change and state["recipe"].get(name) != value
+        ]
+        if state["pictures"] != len(self.pictures):
+            changed.append(
+                f"the number of pictures (was {state['pictures']}, now {len(self.pictures)})"
+            )
+        if changed:
+            raise TrainError(f"this is not the run to resume: {'; '.join(changed)}")
+        if state["step"] > self.steps:
+            raise TrainError(
+                f"the run has done {state['step']} steps already, {self.recipe.epochs:g} epochs "
+                f"are only {self.steps}"
+            )
+        restore(state, self.vit, self.optimizers)
+        self.step = self.saved = state["step"]
+        self.seconds_before = state["seconds"]
+
+
+def shuffled(n: int, seed: int, epoch: int) -> Tensor:
+    """The order of n pictures in one epoch: it depends on the two numbers alone, so a resumed run
+    has it again.
+    """
+    return torch.randperm(n, generator=torch.Generator().manual_seed(seed * 1_000_003 + epoch))
+
+
+def hold_out(pictures: Pictures, recipe: Recipe) -> tuple[Pictures | None, Pictures]:
+    """Keep a random share of the training pictures back: (kept back or None, trained on)."""
+    n = round(recipe.holdout * len(pictures))
+    if n == 0:
+        return None, pictures
+    order = torch.randperm(len(pictures), generator=torch.Generator().manual_seed(recipe.seed))
+    return pictures.take(order[:n]), pictures.take(order[n:])
+
+
+def add_dropout(vit: ViT, rate: float) -> None:
+    """Zero a random share of what attention and MLP add to the tokens, in training mode (Srivastava
+    et al. 2014).
+    """
+    if rate:
+        for block in vit.blocks:
+            for branch in (block.attn, block.mlp):
+                branch.register_forward_hook(
+                    lambda module, _, out: F.dropout(out, rate, module.training)
+                )
