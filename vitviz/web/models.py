@@ -53,9 +53,6 @@ class Models:
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and key in self._sources
 
-    def is_loaded(self, key: str) -> bool:
-        return key in self._loaded
-
     def get(self, key: str) -> LoadedModel:
         """The model behind a key. Raises `WeightsError`, also for what is not on the menu."""
         if key not in self:

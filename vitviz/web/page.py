@@ -1,5 +1,6 @@
 """The page and the API: what is on it, and what happens when something on it is used."""
 
+import io
 import json
 import tempfile
 import threading
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import gradio as gr
+from PIL import Image
 
 from .. import viewer
 from ..errors import ImageError, VitvizError
@@ -41,6 +43,7 @@ class Shown(NamedTuple):
 
     photo: Upload | None
     model: str
+    preview: str | None = None  # the picture input shows this file in place of the photo
 
 
 def build_app(settings: Settings | None = None) -> tuple[gr.Blocks, dict[str, Any]]:
@@ -125,7 +128,7 @@ class App:
             state = gr.State(Shown(None, self.models.default))
             self._cache = view.GRADIO_CACHE
 
-            chosen, outputs = [photo, model, state], [view, photo, model, state, status, download]
+            chosen, outputs = [photo, model, state], [view, photo, model, state, download]
             options = {
                 "outputs": outputs,
                 "show_progress_on": status,
@@ -174,75 +177,60 @@ class App:
 
     # --- what a page asks for; every answer fills the same outputs ---
 
-    def show_photo(
-        self,
-        upload: Upload | None,
-        model: str,
-        state: Shown,
-        progress: gr.Progress = gr.Progress(),  # noqa: B008 - gradio looks for this default
-    ) -> tuple[Any, ...]:
+    def show_photo(self, upload: Upload | None, model: str, state: Shown) -> tuple[Any, ...]:
         """A picture was chosen, or taken away: then the page stays as it is."""
-        return gr.skip() if upload is None else self.show(upload, model, state, progress)
+        return gr.skip() if upload is None else self.show(upload, model, state)
 
-    def show(
-        self,
-        upload: Upload | None,
-        model: str,
-        state: Shown,
-        progress: gr.Progress = gr.Progress(),  # noqa: B008 - as above
-    ) -> tuple[Any, ...]:
+    def show(self, upload: Upload | None, model: str, state: Shown) -> tuple[Any, ...]:
         """Analyze a picture, the one on the page if none is chosen.
 
         On a bad picture or model the page says why and goes on with what it shows.
         """
-        upload = upload or state.photo
+        if upload is None or upload.path == state.preview:
+            upload = state.photo
         if upload is None:
             return gr.skip()
         try:
-            analysis = self._analyze(upload, model, progress)
+            analysis = self._analyze(upload, model)
         except VitvizError as error:
             gr.Warning(as_html(sentence(error)))
-            old = state.photo.path if state.photo else None
+            old = state.preview or (state.photo.path if state.photo else None)
             photo = old if isinstance(error, ImageError) else gr.skip()
-            return gr.skip(), photo, state.model, state, gr.skip(), gr.skip()
+            return gr.skip(), photo, state.model, state, gr.skip()
+        preview = self._preview(upload, analysis)
         return (
             Manifest.place(pack(analysis), self._cache),
-            self._preview(upload, analysis),
+            preview or gr.skip(),
             model,
-            Shown(upload, model),
-            as_html("; ".join(analysis.notes)),
+            Shown(upload, model, preview),
             gr.update(value=self._save(analysis), interactive=True),
         )
 
-    def show_example(
-        self,
-        index: int,
-        model: str,
-        state: Shown,
-        progress: gr.Progress = gr.Progress(),  # noqa: B008 - as above
-    ) -> tuple[Any, ...]:
+    def show_example(self, index: int, model: str, state: Shown) -> tuple[Any, ...]:
         """Analyze one of our pictures, with the model it was made for if there is one."""
         path, meant_for = self._examples[index]
-        return self.show(Upload(path, Path(path).name), meant_for or model, state, progress)
+        view, _, *others = self.show(Upload(path, Path(path).name), meant_for or model, state)
+        return view, path, *others
 
-    def open(
-        self,
-        model: str,
-        state: Shown,
-        progress: gr.Progress = gr.Progress(),  # noqa: B008 - as above
-        request: gr.Request | None = None,
-    ) -> tuple[Any, ...]:
-        """A page is opened: show the first example. `?model=` in its address picks a model."""
-        asked = request.query_params.get("model") if request else None
-        return self.show_example(0, asked if asked in self.models else model, state, progress)
+    def open(self, model: str, state: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
+        """A page is opened: show the first example, or what its address asks for.
 
-    def _preview(self, upload: Upload, analysis: Analysis) -> Any:
-        """For the picture input: the upload, or what the model saw if no browser shows it."""
-        if Path(upload.path).is_relative_to(EXAMPLES_DIR):
-            return upload.path
-        if Path(upload.name).suffix.lower() in UNSEEN:
-            return analysis.picture.squeeze(-1).numpy()
-        return gr.skip()
+        `?model=mnist&example=digit` picks from the menu and from the examples; anything else is
+        ignored.
+        """
+        asked = request.query_params if request else {}
+        names = [Path(path).stem for path, _ in self._examples]
+        index = names.index(asked["example"]) if asked.get("example") in names else 0
+        model = asked["model"] if asked.get("model") in self.models else model
+        return self.show_example(index, model, state)
+
+    def _preview(self, upload: Upload, analysis: Analysis) -> str | None:
+        """What the model saw as PNG, for the picture input, if no browser shows the upload."""
+        if Path(upload.name).suffix.lower() not in UNSEEN:
+            return None
+        seen = Image.fromarray(analysis.picture.squeeze(-1).numpy())
+        seen.save(buffer := io.BytesIO(), "PNG")
+        return save_atomic(buffer.getvalue(), "preview.png", self._cache)
 
     # --- what a program asks for ---
 
@@ -274,10 +262,8 @@ class App:
 
     # --- what both share ---
 
-    def _analyze(self, upload: Upload, model: str, progress: gr.Progress | None = None) -> Analysis:
+    def _analyze(self, upload: Upload, model: str) -> Analysis:
         photo = open_photo(upload.path, upload.name)
-        if progress is not None and not self.models.is_loaded(model):
-            progress(0, desc=model)
         loaded = self.models.get(model)
         with self._computing:
             return analyze(loaded, photo)

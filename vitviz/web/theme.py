@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import gradio as gr
+from gradio.themes.utils.colors import Color
 from gradio.themes.utils.fonts import LocalFont
 
 PAGE_CSS = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
@@ -20,15 +21,51 @@ FONTS = (
 )
 MONO = (LocalFont("IBM Plex Mono", weights=(400, 700)), "ui-monospace", "monospace")
 
+# The viewer's colours (viewer.css): warm greys in light, ink in dark, one accent.
+GREY = Color(
+    name="vv-grey",
+    c50="#f6f5f2",
+    c100="#efede8",
+    c200="#e3e0d9",
+    c300="#c9c5bc",
+    c400="#a5a29b",
+    c500="#7d7971",
+    c600="#6a665f",
+    c700="#32353b",
+    c800="#1e2024",
+    c900="#1a1c1f",
+    c950="#16171a",
+)
+ACCENT = Color(
+    name="vv-accent",
+    c50="#fdf5f0",
+    c100="#fbece4",
+    c200="#f6d2c0",
+    c300="#ffa27a",
+    c400="#ff8a57",
+    c500="#c8410b",
+    c600="#c8410b",
+    c700="#a83000",
+    c800="#862700",
+    c900="#5f1d03",
+    c950="#3a2820",
+)
+
 
 def theme() -> gr.themes.Base:
+    """Gradio's default theme in the viewer's colours."""
     return gr.themes.Default(
-        primary_hue="indigo",
-        secondary_hue="indigo",
-        neutral_hue="slate",
-        font=FONTS,
-        font_mono=MONO,
+        primary_hue=ACCENT, secondary_hue=ACCENT, neutral_hue=GREY, font=FONTS, font_mono=MONO
     ).set(
+        body_text_color="#1d1c1a",
+        body_text_color_dark="#eeece8",
+        body_text_color_subdued="#6a665f",
+        body_text_color_subdued_dark="#a5a29b",
+        button_primary_background_fill="#c8410b",
+        button_primary_background_fill_hover="#a83000",
+        button_primary_background_fill_dark="#ff8a57",
+        button_primary_background_fill_hover_dark="#ffa27a",
+        button_primary_text_color_dark="#1d100a",
         button_large_text_weight="700",
         button_medium_text_weight="700",
         button_small_text_weight="400",

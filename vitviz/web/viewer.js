@@ -1,19 +1,27 @@
 // Runs once when Gradio mounts the component; `element`, `props` and `watch` are Gradio's.
 const viewer = __BUNDLE__;
-const place = element.querySelector('.vv-place');
 
-// Files lie in Gradio's cache for about an hour. A cut-off answer must not be drawn.
-async function fetchFile(file, signal) {
-  const response = await fetch(file.url, { signal });
-  if (!response.ok) throw Object.assign(new Error(`HTTP ${response.status}`), { status: response.status });
-  const buffer = await response.arrayBuffer();
-  if (file.size && buffer.byteLength !== file.size) throw new Error(`${buffer.byteLength} of ${file.size} bytes`);
-  return buffer;
+// A link to this page may say where to look first: ?layer=5&head=2&token=30&panel=rollout
+const asked = [...new URLSearchParams(location.search)];
+let wanted = Object.fromEntries(
+  asked.map(([name, text]) => [name, /^[0-9]+$/.test(text) ? Number(text) : text]),
+);
+
+const mounted = viewer.mount({ element: element.querySelector('.vv-place') });
+let shown = 0;
+function show() {
+  if (!props.value) return;
+  mounted.update(props.value, wanted);
+  wanted = null; // a later analysis keeps what the visitor looks at
+  shown += 1;
+  // On a phone the answer lies below the controls: whoever asked for it is taken there.
+  if (shown > 1 && element.getBoundingClientRect().top > 0.6 * innerHeight) {
+    const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    element.scrollIntoView({ behavior: still ? 'auto' : 'smooth' });
+  }
 }
-
-const mounted = viewer.mount({ element: place, manifest: props.value || null, fetchFile });
-watch('value', () => mounted.update(props.value || null));
-element.dataset.mounted = 'true';
+watch('value', show); // is silent about a value that was there before
+show();
 
 // Gradio does not say when it takes the component away; the browser tells a custom element.
 if (!customElements.get('vv-life')) {
