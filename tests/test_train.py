@@ -1,4 +1,4 @@
-"""Training: a resumed run is the uninterrupted run, and whatever stops a run leaves something good."""
+"""Training: a resumed run is the uninterrupted run; whatever stops a run leaves a good state."""
 
 import json
 import os
@@ -290,10 +290,30 @@ def pack(tmp_path):
     return folder
 
 
-SMALL = (
-    "--image-size 8 --channels 3 --patch-size 4 --embed-dim 16 --depth 2 --num-heads 2 "
-    "--epochs 4 --batch-size 8 --rotate 0 --shift 0 --warmup 0"
-).split()
+SMALL = [
+    "--image-size",
+    "8",
+    "--channels",
+    "3",
+    "--patch-size",
+    "4",
+    "--embed-dim",
+    "16",
+    "--depth",
+    "2",
+    "--num-heads",
+    "2",
+    "--epochs",
+    "4",
+    "--batch-size",
+    "8",
+    "--rotate",
+    "0",
+    "--shift",
+    "0",
+    "--warmup",
+    "0",
+]
 
 
 def test_the_file_says_all_there_is_to_know(pack, tmp_path, capsys):

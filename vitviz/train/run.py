@@ -92,7 +92,7 @@ class Run:
         loss.backward()
         norm = nn.utils.clip_grad_norm_(self.vit.parameters(), recipe.clip or float("inf"))
         if not (torch.isfinite(loss) and torch.isfinite(norm)):
-            kept = f"the state of step {self.saved} is kept" if self.saved else "nothing was saved yet"
+            kept = f"the state of step {self.saved} is kept" if self.saved else "nothing was saved"
             raise TrainError(
                 f"the loss is {loss.item()} and the length of the gradient {norm.item()} at step "
                 f"{self.step}: training cannot go on. In the folder of the run, {kept}; "

@@ -1,0 +1,202 @@
+"""Data sets: whatever form they come in, the same pictures come out."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from vitviz.train.dataset import TORCHVISION, Pictures, read
+from vitviz.train.errors import TrainError
+
+LABELS = ("ant", "bee")
+
+
+def noise(n: int, height: int = 8, width: int = 8, seed: int = 0) -> np.ndarray:
+    """Blocks of colour that survive JPEG."""
+    small = np.random.default_rng(seed).integers(0, 256, (n, 1, 1, 3), dtype=np.uint8)
+    return np.broadcast_to(small, (n, height, width, 3)).copy()
+
+
+def write_folder(root: Path, images: np.ndarray, targets: list[int]) -> None:
+    for i, (image, target) in enumerate(zip(images, targets, strict=True)):
+        place = root / LABELS[target]
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(image).save(place / f"{i:03}.png")
+
+
+def write_jpeg_pack(path: Path, images: list[Image.Image], targets: list[int], **more) -> None:
+    files = []
+    for image in images:
+        with io.BytesIO() as file:
+            image.save(file, "JPEG", quality=95)
+            files.append(np.frombuffer(file.getvalue(), dtype=np.uint8))
+    offsets = np.cumsum([0, *map(len, files)])
+    labels = np.array(targets, dtype=np.uint8)
+    np.savez(path, jpeg=np.concatenate(files), offsets=offsets, labels=labels, **more)
+
+
+def test_a_folder_of_folders(tmp_path):
+    images = noise(6)
+    write_folder(tmp_path / "train", images[:4], [1, 0, 0, 1])
+    write_folder(tmp_path / "val", images[4:], [1, 1])  # no ant is tested; bee is still class 1
+    train, test = (
+        read(str(tmp_path), split, image_size=8, channels=3) for split in ("train", "test")
+    )
+    assert train.labels == test.labels == LABELS
+    assert train.targets.tolist() == [0, 0, 1, 1]
+    assert test.targets.tolist() == [1, 1]
+    expected = torch.from_numpy(images[[1, 2, 0, 3]]).permute(0, 3, 1, 2)
+    assert torch.equal(train.images, expected)
+
+
+def test_a_folder_without_splits_tests_on_every_tenth(tmp_path):
+    write_folder(tmp_path, noise(40), [0] * 20 + [1] * 20)
+    train, test = (
+        read(str(tmp_path), split, image_size=8, channels=3) for split in ("train", "test")
+    )
+    assert (len(train), len(test)) == (36, 4)
+    both = torch.cat([train.images, test.images]).flatten(1)
+    assert len(both.unique(dim=0)) == 40  # no picture is in both
+    assert test.targets.tolist() == [0, 0, 1, 1]
+
+
+def test_pictures_are_cut_as_uploads_are(tmp_path):
+    wide = noise(1, 10, 30)
+    wide[:, :, 10:20] = 255 - wide[:, :, 10:20]
+    write_folder(tmp_path / "train", np.concatenate([wide, wide]), [0, 1])
+    images = read(str(tmp_path), "train", image_size=5, channels=1).images
+    assert images.shape == (2, 1, 5, 5)
+    grey = Image.fromarray(wide[0, :, 10:20]).convert("L").getpixel((5, 5))
+    assert (images[0, 0, :, 1:4] - grey).abs().max() <= 1  # the middle, and nothing of the sides
+
+
+def test_jpeg_packs_come_out_in_order_with_boxes_and_groups(tmp_path):
+    images = noise(5)
+    pictures = [Image.fromarray(image) for image in images]
+    pictures[2] = pictures[2].convert("L")  # some of ImageNet is grey
+    boxes = np.arange(20, dtype=np.uint8).reshape(5, 4) % 8
+    write_jpeg_pack(tmp_path / "x_train_part0.npz", pictures[:3], [0, 1, 0], boxes=boxes[:3])
+    write_jpeg_pack(tmp_path / "x_train_part1.npz", pictures[3:], [1, 1], boxes=boxes[3:])
+    write_jpeg_pack(tmp_path / "x_val.npz", pictures[:1], [0], boxes=boxes[:1])
+    classes = [{"name": name, "group_name": "insect"} for name in LABELS]
+    (tmp_path / "classes.json").write_text(json.dumps(classes))
+    train = read(str(tmp_path), "train", image_size=8, channels=3)
+    assert train.targets.tolist() == [0, 1, 0, 1, 1]
+    assert train.labels == LABELS
+    assert train.groups == ("insect", "insect")
+    assert torch.equal(train.boxes, torch.from_numpy(boxes.astype(np.int64)))
+    colour = train.images[3].float().mean((1, 2))
+    assert (colour - torch.from_numpy(images[3, 0, 0]).float()).abs().max() < 4
+    assert len(read(str(tmp_path), "test", image_size=8, channels=3)) == 1
+    assert read(str(tmp_path), "train", image_size=4, channels=3).boxes is None
+
+
+def test_grey_packs_without_names(tmp_path):
+    images = np.arange(2 * 16, dtype=np.uint8).reshape(2, 4, 4)
+    for split in ("train", "test"):
+        np.savez(tmp_path / f"m_{split}.npz", images=images, labels=np.array([1, 0]))
+    got = read(str(tmp_path), "test", image_size=4, channels=1)
+    assert torch.equal(got.images[:, 0], torch.from_numpy(images))
+    assert got.labels == ("0", "1")
+    assert got.groups is None
+
+
+@pytest.mark.parametrize("name", TORCHVISION)
+def test_a_missing_data_set_is_not_downloaded_unasked(tmp_path, name):
+    with pytest.raises(TrainError, match="add --download"):
+        read(name, "train", image_size=8, channels=3, data_dir=tmp_path)
+
+
+def test_torchvision_sets_pass_through_the_same_cut(tmp_path, monkeypatch):
+    import torchvision
+
+    class Digits:
+        """As torchvision.datasets.MNIST is used: pairs of a picture and a number."""
+
+        classes = ("0 - zero", "1 - one")
+
+        def __init__(self, root, *, train, download):
+            self.pairs = [(Image.fromarray(noise(1)[0]).convert("L"), 1)] * (3 if train else 2)
+
+        def __len__(self):
+            return len(self.pairs)
+
+        def __iter__(self):
+            return iter(self.pairs)
+
+    monkeypatch.setattr(torchvision.datasets, "MNIST", Digits)
+    got = read("mnist", "train", image_size=4, channels=1, data_dir=tmp_path)
+    assert got.images.shape == (3, 1, 4, 4)
+    assert got.labels == ("0", "1")
+    assert got.targets.tolist() == [1, 1, 1]
+    assert len(read("mnist", "test", image_size=4, channels=1, data_dir=tmp_path)) == 2
+
+
+def test_what_is_wrong_is_told_with_its_place(tmp_path):
+    cut = {"image_size": 8, "channels": 3}
+    with pytest.raises(TrainError, match='no data set "nowhere"'):
+        read("nowhere", "train", **cut)
+    with pytest.raises(TrainError, match="two or more classes, found 0"):
+        read(str(tmp_path), "train", **cut)
+    write_folder(tmp_path / "a" / "train", noise(2), [0, 1])
+    with pytest.raises(TrainError, match="none of val, validation, test/"):
+        read(str(tmp_path / "a"), "test", **cut)
+    (tmp_path / "a" / "train" / "bee" / "broken.jpg").write_bytes(b"\xff\xd8 not a picture")
+    with pytest.raises(TrainError, match=r"broken\.jpg"):
+        read(str(tmp_path / "a"), "train", **cut)
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        {"images": noise(3)},
+        {"images": noise(3), "labels": np.zeros(2)},
+        {"images": noise(0), "labels": np.zeros(0)},
+        {"jpeg": np.zeros(9, dtype=np.uint8), "offsets": np.array([0, 9]), "labels": np.zeros(1)},
+    ],
+    ids=["no labels", "too few labels", "empty", "no jpeg"],
+)
+def test_a_damaged_pack_is_refused_by_name(tmp_path, arrays):
+    np.savez(tmp_path / "bad_train.npz", **arrays)
+    with pytest.raises(TrainError, match="bad_train"):
+        read(str(tmp_path), "train", image_size=8, channels=3)
+
+
+def test_classes_must_fit_the_labels():
+    images = torch.zeros(2, 1, 4, 4, dtype=torch.uint8)
+    with pytest.raises(TrainError, match="2 labels, but classes from 0 to 2"):
+        Pictures("x", images, torch.tensor([0, 2]), LABELS)
+    with pytest.raises(TrainError, match="2 pictures, but classes for 1"):
+        Pictures("x", images, torch.tensor([0]), LABELS)
+
+
+def test_mean_and_deviation_are_those_of_the_pictures():
+    images = torch.randint(0, 256, (50, 3, 4, 6), generator=torch.Generator().manual_seed(0))
+    pictures = Pictures("x", images.to(torch.uint8), torch.zeros(50, dtype=torch.long), LABELS)
+    mean, std = pictures.mean_std()
+    values = images.double() / 255
+    assert mean == pytest.approx(values.mean((0, 2, 3)).tolist(), abs=1e-4)
+    assert std == pytest.approx(values.std((0, 2, 3), correction=0).tolist(), abs=1e-4)
+
+
+def test_some_pictures_are_always_the_same_ones():
+    images = torch.arange(9, dtype=torch.uint8).view(9, 1, 1, 1)
+    pictures = Pictures("x", images, torch.arange(9) % 2, LABELS)
+    some = pictures.some(4)
+    assert len(some) == 4
+    assert torch.equal(some.images, pictures.some(4).images)
+    assert torch.equal(some.images.flatten() % 2, some.targets)
+    assert pictures.some(0) is pictures
+
+
+def test_torchvision_is_imported_only_for_its_own_sets():
+    import subprocess
+
+    code = "import sys, vitviz.train.command; print('torchvision' in sys.modules)"
+    words = [sys.executable, "-c", code]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "False\n"
