@@ -5,17 +5,23 @@ from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-ENTRY = "main.js"
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (async function\*?|function\*?|const|class) +([A-Za-z_$][\w$]*)", re.M)
+_EXPORT = re.compile(
+    r"^export (async function\*?|function\*?|const|class) +([A-Za-z_$][\w$]*)", re.MULTILINE
+)
 _COMMENT = re.compile(r"^[ \t]*/\*\*.*?\*/[ \t]*\n", re.MULTILINE | re.DOTALL)
 _LEFT_OVER = re.compile(r"^[ \t]*(import|export)\b.*", re.MULTILINE)
 
 
 @cache
-def bundle(name: str = "vitviz.js") -> str:
-    """The viewer as one expression, for a classic script: `const viewer = <bundle>`.
+def bundle() -> str:
+    """The viewer as one expression, for a classic script: `const viewer = <bundle>`."""
+    return join(HERE / "main.js", "vitviz.js")
+
+
+def join(entry: Path, name: str) -> str:
+    """A module and all that it needs, as one expression whose value is what the module exports.
 
     Every module becomes a function with its own scope, so equal names in two modules cannot
     clash; they run in the order in which they need each other. Understood are
@@ -24,13 +30,15 @@ def bundle(name: str = "vitviz.js") -> str:
     `name` is what a debugger shows as the file.
     """
     order: list[Path] = []
-    _visit(HERE / ENTRY, order, ())
+    _visit(entry.resolve(), order, ())
     names = {path: f"module_{i}" for i, path in enumerate(order)}
-    parts = [_wrap(path, names) for path in order]
-    body = "\n".join(parts)
+    body = "\n".join(_wrap(path, names) for path in order)
     if "</script" in body.lower() or "<!--" in body:
-        raise ValueError("the viewer's modules must not contain the end of a script element")
-    return f'(() => {{\n"use strict";\n{body}\nreturn {names[order[-1]]};\n}})()\n//# sourceURL={name}\n'
+        raise ValueError("the modules must not contain the end of a script element")
+    return (
+        f'(() => {{\n"use strict";\n{body}\nreturn {names[order[-1]]};\n}})()\n'
+        f"//# sourceURL={name}\n"
+    )
 
 
 @cache

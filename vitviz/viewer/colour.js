@@ -19,8 +19,8 @@ const ANCHORS = {
     "dfca57e5cf52ead34cf0d846f6dd3ffce236fee838",
   // For values with a sign: blue and orange leave the same light grey with the same lightness.
   diverging:
-    "08306b1b4a861f649e357fb45a99c582b3d4accce0d3e0e8eeeeec" +
-    "f5ddc8f6c79bf0ae6de2934bcd7a34b1622597491e7a3018",
+    "003e6b00548f006cb30084d93c9bf375b1fca2c6fec9dafaebebeb" +
+    "f7d2c0f6b697ec9a71dc7e4fc76430ae4a149133006c2400",
 };
 
 /** The maps a visitor may choose among; `diverging` is only for values from -1 to 1. */

@@ -1,0 +1,63 @@
+/** Colours: the ends and the middle of matplotlib's maps, scales, and pixels of a picture. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  COLOUR_MAPS, colourIndex, colourTable, cssColour, largest, paint, toRgba,
+} from "../../vitviz/viewer/colour.js";
+
+const rgb = (packed) => [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255];
+
+/** Lightness as CIE L*, near enough to check that a map never turns back. */
+function lightness(packed) {
+  const [r, g, b] = rgb(packed).map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  const y = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  return y > 0.008856 ? 116 * Math.cbrt(y) - 16 : 903.3 * y;
+}
+
+test("tables are matplotlib's", () => {
+  // matplotlib.colormaps[name](i, bytes=True) for i = 0, 64, 128, 255
+  const theirs = {
+    viridis: [[68, 1, 84], [58, 82, 139], [32, 144, 140], [253, 231, 36]],
+    magma: [[0, 0, 3], [80, 18, 123], [182, 54, 121], [251, 252, 191]],
+    cividis: [[0, 34, 77], [66, 78, 107], [125, 124, 120], [253, 231, 55]],
+  };
+  for (const [name, colours] of Object.entries(theirs)) {
+    [0, 64, 128, 255].forEach((i, at) => rgb(colourTable(name)[i]).forEach((c, channel) =>
+      assert.ok(Math.abs(c - colours[at][channel]) <= 4, name + " " + i + ": " + rgb(colourTable(name)[i]))));
+  }
+});
+
+test("lightness only rises, and falls evenly on both sides of the diverging map", () => {
+  for (const name of COLOUR_MAPS) {
+    const table = colourTable(name);
+    for (let i = 8; i < 256; i += 8) assert.ok(lightness(table[i]) > lightness(table[i - 8]), name + " " + i);
+  }
+  const table = colourTable("diverging");
+  for (let i = 0; i < 128; i += 16) {
+    assert.ok(Math.abs(lightness(table[i]) - lightness(table[255 - i])) < 1.5, String(i));
+  }
+});
+
+test("values outside of the scale take its ends; what is no number takes the low end", () => {
+  const table = colourTable("magma");
+  const pixels = new Uint32Array(5);
+  paint([9, -1, 0.5, 2, NaN, 1], 1, { min: 0, max: 1 }, table, pixels);
+  assert.deepEqual([...pixels], [table[0], table[128], table[255], table[0], table[255]]);
+  assert.equal(colourIndex(0.25, { min: -1, max: 1 }), 159);
+  assert.equal(cssColour(table[255]), "rgb(252 253 191)");
+});
+
+test("a flat scale paints, and the largest of a range is found", () => {
+  const pixels = new Uint32Array(1);
+  paint([0], 0, { min: 0, max: 0 }, colourTable("viridis"), pixels);
+  assert.equal(pixels[0], colourTable("viridis")[0]);
+  assert.equal(largest([9, 1, 3, 2], 1, 4), 3);
+  assert.equal(largest([0, 0], 0, 2, 1e-7), 1e-7);
+});
+
+test("one channel is grey, three are red, green and blue", () => {
+  assert.deepEqual([...toRgba(Uint8Array.of(7, 9), 1)], [7, 7, 7, 255, 9, 9, 9, 255]);
+  assert.deepEqual([...toRgba(Uint8Array.of(1, 2, 3), 3)], [1, 2, 3, 255]);
+});

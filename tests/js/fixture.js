@@ -1,0 +1,38 @@
+/** Reads the fixtures: payloads of small models, with numbers that Python computed from them. */
+
+import { readFileSync, readdirSync } from "node:fs";
+
+import { decodeLayer } from "../../vitviz/viewer/attention.js";
+import { readPicture } from "../../vitviz/viewer/analysis.js";
+import { gridOf } from "../../vitviz/viewer/geometry.js";
+
+const FOLDER = process.env.VITVIZ_FIXTURE
+  ? new URL("file://" + process.env.VITVIZ_FIXTURE + "/") : new URL("fixture/", import.meta.url);
+
+function bytes(text) {
+  return Uint8Array.from(Buffer.from(text, "base64")).buffer;
+}
+
+/** Every fixture by name, with its files decoded. */
+export const FIXTURES = readdirSync(FOLDER).filter((name) => name.endsWith(".json")).map((name) => {
+  const expected = JSON.parse(readFileSync(new URL(name, FOLDER), "utf8"));
+  const { manifest } = expected;
+  const grid = gridOf(manifest);
+  const buffers = Object.fromEntries(
+    Object.entries(expected.files).map(([path, text]) => [path, bytes(text)]));
+  const layers = manifest.files.layers.map(({ path }) => decodeLayer(buffers[path], manifest));
+  const picture = readPicture(buffers[manifest.files.picture.path], manifest, grid);
+  return { name: name.replace(".json", ""), expected, manifest, grid, buffers, layers, picture };
+});
+
+/** Asserts that two rows of numbers agree. */
+export function assertClose(actual, expected, tolerance = 1e-4) {
+  if (actual.length !== expected.length) {
+    throw new Error("expected " + expected.length + " numbers, got " + actual.length);
+  }
+  for (let i = 0; i < expected.length; i++) {
+    if (!(Math.abs(actual[i] - expected[i]) <= tolerance)) {
+      throw new Error("[" + i + "]: expected " + expected[i] + ", got " + actual[i]);
+    }
+  }
+}

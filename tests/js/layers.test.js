@@ -1,0 +1,153 @@
+/** Files: checked lengths, one request for two callers, a memory with an end, a clean stop. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { explainFailure } from "../../vitviz/viewer/analysis.js";
+import { FileError, fetchChecked } from "../../vitviz/viewer/files.js";
+import { inSlices } from "../../vitviz/viewer/idle.js";
+import { LayerStore, MOST_BYTES } from "../../vitviz/viewer/layers.js";
+import { Relevance } from "../../vitviz/viewer/relevance.js";
+import { FIXTURES, assertClose } from "./fixture.js";
+
+const { manifest, buffers, expected } = FIXTURES.find(({ name }) => name === "registers");
+
+function counting(fail = () => null) {
+  const asked = [];
+  const fetchFile = async (file, signal) => {
+    asked.push(file.path);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    signal.throwIfAborted();
+    const error = fail(file, asked.length);
+    if (error instanceof Error) throw error;
+    return error ?? buffers[file.path];
+  };
+  return { asked, fetchFile };
+}
+
+test("two callers share one request, and a layer that is here costs none", async () => {
+  const { asked, fetchFile } = counting();
+  const store = new LayerStore(manifest, fetchFile);
+  assert.equal(store.get(2), undefined);
+  const [a, b] = await Promise.all([store.ensure(2), store.ensure(2)]);
+  assert.equal(a, b);
+  assert.equal(await store.ensure(2), a);
+  assert.equal(store.get(2), a);
+  assert.deepEqual(asked, ["layer-02.safetensors"]);
+});
+
+test("the other layers are fetched one after another, the nearest first", async () => {
+  const { asked, fetchFile } = counting();
+  const store = new LayerStore(manifest, fetchFile);
+  await store.ensure(3);
+  const seen = [];
+  await store.prefetch(3, (layer) => seen.push(layer));
+  assert.deepEqual(seen, [2, 4, 1, 0]);
+  assert.equal(asked.length, 5);
+});
+
+test("too many bytes: nothing ahead, and old layers are let go", async () => {
+  const { asked, fetchFile } = counting();
+  const layers = manifest.files.layers.map((file) => ({ ...file, size: undefined }));
+  const large = { ...manifest, files: { ...manifest.files, layers } };
+  const store = new LayerStore(large, fetchFile);
+  store.total = 2 * MOST_BYTES;
+  store.capacity = 2;
+  await store.prefetch(0, () => assert.fail("nothing may be fetched ahead"));
+  for (const layer of [0, 1, 0, 2]) await store.ensure(layer);
+  assert.deepEqual([0, 1, 2].map((layer) => Boolean(store.get(layer))), [true, false, true]);
+  assert.equal(asked.length, 3);
+});
+
+test("a cut-off file is asked for once more, then refused", async () => {
+  const file = manifest.files.layers[0];
+  const signal = new AbortController().signal;
+  const once = counting((_, count) => (count === 1 ? new ArrayBuffer(0) : null));
+  assert.equal((await fetchChecked(once.fetchFile, file, signal)).byteLength, file.size);
+  const always = counting(() => new ArrayBuffer(5));
+  await assert.rejects(fetchChecked(always.fetchFile, file, signal), (error) =>
+    error.kind === "broken" && error.message === "expected " + file.size + " bytes, got 5");
+});
+
+test("gone, unreachable and damaged are told apart", async () => {
+  const signal = new AbortController().signal;
+  for (const [status, kind] of [[403, "expired"], [404, "expired"], [500, "network"], [undefined, "network"]]) {
+    const { fetchFile } = counting(() => Object.assign(new Error("no"), { status }));
+    await assert.rejects(fetchChecked(fetchFile, {}, signal), (error) =>
+      error instanceof FileError && error.kind === kind && explainFailure(error).key === "error_" + kind);
+  }
+  assert.equal(explainFailure(new TypeError("x")).key, "error_broken");
+});
+
+test("after the end nothing arrives", async () => {
+  const { fetchFile } = counting();
+  const store = new LayerStore(manifest, fetchFile);
+  const job = store.ensure(0);
+  store.dispose();
+  await assert.rejects(job, { name: "AbortError" });
+  assert.equal(store.ready.size, 0);
+});
+
+test("rollout is built in the background and then answers at once", async () => {
+  const { fetchFile } = counting();
+  const store = new LayerStore(manifest, fetchFile);
+  const { token, layer, first, residual } = expected.rollout_options;
+  const question = { token, layer, first, residual, fusion: "mean" };
+  const shares = [];
+  await new Promise((resolve) => {
+    const relevance = new Relevance(store, manifest, null, () => {
+      shares.push(relevance.share);
+      const answer = relevance.of(question);
+      if (!answer) return;
+      assertClose(answer, expected.rollout.mean, 1e-5);
+      assert.equal(relevance.of(question), answer);
+      resolve();
+    });
+    assert.equal(relevance.of(question), null);
+  });
+  assert.ok(shares.length > 1 && shares.every((share) => share >= 0 && share <= 1));
+});
+
+test("too many tokens: the host is asked, one question at a time, the newest next", async () => {
+  const large = { ...manifest, num_tokens: 1370 };
+  const store = new LayerStore(manifest, counting().fetchFile);
+  const asked = [];
+  const ask = async (name, params) => {
+    asked.push([name, params.token]);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    return { values: new Array(1370).fill(params.token) };
+  };
+  const base = { layer: 1, first: 0, residual: 0.5, fusion: "max" };
+  const relevance = new Relevance(store, large, ask, () => {});
+  for (const token of [1, 2, 3]) assert.equal(relevance.of({ ...base, token }), null);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  assert.deepEqual(asked, [["rollout", 1], ["rollout", 3]]);
+  assert.equal(relevance.of({ ...base, token: 3 })[7], 3);
+  const alone = new Relevance(store, large, null, () => {});
+  assert.equal(alone.possible, false);
+  assert.equal(alone.of({ ...base, token: 1 }), null);
+});
+
+test("a failed question is not asked again and again", async () => {
+  let asked = 0;
+  const ask = async () => { asked += 1; throw new Error("busy"); };
+  const large = { ...manifest, num_tokens: 1370 };
+  const question = { token: 1, layer: 1, first: 0, residual: 0.5, fusion: "mean" };
+  const store = new LayerStore(manifest, counting().fetchFile);
+  const relevance = new Relevance(store, large, ask, () => relevance.of(question));
+  relevance.of(question);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  assert.equal(asked, 1);
+  assert.equal(relevance.error.message, "busy");
+  relevance.retry();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  assert.equal(asked, 2);
+});
+
+test("long work stops when it is told to", async () => {
+  const stop = new AbortController();
+  let steps = 0;
+  const work = inSlices(() => { steps += 1; if (steps === 3) stop.abort(); return false; }, { signal: stop.signal, sliceMs: 0 });
+  await assert.rejects(work, { name: "AbortError" });
+  assert.equal(steps, 3);
+});

@@ -1,0 +1,84 @@
+/** What the browser computes is what Python computed, for every small model. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { attentionFrom, attentionRows, meanOfHeads } from "../../vitviz/viewer/attention.js";
+import { boxOf, placeOf } from "../../vitviz/viewer/geometry.js";
+import { similarities } from "../../vitviz/viewer/maps.js";
+import { patchValues } from "../../vitviz/viewer/patch.js";
+import { fuseRows, rolloutRow, rowSums } from "../../vitviz/viewer/rollout.js";
+import { FIXTURES, assertClose } from "./fixture.js";
+
+test("there are fixtures with 0, 1, 2 and 5 prefix tokens, one channel, grids that are not square", () => {
+  const prefixes = FIXTURES.map(({ grid }) => grid.prefix).sort();
+  assert.deepEqual([...new Set(prefixes)], [0, 1, 2, 5]);
+  assert.ok(FIXTURES.some(({ manifest }) => manifest.image.channels === 1));
+  assert.ok(FIXTURES.some(({ grid }) => grid.rows !== grid.cols));
+  assert.ok(FIXTURES.some(({ grid }) => grid.patchHeight !== grid.patchWidth));
+  assert.ok(FIXTURES.every(({ manifest }) => manifest.num_heads !== manifest.depth));
+});
+
+for (const { name, expected, manifest, grid, layers, picture } of FIXTURES) {
+  const { layer, token } = expected;
+  const { num_heads: heads, num_tokens: tokens } = manifest;
+
+  test(name + ": attention from a token", () => {
+    const rows = attentionRows(layers[layer], token, "from");
+    assertClose(rows, expected.attention_from.flat(), 1e-5);
+    assertClose(rows, expected.exact_from.flat(), manifest.attention_error + 1e-6);
+  });
+
+  test(name + ": attention to a token is the column, and not the row", () => {
+    const columns = attentionRows(layers[layer], token, "to");
+    assertClose(columns, expected.attention_to.flat(), 1e-5);
+    assertClose(meanOfHeads(columns, heads), expected.mean_to, 1e-5);
+    assert.throws(() => assertClose(columns, expected.attention_from.flat(), 1e-3));
+  });
+
+  test(name + ": rows sum to 1", () => {
+    const row = new Float32Array(tokens);
+    for (const decoded of layers) {
+      for (let head = 0; head < heads; head++) {
+        for (let query = 0; query < tokens; query++) {
+          attentionFrom(decoded, head, query, row);
+          assertClose([row.reduce((sum, value) => sum + value)], [1], 1e-5);
+        }
+      }
+    }
+  });
+
+  for (const fusion of ["mean", "max", "min"]) {
+    test(name + ": rollout with " + fusion, () => {
+      const { first, residual } = expected.rollout_options;
+      const fused = layers.slice(first, layer + 1).map((decoded) => {
+        const matrix = new Float32Array(tokens * tokens);
+        fuseRows(decoded, fusion, 0, 3, matrix);
+        fuseRows(decoded, fusion, 3, tokens, matrix);
+        return { matrix, sums: rowSums(matrix, tokens) };
+      });
+      const row = rolloutRow(fused, token, residual);
+      assertClose(row, expected.rollout[fusion], 1e-5);
+      assertClose([row.reduce((sum, value) => sum + value)], [1], 1e-5);
+    });
+  }
+
+  test(name + ": similarity of positions", () => {
+    const map = similarities(picture.positions, token - grid.prefix, grid.rows * grid.cols);
+    assertClose(map, expected.similarity, 1e-3);
+    assertClose([map[token - grid.prefix]], [1], 1e-3);
+  });
+
+  test(name + ": place and box of a token", () => {
+    assert.deepEqual(Object.values(placeOf(token, grid)), expected.place);
+    const { top, left, height, width } = boxOf(token, grid);
+    assert.deepEqual([top, left, height, width], expected.box);
+  });
+
+  test(name + ": numbers of a patch in both orders", () => {
+    for (const order of ["pixel", "channel"]) {
+      const { normalised } = patchValues(picture, token, manifest, grid, order);
+      assertClose(normalised, expected["patch_" + order]);
+    }
+  });
+}

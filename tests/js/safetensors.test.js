@@ -1,0 +1,58 @@
+/** The container: numbers come out as they went in, and a damaged file is refused in words. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  FormatError, expectTensor, halfToFloat, parseSafetensors, toFloat32,
+} from "../../vitviz/viewer/safetensors.js";
+
+function file(header, body) {
+  const text = new TextEncoder().encode(typeof header === "string" ? header : JSON.stringify(header));
+  const bytes = new Uint8Array(8 + text.length + body.length);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(text.length), true);
+  bytes.set(text, 8);
+  bytes.set(body, 8 + text.length);
+  return bytes.buffer;
+}
+
+test("half precision: zeros, smallest, largest, one, infinities", () => {
+  const cases = [[0x0000, 0], [0x3c00, 1], [0xc000, -2], [0x0001, 2 ** -24], [0x03ff, 1023 * 2 ** -24],
+    [0x0400, 2 ** -14], [0x7bff, 65504], [0x7c00, Infinity], [0xfc00, -Infinity], [0x3555, 0.333251953125]];
+  for (const [word, value] of cases) assert.equal(halfToFloat(word), value);
+  assert.ok(Number.isNaN(halfToFloat(0x7e00)));
+  const data = Uint16Array.from(cases, ([word]) => word);
+  assert.deepEqual([...toFloat32({ dtype: "F16", shape: [10], data })], cases.map(([, v]) => v));
+});
+
+test("tensors that do not start at a multiple of their size are read all the same", () => {
+  for (const padding of ["", " ", "  ", "   "]) {
+    const header = JSON.stringify({ a: { dtype: "F32", shape: [1], data_offsets: [0, 4] } }) + padding;
+    const body = new Uint8Array(new Float32Array([1.5]).buffer);
+    assert.equal(parseSafetensors(file(header, body)).a.data[0], 1.5);
+  }
+});
+
+test("metadata is not a tensor, and an empty tensor is one", () => {
+  const header = { __metadata__: { x: "y" }, e: { dtype: "F32", shape: [0, 3], data_offsets: [0, 0] } };
+  assert.deepEqual(Object.keys(parseSafetensors(file(header, new Uint8Array(0)))), ["e"]);
+});
+
+test("damaged files are refused", () => {
+  const entry = { dtype: "F32", shape: [2], data_offsets: [0, 8] };
+  const refused = [
+    [new ArrayBuffer(0), /0 bytes/],
+    [file({ a: entry }, new Uint8Array(4)), /needs 8 bytes, the file holds 4/],
+    [file({ a: { ...entry, shape: [3] } }, new Uint8Array(8)), /needs 12 bytes/],
+    [file({ a: { ...entry, dtype: "F64" } }, new Uint8Array(8)), /unknown dtype F64/],
+    [file("{nonsense", new Uint8Array(0)), /not JSON/],
+    [new TextEncoder().encode("<!doctype html>....").buffer, /header of/],
+  ];
+  for (const [buffer, message] of refused) {
+    assert.throws(() => parseSafetensors(buffer), (error) =>
+      error instanceof FormatError && message.test(error.message));
+  }
+  const tensors = parseSafetensors(file({ a: entry }, new Uint8Array(8)));
+  assert.throws(() => expectTensor(tensors, "a", [1, 2]), /expected shape \[1,2\], got \[2\]/);
+  assert.throws(() => expectTensor(tensors, "b", [2]), /no tensor named b/);
+});

@@ -1,0 +1,107 @@
+/** The selection is always possible, its history can be walked, and keys ask for the right thing. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { keyAction } from "../../vitviz/viewer/keys.js";
+import { PANELS } from "../../vitviz/viewer/panels/index.js";
+import {
+  PANEL_IDS, START_TASTE, openPanel, push, redo, startHistory, startSelection, undo,
+  validSelection, validTaste,
+} from "../../vitviz/viewer/state.js";
+
+const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
+const shape = { depth: 4, heads: 3, grid };
+const start = startSelection(shape);
+
+test("a selection starts at the last layer, at CLS, with the mean of heads", () => {
+  assert.deepEqual([start.token, start.layer, start.head, start.direction], [0, 3, "mean", "from"]);
+});
+
+test("what is not possible stays as it was", () => {
+  const wrong = { token: 7, layer: -1, head: 3, direction: "sideways", panel: "x", overlay: 1,
+    pinned: "yes", residual: 1.5, fusion: "sum", first: 9, other: 1 };
+  assert.deepEqual(validSelection(wrong, start, shape), start);
+  for (const token of ["3", 1.5, NaN, null, [2]]) {
+    assert.equal(validSelection({ token }, start, shape).token, 0);
+  }
+  assert.deepEqual(validSelection(null, start, shape), start);
+  const right = { token: 6, layer: 0, head: 2, direction: "to", panel: "patches", pinned: true };
+  assert.deepEqual(validSelection(right, start, shape), { ...start, ...right });
+});
+
+test("the first layer of a rollout never comes after the last", () => {
+  assert.deepEqual(pickRange(validSelection({ layer: 1 }, { ...start, first: 2 }, shape)), [1, 1]);
+  assert.deepEqual(pickRange(validSelection({ first: 3 }, { ...start, layer: 1 }, shape)), [3, 3]);
+});
+
+function pickRange({ first, layer }) {
+  return [first, layer];
+}
+
+test("a panel brings its overlay, and predictions leave it alone", () => {
+  assert.deepEqual(openPanel("rollout"), { panel: "rollout", overlay: "rollout" });
+  assert.deepEqual(openPanel("predictions"), { panel: "predictions" });
+  assert.deepEqual(PANELS.map(({ id }) => id), PANEL_IDS);
+});
+
+test("undo and redo walk through what was selected", () => {
+  let history = startHistory(start);
+  assert.equal(undo(history), history);
+  assert.equal(redo(history), history);
+  const at = (token) => ({ ...history.now, token });
+  history = push(history, at(1), 0);
+  history = push(history, at(2), 5000);
+  assert.equal(push(history, { ...history.now }, 6000), history, "nothing changed, nothing to undo");
+  history = undo(history);
+  assert.equal(history.now.token, 1);
+  history = redo(history);
+  assert.equal(history.now.token, 2);
+  history = push(undo(history), at(5), 9000);
+  assert.equal(history.future.length, 0, "a new step ends what could be redone");
+  assert.deepEqual(undo(undo(history)).now, start);
+});
+
+test("a slider that is dragged is one step", () => {
+  let history = startHistory(start);
+  for (let i = 0; i < 4; i++) history = push(history, { ...history.now, residual: i / 10 }, i * 100);
+  history = push(history, { ...history.now, token: 1 }, 450);
+  assert.equal(history.past.length, 2);
+  assert.deepEqual(undo(undo(history)).now, start);
+});
+
+test("history forgets its oldest steps", () => {
+  let history = startHistory(start);
+  for (let i = 1; i < 500; i++) history = push(history, { ...start, token: i % 7, layer: i % 4 }, i * 1e4);
+  assert.equal(history.past.length, 200);
+});
+
+test("taste is checked too", () => {
+  assert.deepEqual(validTaste({ colours: "jet", opacity: 7, smooth: 1, scale: "x" }), START_TASTE);
+  assert.equal(validTaste({ colours: "magma" }).colours, "magma");
+});
+
+const press = (key, code = "", more = {}) =>
+  ({ key, code, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more });
+
+test("keys", () => {
+  const ask = (event, selection = start, onStage = false) => keyAction(event, selection, shape, onStage);
+  assert.deepEqual(ask(press("[")), { select: { layer: 2 } });
+  assert.deepEqual(ask(press("]")), { select: { layer: 3 } });
+  assert.deepEqual(ask(press(".")), { select: { head: 0 } });
+  assert.deepEqual(ask(press(","), { ...start, head: 0 }), { select: { head: "mean" } });
+  assert.deepEqual(ask(press("."), { ...start, head: 2 }), { select: { head: 2 } });
+  assert.deepEqual(ask(press("d", "KeyD")), { select: { direction: "to" } });
+  assert.deepEqual(ask(press("ㅇ", "KeyD")), { select: { direction: "to" } }, "with Korean input");
+  assert.deepEqual(ask(press("ㅡ", "KeyM"), { ...start, head: 1 }), { select: { head: "mean" } });
+  assert.deepEqual(ask(press("?")), { command: "help" });
+  assert.equal(ask(press("Escape")), null, "nothing to release, so the page may have it");
+  assert.deepEqual(ask(press("Escape"), { ...start, pinned: true }), { command: "release" });
+  assert.deepEqual(ask(press("z", "KeyZ", { ctrlKey: true })), { command: "undo" });
+  assert.deepEqual(ask(press("Z", "KeyZ", { metaKey: true, shiftKey: true })), { command: "redo" });
+  assert.equal(ask(press("d", "KeyD", { ctrlKey: true })), null, "the browser's own shortcut");
+  assert.equal(ask(press("ArrowRight")), null, "arrows belong to the stage");
+  assert.deepEqual(ask(press("ArrowRight"), start, true), { select: { token: 1, pinned: true } });
+  assert.deepEqual(ask(press("Home"), { ...start, token: 4 }, true), { select: { token: 0, pinned: true } });
+  assert.deepEqual(ask(press("Enter"), start, true), { command: "pin" });
+});

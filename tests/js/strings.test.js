@@ -1,0 +1,57 @@
+/** English and Korean say the same things, and numbers are written as they should be. */
+
+import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
+import { test } from "node:test";
+
+import { digits, grouped, multiple, percent, shapeText, signed } from "../../vitviz/viewer/numbers.js";
+import { STRINGS } from "../../vitviz/viewer/strings.js";
+import { prefixLabel, tokenName, translator } from "../../vitviz/viewer/words.js";
+
+const VIEWER = new URL("../../vitviz/viewer/", import.meta.url);
+
+test("the same keys, and in each text the same values", () => {
+  const { en, ko } = STRINGS;
+  assert.deepEqual(Object.keys(ko).sort(), Object.keys(en).sort());
+  const values = (text) => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1]).sort();
+  for (const key of Object.keys(en)) {
+    assert.deepEqual(values(ko[key]), values(en[key]), key);
+    assert.ok(ko[key].trim() && en[key].trim(), key);
+  }
+});
+
+test("every text is used, and every text that is used is there", () => {
+  const files = readdirSync(VIEWER, { recursive: true }).filter((name) => name.endsWith(".js") && name !== "strings.js");
+  const source = files.map((name) => readFileSync(new URL(name, VIEWER), "utf8")).join("\n");
+  for (const key of Object.keys(STRINGS.en)) {
+    const [stem, base] = [key.replace(/_[^_]*$/, "_"), key.replace(/_name$/, "")];
+    const used = [key, stem, base].some((text) => source.includes('"' + text + '"'));
+    assert.ok(used, key + " is never used");
+  }
+  for (const [, key] of source.matchAll(/\bt\("(\w+)"/g)) {
+    assert.ok(key.endsWith("_") || key in STRINGS.en, key + " is not in strings.js");
+  }
+});
+
+test("a language is chosen by its tag, and a missing text is an error", () => {
+  assert.equal(translator("ko-KR")("mean"), "평균");
+  assert.equal(translator("fr")("mean"), "mean");
+  assert.equal(translator("en")("patchShort", { row: 0, col: 3 }), "row 0, col 3");
+  assert.throws(() => translator("en")("nothing"), /no text named nothing/);
+});
+
+test("names of tokens", () => {
+  assert.deepEqual(["cls_token", "dist_token", "reg_token 3"].map(prefixLabel), ["CLS", "DIST", "REG 3"]);
+  const app = { t: translator("en"), manifest: { prefix_tokens: ["cls_token"] }, grid: { prefix: 1, cols: 3 } };
+  assert.deepEqual([0, 1, 5].map((token) => tokenName(token, app)), ["CLS", "row 0, col 0", "row 1, col 1"]);
+});
+
+test("numbers in words", () => {
+  assert.deepEqual([0.02134, 1.2, 0.000123, 0.00001234, 0, 57.12, -0.5].map(digits),
+    ["0.0213", "1.20", "0.00012", "1.2e-5", "0", "57.1", "\u22120.500"]);
+  assert.deepEqual([4.23, 0.31, 57.12, 123.4, 0.012, 0].map(multiple), ["4.2", "0.3", "57.1", "123", "0.01", "0.0"]);
+  assert.deepEqual([0.1234, 1, 0, 0.0004].map(percent), ["12.3\u00a0%", "100.0\u00a0%", "0.0\u00a0%", "< 0.1\u00a0%"]);
+  assert.deepEqual([1, -1, -0.001].map((value) => signed(value)), ["\u20071.00", "\u22121.00", "\u20070.00"]);
+  assert.equal(grouped(86567656), "86\u202f567\u202f656");
+  assert.equal(shapeText([1, 197, 768]), "(1, 197, 768)");
+});

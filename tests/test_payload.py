@@ -1,0 +1,195 @@
+"""The payload, the bundle and the page: what leaves Python is complete, safe and what it says."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load
+
+from tests import viewer_fixture
+from vitviz import Analysis
+from vitviz.viewer import bundle, css, pack, page
+from vitviz.viewer.bundle import join
+
+JS = Path(__file__).parent / "js"
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed (version 20 or newer)")
+
+
+def node(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [NODE, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environ},
+        timeout=300,
+    )
+
+
+def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> None:
+    analysis = any_tiny_analysis
+    payload = pack(analysis)
+    manifest = payload.manifest
+    trace, grid = analysis.trace, analysis.grid
+    assert len(json.dumps(manifest)) < 20_000
+    assert json.loads(json.dumps(manifest)) == manifest
+    assert manifest["num_tokens"] == len(manifest["prefix_tokens"]) + grid.num_patches
+    listed = [manifest["files"]["picture"], *manifest["files"]["layers"]]
+    assert {file["path"]: file["size"] for file in listed} == {
+        path: len(data) for path, data in payload.files.items()
+    }
+    picture = load(payload.files[manifest["files"]["picture"]["path"]])
+    torch.testing.assert_close(picture["pixels"], analysis.picture, rtol=0, atol=0)
+    assert list(picture["pixels"].shape) == list(manifest["image"].values())
+    assert picture["pos_embed"].shape == (grid.num_patches, manifest["embed_dim"])
+    torch.testing.assert_close(
+        picture["pos_embed"].float() @ picture["pos_embed"].float().T,
+        analysis.position_similarities(),
+        rtol=0,
+        atol=2e-3,
+    )
+    for layer, file in enumerate(manifest["files"]["layers"]):
+        sent = load(payload.files[file["path"]])
+        shape = (manifest["num_heads"], manifest["num_tokens"], manifest["head_dim"])
+        assert sent["q"].shape == sent["k"].shape == shape
+        scores = manifest["scale"] * sent["q"].float() @ sent["k"].float().transpose(1, 2)
+        attention = (scores - sent["lse"][..., None]).exp()
+        torch.testing.assert_close(attention.sum(dim=-1), torch.ones(shape[:2]))
+        worst = float((attention - trace.attention(layer)).abs().max())
+        assert worst <= manifest["attention_error"] + 1e-6
+
+
+def test_every_analysis_has_its_own_id(tiny_analysis: Analysis) -> None:
+    assert pack(tiny_analysis).manifest["id"] != pack(tiny_analysis).manifest["id"]
+
+
+def test_a_model_without_learned_positions_or_classes(tiny_analysis: Analysis) -> None:
+    card = replace(tiny_analysis.card, head="embedding")
+    payload = pack(replace(tiny_analysis, positions=None, card=card))
+    assert payload.manifest["positions"] == "none"
+    assert payload.manifest["predictions"] == []
+    assert set(load(payload.files["picture.safetensors"])) == {"pixels"}
+
+
+def test_the_title_of_a_model_is_its_own_or_its_name(tiny_analysis: Analysis) -> None:
+    assert pack(tiny_analysis).manifest["model"]["title"] == "tiny cls"
+    titled = replace(tiny_analysis.card, details={"title": "Tiny"})
+    assert pack(replace(tiny_analysis, card=titled)).manifest["model"]["title"] == "Tiny"
+
+
+def test_the_bundle_is_one_closed_expression() -> None:
+    text = bundle()
+    assert not re.search(r"^\s*(import|export)\b", text, re.MULTILINE)
+    assert text.startswith("(() => {")
+    assert text.endswith("//# sourceURL=vitviz.js\n")
+    assert "</script" not in text.lower()
+    assert "innerHTML" not in text
+
+
+@needs_node
+def test_the_bundle_runs_and_leaves_nothing_global(tmp_path: Path) -> None:
+    script = tmp_path / "bundle.cjs"
+    script.write_text(
+        "const before = Object.keys(globalThis).length;\n"
+        f"const viewer = {bundle()};\n"
+        "if (Object.keys(globalThis).length !== before) throw new Error('left something global');\n"
+        "if (typeof viewer.mount !== 'function') throw new Error('no mount');\n"
+    )
+    assert node("--check", str(script)).returncode == 0
+    result = node(str(script))
+    assert result.returncode == 0, result.stderr
+
+
+@needs_node
+def test_equal_names_in_two_modules_do_not_clash(tmp_path: Path) -> None:
+    (tmp_path / "a.js").write_text("const secret = 1;\nexport const value = secret;\n")
+    (tmp_path / "b.js").write_text(
+        'import { value as\n  other } from "./a.js";\n'
+        "const secret = 2;\nexport async function both() { return [other, secret]; }\n"
+        "export class Thing {}\n"
+    )
+    (tmp_path / "main.js").write_text(
+        'import { both, Thing } from "./b.js";\nimport { value } from "./a.js";\n'
+        "export function run() { new Thing(); return both().then((x) => [...x, value]); }\n"
+    )
+    script = tmp_path / "out.cjs"
+    script.write_text(f"const m = {join(tmp_path / 'main.js', 'x')};\nm.run().then(console.log);\n")
+    assert node(str(script)).stdout.strip() == "[ 1, 2, 1 ]"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("export default 1;\n", "does not understand 'export default 1;'"),
+        ('import * as a from "./a.js";\n', "does not understand 'import"),
+        ("export let a = 1;\n", "does not understand 'export let"),
+        ('import { x } from "./main.js";\n', "circle: main.js -> main.js"),
+        ('export const a = "</script>";\n', "end of a script element"),
+    ],
+)
+def test_the_bundle_refuses_what_it_does_not_understand(
+    tmp_path: Path, source: str, message: str
+) -> None:
+    (tmp_path / "main.js").write_text(source)
+    with pytest.raises(ValueError, match=re.escape(message)):
+        join(tmp_path / "main.js", "x")
+
+
+def test_the_style_sheet_is_plain_enough_for_a_template() -> None:
+    for wrong in ("\\", "`", "${", "{{", "</style"):
+        assert wrong not in css()
+    assert css().count("{") == css().count("}")
+    for color in re.findall(r"#[0-9a-fA-F]+\b", css()):
+        assert len(color) in (4, 7, 9), color
+
+
+def test_no_style_is_left_over() -> None:
+    used = set(re.findall(r"\bvv-[a-z][a-z-]*[a-z]\b", bundle()))
+    styled = set(re.findall(r"\.(vv-[a-z][a-z-]*[a-z])\b", css()))
+    built = {"vv-cls", "vv-reg", "vv-dist", "vv-patch"}  # "vv-" + the kind of a token
+    assert styled - used - built == set()
+
+
+def test_a_page_holds_names_as_text(tiny_analysis: Analysis) -> None:
+    evil = '</script><script>alert(1)</script> ${x} <!-- "'
+    card = replace(tiny_analysis.card, labels=(evil,) * 7, details={"title": evil, evil: evil})
+    text = page(replace(tiny_analysis, photo_name=evil, card=card, notes=(evil,)))
+    assert text.count("</script>") == 3
+    assert "<script>alert" not in text
+    manifest = re.search(r'<script type="application/json" id="manifest">(.*?)</script>', text)
+    assert json.loads(manifest[1])["photo"]["name"] == evil
+
+
+def test_a_page_asks_for_nothing(tiny_analysis: Analysis) -> None:
+    text = page(tiny_analysis)
+    assert not re.search(r'\b(src|href)="(https?:)?//', text)
+    assert not re.search(r"url\(|@import", css())
+
+
+def test_the_committed_numbers_are_those_of_this_code(tmp_path: Path) -> None:
+    viewer_fixture.write(tmp_path)
+    for name in viewer_fixture.NAMES:
+        kept = json.loads((viewer_fixture.FOLDER / f"{name}.json").read_text("utf-8"))
+        fresh = json.loads((tmp_path / f"{name}.json").read_text("utf-8"))
+        assert fresh["manifest"].keys() == kept["manifest"].keys()
+        for key in ("attention_from", "attention_to", "mean_to", "similarity", "patch_pixel"):
+            torch.testing.assert_close(
+                torch.tensor(fresh[key]),
+                torch.tensor(kept[key]),
+                rtol=0,
+                atol=1e-4,
+                msg=f"{name} {key}: run `python -m tests.viewer_fixture`",
+            )
+
+
+@needs_node
+def test_the_browser_finds_the_numbers_of_python(tmp_path: Path) -> None:
+    viewer_fixture.write(tmp_path)
+    result = node("--test", str(JS), VITVIZ_FIXTURE=str(tmp_path))
+    assert result.returncode == 0, result.stdout[-4000:]

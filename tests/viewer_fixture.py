@@ -1,0 +1,84 @@
+"""Numbers that Python computed, for the JavaScript tests.
+
+`python -m tests.viewer_fixture` writes them to tests/js/fixture.
+"""
+
+import base64
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tests.models import TINY, photo, tiny
+from vitviz import Analysis, analyze
+from vitviz.viewer import pack
+
+FOLDER = Path(__file__).parent / "js" / "fixture"
+NAMES = ("cls", "no_cls", "distilled", "registers", "grey")
+assert set(NAMES) <= set(TINY)
+
+
+def fixture(analysis: Analysis) -> dict[str, Any]:
+    """A payload, with what the browser must find in it."""
+    payload = pack(analysis)
+    exact, grid = analysis.trace, analysis.grid
+    # The browser gets q and k in half precision. What it makes of them must be right to the last
+    # digits; how far that is from the model's own values is what the manifest promises.
+    sent = [exact.rounded(layer) for layer in range(exact.depth)]
+    trace = replace(
+        exact,
+        q=torch.stack([layer.q.float() for layer in sent]),
+        k=torch.stack([layer.k.float() for layer in sent]),
+    )
+    analysis = replace(analysis, trace=trace)
+    layer, head, token = trace.depth - 1, trace.num_heads - 1, trace.num_tokens - 2
+    row, col = grid.row_col(token)
+    top, left, height, width = grid.box(token)
+    patch = analysis.pixels[:, top : top + height, left : left + width]
+    options = {"token": token, "layer": layer, "first": 1, "residual": 0.3}
+    return {
+        "manifest": payload.manifest | {"id": "fixture"},
+        "files": {path: base64.b64encode(data).decode() for path, data in payload.files.items()},
+        "layer": layer,
+        "head": head,
+        "token": token,
+        "place": [row, col],
+        "box": [top, left, height, width],
+        "attention_from": trace.attention_from(layer, token).tolist(),
+        "exact_from": exact.attention_from(layer, token).tolist(),
+        "attention_to": trace.attention_to(layer, token).tolist(),
+        "mean_to": analysis.attention(layer, None, token, "to").tolist(),
+        "rollout_options": options,
+        "rollout": {
+            fusion: analysis.rollout(
+                token, layer, head_fusion=fusion, residual=0.3, first=1
+            ).tolist()
+            for fusion in ("mean", "max", "min")
+        },
+        "similarity": analysis.position_similarity(token).flatten().tolist(),
+        # The two orders in which a patch is flattened: (p1 p2 c) and (c p1 p2).
+        "patch_pixel": patch.permute(1, 2, 0).flatten().tolist(),
+        "patch_channel": patch.flatten().tolist(),
+    }
+
+
+def write(folder: Path) -> None:
+    """One JSON file for each of the tiny models."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in NAMES:
+        text = json.dumps(_rounded(fixture(analyze(tiny(name), photo()))))
+        (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.7g}")
+    if isinstance(value, dict):
+        return {key: _rounded(entry) for key, entry in value.items()}
+    return [_rounded(entry) for entry in value] if isinstance(value, list) else value
+
+
+if __name__ == "__main__":
+    write(FOLDER)
