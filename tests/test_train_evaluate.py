@@ -1,6 +1,7 @@
 """Scores: each number is one that can be worked out by hand."""
 
 import math
+import time
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from vitviz.probe.grid import PatchGrid
 from vitviz.train.dataset import Pictures
 from vitviz.train.evaluate import (
     attention_in_boxes,
+    bfloat16_is_slow,
     box_cover,
     calibration_error,
     centre_map,
@@ -132,3 +134,16 @@ def test_a_model_that_looks_at_one_patch_points_into_its_box():
     # The third box is the whole picture and is not asked; five are left: 4, 3, 2, 1 and 1 of 16.
     assert got["uniform"]["pointing"] == pytest.approx((4 + 3 + 2 + 1 + 1) / 16 / 5)
     assert all(hit["energy"] > 0 and 0 <= hit["pointing"] <= 1 for hit in got.values())
+
+
+@pytest.mark.parametrize(("factor", "slow"), [(3, True), (0.3, False)])
+def test_a_stopwatch_decides_whether_bfloat16_is_slow(monkeypatch, factor, slow):
+    clock = 0.0
+
+    def linear(x, _weight):
+        nonlocal clock
+        clock += factor if x.dtype == torch.bfloat16 else 1
+
+    monkeypatch.setattr(F, "linear", linear)
+    monkeypatch.setattr(time, "perf_counter", lambda: clock)
+    assert bfloat16_is_slow() is slow

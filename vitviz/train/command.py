@@ -16,7 +16,7 @@ from ..model.preprocess import Preprocess
 from ..model.weights import LoadedModel, load, save_checkpoint
 from .dataset import TERMS, TORCHVISION, Pictures, read
 from .errors import TrainError
-from .evaluate import attention_in_boxes, logits_of, score
+from .evaluate import attention_in_boxes, bfloat16_is_slow, logits_of, score
 from .loop import Stopped, Trained, train
 from .recipe import RECIPES, Recipe
 
@@ -34,14 +34,19 @@ def main(argv: list[str] | None = None) -> int:
             train_and_save(args)
     except Stopped as stopped:
         again = shlex.join([a for a in argv if a != "--resume"] + ["--resume"])
-        print(f"{stopped}. Go on with:\n  python -m vitviz.train {again}", file=sys.stderr)  # noqa: T201
+        tell(f"{stopped}. Go on with:\n  python -m vitviz.train {again}")
         return 130
     except KeyboardInterrupt:
         return 130
     except VitvizError as error:
-        print(f"vitviz.train: {error}", file=sys.stderr)  # noqa: T201
+        tell(str(error))
         return 1
     return 0
+
+
+def tell(sentence: str) -> None:
+    """Say something to the person, beside the results."""
+    print(f"vitviz.train: {sentence}", file=sys.stderr)  # noqa: T201
 
 
 def parser() -> argparse.ArgumentParser:
@@ -71,18 +76,33 @@ def parser() -> argparse.ArgumentParser:
     )
     group = top.add_argument_group("the recipe, field by field")
     for one in fields(Recipe):
-        if one.name == "data":
+        if one.name in ("name", "data"):  # --recipe and --data decide these
             continue
         kind = {bool: _yes_or_no}.get(one.type, one.type)
         group.add_argument(
             f"--{one.name.replace('_', '-')}",
             type=kind,
             choices=one.metadata["choices"] or None,
-            help=one.metadata["help"].replace("%", "%%"),
+            help=f"{one.metadata['help']} ({_in_the_recipes(one.name)})",
             default=argparse.SUPPRESS,
-            metavar=None if one.metadata["choices"] else one.type.__name__.upper(),
+            metavar=None if one.metadata["choices"] else _PLACEHOLDER[one.type],
         )
     return top
+
+
+_PLACEHOLDER = {int: "N", float: "X", bool: "YES|NO"}
+
+
+def _in_the_recipes(name: str) -> str:
+    """What the recipes choose for a field: one value if they agree."""
+
+    def word(value: object) -> str:
+        return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+    values = {recipe.name: word(getattr(recipe, name)) for recipe in RECIPES.values()}
+    if len(set(values.values())) == 1:
+        return next(iter(values.values()))
+    return ", ".join(f"{recipe}: {value}" for recipe, value in values.items())
 
 
 def _yes_or_no(text: str) -> bool:
@@ -93,7 +113,7 @@ def _yes_or_no(text: str) -> bool:
 
 def chosen_recipe(args: argparse.Namespace) -> Recipe:
     """The named recipe with what the command line says otherwise."""
-    names = {one.name for one in fields(Recipe)} - {"data"}
+    names = {one.name for one in fields(Recipe)} - {"name", "data"}
     changes = {name: value for name, value in vars(args).items() if name in names}
     if args.data:
         changes["data"] = Path(args.data).name
@@ -112,6 +132,8 @@ def train_and_save(args: argparse.Namespace) -> Path:
     where = {"data_dir": args.data_dir, "download": args.download}
     data = args.data or recipe.data
     pictures, test = (read(data, split, **size, **where) for split in ("train", "test"))
+    if recipe.precision == "bfloat16" and not torch.cuda.is_available() and bfloat16_is_slow():
+        tell("this CPU has no fast bfloat16: --precision float32 will be quicker")
     commit = current_commit()
     trained = train(recipe, pictures, test, folder, resume=args.resume)
     path = folder / f"{recipe.name}.safetensors"

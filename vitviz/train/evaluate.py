@@ -2,6 +2,7 @@
 looks.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -44,6 +45,23 @@ def precision(name: str, device: torch.device) -> Iterator[None]:
             if device.type == "cpu":
                 stack.enter_context(Float32Attention())
         yield
+
+
+def bfloat16_is_slow() -> bool:
+    """Whether this CPU only imitates bfloat16. A stopwatch decides, in milliseconds: names of CPU
+    features differ between makers, and torch does not promise how to ask for them.
+    """
+
+    def seconds(dtype: torch.dtype) -> float:
+        x, weight = torch.ones(1024, 256, dtype=dtype), torch.ones(256, 256, dtype=dtype)
+        times = []
+        for _ in range(5):
+            began = time.perf_counter()
+            F.linear(x, weight)
+            times.append(time.perf_counter() - began)
+        return min(times)
+
+    return seconds(torch.bfloat16) > seconds(torch.float32)
 
 
 def normalise(x: Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> Tensor:
