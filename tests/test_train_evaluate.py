@@ -29,7 +29,7 @@ CPU = torch.device("cpu")
 
 def test_accuracies_and_groups():
     logits = torch.zeros(4, 6)
-    logits[0, 0] = 1  # right
+    logits[0, [0, 1, 5]] = torch.tensor([5.0, 3, 3])  # right, as class and (not by logits) as group
     logits[1] = torch.tensor([6.0, 5, 4, 3, 2, 1])  # the right one is fifth
     logits[2] = torch.tensor([6.0, 5, 4, 3, 2, 1])  # the right one is sixth
     logits[3] = torch.tensor([3.0, 2.9, 0, 0, 0, 2.9])  # wrong, but the right group together wins

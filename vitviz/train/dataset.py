@@ -1,5 +1,6 @@
-"""A data set is a tensor of pictures in memory and one number per picture; small sets need no
-loader processes.
+"""A data set is a tensor of pictures in memory and one number per picture.
+
+Sets as small as these need no loader processes.
 """
 
 import io

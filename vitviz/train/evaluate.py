@@ -1,6 +1,4 @@
-"""How good is a model: how often it is right, whether its probabilities can be believed, where it
-looks.
-"""
+"""How good is a model: how often it is right, whether it knows when, and where it looks."""
 
 import time
 from collections.abc import Iterator
