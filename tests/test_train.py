@@ -370,7 +370,7 @@ def test_a_checkpoint_is_measured_as_it_is_shipped(pack, tmp_path, capsys):
     file = str(out / "mnist.safetensors")
     assert main(["--evaluate", file, "--data", str(pack)]) == 0
     told = capsys.readouterr().out
-    # float16 in the file moves nothing that is shown; without the temperature, nll would be another.
+    # float16 in the file moves nothing that is shown; without the temperature nll would differ.
     assert load(file).card.details["accuracy"].split(", calibration")[0] in told
     assert load(file).card.temperature != 1
     assert "uniform: 1.00 times" in told
