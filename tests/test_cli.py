@@ -1,0 +1,223 @@
+"""The command line writes what Python would give, and answers mistakes with one sentence."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+
+import vitviz
+from tests.models import photo, tiny
+from tests.running import ROOT, save_tiny
+from vitviz import Analysis, analyze, cli
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny(tmp_path_factory.mktemp("model"), "cls")
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Path:
+    Image.fromarray(photo()).save(path := tmp_path / "cat.png")
+    return path
+
+
+def call(capsys: pytest.CaptureFixture, *arguments: object) -> tuple[int, str, str]:
+    """Exit code, stdout, stderr."""
+    try:
+        code = cli.main([str(argument) for argument in arguments])
+    except SystemExit as stop:  # argparse
+        code = stop.code
+    return code, *capsys.readouterr()
+
+
+def refused(capsys: pytest.CaptureFixture, *arguments: object) -> str:
+    """The sentence on stderr of a call that is refused."""
+    code, out, err = call(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("vitviz: ")
+    assert err.count("\n") == 1
+    return err
+
+
+def test_a_photo_becomes_numbers_and_figures(capsys, tmp_path, model, picture) -> None:
+    out_folder = tmp_path / "out"
+    code, out, err = call(capsys, picture, "--model", model, "--out", out_folder)
+    assert (code, err) == (0, "")
+    names = sorted(path.name for path in out_folder.iterdir())
+    assert names == [
+        "analysis.safetensors",
+        "attention-layer-2-token-0-head-mean.png",
+        "heads-layer-2-token-0.png",
+        "patches.png",
+        "positions.png",
+        "predictions.png",
+        "rollout-token-0.png",
+        "summary.json",
+    ]
+    expected = analyze(vitviz.load(model), picture)
+    saved = Analysis.load(out_folder / "analysis.safetensors")
+    assert torch.equal(saved.trace.q, expected.trace.q)
+    assert torch.equal(saved.picture, expected.picture)
+    summary = json.loads((out_folder / "summary.json").read_text("utf-8"))
+    assert summary == json.loads(json.dumps(expected.summary()))
+    best = expected.predictions()[0]
+    assert f"{best.probability:.1%}  {best.label}" in out
+    assert all(str(out_folder / name) in out for name in names)
+
+
+def test_layer_head_token_and_format_are_followed(capsys, tmp_path, model, picture) -> None:
+    options = [
+        "--layer",
+        0,
+        "--head",
+        1,
+        "--token",
+        "2,3",
+        "--format",
+        "svg",
+        "--out",
+        tmp_path / "o",
+    ]
+    code, _, _ = call(capsys, picture, "--model", model, *options)
+    assert code == 0
+    names = {path.name for path in (tmp_path / "o").glob("*.svg")}
+    token = 1 + 2 * 4 + 3
+    assert f"attention-layer-0-token-{token}-head-1.svg" in names
+    assert f"heads-layer-0-token-{token}.svg" in names
+    assert f"rollout-token-{token}.svg" in names
+
+
+def test_html_writes_the_viewer(capsys, tmp_path, model, picture) -> None:
+    code, _, _ = call(capsys, picture, "--model", model, "--out", tmp_path / "o", "--html")
+    assert code == 0
+    text = (tmp_path / "o" / "viewer.html").read_text("utf-8")
+    assert text.lstrip().lower().startswith("<!doctype html>")
+
+
+def test_a_model_without_classes_or_cls(capsys, tmp_path, picture) -> None:
+    for name, middle in (("registers", 0), ("no_cls", 1 * 5 + 2)):
+        model, out = save_tiny(tmp_path, name), tmp_path / name
+        code, _, _ = call(capsys, picture, "--model", model, "--out", out)
+        assert code == 0
+        assert (out / f"rollout-token-{middle}.png").is_file()
+        assert (out / "predictions.png").is_file() is (name == "no_cls")
+    assert "has no CLS token" in refused(capsys, picture, "--model", model, "--token", "cls")
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--layer", "3"], "layer must be a whole number from 0 to 2, got 3"),
+        (["--layer", "-1"], "layer must be a whole number from 0 to 2, got -1"),
+        (["--head", "2"], "head must be a whole number from 0 to 1, got 2"),
+        (["--head", "all"], "--head must be a number or \"mean\", got 'all'"),
+        (["--token", "17"], "token must be a whole number from 0 to 16, got 17"),
+        (["--token", "4,0"], "the grid has rows 0 to 3 and cols 0 to 3, got (4, 0)"),
+        (["--token", "here"], "\"cls\", or a patch as ROW,COL, got 'here'"),
+        (["--token", "1,2,3"], "ROW,COL, got '2,3'"),
+    ],
+)
+def test_a_wrong_selection_is_refused_before_anything_is_written(
+    capsys, tmp_path, monkeypatch, model, picture, options, sentence
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.rglob("*"))
+    assert sentence in refused(capsys, picture, "--model", model, *options)
+    assert set(tmp_path.rglob("*")) == before
+
+
+def test_mistakes_are_answered_in_one_sentence(capsys, tmp_path, model, picture) -> None:
+    (tmp_path / "bad.jpg").write_bytes(b"not a photo")
+    refused(capsys, tmp_path / "bad.jpg", "--model", model)
+    refused(capsys, tmp_path / "missing.jpg", "--model", model)
+    refused(capsys, tmp_path, "--model", model)
+    refused(capsys, picture, "--model", "no-such-model")
+    refused(capsys, picture, "--model", tmp_path / "missing.safetensors")
+    refused(capsys, "--summary", "resnet50")
+    assert "Not a directory" in refused(
+        capsys, picture, "--model", model, "--out", picture / "below"
+    )
+    code, _, err = call(capsys)
+    assert code == 2
+    assert "name a photo" in err
+
+
+def test_a_folder_of_someone_else_is_left_alone(capsys, tmp_path, model, picture) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (theirs / "summary.json").write_text('{"my": "own"}')
+    (theirs / "diary.txt").write_text("dear")
+    arguments = [picture, "--model", model, "--out", theirs]
+    assert "files that vitviz did not write" in refused(capsys, *arguments)
+    assert (theirs / "summary.json").read_text() == '{"my": "own"}'
+    assert call(capsys, *arguments, "--force")[0] == 0
+    assert (theirs / "diary.txt").read_text() == "dear"
+
+
+def test_the_own_folder_is_written_again_for_the_same_photo_only(
+    capsys, tmp_path, model, picture
+) -> None:
+    arguments = ["--model", model, "--out", tmp_path / "o"]
+    assert call(capsys, picture, *arguments)[0] == 0
+    assert call(capsys, picture, *arguments, "--layer", 0)[0] == 0
+    other = picture.rename(tmp_path / "dog.png")
+    assert "holds the analysis of cat.png" in refused(capsys, other, *arguments)
+
+
+def test_without_out_the_folder_is_named_after_photo_and_model(
+    capsys, tmp_path, monkeypatch, model, picture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call(capsys, picture, "--model", model)[0] == 0
+    assert (tmp_path / "vitviz-cat-tiny-cls" / "summary.json").is_file()
+
+
+def test_list_models_prints_what_load_takes(capsys) -> None:
+    code, out, _ = call(capsys, "--list-models")
+    assert code == 0
+    assert out.split() == vitviz.list_models()
+
+
+def test_version_and_help(capsys) -> None:
+    assert call(capsys, "--version")[:2] == (0, f"vitviz {vitviz.__version__}\n")
+    code, out, _ = call(capsys, "--help")
+    assert code == 0
+    assert "--force" in out
+
+
+def test_the_layer_table_adds_up(capsys) -> None:
+    code, out, _ = call(capsys, "--summary", "vit_tiny_patch16_224")
+    assert code == 0
+    rows = {line.split()[0]: line.split() for line in out.splitlines() if "  " in line}
+    count = {name: int(row[-1].replace(",", "")) for name, row in rows.items() if name != "name"}
+    assert count["all"] == 5_717_416
+    assert count["patch_embed.proj"] == 147_648
+    assert "(1, 196, 192)" in out
+    parts = [name for name in count if name not in ("all",) and not name.startswith("blocks.0.")]
+    assert sum(count[name] for name in parts) == count["all"]
+    inside = sum(number for name, number in count.items() if name.startswith("blocks.0."))
+    assert inside == count["blocks.0"]
+
+
+@pytest.mark.parametrize("name", ["no_cls", "distilled", "registers", "grey"])
+def test_the_layer_table_adds_up_for_every_kind(tmp_path, name: str) -> None:
+    table = cli.layer_table(str(save_tiny(tmp_path, name)))
+    rows = [line.split() for line in table.splitlines() if line.startswith(("blocks", "all"))]
+    assert int(rows[-1][-1].replace(",", "")) == tiny(name).card.num_parameters
+    assert sum(row[0].count(".") == 1 for row in rows) == tiny(name).card.config.depth
+
+
+def test_the_module_runs_and_a_closed_pipe_is_no_traceback() -> None:
+    command = [sys.executable, "-m", "vitviz", "--summary", "vit_tiny_patch16_224"]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 1

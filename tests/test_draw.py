@@ -1,0 +1,235 @@
+"""Figures hold the numbers of the analysis, before any colour map, and say what they show."""
+
+import io
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from PIL import Image
+
+from tests.models import photo, tiny
+from vitviz import Analysis, SelectionError, VitvizError, analyze, draw
+
+LAYER, HEAD = 1, 1
+
+
+@pytest.fixture(params=["prefix", "patch"])
+def token(request: pytest.FixtureRequest, any_tiny_analysis: Analysis) -> int:
+    """The first token, and a patch away from the diagonal of the grid."""
+    return 0 if request.param == "prefix" else any_tiny_analysis.grid.token(1, 2)
+
+
+def arrays(figure: Figure) -> list[np.ndarray]:
+    """The maps in a figure, panel by panel; without the picture, which is bytes or its grey."""
+    images = [image.get_array() for ax in figure.axes for image in ax.images]
+    return [np.asarray(array) for array in images if array.dtype != np.uint8]
+
+
+def words(figure: Figure) -> str:
+    return "\n".join(text.get_text() for text in figure.findobj(Text))
+
+
+def bars(figure: Figure) -> list:
+    return [ax for ax in figure.axes if ax.get_label() == "<colorbar>"]
+
+
+def test_the_picture_is_what_the_model_saw(any_tiny_analysis: Analysis) -> None:
+    figure = draw.patch_grid(any_tiny_analysis)
+    shown = np.asarray(figure.axes[0].images[0].get_array())
+    picture = any_tiny_analysis.picture.numpy()
+    assert np.array_equal(shown.reshape(picture.shape), picture)
+    grid = any_tiny_analysis.grid
+    assert len(figure.axes[0].lines) == grid.rows + grid.cols - 2
+    assert f"{grid.rows} x {grid.cols} = {grid.num_patches} patches" in words(figure)
+
+
+@pytest.mark.parametrize("head", [HEAD, None])
+@pytest.mark.parametrize("direction", ["from", "to"])
+def test_attention_shows_the_map(any_tiny_analysis, token, head, direction) -> None:
+    figure = draw.attention(any_tiny_analysis, LAYER, head, token, direction=direction)
+    values = any_tiny_analysis.attention(LAYER, head, token, direction)
+    expected = any_tiny_analysis.grid.to_map(values).numpy()
+    alone, over = arrays(figure)
+    assert np.array_equal(alone, expected)
+    assert np.array_equal(over, expected)
+    text = words(figure)
+    assert f"layer {LAYER}" in text
+    assert ("mean of" if head is None else f"head {head}") in text
+    assert f"{direction} {draw.token_name(any_tiny_analysis, token)}" in text
+    assert len(bars(figure)) == 1
+
+
+@pytest.mark.parametrize("scale", ["shared", "own"])
+def test_heads_show_every_head_in_order(any_tiny_analysis, token, scale) -> None:
+    figure = draw.heads(any_tiny_analysis, LAYER, token, scale=scale)
+    expected = any_tiny_analysis.grid.to_map(any_tiny_analysis.trace.attention_from(LAYER, token))
+    assert np.array_equal(np.stack(arrays(figure)), expected.numpy())
+    tops = {image.norm.vmax for ax in figure.axes for image in ax.images}
+    count = any_tiny_analysis.trace.num_heads
+    assert len(tops) == len(bars(figure)) == (1 if scale == "shared" else count)
+    assert max(tops) == expected.max()
+
+
+def test_rollout_goes_up_through_the_layers(any_tiny_analysis, token) -> None:
+    figure = draw.rollout(any_tiny_analysis, token, head_fusion="max", residual=0.25)
+    grid = any_tiny_analysis.grid
+    shown = arrays(figure)
+    assert len(shown) == any_tiny_analysis.trace.depth
+    for layer, array in enumerate(shown):
+        values = any_tiny_analysis.rollout(token, layer, head_fusion="max", residual=0.25)
+        assert np.array_equal(array, grid.to_map(values).numpy())
+    text = words(figure)
+    assert "max of heads, residual 0.25" in text
+    assert "arXiv:2005.00928" in text
+
+
+def test_the_scale_of_a_rollout_leaves_out_the_patch_itself_and_says_so() -> None:
+    analysis = analyze(tiny("cls"), photo())
+    token = analysis.grid.token(2, 1)
+    first = analysis.rollout(token, 0)
+    assert first.argmax() == token  # half of itself, at least
+    figure = draw.rollout(analysis, token)
+    (bar,) = bars(figure)
+    scale = figure.axes[0].images[-1].norm
+    assert scale.vmax < first[token]
+    assert bar._colorbar.extend == "max"
+    assert bars(draw.rollout(analysis, 0))[0]._colorbar.extend == "neither"
+
+
+def test_one_position_is_compared_with_all(any_tiny_analysis: Analysis) -> None:
+    token = any_tiny_analysis.grid.token(1, 2)
+    (shown,) = arrays(draw.position_similarity(any_tiny_analysis, token))
+    assert np.array_equal(shown, any_tiny_analysis.position_similarity(token).numpy())
+    assert shown[1, 2] == pytest.approx(1)
+
+
+def test_the_mosaic_has_the_map_of_each_patch_at_its_place(any_tiny_analysis: Analysis) -> None:
+    grid = any_tiny_analysis.grid
+    figure = draw.position_similarity(any_tiny_analysis)
+    (image,) = figure.axes[0].images
+    shown = image.get_array()
+    assert (image.norm.vmin, image.norm.vmax) == (-1, 1)
+    for row in range(grid.rows):
+        for col in range(grid.cols):
+            top, left = row * (grid.rows + 1), col * (grid.cols + 1)
+            tile = shown[top : top + grid.rows, left : left + grid.cols]
+            expected = any_tiny_analysis.position_similarity(grid.token(row, col))
+            np.testing.assert_allclose(tile, expected.numpy(), atol=1e-6)
+    assert shown.mask[grid.rows].all()
+    assert shown.mask[:, grid.cols].all()
+
+
+def test_predictions_are_as_long_as_they_are_probable(tiny_analysis: Analysis) -> None:
+    figure = draw.predictions(tiny_analysis, k=3)
+    expected = tiny_analysis.predictions(3)
+    ax = figure.axes[1]
+    assert [bar.get_width() for bar in ax.patches] == [answer.probability for answer in expected]
+    assert [text.get_text() for text in ax.get_yticklabels()] == [a.label for a in expected]
+    assert f"{expected[0].probability:.1%}" in words(figure)
+
+
+def test_no_predictions_are_invented() -> None:
+    with pytest.raises(VitvizError, match="names no classes"):
+        draw.predictions(analyze(tiny("registers"), photo()))
+
+
+def test_every_figure_names_its_source(tiny_analysis: Analysis) -> None:
+    analysis = replace(tiny_analysis, photo_name="cat.jpg")
+    for figure, paper in (
+        (draw.patch_grid(analysis), "2010.11929"),
+        (draw.attention(analysis, LAYER), "2010.11929, equation 6"),
+        (draw.heads(analysis, LAYER), "2010.11929, equation 6"),
+        (draw.rollout(analysis), "2005.00928"),
+        (draw.position_similarity(analysis), "2010.11929, figure 7"),
+        (draw.predictions(analysis), ""),
+    ):
+        text = words(figure)
+        assert "tiny cls" in text
+        assert "cat.jpg" in text
+        assert paper in text
+        assert figure.get_suptitle()
+
+
+def test_the_captions_share_out_all_attention() -> None:
+    analysis = analyze(tiny("registers"), photo())
+    row = analysis.attention(LAYER, 0)
+    text = words(draw.heads(analysis, LAYER))
+    shares = row[5:].sum(), row[0], row[1:5].sum()
+    assert "head 0: patches {:.1%}\ncls {:.1%}, reg {:.1%}".format(*shares) in text
+
+
+def test_a_given_top_of_the_scale_is_kept_and_shown_as_cut(tiny_analysis: Analysis) -> None:
+    figure = draw.attention(tiny_analysis, LAYER, vmax=0.01)
+    assert figure.axes[1].images[0].norm.vmax == 0.01
+    assert bars(figure)[0]._colorbar.extend == "max"
+
+
+@pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
+def test_the_same_figure_is_the_same_file(tmp_path, tiny_analysis: Analysis, kind: str) -> None:
+    draw.save(draw.predictions(tiny_analysis), tmp_path / f"a.{kind}")
+    draw.save(draw.predictions(tiny_analysis), tmp_path / f"b.{kind}")
+    assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+
+
+def test_names_from_outside_are_text_and_not_markup(tmp_path, tiny_analysis: Analysis) -> None:
+    labels = ("$\\frac{", "<script>", "a\\b", "$x$", "&amp;", "_^", "{}")
+    card = replace(tiny_analysis.card, labels=labels, name="$\\evil{")
+    analysis = replace(tiny_analysis, card=card, photo_name="$\\sum_{.jpg")
+    draw.save(draw.predictions(analysis, 7), tmp_path / "a.svg")
+    draw.save(draw.heads(analysis, LAYER), tmp_path / "b.png")
+    assert "<script>" not in (tmp_path / "a.svg").read_text("utf-8")
+
+
+def test_a_long_name_does_not_leave_the_figure(tiny_analysis: Analysis) -> None:
+    analysis = replace(tiny_analysis, photo_name="x" * 500 + ".jpg")
+    figure = draw.heads(analysis, LAYER)
+    figure.savefig(io.BytesIO(), format="png")
+    box = figure._supxlabel.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.x1
+
+
+def test_a_saved_picture_opens(tmp_path, tiny_analysis: Analysis) -> None:
+    draw.save(draw.patch_grid(tiny_analysis), tmp_path / "a.png")
+    with Image.open(tmp_path / "a.png") as image:
+        assert image.text["Title"] == "4 x 4 = 16 patches of 8 x 8 pixels"
+        assert min(image.size) > 300
+
+
+def test_saving_refuses_in_words(tmp_path, tiny_analysis: Analysis) -> None:
+    figure = draw.patch_grid(tiny_analysis)
+    with pytest.raises(VitvizError, match=r"\.png, \.svg or \.pdf, got 'a\.bmp'"):
+        draw.save(figure, tmp_path / "a.bmp")
+    with pytest.raises(VitvizError, match="could not be written"):
+        draw.save(figure, tmp_path / "nowhere" / "a.png")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda a: draw.attention(a, 3),
+        lambda a: draw.attention(a, 0, 2),
+        lambda a: draw.heads(a, 0, 17),
+        lambda a: draw.rollout(a, -1),
+        lambda a: draw.position_similarity(a, 0),
+        lambda a: draw.heads(a, 0, direction="up"),
+    ],
+)
+def test_what_the_model_does_not_have_is_refused(tiny_analysis: Analysis, make) -> None:
+    with pytest.raises(SelectionError):
+        make(tiny_analysis)
+
+
+def test_drawing_does_not_touch_pyplot() -> None:
+    script = """
+import sys
+from tests.models import photo, tiny
+from vitviz import analyze, draw
+draw.heads(analyze(tiny("cls"), photo()), 0)
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -1,0 +1,261 @@
+"""The command line: `python -m vitviz photo.jpg` writes numbers and figures, without a browser."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import __version__
+from .errors import VitvizError
+from .model.weights import DEFAULT_MODEL, list_models, load
+from .probe.analysis import Analysis, analyze
+
+DESCRIPTION = """\
+Run a Vision Transformer once on a photo and write down what happened inside:
+
+  summary.json           model, sizes, shapes, the most probable classes
+  analysis.safetensors   every number; read it with vitviz.Analysis.load
+  *.png                  figures: patches, attention, heads, rollout, positions, predictions
+"""
+EPILOG = """\
+A folder is written to only if it is new, empty, or holds what vitviz wrote for the same photo and
+model; --force writes into any folder and replaces files of the same names, and nothing else.
+
+examples:
+  python -m vitviz cat.jpg
+  python -m vitviz cat.jpg --layer 5 --head 2 --token 7,7 --format svg --out slides
+  python -m vitviz --summary vit_base_patch16_224
+"""
+EXIT_ERROR = 2
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the arguments say; returns the exit code: 0, or 2 after one sentence on stderr."""
+    arguments = parser().parse_args(argv)
+    try:
+        if arguments.list_models:
+            print("\n".join(list_models()))
+        elif arguments.summary is not None:
+            print(layer_table(arguments.summary))
+        elif arguments.photo is None:
+            parser().error("name a photo, or one of --summary, --list-models, --version, --help")
+        else:
+            run(arguments)
+        sys.stdout.flush()
+    except VitvizError as error:
+        print(f"vitviz: {error}", file=sys.stderr)
+        return EXIT_ERROR
+    except KeyboardInterrupt:
+        return 130  # as a shell reports a program that was interrupted
+    except BrokenPipeError:  # whoever read the output (head, less) has gone; write the rest nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m vitviz",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = result.add_argument
+    add("photo", nargs="?", metavar="PHOTO", help="an image file")
+    add("--version", action="version", version=f"vitviz {__version__}")
+    add("--list-models", action="store_true", help="print the names --model takes, and exit")
+    add("--summary", metavar="MODEL", help="print a model's layers, without its weights, and exit")
+    add(
+        "--model",
+        default=DEFAULT_MODEL,
+        metavar="NAME",
+        help="a name of --list-models, a checkpoint file, any timm name, hf-hub:... or "
+        "local-dir:... (default: %(default)s)",
+    )
+    add("--layer", type=int, metavar="N", help="counted from 0 (default: the last layer)")
+    add("--head", default="mean", metavar="N|mean", help="counted from 0 (default: %(default)s)")
+    add(
+        "--token",
+        metavar="N|cls|ROW,COL",
+        help="the token whose attention is drawn: its number, cls, or a patch "
+        "(default: cls; for a model without one the patch in the middle)",
+    )
+    add("--out", type=Path, metavar="FOLDER", help="(default: vitviz-PHOTO-MODEL, in this folder)")
+    add("--format", choices=("png", "svg", "pdf"), default="png", help="of the figures")
+    add("--html", action="store_true", help="write the viewer too, as one page without a server")
+    add("--force", action="store_true", help="write into a folder that is not from vitviz")
+    return result
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Analyze the photo, write everything, say what was found and where it lies."""
+    folder = arguments.out or Path(f"vitviz-{_word(arguments.photo)}-{_word(arguments.model)}")
+    analysis = analyze(load(arguments.model), Path(arguments.photo))
+    layer = choose_layer(analysis, arguments.layer)
+    head = choose_head(analysis, arguments.head)
+    token = choose_token(analysis, arguments.token)
+    claim(folder, analysis, force=arguments.force)
+    for note in analysis.notes:
+        print(f"note: {note}")
+    for answer in analysis.predictions():
+        print(f"{answer.probability:7.1%}  {answer.label}")
+    for path in write(analysis, folder, layer, head, token, arguments.format, arguments.html):
+        print(path)
+
+
+def write(
+    analysis: Analysis,
+    folder: Path,
+    layer: int,
+    head: int | None,
+    token: int,
+    kind: str = "png",
+    html: bool = False,
+) -> list[Path]:
+    """Write numbers and figures into a folder that exists; returns the files, in order."""
+    from . import draw  # matplotlib takes a second, which --help need not wait for
+
+    where = f"layer-{layer}-token-{token}"
+    figures: dict[str, Callable[[], Any]] = {
+        "patches": lambda: draw.patch_grid(analysis),
+        f"attention-{where}-head-{'mean' if head is None else head}": lambda: draw.attention(
+            analysis, layer, head, token
+        ),
+        f"heads-{where}": lambda: draw.heads(analysis, layer, token),
+        f"rollout-token-{token}": lambda: draw.rollout(analysis, token),
+    }
+    if analysis.positions is not None:
+        figures["positions"] = lambda: draw.position_similarity(analysis)
+    if analysis.card.head == "classes":
+        figures["predictions"] = lambda: draw.predictions(analysis)
+
+    paths = [folder / "summary.json", folder / "analysis.safetensors"]
+    text = json.dumps(analysis.summary(), ensure_ascii=False, indent=2) + "\n"
+    _write_text(paths[0], text)
+    analysis.save(paths[1])
+    if html:
+        from .viewer import page
+
+        paths.append(folder / "viewer.html")
+        _write_text(paths[-1], page(analysis))
+    for name, figure in figures.items():
+        paths.append(folder / f"{name}.{kind}")
+        draw.save(figure(), paths[-1])
+    return paths
+
+
+def claim(folder: Path, analysis: Analysis, *, force: bool = False) -> None:
+    """Make the folder, or see that it may be written to: empty, or ours, of this photo and model.
+
+    Raises `VitvizError` for a folder that holds something else, unless `force`.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if force or not any(folder.iterdir()):
+            return
+    except OSError as error:
+        raise VitvizError(f"the folder {folder} cannot be used: {error.strerror}") from error
+    advice = "name another folder with --out, or write into it with --force"
+    try:
+        found = json.loads((folder / "summary.json").read_text("utf-8"))
+        before = found["photo"]["name"], found["model"]["name"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise VitvizError(f"{folder} holds files that vitviz did not write; {advice}") from None
+    if before != (analysis.photo_name, analysis.card.name):
+        raise VitvizError(f"{folder} holds the analysis of {before[0]} by {before[1]}; {advice}")
+
+
+def choose_layer(analysis: Analysis, layer: int | None) -> int:
+    """The layer asked for, or the last. Raises `SelectionError` if the model has no such layer."""
+    return analysis.trace.check_layer(analysis.trace.depth - 1 if layer is None else layer)
+
+
+def choose_head(analysis: Analysis, text: str) -> int | None:
+    """A head's number, or None for "mean". Raises `VitvizError` for anything else."""
+    if text == "mean":
+        return None
+    return analysis.trace.check_head(_number(text, '--head must be a number or "mean"'))
+
+
+def choose_token(analysis: Analysis, text: str | None) -> int:
+    """The token that is meant by "7", "cls" or "3,4". Raises `VitvizError` if there is none."""
+    grid, names = analysis.grid, analysis.card.config.prefix_names
+    if text is None:
+        text = "cls" if "cls_token" in names else f"{grid.rows // 2},{grid.cols // 2}"
+    if text == "cls":
+        if "cls_token" not in names:
+            raise VitvizError(f"{analysis.card.name} has no CLS token; name a patch: --token 0,0")
+        return names.index("cls_token")
+    expected = '--token must be a number, "cls", or a patch as ROW,COL'
+    if "," in text:
+        row, _, col = text.partition(",")
+        return grid.token(_number(row, expected), _number(col, expected))
+    return grid.check(_number(text, expected))
+
+
+def layer_table(model: str) -> str:
+    """The layers of a model: name, module, output shape, parameters; equal blocks in one row each.
+
+    Only the architecture is needed: a timm model is built with random weights, nothing is
+    downloaded. Raises `WeightsError` for a model that vitviz cannot load.
+    """
+    from torch import zeros
+
+    loaded = load(model, pretrained=False, device="cpu")
+    vit, config = loaded.vit, loaded.card.config
+    shapes: dict[str, str] = {}
+    for name, module in vit.named_modules():
+        module.register_forward_hook(
+            lambda _m, _i, output, name=name: shapes.update(
+                {name: str(tuple(output.shape)) if hasattr(output, "shape") else ""}
+            )
+        )
+    vit(zeros(1, config.in_chans, *config.image_size))
+
+    rows = [("name", "module", "output", "parameters")]
+    rows += [(name, "", "", f"{p.numel():,}") for name, p in vit.named_parameters(recurse=False)]
+    for name, module in vit.named_modules():
+        _, _, inside = name.removeprefix("blocks.").partition(".")
+        is_block = name.startswith("blocks.") and not inside
+        if inside and name.startswith("blocks.") and not name.startswith("blocks.0."):
+            continue  # the same as in block 0
+        own = sum(p.numel() for p in module.parameters(recurse=is_block))
+        if not name or not own:
+            continue
+        # Patches are projected with a matrix product, so that layer itself is never called.
+        shape = shapes.get(name) or shapes[name.rpartition(".")[0]]
+        rows.append((name, type(module).__name__, shape, f"{own:,}"))
+    total = loaded.card.num_parameters
+    rows.append(("all", "ViT", shapes[""], f"{total:,}"))
+
+    widths = [max(len(row[i]) for row in rows) for i in range(4)]
+    lines = [
+        f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:{widths[2]}}  {row[3]:>{widths[3]}}"
+        for row in rows
+    ]
+    title = f"{loaded.card.name}: {loaded.card.source}"
+    rule = "-" * len(lines[0])
+    return "\n".join([title, rule, lines[0], rule, *lines[1:-1], rule, lines[-1]])
+
+
+def _number(text: str, expected: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise VitvizError(f"{expected}, got {text!r}") from None
+
+
+def _word(name: str) -> str:
+    """The part of a path or model name that reads well in the name of a folder."""
+    stem = Path(name).name.removesuffix(Path(name).suffix) or name
+    return "".join(letter if letter.isalnum() else "-" for letter in stem).strip("-") or "photo"
+
+
+def _write_text(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise VitvizError(f"{path} could not be written: {error.strerror}") from error
