@@ -37,6 +37,17 @@ EXAMPLES = (
 )
 UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # browsers cannot show
 
+# The pictures appear some time after the page has loaded.
+NAME_EXAMPLES = """() => {
+  const names = %s;
+  const name = (tries) => {
+    const images = document.querySelectorAll("#vv-examples img");
+    images.forEach((image, i) => { image.alt = names[i]; });
+    if (images.length < names.length && tries > 0) setTimeout(name, 100, tries - 1);
+  };
+  name(100);
+}"""
+
 
 class Shown(NamedTuple):
     """What a visitor's page shows at the moment; where it goes on after something failed."""
@@ -149,10 +160,7 @@ class App:
     def _name_examples(self) -> str:
         """JavaScript that names the pictures on the buttons; Gradio leaves their text empty."""
         names = [Path(path).stem.replace("-", " ") for path, _ in self._examples]
-        return (
-            "() => document.querySelectorAll('#vv-examples img').forEach("
-            f"(image, i) => {{ image.alt = {json.dumps(names)}[i]; }})"
-        )
+        return NAME_EXAMPLES % json.dumps(names)
 
     def _build_api(self) -> None:
         """The public endpoint, with inputs and outputs of its own: a program wants no page."""

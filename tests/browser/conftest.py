@@ -1,0 +1,164 @@
+"""One app and one browser for all journeys; every page notes its requests and complaints."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from PIL import Image
+
+from tests.models import photo
+from tests.running import running_app, save_tiny
+from vitviz import Analysis, analyze, load
+
+SWITCHES = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync"
+    " --disable-background-networking --disable-component-update"
+    " --use-fake-device-for-media-stream --use-fake-ui-for-media-stream"
+)
+PATIENCE_MS = 30_000  # a loaded machine with two cores
+STATE = ".vv-place"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("browser")
+
+
+@pytest.fixture(scope="session")
+def models(folder) -> dict[str, Path]:
+    """Labels are as hostile as a stranger's checkpoint could make them."""
+    labels = ("cat", "<img src=x onerror=window.broken=1>", "${1}", "{{x}}", "강아지", "f", "g")
+    return {"cls": save_tiny(folder, "cls", labels), "grey": save_tiny(folder, "grey")}
+
+
+@pytest.fixture(scope="session")
+def url(folder, models) -> Iterator[str]:
+    with running_app(folder, *models.values()) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def pictures(folder) -> dict[str, Path]:
+    """Photos of two shapes, and files that are none."""
+    first, second = folder / "first.png", folder / "second photo.png"
+    Image.fromarray(photo()).save(first)
+    Image.fromarray(photo(90, 50)[::-1].copy()).save(second)
+    text = folder / "not a <b>photo.jpg"
+    text.write_text("hello")
+    empty = folder / "empty.png"
+    empty.write_bytes(b"")
+    scan = folder / "scan.tiff"
+    Image.fromarray(photo()).save(scan)
+    return {"first": first, "second": second, "text": text, "empty": empty, "scan": scan}
+
+
+@pytest.fixture(scope="session")
+def ours(models) -> Callable[[Path, str], Analysis]:
+    """The same picture in the same model, in Python."""
+    loaded = {name: load(path) for name, path in models.items()}
+    return lambda picture, model="cls": analyze(loaded[model], picture)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("no Chromium on this machine; name one in the variable CHROMIUM")
+    with playwright.sync_playwright() as p:
+        browser = p.chromium.launch(executable_path=path, args=SWITCHES.split())
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Visit:
+    """One visitor's page, and what it asked for and complained of since it was opened."""
+
+    page: object
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def ready(self, title: str) -> None:
+        """Wait until the viewer shows the analysis whose title line begins so."""
+        self.page.wait_for_function(
+            """([state, title]) => {
+                const place = document.querySelector(state);
+                return place?.dataset.state === "ready"
+                    && place.querySelector("h2")?.textContent.startsWith(title);
+            }""",
+            arg=[STATE, title],
+        )
+
+    def is_(self, **selection: object) -> None:
+        """Wait until the viewer says that this is selected."""
+        self.page.wait_for_function(
+            """([state, wanted]) => Object.entries(wanted).every(
+                ([name, value]) => document.querySelector(state).dataset[name] === value)""",
+            arg=[STATE, {name: str(value) for name, value in selection.items()}],
+        )
+
+    def upload(self, path: Path) -> None:
+        remove = self.page.locator("#vv-photo [aria-label='Remove Image']")
+        if remove.count():
+            remove.click()
+        self.page.set_input_files("#vv-photo input[type=file]", path)
+
+    def text(self, selector: str) -> str:
+        return self.page.locator(selector).first.inner_text()
+
+    def choose(self, option: str) -> None:
+        """Set a control under the stage: a head, a direction, what lies over the picture."""
+        steering = self.page.locator(".vv-steering")
+        steering.get_by_role("radio", name=option, exact=True).check()
+
+    def open_panel(self, name: str) -> None:
+        self.page.get_by_role("tab", name=name, exact=True).click()
+
+
+@pytest.fixture
+def visit(browser, url) -> Iterator[Callable[..., Visit]]:
+    """Open a page; the first example is analyzed when it comes. Takes what `new_context` takes.
+
+    Afterwards no page may have asked another host for anything, nor written an error.
+    """
+    contexts, visits = [], []
+
+    def open_page(query: str = "", wait_for: str = "dog.jpg", **options) -> Visit:
+        options = {"viewport": {"width": 1280, "height": 1000}, "locale": "en-US"} | options
+        context = browser.new_context(**options)
+        context.set_default_timeout(PATIENCE_MS)
+        contexts.append(context)
+        seen = Visit(context.new_page())
+        visits.append(seen)
+        page = seen.page
+        page.on("request", lambda request: seen.requests.append(request.url))
+        page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda message: (
+                seen.complaints.append(message.text) if message.type == "error" else None
+            ),
+        )
+        page.goto(f"{url}/{query}")
+        if wait_for:
+            seen.ready(wait_for)
+        return seen
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    for seen in visits:
+        hosts = {urlsplit(u).netloc for u in seen.requests if u.startswith(("http", "ws"))}
+        assert hosts == {urlsplit(url).netloc}
+        assert seen.complaints == []

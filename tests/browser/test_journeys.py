@@ -1,0 +1,345 @@
+"""What visitors do, in a real browser; each number on the screen is the one Python computes."""
+
+import re
+
+import numpy as np
+import pytest
+
+import vitviz
+
+MINUS = "\u2212"  # how the viewer writes it
+LAYER = ".vv-steering input[type=range]"
+UNDER = ".vv-stage .vv-under"
+
+
+def number(text: str) -> float:
+    """The value in "row 0, col 3: 0.0213 = 4.2 x uniform"."""
+    found = re.search(r":\s*(-?[\d.]+(?:e-?\d+)?)", text.replace(MINUS, "-"))
+    assert found, text
+    return float(found[1])
+
+
+def percent(text: str) -> float:
+    return float(text.replace("\u00a0", " ").split(" %")[0].lstrip("< ")) / 100
+
+
+def center(visit, grid, row: int, col: int) -> tuple[float, float]:
+    box = visit.page.locator(".vv-picture").bounding_box()
+    x = box["x"] + (col + 0.5) * box["width"] / grid.cols
+    return x, box["y"] + (row + 0.5) * box["height"] / grid.rows
+
+
+def hover(visit, grid, row: int, col: int) -> float:
+    """Point at a patch and read the value that is shown for it."""
+    visit.page.mouse.move(*center(visit, grid, row, col))
+    name = f"row {row}, col {col}"
+    visit.page.wait_for_function(
+        "([under, name]) => document.querySelector(under).textContent.startsWith(name)",
+        arg=[UNDER, name],
+    )
+    return number(visit.text(UNDER))
+
+
+def values_on_screen(visit, analysis) -> np.ndarray:
+    """The value of every token on the stage: of the tiles, then of each patch when pointed at."""
+    grid = analysis.grid
+    tiles = [
+        float(text or "nan") for text in visit.page.locator(".vv-tile-value").all_inner_texts()
+    ]
+    return np.array(
+        tiles
+        + [hover(visit, grid, row, col) for row in range(grid.rows) for col in range(grid.cols)]
+    )
+
+
+def same(shown: np.ndarray, computed, absolute: float = 1e-5) -> None:
+    """Three digits are shown, of values sent in half precision."""
+    np.testing.assert_allclose(shown, np.asarray(computed), rtol=0.006, atol=absolute)
+
+
+def test_the_whole_journey(visit, pictures, ours):
+    seen, analysis = visit(), ours(pictures["first"])
+    page, grid = seen.page, analysis.grid
+    seen.upload(pictures["first"])
+    seen.ready("first.png")
+    last = analysis.trace.depth - 1
+    seen.is_(state="ready", token=0, layer=last, head="mean", direction="from", panel="attention")
+
+    # Attention: CLS, then a kept patch; another layer, another head, the other direction.
+    tile = float(seen.text(".vv-tile-value"))
+    assert tile == pytest.approx(float(analysis.attention(last)[0]), rel=0.006)
+    page.mouse.click(*center(seen, grid, 1, 2))
+    token = grid.token(1, 2)
+    seen.is_(token=token, pinned="true")
+    same(values_on_screen(seen, analysis), analysis.attention(last, None, token))
+    page.locator(LAYER).first.fill("1")
+    seen.is_(layer=1)
+    same(values_on_screen(seen, analysis), analysis.attention(1, None, token))
+    seen.choose("1")
+    seen.is_(head=1)
+    same(values_on_screen(seen, analysis), analysis.attention(1, 1, token))
+    seen.choose("to token")
+    seen.is_(direction="to")
+    same(values_on_screen(seen, analysis), analysis.attention(1, 1, token, "to"))
+    seen.choose("from token")
+
+    # Patches: the numbers of this patch as they enter the model, pixel after pixel.
+    seen.open_panel("Patches")
+    seen.is_(panel="patches")
+    top, left, height, width = grid.box(token)
+    patch = analysis.pixels[:, top : top + height, left : left + width].permute(1, 2, 0).flatten()
+    page.wait_for_function(
+        "n => document.querySelector('.vv-numbers').textContent.split('│').length > n",
+        arg=len(patch) // 8,
+    )
+    lines = [line.split("│")[1] for line in seen.text(".vv-numbers").splitlines()]
+    shown = np.array(" ".join(lines).replace(MINUS, "-").split(), dtype=float)
+    np.testing.assert_allclose(shown, patch, atol=0.0051)
+
+    # Positions: cosine similarity to every other position.
+    seen.open_panel("Positions")
+    seen.is_(panel="positions", overlay="positions")
+    similar = analysis.position_similarity(token).flatten()
+    same(values_on_screen(seen, analysis)[-16:], similar, absolute=1.5e-3)
+
+    # Rollout through layers 0 and 1, then through all.
+    seen.open_panel("Rollout")
+    seen.is_(panel="rollout", overlay="rollout", layer=1)
+    same(values_on_screen(seen, analysis), analysis.rollout(token, 1))
+    page.locator(LAYER).first.fill(str(last))
+    seen.is_(layer=last)
+    same(values_on_screen(seen, analysis), analysis.rollout(token))
+
+    # Predictions: every class with its probability and logit; labels are text, whatever they say.
+    seen.open_panel("Predictions")
+    seen.is_(panel="predictions")
+    rows = page.locator(".vv-predictions li")
+    expected = analysis.predictions(10)
+    assert rows.count() == len(expected)
+    for row, prediction in zip(rows.all(), expected, strict=True):
+        assert row.locator(".vv-label").inner_text() == prediction.label
+        assert percent(row.locator("b").inner_text()) == pytest.approx(
+            prediction.probability, abs=6e-4
+        )
+    assert page.evaluate("window.broken") is None
+    seen.open_panel("Attention")
+    seen.is_(panel="attention", overlay="attention")
+
+
+def test_pointing_asks_the_server_nothing(visit, pictures):
+    seen = visit()
+    seen.upload(pictures["first"])
+    seen.ready("first.png")
+    page = seen.page
+    page.wait_for_function(  # three layers of the example, three of this photo
+        """() => performance.getEntriesByType("resource")
+            .filter(entry => entry.name.includes("layer-0")).length >= 6"""
+    )
+    box = page.locator(".vv-picture").bounding_box()
+    asked = len(seen.requests)
+    rng = np.random.default_rng(0)
+    shown = set()
+    for x, y in rng.random((200, 2)):
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        shown.add(seen.text(UNDER))
+    for layer in ("0", "1", "2"):
+        page.locator(LAYER).first.fill(layer)
+    seen.is_(layer=2)
+    assert len(shown) == 16
+    assert [url for url in seen.requests[asked:] if "heartbeat" not in url] == []
+
+
+def test_a_second_photo_then_bad_files_then_a_good_one(visit, pictures, ours):
+    seen = visit()
+    page = seen.page
+    for name in ("first", "second"):
+        seen.upload(pictures[name])
+        seen.ready(pictures[name].name)
+        analysis = ours(pictures[name])
+        tile = float(seen.text(".vv-tile-value"))
+        assert tile == pytest.approx(float(analysis.attention(2)[0]), rel=0.006)
+    for name, says in (("text", "it is text"), ("empty", "is empty (0 bytes)")):
+        seen.upload(pictures[name])
+        toast = page.locator(".toast-body", has_text=says)
+        toast.wait_for()
+        toast.locator("button.toast-close").click()
+        seen.ready("second photo.png")  # goes on with the picture before
+        assert page.locator("#vv-photo img").get_attribute("src").endswith("photo.png")
+    seen.upload(pictures["first"])
+    seen.ready("first.png")
+
+
+def test_what_was_looked_at_stays_for_the_next_photo(visit, pictures, ours):
+    seen = visit()
+    seen.upload(pictures["first"])
+    seen.ready("first.png")
+    grid = ours(pictures["first"]).grid
+    seen.page.mouse.click(*center(seen, grid, 2, 3))
+    seen.page.locator(LAYER).first.fill("0")
+    seen.choose("1")
+    seen.upload(pictures["second"])
+    seen.ready("second photo.png")
+    analysis = ours(pictures["second"])
+    seen.is_(token=grid.token(2, 3), layer=0, head=1)
+    same(values_on_screen(seen, analysis), analysis.attention(0, 1, grid.token(2, 3)))
+
+
+def test_another_model_and_one_that_is_not_there(visit, pictures, ours):
+    seen = visit()
+    seen.upload(pictures["first"])
+    seen.ready("first.png · tiny-cls")
+    page = seen.page
+    menu = page.locator("#vv-model input")
+    menu.click()
+    page.get_by_role("option", name="tiny-grey").click()
+    seen.ready("first.png · tiny-grey")
+    analysis = ours(pictures["first"], "grey")
+    assert float(seen.text(".vv-tile-value")) == pytest.approx(
+        float(analysis.attention(2)[0]), rel=0.006
+    )
+    menu.click()
+    page.get_by_role("option", name="DeiT tiny 16").click()
+    toast = page.locator(".toast-body", has_text="no connection to the Hugging Face hub")
+    toast.wait_for()
+    assert page.locator(".toast-body").count() == 1
+    page.wait_for_function("() => document.querySelector('#vv-model input').value === 'tiny-grey'")
+    seen.ready("first.png · tiny-grey")
+    page.locator("#vv-analyze").click()
+    seen.upload(pictures["second"])
+    seen.ready("second photo.png · tiny-grey")
+
+
+def test_examples_are_analyzed_at_a_click_and_have_names(visit):
+    seen = visit()
+    page = seen.page
+    page.get_by_role("button", name="red panda").click()
+    seen.ready("red-panda.jpg")
+    page.get_by_role("button", name="coffee").click()
+    seen.ready("coffee.jpg")
+    assert page.locator("#vv-photo img").get_attribute("src").endswith("coffee.jpg")
+    with page.expect_response("**/picture.safetensors"):
+        page.locator("#vv-analyze").click()
+    seen.ready("coffee.jpg")
+
+
+def test_a_link_says_what_to_show(visit):
+    seen = visit("?example=bison&model=tiny-grey&layer=1&head=3&token=9&panel=rollout", "bison.jpg")
+    seen.is_(layer=1, head=3, token=9, panel="rollout")
+    assert seen.page.locator("#vv-model input").input_value() == "tiny-grey"
+    seen = visit(
+        "?example=../../etc&model=/etc/passwd&layer=99&head=x&token=-1", "dog.jpg · tiny-cls"
+    )
+    seen.is_(layer=2, head="mean", token=0)
+
+
+def test_the_downloaded_analysis_is_the_one_on_the_screen(visit, pictures, ours, folder):
+    seen = visit()
+    seen.upload(pictures["second"])
+    seen.ready("second photo.png")
+    with seen.page.expect_download() as download:
+        seen.page.locator("#vv-download").click()
+    assert download.value.suggested_filename == "second-photo-tiny-cls.safetensors"
+    download.value.save_as(folder / "downloaded.safetensors")
+    got, want = vitviz.Analysis.load(folder / "downloaded.safetensors"), ours(pictures["second"])
+    np.testing.assert_allclose(got.trace.q, want.trace.q, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(got.trace.logits, want.trace.logits, rtol=1e-5, atol=1e-6)
+    assert got.photo_name == "second photo.png"
+
+
+def test_pasting_and_the_camera(visit):
+    seen = visit(permissions=["clipboard-read", "clipboard-write", "camera"])
+    page = seen.page
+    page.evaluate(
+        """async () => {
+            const canvas = document.createElement("canvas");
+            canvas.getContext("2d").fillRect(20, 20, 99, 50);
+            const png = await new Promise(done => canvas.toBlob(done, "image/png"));
+            await navigator.clipboard.write([new ClipboardItem({"image/png": png})]);
+        }"""
+    )
+    page.get_by_label("Remove Image").click()
+    page.get_by_label("Paste from clipboard").click()
+    seen.ready("clipboard.png")
+    assert "transparent parts shown on white" in seen.text(".vv-photo-note")
+    page.get_by_label("Remove Image").click()
+    page.get_by_label("Capture from camera").click()
+    page.get_by_text("Click to Access Webcam").click()
+    page.get_by_label("capture photo").click()
+    page.wait_for_function(
+        "() => !document.querySelector('.vv-place h2').textContent.startsWith('clipboard')"
+    )
+
+
+def test_a_picture_no_browser_can_show_gets_a_preview(visit, pictures, ours):
+    seen = visit()
+    page = seen.page
+    seen.upload(pictures["scan"])
+    seen.ready("scan.tiff")
+    image = page.locator("#vv-photo img")
+    page.wait_for_function("() => document.querySelector('#vv-photo img').naturalWidth === 32")
+    assert image.get_attribute("src").endswith("preview.png")
+    with page.expect_response("**/picture.safetensors"):
+        page.locator("#vv-analyze").click()  # the file, not its preview
+    seen.ready("scan.tiff")
+
+
+def test_expired_files_are_explained_and_the_next_analysis_works(visit):
+    seen = visit()
+    page = seen.page
+    page.route("**/layer-*.safetensors", lambda route: route.fulfill(status=403))
+    page.get_by_role("button", name="bison").click()
+    page.wait_for_selector(".vv-place[data-state=error]")
+    assert "expired" in seen.text(".vv-message").lower()
+    page.unroute("**/layer-*.safetensors")
+    page.get_by_role("button", name="goldfish").click()
+    seen.ready("goldfish.jpg")
+    seen.complaints[:] = [text for text in seen.complaints if "403" not in text]
+
+
+def test_two_visitors_see_their_own(visit, pictures):
+    one, two = visit(), visit()
+    one.upload(pictures["first"])
+    two.upload(pictures["second"])
+    one.ready("first.png")
+    two.ready("second photo.png")
+    with one.page.expect_response("**/picture.safetensors"):
+        one.page.locator("#vv-analyze").click()
+    one.ready("first.png")
+
+
+def test_the_keyboard_is_enough(visit):
+    seen = visit()
+    page = seen.page
+    page.locator(".vv-frame").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "[", "."):
+        page.keyboard.press(key)
+    seen.is_(layer=1, head=0, pinned="true")
+    token = int(page.locator(".vv-place").get_attribute("data-token"))
+    assert token > 0
+    page.keyboard.press("Home")
+    seen.is_(token=0)
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_a_narrow_screen_scrolls_in_one_direction_and_leads_to_the_answer(visit, width):
+    seen = visit(viewport={"width": width, "height": 800}, has_touch=True)
+    page = seen.page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("scrollY") == 0
+    page.get_by_role("button", name="cat").click()
+    seen.ready("cat.jpg")
+    page.wait_for_function(
+        "() => document.querySelector('.vv-place').getBoundingClientRect().top < innerHeight * 0.6"
+    )
+    page.locator(".vv-picture").tap(position={"x": 9, "y": 9})
+    seen.is_(token=1, pinned="true")
+
+
+def test_korean_and_dark(visit):
+    seen = visit("?__theme=dark", locale="ko-KR")
+    page = seen.page
+    page.get_by_role("button", name="분석하기").wait_for()
+    assert "예시" in seen.text("#vv-examples")
+    assert page.get_by_role("tab", name="어텐션").count() == 1
+    assert page.locator(".vitviz").get_attribute("data-theme") == "dark"
+    assert "vv_" not in page.locator("body").inner_text()
