@@ -10,10 +10,16 @@ import pytest
 import torch
 from PIL import Image
 
+from vitviz.model.preprocess import Preprocess
 from vitviz.train.dataset import TORCHVISION, Pictures, read
 from vitviz.train.errors import TrainError
 
 LABELS = ("ant", "bee")
+
+
+def cut(size: int, channels: int) -> Preprocess:
+    half = (0.5,) * channels
+    return Preprocess(size=(size, size), channels=channels, mean=half, std=half)
 
 
 def noise(n: int, height: int = 8, width: int = 8, seed: int = 0) -> np.ndarray:
@@ -44,9 +50,7 @@ def test_a_folder_of_folders(tmp_path):
     images = noise(6)
     write_folder(tmp_path / "train", images[:4], [1, 0, 0, 1])
     write_folder(tmp_path / "val", images[4:], [1, 1])  # no ant is tested; bee is still class 1
-    train, test = (
-        read(str(tmp_path), split, image_size=8, channels=3) for split in ("train", "test")
-    )
+    train, test = (read(str(tmp_path), split, cut(8, 3)) for split in ("train", "test"))
     assert train.labels == test.labels == LABELS
     assert train.targets.tolist() == [0, 0, 1, 1]
     assert test.targets.tolist() == [1, 1]
@@ -56,9 +60,7 @@ def test_a_folder_of_folders(tmp_path):
 
 def test_a_folder_without_splits_tests_on_every_tenth(tmp_path):
     write_folder(tmp_path, noise(40), [0] * 20 + [1] * 20)
-    train, test = (
-        read(str(tmp_path), split, image_size=8, channels=3) for split in ("train", "test")
-    )
+    train, test = (read(str(tmp_path), split, cut(8, 3)) for split in ("train", "test"))
     assert (len(train), len(test)) == (36, 4)
     both = torch.cat([train.images, test.images]).flatten(1)
     assert len(both.unique(dim=0)) == 40  # no picture is in both
@@ -69,7 +71,7 @@ def test_pictures_are_cut_as_uploads_are(tmp_path):
     wide = noise(1, 10, 30)
     wide[:, :, 10:20] = 255 - wide[:, :, 10:20]
     write_folder(tmp_path / "train", np.concatenate([wide, wide]), [0, 1])
-    images = read(str(tmp_path), "train", image_size=5, channels=1).images
+    images = read(str(tmp_path), "train", cut(5, 1)).images
     assert images.shape == (2, 1, 5, 5)
     grey = Image.fromarray(wide[0, :, 10:20]).convert("L").getpixel((5, 5))
     assert (images[0, 0, :, 1:4] - grey).abs().max() <= 1  # the middle, and nothing of the sides
@@ -85,22 +87,22 @@ def test_jpeg_packs_come_out_in_order_with_boxes_and_groups(tmp_path):
     write_jpeg_pack(tmp_path / "x_val.npz", pictures[:1], [0], boxes=boxes[:1])
     classes = [{"name": name, "group_name": "insect"} for name in LABELS]
     (tmp_path / "classes.json").write_text(json.dumps(classes))
-    train = read(str(tmp_path), "train", image_size=8, channels=3)
+    train = read(str(tmp_path), "train", cut(8, 3))
     assert train.targets.tolist() == [0, 1, 0, 1, 1]
     assert train.labels == LABELS
     assert train.groups == ("insect", "insect")
     assert torch.equal(train.boxes, torch.from_numpy(boxes.astype(np.int64)))
     colour = train.images[3].float().mean((1, 2))
     assert (colour - torch.from_numpy(images[3, 0, 0]).float()).abs().max() < 4
-    assert len(read(str(tmp_path), "test", image_size=8, channels=3)) == 1
-    assert read(str(tmp_path), "train", image_size=4, channels=3).boxes is None
+    assert len(read(str(tmp_path), "test", cut(8, 3))) == 1
+    assert read(str(tmp_path), "train", cut(4, 3)).boxes is None
 
 
 def test_grey_packs_without_names(tmp_path):
     images = np.arange(2 * 16, dtype=np.uint8).reshape(2, 4, 4)
     for split in ("train", "test"):
         np.savez(tmp_path / f"m_{split}.npz", images=images, labels=np.array([1, 0]))
-    got = read(str(tmp_path), "test", image_size=4, channels=1)
+    got = read(str(tmp_path), "test", cut(4, 1))
     assert torch.equal(got.images[:, 0], torch.from_numpy(images))
     assert got.labels == ("0", "1")
     assert got.groups is None
@@ -109,7 +111,7 @@ def test_grey_packs_without_names(tmp_path):
 @pytest.mark.parametrize("name", TORCHVISION)
 def test_a_missing_data_set_is_not_downloaded_unasked(tmp_path, name):
     with pytest.raises(TrainError, match="add --download"):
-        read(name, "train", image_size=8, channels=3, data_dir=tmp_path)
+        read(name, "train", cut(8, 3), data_dir=tmp_path)
 
 
 def test_torchvision_sets_pass_through_the_same_cut(tmp_path, monkeypatch):
@@ -130,25 +132,25 @@ def test_torchvision_sets_pass_through_the_same_cut(tmp_path, monkeypatch):
             return iter(self.pairs)
 
     monkeypatch.setattr(torchvision.datasets, "MNIST", Digits)
-    got = read("mnist", "train", image_size=4, channels=1, data_dir=tmp_path)
+    got = read("mnist", "train", cut(4, 1), data_dir=tmp_path)
     assert got.images.shape == (3, 1, 4, 4)
     assert got.labels == ("0", "1")
     assert got.targets.tolist() == [1, 1, 1]
-    assert len(read("mnist", "test", image_size=4, channels=1, data_dir=tmp_path)) == 2
+    assert len(read("mnist", "test", cut(4, 1), data_dir=tmp_path)) == 2
 
 
 def test_what_is_wrong_is_told_with_its_place(tmp_path):
-    cut = {"image_size": 8, "channels": 3}
+    colour = cut(8, 3)
     with pytest.raises(TrainError, match='no data set "nowhere"'):
-        read("nowhere", "train", **cut)
+        read("nowhere", "train", colour)
     with pytest.raises(TrainError, match="two or more classes, found 0"):
-        read(str(tmp_path), "train", **cut)
+        read(str(tmp_path), "train", colour)
     write_folder(tmp_path / "a" / "train", noise(2), [0, 1])
     with pytest.raises(TrainError, match="none of val, validation, test/"):
-        read(str(tmp_path / "a"), "test", **cut)
+        read(str(tmp_path / "a"), "test", colour)
     (tmp_path / "a" / "train" / "bee" / "broken.jpg").write_bytes(b"\xff\xd8 not a picture")
     with pytest.raises(TrainError, match=r"broken\.jpg"):
-        read(str(tmp_path / "a"), "train", **cut)
+        read(str(tmp_path / "a"), "train", colour)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +166,7 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path):
 def test_a_damaged_pack_is_refused_by_name(tmp_path, arrays):
     np.savez(tmp_path / "bad_train.npz", **arrays)
     with pytest.raises(TrainError, match="bad_train"):
-        read(str(tmp_path), "train", image_size=8, channels=3)
+        read(str(tmp_path), "train", cut(8, 3))
 
 
 def test_classes_must_fit_the_labels():

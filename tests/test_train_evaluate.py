@@ -13,16 +13,15 @@ from vitviz.probe.grid import PatchGrid
 from vitviz.train.dataset import Pictures
 from vitviz.train.evaluate import (
     attention_in_boxes,
-    bfloat16_is_slow,
     box_cover,
     calibration_error,
     centre_map,
     fit_temperature,
     hits,
     logits_of,
-    precision,
     score,
 )
+from vitviz.train.precision import bfloat16_is_slow, precision
 
 CPU = torch.device("cpu")
 

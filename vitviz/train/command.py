@@ -6,18 +6,18 @@ import shlex
 import subprocess
 import sys
 import time
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import torch
 
 from ..errors import VitvizError
-from ..model.preprocess import Preprocess
 from ..model.weights import LoadedModel, load, save_checkpoint
 from .dataset import TERMS, TORCHVISION, Pictures, read
 from .errors import TrainError
-from .evaluate import attention_in_boxes, bfloat16_is_slow, logits_of, score
+from .evaluate import attention_in_boxes, logits_of, score
 from .loop import Stopped, Trained, train
+from .precision import bfloat16_is_slow
 from .recipe import RECIPES, Recipe
 
 
@@ -128,10 +128,9 @@ def train_and_save(args: argparse.Namespace) -> Path:
         raise TrainError(
             f"{folder} already holds a run: add --resume to go on, or choose another --out"
         )
-    size = {"image_size": recipe.image_size, "channels": recipe.channels}
+    data, cut = args.data or recipe.data, recipe.cut()
     where = {"data_dir": args.data_dir, "download": args.download}
-    data = args.data or recipe.data
-    pictures, test = (read(data, split, **size, **where) for split in ("train", "test"))
+    pictures, test = (read(data, split, cut, **where) for split in ("train", "test"))
     if recipe.precision == "bfloat16" and not torch.cuda.is_available() and bfloat16_is_slow():
         tell("this CPU has no fast bfloat16: --precision float32 will be quicker")
     commit = current_commit()
@@ -168,12 +167,7 @@ def save(
         path,
         trained.vit.state_dict(),
         config=trained.vit.config,
-        preprocess=Preprocess(
-            size=(recipe.image_size, recipe.image_size),
-            channels=recipe.channels,
-            mean=trained.mean,
-            std=trained.std,
-        ),
+        preprocess=replace(recipe.cut(), mean=trained.mean, std=trained.std),
         labels=pictures.labels,
         details=details,
     )
@@ -187,16 +181,7 @@ def evaluate(args: argparse.Namespace) -> None:
         raise TrainError("--evaluate needs --data: which pictures to measure the model on")
     loaded = load(args.evaluate)
     cut = loaded.preprocess
-    if cut.size[0] != cut.size[1]:
-        raise TrainError(f"only models of square pictures are measured, this one sees {cut.size}")
-    test = read(
-        args.data,
-        "test",
-        image_size=cut.size[0],
-        channels=cut.channels,
-        data_dir=args.data_dir,
-        download=args.download,
-    )
+    test = read(args.data, "test", cut, data_dir=args.data_dir, download=args.download)
     scores = scores_of(loaded, test)
     print(f"{args.evaluate} on {len(test)} test pictures of {test.name}: {say(scores)}")  # noqa: T201
     if test.boxes is not None and loaded.vit.config.class_token:

@@ -96,26 +96,18 @@ class Pictures:
 def read(
     data: str,
     split: str,
+    cut: Preprocess,
     *,
-    image_size: int,
-    channels: int,
     data_dir: str | Path = "data",
     download: bool = False,
 ) -> Pictures:
-    """One split ("train" or "test") of a data set, every picture cut to a square of `image_size`
-    pixels.
+    """One split ("train" or "test") of a data set, every picture cut as a visitor's upload will be.
 
     `data` is one of `TORCHVISION`'s names, kept in `data_dir`, or a path: a folder with one folder
     of pictures per class under train/ and val/, or a folder of .npz packs (`images` or `jpeg` +
     `offsets`, and `labels`) with a classes.json. A path wins over a name. Raises `TrainError` if
     there is no such data.
     """
-    cut = Preprocess(
-        size=(image_size, image_size),
-        channels=channels,
-        mean=(0.5,) * channels,
-        std=(0.5,) * channels,
-    )
     path = next((p for p in (Path(data), Path(data_dir) / data) if p.is_dir()), None)
     if path is not None and any(path.glob("*.npz")):
         return read_packs(path, split, cut)

@@ -60,7 +60,8 @@ def train(
     """
     device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
     folder.mkdir(parents=True, exist_ok=True)
-    with torch.random.fork_rng(), asked_to_stop() as stop:
+    devices = range(torch.cuda.device_count())  # named, or torch warns where there are several
+    with torch.random.fork_rng(devices), asked_to_stop() as stop:
         run = Run(recipe, pictures, device)
         if resume:
             run.take_up(read_state(folder))

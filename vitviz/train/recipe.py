@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from ..model.config import ViTConfig
+from ..model.preprocess import Preprocess
 from .errors import TrainError
 
 
@@ -153,6 +154,12 @@ class Recipe:
             depth=self.depth,
             num_heads=self.num_heads,
         )
+
+    def cut(self) -> Preprocess:
+        """How any photo becomes a picture of this size; mean and std follow from the pictures."""
+        half = (0.5,) * self.channels
+        size = (self.image_size, self.image_size)
+        return Preprocess(size=size, channels=self.channels, mean=half, std=half)
 
     def changed(self, changes: Mapping[str, Any]) -> "Recipe":
         """The same recipe with some fields changed. Raises `TrainError` for a name it does not

@@ -14,8 +14,9 @@ from .augment import augment
 from .checkpoint import restore, save_state
 from .dataset import Pictures
 from .errors import TrainError
-from .evaluate import logits_of, normalise, precision, score
+from .evaluate import logits_of, normalise, score
 from .optim import learning_rate, make_optimizers
+from .precision import precision
 from .recipe import Recipe
 
 
