@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,7 @@ def test_a_folder_of_folders(tmp_path):
     images = noise(6)
     write_folder(tmp_path / "train", images[:4], [1, 0, 0, 1])
     write_folder(tmp_path / "val", images[4:], [1, 1])  # no ant is tested; bee is still class 1
+    (tmp_path / "train" / ".thumbnails").mkdir()
     train, test = (read(str(tmp_path), split, cut(8, 3)) for split in ("train", "test"))
     assert train.labels == test.labels == LABELS
     assert train.targets.tolist() == [0, 0, 1, 1]
@@ -96,6 +98,7 @@ def test_jpeg_packs_come_out_in_order_with_boxes_and_groups(tmp_path):
     assert (colour - torch.from_numpy(images[3, 0, 0]).float()).abs().max() < 4
     assert len(read(str(tmp_path), "test", cut(8, 3))) == 1
     assert read(str(tmp_path), "train", cut(4, 3)).boxes is None
+    assert read(str(tmp_path), "train", replace(cut(8, 3), crop_pct=0.5)).boxes is None
 
 
 def test_grey_packs_without_names(tmp_path):

@@ -163,7 +163,8 @@ def read_folder(path: Path, split: str, cut: Preprocess) -> Pictures:
     # The classes are always those of the training part, so that a class without a test picture
     # keeps its number.
     all_classes = path / "train" if (path / "train").is_dir() else path
-    labels = tuple(sorted(child.name for child in all_classes.iterdir() if child.is_dir()))
+    names = (child.name for child in all_classes.iterdir() if child.is_dir())
+    labels = tuple(sorted(name for name in names if not name.startswith(".")))
     if len(labels) < 2:
         raise TrainError(
             f"{all_classes} needs one folder of pictures for each of two or more classes, "
@@ -219,7 +220,7 @@ def _read_pack(pack: Path, cut: Preprocess) -> tuple[Tensor, Tensor, Tensor | No
         raise TrainError(
             f"{pack} is not a pack of pictures (labels, and images or jpeg with offsets): {error!r}"
         ) from error
-    if "boxes" not in arrays or (height, width) != cut.size:
+    if "boxes" not in arrays or (height, width) != cut.size or cut.crop_pct != 1:
         return images, targets, None
     return images, targets, torch.from_numpy(arrays["boxes"].astype(np.int64))
 
