@@ -13,11 +13,11 @@ import torch
 from tests.models import TINY, photo, tiny
 from vitviz import Analysis, LoadedModel, analyze
 
-OFF_BY_DEFAULT = ("network", "browser")
+OFF_BY_DEFAULT = ("network", "browser", "slow")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what needs the network or a browser, with the reason on screen, unless `-m` names it."""
+    """Skip what needs a network, a browser or an hour, and say so, unless `-m` names it."""
     for mark in OFF_BY_DEFAULT:
         if mark in config.option.markexpr:
             continue

@@ -1,0 +1,45 @@
+"""`python -m tests.bench`: what looking inside costs, and how fast viewer and app are.
+
+Prints Markdown. Ratios are taken pair by pair, one run of each kind after the other in changing
+order, so that a busy machine slows both sides alike; times alone say little on such a machine.
+"""
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+
+import torch
+
+
+def main() -> None:
+    """Run the parts that are named, all of them by default."""
+    parts = ("analysis", "viewer", "start")
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
+    parser.add_argument("part", nargs="*", help=", ".join(parts))
+    parser.add_argument("--rounds", type=int, default=15, help="pairs per ratio (default: 15)")
+    arguments = parser.parse_args()
+    chosen = arguments.part or parts
+    if unknown := set(chosen) - set(parts):
+        parser.error(f"unknown part {', '.join(unknown)}; there are {', '.join(parts)}")
+    print(
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+        f"torch {torch.__version__}, load {os.getloadavg()[0]:.1f}\n"
+    )
+    if "analysis" in chosen:
+        # The number of threads can be set once per process, reliably only before the first product.
+        for threads in (1, 2):
+            command = [sys.executable, "-m", "tests.bench.analysis", str(threads)]
+            environ = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+            subprocess.run([*command, str(arguments.rounds)], env=environ, check=True)
+    if "viewer" in chosen or "start" in chosen:
+        from . import browser
+
+        if "viewer" in chosen:
+            browser.viewer()
+        if "start" in chosen:
+            browser.start()
+
+
+main()

@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# Every check of vitviz from a bare machine: bash tests/run.sh
+#
+# Makes a virtual environment of its own (.venv-test, kept while the requirements stay the same),
+# finds or installs Node and Chromium, then runs the linter, the unit tests, the tests of the
+# viewer's JavaScript and the journeys through the page in a real browser. Needs no input.
+#
+#   PYTHON=...     the Python to use, 3.11 to 3.13     CHROMIUM=...   the browser to use
+#   VENV=...       another place for the environment   anything after the script: passed to pytest
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_ROOT_USER_ACTION=ignore
+export GRADIO_ANALYTICS_ENABLED=False HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1
+cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+# Small tensors gain nothing from many threads, and the app and the browser want cores too.
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((cores < 4 ? cores : 4))}
+venv=${VENV:-.venv-test}
+failed=()
+missing=()
+
+say() { printf '\n== %s\n' "$*"; }
+
+# step NAME COMMAND...: runs it, says how long it took, remembers a failure and goes on.
+step() {
+    local name=$1 began=$SECONDS
+    shift
+    say "$name"
+    if "$@" </dev/null; then
+        echo "-- $name: ok, $((SECONDS - began)) s"
+    else
+        echo "-- $name: FAILED, $((SECONDS - began)) s"
+        failed+=("$name")
+        return 1
+    fi
+}
+
+fits() { "$1" -c 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null; }
+
+find_python() {
+    local candidate
+    for candidate in ${PYTHON:+"$PYTHON"} python3.12 python3.11 python3.13 python3 python; do
+        if fits "$candidate"; then
+            command -v "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+# apt_get PACKAGE...: installs Debian packages where that is possible without asking anyone.
+apt_get() {
+    command -v apt-get >/dev/null || return 1
+    [ "$(id -u)" = 0 ] || return 1
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1 ||
+        { apt-get update -qq >/dev/null && apt-get install -y -qq --no-install-recommends "$@" >/dev/null; }
+}
+
+find_node() {
+    local candidate
+    for candidate in node nodejs; do
+        # 18 has the test runner; the viewer itself runs in browsers.
+        if [ "$("$candidate" -p 'parseInt(process.versions.node) >= 18' 2>/dev/null)" = true ]; then
+            command -v "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+find_chromium() {
+    local candidate
+    for candidate in ${CHROMIUM:+"$CHROMIUM"} chromium chromium-browser google-chrome google-chrome-stable; do
+        if "$candidate" --version >/dev/null 2>&1; then
+            command -v "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+install_environment() {
+    local wanted
+    wanted=$(cat requirements.txt pyproject.toml; "$1" --version)
+    if [ -x "$venv/bin/python" ] && [ "$(cat "$venv/installed-for" 2>/dev/null)" = "$wanted" ]; then
+        echo "$venv is up to date"
+        return
+    fi
+    rm -rf -- "${venv:?}"
+    "$1" -m venv "$venv" || return
+    "$venv/bin/python" - >"$venv/extra.txt" <<'PY' || return
+import tomllib
+from pathlib import Path
+
+project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+print("\n".join(project["optional-dependencies"]["test"]))
+PY
+    echo "torch brings its CUDA libraries along: several GB the first time, from pip's cache after that"
+    "$venv/bin/python" -m pip install --quiet --retries 5 -r requirements.txt -r "$venv/extra.txt" ||
+        return
+    printf '%s' "$wanted" >"$venv/installed-for"
+}
+
+say "machine: $(uname -sm), $cores cores, torch uses $OMP_NUM_THREADS threads"
+if ! python=$(find_python); then
+    echo "vitviz needs Python 3.11, 3.12 or 3.13 with venv; none was found. Set PYTHON=/path/to/python."
+    exit 1
+fi
+echo "python: $python ($("$python" --version))"
+step "install into $venv" install_environment "$python" || exit 1
+bin=$PWD/$venv/bin
+case $venv in /*) bin=$venv/bin ;; esac
+
+if ! node=$(find_node); then
+    say "installing Node with apt-get"
+    apt_get nodejs
+    node=$(find_node) || missing+=("Node 18 or newer (the tests of the viewer's JavaScript)")
+fi
+if ! CHROMIUM=$(find_chromium); then
+    say "installing Chromium with apt-get"
+    apt_get chromium fonts-noto-cjk
+    CHROMIUM=$(find_chromium) || missing+=("Chromium (the journeys in the browser)")
+fi
+export CHROMIUM
+rm -f "$venv"/unit.log "$venv"/browser.log
+echo "node: ${node:-none}   chromium: ${CHROMIUM:-none}"
+
+# tests NAME ARGUMENTS...: pytest, ended if it hangs; its last line is shown again at the very end.
+tests() {
+    local log=$venv/$1.log
+    shift
+    limit 900 "$bin/python" -m pytest -q "$@" 2>&1 | tee "$log"
+}
+limit() {
+    if command -v timeout >/dev/null; then timeout --kill-after=10 "$@"; else "${@:2}"; fi
+}
+
+step "ruff check" "$bin/ruff" check --quiet .
+step "ruff format" "$bin/ruff" format --check --quiet .
+# Named one by one: Node 20 takes a folder, Node 22 takes a pattern, all take files.
+[ -n "${node:-}" ] && step "viewer tests in Node" limit 300 "$node" --test tests/js/*.test.js
+step "unit tests" tests unit --durations=5 "$@"
+[ -n "${CHROMIUM:-}" ] && step "journeys in Chromium" tests browser -m browser --durations=3 "$@"
+
+say "$SECONDS s in all"
+for what in "${missing[@]+"${missing[@]}"}"; do
+    echo "NOT RUN: $what was not found and could not be installed"
+done
+if [ ${#failed[@]} -gt 0 ]; then printf 'FAILED: %s\n' "${failed[@]}"; fi
+tail -qn 1 "$venv"/unit.log "$venv"/browser.log 2>/dev/null
+[ ${#failed[@]} -eq 0 ] && [ ${#missing[@]} -eq 0 ]
