@@ -330,6 +330,7 @@ def test_the_file_says_all_there_is_to_know(pack, tmp_path, capsys):
     assert (recipe.epochs, recipe.data, recipe.depth) == (4, "kinds", 2)
     assert details["data"] == "kinds: 45 training and 12 test pictures, 3 classes"
     assert details["seed"] == "0"
+    assert details["title"] == "Handwritten digits"
     assert details["steps"] == "20"
     assert details["images seen"] == "160"
     assert details["commit"] == current_commit()

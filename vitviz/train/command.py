@@ -90,7 +90,7 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-_PLACEHOLDER = {int: "N", float: "X", bool: "YES|NO"}
+_PLACEHOLDER = {str: "TEXT", int: "N", float: "X", bool: "YES|NO"}
 
 
 def _in_the_recipes(name: str) -> str:
@@ -145,7 +145,8 @@ def save(
     path: Path, recipe: Recipe, trained: Trained, pictures: Pictures, test: Pictures, commit: str
 ) -> None:
     """The model and the facts about it, in the one file that `vitviz.load` reads."""
-    details = {
+    details = {"title": recipe.title} if recipe.title else {}
+    details |= {
         "data": f"{pictures.name}: {len(pictures)} training and {len(test)} test pictures, "
         f"{len(pictures.labels)} classes",
         "recipe": json.dumps(recipe.to_dict()),

@@ -24,6 +24,7 @@ class Recipe:
     """
 
     name: str = setting("custom", "what this recipe is called")
+    title: str = setting("", "what the menu of the app calls the model; empty: its file name")
     data: str = setting("mnist", "data set used when --data does not name one")
     seed: int = setting(
         0, "fixes new weights, order of the pictures, augmentation and dropped patches"
@@ -181,6 +182,7 @@ RECIPES = {
         # What the lecture notes do, step for step. Slow, but nothing in it needs explaining.
         Recipe(
             name="mnist-notes",
+            title="Handwritten digits, as in the lecture notes",
             data="mnist",
             epochs=10,
             zero_head=False,
@@ -198,6 +200,7 @@ RECIPES = {
         # where than 4 x 4.
         Recipe(
             name="mnist",
+            title="Handwritten digits",
             data="mnist",
             patch_size=4,
             epochs=15,
@@ -214,6 +217,7 @@ RECIPES = {
         # copes with.
         Recipe(
             name="photos",
+            title="Everyday photos, 100 kinds of things",
             data="everyday100",
             image_size=64,
             channels=3,

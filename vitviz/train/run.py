@@ -127,9 +127,9 @@ class Run:
     def take_up(self, state: dict[str, Any]) -> None:
         """Go on from a saved state. Raises `TrainError` if it is of another run.
 
-        Only the length of a run, and how it is watched, may change.
+        Only its title, its length, and how it is watched, may change.
         """
-        may_change = {"epochs", "eval_pictures"}
+        may_change = {"title", "epochs", "eval_pictures"}
         changed = [
             f"{name} (was {state['recipe'].get(name)!r}, now {value!r})"
             for name, value in self.recipe.to_dict().items()
