@@ -12,7 +12,10 @@ from pathlib import Path
 
 import torch
 
-from tests.models import TINY, tiny
+from tests.models import spread, tiny
+from vitviz.model.config import ViTConfig
+from vitviz.model.preprocess import Preprocess
+from vitviz.model.vit import ViT
 from vitviz.model.weights import save_checkpoint
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -21,13 +24,31 @@ START_SECONDS = 90  # a loaded machine with two cores
 
 def save_tiny(folder: Path, name: str, labels: tuple[str, ...] | None = None) -> Path:
     """One of `TINY` as a checkpoint file, exact to the last bit."""
-    loaded, path = tiny(name), folder / f"tiny-{name}.safetensors"
+    loaded = tiny(name)
+    return _save(
+        folder / f"tiny-{name}.safetensors",
+        loaded.vit,
+        loaded.preprocess,
+        labels or loaded.card.labels,
+    )
+
+
+def save_long(folder: Path) -> Path:
+    """A model with so many tokens (442) that the viewer asks for a rollout."""
+    config = ViTConfig(
+        image_size=84, patch_size=4, embed_dim=16, depth=3, num_heads=2, num_classes=2
+    )
+    vit, path = spread(ViT(config)), folder / "long.safetensors"
+    return _save(path, vit, Preprocess(size=config.image_size), ("even", "odd"))
+
+
+def _save(path: Path, vit: ViT, preprocess: Preprocess, labels: tuple[str, ...] | None) -> Path:
     save_checkpoint(
         path,
-        loaded.vit.state_dict(),
-        config=TINY[name],
-        preprocess=loaded.preprocess,
-        labels=labels or loaded.card.labels,
+        vit.state_dict(),
+        config=vit.config,
+        preprocess=preprocess,
+        labels=labels,
         details={"data set": "none: random weights"},
         dtype=torch.float32,
     )

@@ -1,9 +1,10 @@
 """Every label exists in every language, under a key that Gradio does not use itself."""
 
 import re
+from pathlib import Path
 
 from vitviz.web import texts
-from vitviz.web.page import EXAMPLES, EXAMPLES_DIR
+from vitviz.web.examples import EXAMPLES, FOLDER
 from vitviz.web.theme import PAGE_CSS
 
 
@@ -14,18 +15,18 @@ def test_languages_have_the_same_keys():
 
 
 def test_every_label_is_used():
-    source = (EXAMPLES_DIR.parent / "page.py").read_text(encoding="utf-8")
+    source = (FOLDER.parent / "page.py").read_text(encoding="utf-8")
     assert set(re.findall(r'TEXTS\("(\w+)"\)', source)) == set(texts.ENGLISH)
 
 
 def test_every_example_is_there_small_and_named_with_its_terms():
-    readme = (EXAMPLES_DIR / "README.md").read_text(encoding="utf-8")
-    pictures = {p.name for p in EXAMPLES_DIR.iterdir() if p.suffix in (".jpg", ".png")}
-    assert pictures == {name for name, _ in EXAMPLES}
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    pictures = {p.name for p in FOLDER.iterdir() if p.suffix in (".jpg", ".png")}
+    assert pictures == {Path(example.path).name for example in EXAMPLES}
     for name in pictures:
         line = next(line for line in readme.splitlines() if f"`{name}`" in line)
         assert "CC0" in line or "public domain" in line
-        assert (EXAMPLES_DIR / name).stat().st_size < 150_000
+        assert (FOLDER / name).stat().st_size < 150_000
 
 
 def test_the_style_sheet_loads_nothing():

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.models import photo
-from tests.running import running_app, save_tiny
+from tests.running import running_app, save_long, save_tiny
 from vitviz import Analysis, analyze, load
 
 SWITCHES = (
@@ -38,7 +38,11 @@ def folder(tmp_path_factory) -> Path:
 def models(folder) -> dict[str, Path]:
     """Labels are as hostile as a stranger's checkpoint could make them."""
     labels = ("cat", "<img src=x onerror=window.broken=1>", "${1}", "{{x}}", "강아지", "f", "g")
-    return {"cls": save_tiny(folder, "cls", labels), "grey": save_tiny(folder, "grey")}
+    return {
+        "cls": save_tiny(folder, "cls", labels),
+        "grey": save_tiny(folder, "grey"),
+        "long": save_long(folder),
+    }
 
 
 @pytest.fixture(scope="session")

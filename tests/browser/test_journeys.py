@@ -209,6 +209,27 @@ def test_another_model_and_one_that_is_not_there(visit, pictures, ours):
     seen.ready("second photo.png · tiny-grey")
 
 
+def test_with_very_many_tokens_the_rollout_is_asked_for(visit, ours, pictures):
+    seen = visit("?model=long&panel=rollout&layer=1", "dog.jpg · long")
+    seen.upload(pictures["first"])
+    seen.ready("first.png · long")
+    analysis = ours(pictures["first"], "long")
+    page, grid = seen.page, analysis.grid
+    page.mouse.click(*center(seen, grid, 0, 4))
+    seen.is_(token=5, pinned="true")
+    for layer in (1, 2):
+        page.locator(LAYER).first.fill(str(layer))
+        seen.is_(layer=layer)
+        expected = analysis.rollout(5, layer)
+        page.wait_for_function(
+            "cls => Math.abs(document.querySelector('.vv-tile-value').textContent - cls) < 1e-4",
+            arg=float(expected[0]),
+        )
+        for row, col in ((0, 4), (3, 7), (20, 20)):
+            same(hover(seen, grid, row, col), expected[grid.token(row, col)])
+    assert any("component_server" in url for url in seen.requests)
+
+
 def test_examples_are_analyzed_at_a_click_and_have_names(visit):
     seen = visit()
     page = seen.page

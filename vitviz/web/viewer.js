@@ -1,4 +1,4 @@
-// Runs once when Gradio mounts the component; `element`, `props` and `watch` are Gradio's.
+// Runs once when Gradio mounts the component; `element`, `props`, `server` and `watch` are its own.
 const viewer = __BUNDLE__;
 
 // A link to this page may say where to look first: ?layer=5&head=2&token=30&panel=rollout
@@ -7,7 +7,14 @@ let wanted = Object.fromEntries(
   asked.map(([name, text]) => [name, /^[0-9]+$/.test(text) ? Number(text) : text]),
 );
 
-const mounted = viewer.mount({ element: element.querySelector('.vv-place') });
+// With very many tokens the viewer asks for a rollout instead of computing it.
+async function ask(name, question) {
+  const reply = await server[name](question);
+  if (reply.error) throw new Error(reply.error);
+  return reply;
+}
+
+const mounted = viewer.mount({ element: element.querySelector('.vv-place'), ask });
 let shown = 0;
 function show() {
   if (!props.value) return;

@@ -1,0 +1,173 @@
+"""What the page's functions answer, without a page: failures leave everything as it was."""
+
+from pathlib import Path
+
+import gradio as gr
+import pytest
+import torch
+from PIL import Image
+
+import vitviz
+from tests.models import photo
+from tests.running import save_tiny
+from vitviz.web import limits, service
+from vitviz.web.answers import APOLOGY
+from vitviz.web.components import Upload
+from vitviz.web.models import Models
+from vitviz.web.service import Service, Shown
+
+SKIP = gr.skip()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("service")
+
+
+@pytest.fixture(scope="module")
+def models(folder):
+    return Models([str(save_tiny(folder, name)) for name in ("cls", "grey")])
+
+
+@pytest.fixture
+def desk(models, folder, monkeypatch):
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(folder / "cache"))
+    return Service(models)
+
+
+@pytest.fixture(scope="module")
+def upload(folder):
+    Image.fromarray(photo()).save(folder / "a.png")
+    return Upload(str(folder / "a.png"), "my dog.png")
+
+
+@pytest.fixture
+def analysis(desk, upload):
+    return vitviz.analyze(desk.models.get("tiny-cls"), upload.path)
+
+
+START = Shown(None, "tiny-cls")
+
+
+def question(key, **changes):
+    asked = {"token": 3, "layer": 2, "first": 0, "residual": 0.5, "head_fusion": "mean"}
+    return {"id": key, **asked, **changes}
+
+
+def test_an_answer_fills_every_place(desk, upload, analysis):
+    manifest, kept_photo, model, shown, download = desk.show(upload, "tiny-cls", START)
+    assert manifest.photo["name"] == "my dog.png"
+    assert kept_photo == SKIP
+    assert (model, shown) == ("tiny-cls", Shown(upload, "tiny-cls"))
+    saved = vitviz.Analysis.load(download["value"])
+    assert torch.equal(saved.trace.q, analysis.trace.q)
+    for file in (manifest.files["picture"], *manifest.files["layers"]):
+        assert Path(file.path).stat().st_size == file.size
+
+
+def test_two_analyses_of_one_photo_differ_in_id_and_share_files(desk, upload):
+    first, second = (desk.show(upload, "tiny-cls", START)[0] for _ in "ab")
+    assert first.id != second.id
+    assert first.files["picture"].path == second.files["picture"].path
+
+
+def test_a_bad_picture_gives_way_to_the_one_before(desk, upload, folder):
+    (folder / "bad.jpg").write_text("text")
+    shown = Shown(upload, "tiny-cls")
+    with pytest.warns(UserWarning, match="'bad &lt;b&gt;.jpg' is not a picture"):
+        answer = desk.show(Upload(str(folder / "bad.jpg"), "bad <b>.jpg"), "tiny-grey", shown)
+    assert answer == (SKIP, upload.path, "tiny-cls", shown, SKIP)
+
+
+def test_a_missing_model_gives_way_to_the_one_before(desk, upload):
+    shown = Shown(upload, "tiny-grey")
+    with pytest.warns(UserWarning, match="not on this machine"):
+        answer = desk.show(upload, "deit_tiny_patch16_224.fb_in1k", shown)
+    assert answer == (SKIP, SKIP, "tiny-grey", shown, SKIP)
+
+
+def test_without_a_picture_the_one_on_the_page_is_meant(desk, upload):
+    assert desk.show(None, "tiny-cls", START) == SKIP
+    assert desk.show_photo(None, "tiny-cls", Shown(upload, "tiny-cls")) == SKIP
+    manifest, *_ = desk.show(None, "tiny-grey", Shown(upload, "tiny-cls"))
+    assert (manifest.photo["name"], manifest.model["name"]) == ("my dog.png", "tiny-grey")
+
+
+def test_a_preview_stands_for_its_photo(desk, folder):
+    Image.fromarray(photo()).save(folder / "a.tif")
+    scan = Upload(str(folder / "a.tif"), "a.TIF")
+    _, preview, _, shown, _ = desk.show(scan, "tiny-grey", START)
+    with Image.open(preview) as image:
+        assert image.size == (28, 28)
+    assert shown == Shown(scan, "tiny-grey", preview)
+    manifest, again, *_ = desk.show(Upload(preview, "preview.png"), "tiny-cls", shown)
+    assert manifest.photo["name"] == "a.TIF"
+    assert again != preview
+
+
+def test_examples_need_their_models(desk):
+    names = [example.name for example in desk.examples]
+    assert names[:2] == ["dog", "cat"]
+    assert "red panda" in names
+    assert ("digit" in names) == ("mnist" in desk.models)
+    manifest, path, model, *_ = desk.show_example(1, "tiny-grey", START)
+    assert manifest.photo["name"] == "cat.jpg"
+    assert path.endswith("cat.jpg")
+    assert model == "tiny-grey"
+
+
+@pytest.mark.parametrize("fusion", ["mean", "max", "min"])
+def test_rollout_for_a_viewer_that_cannot_compute_it(desk, upload, analysis, fusion):
+    key = desk.show(upload, "tiny-cls", START)[0].id
+    reply = desk.rollout(question(key, first=1, residual=0.25, head_fusion=fusion))
+    want = analysis.rollout(3, 2, first=1, residual=0.25, head_fusion=fusion)
+    torch.testing.assert_close(torch.tensor(reply["values"]), want)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"token": 17}, "Token must be"),
+        ({"token": -1}, "Token must be"),
+        ({"token": "3"}, "are needed"),
+        ({"token": 1.5}, "are needed"),
+        ({"layer": 3}, "Layer must be"),
+        ({"first": 5}, "ayer"),
+        ({"residual": 2}, "Residual must be"),
+        ({"residual": None}, "are needed"),
+        ({"head_fusion": "sum"}, "Head_fusion must be"),
+        ({"id": "0" * 32}, "has expired"),
+        ({"id": "../../etc/passwd"}, "has expired"),
+        ({"id": None}, "are needed"),
+    ],
+    ids=str,
+)
+def test_a_bad_question_gets_a_sentence(desk, upload, changes, says):
+    key = desk.show(upload, "tiny-cls", START)[0].id
+    reply = desk.rollout(question(key, **{"layer": 2} | changes))
+    assert says in reply["error"]
+
+
+@pytest.mark.parametrize("nonsense", [None, [], "x", 3, {}])
+def test_nonsense_gets_a_sentence(desk, nonsense):
+    assert "are needed" in desk.rollout(nonsense)["error"]
+
+
+def test_a_deleted_analysis_has_expired(desk, upload):
+    manifest, *_, download = desk.show(upload, "tiny-cls", START)
+    vitviz.Analysis.load(download["value"])
+    Path(download["value"]).unlink()
+    assert "has expired" in desk.rollout(question(manifest.id))["error"]
+
+
+def test_a_bug_gets_an_apology_and_a_log_entry(desk, upload, monkeypatch, caplog):
+    key = desk.show(upload, "tiny-cls", START)[0].id
+    monkeypatch.setattr(service.Analysis, "load", lambda path: 1 / 0)
+    assert desk.rollout(question(key)) == {"error": APOLOGY}
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_only_so_many_analyses_are_remembered(desk, upload, monkeypatch):
+    monkeypatch.setattr(limits, "ANALYSES_KNOWN", 2)
+    keys = [desk.show(upload, "tiny-cls", START)[0].id for _ in range(3)]
+    assert ["error" in desk.rollout(question(key)) for key in keys] == [True, False, False]

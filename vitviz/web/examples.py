@@ -1,0 +1,29 @@
+"""The pictures a visitor can start with; examples/README.md says whose they are."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+FOLDER = Path(__file__).parent / "examples"
+
+
+class Example(NamedTuple):
+    """A picture, and the model it was made for; None: whichever is chosen."""
+
+    path: str
+    model: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What it shows, in words: "red panda"."""
+        return Path(self.path).stem.replace("-", " ")
+
+
+EXAMPLES = (
+    Example(str(FOLDER / "dog.jpg")),
+    Example(str(FOLDER / "cat.jpg")),
+    Example(str(FOLDER / "red-panda.jpg")),
+    Example(str(FOLDER / "bison.jpg")),
+    Example(str(FOLDER / "goldfish.jpg")),
+    Example(str(FOLDER / "coffee.jpg")),
+    Example(str(FOLDER / "digit.png"), "mnist"),
+)

@@ -1,0 +1,177 @@
+"""What a page or a program asks for, and what it is answered; no layout in here."""
+
+import io
+import logging
+import tempfile
+import threading
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gradio as gr
+from gradio.utils import get_upload_folder
+from PIL import Image
+
+from ..errors import ImageError, SelectionError, VitvizError
+from ..model.photo import open_photo
+from ..probe.analysis import Analysis, analyze
+from ..viewer.payload import pack
+from . import limits
+from .answers import APOLOGY, as_html, sentence
+from .components import Manifest, Upload
+from .examples import EXAMPLES
+from .files import file_name, save_atomic
+from .models import Models
+
+log = logging.getLogger("vitviz.web")
+
+UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # browsers cannot show
+
+
+class Shown(NamedTuple):
+    """What a visitor's page shows at the moment; where it goes on after something failed."""
+
+    photo: Upload | None
+    model: str
+    preview: str | None = None  # the picture input shows this file in place of the photo
+
+
+class Service:
+    """One running app: its models and its files. What a visitor sees is kept in their own page.
+
+    Methods for the page answer with (manifest, photo, model, shown, download), where `gr.skip()`
+    leaves a place as it is. On a bad picture or model they say why and go on with what is shown.
+    """
+
+    def __init__(self, models: Models) -> None:
+        self.models = models
+        self.examples = [e for e in EXAMPLES if e.model is None or e.model in models]
+        self._computing = threading.Semaphore(limits.COMPUTING)
+        self._cache = get_upload_folder()
+        self._saved: OrderedDict[str, str] = OrderedDict()  # id of a manifest -> saved analysis
+
+    def show_photo(self, upload: Upload | None, model: str, shown: Shown) -> tuple[Any, ...]:
+        """A picture was chosen; or taken away, then the page stays as it is."""
+        return gr.skip() if upload is None else self.show(upload, model, shown)
+
+    def show(self, upload: Upload | None, model: str, shown: Shown) -> tuple[Any, ...]:
+        """Analyze a picture, the one that is shown if none is chosen."""
+        if upload is None or upload.path == shown.preview:
+            upload = shown.photo
+        if upload is None:
+            return gr.skip()
+        try:
+            analysis = self._analyze(upload, model)
+        except VitvizError as error:
+            gr.Warning(as_html(sentence(error)))
+            old = shown.preview or (shown.photo.path if shown.photo else None)
+            photo = old if isinstance(error, ImageError) else gr.skip()
+            return gr.skip(), photo, shown.model, shown, gr.skip()
+        manifest = Manifest.place(pack(analysis), self._cache)
+        saved = self._save(analysis)
+        self._remember(manifest.id, saved)
+        preview = self._preview(upload, analysis)
+        download = gr.update(value=saved, interactive=True)
+        return manifest, preview or gr.skip(), model, Shown(upload, model, preview), download
+
+    def show_example(self, index: int, model: str, shown: Shown) -> tuple[Any, ...]:
+        """Analyze one of our pictures, with the model it was made for if there is one."""
+        path, meant_for = self.examples[index]
+        manifest, _, *others = self.show(Upload(path, Path(path).name), meant_for or model, shown)
+        return manifest, path, *others
+
+    def open(self, model: str, shown: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
+        """A page is opened: show the first example, or what its address asks for.
+
+        `?model=mnist&example=digit` picks from the menu and from the examples; anything else is
+        ignored.
+        """
+        asked = request.query_params if request else {}
+        names = [Path(example.path).stem for example in self.examples]
+        index = names.index(asked["example"]) if asked.get("example") in names else 0
+        model = asked["model"] if asked.get("model") in self.models else model
+        return self.show_example(index, model, shown)
+
+    def rollout(self, question: Any) -> dict[str, Any]:
+        """For a viewer that shows too many tokens to compute it itself: {"values"} or {"error"}.
+
+        It answers outside of Gradio's queue, and anybody can ask anything.
+        """
+        try:
+            match question:
+                case {
+                    "id": str(key),
+                    "token": int(token),
+                    "layer": int(layer),
+                    "first": int(first),
+                    "residual": int() | float() as residual,
+                    "head_fusion": str(fusion),
+                }:
+                    options = {"first": first, "residual": residual, "head_fusion": fusion}
+                case _:
+                    raise SelectionError(
+                        "id, token, layer, first, residual, head_fusion are needed"
+                    )
+            path = self._saved.get(key)
+            if path is None or not Path(path).is_file():
+                raise VitvizError("this analysis has expired; analyze the picture again")
+            with self._computing:
+                return {"values": Analysis.load(path).rollout(token, layer, **options).tolist()}
+        except VitvizError as error:
+            return {"error": sentence(error)}
+        except Exception:  # as in `guard`: an answer for the visitor, the traceback for us
+            log.exception("rollout failed")
+            return {"error": APOLOGY}
+
+    def answer(
+        self, photo: Upload | None, model: str, token: int, layer: int, head: int
+    ) -> tuple[dict[str, Any], str]:
+        """Analyze a picture: a JSON object, and a .safetensors file for `vitviz.Analysis.load`.
+
+        The object holds what the model answered, the shape of every step, and under "selection" the
+        attention from one token (0 is the first) in one layer (-1: the last) and head (-1: mean of
+        all), and its rollout.
+        """
+        if photo is None:
+            raise ImageError("a picture is needed, none came")
+        analysis = self._analyze(photo, model)
+        token = token or 0
+        layer = analysis.trace.depth - 1 if layer in (-1, None) else layer
+        head = None if head == -1 else head
+        attention, rollout = analysis.attention(layer, head, token), analysis.rollout(token, layer)
+        summary = analysis.summary(limits.TOP_CLASSES)
+        summary["selection"] = {
+            "token": token,
+            "layer": layer,
+            "head": "mean" if head is None else head,
+            "attention": attention.tolist(),
+            "rollout": rollout.tolist(),
+        }
+        return summary, self._save(analysis)
+
+    def _analyze(self, upload: Upload, model: str) -> Analysis:
+        photo = open_photo(upload.path, upload.name)
+        loaded = self.models.get(model)
+        with self._computing:
+            return analyze(loaded, photo)
+
+    def _save(self, analysis: Analysis) -> str:
+        """The analysis as a file in the cache, for whoever asked."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "analysis.safetensors"
+            analysis.save(path)
+            name = file_name(analysis.photo_name, analysis.card.name)
+            return save_atomic(path.read_bytes(), f"{name}.safetensors", self._cache)
+
+    def _remember(self, key: str, path: str) -> None:
+        self._saved[key] = path
+        while len(self._saved) > limits.ANALYSES_KNOWN:
+            self._saved.popitem(last=False)
+
+    def _preview(self, upload: Upload, analysis: Analysis) -> str | None:
+        """What the model saw as PNG, for the picture input, if no browser shows the upload."""
+        if Path(upload.name).suffix.lower() not in UNSEEN:
+            return None
+        seen = Image.fromarray(analysis.picture.squeeze(-1).numpy())
+        seen.save(buffer := io.BytesIO(), "PNG")
+        return save_atomic(buffer.getvalue(), "preview.png", self._cache)
