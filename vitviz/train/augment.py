@@ -25,7 +25,7 @@ def augment(pictures: Tensor, recipe: Recipe) -> Tensor:
     x = pictures.float().div_(255)
     if recipe.crop < 1 or recipe.flip or recipe.rotate or recipe.zoom or recipe.shift:
         grid = F.affine_grid(affine_maps(x, recipe), list(x.shape), align_corners=False)
-        # What comes in from outside repeats the edge: black would darken the rim of every crop there.
+        # Outside, the edge is repeated: black would darken the rim of every crop that touches it.
         x = F.grid_sample(x, grid, padding_mode="border", align_corners=False)
     if x.shape[1] == 3 and (recipe.colour or recipe.three_augment):
         x = change_colours(x, recipe)
