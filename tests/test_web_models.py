@@ -8,10 +8,10 @@ import pytest
 from tests.models import tiny
 from tests.running import save_tiny
 from vitviz.errors import WeightsError
-from vitviz.model.weights import CURATED, list_models
+from vitviz.model.weights import CURATED, list_models, save_checkpoint
 from vitviz.web import limits
 from vitviz.web import models as module
-from vitviz.web.models import Models
+from vitviz.web.models import Models, read_title
 
 
 @pytest.fixture
@@ -36,6 +36,31 @@ def test_the_menu_lists_the_hosts_own_then_shipped_then_timm(tmp_path):
     assert models.default == "tiny-grey"
     assert str(tmp_path) not in str(models.choices)
     assert models.get("tiny-cls").card.config.image_size == (32, 32)
+
+
+def test_the_menu_shows_titles_and_keeps_keys(tmp_path):
+    path = save_tiny(tmp_path, "cls")
+    models = Models([str(path), str(save_tiny(tmp_path, "grey"))])
+    title = "A <b>very</b> small model"
+    loaded = models.get("tiny-cls")
+    save_checkpoint(
+        path,
+        loaded.vit.state_dict(),
+        config=loaded.card.config,
+        preprocess=loaded.preprocess,
+        labels=loaded.card.labels,
+        details={"title": title},
+    )
+    assert models.choices[:2] == [(title, "tiny-cls"), ("tiny-grey", "tiny-grey")]
+    assert dict(map(reversed, models.choices))[next(iter(CURATED))].endswith("(timm)")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not safetensors at all"])
+def test_a_file_without_a_title_has_none(tmp_path, content):
+    path = tmp_path / "x.safetensors"
+    if content is not None:
+        path.write_bytes(content)
+    assert read_title(path) is None
 
 
 def test_two_files_of_one_name_are_told_apart(tmp_path):

@@ -1,12 +1,15 @@
 """The menu of models a visitor may choose from, and the few of them that are kept in memory."""
 
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
+from safetensors import SafetensorError, safe_open
+
 from ..errors import WeightsError
-from ..model.weights import CURATED, LoadedModel, list_models, load
+from ..model.weights import CURATED, FORMAT, WEIGHTS_DIR, LoadedModel, list_models, load
 from . import limits
 
 
@@ -41,10 +44,13 @@ class Models:
     @property
     def choices(self) -> list[tuple[str, str]]:
         """(what the menu shows, key), the host's models first, then shipped ones, then timm's."""
-        return [
-            (f"{CURATED[key].title} (timm)" if key in CURATED else key, key)
-            for key in self._sources
-        ]
+        return [(self._title(key), key) for key in self._sources]
+
+    def _title(self, key: str) -> str:
+        if key in CURATED:
+            return f"{CURATED[key].title} (timm)"
+        own, shipped = Path(self._sources[key]), WEIGHTS_DIR / f"{key}.safetensors"
+        return read_title(own if own.is_file() else shipped) or key
 
     @property
     def default(self) -> str:
@@ -76,3 +82,12 @@ class Models:
                 while len(self._loaded) > limits.MODELS_KEPT:
                     self._loaded.popitem(last=False)
             return loaded
+
+
+def read_title(path: Path) -> str | None:
+    """What a checkpoint of ours is called, from its metadata alone; None if it does not say."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return str(json.loads(file.metadata()[FORMAT])["details"]["title"]) or None
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError):
+        return None

@@ -59,7 +59,7 @@ def build_app(settings: Settings | None = None) -> tuple[gr.Blocks, dict[str, An
 def _build_page(demo: gr.Blocks, service: Service) -> None:
     models, examples = service.models, service.examples
     gr.Markdown(TEXTS("vv_header"), elem_classes="vv-header")
-    with gr.Row(equal_height=False):
+    with gr.Row(equal_height=False, elem_classes="vv-room"):
         with gr.Column(scale=1, min_width=280):
             photo = PhotoInput(
                 label=TEXTS("vv_photo"),

@@ -66,6 +66,8 @@ def theme() -> gr.themes.Base:
         button_primary_background_fill_dark="#ff8a57",
         button_primary_background_fill_hover_dark="#ffa27a",
         button_primary_text_color_dark="#1d100a",
+        button_secondary_background_fill_dark="#2b2e34",
+        button_secondary_background_fill_hover_dark="#32353b",
         button_large_text_weight="700",
         button_medium_text_weight="700",
         button_small_text_weight="400",
