@@ -2,6 +2,7 @@
 
 import functools
 import sys
+from pathlib import Path
 
 import pytest
 import timm
@@ -10,7 +11,8 @@ from timm.models import get_arch_name, model_entrypoint
 from torch import nn
 
 from tests.models import spread
-from vitviz import WeightsError, from_timm, load
+from vitviz import WeightsError, analyze, from_timm, load
+from vitviz.model import weights
 from vitviz.model.weights import _config_from_timm
 
 # The families, by what sets them apart: nothing, distillation token, no class token, registers,
@@ -116,6 +118,25 @@ def test_full_size_equals_timm() -> None:
     worst = max(differences, key=differences.get)
     counts = f"{len(differences)} of {len(plain_names())} names"
     sys.stdout.write(f"{counts}; largest {differences[worst]:.1e} ({worst})\n")
+
+
+@pytest.mark.network
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [("deit_tiny_patch16_224.fb_in1k", "cat"), ("vit_small_patch16_224.dino", None)],
+)
+def test_weights_from_the_hub_answer_as_in_timm(name: str, answer: str | None, monkeypatch) -> None:
+    from huggingface_hub import constants
+
+    if not weights._answers(constants.ENDPOINT):
+        pytest.skip("the Hugging Face hub does not answer")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    analysis = analyze(load(name), Path(__file__).parents[1] / "vitviz/web/examples/cat.jpg")
+    with torch.inference_mode():
+        logits = timm.create_model(name, pretrained=True).eval()(analysis.pixels[None])[0]
+    torch.testing.assert_close(analysis.trace.logits, logits, atol=1e-4, rtol=1e-4)
+    if answer:
+        assert answer in analysis.predictions(1)[0].label
 
 
 @pytest.mark.parametrize(
