@@ -130,7 +130,7 @@ echo "node: ${node:-none}   chromium: ${CHROMIUM:-none}"
 tests() {
     local log=$venv/$1.log
     shift
-    limit 900 "$bin/python" -m pytest -q "$@" 2>&1 | tee "$log"
+    limit 1500 "$bin/python" -m pytest -q "$@" 2>&1 | tee "$log"
 }
 limit() {
     if command -v timeout >/dev/null; then timeout --kill-after=10 "$@"; else "${@:2}"; fi
@@ -139,7 +139,7 @@ limit() {
 step "ruff check" "$bin/ruff" check --quiet .
 step "ruff format" "$bin/ruff" format --check --quiet .
 # Named one by one: Node 20 takes a folder, Node 22 takes a pattern, all take files.
-[ -n "${node:-}" ] && step "viewer tests in Node" limit 300 "$node" --test tests/js/*.test.js
+[ -n "${node:-}" ] && step "viewer tests in Node" limit 300 "$node" --test --test-reporter=spec tests/js/*.test.js
 step "unit tests" tests unit --durations=5 "$@"
 [ -n "${CHROMIUM:-}" ] && step "journeys in Chromium" tests browser -m browser --durations=3 "$@"
 
