@@ -25,6 +25,10 @@ function counting(fail = () => null) {
   return { asked, fetchFile };
 }
 
+async function until(condition) {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
+
 test("two callers share one request, and a layer that is here costs none", async () => {
   const { asked, fetchFile } = counting();
   const store = new LayerStore(manifest, fetchFile);
@@ -120,7 +124,7 @@ test("too many tokens: the host is asked, one question at a time, the newest nex
   const base = { layer: 1, first: 0, residual: 0.5, fusion: "max" };
   const relevance = new Relevance(store, large, ask, () => {});
   for (const token of [1, 2, 3]) assert.equal(relevance.of({ ...base, token }), null);
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(() => relevance.answers.size === 2);
   assert.deepEqual(asked, [["rollout", 1], ["rollout", 3]]);
   assert.equal(relevance.of({ ...base, token: 3 })[7], 3);
   const alone = new Relevance(store, large, null, () => {});
@@ -136,12 +140,12 @@ test("a failed question is not asked again and again", async () => {
   const store = new LayerStore(manifest, counting().fetchFile);
   const relevance = new Relevance(store, large, ask, () => relevance.of(question));
   relevance.of(question);
-  await new Promise((resolve) => setTimeout(resolve, 10));
+  await until(() => relevance.error);
+  relevance.of(question);
   assert.equal(asked, 1);
   assert.equal(relevance.error.message, "busy");
   relevance.retry();
-  await new Promise((resolve) => setTimeout(resolve, 5));
-  assert.equal(asked, 2);
+  await until(() => asked === 2);
 });
 
 test("long work stops when it is told to", async () => {

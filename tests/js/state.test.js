@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { keyAction } from "../../vitviz/viewer/keys.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import {
-  PANEL_IDS, START_TASTE, openPanel, push, redo, startHistory, startSelection, undo,
+  PANEL_IDS, START_TASTE, complete, openPanel, push, redo, startHistory, startSelection, undo,
   validSelection, validTaste,
 } from "../../vitviz/viewer/state.js";
 
@@ -26,6 +26,7 @@ test("what is not possible stays as it was", () => {
     assert.equal(validSelection({ token }, start, shape).token, 0);
   }
   assert.deepEqual(validSelection(null, start, shape), start);
+  assert.equal(validSelection({ token: 99, pinned: true }, start, shape).pinned, false);
   const right = { token: 6, layer: 0, head: 2, direction: "to", panel: "patches", pinned: true };
   assert.deepEqual(validSelection(right, start, shape), { ...start, ...right });
 });
@@ -43,6 +44,13 @@ test("a panel brings its overlay, and predictions leave it alone", () => {
   assert.deepEqual(openPanel("rollout"), { panel: "rollout", overlay: "rollout" });
   assert.deepEqual(openPanel("predictions"), { panel: "predictions" });
   assert.deepEqual(PANELS.map(({ id }) => id), PANEL_IDS);
+});
+
+test("an address may name a panel or a token and leave out what belongs to it", () => {
+  assert.deepEqual(complete({ panel: "rollout" }), { panel: "rollout", overlay: "rollout" });
+  assert.deepEqual(complete({ panel: "rollout", overlay: "none" }), { panel: "rollout", overlay: "none" });
+  assert.deepEqual(complete({ token: 3 }), { token: 3, pinned: true });
+  assert.deepEqual(complete(null), {});
 });
 
 test("undo and redo walk through what was selected", () => {

@@ -25,8 +25,8 @@ export function createBoard(app) {
   const tabs = createTabs(app);
   const root = el("div", { class: "vv-board" }, bar.root,
     el("div", { class: "vv-columns" },
-      el("div", { class: "vv-left" }, stage.root, readout.root, steering.root),
-      tabs.root),
+      el("div", { class: "vv-left" }, stage.root, steering.root),
+      el("div", { class: "vv-right" }, readout.root, tabs.root)),
     help);
   let view = null;
   return {
@@ -86,7 +86,7 @@ function createTabs(app) {
   });
   const list = el("div", { role: "tablist", class: "vv-tabs", "aria-label": t("panels"),
     onkeydown: moveTab }, ...pages.map(({ tab }) => tab));
-  const root = el("div", { class: "vv-right" }, list, ...pages.map(({ page }) => page));
+  const root = el("div", {}, list, ...pages.map(({ page }) => page));
   return {
     root,
     render(view) {

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+STYLES = ("viewer.css", "panels.css")
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(
@@ -43,8 +44,8 @@ def join(entry: Path, name: str) -> str:
 
 @cache
 def css() -> str:
-    """The style sheet of the viewer. Plain enough for a template: no backslash, backtick or ${."""
-    return (HERE / "viewer.css").read_text(encoding="utf-8")
+    """The style of the viewer. Plain enough for a template: no backslash, backtick or ${."""
+    return "\n".join((HERE / name).read_text(encoding="utf-8") for name in STYLES)
 
 
 def _visit(path: Path, order: list[Path], above: tuple[Path, ...]) -> None:

@@ -7,7 +7,7 @@ import { fetchUrl } from "./files.js";
 import { startToken } from "./geometry.js";
 import { keyAction } from "./keys.js";
 import {
-  START_TASTE, push, redo, startHistory, startSelection, undo, validSelection, validTaste,
+  START_TASTE, complete, push, redo, startHistory, startSelection, undo, validSelection, validTaste,
 } from "./state.js";
 import { watchSurroundings } from "./surroundings.js";
 import { button } from "./widgets.js";
@@ -39,12 +39,12 @@ export function mount(host) {
   let opening = null; // the one that is being fetched
   let board = null;
   let settled = 0;
-  let missingLayer = -1;
+  let fetching = -1; // layer
 
   /** All that the parts of the viewer read and call. */
   const app = {
     t: null, languages, history: null, pointed: null, previewed: null, looksOpen: false,
-    taste: validTaste(host.taste, START_TASTE), selection: null,
+    taste: validTaste(host.taste, START_TASTE), selection: null, failure: null,
     shownToken: () => app.previewed ?? app.selection.token,
     select(wanted) {
       const next = validSelection(wanted, app.selection, app.shape);
@@ -72,6 +72,11 @@ export function mount(host) {
       if (token === app.pointed && preview === app.previewed) return;
       app.pointed = token;
       app.previewed = preview;
+      render();
+    },
+    /** Another try for a layer that could not be fetched. */
+    retryLayer() {
+      app.failure = null;
       render();
     },
     switchLanguage() {
@@ -121,7 +126,7 @@ export function mount(host) {
       const start = startSelection(shape);
       // What was looked at stays, where the new model has it.
       const kept = validSelection(app.selection, start, shape);
-      const selection = validSelection(wanted, kept, shape);
+      const selection = validSelection(complete(wanted), kept, shape);
       const [picture] = await Promise.all([mine.loaded, mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;
       opening = null;
@@ -137,17 +142,17 @@ export function mount(host) {
   function show(mine, picture, shape, selection) {
     analysis?.dispose();
     analysis = mine;
-    const { manifest, grid, maps, relevance } = mine;
+    const { manifest, grid, store, maps, relevance } = mine;
     Object.assign(app, {
-      manifest, grid, maps, relevance, picture, shape, selection, previewed: null, pointed: null,
+      manifest, grid, store, maps, relevance, picture, shape, selection, previewed: null, pointed: null,
       history: startHistory(selection), positionMap: positionMaps(picture.positions, grid),
     });
-    missingLayer = -1;
+    fetching = -1;
+    app.failure = null;
     rebuild();
-    setState("ready");
     // Paint first; then the other layers, one after another.
     setTimeout(() => {
-      if (mine === analysis) mine.store.prefetch(app.selection.layer, () => {});
+      if (mine === analysis) mine.store.prefetch(app.selection.layer, () => mine === analysis && render());
     }, 0);
   }
 
@@ -177,33 +182,31 @@ export function mount(host) {
     root.classList.toggle("vv-smooth", app.taste.smooth);
     root.classList.toggle("vv-projector", app.taste.projector);
     const { selection } = app;
+    if (app.failure && app.failure.layer !== selection.layer) app.failure = null;
+    if (!opening) setState(app.failure ? "error" : "ready");
     const { shown, token } = board.render();
     Object.assign(element.dataset, {
       token, layer: selection.layer, head: selection.head, direction: selection.direction,
       panel: selection.panel, overlay: selection.overlay, pinned: selection.pinned,
     });
     const needed = shown.missing === "layer" || selection.panel === "attention";
-    if (needed && !analysis.store.get(selection.layer)) fetchLayer(selection.layer);
+    if (needed && !app.failure && !analysis.store.get(selection.layer)) fetchLayer(selection.layer);
   }
 
   /** Fetches a layer that is looked at now and draws when it comes. */
   async function fetchLayer(layer) {
-    if (missingLayer === layer) return;
-    missingLayer = layer;
+    if (fetching === layer) return;
+    fetching = layer;
     const mine = analysis;
     try {
       await mine.store.ensure(layer);
-      if (mine === analysis) render();
     } catch (error) {
-      if (mine === analysis && !mine.store.stop.signal.aborted) {
-        fail(error, () => {
-          setState("ready");
-          rebuild();
-        });
-      }
+      if (mine !== analysis || mine.store.stop.signal.aborted) return;
+      if (layer === app.selection.layer) app.failure = { layer, ...explainFailure(error) };
     } finally {
-      if (missingLayer === layer) missingLayer = -1;
+      if (fetching === layer) fetching = -1;
     }
+    if (mine === analysis) render();
   }
 
   function fail(error, retry) {

@@ -26,12 +26,13 @@ export function multiple(times) {
 }
 
 /**
- * A share as a percentage: 12.3 %, and "< 0.1 %" instead of a zero that is none.
+ * A share as a percentage: 12.3 %, and two digits that count below 1 in 1,000: 0.085 %.
  * @param {number} share
  * @returns {string}
  */
 export function percent(share) {
-  if (share > 0 && share < 0.001) return "< 0.1\u00a0%";
+  if (share > 0 && share < 0.000001) return "< 0.0001\u00a0%";
+  if (share > 0 && share < 0.00095) return Number((100 * share).toPrecision(2)) + "\u00a0%";
   return (100 * share).toFixed(1) + "\u00a0%";
 }
 

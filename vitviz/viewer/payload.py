@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 PICTURE = "picture.safetensors"
+MOST_WORDS = 300  # characters of one detail; training recipes and the like stay in the checkpoint
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +76,9 @@ def _manifest(
         "id": uuid.uuid4().hex,
         "model": {
             **summary["model"],
+            "details": {
+                name: words for name, words in card.details.items() if len(words) <= MOST_WORDS
+            },
             "title": str(card.details.get("title", card.name)),
             "temperature": card.temperature,
         },

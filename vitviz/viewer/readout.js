@@ -14,6 +14,7 @@ const PARTNERS = 4;
 export function createReadout(app) {
   const { t, manifest, grid } = app;
   const title = el("h3", { class: "vv-token-title" });
+  const number = el("span", { class: "vv-token-number" });
   const pin = el("span", { class: "vv-pin-state" });
   const about = el("p", { class: "vv-about" });
   const bar = createShares(app);
@@ -28,13 +29,16 @@ export function createReadout(app) {
   const row = el("div", { class: "vv-partners", role: "group", "aria-label": t("partners") },
     ...partners.map(({ node }) => node));
   const root = el("section", { class: "vv-readout", "aria-label": t("readout") },
-    el("div", { class: "vv-token" }, title, pin), about, bar.root, row);
+    el("div", { class: "vv-readout-words" },
+      el("div", { class: "vv-token" }, title, number, pin), about),
+    bar.root, row);
 
   return { root, render, sentence };
 
   function render(view) {
     const { shown, token } = view;
     setText(title, tokenTitle(token, app));
+    setText(number, t("tokenNumber", { token }));
     setText(pin, app.selection.pinned ? t("pinned") : "");
     setText(about, aboutText(shown));
     const { values } = shown;

@@ -29,7 +29,10 @@ export function createStage(app) {
   lines.style.setProperty("--vv-rows", grid.rows);
   const pointed = el("div", { class: "vv-box vv-pointed" });
   const selected = el("div", { class: "vv-box vv-selected" });
-  const waiting = el("div", { class: "vv-waiting", role: "status" });
+  const message = el("span");
+  const again = el("button", { type: "button", class: "vv-again", text: t("tryAgain"),
+    onclick: (event) => { event.stopPropagation(); app.retryLayer(); } });
+  const waiting = el("div", { class: "vv-waiting", role: "status" }, message, again);
   const board = el("div", { class: "vv-picture" },
     pixels, overlay.canvas, lines, pointed, selected, waiting);
   board.style.aspectRatio = width + " / " + height;
@@ -79,16 +82,17 @@ export function createStage(app) {
       value: shown.values ? shown.values[at] : NaN, shown, table,
       selected: at === token, pinned: selection.pinned, pointed: at === pointer,
     }));
-    const message = messageOf(shown);
-    setText(waiting, message);
-    show(waiting, message !== "");
+    const text = messageOf(shown);
+    setText(message, text);
+    show(waiting, text !== "");
+    show(again, shown.missing === "layer" && app.failure !== null && app.failure.key !== "error_expired");
     renderLegend(shown, pointer);
     setText(under, underPointer(shown, pointer));
   }
 
   function messageOf(shown) {
     if (shown.missing === null) return "";
-    if (shown.missing === "layer") return t("layerLoading", { layer: app.selection.layer });
+    if (shown.missing === "layer") return layerText(app);
     if (shown.missing === "building") {
       return t("matricesBuilding", { share: percent(app.relevance.share) });
     }
@@ -134,6 +138,13 @@ export function createStage(app) {
       },
     };
   }
+}
+
+/** Where the layer that is looked at has got to: on its way, or lost. */
+export function layerText({ t, selection, failure }) {
+  if (!failure) return t("layerLoading", { layer: selection.layer });
+  if (failure.key === "error_expired") return t("error_expired");
+  return t("error_layer", { layer: selection.layer, reason: failure.reason });
 }
 
 function placeBox(box, token, grid) {

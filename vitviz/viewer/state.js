@@ -58,6 +58,8 @@ export function validSelection(wanted, base, { depth, heads, grid }) {
     const value = wanted?.[field];
     if (value !== undefined && possible(value)) valid[field] = value;
   }
+  // Only a token that exists can be kept.
+  if (wanted?.token !== undefined && valid.token !== wanted.token) valid.pinned = base.pinned;
   // A range of layers has its first not above its last; the one that was moved pushes the other.
   if (valid.first > valid.layer) {
     if (wanted?.first !== undefined && wanted.layer === undefined) valid.layer = valid.first;
@@ -74,6 +76,19 @@ export function validSelection(wanted, base, { depth, heads, grid }) {
 export function openPanel(panel) {
   const overlay = OVERLAY_OF_PANEL[panel];
   return overlay ? { panel, overlay } : { panel };
+}
+
+/**
+ * A wish from an address in full: a panel brings its overlay, and a token that was named is kept.
+ * @param {object|null} wanted
+ * @returns {object}
+ */
+export function complete(wanted) {
+  return {
+    ...(wanted?.panel ? openPanel(wanted.panel) : {}),
+    ...(wanted?.token === undefined ? {} : { pinned: true }),
+    ...wanted,
+  };
 }
 
 /**
@@ -124,6 +139,7 @@ export function redo(history) {
 /** Things of taste, which undo leaves alone. */
 export const START_TASTE = {
   colours: "viridis", scale: "map", smooth: false, opacity: 0.65, grid: true, projector: false,
+  gallery: "layer",
 };
 
 /**
@@ -135,6 +151,7 @@ export function validTaste(wanted, base = START_TASTE) {
   const taste = { ...base };
   if (COLOUR_MAPS.includes(wanted?.colours)) taste.colours = wanted.colours;
   if (wanted?.scale === "map" || wanted?.scale === "heads") taste.scale = wanted.scale;
+  if (wanted?.gallery === "layer" || wanted?.gallery === "all") taste.gallery = wanted.gallery;
   if (wanted?.opacity >= 0 && wanted?.opacity <= 1) taste.opacity = Number(wanted.opacity);
   for (const flag of ["smooth", "grid", "projector"]) {
     if (typeof wanted?.[flag] === "boolean") taste[flag] = wanted[flag];

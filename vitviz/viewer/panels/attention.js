@@ -6,9 +6,12 @@ import { colourTable } from "../colour.js";
 import { caution } from "../caution.js";
 import { el, setText, show } from "../dom.js";
 import { createLegend } from "../legend.js";
-import { digits } from "../numbers.js";
-import { attentionScale } from "../overlay.js";
+import { createEverything } from "../everything.js";
+import { digits, multiple } from "../numbers.js";
+import { attentionScale, patchScale } from "../overlay.js";
 import { createShares } from "../readout.js";
+import { layerText } from "../stage.js";
+import { choice } from "../widgets.js";
 import { tokenTitle } from "../words.js";
 
 export const attention = { id: "attention", create };
@@ -20,30 +23,44 @@ function create(app) {
   const gallery = el("div", { class: "vv-gallery", role: "group", "aria-label": t("headsOfLayer") },
     ...heads.map(({ root }) => root));
   gallery.style.setProperty("--vv-ratio", grid.cols / grid.rows);
+  gallery.style.setProperty("--vv-cell", manifest.num_heads < 8 ? "9em" : "6.4em");
+  const everything = createEverything(app);
+  const which = choice({
+    label: t("gallery"),
+    options: ["layer", "all"].map((value) => ({ value, text: t("gallery_" + value) })),
+    onChoose: (value) => app.prefer({ gallery: value }),
+  });
   const legend = createLegend(t);
   const bar = createShares(app);
   const waiting = el("p", { class: "vv-note", role: "status" });
   const error = el("p", { class: "vv-note", text: t("roundingError", {
     error: digits(manifest.attention_error) }) });
-  const root = el("div", {}, intro, waiting, gallery,
+  const root = el("div", {}, which.root, intro, waiting, gallery, everything.root,
     el("div", { class: "vv-foot" }, legend.root, bar.root), error, caution(t));
 
-  return { root, render };
+  return { root, render, destroy: everything.destroy };
 
   function render({ token }) {
     const { layer, direction, head } = app.selection;
     const maps = app.maps.of(layer, token, direction);
-    setText(intro, t("attentionIntro_" + direction, { token: tokenTitle(token, app), layer }));
-    setText(waiting, maps ? "" : t("layerLoading", { layer }));
+    const all = app.taste.gallery === "all";
+    which.set(app.taste.gallery);
+    setText(intro, all ? t("everythingIntro_" + direction, { token: tokenTitle(token, app) })
+      : t("attentionIntro_" + direction, { token: tokenTitle(token, app), layer }));
+    show(gallery, !all);
+    show(everything.root, all);
+    if (all) everything.render(token);
+    setText(waiting, maps ? "" : layerText(app));
     show(waiting, !maps);
     gallery.classList.toggle("vv-stale", !maps);
     if (!maps) return;
     const table = colourTable(app.taste.colours);
-    for (const small of heads) small.render(maps, table);
+    if (!all) for (const small of heads) small.render(maps, table);
     const values = app.maps.head(layer, token, direction, head);
     legend.render({ scale: attentionScale(app, maps, values), colours: app.taste.colours,
       uniform: 1 / grid.tokens, note: app.taste.scale === "heads" ? t("scaleShared") : t("scaleEach") });
-    bar.render(values, direction);
+    // The read-out above shows the same shares while attention lies over the picture.
+    bar.render(app.selection.overlay === "attention" ? null : values, direction);
   }
 }
 
@@ -54,12 +71,13 @@ function createHead(app, head) {
   const kinds = shares(new Float32Array(grid.tokens), manifest.prefix_tokens).map(({ kind }) =>
     el("span", { class: "vv-part vv-" + kind }));
   const name = head === "mean" ? t("mean") : String(head);
+  const peak = el("span", { title: t("peakTitle") });
   const root = el("button", {
     type: "button", class: "vv-head", "aria-pressed": "false",
     "aria-label": head === "mean" ? t("headMean") : t("headNumber", { head }),
     onclick: () => app.select({ head }),
   }, map.canvas, el("span", { class: "vv-bar", "aria-hidden": "true" }, ...kinds),
-  el("span", { class: "vv-head-name", text: name }));
+  el("span", { class: "vv-head-line" }, el("span", { class: "vv-head-name", text: name }), peak));
   return {
     root,
     render(maps, table) {
@@ -70,6 +88,7 @@ function createHead(app, head) {
       shares(own, manifest.prefix_tokens).forEach(({ share }, at) => {
         kinds[at].style.width = 100 * share + "%";
       });
+      setText(peak, t("times", { times: multiple(patchScale(own, grid).max * grid.tokens) }));
       const chosen = app.selection.head === head;
       root.setAttribute("aria-pressed", String(chosen));
       root.classList.toggle("vv-chosen", chosen);

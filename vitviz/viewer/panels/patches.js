@@ -11,7 +11,6 @@ import { tokenTitle } from "../words.js";
 
 export const patches = { id: "patches", create };
 
-const LINE = 8; // numbers in a line of the table
 const AT_ONCE = 96; // numbers written while the pointer moves; the rest when it rests
 
 function create(app) {
@@ -127,9 +126,10 @@ function create(app) {
 
   function numbersText(values, end) {
     const width = String(count - 1).length;
+    const length = order === "pixel" && channels === 3 ? 6 : 8;
     const lines = [];
-    for (let start = 0; start < Math.min(end, count); start += LINE) {
-      const cells = Array.from(values.subarray(start, start + LINE), (value) =>
+    for (let start = 0; start < Math.min(end, count); start += length) {
+      const cells = Array.from(values.subarray(start, start + length), (value) =>
         units === "raw" ? String(value).padStart(4) : signed(value).padStart(6));
       lines.push(String(start).padStart(width) + "\u2502" + cells.join(" "));
     }

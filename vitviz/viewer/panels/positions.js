@@ -7,6 +7,7 @@ import { placeOf, tokenAt, tokenOf } from "../geometry.js";
 import { inSlices } from "../idle.js";
 import { createLegend } from "../legend.js";
 import { similarities } from "../maps.js";
+import { createMosaic } from "../mosaic.js";
 import { percent, signed } from "../numbers.js";
 import { explore } from "../pointing.js";
 import { tokenName, tokenTitle } from "../words.js";
@@ -31,7 +32,7 @@ function create(app) {
     el("div", { class: "vv-map-frame" }, large.canvas, dot),
     el("figcaption", { text: t("positionsOne") }), value);
   const legend = createLegend(t);
-  const mosaic = createMosaic(app);
+  const mosaic = createAllPositions(app);
   const all = el("figure", { class: "vv-figure" }, mosaic.frame,
     el("figcaption", { text: t("positionsAll", { count: grid.rows * grid.cols }) }), mosaic.status);
   const pair = el("div", { class: "vv-figures" }, one, all);
@@ -90,35 +91,26 @@ function create(app) {
   }
 }
 
-/** All small maps side by side, one pixel apart, painted while idle. */
-function createMosaic(app) {
+/** The maps of all positions, painted while idle. */
+function createAllPositions(app) {
   const { t, grid, picture } = app;
   const { rows, cols } = grid;
-  const [high, wide] = [rows * (rows + 1) - 1, cols * (cols + 1) - 1];
-  const canvas = el("canvas", { class: "vv-map vv-mosaic", width: wide, height: high,
-    role: "img", "aria-label": t("positionsAll", { count: rows * cols }) });
-  const context = canvas.getContext("2d");
-  const mark = el("span", { class: "vv-box vv-selected" });
-  const frame = el("div", { class: "vv-map-frame" }, canvas, mark);
+  const mosaic = createMosaic({ outerRows: rows, outerCols: cols, rows, cols,
+    label: t("positionsAll", { count: rows * cols }) });
   const status = el("p", { class: "vv-note", role: "status" });
   const stop = new AbortController();
-  explore(frame, (event) => {
-    const box = canvas.getBoundingClientRect();
-    const col = Math.floor(((event.clientX - box.left) / box.width) * (wide + 1) / (cols + 1));
-    const row = Math.floor(((event.clientY - box.top) / box.height) * (high + 1) / (rows + 1));
-    if (!(row >= 0 && row < rows && col >= 0 && col < cols)) return null;
-    return tokenOf(row, col, grid);
+  explore(mosaic.frame, (event) => {
+    const cell = mosaic.cellAt(event);
+    return cell ? tokenOf(cell.row, cell.col, grid) : null;
   }, app);
-  return { frame, status, start, destroy: () => stop.abort(), mark: place };
+  return { frame: mosaic.frame, status, start, mark: mosaic.mark, destroy: () => stop.abort() };
 
   async function start() {
     const table = colourTable("diverging");
-    const tile = mapCanvas(rows, cols);
     let patch = 0;
     const step = () => {
-      tile.draw(similarities(picture.positions, patch, rows * cols), 0, SCALE, table);
-      const [row, col] = [Math.floor(patch / cols), patch % cols];
-      context.drawImage(tile.canvas, col * (cols + 1), row * (rows + 1));
+      const map = similarities(picture.positions, patch, rows * cols);
+      mosaic.draw(Math.floor(patch / cols), patch % cols, map, 0, SCALE, table);
       patch += 1;
       return patch === rows * cols;
     };
@@ -132,14 +124,5 @@ function createMosaic(app) {
     } catch (error) {
       if (!stop.signal.aborted) throw error;
     }
-  }
-
-  function place(at) {
-    show(mark, at !== null);
-    if (!at) return;
-    Object.assign(mark.style, {
-      left: (100 * at.col * (cols + 1)) / wide + "%", top: (100 * at.row * (rows + 1)) / high + "%",
-      width: (100 * cols) / wide + "%", height: (100 * rows) / high + "%",
-    });
   }
 }

@@ -48,6 +48,7 @@ function create(app) {
   const strip = el("div", { class: "vv-gallery", role: "group", "aria-label": t("rolloutStrip") },
     ...layers.map(({ root }) => root));
   strip.style.setProperty("--vv-ratio", grid.cols / grid.rows);
+  strip.style.setProperty("--vv-cell", manifest.depth < 8 ? "7.5em" : "6.4em");
   const legend = createLegend(t);
   const bar = createShares(app);
   const formula = el("p", { class: "vv-formula" });
@@ -83,7 +84,7 @@ function create(app) {
     if (!values) return;
     legend.render({ scale: patchScale(values, grid), colours: app.taste.colours,
       uniform: 1 / grid.tokens, note: t("scaleEachLayer") });
-    bar.render(values);
+    bar.render(app.selection.overlay === "rollout" ? null : values);
     renderStrip(question);
   }
 
@@ -136,7 +137,7 @@ function createStep(app, layer) {
   const root = el("button", {
     type: "button", class: "vv-head", "aria-label": t("afterLayer", { layer }),
     onclick: () => app.select({ layer }),
-  }, map.canvas, el("span", { class: "vv-head-name", text: String(layer) }));
+  }, map.canvas, el("span", { class: "vv-head-line" }, el("span", { class: "vv-head-name", text: String(layer) })));
   return {
     root, layer,
     render(question, wanted) {

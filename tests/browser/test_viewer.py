@@ -1,0 +1,312 @@
+"""The viewer without a host: pointer, keys, touch, undo, language, and files that fail."""
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.browser.conftest import PATIENCE_MS
+from tests.models import photo, tiny
+from vitviz import Analysis, analyze
+from vitviz.viewer import bundle, css, pack, page
+
+PLACE = "#viewer"
+
+# A host whose files come when the test says so: window.gates[path] is what holds one back.
+HOST = """
+window.gates = {}; window.fails = {}; window.asked = []; window.selections = [];
+window.fetchFile = async (file, signal) => {
+  asked.push(file.path);
+  await gates[file.path];
+  signal.throwIfAborted();
+  if (fails[file.path]) throw Object.assign(new Error("no"), { status: fails[file.path] });
+  const text = atob(files[file.key]);
+  return Uint8Array.from(text, (letter) => letter.charCodeAt(0)).buffer;
+};
+window.mounted = viewer.mount({
+  element: document.querySelector("#viewer"), fetchFile,
+  onSelect: (selection) => selections.push(selection),
+});
+"""
+
+
+@pytest.fixture
+def open_page(browser, tmp_path) -> Iterator[Callable]:
+    contexts = []
+
+    def open_(html: str, **options):
+        file = tmp_path / f"page-{len(contexts)}.html"
+        file.write_text(html, encoding="utf-8")
+        context = browser.new_context(viewport={"width": 1200, "height": 900}, **options)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.set_default_timeout(PATIENCE_MS)
+        tab.complaints = []
+        tab.on("pageerror", lambda error: tab.complaints.append(str(error)))
+        tab.on("request", lambda r: r.url.startswith("http") and tab.complaints.append(r.url))
+        tab.goto(file.as_uri())
+        return tab
+
+    yield open_
+    for context in contexts:
+        for tab in context.pages:
+            assert not tab.complaints
+        context.close()
+
+
+@pytest.fixture
+def analysis() -> Analysis:
+    return analyze(tiny("cls"), photo())
+
+
+@pytest.fixture
+def shown(open_page, analysis):
+    tab = open_page(page(analysis))
+    tab.wait_for_selector(f'{PLACE}[data-state="ready"]')
+    return tab
+
+
+def says(tab, **expected: object) -> None:
+    """Waits until the viewer's data attributes are these."""
+    for name, value in expected.items():
+        tab.wait_for_selector(f'{PLACE}[data-{name}="{str(value).lower()}"]', state="attached")
+
+
+def spot(tab, row: int, col: int, rows: int = 4, cols: int = 4) -> tuple[float, float]:
+    box = tab.locator(".vv-picture").bounding_box()
+    return (
+        box["x"] + box["width"] * (col + 0.5) / cols,
+        box["y"] + box["height"] * (row + 0.5) / rows,
+    )
+
+
+def overlay(tab) -> list[int]:
+    return tab.evaluate(
+        "() => { const c = document.querySelector('.vv-overlay');"
+        " return [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data]; }"
+    )
+
+
+def test_hovering_previews_and_a_click_keeps(shown, analysis: Analysis) -> None:
+    says(shown, token=0, layer=2, head="mean", direction="from", panel="attention")
+    before = overlay(shown)
+    shown.mouse.move(*spot(shown, 1, 2))
+    assert overlay(shown) != before
+    assert "Patch in row 1, column 2" in shown.locator(".vv-token-title").inner_text()
+    shown.mouse.move(2, 2)
+    assert overlay(shown) == before
+    shown.mouse.click(*spot(shown, 1, 2))
+    says(shown, token=analysis.grid.token(1, 2), pinned=True)
+    kept = overlay(shown)
+    shown.mouse.move(*spot(shown, 3, 0))
+    assert overlay(shown) == kept
+    value = float(analysis.attention(2, None, analysis.grid.token(1, 2))[analysis.grid.token(3, 0)])
+    text = shown.locator(".vv-stage > .vv-under").inner_text()
+    assert text.startswith("row 3, col 0: ")
+    assert float(text.split(": ")[1].split(" = ")[0]) == pytest.approx(value, rel=0.01)
+    times = float(text.split("= ")[1].split()[0])
+    assert times == pytest.approx(value * analysis.grid.num_tokens, abs=0.06)
+    shown.mouse.click(*spot(shown, 1, 2))
+    says(shown, token=0, pinned=False)
+
+
+def test_keys(shown) -> None:
+    shown.focus(".vv-frame")
+    press = shown.keyboard.press
+    press("ArrowRight")
+    says(shown, token=1, pinned=True)
+    press("ArrowDown")
+    says(shown, token=5)
+    press("Home")
+    says(shown, token=0)
+    press("[")
+    says(shown, layer=1)
+    press(".")
+    press(".")
+    says(shown, head=1)
+    press("m")
+    says(shown, head="mean")
+    press("d")
+    says(shown, direction="to")
+    press("Control+z")
+    says(shown, direction="from")
+    press("Control+z")
+    says(shown, head=1)
+    press("Control+Shift+Z")
+    says(shown, head="mean")
+    press("?")
+    assert shown.locator("dialog").is_visible()
+    press("Escape")
+    assert not shown.locator("dialog").is_visible()
+    says(shown, pinned=True)
+    press("Escape")
+    says(shown, pinned=False, token=0)
+
+
+def test_every_panel_opens_and_puts_its_subject_on_the_picture(shown) -> None:
+    for panel, subject in [
+        ("Patches", "none"),
+        ("Positions", "positions"),
+        ("Attention", "attention"),
+        ("Rollout", "rollout"),
+        ("Predictions", "rollout"),
+    ]:
+        shown.get_by_role("tab", name=panel).click()
+        says(shown, panel=panel, overlay=subject)
+        shown.mouse.click(*spot(shown, 2, 2))
+        assert shown.locator("[role=tabpanel]:visible").inner_text().strip()
+
+
+def test_a_tap_keeps_and_a_sideways_drag_explores(open_page, analysis: Analysis) -> None:
+    tab = open_page(page(analysis), has_touch=True)
+    tab.wait_for_selector(f'{PLACE}[data-state="ready"]')
+    tab.touchscreen.tap(*spot(tab, 1, 1))
+    says(tab, token=6, pinned=True)
+    cdp = tab.context.new_cdp_session(tab)
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        at = [{"x": x, "y": y} for x, y in points]
+        cdp.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
+
+    touch("touchStart", spot(tab, 2, 0))
+    for col in (0.3, 0.6, 1, 2, 3):
+        touch("touchMove", spot(tab, 2, col))
+    assert "row 2, column 3" in tab.locator(".vv-token-title").inner_text()
+    touch("touchEnd")
+    says(tab, token=12, pinned=True)
+
+
+def test_the_language_follows_the_page(shown) -> None:
+    shown.mouse.click(*spot(shown, 1, 2))
+    shown.evaluate("document.documentElement.lang = 'ko'")
+    shown.wait_for_selector("text=1행 2열 패치")
+    says(shown, token=7, pinned=True)
+    shown.get_by_role("button", name="이 페이지를 영어로 보기").click()
+    shown.wait_for_selector("text=Patch in row 1, column 2")
+
+
+def test_dark_when_the_page_is_dark(open_page, analysis: Analysis) -> None:
+    tab = open_page(page(analysis), color_scheme="dark")
+    tab.wait_for_selector('.vitviz[data-theme="dark"]')
+    tab.emulate_media(color_scheme="light")
+    tab.wait_for_selector('.vitviz[data-theme="light"]')
+
+
+def test_nothing_is_wider_than_a_phone(open_page, analysis: Analysis) -> None:
+    tab = open_page(page(analysis))
+    tab.set_viewport_size({"width": 360, "height": 740})
+    tab.wait_for_selector('.vitviz[data-size="narrow"]')
+    for panel in ("Patches", "Positions", "Attention", "Rollout", "Predictions"):
+        tab.get_by_role("tab", name=panel).click()
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 360, panel
+
+
+@pytest.fixture
+def host(open_page, analysis):
+    """A page with two payloads, `first` and `second`, and nothing shown yet."""
+    other = analyze(tiny("cls"), photo(90, 50))
+    files, manifests = {}, {}
+    for name, payload in (("first", pack(analysis)), ("second", pack(other))):
+        manifest = payload.manifest
+        for file in [manifest["files"]["picture"], *manifest["files"]["layers"]]:
+            file["key"] = f"{name}/{file['path']}"
+            files[file["key"]] = base64.b64encode(payload.files[file["path"]]).decode()
+            file["path"] = file["key"]
+        manifest["photo"]["name"] = name
+        manifests[name] = manifest
+    return open_page(
+        f"<!doctype html><style>{css()}</style><div id=viewer></div><script>"
+        f"window.viewer = {bundle()};window.files = {json.dumps(files)};"
+        f"window.first = {json.dumps(manifests['first'])};"
+        f"window.second = {json.dumps(manifests['second'])};{HOST}</script>"
+    )
+
+
+def hold_back(tab, path: str) -> None:
+    """A file that comes when the page calls `go()`."""
+    tab.evaluate(f"void (gates['{path}'] = new Promise((done) => {{ window.go = done; }}))")
+
+
+def test_empty_then_loading_then_ready(host) -> None:
+    says(host, state="empty")
+    hold_back(host, "first/picture.safetensors")
+    host.evaluate("mounted.update(first, { layer: 1, token: 99, head: 'x', panel: 'rollout' })")
+    says(host, state="loading")
+    host.evaluate("go()")
+    says(host, state="ready", layer=1, token=0, head="mean", panel="rollout", overlay="rollout")
+    host.evaluate("mounted.update(null)")
+    says(host, state="empty")
+
+
+def test_the_viewed_layer_is_fetched_first(host) -> None:
+    host.evaluate("mounted.update(first, { layer: 1 })")
+    says(host, state="ready")
+    host.wait_for_function("asked.length === 4")
+    assert host.evaluate("asked.slice(0, 2).sort()") == [
+        "first/layer-01.safetensors",
+        "first/picture.safetensors",
+    ]
+    host.mouse.move(*spot(host, 1, 1))
+    host.mouse.move(*spot(host, 2, 1))
+    assert host.evaluate("asked.length") == 4
+
+
+def test_a_newer_analysis_wins_over_a_slow_older_one(host) -> None:
+    hold_back(host, "first/picture.safetensors")
+    host.evaluate("mounted.update(first); mounted.update(second)")
+    host.wait_for_selector("h2:has-text('second')")
+    host.evaluate("go()")
+    host.wait_for_timeout(100)
+    assert host.locator("h2").inner_text().startswith("second")
+    says(host, state="ready")
+
+
+def test_what_is_looked_at_stays_when_another_picture_comes(host) -> None:
+    host.evaluate("mounted.update(first, { layer: 0, head: 1, token: 6 })")
+    host.wait_for_selector("h2:has-text('first')")
+    host.evaluate("mounted.update(second)")
+    host.wait_for_selector("h2:has-text('second')")
+    says(host, state="ready", layer=0, head=1, token=6)
+
+
+def test_expired_files_say_so_and_a_new_analysis_recovers(host) -> None:
+    host.evaluate("fails['first/picture.safetensors'] = 403; mounted.update(first)")
+    says(host, state="error")
+    assert "expired" in host.locator(PLACE).inner_text()
+    host.evaluate("mounted.update(second)")
+    says(host, state="ready")
+
+
+def test_a_lost_layer_leaves_the_rest_and_can_be_tried_again(host) -> None:
+    host.evaluate("fails['first/layer-00.safetensors'] = 500; mounted.update(first, { layer: 2 })")
+    says(host, state="ready")
+    host.evaluate("mounted.select({ layer: 0 })")
+    says(host, state="error")
+    assert "Layer 0 could not be fetched" in host.locator(".vv-waiting").inner_text()
+    host.evaluate("mounted.select({ layer: 2 })")
+    says(host, state="ready")
+    host.evaluate("mounted.select({ layer: 0 })")
+    says(host, state="error")
+    host.evaluate("delete fails['first/layer-00.safetensors']")
+    host.get_by_role("button", name="Try again").click()
+    says(host, state="ready", layer=0)
+
+
+def test_the_host_hears_of_a_selection_but_not_of_hovering(host) -> None:
+    host.evaluate("mounted.update(first)")
+    says(host, state="ready")
+    host.mouse.move(*spot(host, 1, 1))
+    host.wait_for_timeout(400)
+    assert host.evaluate("selections.length") == 0
+    host.mouse.click(*spot(host, 1, 1))
+    host.wait_for_function("selections.length === 1")
+    assert host.evaluate("selections[0].token") == 6
+    assert host.locator("[aria-live]").inner_text().startswith("Patch in row 1, column 1")
+
+
+def test_destroy_leaves_nothing(host) -> None:
+    host.evaluate("mounted.update(first)")
+    says(host, state="ready")
+    host.evaluate("mounted.destroy()")
+    assert host.locator(PLACE).inner_html() == ""

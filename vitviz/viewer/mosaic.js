@@ -1,0 +1,47 @@
+/** A mosaic: many small maps on one canvas, one pixel apart, one of them marked. */
+
+import { paint } from "./colour.js";
+import { el, show } from "./dom.js";
+
+/**
+ * @param {{outerRows: number, outerCols: number, rows: number, cols: number, label: string}} size
+ * @returns {{frame: HTMLElement, canvas: HTMLCanvasElement,
+ *   draw: (outerRow: number, outerCol: number, values: ArrayLike<number>, offset: number,
+ *     scale: {min: number, max: number}, table: Uint32Array) => void,
+ *   clear: () => void, mark: (place: {row: number, col: number}|null) => void,
+ *   cellAt: (event: MouseEvent) => {row: number, col: number}|null}}
+ */
+export function createMosaic({ outerRows, outerCols, rows, cols, label }) {
+  const high = outerRows * (rows + 1) - 1;
+  const wide = outerCols * (cols + 1) - 1;
+  const canvas = el("canvas", { class: "vv-map", width: wide, height: high,
+    role: "img", "aria-label": label });
+  const context = canvas.getContext("2d");
+  const tile = context.createImageData(cols, rows);
+  const pixels = new Uint32Array(tile.data.buffer);
+  const marker = el("span", { class: "vv-box vv-selected", hidden: true });
+  const frame = el("div", { class: "vv-map-frame" }, canvas, marker);
+  return {
+    frame, canvas,
+    draw(outerRow, outerCol, values, offset, scale, table) {
+      paint(values, offset, scale, table, pixels);
+      context.putImageData(tile, outerCol * (cols + 1), outerRow * (rows + 1));
+    },
+    clear: () => context.clearRect(0, 0, wide, high),
+    mark(place) {
+      show(marker, place !== null);
+      if (!place) return;
+      Object.assign(marker.style, {
+        left: (100 * place.col * (cols + 1)) / wide + "%",
+        top: (100 * place.row * (rows + 1)) / high + "%",
+        width: (100 * cols) / wide + "%", height: (100 * rows) / high + "%",
+      });
+    },
+    cellAt(event) {
+      const box = canvas.getBoundingClientRect();
+      const col = Math.floor(((event.clientX - box.left) / box.width) * (wide + 1) / (cols + 1));
+      const row = Math.floor(((event.clientY - box.top) / box.height) * (high + 1) / (rows + 1));
+      return row >= 0 && row < outerRows && col >= 0 && col < outerCols ? { row, col } : null;
+    },
+  };
+}
