@@ -214,7 +214,7 @@ def test_the_layer_table_adds_up_for_every_kind(tmp_path, name: str) -> None:
 
 
 def test_the_module_runs_and_a_closed_pipe_is_no_traceback() -> None:
-    command = [sys.executable, "-m", "vitviz", "--summary", "vit_tiny_patch16_224"]
+    command = [sys.executable, "-m", "vitviz", "--list-models"]
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
