@@ -2,6 +2,8 @@
 
 import io
 import json
+import subprocess
+import sys
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,7 +16,7 @@ from PIL import Image
 
 import vitviz
 from tests.models import photo
-from tests.running import running_app, save_tiny
+from tests.running import ROOT, running_app, save_tiny
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +207,13 @@ def test_many_at_once_do_not_mix(client, folder, models):
         torch.testing.assert_close(
             vitviz.Analysis.load(file).trace.logits, ours.trace.logits, rtol=1e-5, atol=1e-6
         )
+
+
+def test_a_host_who_names_a_wrong_model_gets_a_sentence(folder):
+    command = [sys.executable, ROOT / "app.py", "--model", "missing.safetensors"]
+    ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 1
+    assert ended.stderr.strip() == "app.py: there is no checkpoint file missing.safetensors"
 
 
 def test_the_page_asks_no_other_host(url):

@@ -86,6 +86,13 @@ def test_a_missing_model_gives_way_to_the_one_before(desk, upload):
     assert answer == (SKIP, SKIP, "tiny-grey", shown, SKIP)
 
 
+def test_a_full_disk_is_no_reason_to_fail_half_way(desk, upload, monkeypatch):
+    monkeypatch.setattr(limits, "DISK_RESERVE_BYTES", 10**18)
+    with pytest.warns(UserWarning, match="no room for another analysis"):
+        answer = desk.show(upload, "tiny-cls", START)
+    assert answer[0] == SKIP
+
+
 def test_without_a_picture_the_one_on_the_page_is_meant(desk, upload):
     assert desk.show(None, "tiny-cls", START) == SKIP
     assert desk.show_photo(None, "tiny-cls", Shown(upload, "tiny-cls")) == SKIP

@@ -1,11 +1,24 @@
 """The web app: hosts the viewer in Gradio. Only this room imports gradio."""
 
 import os
+from typing import TYPE_CHECKING, Any
 
-# Read by gradio at import: without this it asks its maker's server for news and counts visitors.
-os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
-
-from .page import build_app
 from .settings import Settings
 
+if TYPE_CHECKING:
+    import gradio as gr
+
 __all__ = ["Settings", "build_app"]
+
+# Read by gradio when it is imported: without this it asks its maker for news and counts visitors.
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+
+
+def build_app(settings: Settings | None = None) -> "tuple[gr.Blocks, dict[str, Any]]":
+    """The app, and the arguments for its `launch`.
+
+    Raises `WeightsError` if a model that the host named cannot be loaded.
+    """
+    from .page import build  # gradio takes seconds to import; `--help` needs none of it
+
+    return build(settings or Settings())

@@ -12,5 +12,6 @@ WORKERS = 4  # requests at a time: one may wait for a download while others comp
 COMPUTING = 1  # forward passes at a time; torch already uses every core for one
 MODELS_KEPT = 3  # loaded models in memory; the one not used for longest is dropped
 CACHE_SWEEP_SECONDS, CACHE_AGE_SECONDS = 600, 3600  # files of an analysis live this long
+DISK_RESERVE_BYTES = 10**9  # of the cache's disk that must stay free; below it nothing is analyzed
 ANALYSES_KNOWN = 1000  # that a viewer may ask about; their files live in the cache
 TOP_CLASSES = 5  # predictions in the answer of the API

@@ -28,12 +28,8 @@ NAME_EXAMPLES = """() => {
 }"""
 
 
-def build_app(settings: Settings | None = None) -> tuple[gr.Blocks, dict[str, Any]]:
-    """The app, and the arguments for its `launch`.
-
-    Raises `WeightsError` if a model that the host named cannot be loaded.
-    """
-    settings = settings or Settings()
+def build(settings: Settings) -> tuple[gr.Blocks, dict[str, Any]]:
+    """Lay out the app and wire it; with it come the arguments for its `launch`."""
     service = Service(Models(settings.models))
     sweep = (limits.CACHE_SWEEP_SECONDS, limits.CACHE_AGE_SECONDS)
     with gr.Blocks(title="vitviz", analytics_enabled=False, delete_cache=sweep) as demo:

@@ -2,6 +2,7 @@
 
 import io
 import logging
+import shutil
 import tempfile
 import threading
 from collections import OrderedDict
@@ -48,6 +49,7 @@ class Service:
         self.examples = [e for e in EXAMPLES if e.model is None or e.model in models]
         self._computing = threading.Semaphore(limits.COMPUTING)
         self._cache = get_upload_folder()
+        Path(self._cache).mkdir(parents=True, exist_ok=True)
         self._saved: OrderedDict[str, str] = OrderedDict()  # id of a manifest -> saved analysis
 
     def show_photo(self, upload: Upload | None, model: str, shown: Shown) -> tuple[Any, ...]:
@@ -150,6 +152,8 @@ class Service:
         return summary, self._save(analysis)
 
     def _analyze(self, upload: Upload, model: str) -> Analysis:
+        if shutil.disk_usage(self._cache).free < limits.DISK_RESERVE_BYTES:
+            raise VitvizError("this server has no room for another analysis; try again in an hour")
         photo = open_photo(upload.path, upload.name)
         loaded = self.models.get(model)
         with self._computing:
