@@ -123,6 +123,13 @@ def test_the_mosaic_has_the_map_of_each_patch_at_its_place(any_tiny_analysis: An
     assert shown.mask[:, grid.cols].all()
 
 
+def test_the_mosaic_keeps_who_is_compared_with_whom() -> None:
+    values = np.arange(36.0).reshape(6, 6)  # 2 x 3 patches; not symmetric, as cosines would be
+    shown = draw.mosaic(values, rows=2, cols=3)
+    assert shown.shape == (2 * 3 - 1, 3 * 4 - 1)
+    assert np.array_equal(shown[3:5, 4:7], values[4].reshape(2, 3))  # patch (1, 1)
+
+
 def test_predictions_are_as_long_as_they_are_probable(tiny_analysis: Analysis) -> None:
     figure = draw.predictions(tiny_analysis, k=3)
     expected = tiny_analysis.predictions(3)
@@ -172,13 +179,16 @@ def test_a_given_top_of_the_scale_is_kept_and_shown_as_cut(tiny_analysis: Analys
 def test_the_same_figure_is_the_same_file(tmp_path, tiny_analysis: Analysis, kind: str) -> None:
     draw.save(draw.predictions(tiny_analysis), tmp_path / f"a.{kind}")
     draw.save(draw.predictions(tiny_analysis), tmp_path / f"b.{kind}")
-    assert (tmp_path / f"a.{kind}").read_bytes() == (tmp_path / f"b.{kind}").read_bytes()
+    written = (tmp_path / f"a.{kind}").read_bytes()
+    assert written == (tmp_path / f"b.{kind}").read_bytes()
+    assert b"CreationDate" not in written
+    assert b"dc:date" not in written
 
 
 def test_names_from_outside_are_text_and_not_markup(tmp_path, tiny_analysis: Analysis) -> None:
-    labels = ("$\\frac{", "<script>", "a\\b", "$x$", "&amp;", "_^", "{}")
-    card = replace(tiny_analysis.card, labels=labels, name="$\\evil{")
-    analysis = replace(tiny_analysis, card=card, photo_name="$\\sum_{.jpg")
+    labels = ("$\\frac{$", "<script>", "a\\b", "$x$", "&amp;", "_^", "{}")
+    card = replace(tiny_analysis.card, labels=labels, name="$\\evil{$")
+    analysis = replace(tiny_analysis, card=card, photo_name="$\\sum_{$.jpg")
     draw.save(draw.predictions(analysis, 7), tmp_path / "a.svg")
     draw.save(draw.heads(analysis, LAYER), tmp_path / "b.png")
     assert "<script>" not in (tmp_path / "a.svg").read_text("utf-8")
