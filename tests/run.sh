@@ -81,25 +81,27 @@ find_chromium() {
 }
 
 install_environment() {
-    local wanted
-    wanted=$(cat requirements.txt pyproject.toml; "$1" --version)
-    if [ -x "$venv/bin/python" ] && [ "$(cat "$venv/installed-for" 2>/dev/null)" = "$wanted" ]; then
+    local python=$1 wanted
+    wanted=$("$python" - <<'PY'
+import sys, tomllib
+from pathlib import Path
+
+project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
+print(f"# for Python {sys.version}".replace("\n", " "))
+print(Path("requirements.txt").read_text("utf-8"))
+print("\n".join(project["optional-dependencies"]["test"]))
+PY
+    ) || return
+    if [ -x "$venv/bin/python" ] && [ "$(cat "$venv/requirements.txt" 2>/dev/null)" = "$wanted" ]; then
         echo "$venv is up to date"
         return
     fi
     rm -rf -- "${venv:?}"
-    "$1" -m venv "$venv" || return
-    "$venv/bin/python" - >"$venv/extra.txt" <<'PY' || return
-import tomllib
-from pathlib import Path
-
-project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
-print("\n".join(project["optional-dependencies"]["test"]))
-PY
+    "$python" -m venv "$venv" || return
     echo "torch brings its CUDA libraries along: several GB the first time, from pip's cache after that"
-    "$venv/bin/python" -m pip install --quiet --retries 5 -r requirements.txt -r "$venv/extra.txt" ||
-        return
-    printf '%s' "$wanted" >"$venv/installed-for"
+    printf '%s\n' "$wanted" >"$venv/wanted.txt"
+    "$venv/bin/python" -m pip install --quiet --retries 5 -r "$venv/wanted.txt" || return
+    mv "$venv/wanted.txt" "$venv/requirements.txt" # only now: an install that broke off is repeated
 }
 
 say "machine: $(uname -sm), $cores cores, torch uses $OMP_NUM_THREADS threads"
