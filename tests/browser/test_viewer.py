@@ -175,6 +175,8 @@ def test_a_tap_keeps_and_a_sideways_drag_explores(open_page, analysis: Analysis)
     assert "row 2, column 3" in tab.locator(".vv-token-title").inner_text()
     touch("touchEnd")
     says(tab, token=12, pinned=True)
+    tab.touchscreen.tap(*spot(tab, 0, 0))
+    says(tab, token=1, pinned=True)
 
 
 def test_the_language_follows_the_page(shown) -> None:

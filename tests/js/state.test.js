@@ -7,7 +7,7 @@ import { keyAction } from "../../vitviz/viewer/keys.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import {
   PANEL_IDS, START_TASTE, complete, openPanel, push, redo, startHistory, startSelection, undo,
-  validSelection, validTaste,
+  validSelection, validTaste, visitPanel,
 } from "../../vitviz/viewer/state.js";
 
 const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
@@ -44,6 +44,13 @@ test("a panel brings its overlay, and predictions leave it alone", () => {
   assert.deepEqual(openPanel("rollout"), { panel: "rollout", overlay: "rollout" });
   assert.deepEqual(openPanel("predictions"), { panel: "predictions" });
   assert.deepEqual(PANELS.map(({ id }) => id), PANEL_IDS);
+});
+
+test("patches and positions begin with a patch, unless a prefix token is pinned", () => {
+  assert.deepEqual(visitPanel("patches", start, grid), { panel: "patches", overlay: "none", token: 5 });
+  assert.deepEqual(visitPanel("positions", { ...start, pinned: true }, grid), openPanel("positions"));
+  assert.deepEqual(visitPanel("positions", { ...start, token: 3 }, grid), openPanel("positions"));
+  assert.deepEqual(visitPanel("rollout", start, grid), openPanel("rollout"));
 });
 
 test("an address may name a panel or a token and leave out what belongs to it", () => {

@@ -27,7 +27,7 @@ export function decodeLayer(buffer, manifest) {
 }
 
 /** a[i ...] . b[j ...] over `dim` numbers; four sums at once keep the multiplier busy. */
-function dot(a, i, b, j, dim) {
+export function dot(a, i, b, j, dim) {
   let s0 = 0, s1 = 0, s2 = 0, s3 = 0;
   const whole = dim - (dim % 4);
   let d = 0;

@@ -6,12 +6,12 @@ import { overlayOf } from "./overlay.js";
 import { PANELS } from "./panels/index.js";
 import { createReadout } from "./readout.js";
 import { createStage } from "./stage.js";
-import { openPanel } from "./state.js";
+import { visitPanel } from "./state.js";
 import { createSteering } from "./steering.js";
 import { button } from "./widgets.js";
 
 /**
- * @param {object} app
+ * @param {import("./main.js").App} app
  * @returns {{root: HTMLElement, stage: object, help: HTMLDialogElement, render: () => object,
  *   sentence: () => string, destroy: () => void}}
  */
@@ -80,7 +80,7 @@ function createTabs(app) {
   const pages = PANELS.map(({ id }) => {
     const [tabId, pageId] = [freshId("tab"), freshId("panel")];
     const tab = el("button", { type: "button", role: "tab", id: tabId, "aria-controls": pageId,
-      text: t("panel_" + id), onclick: () => app.select(openPanel(id)) });
+      text: t("panel_" + id), onclick: () => app.select(visitPanel(id, app.selection, app.grid)) });
     const page = el("div", { role: "tabpanel", id: pageId, "aria-labelledby": tabId, class: "vv-panel" });
     return { id, tab, page };
   });
@@ -118,7 +118,7 @@ function createTabs(app) {
     if (!step) return;
     const at = pages.findIndex(({ tab }) => tab === event.target);
     const next = pages[(at + step + pages.length) % pages.length];
-    app.select(openPanel(next.id));
+    app.select(visitPanel(next.id, app.selection, app.grid));
     next.tab.focus();
     event.preventDefault();
   }

@@ -12,7 +12,7 @@ const MOST_PER_HOVER = 4e6;
 const REST_MS = 120;
 
 /**
- * @param {object} app
+ * @param {import("./main.js").App} app
  * @returns {{root: HTMLElement, render: (token: number) => void, destroy: () => void}}
  */
 export function createEverything(app) {

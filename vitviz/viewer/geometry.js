@@ -86,7 +86,11 @@ export function percentBox(token, grid) {
 
 /** Where the first token to look at is: the first prefix token, else the patch in the middle. */
 export function startToken(grid) {
-  if (grid.prefix > 0) return 0;
+  return grid.prefix > 0 ? 0 : middleToken(grid);
+}
+
+/** @returns {number} the patch in the middle of the picture */
+export function middleToken(grid) {
   return tokenOf(Math.floor(grid.rows / 2), Math.floor(grid.cols / 2), grid);
 }
 

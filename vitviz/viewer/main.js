@@ -17,6 +17,24 @@ import { translator } from "./words.js";
 const SETTLED_MS = 250;
 
 /**
+ * What the parts of the viewer read and call. They draw when `render` is called on them, from
+ * this and nothing else, and change what is shown only by `select`, `prefer` and `point`.
+ * @typedef {{
+ *   t: (key: string, values?: object) => string,
+ *   manifest: object, grid: import("./geometry.js").Grid,
+ *   picture: {pixels: Uint8Array, rgba: Uint8ClampedArray, positions: Float32Array|null},
+ *   store: import("./layers.js").LayerStore, maps: import("./maps.js").AttentionMaps,
+ *   relevance: import("./relevance.js").Relevance,
+ *   positionMap: (token: number) => Float32Array|null,
+ *   selection: import("./state.js").Selection, history: import("./state.js").History,
+ *   taste: object, pointed: number|null, previewed: number|null, shownToken: () => number,
+ *   select: (wanted: object) => void, prefer: (wanted: object) => void,
+ *   point: (token: number|null, exploring: boolean) => void,
+ *   failure: {layer: number, key: string, reason: string}|null,
+ * }} App
+ */
+
+/**
  * @param {{element: HTMLElement, manifest?: object|null,
  *   fetchFile?: (file: object, signal: AbortSignal) => Promise<ArrayBuffer>,
  *   onSelect?: (selection: object) => void, ask?: (name: string, params: object) => Promise<object>,

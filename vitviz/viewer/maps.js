@@ -1,6 +1,6 @@
 /** The maps that can be shown, each computed at most once while it is remembered. */
 
-import { attentionRows, meanOfHeads } from "./attention.js";
+import { attentionRows, dot, meanOfHeads } from "./attention.js";
 
 const MOST_REMEMBERED_BYTES = 8e6;
 
@@ -67,10 +67,8 @@ export function similarities(positions, patch, count) {
   const dim = positions.length / count;
   const start = patch * dim;
   const out = new Float32Array(count);
-  for (let other = 0, at = 0; other < count; other++) {
-    let sum = 0;
-    for (let d = 0; d < dim; d++, at++) sum += positions[start + d] * positions[at];
-    out[other] = sum;
+  for (let other = 0, at = 0; other < count; other++, at += dim) {
+    out[other] = dot(positions, start, positions, at, dim);
   }
   return out;
 }

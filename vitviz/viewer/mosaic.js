@@ -16,6 +16,8 @@ export function createMosaic({ outerRows, outerCols, rows, cols, label }) {
   const wide = outerCols * (cols + 1) - 1;
   const canvas = el("canvas", { class: "vv-map", width: wide, height: high,
     role: "img", "aria-label": label });
+  // More pixels than the screen will give it: averaging is kinder than leaving some out.
+  canvas.classList.toggle("vv-fine", wide > 700);
   const context = canvas.getContext("2d");
   const tile = context.createImageData(cols, rows);
   const pixels = new Uint32Array(tile.data.buffer);

@@ -10,7 +10,7 @@ import { largest } from "./colour.js";
  */
 
 /**
- * @param {object} app
+ * @param {import("./main.js").App} app
  * @param {number} token  shown now: the selected or the hovered one
  * @returns {Overlay}
  */

@@ -22,6 +22,7 @@ export function explore(node, tokenOf, app) {
     app.point(tokenOf(event), false);
   });
   node.addEventListener("pointerdown", (event) => {
+    delete node.dataset.dragged; // no click came after the last drag
     if (event.pointerType !== "touch") return;
     finger = { id: event.pointerId, x: event.clientX, y: event.clientY, moved: false };
   });

@@ -8,7 +8,7 @@ import { tokenName, tokenTitle } from "./words.js";
 const PARTNERS = 4;
 
 /**
- * @param {object} app
+ * @param {import("./main.js").App} app
  * @returns {{root: HTMLElement, render: (view: object) => void, sentence: (view: object) => string}}
  */
 export function createReadout(app) {
@@ -88,7 +88,7 @@ export function createReadout(app) {
 
 /**
  * A bar of the shares of CLS, registers and patches, with the numbers.
- * @param {object} app
+ * @param {import("./main.js").App} app
  * @returns {{root: HTMLElement, render: (map: Float32Array|null, direction?: string) => void}}
  */
 export function createShares({ t, manifest }) {

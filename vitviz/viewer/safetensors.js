@@ -39,10 +39,10 @@ export function parseSafetensors(buffer) {
 
 /** @returns {Tensor} */
 function readTensor(buffer, start, name, { dtype, shape, data_offsets: [from, to] }) {
-  const Array = ARRAYS[dtype];
-  if (!Array) throw new FormatError(name + ": unknown dtype " + dtype);
+  const Numbers = ARRAYS[dtype];
+  if (!Numbers) throw new FormatError(name + ": unknown dtype " + dtype);
   const count = shape.reduce((product, size) => product * size, 1);
-  const bytes = count * Array.BYTES_PER_ELEMENT;
+  const bytes = count * Numbers.BYTES_PER_ELEMENT;
   if (to - from !== bytes || from < 0 || start + to > buffer.byteLength) {
     throw new FormatError(
       name + ": " + dtype + " [" + shape + "] needs " + bytes + " bytes, the file holds " +
@@ -51,9 +51,9 @@ function readTensor(buffer, start, name, { dtype, shape, data_offsets: [from, to
   }
   const offset = start + from;
   // A typed array must start at a multiple of its item size; a file need not.
-  const data = offset % Array.BYTES_PER_ELEMENT === 0
-    ? new Array(buffer, offset, count)
-    : new Array(buffer.slice(offset, offset + bytes));
+  const data = offset % Numbers.BYTES_PER_ELEMENT === 0
+    ? new Numbers(buffer, offset, count)
+    : new Numbers(buffer.slice(offset, offset + bytes));
   return { dtype, shape, data };
 }
 

@@ -10,7 +10,7 @@ import { explore } from "./pointing.js";
 import { prefixLabel, tokenName, tokenTitle, valueText } from "./words.js";
 
 /**
- * @param {object} app
+ * @param {import("./main.js").App} app
  * @returns {{root: HTMLElement, focus: HTMLElement, render: (view: object) => void}}
  */
 export function createStage(app) {
@@ -100,9 +100,9 @@ export function createStage(app) {
   }
 
   function renderLegend(shown, pointer) {
-    show(legend.root, shown.kind !== "none");
-    if (shown.kind === "none") return;
-    const value = shown.values && pointer !== null ? shown.values[pointer] : null;
+    show(legend.root, shown.values !== null);
+    if (!shown.values) return;
+    const value = pointer === null ? null : shown.values[pointer];
     const note = shown.kind === "attention" && app.taste.scale === "heads"
       ? t("scaleShared") : shown.kind === "positions" ? t("scaleCosine") : t("scaleOwn");
     legend.render({ ...shown, note, marked: value });

@@ -1,7 +1,7 @@
 /** What is looked at: the selection, always valid, with its history. No document in here. */
 
 import { COLOUR_MAPS } from "./colour.js";
-import { startToken } from "./geometry.js";
+import { middleToken, startToken } from "./geometry.js";
 import { FUSIONS } from "./rollout.js";
 
 export const PANEL_IDS = ["patches", "positions", "attention", "rollout", "predictions"];
@@ -76,6 +76,17 @@ export function validSelection(wanted, base, { depth, heads, grid }) {
 export function openPanel(panel) {
   const overlay = OVERLAY_OF_PANEL[panel];
   return overlay ? { panel, overlay } : { panel };
+}
+
+/**
+ * The same, for a visitor who comes from `selection`: Patches and Positions have nothing to show
+ * of a prefix token, so unless it was pinned they begin with the patch in the middle.
+ * @returns {object}
+ */
+export function visitPanel(panel, { token, pinned }, grid) {
+  const needsPatch = panel === "patches" || panel === "positions";
+  if (!needsPatch || pinned || token >= grid.prefix) return openPanel(panel);
+  return { ...openPanel(panel), token: middleToken(grid) };
 }
 
 /**

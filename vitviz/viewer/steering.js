@@ -5,7 +5,7 @@ import { el } from "./dom.js";
 import { choice, slider, toggle } from "./widgets.js";
 
 /**
- * @param {object} app
+ * @param {import("./main.js").App} app
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createSteering(app) {
@@ -42,7 +42,8 @@ export function createSteering(app) {
     root,
     render() {
       const { selection } = app;
-      const uses = (kind) => selection.overlay === kind || selection.panel === kind;
+      const uses = (kind) => (selection.overlay === kind || selection.panel === kind) &&
+        (kind !== "rollout" || app.relevance.possible);
       layer.set(selection.layer, uses("attention") || uses("rollout"));
       head.set(selection.head, uses("attention"));
       direction.set(selection.direction, uses("attention"));
