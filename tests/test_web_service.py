@@ -1,6 +1,7 @@
 """What the page's functions answer, without a page: failures leave everything as it was."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import gradio as gr
 import pytest
@@ -121,6 +122,36 @@ def test_examples_need_their_models(desk):
     assert manifest.photo["name"] == "cat.jpg"
     assert path.endswith("cat.jpg")
     assert model == "tiny-grey"
+
+
+def test_an_example_goes_to_the_model_it_suits(desk):
+    desk.examples = [desk.examples[0], desk.examples[1]._replace(model="tiny-grey")]
+    for index, chosen, used in (
+        (0, "tiny-cls", "tiny-cls"),
+        (1, "tiny-cls", "tiny-grey"),
+        (0, "tiny-grey", "tiny-cls"),  # made for other pictures: the first model takes this one
+        (1, "tiny-grey", "tiny-grey"),
+    ):
+        manifest, _, model, *_ = desk.show_example(index, chosen, START)
+        assert (model, manifest.model["name"]) == (used, used)
+
+
+@pytest.mark.parametrize(
+    ("address", "photo_name", "model"),
+    [
+        ({}, "dog.jpg", "tiny-cls"),
+        ({"example": "red-panda"}, "red-panda.jpg", "tiny-cls"),
+        ({"model": "tiny-grey"}, "cat.jpg", "tiny-grey"),
+        ({"model": "/etc/passwd", "example": "../x"}, "dog.jpg", "tiny-cls"),
+    ],
+    ids=str,
+)
+def test_an_address_picks_example_and_model(desk, address, photo_name, model):
+    desk.examples = [
+        e._replace(model="tiny-grey" if e.name == "cat" else None) for e in desk.examples
+    ]
+    manifest, *_ = desk.open("tiny-cls", START, SimpleNamespace(query_params=address))
+    assert (manifest.photo["name"], manifest.model["name"]) == (photo_name, model)
 
 
 @pytest.mark.parametrize("fusion", ["mean", "max", "min"])

@@ -77,9 +77,15 @@ class Service:
         return manifest, preview or gr.skip(), model, Shown(upload, model, preview), download
 
     def show_example(self, index: int, model: str, shown: Shown) -> tuple[Any, ...]:
-        """Analyze one of our pictures, with the model it was made for if there is one."""
+        """Analyze one of our pictures, with the model it was made for.
+
+        A picture for any model goes to the chosen one, unless that is made for other examples: a
+        dog tells nothing about a model of digits.
+        """
         path, meant_for = self.examples[index]
-        manifest, _, *others = self.show(Upload(path, Path(path).name), meant_for or model, shown)
+        special = {example.model for example in self.examples}
+        model = meant_for or (self.models.default if model in special else model)
+        manifest, _, *others = self.show(Upload(path, Path(path).name), model, shown)
         return manifest, path, *others
 
     def open(self, model: str, shown: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
@@ -90,8 +96,12 @@ class Service:
         """
         asked = request.query_params if request else {}
         names = [Path(example.path).stem for example in self.examples]
-        index = names.index(asked["example"]) if asked.get("example") in names else 0
         model = asked["model"] if asked.get("model") in self.models else model
+        if asked.get("example") in names:
+            index = names.index(asked["example"])
+        else:
+            made_for = [example.model for example in self.examples]
+            index = made_for.index(model) if model in made_for else 0
         return self.show_example(index, model, shown)
 
     def rollout(self, question: Any) -> dict[str, Any]:
