@@ -71,4 +71,4 @@ def test_the_python_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_screenshot_is_small_enough_for_a_phone() -> None:
-    assert 10_000 < (ROOT / ".github/screenshot.png").stat().st_size <= 300_000
+    assert 10_000 < (ROOT / ".github/screenshot.webp").stat().st_size <= 300_000
