@@ -17,7 +17,7 @@ function create(app) {
   const { t, grid, manifest, picture } = app;
   const { channels } = manifest.image;
   const count = channels * grid.patchHeight * grid.patchWidth;
-  const names = channels === 3 ? ["R", "G", "B"] : channels === 1 ? [""] : null;
+  const names = channels === 3 ? [" R", " G", " B"] : channels === 1 ? [""] : null;
   let order = "pixel";
   let units = "normalised";
   let element = null;
@@ -120,7 +120,7 @@ function create(app) {
     marker.style.left = (100 * (element + 0.5)) / count + "%";
     const { raw, normalised } = patchValues(picture, token, manifest, grid, order);
     return setText(reading, t("elementReading", { at: element, row, col,
-      channel: names ? names[channel] : channel, raw: raw[element],
+      channel: names ? names[channel] : " " + channel, raw: raw[element],
       value: signed(normalised[element], 3).trim() }));
   }
 
