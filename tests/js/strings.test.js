@@ -6,7 +6,8 @@ import { test } from "node:test";
 
 import { digits, grouped, multiple, percent, shapeText, signed } from "../../vitviz/viewer/numbers.js";
 import { STRINGS } from "../../vitviz/viewer/strings.js";
-import { prefixLabel, tokenName, translator } from "../../vitviz/viewer/words.js";
+import { FIXTURES } from "./fixture.js";
+import { prefixLabel, stepName, tokenName, translator } from "../../vitviz/viewer/words.js";
 
 const VIEWER = new URL("../../vitviz/viewer/", import.meta.url);
 
@@ -24,8 +25,8 @@ test("every text is used, and every text that is used is there", () => {
   const files = readdirSync(VIEWER, { recursive: true }).filter((name) => name.endsWith(".js") && name !== "strings.js");
   const source = files.map((name) => readFileSync(new URL(name, VIEWER), "utf8")).join("\n");
   for (const key of Object.keys(STRINGS.en)) {
-    const [stem, base] = [key.replace(/_[^_]*$/, "_"), key.replace(/_name$/, "")];
-    const used = [key, stem, base].some((text) => source.includes('"' + text + '"'));
+    const [stem, first, base] = [/_[^_]*$/, /_.*$/, /_name$/].map((end, at) => key.replace(end, at < 2 ? "_" : ""));
+    const used = [key, stem, first, base].some((text) => source.includes('"' + text + '"'));
     assert.ok(used, key + " is never used");
   }
   for (const [, key] of source.matchAll(/\bt\("(\w+)"/g)) {
@@ -38,6 +39,16 @@ test("a language is chosen by its tag, and a missing text is an error", () => {
   assert.equal(translator("fr")("mean"), "mean");
   assert.equal(translator("en")("patchShort", { row: 0, col: 3 }), "row 0, col 3");
   assert.throws(() => translator("en")("nothing"), /no text named nothing/);
+});
+
+test("every step of every model has a name in both languages", () => {
+  for (const { manifest } of FIXTURES) {
+    for (const { name } of manifest.steps) {
+      assert.equal(stepName(name, translator("en")), name);
+      assert.notEqual(stepName(name, translator("ko")), name, name);
+    }
+  }
+  assert.equal(stepName("a new step", translator("ko")), "a new step");
 });
 
 test("names of tokens", () => {

@@ -49,6 +49,16 @@ export function tokenTitle(token, { t, manifest, grid }) {
 }
 
 /**
+ * A step of the ledger in the visitor's language; a name that is not known stays as it came.
+ * @param {string} name  from the manifest, in English
+ * @returns {string}
+ */
+export function stepName(name, t) {
+  const key = "step_" + name.replace(/[^A-Za-z0-9]+/g, "_");
+  return key in STRINGS.en ? t(key) : name;
+}
+
+/**
  * "0.0213 = 4.2 x uniform"
  * @param {number} value
  * @param {number} tokens

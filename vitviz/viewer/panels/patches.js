@@ -7,7 +7,7 @@ import { boxOf } from "../geometry.js";
 import { signed, shapeText } from "../numbers.js";
 import { ORDERS, elementAt, patchValues } from "../patch.js";
 import { choice } from "../widgets.js";
-import { tokenTitle } from "../words.js";
+import { stepName, tokenTitle } from "../words.js";
 
 export const patches = { id: "patches", create };
 
@@ -148,7 +148,7 @@ function create(app) {
       el("thead", {}, el("tr", {}, ...["step", "shape", "module"].map((key) =>
         el("th", { scope: "col", text: t(key) })))),
       el("tbody", {}, ...manifest.steps.map(({ name, shape, module }) => el("tr", {},
-        el("th", { scope: "row", text: name }),
+        el("th", { scope: "row", text: stepName(name, t) }),
         el("td", { class: "vv-shape", text: shapeText(shape) }),
         el("td", { class: "vv-module", text: module }))))));
   }
