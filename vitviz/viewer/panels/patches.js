@@ -18,6 +18,8 @@ function create(app) {
   const { channels } = manifest.image;
   const count = channels * grid.patchHeight * grid.patchWidth;
   const names = channels === 3 ? [" R", " G", " B"] : channels === 1 ? [""] : null;
+  // The largest number that normalising can make, so that the strip never runs out of colours.
+  const reach = Math.max(...manifest.mean.map((mean, c) => Math.max(mean, 1 - mean) / manifest.std[c]));
   let order = "pixel";
   let units = "normalised";
   let element = null;
@@ -99,7 +101,7 @@ function create(app) {
     }
     context.putImageData(new ImageData(data, box.width, box.height), 0, 0);
     const values = patchValues(picture, token, manifest, grid, order);
-    const scale = units === "raw" ? { min: 0, max: 255 } : { min: -2.5, max: 2.5 };
+    const scale = units === "raw" ? { min: 0, max: 255 } : { min: -reach, max: reach };
     strip.draw(values[units], 0, scale, colourTable(units === "raw" ? app.taste.colours : "diverging"));
     setText(orderNote, t("orderNote_" + order));
     setText(numbers, numbersText(values[units], AT_ONCE));
