@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 from dataclasses import fields
 
@@ -10,8 +11,8 @@ import pytest
 import torch
 
 from vitviz import load
-from vitviz.train import checkpoint, run
-from vitviz.train.command import chosen_recipe, current_commit, main, parser
+from vitviz.train import checkpoint, command, run
+from vitviz.train.command import chosen_recipe, main, parser
 from vitviz.train.dataset import Pictures
 from vitviz.train.errors import TrainError
 from vitviz.train.loop import Stopped, train
@@ -318,7 +319,8 @@ SMALL = [
 ]
 
 
-def test_the_file_says_all_there_is_to_know(pack, tmp_path, capsys):
+def test_the_file_says_all_there_is_to_know(pack, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(command, "current_commit", lambda: "0123456789ab+")
     out = tmp_path / "out"
     assert main(["--data", str(pack), "--out", str(out), *SMALL]) == 0
     loaded = load(out / "mnist.safetensors")
@@ -333,11 +335,15 @@ def test_the_file_says_all_there_is_to_know(pack, tmp_path, capsys):
     assert details["title"] == "Handwritten digits"
     assert details["steps"] == "20"
     assert details["images seen"] == "160"
-    assert details["commit"] == current_commit()
+    assert details["commit"] == "0123456789ab+"
     assert json.loads(details["groups"]) == ["plain", "plain", "lines"]
     assert float(details["temperature"]) == card.temperature
     assert details["accuracy"] in capsys.readouterr().out
     assert details["terms"] == "as the data set's"
+
+
+def test_the_commit_is_named_with_a_mark_for_changes():
+    assert re.fullmatch(r"[0-9a-f]{12}\+?|unknown", command.current_commit())
 
 
 def test_a_finished_run_is_not_overwritten(pack, tmp_path, capsys):
