@@ -66,7 +66,8 @@ class Service:
             analysis = self._analyze(upload, model)
         except VitvizError as error:
             gr.Warning(as_html(sentence(error)))
-            old = shown.preview or (shown.photo.path if shown.photo else None)
+            old = shown.preview or (shown.photo.path if shown.photo else "")
+            old = old if Path(old).is_file() else None
             photo = old if isinstance(error, ImageError) else gr.skip()
             return gr.skip(), photo, shown.model, shown, gr.skip()
         manifest = Manifest.place(pack(analysis), self._cache)
@@ -164,6 +165,10 @@ class Service:
     def _analyze(self, upload: Upload, model: str) -> Analysis:
         if shutil.disk_usage(self._cache).free < limits.DISK_RESERVE_BYTES:
             raise VitvizError("this server has no room for another analysis; try again in an hour")
+        if not Path(upload.path).is_file():  # its path is nobody's business
+            raise ImageError(
+                f"{upload.name[:80]!r} was deleted after about an hour; choose it again"
+            )
         photo = open_photo(upload.path, upload.name)
         loaded = self.models.get(model)
         with self._computing:
