@@ -285,6 +285,9 @@ def test_pasting_and_the_camera(visit):
     page.get_by_label("Remove Image").click()
     page.get_by_label("Capture from camera").click()
     page.get_by_text("Click to Access Webcam").click()
+    page.wait_for_function(  # before the camera runs, there is nothing to take
+        "() => document.querySelector('#vv-photo video')?.videoWidth > 0"
+    )
     page.get_by_label("capture photo").click()
     page.wait_for_function(
         "() => !document.querySelector('.vv-place h2').textContent.startsWith('clipboard')"
