@@ -88,16 +88,18 @@ class Trace:
         layer = self.check_layer(layer)
         q, k = self.q[layer].half(), self.k[layer].half()
         sums, error = [], 0.0
-        for head in range(self.num_heads):  # one N x N map at a time stays in the processor's cache
-            scores = _scores(q[head].float(), k[head].float(), self.scale)
+        # One map for each thread at a time: they stay in the processor's cache.
+        for start in range(0, self.num_heads, torch.get_num_threads()):
+            some = slice(start, start + torch.get_num_threads())
+            scores = _scores(q[some].float(), k[some].float(), self.scale)
             shown = scores.softmax(dim=-1)
             # The sum that softmax divided by, read off the largest entry of each row: exp is the
             # dear part.
             sums.append(scores.amax(dim=-1) - shown.amax(dim=-1).log())
-            exact = _scores(self.q[layer, head], self.k[layer, head], self.scale).softmax(dim=-1)
+            exact = _scores(self.q[layer, some], self.k[layer, some], self.scale).softmax(dim=-1)
             low, high = shown.sub_(exact).aminmax()
             error = max(error, -float(low), float(high))
-        lse = torch.stack(sums)
+        lse = torch.cat(sums)
         if not torch.isfinite(lse).all():
             raise CaptureError(
                 f"q or k of layer {layer} is larger than half precision can hold (65504)"
