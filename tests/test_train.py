@@ -196,7 +196,11 @@ def test_a_state_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         train(TINY, PICTURES, TEST, tmp_path, resume=True)
     assert (tmp_path / "state.pt").read_bytes() == before
-    assert {path.name for path in tmp_path.iterdir()} == {"log.jsonl", "state.pt"}
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "film.safetensors",
+        "log.jsonl",
+        "state.pt",
+    }
 
 
 def test_a_damaged_or_missing_state_is_told_in_a_sentence(tmp_path):

@@ -11,7 +11,7 @@ from torch import nn
 from .errors import TrainError
 
 STATE = "state.pt"
-VERSION = 1
+VERSION = 2
 
 
 def save_state(
@@ -28,8 +28,6 @@ def save_state(
         "version": VERSION,
         "vit": vit.state_dict(),
         "optimizers": [optimizer.state_dict() for optimizer in optimizers],
-        "random": torch.get_rng_state(),
-        "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
         **facts,
     }
     partial = folder / f".{STATE}.partial"
@@ -58,10 +56,7 @@ def read_state(folder: Path) -> dict[str, Any]:
 
 
 def restore(state: dict[str, Any], vit: nn.Module, optimizers: list[torch.optim.Optimizer]) -> None:
-    """Put the weights, both optimisers and the random numbers back where they were."""
+    """Put the weights and both optimisers back where they were."""
     vit.load_state_dict(state["vit"])
     for optimizer, saved in zip(optimizers, state["optimizers"], strict=True):
         optimizer.load_state_dict(saved)
-    torch.set_rng_state(state["random"])
-    if torch.cuda.is_available() and state["random_cuda"]:
-        torch.cuda.set_rng_state_all(state["random_cuda"])

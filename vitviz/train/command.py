@@ -72,6 +72,15 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--out", type=Path, help="folder of the run (default: runs/RECIPE)")
     top.add_argument("--resume", action="store_true", help="go on with the run in --out")
     top.add_argument(
+        "--film",
+        metavar="PICTURE",
+        nargs="+",
+        type=Path,
+        default=[],
+        help="pictures on which the film of the training is taken; it carries them with it "
+        "(default: three test pictures)",
+    )
+    top.add_argument(
         "--evaluate", metavar="CHECKPOINT", help="no training: measure this model on the data"
     )
     group = top.add_argument_group("the recipe, field by field")
@@ -134,8 +143,10 @@ def train_and_save(args: argparse.Namespace) -> Path:
     if recipe.precision == "bfloat16" and not torch.cuda.is_available() and bfloat16_is_slow():
         tell("this CPU has no fast bfloat16: --precision float32 will be quicker")
     commit = current_commit()
-    trained = train(recipe, pictures, test, folder, resume=args.resume)
+    trained = train(recipe, pictures, test, folder, resume=args.resume, film=args.film)
     path = folder / f"{recipe.name}.safetensors"
+    if not trained.first:
+        return path
     save(path, recipe, trained, pictures, test, commit)
     print(f"{path}: {say(trained.scores)}")  # noqa: T201
     return path
@@ -151,6 +162,7 @@ def save(
         f"{len(pictures.labels)} classes",
         "recipe": json.dumps(recipe.to_dict()),
         "seed": str(recipe.seed),
+        **({"began with": trained.origin} if trained.origin else {}),
         "steps": str(trained.steps),
         "images seen": str(trained.steps * recipe.batch_size),
         "wall time": f"{trained.seconds / 60:.0f} min",

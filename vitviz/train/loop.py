@@ -4,7 +4,7 @@ import json
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,9 @@ from ..model.vit import ViT
 from .checkpoint import read_state
 from .dataset import Pictures
 from .errors import TrainError
-from .evaluate import fit_temperature, logits_of, score
+from .evaluate import fit_temperature, score
+from .filming import Camera, cast
+from .processes import Processes, own_device, processes
 from .recipe import Recipe
 from .run import Run
 
@@ -39,6 +41,8 @@ class Trained:
     scores: dict[str, float]  # on the test pictures, with the temperature
     steps: int
     seconds: float
+    origin: str = ""  # the weights it began with, in words; empty: random ones
+    first: bool = True  # whether this process speaks and writes for all
 
 
 def train(
@@ -48,38 +52,51 @@ def train(
     folder: Path,
     *,
     resume: bool = False,
+    film: Sequence[Path] = (),
     device: torch.device | None = None,
 ) -> Trained:
-    """Train a new ViT as the recipe says; log.jsonl and the state to resume from are kept in
-    `folder`.
+    """Train a new ViT as the recipe says; log.jsonl, the film and the state to resume from are kept
+    in `folder`.
+
+    `film` names the pictures of the film; without any, three of the test pictures. Processes
+    started together by `torchrun` train one model.
 
     Ctrl-C (or SIGTERM) ends the run after the current step and saves it: `Stopped` is raised, and a
     call with `resume=True` goes on as if nothing had happened. A loss that is not a number raises
     `TrainError` and leaves the last good state. torch's global random numbers are the same after
     the call as before.
     """
-    device = device or torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    device = device or own_device()
     folder.mkdir(parents=True, exist_ok=True)
     devices = range(torch.cuda.device_count())  # named, or torch warns where there are several
-    with torch.random.fork_rng(devices), asked_to_stop() as stop:
-        run = Run(recipe, pictures, device)
+    with torch.random.fork_rng(devices), processes() as us, asked_to_stop() as stop:
+        run = Run(recipe, pictures, device, us)
         if resume:
             run.take_up(read_state(folder))
-        log = Log(folder / "log.jsonl", append=resume)
+        log = Log(folder / "log.jsonl", append=resume, silent=not us.first)
+        camera = Camera(run, folder, *cast(test, film, recipe.cut()), labels=pictures.labels)
         log.write(
             event="start",
             step=run.step,
             steps=run.steps,
             recipe=recipe.to_dict(),
             device=str(device),
+            processes=us.size,
         )
-        follow(run, test, folder, log, stop)
+        follow(run, test, folder, log, camera, stop)
         return finish(run, test, log)
 
 
-def follow(run: Run, test: Pictures, folder: Path, log: "Log", stop: threading.Event) -> None:
-    """Take all steps that are left; say, measure and save on the way."""
-    recipe = run.recipe
+def follow(
+    run: Run,
+    test: Pictures,
+    folder: Path,
+    log: "Log",
+    camera: Camera,
+    stop: threading.Event,
+) -> None:
+    """Take all steps that are left; say, measure, film and save on the way."""
+    recipe, us = run.recipe, run.processes
     watched = test.some(recipe.eval_pictures)
     speed = Speed(run)
     bar = tqdm(
@@ -88,8 +105,16 @@ def follow(run: Run, test: Pictures, folder: Path, log: "Log", stop: threading.E
         desc=recipe.name,
         unit=" images",
         unit_scale=True,
-        disable=None,  # silent where the output is not a terminal; the log has it all
+        # silent where the output is not a terminal; the log has it all
+        disable=None if us.first else True,
     )
+
+    def film(scores: dict[str, float], loss: float | None) -> None:
+        if us.first:
+            camera.film(scores, loss)
+
+    if camera.due:
+        film(run.measure(watched), None)
     with bar:
         for pictures, targets in run.batches():
             facts = run.learn(pictures, targets)
@@ -98,20 +123,25 @@ def follow(run: Run, test: Pictures, folder: Path, log: "Log", stop: threading.E
                 bar.set_postfix(loss=f"{facts['loss']:.3f}", refresh=False)
                 facts |= {"images_per_s": speed.lap(), "seconds": run.seconds}
                 log.write(event="train", step=run.step, epoch=run.epoch, **facts)
+            filmed, epoch_done = camera.due, run.step % run.steps_per_epoch == 0
+            if filmed or epoch_done:
+                scores = run.measure(watched)
+            if filmed:
+                film(scores, facts["loss"])
             if run.step == run.steps:
                 break
-            if run.step % run.steps_per_epoch == 0:
-                scores = run.measure(watched)
+            if epoch_done:
                 log.write(
                     event="epoch", step=run.step, epoch=run.epoch, pictures=len(watched), **scores
                 )
-                tqdm.write(
-                    f"epoch {run.epoch:g} of {recipe.epochs:g}: top-1 {scores['top1']:.1%}, "
-                    f"top-5 {scores['top5']:.1%}, nll {scores['nll']:.3f}"
-                )
+                if us.first:
+                    tqdm.write(
+                        f"epoch {run.epoch:g} of {recipe.epochs:g}: top-1 {scores['top1']:.1%}, "
+                        f"top-5 {scores['top5']:.1%}, nll {scores['nll']:.3f}"
+                    )
                 run.save(folder)
                 speed.lap()
-            if stop.is_set():
+            if wanted(stop, us):
                 run.save(folder)
                 raise Stopped(f"stopped after step {run.step} of {run.steps}, saved in {folder}")
     run.save(folder)
@@ -125,9 +155,9 @@ def finish(run: Run, test: Pictures, log: "Log") -> Trained:
     run.vit.eval().patch_keep = 1.0
     if run.kept_back is not None:
         kept = run.kept_back
-        logits = logits_of(run.vit, kept.images, run.mean, run.std)
+        logits = run.logits(kept.images)
         temperature = fit_temperature(logits, kept.targets)
-    logits = logits_of(run.vit, test.images, run.mean, run.std)
+    logits = run.logits(test.images)
     plain, scores = (score(logits, test.targets, test.groups, t) for t in (1.0, temperature))
     log.write(
         event="end",
@@ -138,7 +168,24 @@ def finish(run: Run, test: Pictures, log: "Log") -> Trained:
         before_temperature=plain,
         **scores,
     )
-    return Trained(run.vit, run.mean, run.std, temperature, scores, run.steps, seconds)
+    return Trained(
+        vit=run.vit,
+        mean=run.mean,
+        std=run.std,
+        temperature=temperature,
+        scores=scores,
+        steps=run.steps,
+        seconds=seconds,
+        origin=run.origin,
+        first=run.processes.first,
+    )
+
+
+def wanted(stop: threading.Event, us: Processes) -> bool:
+    """Whether any process was asked to stop: all must leave after the same step."""
+    if us.size == 1:
+        return stop.is_set()
+    return bool(us.add_up(torch.tensor(float(stop.is_set()), device=us.device)))
 
 
 @contextmanager
@@ -183,12 +230,14 @@ class Speed:
 class Log:
     """One JSON object per line, readable while the run goes on."""
 
-    def __init__(self, path: Path, *, append: bool) -> None:
-        self.path = path
-        if not append:
+    def __init__(self, path: Path, *, append: bool, silent: bool = False) -> None:
+        self.path, self.silent = path, silent
+        if not append and not silent:
             path.write_text("", encoding="utf-8")
 
     def write(self, **facts: Any) -> None:
+        if self.silent:
+            return
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(_rounded(facts)) + "\n")
 

@@ -6,6 +6,7 @@ import torch
 from einops import rearrange
 from torch import Tensor, nn
 
+from .processes import Processes
 from .recipe import Recipe
 
 
@@ -17,16 +18,24 @@ class Muon(torch.optim.Optimizer):
     momentum U S V^T by about U V^T before it takes the step (Jordan 2024,
     https://kellerjordan.github.io/posts/muon/). timm and torch have a Muon as well; this one treats
     the q, k and v parts of a `qkv` weight as the three matrices they are, and works on all matrices
-    of one shape together, which is faster for models as small as ours.
+    of one shape together, which is faster for models as small as ours. Several processes share the
+    matrices out between them.
     """
 
     def __init__(
-        self, params: list, *, lr: float, momentum: float, weight_decay: float, dtype: torch.dtype
+        self,
+        params: list,
+        *,
+        lr: float,
+        momentum: float,
+        weight_decay: float,
+        dtype: torch.dtype,
+        processes: Processes = Processes(),  # noqa: B008 (a frozen value)
     ) -> None:
         """`params` may be groups with `parts`: how many matrices stand on top of each other (3 for
         qkv).
         """
-        self.dtype = dtype
+        self.dtype, self.processes = dtype, processes
         super().__init__(
             params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "parts": 1}
         )
@@ -43,7 +52,9 @@ class Muon(torch.optim.Optimizer):
                 matrices = rearrange(
                     stacked, "n (p rows) cols -> (n p) rows cols", p=group["parts"]
                 )
-                updates = orthogonalize(matrices.to(self.dtype)).to(stacked.dtype)
+                share = self.processes.share(matrices).to(self.dtype)
+                share = orthogonalize(share).to(stacked.dtype)
+                updates = self.processes.gather(share, len(matrices))
                 updates = rearrange(updates, "(n p) rows cols -> n (p rows) cols", p=group["parts"])
                 # A tall matrix writes into more outputs than it reads: a longer step keeps the size
                 # of its effect.
@@ -76,7 +87,11 @@ def orthogonalize(matrices: Tensor) -> Tensor:
     return x.mT if tall else x
 
 
-def make_optimizers(vit: nn.Module, recipe: Recipe) -> list[torch.optim.Optimizer]:
+def make_optimizers(
+    vit: nn.Module,
+    recipe: Recipe,
+    processes: Processes = Processes(),  # noqa: B008 (a frozen value)
+) -> list[torch.optim.Optimizer]:
     """AdamW for everything, or Muon for the matrices in the blocks and AdamW for the rest.
 
     Only weight matrices decay: biases, norms and the learned tokens have no reason to be small.
@@ -104,6 +119,7 @@ def make_optimizers(vit: nn.Module, recipe: Recipe) -> list[torch.optim.Optimize
         momentum=recipe.muon_momentum,
         weight_decay=recipe.weight_decay,
         dtype=getattr(torch, recipe.precision),
+        processes=processes,
     )
     return [muon, adamw]
 

@@ -30,6 +30,12 @@ class Recipe:
         0, "fixes new weights, order of the pictures, augmentation and dropped patches"
     )
 
+    start_from: str = setting(
+        "",
+        "checkpoint whose weights the run begins with, its patches and positions resampled to this "
+        "recipe's; empty: random weights",
+    )
+
     # The model.
     image_size: int = setting(28, "side of the square picture the model sees, in pixels")
     channels: int = setting(1, "1 for grey, 3 for RGB")
@@ -240,6 +246,38 @@ RECIPES = {
             colour=0.3,
             three_augment=0.15,
             eval_pictures=2000,
+        ),
+        # The second half of the way: the model of "photos" goes on with patches of 6 pixels of a
+        # picture of 72, so that maps get 12 x 12 places instead of 8 x 8 and see finer things. Its
+        # learning rate rises to about half of before, and falls for most of the time.
+        Recipe(
+            name="photos-fine",
+            title="Everyday photos, 100 kinds of things",
+            data="everyday100",
+            start_from="runs/photos/photos.safetensors",
+            image_size=72,
+            channels=3,
+            patch_size=6,
+            embed_dim=192,
+            depth=6,
+            num_heads=6,
+            epochs=7,
+            batch_size=192,
+            label_smoothing=0.1,
+            optimizer="muon",
+            lr=6e-4,
+            muon_lr=0.012,
+            schedule="stable",
+            warmup=60,
+            decay_share=0.75,
+            patch_keep=0.45,
+            all_patches_share=0.1,
+            precision="bfloat16",
+            crop=0.35,
+            flip=True,
+            colour=0.3,
+            three_augment=0.15,
+            eval_pictures=1000,
         ),
     )
 }

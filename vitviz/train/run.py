@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ..model.vit import ViT
+from ..model.weights import load
 from .augment import augment
 from .checkpoint import restore, save_state
 from .dataset import Pictures
@@ -17,15 +18,25 @@ from .errors import TrainError
 from .evaluate import logits_of, normalise, score
 from .optim import learning_rate, make_optimizers
 from .precision import precision
+from .processes import Processes
 from .recipe import Recipe
+from .start import begin_with, origin
 
 
 class Run:
     """Weights, optimisers, pictures and the number of steps done."""
 
-    def __init__(self, recipe: Recipe, pictures: Pictures, device: torch.device) -> None:
-        """New weights, drawn from torch's global generator seeded with the recipe's seed."""
-        self.recipe, self.device = recipe, device
+    def __init__(
+        self,
+        recipe: Recipe,
+        pictures: Pictures,
+        device: torch.device,
+        processes: Processes = Processes(),  # noqa: B008 (a frozen value)
+    ) -> None:
+        """New weights, drawn from torch's global generator seeded with the recipe's seed, or those
+        of `recipe.start_from`.
+        """
+        self.recipe, self.device, self.processes = recipe, device, processes
         self.kept_back, self.pictures = hold_out(pictures, recipe)
         self.mean, self.std = self.pictures.mean_std()
         self.steps_per_epoch = len(self.pictures) // recipe.batch_size  # the odd rest sits out
@@ -34,6 +45,11 @@ class Run:
                 f"{len(self.pictures)} pictures do not fill one batch of {recipe.batch_size}; "
                 "use a smaller batch_size"
             )
+        if recipe.batch_size % processes.size:
+            raise TrainError(
+                f"batch_size must be a multiple of the {processes.size} processes, "
+                f"got {recipe.batch_size}"
+            )
         self.steps = max(1, round(recipe.epochs * self.steps_per_epoch))
         self.step = 0
 
@@ -41,9 +57,15 @@ class Run:
         self.vit = ViT(recipe.config(len(pictures.labels)), drop_path=recipe.drop_path)
         if recipe.zero_head:
             nn.init.zeros_(self.vit.head.weight)
+        self.origin = ""  # where the weights come from, if not from chance
+        if recipe.start_from:
+            earlier = load(recipe.start_from, device="cpu")
+            begin_with(self.vit, earlier)
+            self.origin = origin(earlier, recipe.start_from)
         add_dropout(self.vit, recipe.dropout)
         self.vit.to(device).train()
-        self.optimizers = make_optimizers(self.vit, recipe)
+        self.shared = processes.together(self.vit)
+        self.optimizers = make_optimizers(self.vit, recipe, processes)
         self.highest_lrs = [[g["lr"] for g in o.param_groups] for o in self.optimizers]
 
         self.saved = 0  # the step that the folder can go on from
@@ -60,15 +82,15 @@ class Run:
         return self.step / self.steps_per_epoch
 
     def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Pictures and classes of all steps that are left, in an order that only seed and epoch
-        decide.
+        """This process's share of the pictures and classes of all steps that are left, in an order
+        that only seed and epoch decide.
         """
         size, order, order_of = self.recipe.batch_size, torch.empty(0), -1
         while self.step < self.steps:
             epoch, place = divmod(self.step, self.steps_per_epoch)
             if epoch != order_of:
                 order, order_of = shuffled(len(self.pictures), self.recipe.seed, epoch), epoch
-            batch = order[place * size : (place + 1) * size]
+            batch = self.processes.share(order[place * size : (place + 1) * size])
             yield (
                 self.pictures.images[batch].to(self.device),
                 self.pictures.targets[batch].to(self.device),
@@ -77,8 +99,12 @@ class Run:
     def learn(self, pictures: Tensor, targets: Tensor) -> dict[str, float]:
         """One step. uint8 (B, C, h, w), (B,) -> what happened. Raises `TrainError` before weights
         are spoiled.
+
+        What is random in a step depends on seed, step and process alone, so nothing random has to
+        be remembered for a resumed run.
         """
         recipe = self.recipe
+        torch.manual_seed((recipe.seed * 1_000_003 + self.step) * 4096 + self.processes.rank)
         rate = learning_rate(recipe, self.step, self.steps)
         for optimizer, highest in zip(self.optimizers, self.highest_lrs, strict=True):
             for group, lr in zip(optimizer.param_groups, highest, strict=True):
@@ -88,10 +114,12 @@ class Run:
 
         x = normalise(augment(pictures, recipe), self.mean, self.std)
         with precision(recipe.precision, self.device):
-            logits = self.vit(x)
+            logits = self.shared(x)
         loss = F.cross_entropy(logits.float(), targets, label_smoothing=recipe.label_smoothing)
         loss.backward()
         norm = nn.utils.clip_grad_norm_(self.vit.parameters(), recipe.clip or float("inf"))
+        # The gradient is the same in all processes by now; the loss is made so.
+        loss = self.processes.add_up(loss.detach()) / self.processes.size
         if not (torch.isfinite(loss) and torch.isfinite(norm)):
             kept = f"the state of step {self.saved} is kept" if self.saved else "nothing was saved"
             raise TrainError(
@@ -112,17 +140,25 @@ class Run:
 
     def measure(self, test: Pictures) -> dict[str, float]:
         """How good the model is now, with the numbers it trains with."""
-        logits = logits_of(
-            self.vit, test.images, self.mean, self.std, numbers=self.recipe.precision
-        )
+        logits = self.logits(test.images, self.recipe.precision)
         return score(logits, test.targets, test.groups)
 
+    def logits(self, images: Tensor, numbers: str = "float32") -> Tensor:
+        """What the model says to every picture; each process asks for its share. uint8 (n, C, h, w)
+        -> float32 (n, num_classes), in every process
+        """
+        share = self.processes.share(images)
+        answers = logits_of(self.vit, share, self.mean, self.std, numbers=numbers)
+        return self.processes.gather(answers, len(images))
+
     def save(self, folder: Path) -> None:
-        """Keep all that is needed to go on from here."""
+        """Keep all that is needed to go on from here; one process does it for all."""
+        self.saved = self.step
+        if not self.processes.first:
+            return
         facts = {"recipe": self.recipe.to_dict(), "pictures": len(self.pictures)}
         facts |= {"step": self.step, "seconds": self.seconds}
         save_state(folder, vit=self.vit, optimizers=self.optimizers, facts=facts)
-        self.saved = self.step
 
     def take_up(self, state: dict[str, Any]) -> None:
         """Go on from a saved state. Raises `TrainError` if it is of another run.

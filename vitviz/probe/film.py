@@ -1,0 +1,114 @@
+"""Film: how position embedding and CLS attention came about, in about 20 moments of a training."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import WeightsError
+from ..model.vit import ViT
+from .grid import PatchGrid
+from .positions import Positions, similarity
+from .trace import capture
+
+FORMAT = "vitviz_film"
+VERSION = 1
+TENSORS = ("pixels", "positions", "attention", "probabilities")
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """What a model looked like at some moments of its training, always on the same pictures.
+
+    pixels         uint8 (pictures, h, w, C)   what the model was shown, before normalisation
+    positions      float16 (moments, P, P)     cosine similarity of the patches' position embeddings
+    attention      float16 (moments, pictures, L, H, N)   of CLS to all tokens; rows sum to about 1
+    probabilities  float16 (moments, pictures, classes)
+    facts          "recipe", "rows", "cols", "num_prefix_tokens", "labels", "pictures" (each with
+                   its "name") and "moments": {"step", "epoch", "images", "seconds", "loss", "top1",
+                   "top5"} of each; loss is None before the first step
+    """
+
+    pixels: Tensor
+    positions: Tensor
+    attention: Tensor
+    probabilities: Tensor
+    facts: Mapping[str, Any]
+
+    def __len__(self) -> int:
+        return len(self.facts["moments"])
+
+    def save(self, path: str | Path) -> None:
+        """Write the film at once or not at all."""
+        from safetensors.torch import save_file
+
+        path = Path(path)
+        partial = path.with_name(f".{path.name}.partial")
+        text = json.dumps({"version": VERSION, **self.facts}, allow_nan=False)
+        tensors = {name: getattr(self, name).contiguous() for name in TENSORS}
+        try:
+            save_file(tensors, partial, metadata={FORMAT: text})
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Film":
+        """What `save` wrote. Raises `WeightsError` if there is no film, or a damaged one."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(path, framework="pt") as file:
+                facts = json.loads((file.metadata() or {})[FORMAT])
+                tensors = {name: file.get_tensor(name) for name in TENSORS}
+        except FileNotFoundError as error:
+            raise WeightsError(f"there is no film {path}") from error
+        except (SafetensorError, OSError, KeyError, ValueError) as error:
+            raise WeightsError(f"{path} is not a film of a training: {error}") from error
+        if facts.pop("version", None) != VERSION:
+            raise WeightsError(f"{path} was not written by this version of vitviz")
+        film = cls(**tensors, facts=facts)
+        lengths = {len(film), *map(len, (film.positions, film.attention, film.probabilities))}
+        if len(lengths) != 1:
+            raise WeightsError(f"{path} is damaged: its parts have {sorted(lengths)} moments")
+        return film
+
+
+@torch.no_grad()
+def look(vit: ViT, pixels: Sequence[Tensor]) -> dict[str, Tensor]:
+    """One moment of a film: {"positions" (P, P), "attention" (pictures, L, H, N), "probabilities"
+    (pictures, classes)}, all float16, on the CPU
+
+    `pixels` are normalised pictures, (C, h, w) each. The model needs a CLS token and positions.
+    """
+    was_training, vit_device = vit.training, next(vit.parameters()).device
+    vit.eval()
+    attention, probabilities = [], []
+    for picture in pixels:
+        with capture(vit) as recorder:
+            logits = vit(picture[None].to(vit_device))
+        trace = recorder.trace(logits)
+        layers = [trace.attention_from(layer, 0) for layer in range(trace.depth)]
+        attention.append(torch.stack(layers))
+        probabilities.append(trace.logits.softmax(dim=-1))
+    vit.train(was_training)
+    patches = Positions.of(vit.pos_embed, vit.config).patches
+    return {
+        "positions": similarity(patches).half(),
+        "attention": torch.stack(attention).half(),
+        "probabilities": torch.stack(probabilities).half(),
+    }
+
+
+def grid_facts(vit: ViT) -> dict[str, int]:
+    """The part of a film's facts that follows from the model."""
+    grid = PatchGrid.of(vit.config)
+    return {
+        "rows": grid.rows,
+        "cols": grid.cols,
+        "num_prefix_tokens": grid.num_prefix_tokens,
+    }

@@ -1,0 +1,91 @@
+"""The camera: which moments of a run are filmed, and the film so far in the folder of the run."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from einops import rearrange
+from torch import Tensor
+
+from ..model.photo import open_photo
+from ..model.preprocess import Preprocess
+from ..probe.film import TENSORS, Film, grid_facts, look
+from .dataset import Pictures
+from .evaluate import normalise
+from .run import Run
+
+FILM = "film.safetensors"
+MOMENTS = 20
+ON_SCREEN = 3  # pictures
+
+
+def moments(steps: int, count: int = MOMENTS) -> list[int]:
+    """The steps at which to film, denser early, when most happens: 0, ..., steps."""
+    return sorted({round(steps * (i / (count - 1)) ** 2.5) for i in range(count)})
+
+
+def cast(test: Pictures, files: Sequence[Path], cut: Preprocess) -> tuple[Tensor, list[str]]:
+    """The pictures of a film and their names: the files, or a few of the test pictures.
+    uint8 (pictures, C, h, w)
+
+    A film carries its pictures with it; name files that you may hand on.
+    """
+    if files:
+        pictures = [cut.picture(open_photo(file)).permute(2, 0, 1) for file in files]
+        return torch.stack(pictures), [file.stem for file in files]
+    some = torch.linspace(0, len(test) - 1, min(ON_SCREEN, len(test))).long()
+    return test.images[some], [test.labels[i] for i in test.targets[some].tolist()]
+
+
+class Camera:
+    """Adds a frame to FOLDER/film.safetensors whenever a moment has come."""
+
+    def __init__(
+        self, run: Run, folder: Path, pictures: Tensor, names: list[str], labels: tuple[str, ...]
+    ) -> None:
+        """A resumed run keeps the frames up to its step."""
+        self.run, self.path, self.pictures = run, folder / FILM, pictures
+        self.moments = set(moments(run.steps))
+        self.facts: dict[str, Any] = {
+            "recipe": run.recipe.name,
+            **grid_facts(run.vit),
+            "labels": list(labels),
+            "pictures": [{"name": name} for name in names],
+        }
+        self.frames: list[tuple[dict[str, Any], dict[str, Tensor]]] = []
+        if run.step and self.path.is_file():
+            film = Film.read(self.path)
+            for i, moment in enumerate(film.facts["moments"]):
+                if moment["step"] <= run.step:
+                    frame = {name: getattr(film, name)[i] for name in TENSORS if name != "pixels"}
+                    self.frames.append((moment, frame))
+
+    @property
+    def due(self) -> bool:
+        """Whether the step just taken is to be filmed, and is not yet."""
+        filmed = self.frames[-1][0]["step"] if self.frames else -1
+        return self.run.step in self.moments and self.run.step > filmed
+
+    def film(self, scores: Mapping[str, float], loss: float | None) -> None:
+        """Film this moment. `scores` are of the pictures that are watched while training."""
+        run = self.run
+        pixels = normalise(self.pictures.float() / 255, run.mean, run.std)
+        moment = {
+            "step": run.step,
+            "epoch": round(run.epoch, 4),
+            "images": run.step * run.recipe.batch_size,
+            "seconds": round(run.seconds, 1),
+            "loss": loss,
+            "top1": scores["top1"],
+            "top5": scores["top5"],
+        }
+        self.frames.append((moment, look(run.vit, list(pixels))))
+        parts = {
+            name: torch.stack([frame[name] for _, frame in self.frames])
+            for name in TENSORS
+            if name != "pixels"
+        }
+        facts = self.facts | {"moments": [moment for moment, _ in self.frames]}
+        pictures = rearrange(self.pictures, "n c h w -> n h w c")
+        Film(pixels=pictures, **parts, facts=facts).save(self.path)

@@ -1,0 +1,76 @@
+"""The processes that train one model together, as `torchrun` starts them; usually there is one."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Processes:
+    """How many there are, and which one this is. Every process takes its share of each batch."""
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the process that logs, saves and speaks."""
+        return self.rank == 0
+
+    @property
+    def device(self) -> torch.device:
+        """Where a tensor must be for the others to get it: nccl speaks only with GPUs."""
+        nccl = self.size > 1 and dist.get_backend() == "nccl"
+        return own_device() if nccl else torch.device("cpu")
+
+    def share(self, tensor: Tensor) -> Tensor:
+        """Every size-th row, beginning with this process's own."""
+        return tensor[self.rank :: self.size]
+
+    def add_up(self, tensor: Tensor) -> Tensor:
+        """The sum over all processes, in every one of them; the tensor itself is changed."""
+        if self.size > 1:
+            dist.all_reduce(tensor)
+        return tensor
+
+    def gather(self, share: Tensor, total: int) -> Tensor:
+        """The whole of which every process has its `share`, in every process. (total, ...)"""
+        if self.size == 1:
+            return share
+        whole = share.new_zeros(total, *share.shape[1:])
+        whole[self.rank :: self.size] = share
+        return self.add_up(whole.to(self.device)).to(share.device)
+
+    def together(self, model: nn.Module) -> nn.Module:
+        """The same model, whose backward pass leaves the mean gradient of all processes."""
+        if self.size == 1:
+            return model
+        return nn.parallel.DistributedDataParallel(model)
+
+
+@contextmanager
+def processes() -> Iterator[Processes]:
+    """Meet the other processes if `torchrun` started this one, and part from them at the end."""
+    size = int(os.environ.get("WORLD_SIZE", 1))
+    if size == 1 or dist.is_initialized():
+        yield Processes(dist.get_rank(), dist.get_world_size()) if size > 1 else Processes()
+        return
+    if torch.cuda.is_available():
+        torch.cuda.set_device(own_device())
+    dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    try:
+        yield Processes(dist.get_rank(), size)
+    finally:
+        dist.destroy_process_group()
+
+
+def own_device() -> torch.device:
+    """The GPU of this process, or the CPU."""
+    if not torch.cuda.is_available():
+        return torch.device("cpu")
+    return torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
