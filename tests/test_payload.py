@@ -40,7 +40,8 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
     assert len(json.dumps(manifest)) < 20_000
     assert json.loads(json.dumps(manifest)) == manifest
     assert manifest["num_tokens"] == len(manifest["prefix_tokens"]) + grid.num_patches
-    listed = [manifest["files"]["picture"], *manifest["files"]["layers"]]
+    listed = [manifest["files"][name] for name in ("picture", "features")]
+    listed += [*manifest["files"]["layers"], *manifest["files"]["tokens"]]
     assert {file["path"]: file["size"] for file in listed} == {
         path: len(data) for path, data in payload.files.items()
     }
@@ -63,6 +64,15 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
         torch.testing.assert_close(attention.sum(dim=-1), torch.ones(shape[:2]))
         worst = float((attention - trace.attention(layer)).abs().max())
         assert worst <= manifest["attention_error"] + 1e-6
+    found = load(payload.files[manifest["files"]["features"]["path"]])
+    assert found["scores"].shape == (trace.depth, grid.num_patches, 3)
+    for layer, file in enumerate(manifest["files"]["tokens"]):
+        tokens = features.tokens_after(trace, layer)
+        torch.testing.assert_close(found["norms"][layer], features.norms(tokens))
+        unit = load(payload.files[file["path"]])["unit"].float()
+        torch.testing.assert_close(
+            unit @ unit[1], features.similarity(tokens, 1), rtol=0, atol=2e-3
+        )
 
 
 def test_every_analysis_has_its_own_id(tiny_analysis: Analysis) -> None:

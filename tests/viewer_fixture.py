@@ -13,11 +13,16 @@ import torch
 
 from tests.models import TINY, photo, tiny
 from vitviz import Analysis, analyze
+from vitviz.probe.positions import similarity
+from vitviz.probe import features
+from vitviz.probe.positions import unit_rows
 from vitviz.viewer import pack
 
 FOLDER = Path(__file__).parent / "js" / "fixture"
 NAMES = ("cls", "no_cls", "distilled", "registers", "grey")
 assert set(NAMES) <= set(TINY)
+# What a trained checkpoint tells beside its weights; of one of the models only.
+DETAILS = {"cls": {"seed": "3"}}
 
 
 def fixture(analysis: Analysis) -> dict[str, Any]:
@@ -37,6 +42,10 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
     row, col = grid.row_col(token)
     top, left, height, width = grid.box(token)
     patch = analysis.pixels[:, top : top + height, left : left + width]
+    tokens = features.tokens_after(exact, layer)
+    principal = features.principal(grid.patches(tokens.T).T)
+    patch_norms = grid.patches(features.norms(tokens))
+    times = float(patch_norms.sort().values[-3:-1].mean() / patch_norms.quantile(0.5))
     options = {"token": token, "layer": layer, "first": 1, "residual": 0.3}
     return {
         "manifest": payload.manifest | {"id": "fixture"},

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor
 
+from ..probe import features
 from ..probe.positions import unit_rows
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 PICTURE = "picture.safetensors"
+FEATURES = "features.safetensors"
 MOST_WORDS = 300  # characters of one detail; training recipes and the like stay in the checkpoint
 
 
@@ -23,7 +26,7 @@ class Payload:
     """What the viewer gets.
 
     manifest  JSON-able, text and small numbers only; names its files by {"path", "size"}
-    files     path -> bytes: the picture, and one file per layer
+    files     path -> bytes: the picture, the features, and two files per layer
     """
 
     manifest: dict[str, Any]
@@ -33,6 +36,11 @@ class Payload:
 def layer_path(layer: int) -> str:
     """Name of the file of one layer."""
     return f"layer-{layer:02d}.safetensors"
+
+
+def tokens_path(layer: int) -> str:
+    """Name of the file with the tokens after one layer."""
+    return f"tokens-{layer:02d}.safetensors"
 
 
 def pack(analysis: "Analysis", *, k: int = 10) -> Payload:
@@ -48,6 +56,11 @@ def pack(analysis: "Analysis", *, k: int = 10) -> Payload:
         rounded = analysis.trace.rounded(layer)
         error = max(error, rounded.error)
         files[layer_path(layer)] = _serialise({"q": rounded.q, "k": rounded.k, "lse": rounded.lse})
+    # Only fetched by those who look at features.
+    files[FEATURES] = _pack_features(analysis)
+    for layer in range(analysis.trace.depth):
+        rows = unit_rows(features.tokens_after(analysis.trace, layer)).half()
+        files[tokens_path(layer)] = _serialise({"unit": rows})
     return Payload(_manifest(analysis, files, error, k), files)
 
 
@@ -102,10 +115,13 @@ def _manifest(
         "steps": summary["steps"],
         "predictions": summary["predictions"],
         "attention_error": error,
+        "outlier_times": features.OUTLIER_TIMES,
         "positions": "none" if analysis.positions is None else "grid",
         "files": {
             "picture": _file(PICTURE, files),
             "layers": [_file(layer_path(i), files) for i in range(summary["depth"])],
+            "features": _file(FEATURES, files),
+            "tokens": [_file(tokens_path(i), files) for i in range(summary["depth"])],
         },
     }
     # What leaves here must survive JSON as it is: tuples become lists, and NaN would be refused.
