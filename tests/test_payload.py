@@ -14,6 +14,7 @@ from safetensors.torch import load
 
 from tests import viewer_fixture
 from vitviz import Analysis
+from vitviz.probe import features
 from vitviz.viewer import bundle, css, pack, page
 from vitviz.viewer.bundle import join
 

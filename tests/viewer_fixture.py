@@ -13,7 +13,6 @@ import torch
 
 from tests.models import TINY, photo, tiny
 from vitviz import Analysis, analyze
-from vitviz.probe.positions import similarity
 from vitviz.probe import features
 from vitviz.probe.positions import unit_rows
 from vitviz.viewer import pack
@@ -21,8 +20,6 @@ from vitviz.viewer import pack
 FOLDER = Path(__file__).parent / "js" / "fixture"
 NAMES = ("cls", "no_cls", "distilled", "registers", "grey")
 assert set(NAMES) <= set(TINY)
-# What a trained checkpoint tells beside its weights; of one of the models only.
-DETAILS = {"cls": {"seed": "3"}}
 
 
 def fixture(analysis: Analysis) -> dict[str, Any]:
@@ -67,6 +64,14 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
             for fusion in ("mean", "max", "min")
         },
         "similarity": analysis.position_similarity(token).flatten().tolist(),
+        # Of the rounded rows, as they are sent.
+        "feature_similarity": features.similarity(unit_rows(tokens).half().float(), token).tolist(),
+        "feature_norms": features.norms(tokens).tolist(),
+        "feature_colours": principal.rgb().flatten().tolist(),
+        "feature_explained": principal.explained.tolist(),
+        # With random weights no norm is twice the median: a lower bar, which two patches pass.
+        "outlier_times": times,
+        "outliers": features.outliers(patch_norms, times).tolist(),
         # The two orders in which a patch is flattened: (p1 p2 c) and (c p1 p2).
         "patch_pixel": patch.permute(1, 2, 0).flatten().tolist(),
         "patch_channel": patch.flatten().tolist(),
