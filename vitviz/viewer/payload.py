@@ -71,6 +71,21 @@ def _pack_picture(analysis: "Analysis") -> bytes:
     return _serialise(tensors)
 
 
+def _pack_features(analysis: "Analysis") -> bytes:
+    """PCA and norms of every layer; the tokens themselves are files of their own."""
+    trace, grid = analysis.trace, analysis.grid
+    layers = [features.tokens_after(trace, layer) for layer in range(trace.depth)]
+    found = [features.principal(grid.patches(tokens.T).T) for tokens in layers]
+    return _serialise(
+        {
+            "scores": torch.stack([one.scores for one in found]),
+            "explained": torch.stack([one.explained for one in found]),
+            "range": torch.stack([torch.stack([one.low, one.high]) for one in found]),
+            "norms": torch.stack([features.norms(tokens) for tokens in layers]),
+        }
+    )
+
+
 def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
     from safetensors.torch import save
 
