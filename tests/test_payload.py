@@ -14,7 +14,9 @@ from safetensors.torch import load
 
 from tests import viewer_fixture
 from vitviz import Analysis
+from vitviz.model.untrained import draw
 from vitviz.probe import features
+from vitviz.probe.positions import unit_rows
 from vitviz.viewer import bundle, css, pack, page
 from vitviz.viewer.bundle import join
 
@@ -86,6 +88,21 @@ def test_a_model_without_learned_positions_or_classes(tiny_analysis: Analysis) -
     assert payload.manifest["positions"] == "none"
     assert payload.manifest["predictions"] == []
     assert set(load(payload.files["picture.safetensors"])) == {"pixels"}
+
+
+def test_the_positions_that_training_began_with_are_sent_where_they_are_known(
+    tiny_analysis: Analysis,
+) -> None:
+    card = replace(tiny_analysis.card, details={"seed": "3"})
+    picture = load(pack(replace(tiny_analysis, card=card)).files["picture.safetensors"])
+    began = draw(card.config, 3)["pos_embed"][0, 1:]
+    torch.testing.assert_close(
+        picture["pos_embed_untrained"].float(), unit_rows(began), rtol=0, atol=1e-3
+    )
+    assert picture["pos_embed_untrained"].dtype == torch.float16
+    twin = replace(tiny_analysis, card=replace(card, trained=False))
+    for analysis in (tiny_analysis, twin, replace(tiny_analysis, card=card, positions=None)):
+        assert "pos_embed_untrained" not in load(pack(analysis).files["picture.safetensors"])
 
 
 def test_the_title_of_a_model_is_its_own_or_its_name(tiny_analysis: Analysis) -> None:

@@ -6,10 +6,10 @@ import pytest
 from PIL import Image, ImageDraw
 
 from vitviz import analyze, load
-from vitviz.model.weights import WEIGHTS_DIR
+from vitviz.model.weights import CURATED, WEIGHTS_DIR, list_models
 from vitviz.train.recipe import Recipe
 
-SHIPPED = sorted(path.stem for path in WEIGHTS_DIR.glob("*.safetensors"))
+SHIPPED = sorted(set(list_models()) - set(CURATED))
 
 
 def test_both_models_are_shipped():

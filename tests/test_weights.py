@@ -173,7 +173,8 @@ def test_without_a_network_the_sentence_says_what_is_missing(monkeypatch, tmp_pa
 
 def test_random_weights_say_that_they_are_random() -> None:
     loaded = load("vit_tiny_patch16_224", pretrained=False, image_size=(48, 32))
-    assert "random weights (not trained)" in loaded.card.source
+    assert loaded.card.source.startswith("untrained: timm's architecture, random weights")
+    assert not loaded.card.trained
     assert loaded.card.config.grid_size == (3, 2)
     assert loaded.card.labels[207] == "golden retriever"
     assert len(loaded.card.labels) == 1000

@@ -14,12 +14,14 @@ import torch
 from tests.models import TINY, photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.probe import features
-from vitviz.probe.positions import unit_rows
+from vitviz.probe.positions import similarity, unit_rows
 from vitviz.viewer import pack
 
 FOLDER = Path(__file__).parent / "js" / "fixture"
 NAMES = ("cls", "no_cls", "distilled", "registers", "grey")
 assert set(NAMES) <= set(TINY)
+# What a trained checkpoint tells beside its weights; of one of the models only.
+DETAILS = {"cls": {"seed": "3"}}
 
 
 def fixture(analysis: Analysis) -> dict[str, Any]:
@@ -64,6 +66,7 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
             for fusion in ("mean", "max", "min")
         },
         "similarity": analysis.position_similarity(token).flatten().tolist(),
+        "untrained_similarity": _untrained_similarity(analysis, row * grid.cols + col),
         # Of the rounded rows, as they are sent.
         "feature_similarity": features.similarity(unit_rows(tokens).half().float(), token).tolist(),
         "feature_norms": features.norms(tokens).tolist(),
@@ -82,8 +85,15 @@ def write(folder: Path) -> None:
     """One JSON file for each of the tiny models."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in NAMES:
-        text = json.dumps(_rounded(fixture(analyze(tiny(name), photo()))))
+        analysis = analyze(tiny(name), photo())
+        card = replace(analysis.card, details=DETAILS.get(name, {}))
+        text = json.dumps(_rounded(fixture(replace(analysis, card=card))))
         (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _untrained_similarity(analysis: Analysis, patch: int) -> list[float] | None:
+    before = analysis.untrained_positions()
+    return None if before is None else similarity(before.patches)[patch].tolist()
 
 
 def _rounded(value: Any) -> Any:

@@ -69,6 +69,14 @@ for (const { name, expected, manifest, grid, layers, picture } of FIXTURES) {
     assertClose([map[token - grid.prefix]], [1], 1e-3);
   });
 
+  test(name + ": positions that training began with", () => {
+    const { untrainedPositions } = picture;
+    assert.equal(untrainedPositions === null, expected.untrained_similarity === null);
+    if (!untrainedPositions) return;
+    const map = similarities(untrainedPositions, token - grid.prefix, grid.rows * grid.cols);
+    assertClose(map, expected.untrained_similarity, 1e-3);
+  });
+
   test(name + ": place and box of a token", () => {
     assert.deepEqual(Object.values(placeOf(token, grid)), expected.place);
     const { top, left, height, width } = boxOf(token, grid);

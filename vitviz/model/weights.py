@@ -17,11 +17,20 @@ from torch import Tensor, nn
 from ..errors import WeightsError
 from .config import ViTConfig
 from .preprocess import Preprocess
+from .untrained import (
+    DEFAULT_SEED,
+    KEPT_DETAILS,
+    draw,
+    drawn_with,
+    first_seed,
+    starts_with_zero_head,
+)
 from .vit import ViT
 
 WEIGHTS_DIR = Path(__file__).resolve().parents[2] / "weights"
 DEFAULT_MODEL = "photos"
 FORMAT = "vitviz"  # the key of our JSON in a checkpoint's safetensors metadata
+FILM_SUFFIX = ".film.safetensors"  # of the film of a training, beside its checkpoint
 CHECKPOINT_SUFFIXES = (".safetensors", ".pth", ".pt", ".bin")
 
 
@@ -53,7 +62,8 @@ class ModelCard:
     `head` says what the outputs are: "classes" (labels exist), "embedding" (features, no class
     names), "none" (there is no head). `details` are facts in words: data set, accuracy, terms,
     ... `temperature` divides the logits before the softmax, so that shown probabilities are
-    calibrated (arXiv:1706.04599); 1 where nothing was fitted.
+    calibrated (arXiv:1706.04599); 1 where nothing was fitted. `trained` is False for random
+    weights.
     """
 
     name: str
@@ -64,6 +74,7 @@ class ModelCard:
     head: Literal["classes", "embedding", "none"] = "none"
     temperature: float = 1.0
     details: Mapping[str, str] = field(default_factory=dict)
+    trained: bool = True
 
     def __post_init__(self) -> None:
         if self.labels is not None and len(self.labels) != self.config.num_classes:
@@ -81,6 +92,7 @@ class ModelCard:
             "head": self.head,
             "temperature": self.temperature,
             "details": dict(self.details),
+            "trained": self.trained,
         }
 
     @classmethod
@@ -93,11 +105,15 @@ class ModelCard:
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """A model ready to look into: in eval mode, its weights frozen."""
+    """A model ready to look into: in eval mode, its weights frozen.
+
+    `film` is the file with moments of its training, where one lies beside the checkpoint.
+    """
 
     vit: ViT
     card: ModelCard
     preprocess: Preprocess
+    film: Path | None = None
 
     @property
     def device(self) -> torch.device:
@@ -106,7 +122,8 @@ class LoadedModel:
 
 def list_models() -> list[str]:
     """Names that `load` takes: the shipped models first, then the curated timm models."""
-    shipped = sorted(path.stem for path in WEIGHTS_DIR.glob("*.safetensors"))
+    files = WEIGHTS_DIR.glob("*.safetensors")
+    shipped = sorted(path.stem for path in files if not path.name.endswith(FILM_SUFFIX))
     shipped.sort(key=lambda name: name != DEFAULT_MODEL)
     return [*shipped, *CURATED]
 
@@ -122,8 +139,11 @@ def load(
 
     `source` is a shipped model ("photos", "mnist"); a checkpoint file made by vitviz, or one of
     torchvision's ViTs; any timm name; or `hf-hub:owner/name` and `local-dir:folder`, as timm reads
-    them. `pretrained=False` gives timm's architecture with random weights. `image_size` (pixels)
-    asks timm to interpolate the position embedding to another size.
+    them. `pretrained=False` gives the untrained twin, always the same one: of a vitviz checkpoint
+    exactly the random weights that its training began with (drawn for its own config, where that
+    grew out of an earlier run's), of others weights of a fixed seed; nothing is downloaded, and
+    torch's random state is not touched. `image_size` (pixels) asks timm to interpolate the position
+    embedding to another size.
     Raises `WeightsError`, whose sentence says what is missing, damaged or not supported.
     """
     name = str(source)
@@ -133,6 +153,8 @@ def load(
         loaded = _load_checkpoint(Path(source), Path(source).stem)
     else:
         loaded = _load_timm(name, pretrained, image_size)
+    if not pretrained and loaded.card.trained:
+        loaded = _untrained(loaded)
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:
@@ -243,6 +265,26 @@ def _build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess)
     return LoadedModel(vit, replace(card, num_parameters=num_parameters), preprocess)
 
 
+def _untrained(loaded: LoadedModel) -> LoadedModel:
+    """The same model with the weights that its training began with."""
+    card, details = loaded.card, loaded.card.details
+    seed = first_seed(details)
+    state = draw(
+        card.config,
+        DEFAULT_SEED if seed is None else seed,
+        zero_head=starts_with_zero_head(details),
+    )
+    how = f"with which training began (seed {seed})" if seed is not None else "of a fixed seed"
+    twin = replace(
+        card,
+        source=f"untrained: random weights {how}",
+        temperature=1.0,
+        details={key: details[key] for key in KEPT_DETAILS if key in details},
+        trained=False,
+    )
+    return replace(_build(state, twin, loaded.preprocess), film=loaded.film)
+
+
 # --- files
 # -----------------------------------------------------------------------------------------
 
@@ -320,7 +362,9 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
         temperature=temperature,
         details=details,
     )
-    return _build({key: value.float() for key, value in state.items()}, card, preprocess)
+    loaded = _build({key: value.float() for key, value in state.items()}, card, preprocess)
+    film = path.with_name(path.name.removesuffix(".safetensors") + FILM_SUFFIX)
+    return replace(loaded, film=film) if film.is_file() else loaded
 
 
 def _from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedModel:
@@ -418,11 +462,14 @@ def _load_timm(
             with _hub():
                 model = timm.create_model(name, pretrained=True, **extra)
         else:
-            model = timm.create_model(name, pretrained=False, **extra)
+            with drawn_with(DEFAULT_SEED):
+                model = timm.create_model(name, pretrained=False, **extra)
     except (OSError, RuntimeError, ValueError, KeyError, TypeError, AssertionError) as error:
         raise WeightsError(_why_not(name, pretrained, error)) from error
-    how = "timm, pretrained" if pretrained else "timm's architecture, random weights (not trained)"
-    return from_timm(model, name, how)
+    if pretrained:
+        return from_timm(model, name, "timm, pretrained")
+    twin = from_timm(model, name, "untrained: timm's architecture, random weights of a fixed seed")
+    return replace(twin, card=replace(twin.card, details={}, trained=False))
 
 
 def _unknown_model(name: str) -> str:

@@ -12,15 +12,19 @@ from torch import Tensor
 from ..errors import ImageError, SelectionError, VitvizError
 from ..model.photo import open_photo
 from ..model.preprocess import Preprocess
+from ..model.untrained import first_seed
 from ..model.weights import LoadedModel, ModelCard
 from . import explain
+from .embedding import Embedding
 from .grid import PatchGrid
-from .positions import Positions, similarity
+from .heads import HeadStatistics, head_statistics
+from .positions import Positions, similarity, untrained_positions
 from .steps import Step, steps
 from .trace import Trace, capture
 
 FORMAT = "vitviz analysis"  # the key of our JSON in the metadata of a saved analysis
 VERSION = 1
+EMBEDDING = ("filters", "bias", "content", "position")  # as they are named in a saved analysis
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,7 @@ class Analysis:
     picture    (h, w, C) uint8    what the model saw, after resizing and cropping
     pixels     (C, h, w) float32  the same, normalised: what entered the model
     positions  the learned position embedding, None for a model without one
+    embedding  the first numbers of each token before the first block, None in old files
     """
 
     picture: Tensor
@@ -51,6 +56,7 @@ class Analysis:
     preprocess: Preprocess
     photo_name: str = ""
     notes: tuple[str, ...] = ()
+    embedding: Embedding | None = None
     loaded: LoadedModel | None = None  # only to `verify`; not saved
 
     def predictions(self, k: int = 5) -> tuple[Prediction, ...]:
@@ -101,6 +107,10 @@ class Analysis:
             self.trace, token, head_fusion=head_fusion, residual=residual, first=first, last=layer
         )
 
+    def head_statistics(self) -> HeadStatistics:
+        """Entropy and mean attention distance of every head. (L, H) each"""
+        return head_statistics(self.trace, self.grid)
+
     def position_similarities(self) -> Tensor:
         """Cosine similarity of the positions of all patches. (P, P), in [-1, 1]
 
@@ -115,6 +125,16 @@ class Analysis:
         row, col = self.grid.row_col(token)
         return self.grid.to_map(self.position_similarities()[row * self.grid.cols + col])
 
+    def untrained_positions(self) -> Positions | None:
+        """The position embedding that the training of this model began with.
+
+        None for a model without one, for an untrained model, and where the seed is not known.
+        """
+        seed = first_seed(self.card.details)
+        if self.positions is None or seed is None or not self.card.trained:
+            return None
+        return untrained_positions(self.card.config, seed)
+
     def steps(self) -> tuple[Step, ...]:
         """The shapes of every step from pixels to logits."""
         return steps(self.card.config)
@@ -125,7 +145,8 @@ class Analysis:
         card = self.card.to_dict()
         return {
             "model": {
-                key: card[key] for key in ("name", "source", "num_parameters", "head", "details")
+                key: card[key]
+                for key in ("name", "source", "num_parameters", "head", "trained", "details")
             },
             "photo": {"name": self.photo_name, "notes": list(self.notes)},
             "image_size": list(grid.image_size),
@@ -197,6 +218,9 @@ class Analysis:
         if self.positions is not None:
             tensors["positions.patches"] = self.positions.patches
             tensors["positions.prefix"] = self.positions.prefix
+        if self.embedding is not None:
+            for name in EMBEDDING:
+                tensors[f"embedding.{name}"] = getattr(self.embedding, name)
         text = {
             "version": VERSION,
             "card": self.card.to_dict(),
@@ -240,6 +264,9 @@ class Analysis:
             positions = None
             if "positions.patches" in tensors:
                 positions = Positions(tensors["positions.prefix"], tensors["positions.patches"])
+            embedding = None
+            if "embedding.filters" in tensors:
+                embedding = Embedding(*(tensors[f"embedding.{name}"] for name in EMBEDDING))
             return cls(
                 picture=tensors["picture"],
                 pixels=tensors["pixels"],
@@ -253,6 +280,7 @@ class Analysis:
                 preprocess=Preprocess.from_dict(text["preprocess"]),
                 photo_name=text["photo_name"],
                 notes=tuple(text["notes"]),
+                embedding=embedding,
             )
         except (SafetensorError, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise VitvizError(f"{path} is not an analysis saved by vitviz: {error!r}") from error
@@ -287,5 +315,6 @@ def analyze(loaded: LoadedModel, image: Any) -> Analysis:
         preprocess=loaded.preprocess,
         photo_name=photo.name,
         notes=photo.notes,
+        embedding=Embedding.of(loaded.vit, pixels[0]),
         loaded=loaded,
     )

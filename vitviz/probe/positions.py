@@ -1,11 +1,13 @@
 """What a position embedding knows about neighbourhood: which positions it makes similar."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch.nn.functional as F
 from torch import Tensor
 
 from ..model.config import ViTConfig
+from ..model.untrained import draw
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -25,6 +27,15 @@ class Positions:
         rows = pos_embed.detach()[0].float().cpu()
         count = config.num_prefix_tokens if config.pos_embed_prefix else 0
         return cls(rows[:count].clone(), rows[count:].clone())
+
+
+@lru_cache(maxsize=8)
+def untrained_positions(config: ViTConfig, seed: int) -> Positions:
+    """The positions that a training run of this seed begins with; half a second, then remembered.
+
+    They know nothing: any two are about orthogonal.
+    """
+    return Positions.of(draw(config, seed)["pos_embed"], config)
 
 
 def similarity(embedding: Tensor) -> Tensor:

@@ -28,19 +28,25 @@ export function openAnalysis(manifest, fetchFile, ask, onProgress) {
 }
 
 /**
- * The picture as bytes and ready to draw, with the unit rows of the position embedding if any.
- * @returns {{pixels: Uint8Array, rgba: Uint8ClampedArray, positions: Float32Array|null}}
+ * The picture as bytes and ready to draw, with the unit rows of the position embedding if any, and
+ * of the one that training began with if that is known.
+ * @returns {{pixels: Uint8Array, rgba: Uint8ClampedArray, positions: Float32Array|null,
+ *   untrainedPositions: Float32Array|null}}
  */
 export function readPicture(buffer, manifest, grid) {
   const { height, width, channels } = manifest.image;
   const tensors = parseSafetensors(buffer);
   const pixels = expectTensor(tensors, "pixels", [height, width, channels]).data;
-  const rows = tensors.pos_embed;
-  if (rows && rows.shape[0] !== grid.rows * grid.cols) {
-    throw new FormatError("pos_embed has " + rows.shape[0] + " rows for " +
-      grid.rows * grid.cols + " patches");
-  }
-  return { pixels, rgba: toRgba(pixels, channels), positions: rows ? toFloat32(rows) : null };
+  const positions = (name) => {
+    const rows = tensors[name];
+    if (rows && rows.shape[0] !== grid.rows * grid.cols) {
+      throw new FormatError(name + " has " + rows.shape[0] + " rows for " +
+        grid.rows * grid.cols + " patches");
+    }
+    return rows ? toFloat32(rows) : null;
+  };
+  return { pixels, rgba: toRgba(pixels, channels), positions: positions("pos_embed"),
+    untrainedPositions: positions("pos_embed_untrained") };
 }
 
 /**

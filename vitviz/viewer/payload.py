@@ -68,6 +68,8 @@ def _pack_picture(analysis: "Analysis") -> bytes:
     tensors = {"pixels": analysis.picture}
     if analysis.positions is not None:
         tensors["pos_embed"] = unit_rows(analysis.positions.patches).half()
+    if (before := analysis.untrained_positions()) is not None:
+        tensors["pos_embed_untrained"] = unit_rows(before.patches).half()
     return _serialise(tensors)
 
 

@@ -1,0 +1,134 @@
+"""The untrained twin: exactly the weights that training began with, drawn without a trace."""
+
+import json
+import threading
+
+import pytest
+import torch
+
+from tests.models import tiny
+from vitviz import load
+from vitviz.model.preprocess import Preprocess
+from vitviz.model.untrained import draw, first_seed
+from vitviz.model.weights import save_checkpoint
+from vitviz.train.dataset import Pictures
+from vitviz.train.recipe import Recipe
+from vitviz.train.run import Run
+
+LABELS = ("a", "b", "c")
+RECIPE = Recipe(
+    seed=3,
+    image_size=8,
+    patch_size=4,
+    embed_dim=16,
+    depth=2,
+    num_heads=2,
+    batch_size=4,
+    dropout=0.1,
+)
+
+
+def pictures() -> Pictures:
+    generator = torch.Generator().manual_seed(0)
+    images = torch.randint(0, 256, (12, 1, 8, 8), dtype=torch.uint8, generator=generator)
+    return Pictures(images=images, targets=torch.arange(12) % 3, labels=LABELS, name="noise")
+
+
+def saved(path, vit, **details):
+    save_checkpoint(
+        path,
+        vit.state_dict(),
+        config=vit.config,
+        preprocess=Preprocess(size=vit.config.image_size, channels=1, mean=(0.5,), std=(0.25,)),
+        labels=LABELS,
+        details={"title": "T", "accuracy": "top-1 99%", "temperature": "0.5", **details},
+    )
+    return path
+
+
+def same(ours, theirs) -> bool:
+    ours, theirs = ours.state_dict(), theirs.state_dict()
+    return list(ours) == list(theirs) and all(torch.equal(ours[k], theirs[k]) for k in ours)
+
+
+@pytest.mark.parametrize("zero_head", [True, False])
+def test_the_twin_has_the_weights_that_the_run_began_with(tmp_path, zero_head) -> None:
+    recipe = RECIPE.changed({"zero_head": zero_head, "drop_path": 0.1})
+    run = Run(recipe, pictures(), torch.device("cpu"))
+    before = {name: value.clone() for name, value in run.vit.state_dict().items()}
+    for batch, targets in run.batches():
+        run.learn(batch, targets)
+        break
+    path = saved(tmp_path / "x.safetensors", run.vit, recipe=json.dumps(recipe.to_dict()), seed="3")
+    state = torch.get_rng_state()
+    twin = load(path, pretrained=False, device="cpu")
+    assert torch.equal(torch.get_rng_state(), state)
+    ours = twin.vit.state_dict()
+    assert list(ours) == list(before)
+    assert all(torch.equal(ours[name], before[name]) for name in ours)
+    assert not same(twin.vit, load(path, device="cpu").vit)
+
+
+def test_the_card_of_a_twin_says_so_and_claims_nothing(tmp_path) -> None:
+    recipe = RECIPE.changed({"seed": 7})
+    run = Run(recipe, pictures(), torch.device("cpu"))
+    path = saved(tmp_path / "x.safetensors", run.vit, recipe=json.dumps(recipe.to_dict()), seed="7")
+    card, trained = load(path, pretrained=False).card, load(path).card
+    assert (card.trained, trained.trained) == (False, True)
+    assert card.source == "untrained: random weights with which training began (seed 7)"
+    assert card.temperature == 1
+    assert card.details["title"] == "T"
+    assert not {"accuracy", "temperature"} & set(card.details)
+    assert (card.config, card.labels) == (trained.config, trained.labels)
+    assert type(card).from_dict(card.to_dict()) == card
+
+
+def test_a_file_without_a_seed_has_a_twin_of_a_fixed_seed(tmp_path) -> None:
+    run = Run(RECIPE, pictures(), torch.device("cpu"))
+    path = saved(tmp_path / "x.safetensors", run.vit)
+    first, again = (load(path, pretrained=False) for _ in "ab")
+    assert first.card.source == "untrained: random weights of a fixed seed"
+    assert same(first.vit, again.vit)
+
+
+@pytest.mark.parametrize(
+    ("details", "seed"),
+    [
+        ({}, None),
+        ({"seed": "4"}, 4),
+        ({"recipe": '{"seed": 5}'}, 5),
+        # A run that began with another's weights: the seed of the first one is meant.
+        ({"seed": "4", "recipe": '{"seed": 5, "start_from": "x.safetensors"}'}, 4),
+        ({"recipe": "not JSON"}, None),
+        ({"recipe": "[1]", "seed": "many"}, None),
+    ],
+)
+def test_the_seed_is_that_of_the_first_run(details, seed) -> None:
+    assert first_seed(details) == seed
+
+
+def test_a_timm_twin_is_always_the_same_and_leaves_random_numbers_alone() -> None:
+    first = load("test_vit", pretrained=False, device="cpu")
+    torch.rand(5)
+    state = torch.get_rng_state()
+    again = load("test_vit", pretrained=False, device="cpu")
+    assert torch.equal(torch.get_rng_state(), state)
+    assert same(first.vit, again.vit)
+    assert not first.card.trained
+
+
+def test_two_threads_draw_what_one_draws() -> None:
+    config, drawn = tiny("cls").card.config, {}
+
+    def work(seed: int) -> None:
+        drawn[seed] = draw(config, seed)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for seed, state in drawn.items():
+        alone = draw(config, seed)
+        assert all(torch.equal(state[name], alone[name]) for name in alone)
+    assert not torch.equal(drawn[0]["pos_embed"], drawn[1]["pos_embed"])

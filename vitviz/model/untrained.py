@@ -1,0 +1,81 @@
+"""The untrained twin: a model with the random weights that its training began with."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from .config import ViTConfig
+from .vit import ViT
+
+DEFAULT_SEED = 0  # of a twin whose model does not say what it began with
+
+# What training found out is not true of the twin; its classes, and what it was drawn from, are.
+KEPT_DETAILS = ("title", "data", "terms", "groups", "recipe", "seed")
+
+
+class _OwnGenerator(TorchFunctionMode):
+    """Gives one generator to everything that draws random numbers in this thread."""
+
+    def __init__(self, generator: torch.Generator) -> None:
+        super().__init__()
+        self.generator = generator
+
+    def __torch_function__(
+        self, func: Any, _types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = dict(kwargs or {})
+        name = getattr(func, "__name__", "")
+        if name.endswith(("uniform_", "normal_")) or name in ("rand", "randn"):
+            kwargs["generator"] = self.generator
+        return func(*args, **kwargs)
+
+
+@contextmanager
+def drawn_with(seed: int) -> Iterator[None]:
+    """New weights inside are those of `torch.manual_seed(seed)`, but no global state is touched.
+
+    An app loads models in several threads, which share torch's global generator.
+    """
+    with _OwnGenerator(torch.Generator().manual_seed(seed)):
+        yield
+
+
+def draw(config: ViTConfig, seed: int, *, zero_head: bool = False) -> dict[str, Tensor]:
+    """The weights with which a training run of this seed begins, as a state dict."""
+    with drawn_with(seed):
+        vit = ViT(config)
+    if zero_head and config.num_classes:
+        nn.init.zeros_(vit.head.weight)
+    return vit.state_dict()
+
+
+def first_seed(details: Mapping[str, str]) -> int | None:
+    """The seed that a checkpoint's training began with; None where the file does not say.
+
+    A run can begin with the weights of an earlier one (`start_from` in its recipe). "seed" is that
+    of the first run of the chain, whose random weights are the twin's.
+    """
+    for text in (details.get("seed"), _recipe(details).get("seed")):
+        try:
+            return int(text)
+        except (TypeError, ValueError):
+            continue
+    return None
+
+
+def starts_with_zero_head(details: Mapping[str, str]) -> bool:
+    """Whether the classifier began at zero, so that the first answers are even."""
+    return _recipe(details).get("zero_head") is True
+
+
+def _recipe(details: Mapping[str, str]) -> Mapping[str, Any]:
+    try:
+        recipe = json.loads(details.get("recipe", "{}"))
+    except ValueError:
+        return {}
+    return recipe if isinstance(recipe, dict) else {}
