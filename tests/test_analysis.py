@@ -161,6 +161,31 @@ def test_the_ledger_of_shapes_is_what_the_modules_give(name: str) -> None:
     assert by_name["pixels"][1:] == analysis.pixels.shape
     assert by_name["position embedding"] == loaded.vit.pos_embed.shape
     assert by_name["attention maps"][1:] == analysis.trace.attention(0).shape
+    for step in analysis.steps():
+        assert step.in_block == (step.module.startswith("blocks.") or step.name == "attention maps")
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_the_ledger_says_which_tokens_a_step_speaks_of(name: str) -> None:
+    loaded = tiny(name)
+    analysis = analyze(loaded, photo())
+    steps = {step.name: step for step in analysis.steps()}
+    assert steps["pixels"].tokens is None
+    for part, step in steps.items():
+        if part not in ("pixels", "pooled", "logits", "attention maps", "queries per head"):
+            first, end = step.tokens
+            assert end - first == step.shape[1], part
+    if name == "registers":  # no head: the answer is the CLS token itself
+        assert steps["pooled"].tokens == (0, 1)
+        return
+    # Only the tokens that the answer is read from change it.
+    tokens = torch.randn(1, *analysis.trace.tokens.shape[1:])
+    answer = loaded.vit.forward_head(tokens)
+    first, end = steps["logits"].tokens
+    for token in range(analysis.grid.num_tokens):
+        other = tokens.clone()
+        other[0, token] += 1
+        assert (loaded.vit.forward_head(other) != answer).any() == (first <= token < end), token
 
 
 def test_summary_is_json(tmp_path) -> None:
@@ -172,3 +197,6 @@ def test_summary_is_json(tmp_path) -> None:
     assert summary["prefix_tokens"] == ["cls_token", "dist_token"]
     assert summary["grid"] == [4, 4]
     assert len(summary["predictions"]) == 2
+    heads = analyze(tiny("distilled"), path).head_statistics()
+    for name in ("entropy", "distance"):
+        assert_close(torch.tensor(summary["heads"][name]), getattr(heads, name), rtol=1e-5, atol=0)

@@ -160,7 +160,8 @@ class Analysis:
             "embed_dim": self.card.config.embed_dim,
             "temperature": self.card.temperature,
             "predictions": [asdict(prediction) for prediction in self.predictions(k)],
-            "steps": [{**asdict(step), "shape": list(step.shape)} for step in self.steps()],
+            "steps": [step.to_dict() for step in self.steps()],
+            "heads": self.head_statistics().to_dict(),
         }
 
     @torch.inference_mode()

@@ -1,6 +1,7 @@
 """The ledger of shapes: every tensor on the way from the pixels to the answer, for one model."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from ..model.config import ViTConfig
 
@@ -10,44 +11,67 @@ class Step:
     """One tensor of the forward pass of one image.
 
     `name` is what it is, `module` where in the model it comes from ("" where no module of its own
-    makes it; `blocks.*` stands for every block), `shape` its size with the batch axis.
+    makes it; `blocks.*` stands for every block), `shape` its size with the batch axis. `tokens` are
+    those it speaks of, from the first to before the last; None: the picture as a whole. `in_block`:
+    every block makes one like it.
     """
 
     name: str
     module: str
     shape: tuple[int, ...]
+    tokens: tuple[int, int] | None
+    in_block: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same in JSON's types."""
+        tokens = None if self.tokens is None else list(self.tokens)
+        return {**asdict(self), "shape": list(self.shape), "tokens": tokens}
 
 
 def steps(config: ViTConfig) -> tuple[Step, ...]:
     """From pixels to logits, in order; the steps of one block stand for all blocks."""
     n, p, d = config.num_tokens, config.num_patches, config.embed_dim
     heads, head_dim = config.num_heads, config.head_dim
+    first = config.num_prefix_tokens
+    prefix, patches, everything = (0, first), (first, n), (0, n)
     values = config.in_chans * config.patch_size[0] * config.patch_size[1]
     ledger = [
-        Step("pixels", "", (1, config.in_chans, *config.image_size)),
-        Step("patches", "", (1, p, values)),
-        Step("patch embedding", "patch_embed", (1, p, d)),
+        Step("pixels", "", (1, config.in_chans, *config.image_size), None),
+        Step("patches", "", (1, p, values), patches),
+        Step("patch embedding", "patch_embed", (1, p, d), patches),
     ]
     if config.prefix_names:
-        ledger.append(Step("prefix tokens", "", (1, config.num_prefix_tokens, d)))
+        ledger.append(Step("prefix tokens", "", (1, first, d), prefix))
     if config.pos_embed:
-        ledger.append(
-            Step("position embedding", "pos_embed", (1, n if config.pos_embed_prefix else p, d))
-        )
-    ledger.append(Step("tokens", "", (1, n, d)))
-    ledger += [
-        Step("queries, keys, values", "blocks.*.attn.qkv", (1, n, 3 * d)),
-        Step("queries per head", "blocks.*.attn.tap", (1, heads, n, head_dim)),
-        Step("attention maps", "", (1, heads, n, n)),
-        Step("attention output", "blocks.*.attn", (1, n, d)),
-        Step("MLP hidden", "blocks.*.mlp.act", (1, n, config.mlp_hidden_dim)),
-        Step("MLP output", "blocks.*.mlp", (1, n, d)),
-        Step("tokens after the block", "blocks.*", (1, n, d)),
-        Step("final tokens", "norm", (1, n, d)),
+        placed = everything if config.pos_embed_prefix else patches
+        shape = (1, placed[1] - placed[0], d)
+        ledger.append(Step("position embedding", "pos_embed", shape, placed))
+    ledger.append(Step("tokens", "", (1, n, d), everything))
+    of_block = [
+        ("queries, keys, values", "blocks.*.attn.qkv", (1, n, 3 * d)),
+        ("queries per head", "blocks.*.attn.tap", (1, heads, n, head_dim)),
+        ("attention maps", "", (1, heads, n, n)),
+        ("attention output", "blocks.*.attn", (1, n, d)),
+        ("MLP hidden", "blocks.*.mlp.act", (1, n, config.mlp_hidden_dim)),
+        ("MLP output", "blocks.*.mlp", (1, n, d)),
+        ("tokens after the block", "blocks.*", (1, n, d)),
     ]
+    ledger += [Step(*step, everything, in_block=True) for step in of_block]
+    ledger.append(Step("final tokens", "norm", (1, n, d), everything))
+    pooled = pooled_tokens(config)
     if config.global_pool:
-        ledger.append(Step("pooled", "", (1, d)))
+        ledger.append(Step("pooled", "", (1, d), pooled))
     if config.num_classes:
-        pooled = (1,) if config.global_pool else (1, n)
-        ledger.append(Step("logits", "head", (*pooled, config.num_classes)))
+        shape = (1,) if config.global_pool else (1, n)
+        ledger.append(Step("logits", "head", (*shape, config.num_classes), pooled))
     return tuple(ledger)
+
+
+def pooled_tokens(config: ViTConfig) -> tuple[int, int]:
+    """The tokens that the answer is read from, from the first to before the last."""
+    if config.dist_token:  # DeiT asks CLS and its neighbour
+        return (0, 2)
+    if config.global_pool == "token":
+        return (0, 1)
+    whole = (config.pool_prefix and config.global_pool == "avg") or not config.global_pool
+    return (0 if whole else config.num_prefix_tokens, config.num_tokens)

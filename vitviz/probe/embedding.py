@@ -1,0 +1,50 @@
+"""How a patch becomes a token: the first filters, what they answer, and the position added."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..model.vit import ViT
+
+COUNT = 24  # of the D numbers of a token: enough to see what filters are like
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Embedding:
+    """The first F numbers of every token on its way into the first block (arXiv:2010.11929, eq. 1).
+
+    filters   (F, C, ph, pw)  the first rows of the matrix E that every patch is multiplied with
+    bias      (F,)            what is added to that; 0 where the model has none
+    content   (N, F)          before positions: what the filters answer to each patch, and the
+                              learned vectors of the prefix tokens
+    position  (N, F)          the position embedding; 0 where the model adds none
+
+    `content + position` enters the first block, unless the model normalises it first (`norm_pre`).
+    """
+
+    filters: Tensor
+    bias: Tensor
+    content: Tensor
+    position: Tensor
+
+    @classmethod
+    @torch.inference_mode()
+    def of(cls, vit: ViT, pixels: Tensor, count: int = COUNT) -> "Embedding":
+        """Embed one picture once more and keep the first `count` numbers. (C, h, w) pixels"""
+        config, some = vit.config, slice(0, min(count, vit.config.embed_dim))
+        proj = vit.patch_embed.proj
+        filters = proj.weight[some]
+        learned = [
+            token[0, :, some]
+            for token in (vit.cls_token, vit.dist_token, vit.reg_token)
+            if token is not None
+        ]
+        patches = vit.patch_embed(pixels[None].to(filters.device))[0, :, some]
+        content = torch.cat([*learned, patches])
+        position = torch.zeros_like(content)
+        if vit.pos_embed is not None:
+            first = 0 if config.pos_embed_prefix else config.num_prefix_tokens
+            position[first:] = vit.pos_embed[0, :, some]
+        bias = filters.new_zeros(len(filters)) if proj.bias is None else proj.bias[some]
+        return cls(*(part.float().cpu().clone() for part in (filters, bias, content, position)))

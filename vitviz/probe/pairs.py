@@ -1,0 +1,52 @@
+"""One number of an attention map, taken apart: the query, the key, and the row they meet in."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from .trace import Trace
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pair:
+    """How much one token attends to another in one head, and all that this number is made of.
+
+    q, k       (d,)  the query of the one token, the key of the other
+    products   (d,)  q * k, number by number; `sum` is their sum, q . k
+    scores     (N,)  scale * q . k for the key of every token; `score` is the one of this pair
+    attention  (N,)  softmax of the scores, sums to 1; `share` is the number itself
+    """
+
+    q: Tensor
+    k: Tensor
+    products: Tensor
+    sum: float
+    scale: float
+    score: float
+    scores: Tensor
+    attention: Tensor
+    share: float
+
+
+def pair(trace: Trace, layer: int, head: int, query: int, key: int) -> Pair:
+    """Take apart attention[layer, head, query, key] (arXiv:2010.11929, equation 6).
+
+    Raises `SelectionError` for a layer, head or token that the trace does not have.
+    """
+    layer, head = trace.check_layer(layer), trace.check_head(head)
+    query, key = trace.check_token(query), trace.check_token(key)
+    q, keys = trace.q[layer, head, query], trace.k[layer, head]
+    products = q * keys[key]
+    scores = trace.scale * (keys @ q)
+    attention = scores.softmax(dim=-1)
+    return Pair(
+        q=q,
+        k=keys[key],
+        products=products,
+        sum=float(products.sum()),
+        scale=trace.scale,
+        score=float(scores[key]),
+        scores=scores,
+        attention=attention,
+        share=float(attention[key]),
+    )
