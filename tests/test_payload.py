@@ -43,7 +43,7 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
     assert len(json.dumps(manifest)) < 20_000
     assert json.loads(json.dumps(manifest)) == manifest
     assert manifest["num_tokens"] == len(manifest["prefix_tokens"]) + grid.num_patches
-    listed = [manifest["files"][name] for name in ("picture", "features")]
+    listed = [manifest["files"][name] for name in ("picture", "embedding", "features")]
     listed += [*manifest["files"]["layers"], *manifest["files"]["tokens"]]
     assert {file["path"]: file["size"] for file in listed} == {
         path: len(data) for path, data in payload.files.items()
@@ -67,6 +67,11 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
         torch.testing.assert_close(attention.sum(dim=-1), torch.ones(shape[:2]))
         worst = float((attention - trace.attention(layer)).abs().max())
         assert worst <= manifest["attention_error"] + 1e-6
+    assert manifest["heads"] == analysis.head_statistics().to_dict()
+    sent = load(payload.files[manifest["files"]["embedding"]["path"]])
+    for name in ("bias", "content", "position"):
+        assert torch.equal(sent[name], getattr(analysis.embedding, name))
+    assert torch.equal(sent["filters"], analysis.embedding.filters.half())
     found = load(payload.files[manifest["files"]["features"]["path"]])
     assert found["scores"].shape == (trace.depth, grid.num_patches, 3)
     for layer, file in enumerate(manifest["files"]["tokens"]):
@@ -88,6 +93,12 @@ def test_a_model_without_learned_positions_or_classes(tiny_analysis: Analysis) -
     assert payload.manifest["positions"] == "none"
     assert payload.manifest["predictions"] == []
     assert set(load(payload.files["picture.safetensors"])) == {"pixels"}
+
+
+def test_an_analysis_of_an_older_file_has_no_filters(tiny_analysis: Analysis) -> None:
+    payload = pack(replace(tiny_analysis, embedding=None))
+    assert "embedding" not in payload.manifest["files"]
+    assert "embedding.safetensors" not in payload.files
 
 
 def test_the_positions_that_training_began_with_are_sent_where_they_are_known(

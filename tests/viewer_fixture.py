@@ -5,7 +5,7 @@
 
 import base64
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import torch
 from tests.models import TINY, photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.probe import features
+from vitviz.probe.pairs import Pair, pair
 from vitviz.probe.positions import similarity, unit_rows
 from vitviz.viewer import pack
 
@@ -75,6 +76,10 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
         # With random weights no norm is twice the median: a lower bar, which two patches pass.
         "outlier_times": times,
         "outliers": features.outliers(patch_norms, times).tolist(),
+        "similarity_of_rows": analysis.position_similarity(token).mean(dim=1).tolist(),
+        "similarity_of_cols": analysis.position_similarity(token).mean(dim=0).tolist(),
+        "pair": _pair(pair(trace, layer, head, token, 1)),
+        "embedded": exact.tokens[0, :, : len(analysis.embedding.filters)].tolist(),
         # The two orders in which a patch is flattened: (p1 p2 c) and (c p1 p2).
         "patch_pixel": patch.permute(1, 2, 0).flatten().tolist(),
         "patch_channel": patch.flatten().tolist(),
@@ -89,6 +94,14 @@ def write(folder: Path) -> None:
         card = replace(analysis.card, details=DETAILS.get(name, {}))
         text = json.dumps(_rounded(fixture(replace(analysis, card=card))))
         (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def _pair(found: Pair) -> dict[str, Any]:
+    """The pair of `token` and token 1, as lists and numbers."""
+    return {
+        name: value.tolist() if isinstance(value, torch.Tensor) else value
+        for name, value in asdict(found).items()
+    }
 
 
 def _untrained_similarity(analysis: Analysis, patch: int) -> list[float] | None:

@@ -14,9 +14,11 @@ from ..probe.positions import unit_rows
 
 if TYPE_CHECKING:
     from ..probe.analysis import Analysis
+    from ..probe.embedding import Embedding
 
 VERSION = 1
 PICTURE = "picture.safetensors"
+EMBEDDING = "embedding.safetensors"
 FEATURES = "features.safetensors"
 MOST_WORDS = 300  # characters of one detail; training recipes and the like stay in the checkpoint
 
@@ -56,7 +58,9 @@ def pack(analysis: "Analysis", *, k: int = 10) -> Payload:
         rounded = analysis.trace.rounded(layer)
         error = max(error, rounded.error)
         files[layer_path(layer)] = _serialise({"q": rounded.q, "k": rounded.k, "lse": rounded.lse})
-    # Only fetched by those who look at features.
+    # Only fetched by those who look at patches, at features.
+    if analysis.embedding is not None:
+        files[EMBEDDING] = _pack_embedding(analysis.embedding)
     files[FEATURES] = _pack_features(analysis)
     for layer in range(analysis.trace.depth):
         rows = unit_rows(features.tokens_after(analysis.trace, layer)).half()
@@ -71,6 +75,18 @@ def _pack_picture(analysis: "Analysis") -> bytes:
     if (before := analysis.untrained_positions()) is not None:
         tensors["pos_embed_untrained"] = unit_rows(before.patches).half()
     return _serialise(tensors)
+
+
+def _pack_embedding(embedding: "Embedding") -> bytes:
+    """Filters only to be looked at, in half precision; the numbers of the tokens as they are."""
+    return _serialise(
+        {
+            "filters": embedding.filters.half(),
+            "bias": embedding.bias,
+            "content": embedding.content,
+            "position": embedding.position,
+        }
+    )
 
 
 def _pack_features(analysis: "Analysis") -> bytes:
@@ -130,6 +146,13 @@ def _manifest(
         "num_tokens": summary["num_tokens"],
         "scale": analysis.trace.scale,
         "steps": summary["steps"],
+        "heads": summary["heads"],
+        # Norms that stand between a filter's answer and the token that enters the first block.
+        "embedding_norms": [
+            name
+            for name in ("patch_norm_before", "patch_norm_after", "norm_pre")
+            if getattr(card.config, name)
+        ],
         "predictions": summary["predictions"],
         "attention_error": error,
         "outlier_times": features.OUTLIER_TIMES,
@@ -137,6 +160,7 @@ def _manifest(
         "files": {
             "picture": _file(PICTURE, files),
             "layers": [_file(layer_path(i), files) for i in range(summary["depth"])],
+            **({"embedding": _file(EMBEDDING, files)} if EMBEDDING in files else {}),
             "features": _file(FEATURES, files),
             "tokens": [_file(tokens_path(i), files) for i in range(summary["depth"])],
         },
