@@ -1,0 +1,161 @@
+/** Pairs, filters, whole maps and averages: the numbers of Python, and cases by hand. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { attentionFrom } from "../../vitviz/viewer/attention.js";
+import { answerOf, embeddedToken, filterPicture, readEmbedding } from "../../vitviz/viewer/embedding.js";
+import { LateFile } from "../../vitviz/viewer/late.js";
+import { linePoints, marginals } from "../../vitviz/viewer/marginals.js";
+import { similarities } from "../../vitviz/viewer/maps.js";
+import { MOST_MATRIX_TOKENS, Matrices, quantile } from "../../vitviz/viewer/matrix.js";
+import { bySize, pairOf } from "../../vitviz/viewer/pair.js";
+import { patchValues } from "../../vitviz/viewer/patch.js";
+import { FIXTURES, assertClose } from "./fixture.js";
+
+for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTURES) {
+  const { layer, head, token } = expected;
+
+  test(name + ": a pair and the row it goes into", () => {
+    const found = pairOf(layers[layer], head, token, 1);
+    for (const part of ["q", "k", "products", "scores", "attention"]) {
+      assertClose(found[part], expected.pair[part], 1e-4);
+    }
+    for (const part of ["sum", "scale", "score", "share"]) {
+      assertClose([found[part]], [expected.pair[part]], 1e-4);
+    }
+    assertClose([found.attention.reduce((sum, value) => sum + value)], [1], 1e-5);
+    assertClose([Math.exp(found.score - found.lse)], [found.share], 1e-12);
+  });
+
+  test(name + ": content and position are the token that enters the first block", () => {
+    const embedding = readEmbedding(buffers[manifest.files.embedding.path], manifest);
+    expected.embedded.forEach((numbers, at) => {
+      assertClose(embeddedToken(embedding, at).sum, numbers, 1e-4);
+    });
+    const patch = patchValues(picture, token, manifest, grid, "channel").normalised;
+    const { content } = embeddedToken(embedding, token);
+    // Filters are sent in half precision, to be looked at: hence the tolerance.
+    for (let i = 0; i < embedding.count; i++) {
+      assertClose([answerOf(embedding, i, patch)], [content[i]], 5e-3);
+    }
+  });
+
+  test(name + ": similarity of a position, averaged along rows and columns", () => {
+    const map = similarities(picture.positions, token - grid.prefix, grid.rows * grid.cols);
+    const { ofRows, ofCols } = marginals(map, grid.rows, grid.cols);
+    assertClose(ofRows, expected.similarity_of_rows, 1e-3);
+    assertClose(ofCols, expected.similarity_of_cols, 1e-3);
+  });
+
+  test(name + ": a whole map has the rows of its head, and the mean those of all", async () => {
+    const store = { get: (index) => layers[index], stop: new AbortController() };
+    const matrix = await made(new Matrices(store, manifest, () => {}), layer, head);
+    const row = new Float32Array(grid.tokens);
+    for (let query = 0; query < grid.tokens; query++) {
+      attentionFrom(layers[layer], head, query, row);
+      assertClose(matrix.subarray(query * grid.tokens, (query + 1) * grid.tokens), row, 0);
+    }
+    const mean = await made(new Matrices(store, manifest, () => {}), layer, "mean");
+    const of = (index) => expected.attention_from.reduce((sum, values) => sum + values[index], 0) /
+      manifest.num_heads;
+    assertClose([mean[token * grid.tokens + 1]], [of(1)], 1e-5);
+  });
+
+  test(name + ": figures of every head", () => {
+    for (const figure of ["entropy", "distance"]) {
+      assert.equal(manifest.heads[figure].length, manifest.depth);
+      assert.ok(manifest.heads[figure].every((heads) => heads.length === manifest.num_heads));
+    }
+    // Entropy of the head, from the rows the browser makes.
+    let sum = 0;
+    const row = new Float32Array(grid.tokens);
+    for (let query = 0; query < grid.tokens; query++) {
+      attentionFrom(layers[layer], head, query, row);
+      sum -= row.reduce((total, value) => total + (value > 0 ? value * Math.log(value) : 0), 0);
+    }
+    assertClose([sum / grid.tokens], [manifest.heads.entropy[layer][head]], 2e-3);
+  });
+}
+
+async function made(matrices, layer, head) {
+  for (let tries = 0; tries < 200; tries++) {
+    const matrix = matrices.of(layer, head);
+    if (matrix) return matrix;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  throw new Error("the map was never made");
+}
+
+test("the map that is wanted last is made, and one that is too large is not begun", async () => {
+  const { manifest, layers } = FIXTURES[0];
+  let looked = 0;
+  const store = { get: (index) => { looked += 1; return layers[index]; }, stop: new AbortController() };
+  const matrices = new Matrices(store, manifest, () => {});
+  assert.equal(matrices.of(0, 0), null);
+  assert.equal(matrices.of(0, 1), null);
+  assert.notDeepEqual(await made(matrices, 0, 1), await made(matrices, 0, 0));
+  assert.equal(matrices.of(0, 1), matrices.of(0, 1));
+  looked = 0;
+  const large = new Matrices(store, { num_tokens: MOST_MATRIX_TOKENS + 1 }, () => {});
+  assert.equal(large.of(0, 0), null);
+  assert.equal(looked, 0);
+});
+
+test("quantiles, of few and of very many", () => {
+  assert.equal(quantile([3, 1, 2, 4], 0.5), 3);
+  assert.equal(quantile([3, 1, 2, 4], 1), 4);
+  const many = Float32Array.from({ length: 100000 }, (_, i) => i / 100000);
+  assertClose([quantile(many, 0.995)], [0.995], 1e-3);
+});
+
+test("a sum, its largest parts first", () => {
+  assert.deepEqual(bySize([0.1, -3, 2, 3]), [1, 3, 2, 0]);
+  const layer = { heads: 1, tokens: 2, dim: 2, scale: 0.5, q: Float32Array.of(1, 2, 0, 0),
+    k: Float32Array.of(3, -1, 1, 1), lse: Float32Array.of(Math.log(Math.exp(0.5) + Math.exp(1.5)), 0) };
+  const found = pairOf(layer, 0, 0, 1);
+  assert.deepEqual([...found.products], [1, 2]);
+  assert.deepEqual([found.sum, found.score], [3, 1.5]);
+  assertClose([found.share], [Math.exp(1.5) / (Math.exp(0.5) + Math.exp(1.5))], 1e-6);
+});
+
+test("a filter is grey where it does not care, and in full colour where it cares most", () => {
+  // One filter, three channels, 1 x 2 pixels: channel after channel.
+  const embedding = { filters: Float32Array.of(0, 2, 0, -1, 0, 0), count: 1, bias: Float32Array.of(10) };
+  const { rgba, largest } = filterPicture(embedding, 0, { channels: 3 });
+  assert.equal(largest, 2);
+  assert.deepEqual([...rgba], [128, 128, 128, 255, 255, 64, 128, 255]);
+  assert.equal(answerOf(embedding, 0, [5, 1, 5, 1, 5, 5]), 11);
+});
+
+test("means of rows and columns, and the points of a line", () => {
+  const { ofRows, ofCols } = marginals([1, 2, 3, 4, 5, 6], 2, 3);
+  assertClose(ofRows, [2, 5], 1e-12);
+  assertClose(ofCols, [2.5, 3.5, 4.5], 1e-12);
+  assert.equal(linePoints([-1, 1], { min: -1, max: 1 }, 100, 10), "25.00,10.00 75.00,0.00");
+});
+
+test("a file is fetched when it is looked for, once, and again after a failure", async () => {
+  let asked = 0;
+  let fails = true;
+  const fetchFile = async () => {
+    asked += 1;
+    if (fails) throw new Error("no");
+    return new ArrayBuffer(3);
+  };
+  let told = 0;
+  const late = new LateFile({ size: 3 }, fetchFile, new AbortController().signal,
+    (buffer) => ({ bytes: buffer.byteLength }), () => { told += 1; });
+  assert.equal(asked, 0);
+  assert.equal(late.get(), null);
+  late.get();
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  assert.equal(late.error.kind, "network");
+  assert.deepEqual([late.get(), asked, told], [null, 1, 1]);
+  fails = false;
+  late.retry();
+  late.get();
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  assert.deepEqual([late.get().bytes, asked], [3, 2]);
+  assert.equal(new LateFile(undefined, fetchFile, null, null, null).get(), null);
+});

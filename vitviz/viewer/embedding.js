@@ -1,0 +1,71 @@
+/** How a patch becomes a token: pictures of filters, and the numbers before and after positions. */
+
+import { toRgba } from "./colour.js";
+import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
+
+/**
+ * The first F numbers of every token, and the filters that make them.
+ * @typedef {{filters: Float32Array, bias: Float32Array, content: Float32Array,
+ *   position: Float32Array, count: number}} Embedding
+ *   filters (F * C * ph * pw), bias (F), content and position (N * F); count: F
+ */
+
+/** @returns {Embedding} */
+export function readEmbedding(buffer, manifest) {
+  const tensors = parseSafetensors(buffer);
+  const { num_tokens: tokens, image, grid } = manifest;
+  const count = tensors.bias?.data.length ?? 0;
+  const read = (name, ...shape) => toFloat32(expectTensor(tensors, name, shape));
+  return {
+    filters: read("filters", count, image.channels, grid.patch_height, grid.patch_width),
+    bias: read("bias", count), content: read("content", tokens, count),
+    position: read("position", tokens, count), count,
+  };
+}
+
+/**
+ * What a token is before the first block: content + position = sum.
+ * @param {Embedding} embedding
+ * @param {number} token
+ * @returns {{content: Float32Array, position: Float32Array, sum: Float32Array}}  (F) each
+ */
+export function embeddedToken({ content, position, count }, token) {
+  const part = (values) => values.subarray(token * count, (token + 1) * count);
+  const [before, place] = [part(content), part(position)];
+  return { content: before, position: place, sum: before.map((value, i) => value + place[i]) };
+}
+
+/**
+ * A filter as a picture: 0 is grey, its largest weight is full colour.
+ * @param {Embedding} embedding
+ * @param {number} index
+ * @param {{channels: number}} image
+ * @returns {{rgba: Uint8ClampedArray, largest: number}}  (ph, pw, 4)
+ */
+export function filterPicture({ filters, count }, index, { channels }) {
+  const size = filters.length / count;
+  const weights = filters.subarray(index * size, (index + 1) * size);
+  const largest = weights.reduce((max, weight) => Math.max(max, Math.abs(weight)), 1e-12);
+  const pixels = size / channels;
+  const bytes = new Uint8Array(size);
+  for (let at = 0; at < size; at++) {
+    // Weights lie channel after channel, pictures pixel after pixel.
+    const to = (at % pixels) * channels + Math.floor(at / pixels);
+    bytes[to] = Math.round(127.5 + (127.5 * weights[at]) / largest);
+  }
+  return { rgba: toRgba(bytes, channels), largest };
+}
+
+/**
+ * What a filter answers to a patch: the sum of all products, and its bias.
+ * @param {Embedding} embedding
+ * @param {number} index
+ * @param {ArrayLike<number>} patch  normalised, channel after channel
+ * @returns {number}
+ */
+export function answerOf({ filters, bias, count }, index, patch) {
+  const size = filters.length / count;
+  let sum = bias[index];
+  for (let at = 0; at < size; at++) sum += filters[index * size + at] * patch[at];
+  return sum;
+}

@@ -1,0 +1,35 @@
+/** A map averaged along its rows and along its columns. */
+
+/**
+ * @param {ArrayLike<number>} map  (rows * cols)
+ * @param {number} rows
+ * @param {number} cols
+ * @returns {{ofRows: Float64Array, ofCols: Float64Array}}  mean of each row (rows), column (cols)
+ */
+export function marginals(map, rows, cols) {
+  const ofRows = new Float64Array(rows);
+  const ofCols = new Float64Array(cols);
+  for (let row = 0, at = 0; row < rows; row++) {
+    for (let col = 0; col < cols; col++, at++) {
+      ofRows[row] += map[at] / cols;
+      ofCols[col] += map[at] / rows;
+    }
+  }
+  return { ofRows, ofCols };
+}
+
+/**
+ * The points of a line through values, for an SVG of width x height.
+ * @param {ArrayLike<number>} values  at least one
+ * @param {{min: number, max: number}} scale
+ * @param {number} width
+ * @param {number} height
+ * @returns {string}
+ */
+export function linePoints(values, { min, max }, width, height) {
+  return Array.from(values, (value, at) => {
+    const x = ((at + 0.5) / values.length) * width;
+    const y = (1 - (value - min) / (max - min)) * height;
+    return x.toFixed(2) + "," + y.toFixed(2);
+  }).join(" ");
+}

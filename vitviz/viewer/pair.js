@@ -1,0 +1,44 @@
+/** One attention value taken apart: a query, a key, and the row they meet in. */
+
+import { dot } from "./attention.js";
+
+/**
+ * @typedef {{q: Float32Array, k: Float32Array, products: Float64Array, sum: number, scale: number,
+ *   score: number, scores: Float64Array, attention: Float64Array, lse: number, share: number}} Pair
+ *   scores, attention: of the query with every key (N); lse: log of the sum of exp(scores)
+ */
+
+/**
+ * attention[head, query, key] with all that it is made of.
+ * @param {import("./attention.js").Layer} layer
+ * @param {number} head
+ * @param {number} query  a token
+ * @param {number} key  a token
+ * @returns {Pair}
+ */
+export function pairOf(layer, head, query, key) {
+  const { tokens, dim, scale } = layer;
+  const first = head * tokens;
+  const row = (values, token) => values.subarray((first + token) * dim, (first + token + 1) * dim);
+  const [q, k] = [row(layer.q, query), row(layer.k, key)];
+  const products = Float64Array.from(q, (value, i) => value * k[i]);
+  const lse = layer.lse[first + query];
+  const scores = new Float64Array(tokens);
+  for (let token = 0; token < tokens; token++) {
+    scores[token] = scale * dot(q, 0, layer.k, (first + token) * dim, dim);
+  }
+  const attention = scores.map((score) => Math.exp(score - lse));
+  const sum = products.reduce((total, value) => total + value, 0);
+  return { q, k, products, sum, scale, score: scores[key], scores, attention, lse,
+    share: attention[key] };
+}
+
+/**
+ * The numbers of the sum in the order in which they change it most, largest first.
+ * @param {ArrayLike<number>} products
+ * @returns {number[]}
+ */
+export function bySize(products) {
+  const order = [...Array(products.length).keys()];
+  return order.sort((a, b) => Math.abs(products[b]) - Math.abs(products[a]) || a - b);
+}
