@@ -19,7 +19,7 @@ def loads(monkeypatch):
     """Stands in for loading: the names that were asked for, in order."""
     asked = []
 
-    def load(source, image_size=None):
+    def load(source, pretrained=True, image_size=None):
         asked.append(source)
         time.sleep(0.05)
         return tiny("cls")
@@ -99,6 +99,14 @@ def test_the_least_used_model_is_dropped(loads):
     assert loads == [*names, names[1]]
 
 
+def test_a_model_and_its_untrained_twin_are_two(tmp_path):
+    models = Models([str(save_tiny(tmp_path, "cls"))])
+    trained, twin = models.get("tiny-cls"), models.get("tiny-cls", untrained=True)
+    assert (trained.card.trained, twin.card.trained) == (True, False)
+    assert models.get("tiny-cls") is trained
+    assert models.get("tiny-cls", untrained=True) is twin
+
+
 def test_a_model_is_loaded_once_for_all_who_wait(loads):
     models, name = Models(), next(iter(CURATED))
     threads = [threading.Thread(target=models.get, args=(name,)) for _ in range(8)]
@@ -112,7 +120,7 @@ def test_a_model_is_loaded_once_for_all_who_wait(loads):
 def test_loading_one_model_does_not_hold_up_another(monkeypatch):
     release, fast, slow = threading.Event(), *list(CURATED)[:2]
 
-    def load(source, image_size=None):
+    def load(source, pretrained=True, image_size=None):
         if source == slow:
             assert release.wait(10)
         return tiny("cls")
@@ -130,7 +138,7 @@ def test_loading_one_model_does_not_hold_up_another(monkeypatch):
 def test_a_failed_load_can_be_tried_again(monkeypatch):
     answers = [WeightsError("no network"), tiny("cls")]
 
-    def load(source, image_size=None):
+    def load(source, pretrained=True, image_size=None):
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer

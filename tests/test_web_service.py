@@ -56,10 +56,11 @@ def question(key, **changes):
 
 
 def test_an_answer_fills_every_place(desk, upload, analysis):
-    manifest, kept_photo, model, shown, download = desk.show(upload, "tiny-cls", START)
+    manifest, kept_photo, model, shown, download, untrained = desk.show(upload, "tiny-cls", START)
     assert manifest.photo["name"] == "my dog.png"
     assert kept_photo == SKIP
-    assert (model, shown) == ("tiny-cls", Shown(upload, "tiny-cls"))
+    assert (model, shown, untrained) == ("tiny-cls", Shown(upload, "tiny-cls"), False)
+    assert manifest.model["trained"]
     saved = vitviz.Analysis.load(download["value"])
     assert torch.equal(saved.trace.q, analysis.trace.q)
     for file in (manifest.files["picture"], *manifest.files["layers"]):
@@ -72,12 +73,27 @@ def test_two_analyses_of_one_photo_differ_in_id_and_share_files(desk, upload):
     assert first.files["picture"].path == second.files["picture"].path
 
 
+def test_the_untrained_twin_of_a_model(desk, upload):
+    manifest, _, model, shown, download, untrained = desk.show(upload, "tiny-cls", START, True)
+    assert not manifest.model["trained"]
+    assert (model, shown.untrained, untrained) == ("tiny-cls", True, True)
+    saved = vitviz.Analysis.load(download["value"])
+    assert saved.card.source.startswith("untrained")
+    assert download["value"].endswith("untrained.safetensors")
+    twin = vitviz.load(desk.models._sources["tiny-cls"], pretrained=False)
+    assert torch.equal(saved.trace.logits, vitviz.analyze(twin, upload.path).trace.logits)
+    # What fails leaves the switch where it was; what comes from outside is not believed.
+    with pytest.warns(UserWarning, match="There is no model"):
+        assert desk.show(upload, "nonsense", shown, False)[-1] is True
+    assert desk.show(upload, "tiny-cls", START, "no")[-1] is False
+
+
 def test_a_bad_picture_gives_way_to_the_one_before(desk, upload, folder):
     (folder / "bad.jpg").write_text("text")
     shown = Shown(upload, "tiny-cls")
     with pytest.warns(UserWarning, match="'bad &lt;b&gt;.jpg' is not a picture"):
         answer = desk.show(Upload(str(folder / "bad.jpg"), "bad <b>.jpg"), "tiny-grey", shown)
-    assert answer == (SKIP, upload.path, "tiny-cls", shown, SKIP)
+    assert answer == (SKIP, upload.path, "tiny-cls", shown, SKIP, False)
 
 
 def test_an_expired_picture_is_asked_for_again(desk, folder):
@@ -85,14 +101,14 @@ def test_an_expired_picture_is_asked_for_again(desk, folder):
     shown = Shown(gone, "tiny-cls")
     with pytest.warns(UserWarning, match="^'my dog.png' was deleted after about an hour; choose"):
         answer = desk.show(None, "tiny-grey", shown)
-    assert answer == (SKIP, None, "tiny-cls", shown, SKIP)
+    assert answer == (SKIP, None, "tiny-cls", shown, SKIP, False)
 
 
 def test_a_missing_model_gives_way_to_the_one_before(desk, upload):
     shown = Shown(upload, "tiny-grey")
     with pytest.warns(UserWarning, match="not on this machine"):
         answer = desk.show(upload, "deit_tiny_patch16_224.fb_in1k", shown)
-    assert answer == (SKIP, SKIP, "tiny-grey", shown, SKIP)
+    assert answer == (SKIP, SKIP, "tiny-grey", shown, SKIP, False)
 
 
 def test_a_full_disk_is_no_reason_to_fail_half_way(desk, upload, monkeypatch):
@@ -112,7 +128,7 @@ def test_without_a_picture_the_one_on_the_page_is_meant(desk, upload):
 def test_a_preview_stands_for_its_photo(desk, folder):
     Image.fromarray(photo()).save(folder / "a.tif")
     scan = Upload(str(folder / "a.tif"), "a.TIF")
-    _, preview, _, shown, _ = desk.show(scan, "tiny-grey", START)
+    _, preview, _, shown, *_ = desk.show(scan, "tiny-grey", START)
     with Image.open(preview) as image:
         assert image.size == (28, 28)
     assert shown == Shown(scan, "tiny-grey", preview)
@@ -150,6 +166,7 @@ def test_an_example_goes_to_the_model_it_suits(desk):
         ({}, "dog.jpg", "tiny-cls"),
         ({"example": "red-panda"}, "red-panda.jpg", "tiny-cls"),
         ({"model": "tiny-grey"}, "cat.jpg", "tiny-grey"),
+        ({"untrained": "1"}, "dog.jpg", "tiny-cls"),
         ({"model": "/etc/passwd", "example": "../x"}, "dog.jpg", "tiny-cls"),
     ],
     ids=str,
@@ -160,6 +177,7 @@ def test_an_address_picks_example_and_model(desk, address, photo_name, model):
     ]
     manifest, *_ = desk.open("tiny-cls", START, SimpleNamespace(query_params=address))
     assert (manifest.photo["name"], manifest.model["name"]) == (photo_name, model)
+    assert manifest.model["trained"] is ("untrained" not in address)
 
 
 @pytest.mark.parametrize("fusion", ["mean", "max", "min"])
@@ -200,7 +218,7 @@ def test_nonsense_gets_a_sentence(desk, nonsense):
 
 
 def test_a_deleted_analysis_has_expired(desk, upload):
-    manifest, *_, download = desk.show(upload, "tiny-cls", START)
+    manifest, *_, download, _ = desk.show(upload, "tiny-cls", START)
     vitviz.Analysis.load(download["value"])
     Path(download["value"]).unlink()
     assert "has expired" in desk.rollout(question(manifest.id))["error"]

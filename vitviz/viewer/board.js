@@ -60,6 +60,9 @@ function createTitleBar(app, openHelp) {
     el("div", {}, el("h2", { text: names }),
       el("p", { text: t("summary", { depth: manifest.depth, heads: manifest.num_heads,
         tokens: manifest.num_tokens }) }),
+      manifest.model.trained === false
+        ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }),
+          el("span", { text: " " + t("untrainedNote") })) : null,
       ...manifest.photo.notes.map((note) => el("p", { class: "vv-photo-note", text: note }))),
     el("div", { class: "vv-tools" }, undo, redo, projector,
       button({ text: "?", title: t("help"), onClick: openHelp }), language));

@@ -151,6 +151,8 @@ const en = {
   model: "Model", source: "Source", parameters: "Parameters", temperature: "Temperature",
   // Whole
   summary: "{depth} layers · {heads} heads · {tokens} tokens",
+  untrained: "Untrained.",
+  untrainedNote: "Random weights, as before the first step of training: whatever is seen here was not learned.",
   empty: "Choose a picture and a model, and press Analyze.",
   loading: "Fetching the analysis …",
   error_expired: "This analysis has expired and its files were deleted. Run it again.",
@@ -312,6 +314,8 @@ const ko = {
   aboutModel: "이 모델에 대하여",
   model: "모델", source: "출처", parameters: "매개변수", temperature: "온도",
   summary: "레이어 {depth} · 헤드 {heads} · 토큰 {tokens}",
+  untrained: "학습 전입니다.",
+  untrainedNote: "학습을 시작하기 전의 무작위 가중치이므로, 여기 보이는 것은 배운 것이 아닙니다.",
   empty: "그림과 모델을 고르고 분석을 누르세요.",
   loading: "분석을 불러오는 중 …",
   error_expired: "이 분석은 기한이 지나 파일이 지워졌습니다. 다시 실행하세요.",

@@ -26,9 +26,9 @@ class Models:
         Raises `WeightsError` if one of them cannot be loaded.
         """
         self._sources: dict[str, str] = {}
-        self._loaded: OrderedDict[str, LoadedModel] = OrderedDict()
+        self._loaded: OrderedDict[tuple[str, bool], LoadedModel] = OrderedDict()
         self._lock = threading.Lock()
-        self._loading: dict[str, threading.Lock] = {}
+        self._loading: dict[tuple[str, bool], threading.Lock] = {}
         for source in added:
             name = Path(source).stem if Path(source).is_file() else source
             key, count = name, 2
@@ -59,26 +59,30 @@ class Models:
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and key in self._sources
 
-    def get(self, key: str) -> LoadedModel:
-        """The model behind a key. Raises `WeightsError`, also for what is not on the menu."""
+    def get(self, key: str, untrained: bool = False) -> LoadedModel:
+        """The model behind a key, or its untrained twin.
+
+        Raises `WeightsError`, also for what is not on the menu.
+        """
         if key not in self:
             raise WeightsError(
                 f"there is no model {str(key)[:80]!r} here; choose one of"
                 f" {', '.join(self._sources)}"
             )
+        wanted = key, untrained
         with self._lock:
-            if key in self._loaded:
-                self._loaded.move_to_end(key)
-                return self._loaded[key]
-            loading = self._loading.setdefault(key, threading.Lock())
+            if wanted in self._loaded:
+                self._loaded.move_to_end(wanted)
+                return self._loaded[wanted]
+            loading = self._loading.setdefault(wanted, threading.Lock())
         with loading:
             with self._lock:
-                if key in self._loaded:  # another visitor was faster
-                    return self._loaded[key]
-            curated = CURATED.get(key)
-            loaded = load(self._sources[key], image_size=curated.image_size if curated else None)
+                if wanted in self._loaded:  # another visitor was faster
+                    return self._loaded[wanted]
+            size = CURATED[key].image_size if key in CURATED else None
+            loaded = load(self._sources[key], pretrained=not untrained, image_size=size)
             with self._lock:
-                self._loaded[key] = loaded
+                self._loaded[wanted] = loaded
                 while len(self._loaded) > limits.MODELS_KEPT:
                     self._loaded.popitem(last=False)
             return loaded

@@ -67,6 +67,9 @@ def _build_page(demo: gr.Blocks, service: Service) -> None:
             model = gr.Dropdown(
                 models.choices, value=models.default, label=TEXTS("vv_model"), elem_id="vv-model"
             )
+            untrained = gr.Checkbox(
+                False, label=TEXTS("vv_untrained"), container=False, elem_id="vv-untrained"
+            )
             go = gr.Button(TEXTS("vv_analyze"), variant="primary", elem_id="vv-analyze")
             progress = gr.HTML("", elem_id="vv-progress")
             thumbnails = gr.Dataset(
@@ -92,18 +95,19 @@ def _build_page(demo: gr.Blocks, service: Service) -> None:
     shown = gr.State(Shown(None, models.default))
 
     once = {
-        "outputs": [view, photo, model, shown, download],
+        "outputs": [view, photo, model, shown, download, untrained],
         "show_progress_on": progress,
         "api_visibility": "private",
         "concurrency_limit": limits.WORKERS,
         "concurrency_id": "analyze",
     }
     latest = {**once, "trigger_mode": "always_last"}
-    chosen = [photo, model, shown]
+    chosen = [photo, model, shown, untrained]
     photo.input(guard(service.show_photo), chosen, **latest)
     model.select(guard(service.show), chosen, **latest)  # its "input" is sent twice
+    untrained.input(guard(service.show), chosen, **latest)
     go.click(guard(service.show), chosen, **once)
-    thumbnails.click(guard(service.show_example), [thumbnails, model, shown], **latest)
+    thumbnails.click(guard(service.show_example), [thumbnails, model, shown, untrained], **latest)
     demo.load(guard(service.open), [model, shown], **once)
     demo.load(None, js=NAME_EXAMPLES % json.dumps([example.name for example in examples]))
 

@@ -35,13 +35,15 @@ class Shown(NamedTuple):
     photo: Upload | None
     model: str
     preview: str | None = None  # the picture input shows this file in place of the photo
+    untrained: bool = False
 
 
 class Service:
     """One running app: its models and its files. What a visitor sees is kept in their own page.
 
-    Methods for the page answer with (manifest, photo, model, shown, download), where `gr.skip()`
-    leaves a place as it is. On a bad picture or model they say why and go on with what is shown.
+    Methods for the page answer with (manifest, photo, model, shown, download, untrained), where
+    `gr.skip()` leaves a place as it is. On a bad picture or model they say why and go on with what
+    is shown.
     """
 
     def __init__(self, models: Models) -> None:
@@ -52,32 +54,42 @@ class Service:
         Path(self._cache).mkdir(parents=True, exist_ok=True)
         self._saved: OrderedDict[str, str] = OrderedDict()  # id of a manifest -> saved analysis
 
-    def show_photo(self, upload: Upload | None, model: str, shown: Shown) -> tuple[Any, ...]:
+    def show_photo(
+        self, upload: Upload | None, model: str, shown: Shown, untrained: bool = False
+    ) -> tuple[Any, ...]:
         """A picture was chosen; or taken away, then the page stays as it is."""
-        return gr.skip() if upload is None else self.show(upload, model, shown)
+        return gr.skip() if upload is None else self.show(upload, model, shown, untrained)
 
-    def show(self, upload: Upload | None, model: str, shown: Shown) -> tuple[Any, ...]:
-        """Analyze a picture, the one that is shown if none is chosen."""
+    def show(
+        self, upload: Upload | None, model: str, shown: Shown, untrained: bool = False
+    ) -> tuple[Any, ...]:
+        """Analyze a picture, the one that is shown if none is chosen.
+
+        `untrained`: with the random weights that the model's training began with.
+        """
         if upload is None or upload.path == shown.preview:
             upload = shown.photo
         if upload is None:
             return gr.skip()
         try:
-            analysis = self._analyze(upload, model)
+            analysis = self._analyze(upload, model, untrained is True)
         except VitvizError as error:
             gr.Warning(as_html(sentence(error)))
             old = shown.preview or (shown.photo.path if shown.photo else "")
             old = old if Path(old).is_file() else None
             photo = old if isinstance(error, ImageError) else gr.skip()
-            return gr.skip(), photo, shown.model, shown, gr.skip()
+            return gr.skip(), photo, shown.model, shown, gr.skip(), shown.untrained
         manifest = Manifest.place(pack(analysis), self._cache)
         saved = self._save(analysis)
         self._remember(manifest.id, saved)
         preview = self._preview(upload, analysis)
         download = gr.update(value=saved, interactive=True)
-        return manifest, preview or gr.skip(), model, Shown(upload, model, preview), download
+        now = Shown(upload, model, preview, untrained is True)
+        return manifest, preview or gr.skip(), model, now, download, now.untrained
 
-    def show_example(self, index: int, model: str, shown: Shown) -> tuple[Any, ...]:
+    def show_example(
+        self, index: int, model: str, shown: Shown, untrained: bool = False
+    ) -> tuple[Any, ...]:
         """Analyze one of our pictures, with the model it was made for.
 
         A picture for any model goes to the chosen one, unless that is made for other examples: a
@@ -86,14 +98,15 @@ class Service:
         path, meant_for = self.examples[index]
         special = {example.model for example in self.examples}
         model = meant_for or (self.models.default if model in special else model)
-        manifest, _, *others = self.show(Upload(path, Path(path).name), model, shown)
+        upload = Upload(path, Path(path).name)
+        manifest, _, *others = self.show(upload, model, shown, untrained)
         return manifest, path, *others
 
     def open(self, model: str, shown: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
         """A page is opened: show the first example, or what its address asks for.
 
-        `?model=mnist&example=digit` picks from the menu and from the examples; anything else is
-        ignored.
+        `?model=mnist&example=digit` picks from the menu and from the examples, `untrained=1` the
+        untrained twin; anything else is ignored.
         """
         asked = request.query_params if request else {}
         names = [Path(example.path).stem for example in self.examples]
@@ -103,7 +116,7 @@ class Service:
         else:
             made_for = [example.model for example in self.examples]
             index = made_for.index(model) if model in made_for else 0
-        return self.show_example(index, model, shown)
+        return self.show_example(index, model, shown, asked.get("untrained") == "1")
 
     def rollout(self, question: Any) -> dict[str, Any]:
         """For a viewer that shows too many tokens to compute it itself: {"values"} or {"error"}.
@@ -162,7 +175,7 @@ class Service:
         }
         return summary, self._save(analysis)
 
-    def _analyze(self, upload: Upload, model: str) -> Analysis:
+    def _analyze(self, upload: Upload, model: str, untrained: bool = False) -> Analysis:
         if shutil.disk_usage(self._cache).free < limits.DISK_RESERVE_BYTES:
             raise VitvizError("this server has no room for another analysis; try again in an hour")
         if not Path(upload.path).is_file():  # its path is nobody's business
@@ -170,7 +183,7 @@ class Service:
                 f"{upload.name[:80]!r} was deleted after about an hour; choose it again"
             )
         photo = open_photo(upload.path, upload.name)
-        loaded = self.models.get(model)
+        loaded = self.models.get(model, untrained)
         with self._computing:
             return analyze(loaded, photo)
 
@@ -179,7 +192,8 @@ class Service:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "analysis.safetensors"
             analysis.save(path)
-            name = file_name(analysis.photo_name, analysis.card.name)
+            untrained = "" if analysis.card.trained else "untrained"
+            name = file_name(analysis.photo_name, analysis.card.name, untrained)
             return save_atomic(path.read_bytes(), f"{name}.safetensors", self._cache)
 
     def _remember(self, key: str, path: str) -> None:
