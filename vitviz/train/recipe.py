@@ -248,8 +248,9 @@ RECIPES = {
             eval_pictures=2000,
         ),
         # The second half of the way: the model of "photos" goes on with patches of 6 pixels of a
-        # picture of 72, so that maps get 12 x 12 places instead of 8 x 8 and see finer things. Its
-        # learning rate rises to about half of before, and falls for most of the time.
+        # picture of 72, so that maps get 12 x 12 places instead of 8 x 8 and see finer things. The
+        # learning rate rises to a third of what it was, so as not to undo what is learned, and
+        # falls for nearly all of the run.
         Recipe(
             name="photos-fine",
             title="Everyday photos, 100 kinds of things",
@@ -261,15 +262,15 @@ RECIPES = {
             embed_dim=192,
             depth=6,
             num_heads=6,
-            epochs=7,
+            epochs=6,
             batch_size=192,
             label_smoothing=0.1,
             optimizer="muon",
-            lr=6e-4,
-            muon_lr=0.012,
+            lr=4e-4,
+            muon_lr=0.007,
             schedule="stable",
-            warmup=60,
-            decay_share=0.75,
+            warmup=40,
+            decay_share=0.9,
             patch_keep=0.45,
             all_patches_share=0.1,
             precision="bfloat16",
@@ -277,7 +278,7 @@ RECIPES = {
             flip=True,
             colour=0.3,
             three_augment=0.15,
-            eval_pictures=1000,
+            eval_pictures=600,
         ),
     )
 }
