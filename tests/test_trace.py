@@ -92,6 +92,23 @@ def test_a_batch_is_refused() -> None:
         logits = vit(pixels_for("cls", images=2))
     with pytest.raises(CaptureError, match="one image, got a batch of 2"):
         recorder.trace(logits)
+    with pytest.raises(CaptureError, match="2 images was heard, got logits of 1"):
+        recorder.traces(logits[:1])
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_each_image_of_a_batch_has_the_trace_it_has_alone(name: str) -> None:
+    vit = tiny(name).vit
+    pixels = pixels_for(name, images=3)
+    with torch.inference_mode(), capture(vit) as recorder:
+        together = recorder.traces(vit(pixels))
+    assert len(together) == 3
+    for one, trace in zip(pixels, together, strict=True):
+        with torch.inference_mode(), capture(vit) as recorder:
+            alone = recorder.trace(vit(one[None]))
+        for part in ("q", "k", "tokens", "logits"):
+            assert_close(getattr(trace, part), getattr(alone, part), atol=1e-4, rtol=1e-4)
+        assert trace.scale == alone.scale
 
 
 @pytest.mark.parametrize("name", TINY)

@@ -379,13 +379,19 @@ def test_a_checkpoint_is_measured_as_it_is_shipped(pack, tmp_path, capsys):
     main(["--data", str(pack), "--out", str(out), *SMALL])
     capsys.readouterr()
     file = str(out / "mnist.safetensors")
-    assert main(["--evaluate", file, "--data", str(pack)]) == 0
+    figures = tmp_path / "figures.json"
+    assert main(["--evaluate", file, "--data", str(pack), "--json", str(figures)]) == 0
     told = capsys.readouterr().out
     # float16 in the file moves nothing that is shown; without the temperature nll would differ.
     assert load(file).card.details["accuracy"].split(", calibration")[0] in told
     assert load(file).card.temperature != 1
     assert "uniform: 1.00 times" in told
     assert "attention:" in told
+    found = json.loads(figures.read_text("utf-8"))
+    assert (found["checkpoint"], found["data"]) == (file, "kinds")
+    assert sum(map(sum, found["confusion"]["counts"])) == len(TEST)
+    assert main(["--evaluate", file, "--data", str(pack), "--json", str(tmp_path)]) == 1
+    assert "could not be written" in capsys.readouterr().err
     assert main(["--evaluate", file]) == 1
     assert "--evaluate needs --data" in capsys.readouterr().err
     (pack / "classes.json").write_text('["a", "b", "c"]')

@@ -83,7 +83,7 @@ def test_jpeg_packs_come_out_in_order_with_boxes_and_groups(tmp_path):
     images = noise(5)
     pictures = [Image.fromarray(image) for image in images]
     pictures[2] = pictures[2].convert("L")  # some of ImageNet is grey
-    boxes = np.arange(20, dtype=np.uint8).reshape(5, 4) % 8
+    boxes = np.array([[0, 1, 4, 7], [2, 2, 2, 2]] * 3, dtype=np.uint8)[:5]
     write_jpeg_pack(tmp_path / "x_train_part0.npz", pictures[:3], [0, 1, 0], boxes=boxes[:3])
     write_jpeg_pack(tmp_path / "x_train_part1.npz", pictures[3:], [1, 1], boxes=boxes[3:])
     write_jpeg_pack(tmp_path / "x_val.npz", pictures[:1], [0], boxes=boxes[:1])
@@ -93,12 +93,28 @@ def test_jpeg_packs_come_out_in_order_with_boxes_and_groups(tmp_path):
     assert train.targets.tolist() == [0, 1, 0, 1, 1]
     assert train.labels == LABELS
     assert train.groups == ("insect", "insect")
-    assert torch.equal(train.boxes, torch.from_numpy(boxes.astype(np.int64)))
+    edges = torch.tensor([[0.0, 1, 5, 8], [2, 2, 3, 3]] * 3)[:5]  # the last pixels are inside
+    assert torch.equal(train.boxes, edges)
     colour = train.images[3].float().mean((1, 2))
     assert (colour - torch.from_numpy(images[3, 0, 0]).float()).abs().max() < 4
     assert len(read(str(tmp_path), "test", cut(8, 3))) == 1
-    assert read(str(tmp_path), "train", cut(4, 3)).boxes is None
-    assert read(str(tmp_path), "train", replace(cut(8, 3), crop_pct=0.5)).boxes is None
+
+
+def test_boxes_grow_and_shrink_with_the_pictures_they_are_in(tmp_path):
+    wide = [Image.fromarray(noise(1, 8, 16)[0])]
+    box = np.array([[4, 2, 11, 5]], dtype=np.uint8)
+    write_jpeg_pack(tmp_path / "wide_train.npz", wide, [0], boxes=box)
+
+    def boxes(**changes):
+        return read(str(tmp_path), "train", replace(cut(8, 3), **changes)).boxes
+
+    assert boxes(size=(8, 16)).tolist() == [[4, 2, 12, 6]]
+    assert boxes(size=(12, 24)).tolist() == [[6, 3, 18, 9]]
+    assert boxes(size=(4, 8)).tolist() == [[2, 1, 6, 3]]
+    assert boxes(size=(8, 8), crop_mode="squash").tolist() == [[2, 2, 6, 6]]
+    # Where something is cut off, the box may be too: then there is none.
+    assert boxes(size=(8, 8)) is None
+    assert boxes(size=(8, 16), crop_pct=0.5) is None
 
 
 def test_grey_packs_without_names(tmp_path):
@@ -162,9 +178,10 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path):
         {"images": noise(3)},
         {"images": noise(3), "labels": np.zeros(2)},
         {"images": noise(0), "labels": np.zeros(0)},
+        {"images": noise(3), "labels": np.zeros(3), "boxes": np.zeros((3, 2))},
         {"jpeg": np.zeros(9, dtype=np.uint8), "offsets": np.array([0, 9]), "labels": np.zeros(1)},
     ],
-    ids=["no labels", "too few labels", "empty", "no jpeg"],
+    ids=["no labels", "too few labels", "empty", "odd boxes", "no jpeg"],
 )
 def test_a_damaged_pack_is_refused_by_name(tmp_path, arrays):
     np.savez(tmp_path / "bad_train.npz", **arrays)

@@ -1,6 +1,5 @@
 """Scores: each number is one that can be worked out by hand."""
 
-import math
 import time
 
 import pytest
@@ -9,15 +8,10 @@ import torch.nn.functional as F
 
 from tests.models import TINY, spread
 from vitviz.model.vit import ViT
-from vitviz.probe.grid import PatchGrid
-from vitviz.train.dataset import Pictures
 from vitviz.train.evaluate import (
-    attention_in_boxes,
-    box_cover,
     calibration_error,
-    centre_map,
+    confusion,
     fit_temperature,
-    hits,
     logits_of,
     score,
 )
@@ -44,6 +38,19 @@ def test_accuracies_and_groups():
 
 def test_top5_of_three_classes_is_all():
     assert score(torch.eye(3), torch.tensor([0, 1, 1]))["top5"] == 1
+
+
+def test_confusion_counts_what_is_taken_for_what():
+    probabilities = torch.tensor([[0.5, 0.3, 0.2], [0.4, 0.35, 0.25], [0.1, 0.2, 0.7]])
+    names, counts = confusion(probabilities, torch.tensor([0, 1, 1]), ("x", "y", "y"))
+    assert names == ("x", "y")
+    # An x that looks half like one; a y whose two kinds are more than x together; a sure y.
+    assert confusion(probabilities[1:], torch.tensor([0, 1]), ("x", "y", "y"))[1].tolist() == [
+        [0, 1],
+        [0, 1],
+    ]
+    assert counts.sum() == 3
+    assert counts[1].tolist() == [0, 2]
 
 
 def test_calibration_error_by_hand():
@@ -90,49 +97,6 @@ def test_attention_stays_in_float32_while_the_linear_layers_are_rounded():
     assert projected.dtype == torch.bfloat16
     with precision("float32", CPU):
         assert F.linear(q, torch.eye(4)).dtype == torch.float32
-
-
-def test_a_box_covers_patches_with_its_last_pixels():
-    grid = PatchGrid((8, 12), (4, 4), 1)  # two rows, three cols
-    expected = torch.tensor([[0, 0.5, 0.5], [0, 0.25, 0.25]])
-    # left 4, right 11: two whole patches wide; top 2, bottom 4: half of a patch and one line
-    assert torch.equal(box_cover(grid, torch.tensor([4, 2, 11, 4])), expected)
-    assert box_cover(grid, torch.tensor([0, 0, 11, 7])).min() == 1
-
-
-def test_energy_and_pointing_by_hand():
-    inside = torch.tensor([[[1.0, 0], [0, 0]]])  # a quarter of the picture
-    all_in = torch.tensor([[[5.0, 0], [0, 0]]])
-    half_in = torch.tensor([[[1.0, 0], [1.0, 0]]])
-    assert hits(all_in, inside) == {"energy": 4, "pointing": 1}
-    assert hits(half_in, inside) == {"energy": 2, "pointing": 0.5}  # two largest share the point
-    assert hits(torch.ones(1, 2, 2), inside) == {"energy": 1, "pointing": 0.25}
-
-
-def test_the_centre_map_is_symmetric_and_falls_as_a_gaussian():
-    centre = centre_map(PatchGrid((8, 12), (1, 1), 0))
-    assert centre.shape == (8, 12)
-    torch.testing.assert_close(centre, centre.flip(0))
-    torch.testing.assert_close(centre, centre.flip(1))
-    # From the middle to the edge it is two standard deviations.
-    ratio = math.exp(-((3.5 / 8) ** 2 - (0.5 / 8) ** 2) / (2 * 0.25**2))
-    assert centre[0, 5] / centre[3, 5] == pytest.approx(ratio)
-
-
-def test_a_model_that_looks_at_one_patch_points_into_its_box():
-    config = TINY["cls"]  # 4 x 4 patches of 8 pixels
-    vit = spread(ViT(config)).eval()
-    images = torch.randint(0, 256, (6, 3, 32, 32), dtype=torch.uint8)
-    boxes = torch.tensor(
-        [[0, 0, 15, 15], [8, 8, 31, 15], [0, 0, 31, 31], [0, 16, 7, 31]] + [[0, 0, 7, 7]] * 2
-    )
-    pictures = Pictures("x", images, torch.zeros(6, dtype=torch.long), ("a",) * 7, boxes=boxes)
-    got = attention_in_boxes(vit, pictures, (0.5,) * 3, (0.5,) * 3)
-    assert list(got) == ["uniform", "centre", "attention", "rollout"]
-    assert got["uniform"]["energy"] == pytest.approx(1)
-    # The third box is the whole picture and is not asked; five are left: 4, 3, 2, 1 and 1 of 16.
-    assert got["uniform"]["pointing"] == pytest.approx((4 + 3 + 2 + 1 + 1) / 16 / 5)
-    assert all(hit["energy"] > 0 and 0 <= hit["pointing"] <= 1 for hit in got.values())
 
 
 @pytest.mark.parametrize(("factor", "slow"), [(3, True), (0.3, False)])

@@ -133,24 +133,39 @@ class Recorder:
 
         Raises `CaptureError` if a layer was not heard, or if more than one image went through.
         """
+        traces = self.traces(logits)
+        if len(traces) != 1:
+            raise CaptureError(f"a trace is of one image, got a batch of {len(traces)}")
+        return traces[0]
+
+    def traces(self, logits: Tensor) -> list[Trace]:
+        """One trace for each image of the batch that went through. (B, C) logits -> B traces
+
+        They are views of the same memory, so one of them keeps all of it.
+        Raises `CaptureError` if a layer was not heard, or if the logits are of another batch.
+        """
+        layers = range(self.depth)
         silent = [
-            layer
-            for layer in range(self.depth)
-            if layer not in self.qkv or layer + 1 not in self.tokens
+            layer for layer in layers if layer not in self.qkv or layer + 1 not in self.tokens
         ]
         if silent:
             raise CaptureError(
                 f"nothing was heard from layer {', '.join(map(str, silent))}; did the model run?"
             )
-        if len(logits) != 1 or len(self.tokens[0]) != 1:
-            raise CaptureError(f"a trace is of one image, got a batch of {len(self.tokens[0])}")
-        return Trace(
-            q=torch.stack([self.qkv[layer][0][0] for layer in range(self.depth)]).float().cpu(),
-            k=torch.stack([self.qkv[layer][1][0] for layer in range(self.depth)]).float().cpu(),
-            tokens=torch.stack([self.tokens[i][0] for i in range(self.depth + 1)]).float().cpu(),
-            logits=logits[0].detach().float().cpu(),
-            scale=self.scale,
+        if len(logits) != len(self.tokens[0]):
+            raise CaptureError(
+                f"a batch of {len(self.tokens[0])} images was heard, got logits of {len(logits)}"
+            )
+        q, k = (
+            torch.stack([self.qkv[layer][part] for layer in layers], dim=1).float().cpu()
+            for part in (0, 1)
         )
+        tokens = torch.stack([self.tokens[i] for i in range(self.depth + 1)], dim=1).float().cpu()
+        logits = logits.detach().float().cpu()
+        return [
+            Trace(q=q[i], k=k[i], tokens=tokens[i], logits=logits[i], scale=self.scale)
+            for i in range(len(logits))
+        ]
 
 
 @contextmanager

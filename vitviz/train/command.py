@@ -15,10 +15,10 @@ from ..errors import VitvizError
 from ..model.weights import LoadedModel, load, save_checkpoint
 from .dataset import TERMS, TORCHVISION, Pictures, read
 from .errors import TrainError
-from .evaluate import attention_in_boxes, logits_of, score
 from .loop import Stopped, Trained, train
 from .precision import bfloat16_is_slow
 from .recipe import RECIPES, Recipe
+from .report import report, say, words
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -81,7 +81,12 @@ def parser() -> argparse.ArgumentParser:
         "(default: three test pictures)",
     )
     top.add_argument(
-        "--evaluate", metavar="CHECKPOINT", help="no training: measure this model on the data"
+        "--evaluate",
+        metavar="CHECKPOINT",
+        help="no training: measure this model on the test pictures of --data",
+    )
+    top.add_argument(
+        "--json", type=Path, metavar="FILE", help="with --evaluate: write all figures here as well"
     )
     group = top.add_argument_group("the recipe, field by field")
     for one in fields(Recipe):
@@ -195,35 +200,26 @@ def evaluate(args: argparse.Namespace) -> None:
     loaded = load(args.evaluate)
     cut = loaded.preprocess
     test = read(args.data, "test", cut, data_dir=args.data_dir, download=args.download)
-    scores = scores_of(loaded, test)
-    print(f"{args.evaluate} on {len(test)} test pictures of {test.name}: {say(scores)}")  # noqa: T201
-    if test.boxes is not None and loaded.vit.config.class_token:
-        for name, hits in attention_in_boxes(loaded.vit, test, cut.mean, cut.std).items():
-            print(  # noqa: T201
-                f"  {name}: {hits['energy']:.2f} times what chance puts into the object's box, "
-                f"largest patch in the box {hits['pointing']:.0%}"
-            )
+    check_classes(loaded, test)
+    found = report(loaded.vit, test, cut.mean, cut.std, loaded.card.temperature)
+    print(f"{args.evaluate} on {len(test)} test pictures of {test.name}:")  # noqa: T201
+    print("\n".join(words(found)))  # noqa: T201
+    if args.json:
+        facts = {"checkpoint": args.evaluate, "data": test.name, **found}
+        try:
+            args.json.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise TrainError(f"{args.json} could not be written: {error.strerror}") from error
 
 
-def scores_of(loaded: LoadedModel, test: Pictures) -> dict[str, float]:
-    """Accuracy and calibration of a loaded model. Raises `TrainError` if its classes are others."""
+def check_classes(loaded: LoadedModel, test: Pictures) -> None:
+    """Raises `TrainError` if the model names other classes than the data."""
     ours, theirs = loaded.card.labels or (), test.labels
     if ours != theirs:
         raise TrainError(
             f"{loaded.card.name} names other classes than {test.name}: {len(ours)} "
             f"({', '.join(ours[:3])}, ...) and {len(theirs)} ({', '.join(theirs[:3])}, ...)"
         )
-    cut = loaded.preprocess
-    logits = logits_of(loaded.vit, test.images, cut.mean, cut.std)
-    return score(logits, test.targets, test.groups, loaded.card.temperature)
-
-
-def say(scores: dict[str, float]) -> str:
-    """The scores in words."""
-    words = f"top-1 {scores['top1']:.2%}, top-5 {scores['top5']:.2%}"
-    if "group" in scores:
-        words += f", group {scores['group']:.2%}"
-    return f"{words}, nll {scores['nll']:.3f}, calibration error {scores['ece']:.3f}"
 
 
 def current_commit() -> str:

@@ -41,9 +41,9 @@ ROOTS = {"train": ("train",), "test": ("val", "validation", "test")}
 class Pictures:
     """Pictures with their classes, one split of a data set.
 
-    images uint8 (n, C, h, w); targets int64 (n,), index into `labels`; boxes int64 (n, 4) = left,
-    top, right, bottom of the object in pixels, all four inside it, where the data set has them;
-    groups[label] = a coarser word.
+    images uint8 (n, C, h, w); targets int64 (n,), index into `labels`; boxes float32 (n, 4) = left,
+    top, right and bottom edge of the object in pixels of `images`, where the data set has them: a
+    box around one pixel is 1 wide; groups[label] = a coarser word.
     """
 
     name: str
@@ -209,20 +209,45 @@ def read_packs(path: Path, split: str, cut: Preprocess) -> Pictures:
 
 
 def _read_pack(pack: Path, cut: Preprocess) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Pictures, classes and boxes of one pack; boxes only if the pictures keep their size."""
+    """Pictures, classes and boxes of one pack; boxes only if the cut keeps the whole of every
+    picture.
+    """
+    sizes: list[tuple[int, int]] = []  # (width, height)
+
+    def images() -> Iterator[Image.Image]:
+        for image in _decode(arrays):
+            sizes.append(image.size)
+            yield image
+
     try:
         with np.load(pack, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files if name != "names"}
         targets = torch.from_numpy(arrays["labels"].astype(np.int64))
-        images = stack(_decode(arrays), cut, pack.stem, len(targets))
-        width, height = next(_decode(arrays)).size
-    except (OSError, ValueError, KeyError, IndexError, StopIteration) as error:
+        if len(targets) == 0:
+            raise ValueError("no pictures")
+        pictures = stack(images(), cut, pack.stem, len(targets))
+        if "boxes" not in arrays:
+            return pictures, targets, None
+        return pictures, targets, scale_boxes(arrays["boxes"], sizes, cut)
+    except (OSError, ValueError, KeyError, IndexError) as error:
         raise TrainError(
             f"{pack} is not a pack of pictures (labels, and images or jpeg with offsets): {error!r}"
         ) from error
-    if "boxes" not in arrays or (height, width) != cut.size or cut.crop_pct != 1:
-        return images, targets, None
-    return images, targets, torch.from_numpy(arrays["boxes"].astype(np.int64))
+
+
+def scale_boxes(boxes: np.ndarray, sizes: list[tuple[int, int]], cut: Preprocess) -> Tensor | None:
+    """Published boxes (xmin, ymin, xmax, ymax: all four pixels inside) as edges in the cut
+    pictures. (n, 4), n times (width, height) -> (n, 4), or None if the cut is not a plain resize.
+    """
+    if boxes.shape != (len(sizes), 4):
+        raise ValueError(f"boxes of shape {boxes.shape} for {len(sizes)} pictures")
+    height, width = cut.size
+    whole = all(w * height == h * width for w, h in sizes) or cut.crop_mode == "squash"
+    if cut.crop_pct != 1 or not whole:
+        return None
+    edges = torch.from_numpy(boxes.astype(np.float32)) + torch.tensor([0.0, 0, 1, 1])
+    scale = torch.tensor([width, height]) / torch.tensor(sizes)  # (n, 2)
+    return edges * scale.repeat(1, 2)
 
 
 def _decode(arrays: dict[str, np.ndarray]) -> Iterator[Image.Image]:

@@ -1,15 +1,10 @@
-"""How good is a model: how often it is right, whether it knows when, and where it looks."""
+"""How good are a model's answers: how often it is right, and whether it knows when."""
 
 import torch
 import torch.nn.functional as F
-from einops import reduce
 from torch import Tensor
 
 from ..model.vit import ViT
-from ..probe.explain import EXPLAINERS
-from ..probe.grid import PatchGrid
-from ..probe.trace import capture
-from .dataset import Pictures
 from .precision import precision
 
 
@@ -27,7 +22,7 @@ def logits_of(
     std: tuple[float, ...],
     *,
     numbers: str = "float32",
-    batch_size: int = 250,
+    batch_size: int = 100,
 ) -> Tensor:
     """What the model says to every picture. uint8 (n, C, h, w) -> float32 (n, num_classes), on the
     CPU
@@ -68,11 +63,24 @@ def score(
         "ece": calibration_error(probabilities, targets),
     }
     if groups is not None:
-        names = sorted(set(groups))
-        member = torch.tensor([names.index(group) for group in groups])
-        summed = torch.zeros(len(logits), len(names)).index_add_(1, member, probabilities)
-        result["group"] = (summed.argmax(1) == member[targets]).double().mean().item()
+        counts = confusion(probabilities, targets, groups)[1]
+        result["group"] = counts.diagonal().sum().item() / len(targets)
     return result
+
+
+def confusion(
+    probabilities: Tensor, targets: Tensor, groups: tuple[str, ...]
+) -> tuple[tuple[str, ...], Tensor]:
+    """What is taken for what. (n, K), (n,), K groups -> names of G groups, int64 (G, G) [is, said]
+
+    A picture counts for the group whose labels have the largest summed probability.
+    """
+    names = tuple(sorted(set(groups)))
+    member = torch.tensor([names.index(group) for group in groups])
+    summed = torch.zeros(len(targets), len(names)).index_add_(1, member, probabilities)
+    pairs = member[targets] * len(names) + summed.argmax(1)
+    counts = torch.bincount(pairs, minlength=len(names) ** 2)
+    return names, counts.view(len(names), len(names))
 
 
 def calibration_error(probabilities: Tensor, targets: Tensor, bins: int = 15) -> float:
@@ -93,67 +101,3 @@ def fit_temperature(logits: Tensor, targets: Tensor) -> float:
     temperatures = torch.logspace(-1, 1, 401, base=5)
     losses = torch.stack([F.cross_entropy(logits / t, targets) for t in temperatures])
     return round(temperatures[losses.argmin()].item(), 3)
-
-
-def attention_in_boxes(
-    vit: ViT,
-    pictures: Pictures,
-    mean: tuple[float, ...],
-    std: tuple[float, ...],
-    largest: float = 0.6,
-) -> dict[str, dict[str, float]]:
-    """Does the CLS token look at the object? {map: {"energy", "pointing"}}
-
-    Asked of the pictures whose box covers less than `largest` of them. energy is the share of a
-    map's mass inside the box, divided by the share of the picture that the box covers, averaged
-    over pictures: 1 is no better than chance. pointing is how often the largest patch of the map
-    lies in the box (by more than half). Two maps that need no model stand beside those of
-    `EXPLAINERS`: "uniform" looks everywhere alike; "centre" is a Gaussian in the middle with a
-    quarter of the side as its standard deviation, since photographers put things in the middle.
-    """
-    grid = PatchGrid.of(vit.config)
-    inside = torch.stack([box_cover(grid, box) for box in pictures.boxes])  # (n, rows, cols)
-    share = inside.mean((1, 2))
-    asked = ((share > 0) & (share < largest)).nonzero().view(-1)
-    maps: dict[str, list[Tensor]] = {name: [] for name in EXPLAINERS}
-    for image in pictures.images[asked]:
-        with torch.no_grad(), capture(vit) as recorder:
-            logits = vit(normalise(image[None].float() / 255, mean, std))
-        trace = recorder.trace(logits)
-        for name, explain in EXPLAINERS.items():
-            maps[name].append(grid.to_map(explain(trace, 0)))
-    known = {"uniform": torch.ones(grid.rows, grid.cols), "centre": centre_map(grid)}
-    stacks = {name: one.expand(len(asked), -1, -1) for name, one in known.items()}
-    stacks |= {name: torch.stack(values) for name, values in maps.items()}
-    return {name: hits(values, inside[asked]) for name, values in stacks.items()}
-
-
-def centre_map(grid: PatchGrid) -> Tensor:
-    """A Gaussian in the middle of the picture. (rows, cols)"""
-    rows, cols = (
-        torch.exp(-(((torch.arange(n) + 0.5) / n - 0.5) ** 2) / (2 * 0.25**2))
-        for n in (grid.rows, grid.cols)
-    )
-    return rows[:, None] * cols
-
-
-def box_cover(grid: PatchGrid, box: Tensor) -> Tensor:
-    """The share of every patch that a box (left, top, right, bottom, all inside) covers. (4,) ->
-    (rows, cols)
-    """
-    left, top, right, bottom = box.tolist()
-    mask = torch.zeros(grid.image_size)
-    mask[top : bottom + 1, left : right + 1] = 1
-    ph, pw = grid.patch_size
-    return reduce(mask, "(rows ph) (cols pw) -> rows cols", "mean", ph=ph, pw=pw)
-
-
-def hits(maps: Tensor, inside: Tensor) -> dict[str, float]:
-    """(n, rows, cols) maps and covered shares -> {"energy", "pointing"}; equal largest patches
-    share the point.
-    """
-    maps, inside = maps.flatten(1).double(), inside.flatten(1).double()
-    energy = (maps * inside).sum(1) / maps.sum(1) / inside.mean(1)
-    largest = (maps == maps.amax(1, keepdim=True)).double()
-    pointing = (largest * (inside > 0.5)).sum(1) / largest.sum(1)
-    return {"energy": energy.mean().item(), "pointing": pointing.mean().item()}

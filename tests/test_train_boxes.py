@@ -1,0 +1,116 @@
+"""Attention in boxes: covers and hits by hand, and a batch that gives what one picture gives."""
+
+import math
+
+import pytest
+import torch
+
+from tests.models import TINY, spread
+from vitviz.model.vit import ViT
+from vitviz.probe.explain import EXPLAINERS
+from vitviz.probe.grid import PatchGrid
+from vitviz.probe.trace import capture
+from vitviz.train.boxes import (
+    attention_in_boxes,
+    baselines,
+    box_cover,
+    centre_map,
+    hits,
+    small_boxes,
+)
+from vitviz.train.dataset import Pictures
+from vitviz.train.evaluate import normalise
+
+HALF = (0.5,) * 3
+
+
+def test_a_box_covers_whole_patches_and_parts_of_them():
+    grid = PatchGrid((8, 12), (4, 4), 1)  # two rows, three cols
+    boxes = torch.tensor([[4.0, 2, 12, 5], [0, 0, 12, 8], [5, 1, 6, 3.5]])
+    got = box_cover(grid, boxes)
+    # Two whole patches wide, and half of a patch and one line high.
+    assert torch.equal(got[0], torch.tensor([[0, 0.5, 0.5], [0, 0.25, 0.25]]))
+    assert got[1].min() == 1
+    # A box inside one patch, whose edge lies in the middle of a pixel.
+    assert torch.equal(got[2], torch.tensor([[0, 2.5 / 16, 0], [0, 0, 0]]))
+
+
+def test_a_cover_has_the_area_of_its_box_whatever_the_patches():
+    boxes = torch.tensor([[3.0, 7, 31, 40], [0.5, 0.25, 9, 72]])
+    area = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    for patch in ((6, 6), (8, 9), (72, 1)):
+        cover = box_cover(PatchGrid((72, 72), patch, 1), boxes)
+        torch.testing.assert_close(cover.sum((1, 2)) * patch[0] * patch[1], area)
+
+
+def test_energy_and_pointing_by_hand():
+    inside = torch.tensor([[[1.0, 0], [0, 0]]])  # a quarter of the picture
+    all_in = torch.tensor([[[5.0, 0], [0, 0]]])
+    half_in = torch.tensor([[[1.0, 0], [1.0, 0]]])
+    assert hits(all_in, inside) == {"energy": 4, "pointing": 1}
+    assert hits(half_in, inside) == {"energy": 2, "pointing": 0.5}  # two largest share the point
+    assert hits(torch.ones(1, 2, 2), inside) == {"energy": 1, "pointing": 0.25}
+
+
+def test_the_centre_map_is_symmetric_and_falls_as_a_gaussian():
+    centre = centre_map(PatchGrid((8, 12), (1, 1), 0))
+    assert centre.shape == (8, 12)
+    torch.testing.assert_close(centre, centre.flip(0))
+    torch.testing.assert_close(centre, centre.flip(1))
+    # From the middle to the edge it is two standard deviations.
+    ratio = math.exp(-((3.5 / 8) ** 2 - (0.5 / 8) ** 2) / (2 * 0.25**2))
+    assert centre[0, 5] / centre[3, 5] == pytest.approx(ratio)
+
+
+def test_baselines_are_no_better_than_chance_but_the_centre_for_what_is_there():
+    grid = PatchGrid((32, 32), (8, 8), 1)
+    maps = baselines(grid, 3000)
+    assert torch.equal(maps["random"], baselines(grid, 3000)["random"])
+    corner, middle = (
+        box_cover(grid, torch.tensor([box]).float()).expand(3000, -1, -1)
+        for box in ([0, 0, 16, 16], [8, 8, 24, 24])
+    )
+    for inside in (corner, middle):
+        for name in ("uniform", "random"):
+            found = hits(maps[name], inside)
+            assert found["energy"] == pytest.approx(1, abs=0.03)
+            assert found["pointing"] == pytest.approx(0.25, abs=0.03)
+    assert hits(maps["centre"], middle) == {"energy": pytest.approx(2.1, abs=0.3), "pointing": 1}
+    assert hits(maps["centre"], corner)["energy"] == pytest.approx(1)
+
+
+def boxed(n: int, boxes: torch.Tensor) -> Pictures:
+    generator = torch.Generator().manual_seed(0)
+    images = torch.randint(0, 256, (n, 3, 32, 32), generator=generator).to(torch.uint8)
+    return Pictures("x", images, torch.zeros(n, dtype=torch.long), ("a",) * 7, boxes=boxes)
+
+
+def test_only_pictures_with_a_small_box_are_asked():
+    boxes = torch.tensor([[0.0, 0, 16, 16], [0, 0, 32, 32], [5, 5, 5, 9], [0, 0, 24, 24]])
+    assert small_boxes(boxed(4, boxes)).tolist() == [0, 3]
+    assert small_boxes(boxed(4, None)).tolist() == []
+    assert attention_in_boxes(spread(ViT(TINY["cls"])), boxed(1, boxes[1:2]), HALF, HALF) == {}
+
+
+def test_a_batch_finds_what_every_picture_alone_finds():
+    vit = spread(ViT(TINY["cls"])).eval()  # 4 x 4 patches of 8 pixels
+    boxes = [[0, 0, 16, 16], [8, 8, 32, 16], [0, 0, 32, 32], [0, 16, 8, 32], [0, 0, 8, 8]]
+    pictures = boxed(5, torch.tensor(boxes).float())
+    got = attention_in_boxes(vit, pictures, HALF, HALF, batch_size=3)
+    assert list(got) == ["uniform", "random", "centre", *EXPLAINERS]
+    assert got["uniform"]["energy"] == pytest.approx(1)
+    # The third box is the whole picture and is not asked; four are left: 4, 3, 2 and 1 of 16.
+    assert got["uniform"]["pointing"] == pytest.approx((4 + 3 + 2 + 1) / 16 / 4)
+
+    grid = PatchGrid.of(vit.config)
+    for name, explain in EXPLAINERS.items():
+        energies, points = [], []
+        for i in (0, 1, 3, 4):
+            with torch.no_grad(), capture(vit) as recorder:
+                logits = vit(normalise(pictures.images[i : i + 1] / 255, HALF, HALF))
+            map = grid.to_map(explain(recorder.trace(logits), 0))
+            inside = box_cover(grid, pictures.boxes[i : i + 1])[0]
+            energies.append((map * inside).sum() / map.sum() / inside.mean())
+            points.append(inside.flatten()[map.argmax()] > 0.5)
+        assert got[name]["energy"] == pytest.approx(sum(energies).item() / 4, rel=1e-4)
+        assert got[name]["pointing"] == pytest.approx(sum(points).item() / 4)

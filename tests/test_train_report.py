@@ -1,0 +1,118 @@
+"""The report on a model: each figure is that of the function it comes from; JSON can hold it."""
+
+import json
+
+import pytest
+import torch
+
+from tests.models import TINY, spread
+from vitviz.model.vit import ViT
+from vitviz.probe.grid import PatchGrid
+from vitviz.probe.heads import head_statistics
+from vitviz.probe.trace import capture
+from vitviz.train.boxes import attention_in_boxes
+from vitviz.train.dataset import Pictures
+from vitviz.train.evaluate import logits_of, normalise, score
+from vitviz.train.report import (
+    figures,
+    largest_confusions,
+    mean_distances,
+    report,
+    say_distance,
+    words,
+)
+
+MEAN, STD = (0.4, 0.5, 0.6), (0.2, 0.3, 0.4)
+LABELS = tuple("abcdefg")
+GROUPS = tuple("xxxyyzz")
+
+
+def pictures(n: int = 9, **changes) -> Pictures:
+    generator = torch.Generator().manual_seed(0)
+    images = torch.randint(0, 256, (n, 3, 32, 32), generator=generator).to(torch.uint8)
+    boxes = torch.tensor([[0.0, 0, 16, 24]]).repeat(n, 1)
+    facts = {"groups": GROUPS, "boxes": boxes} | changes
+    return Pictures("some", images, torch.arange(n) % 7, LABELS, **facts)
+
+
+@pytest.fixture(scope="module")
+def vit() -> ViT:
+    return spread(ViT(TINY["cls"])).eval().requires_grad_(False)
+
+
+def test_a_report_gathers_what_its_parts_measure(vit):
+    test = pictures()
+    found = report(vit, test, MEAN, STD, temperature=2.0)
+    assert json.loads(json.dumps(found)) == found
+    logits = logits_of(vit, test.images, MEAN, STD)
+    for name, value in score(logits, test.targets, GROUPS, 2.0).items():
+        assert found[name] == pytest.approx(value, rel=1e-4)
+    counts = torch.tensor(found["confusion"]["counts"])
+    assert found["confusion"]["names"] == ["x", "y", "z"]
+    assert counts.sum(1).tolist() == [5, 2, 2]  # a b c, d e, f g, then a b again
+    assert counts.diagonal().sum() / 9 == pytest.approx(found["group"], rel=1e-4)
+    for name, hit in attention_in_boxes(vit, test, MEAN, STD).items():
+        assert found["boxes"][name] == pytest.approx(hit, rel=1e-4)
+    assert found["box_pictures"] == 9
+    assert report(vit, test, MEAN, STD, 2.0, logits) == found
+    carried = figures(found)
+    assert list(carried) == ["pictures", "top1", "top5", "group", "nll", "ece", "boxes"]
+    assert carried["boxes"] == found["boxes"]
+
+
+def test_without_groups_and_boxes_there_are_classes_and_no_boxes(vit):
+    found = report(vit, pictures(groups=None, boxes=None), MEAN, STD)
+    assert "group" not in found
+    assert "boxes" not in found
+    assert found["confusion"]["names"] == list(LABELS)
+    assert "box" not in " ".join(words(found))
+    blind = spread(ViT(TINY["no_cls"])).eval()
+    images = torch.zeros(5, 3, 24, 40, dtype=torch.uint8)
+    boxes = torch.tensor([[0.0, 0, 8, 8]]).repeat(5, 1)
+    test = Pictures("some", images, torch.arange(5), LABELS[:5], boxes=boxes)
+    assert "boxes" not in report(blind, test, MEAN, STD)  # no CLS token looks anywhere
+
+
+def test_distances_are_the_mean_over_the_pictures(vit):
+    test = pictures(3)
+    expected = []
+    for image in test.images:
+        with capture(vit) as recorder:
+            logits = vit(normalise(image[None] / 255, MEAN, STD))
+        trace = recorder.trace(logits)
+        expected.append(head_statistics(trace, PatchGrid.of(vit.config)).distance)
+    got = mean_distances(vit, test, MEAN, STD)
+    torch.testing.assert_close(got, torch.stack(expected).mean(0), rtol=1e-4, atol=1e-4)
+
+
+def test_the_largest_confusions_are_shares_of_what_a_thing_is():
+    counts = torch.tensor([[90, 10, 0], [3, 6, 1], [0, 0, 0]])
+    assert largest_confusions(counts, 9) == [(1, 0, 3, 10), (0, 1, 10, 100), (1, 2, 1, 10)]
+    assert largest_confusions(counts, 1) == [(1, 0, 3, 10)]
+    assert largest_confusions(torch.eye(2, dtype=torch.long), 5) == []
+
+
+def test_a_report_in_words():
+    told = words(
+        {
+            "top1": 0.5,
+            "top5": 0.75,
+            "nll": 1.2344,
+            "ece": 0.0456,
+            "confusion": {"names": ["cat", "dog"], "counts": [[6, 4], [1, 9]]},
+            "boxes": {"rollout": {"energy": 1.618, "pointing": 0.654}},
+            "box_pictures": 12,
+            "distance": {"pixels": [[10.0, 20], [30, 12.34]], "uniform": 33.2},
+        },
+        confusions=1,
+    )
+    assert told[0] == "top-1 50.00%, top-5 75.00%, nll 1.234, calibration error 0.046"
+    assert told[1] == "cat taken for dog: 4 of 10 (40%)"
+    assert told[2].startswith("where the CLS token looks, on 12 pictures")
+    assert told[3].split(": ")[1].startswith("1.62 times")
+    assert told[3].endswith("65.4%")
+    assert told[4] == (
+        "2 of 4 heads look nearby only (less than 0.5 times the 33.2 pixels of even attention); "
+        "the shortest mean distance is 10.0 pixels, of layer 0, head 0"
+    )
+    assert "0 of 1 heads" in say_distance({"pixels": [[20.0]], "uniform": 33.2})

@@ -1,0 +1,107 @@
+"""Where a model looks, held against boxes that people drew around the objects."""
+
+import torch
+from torch import Tensor
+
+from ..model.vit import ViT
+from ..probe.explain import EXPLAINERS
+from ..probe.grid import PatchGrid
+from ..probe.trace import capture
+from .dataset import Pictures
+from .evaluate import normalise
+
+LARGEST_BOX = 0.6  # share of the picture; a larger box can hardly be missed
+
+
+def attention_in_boxes(
+    vit: ViT,
+    pictures: Pictures,
+    mean: tuple[float, ...],
+    std: tuple[float, ...],
+    *,
+    batch_size: int = 50,
+) -> dict[str, dict[str, float]]:
+    """Does the CLS token look at the object? {map: {"energy", "pointing"}}
+
+    Asked of the pictures that `small_boxes` names; empty if there are none. energy is the share of
+    a map's mass inside the box, divided by the share of the picture that the box covers, averaged
+    over pictures: 1 is no better than chance. pointing is how often the largest patch of the map
+    lies in the box (by more than half). Three maps that need no model stand before those of
+    `EXPLAINERS`: see `baselines`.
+    """
+    asked = small_boxes(pictures)
+    if len(asked) == 0:
+        return {}
+    grid = PatchGrid.of(vit.config)
+    device = next(vit.parameters()).device
+    maps: dict[str, list[Tensor]] = {name: [] for name in EXPLAINERS}
+    for batch in pictures.images[asked].split(batch_size):
+        with torch.no_grad(), capture(vit) as recorder:
+            logits = vit(normalise(batch.to(device).float() / 255, mean, std))
+        for trace in recorder.traces(logits):
+            for name, explain in EXPLAINERS.items():
+                maps[name].append(grid.to_map(explain(trace, 0)))
+    every = baselines(grid, len(asked)) | {name: torch.stack(one) for name, one in maps.items()}
+    inside = box_cover(grid, pictures.boxes[asked])
+    return {name: hits(values, inside) for name, values in every.items()}
+
+
+def small_boxes(pictures: Pictures) -> Tensor:
+    """The numbers of the pictures whose box covers less than `LARGEST_BOX` of them."""
+    if pictures.boxes is None:
+        return torch.empty(0, dtype=torch.long)
+    left, top, right, bottom = pictures.boxes.unbind(1)
+    share = (right - left) * (bottom - top) / pictures.images[0, 0].numel()
+    return ((share > 0) & (share < LARGEST_BOX)).nonzero().view(-1)
+
+
+def baselines(grid: PatchGrid, n: int) -> dict[str, Tensor]:
+    """Maps for n pictures that no model made. {name: (n, rows, cols)}
+
+    "uniform" looks everywhere alike; "random" is noise, the same in every call; "centre" is a
+    Gaussian in the middle with a quarter of the side as its standard deviation, since
+    photographers put things in the middle.
+    """
+    noise = torch.rand(n, grid.rows, grid.cols, generator=torch.Generator().manual_seed(0))
+    return {
+        "uniform": torch.ones(n, grid.rows, grid.cols),
+        "random": noise,
+        "centre": centre_map(grid).expand(n, -1, -1),
+    }
+
+
+def centre_map(grid: PatchGrid) -> Tensor:
+    """A Gaussian in the middle of the picture. (rows, cols)"""
+    rows, cols = (
+        torch.exp(-(((torch.arange(n) + 0.5) / n - 0.5) ** 2) / (2 * 0.25**2))
+        for n in (grid.rows, grid.cols)
+    )
+    return rows[:, None] * cols
+
+
+def box_cover(grid: PatchGrid, boxes: Tensor) -> Tensor:
+    """The share of every patch that a box covers. (n, 4) left, top, right, bottom edge in pixels
+    -> (n, rows, cols)
+    """
+
+    def cover(count: int, size: int, first: Tensor, last: Tensor) -> Tensor:
+        start = torch.arange(count) * size
+        low = torch.maximum(first[:, None], start)
+        high = torch.minimum(last[:, None], start + size)
+        return (high - low).clamp(min=0) / size
+
+    left, top, right, bottom = boxes.float().unbind(1)
+    rows = cover(grid.rows, grid.patch_size[0], top, bottom)
+    cols = cover(grid.cols, grid.patch_size[1], left, right)
+    return rows[:, :, None] * cols[:, None]
+
+
+def hits(maps: Tensor, inside: Tensor) -> dict[str, float]:
+    """(n, rows, cols) maps and covered shares -> {"energy", "pointing"}; equal largest patches
+    share the point.
+    """
+    maps, inside = maps.flatten(1).double(), inside.flatten(1).double()
+    energy = (maps * inside).sum(1) / maps.sum(1) / inside.mean(1)
+    largest = (maps == maps.amax(1, keepdim=True)).double()
+    pointing = (largest * (inside > 0.5)).sum(1) / largest.sum(1)
+    return {"energy": energy.mean().item(), "pointing": pointing.mean().item()}

@@ -1,0 +1,136 @@
+"""All that is measured of a finished model, in words and as the figures its file carries."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..model.vit import ViT
+from ..probe.grid import PatchGrid
+from ..probe.heads import distances, head_statistics
+from ..probe.trace import capture
+from .boxes import LARGEST_BOX, attention_in_boxes, small_boxes
+from .dataset import Pictures
+from .evaluate import confusion, logits_of, normalise, score
+
+FIGURES = ("pictures", "top1", "top5", "group", "nll", "ece", "boxes")  # what a checkpoint carries
+LOCAL = 0.5  # a head that looks less far than this share of even attention's distance is local
+DISTANCE_PICTURES = 200  # so many settle a mean over patches to a tenth of a pixel
+
+
+def report(
+    vit: ViT,
+    test: Pictures,
+    mean: tuple[float, ...],
+    std: tuple[float, ...],
+    temperature: float = 1.0,
+    logits: Tensor | None = None,
+) -> dict[str, Any]:
+    """Measure a model on pictures it was not trained on; in JSON's types. `logits`: what it says to
+    them, if that is known already.
+
+    The scores of `evaluate.score`; "confusion": {"names", "counts"}, counts[is][said], of groups,
+    or of classes where the data has no groups; "boxes" and "box_pictures", where the data has
+    boxes and the model a CLS token; "distance": {"pixels", "uniform", "pictures"}, pixels[layer]
+    [head] as `probe.heads` has it.
+    """
+    if logits is None:
+        logits = logits_of(vit, test.images, mean, std)
+    probabilities = (logits / temperature).softmax(dim=-1)
+    names, counts = confusion(probabilities, test.targets, test.groups or test.labels)
+    result: dict[str, Any] = {
+        "pictures": len(test),
+        "temperature": temperature,
+        **score(logits, test.targets, test.groups, temperature),
+        "confusion": {"names": list(names), "counts": counts.tolist()},
+    }
+    if vit.config.class_token and len(asked := small_boxes(test)):
+        result["boxes"] = attention_in_boxes(vit, test, mean, std)
+        result["box_pictures"] = len(asked)
+    some = test.some(DISTANCE_PICTURES)
+    result["distance"] = {
+        "pixels": mean_distances(vit, some, mean, std).tolist(),
+        "uniform": distances(PatchGrid.of(vit.config)).mean().item(),
+        "pictures": len(some),
+    }
+    return _rounded(result)
+
+
+def figures(report: dict[str, Any]) -> dict[str, Any]:
+    """The few of a report's numbers that go into the file of the model."""
+    return {name: report[name] for name in FIGURES if name in report}
+
+
+def words(report: dict[str, Any], confusions: int = 5) -> list[str]:
+    """A report in sentences, one per line."""
+    lines = [say(report)]
+    names, counts = report["confusion"]["names"], torch.tensor(report["confusion"]["counts"])
+    worst = largest_confusions(counts, confusions)
+    lines += [
+        f"{names[truth]} taken for {names[said]}: {n} of {all_of_it} ({n / all_of_it:.0%})"
+        for truth, said, n, all_of_it in worst
+    ]
+    if "boxes" in report:
+        lines.append(
+            f"where the CLS token looks, on {report['box_pictures']} pictures whose box covers "
+            f"less than {LARGEST_BOX:.0%} of them:"
+        )
+        lines += [
+            f"  {name}: {hit['energy']:.2f} times what chance puts into the object's box, "
+            f"largest patch in the box {hit['pointing']:.1%}"
+            for name, hit in report["boxes"].items()
+        ]
+    return [*lines, say_distance(report["distance"])]
+
+
+def say(scores: dict[str, Any]) -> str:
+    """The scores in words."""
+    words = f"top-1 {scores['top1']:.2%}, top-5 {scores['top5']:.2%}"
+    if "group" in scores:
+        words += f", group {scores['group']:.2%}"
+    return f"{words}, nll {scores['nll']:.3f}, calibration error {scores['ece']:.3f}"
+
+
+def say_distance(distance: dict[str, Any]) -> str:
+    """How many heads look nearby only, and how far the nearest looks."""
+    pixels = torch.tensor(distance["pixels"])  # (L, H)
+    local = int((pixels < LOCAL * distance["uniform"]).sum())
+    layer, head = divmod(int(pixels.argmin()), pixels.shape[1])
+    return (
+        f"{local} of {pixels.numel()} heads look nearby only (less than {LOCAL:g} times the "
+        f"{distance['uniform']:.1f} pixels of even attention); the shortest mean distance is "
+        f"{pixels.min():.1f} pixels, of layer {layer}, head {head}"
+    )
+
+
+def largest_confusions(counts: Tensor, n: int) -> list[tuple[int, int, int, int]]:
+    """The n pairs most often mistaken, as a share of what they are. [(is, said, times, of all)]"""
+    wrong = counts.clone().fill_diagonal_(0)
+    share = wrong / counts.sum(1, keepdim=True).clamp(min=1)
+    best = share.flatten().argsort(descending=True, stable=True)[:n].tolist()
+    pairs = [divmod(place, len(counts)) for place in best]
+    return [(i, j, int(counts[i, j]), int(counts[i].sum())) for i, j in pairs if wrong[i, j]]
+
+
+@torch.no_grad()
+def mean_distances(
+    vit: ViT, pictures: Pictures, mean: tuple[float, ...], std: tuple[float, ...]
+) -> Tensor:
+    """How far each head looks, averaged over pictures. (L, H), in pixels"""
+    grid, device = PatchGrid.of(vit.config), next(vit.parameters()).device
+    total = torch.zeros(vit.config.depth, vit.config.num_heads)
+    for batch in pictures.images.split(50):
+        with capture(vit) as recorder:
+            logits = vit(normalise(batch.to(device).float() / 255, mean, std))
+        for trace in recorder.traces(logits):
+            total += head_statistics(trace, grid).distance
+    return total / len(pictures)
+
+
+def _rounded(value: Any) -> Any:
+    """Five significant digits are enough to read, and to tell two models apart."""
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    return float(f"{value:.5g}") if isinstance(value, float) else value
