@@ -204,7 +204,7 @@ def test_nothing_is_wider_than_a_phone(open_page, analysis: Analysis) -> None:
     tab = open_page(page(analysis))
     tab.set_viewport_size({"width": 360, "height": 740})
     tab.wait_for_selector('.vitviz[data-size="narrow"]')
-    for panel in ("Patches", "Positions", "Attention", "Rollout", "Predictions"):
+    for panel in ("Patches", "Positions", "Attention", "Rollout", "Features", "Predictions"):
         tab.get_by_role("tab", name=panel).click()
         assert tab.evaluate("document.documentElement.scrollWidth") <= 360, panel
 

@@ -1,6 +1,7 @@
 /** One analysis in the browser: its picture, its grid, and the sources of all maps. */
 
 import { toRgba } from "./colour.js";
+import { Features } from "./features.js";
 import { FileError, fetchChecked } from "./files.js";
 import { gridOf } from "./geometry.js";
 import { LayerStore } from "./layers.js";
@@ -15,16 +16,17 @@ import { FormatError, expectTensor, parseSafetensors, toFloat32 } from "./safete
  * @param {null|((name: string, params: object) => Promise<object>)} ask
  * @param {() => void} onProgress
  * @returns {{manifest: object, grid: object, store: LayerStore, maps: AttentionMaps,
- *   relevance: Relevance, loaded: Promise<object>, dispose: () => void}}
+ *   relevance: Relevance, features: Features, loaded: Promise<object>, dispose: () => void}}
  */
 export function openAnalysis(manifest, fetchFile, ask, onProgress) {
   const grid = gridOf(manifest);
   const store = new LayerStore(manifest, fetchFile);
   const maps = new AttentionMaps(store, manifest);
   const relevance = new Relevance(store, manifest, ask, onProgress);
+  const features = new Features(manifest, fetchFile, store.stop.signal, onProgress);
   const loaded = fetchChecked(fetchFile, manifest.files.picture, store.stop.signal)
     .then((buffer) => readPicture(buffer, manifest, grid));
-  return { manifest, grid, store, maps, relevance, loaded, dispose: () => store.dispose() };
+  return { manifest, grid, store, maps, relevance, features, loaded, dispose: () => store.dispose() };
 }
 
 /**

@@ -1,14 +1,15 @@
 /** Small canvases: one pixel per patch, made large by CSS. */
 
-import { paint } from "./colour.js";
+import { packColour, paint } from "./colour.js";
 import { el } from "./dom.js";
 
 /**
- * A canvas of rows x cols pixels that values are painted on.
+ * A canvas of rows x cols pixels that values or colours are painted on.
  * @param {number} rows
  * @param {number} cols
  * @param {string} className
  * @returns {{canvas: HTMLCanvasElement, clear: () => void,
+ *   drawColours: (colours: ArrayLike<number>) => void,
  *   draw: (values: ArrayLike<number>, offset: number, scale: {min: number, max: number},
  *     table: Uint32Array) => void}}
  */
@@ -21,6 +22,11 @@ export function mapCanvas(rows, cols, className = "") {
     canvas,
     draw(values, offset, scale, table) {
       paint(values, offset, scale, table, pixels);
+      context.putImageData(image, 0, 0);
+    },
+    /** Colours in [0, 1], red, green, blue after each other. */
+    drawColours(colours) {
+      for (let i = 0; i < pixels.length; i++) pixels[i] = packColour(colours, 3 * i);
       context.putImageData(image, 0, 0);
     },
     clear() {

@@ -56,6 +56,12 @@ function pack(red, green, blue) {
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
+/** Red, green and blue in [0, 1] at colours[at ...] as one packed colour. */
+export function packColour(colours, at) {
+  const byte = (c) => Math.round(255 * colours[at + c]);
+  return pack(byte(0), byte(1), byte(2));
+}
+
 /**
  * A packed colour as CSS writes it.
  * @param {number} packed

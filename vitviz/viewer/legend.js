@@ -11,7 +11,8 @@ const RAMP = Float32Array.from({ length: STEPS }, (_, i) => i / (STEPS - 1));
 /**
  * @param {(key: string, values?: object) => string} t
  * @returns {{root: HTMLElement, render: (legend: {scale: {min: number, max: number},
- *   colours: string, uniform: number|null, note?: string, marked?: number|null}) => void}}
+ *   colours: string, uniform: number|null, note?: string, marked?: number|null,
+ *    decimals?: number, ends?: (value: number) => string}) => void}}
  */
 export function createLegend(t) {
   const ramp = mapCanvas(1, STEPS, "vv-ramp");
@@ -26,7 +27,8 @@ export function createLegend(t) {
   let drawn = "";
   return {
     root,
-    render({ scale, colours, uniform, note: text = "", marked = null }) {
+    render({ scale, colours, uniform, note: text = "", marked = null, decimals = 0,
+      ends = (value) => signed(value, decimals).trim() }) {
       if (drawn !== colours) {
         ramp.draw(RAMP, 0, { min: 0, max: 1 }, colourTable(colours));
         drawn = colours;
@@ -34,8 +36,8 @@ export function createLegend(t) {
       const place = (value) =>
         Math.max(0, Math.min(100, (100 * (value - scale.min)) / (scale.max - scale.min))) + "%";
       if (uniform === null) {
-        setText(low, signed(scale.min, 0).trim());
-        setText(high, signed(scale.max, 0).trim());
+        setText(low, ends(scale.min));
+        setText(high, ends(scale.max));
       } else {
         setText(low, "0");
         setText(high, t("legendTop", {

@@ -24,7 +24,7 @@ const SETTLED_MS = 250;
  *   manifest: object, grid: import("./geometry.js").Grid,
  *   picture: {pixels: Uint8Array, rgba: Uint8ClampedArray, positions: Float32Array|null},
  *   store: import("./layers.js").LayerStore, maps: import("./maps.js").AttentionMaps,
- *   relevance: import("./relevance.js").Relevance,
+ *   relevance: import("./relevance.js").Relevance, features: import("./features.js").Features,
  *   positionMap: (token: number) => Float32Array|null,
  *   selection: import("./state.js").Selection, history: import("./state.js").History,
  *   taste: object, pointed: number|null, previewed: number|null, shownToken: () => number,
@@ -95,6 +95,7 @@ export function mount(host) {
     /** Another try for a layer that could not be fetched. */
     retryLayer() {
       app.failure = null;
+      app.features.error = null;
       render();
     },
     switchLanguage() {
@@ -160,9 +161,9 @@ export function mount(host) {
   function show(mine, picture, shape, selection) {
     analysis?.dispose();
     analysis = mine;
-    const { manifest, grid, store, maps, relevance } = mine;
+    const { manifest, grid, store, maps, relevance, features } = mine;
     Object.assign(app, {
-      manifest, grid, store, maps, relevance, picture, shape, selection, previewed: null, pointed: null,
+      manifest, grid, store, maps, relevance, features, picture, shape, selection, previewed: null, pointed: null,
       history: startHistory(selection), positionMap: positionMaps(picture.positions, grid),
     });
     fetching = -1;

@@ -3,9 +3,10 @@
 import { largest } from "./colour.js";
 
 /**
- * @typedef {{kind: "attention"|"rollout"|"positions"|"none", values: Float32Array|null,
+ * @typedef {{kind: "attention"|"rollout"|"positions"|"features"|"none", values: Float32Array|null,
  *   scale: {min: number, max: number}, colours: string, uniform: number|null,
- *   missing: null|"layer"|"building"|"asking"|"impossible"|"failed"|"prefix"|"noPositions"}} Overlay
+ *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"noPositions"}} Overlay
+ *   uniform: attention that is spread evenly; null where values are cosines
  *   values: one for each token; NaN where a token has none
  */
 
@@ -21,6 +22,7 @@ export function overlayOf(app, token) {
   if (selection.overlay === "attention") return attentionOverlay(app, token, none);
   if (selection.overlay === "rollout") return rolloutOverlay(app, token, none);
   if (selection.overlay === "positions") return positionsOverlay(app, token, none);
+  if (selection.overlay === "features") return featuresOverlay(app, token, none);
   return none;
 }
 
@@ -70,4 +72,21 @@ function positionsOverlay(app, token, none) {
   const values = new Float32Array(app.grid.tokens).fill(NaN);
   values.set(similar, app.grid.prefix);
   return { ...shown, values };
+}
+
+function featuresOverlay(app, token, none) {
+  const values = app.features.similarity(app.selection.layer, token);
+  const shown = { ...none, uniform: null };
+  if (!values) return { ...shown, missing: "tokens" };
+  return { ...shown, values, scale: similarityScale(values, app.grid) };
+}
+
+/** From the least to the most similar patch: all tokens of a layer may be much alike. */
+export function similarityScale(values, { prefix, tokens }) {
+  let [min, max] = [1, -1];
+  for (let token = prefix; token < tokens; token++) {
+    min = Math.min(min, values[token]);
+    max = Math.max(max, values[token]);
+  }
+  return { min, max: Math.max(max, min + 1e-6) };
 }

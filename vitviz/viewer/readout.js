@@ -46,14 +46,14 @@ export function createReadout(app) {
     bar.render(flows ? values : null, shown.kind === "attention" && app.selection.direction);
     show(row, Boolean(values));
     if (!values) return;
-    const best = strongest(shown.kind === "positions" ? without(values, token) : values, PARTNERS);
+    const best = strongest(shown.uniform === null ? without(values, token) : values, PARTNERS);
     partners.forEach((partner, at) => {
       const other = best[at];
       show(partner.node, other !== undefined && Number.isFinite(values[other]));
       if (other === undefined) return;
       partner.token = other;
       setText(partner.name, other === token ? t("itself") : tokenName(other, app));
-      setText(partner.value, shown.kind === "positions" ? digits(values[other]) : percent(values[other]));
+      setText(partner.value, shown.uniform === null ? digits(values[other]) : percent(values[other]));
     });
   }
 
@@ -62,7 +62,7 @@ export function createReadout(app) {
     const headText = head === "mean" ? t("headMean") : t("headNumber", { head });
     if (shown.kind === "attention") return t("about_" + direction, { layer, head: headText });
     if (shown.kind === "rollout") return t("about_rollout", { first, layer });
-    return t("about_" + shown.kind);
+    return t("about_" + shown.kind, { layer });
   }
 
   /** For a screen reader, once a selection has settled. */
@@ -73,7 +73,7 @@ export function createReadout(app) {
       const best = strongest(without(shown.values, token), 3);
       parts.push(best.filter((other) => Number.isFinite(shown.values[other])).map((other) =>
         tokenName(other, app) + " " +
-          (shown.kind === "positions" ? digits(shown.values[other]) : percent(shown.values[other])),
+          (shown.uniform === null ? digits(shown.values[other]) : percent(shown.values[other])),
       ).join(", "));
     }
     return parts.filter(Boolean).join(". ");

@@ -1,5 +1,6 @@
 /** The stage: the picture as the model saw it, its patches, and the map that lies over them. */
 
+import { explainFailure } from "./analysis.js";
 import { mapCanvas, pictureCanvas } from "./canvas.js";
 import { colourIndex, colourTable, cssColour } from "./colour.js";
 import { el, setText, show } from "./dom.js";
@@ -85,7 +86,8 @@ export function createStage(app) {
     const text = messageOf(shown);
     setText(message, text);
     show(waiting, text !== "");
-    show(again, shown.missing === "layer" && app.failure !== null && app.failure.key !== "error_expired");
+    show(again, (shown.missing === "layer" && app.failure !== null && app.failure.key !== "error_expired") ||
+      (shown.missing === "tokens" && app.features.error !== null));
     renderLegend(shown, pointer);
     setText(under, underPointer(shown, pointer));
   }
@@ -96,6 +98,7 @@ export function createStage(app) {
     if (shown.missing === "building") {
       return t("matricesBuilding", { share: percent(app.relevance.share) });
     }
+    if (shown.missing === "tokens") return tokensText(app);
     return t("missing_" + shown.missing);
   }
 
@@ -104,8 +107,8 @@ export function createStage(app) {
     if (!shown.values) return;
     const value = pointer === null ? null : shown.values[pointer];
     const note = shown.kind === "attention" && app.taste.scale === "heads"
-      ? t("scaleShared") : shown.kind === "positions" ? t("scaleCosine") : t("scaleOwn");
-    legend.render({ ...shown, note, marked: value });
+      ? t("scaleShared") : shown.uniform === null ? t("scale_" + shown.kind) : t("scaleOwn");
+    legend.render({ ...shown, note, marked: value, decimals: shown.kind === "features" ? 3 : 0 });
   }
 
   function underPointer(shown, pointer) {
@@ -113,7 +116,7 @@ export function createStage(app) {
     const name = tokenName(pointer, app);
     const value = shown.values?.[pointer];
     if (!Number.isFinite(value)) return name;
-    const number = shown.kind === "positions" ? signed(value, 3).trim()
+    const number = shown.uniform === null ? signed(value, 3).trim()
       : valueText(value, grid.tokens, t);
     return t("underPointer", { name, value: number });
   }
@@ -145,6 +148,13 @@ export function layerText({ t, selection, failure }) {
   if (!failure) return t("layerLoading", { layer: selection.layer });
   if (failure.key === "error_expired") return t("error_expired");
   return t("error_layer", { layer: selection.layer, reason: failure.reason });
+}
+
+/** Where the tokens of the layer that is looked at have got to. */
+export function tokensText({ t, selection, features }) {
+  if (!features.error) return t("tokensLoading", { layer: selection.layer });
+  const { key, reason } = explainFailure(features.error);
+  return t(key, { reason });
 }
 
 function placeBox(box, token, grid) {

@@ -4,13 +4,14 @@ import { COLOUR_MAPS } from "./colour.js";
 import { middleToken, startToken } from "./geometry.js";
 import { FUSIONS } from "./rollout.js";
 
-export const PANEL_IDS = ["patches", "positions", "attention", "rollout", "predictions"];
+export const PANEL_IDS = ["patches", "positions", "attention", "rollout", "features", "predictions"];
 
 /** What can lie over the picture. Opening a panel puts its own subject there. */
-export const OVERLAYS = ["attention", "rollout", "positions", "none"];
+export const OVERLAYS = ["attention", "rollout", "positions", "features", "none"];
 
 const OVERLAY_OF_PANEL = {
   patches: "none", positions: "positions", attention: "attention", rollout: "rollout",
+  features: "features",
 };
 
 /**

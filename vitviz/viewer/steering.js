@@ -30,7 +30,7 @@ export function createSteering(app) {
   });
   const overlay = choice({
     label: t("overlay"),
-    options: ["attention", "rollout", "positions", "none"].map((value) => (
+    options: ["attention", "rollout", "positions", "features", "none"].map((value) => (
       { value, text: t("overlay_" + value) })),
     onChoose: (value) => app.select({ overlay: value }),
   });
@@ -44,7 +44,7 @@ export function createSteering(app) {
       const { selection } = app;
       const uses = (kind) => (selection.overlay === kind || selection.panel === kind) &&
         (kind !== "rollout" || app.relevance.possible);
-      layer.set(selection.layer, uses("attention") || uses("rollout"));
+      layer.set(selection.layer, uses("attention") || uses("rollout") || uses("features"));
       head.set(selection.head, uses("attention"));
       direction.set(selection.direction, uses("attention"));
       overlay.set(selection.overlay);
@@ -84,7 +84,7 @@ function createLooks(app) {
     root,
     render(uses) {
       const { taste, selection } = app;
-      const flows = uses("attention") || uses("rollout");
+      const flows = uses("attention") || uses("rollout") || uses("features");
       colours.set(taste.colours, flows);
       scale.set(taste.scale, uses("attention"));
       opacity.set(Math.round(taste.opacity * 100), selection.overlay !== "none");

@@ -1,10 +1,11 @@
 /** The panels, in the order of their tabs. A new one is a file and a line here. */
 
 import { attention } from "./attention.js";
+import { features } from "./features.js";
 import { patches } from "./patches.js";
 import { positions } from "./positions.js";
 import { predictions } from "./predictions.js";
 import { rollout } from "./rollout.js";
 
 /** @type {{id: string, create: (app: object) => {root: HTMLElement, render: (view: object) => void}}[]} */
-export const PANELS = [patches, positions, attention, rollout, predictions];
+export const PANELS = [patches, positions, attention, rollout, features, predictions];

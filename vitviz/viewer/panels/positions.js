@@ -76,7 +76,7 @@ function create(app) {
         width: 100 / grid.cols + "%", height: 100 / grid.rows + "%",
       });
     }
-    legend.render({ scale: SCALE, colours: "diverging", uniform: null, note: t("scaleCosine") });
+    legend.render({ scale: SCALE, colours: "diverging", uniform: null, note: t("scale_positions") });
     mosaic.mark(place);
     renderValue(token);
   }

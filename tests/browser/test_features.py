@@ -1,0 +1,68 @@
+"""The features panel in a browser: files come when it opens, and its numbers are Python's."""
+
+import re
+
+import pytest
+
+from vitviz.probe import features
+
+
+def test_features_are_fetched_when_looked_at_and_are_those_of_python(visit, pictures, ours):
+    seen, analysis = visit(), ours(pictures["first"])
+    page, grid = seen.page, analysis.grid
+    seen.upload(pictures["first"])
+    seen.ready("first.png")
+    asked = lambda part: [url for url in seen.requests if part in url]  # noqa: E731
+    assert not asked("features.safetensors")
+    assert not asked("tokens-")
+    seen.open_panel("Features")
+    seen.is_(panel="features", overlay="features")
+    page.wait_for_function("() => document.querySelectorAll('.vv-tile-value')[0].textContent")
+    layer = analysis.trace.depth - 1
+    tokens = features.tokens_after(analysis.trace, layer)
+    similar, norms = features.similarity(tokens, 0), features.norms(tokens)
+    median = float(grid.patches(norms).quantile(0.5))
+    requests = len(seen.requests)
+    box = page.locator(".vv-picture").bounding_box()
+
+    def at(row: int, col: int) -> tuple[float, float]:
+        x = box["x"] + (col + 0.5) * box["width"] / grid.cols
+        return x, box["y"] + (row + 0.5) * box["height"] / grid.rows
+
+    page.mouse.click(*at(1, 3))
+    alike = features.similarity(tokens, grid.token(1, 3))
+    for row, col in ((0, 0), (1, 3), (3, 2)):
+        page.mouse.move(*at(row, col))
+        token = grid.token(row, col)
+        page.locator(".vv-panel .vv-under", has_text=f"row {row}, col {col}").wait_for()
+        text = seen.text(".vv-panel .vv-under").replace("\u2212", "-")
+        value, norm, times = (float(n) for n in re.findall(r"(-?\d+\.\d+)", text))
+        assert value == pytest.approx(float(alike[token]), abs=1e-3)
+        assert norm == pytest.approx(float(norms[token]), rel=0.006)
+        assert times == pytest.approx(float(norms[token]) / median, abs=0.06)
+    page.keyboard.press("Escape")
+    page.mouse.move(2, 2)
+    assert len(seen.requests) == requests
+    tile = float(seen.text(".vv-tile-value"))
+    assert tile == pytest.approx(1, abs=1e-3)
+    best = page.locator(".vv-partner b").first.inner_text()
+    strongest = float(similar[1:].max())
+    assert float(best.replace("\u2212", "-")) == pytest.approx(strongest, rel=0.01)
+    share = features.principal(grid.patches(tokens.T).T).explained
+    assert f"{100 * float(share[0]):.1f}\u00a0%" in seen.text(".vv-thirds .vv-note")
+    page.get_by_role("button", name="Layer 0,").click()
+    seen.is_(layer=0)
+    assert len(asked("features.safetensors")) == 1
+
+
+def test_lost_features_say_so_and_can_be_tried_again(visit):
+    seen = visit()
+    page = seen.page
+    page.route("**/tokens-*.safetensors", lambda route: route.fulfill(status=500))
+    seen.open_panel("Features")
+    page.locator(".vv-waiting", has_text="could not be fetched").wait_for()
+    page.unroute("**/tokens-*.safetensors")
+    page.locator(".vv-waiting").get_by_role("button", name="Try again").click()
+    page.locator(".vv-partner").first.wait_for()
+    assert "NaN" not in seen.text(".vv-panel:not([hidden])")
+    seen.complaints[:] = [text for text in seen.complaints if "500" not in text]

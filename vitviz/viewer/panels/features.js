@@ -1,0 +1,187 @@
+/** Panel Features: the tokens of a layer as colours (PCA), by their likeness, and by their length. */
+
+import { mapCanvas } from "../canvas.js";
+import { colourTable } from "../colour.js";
+import { el, setText, show } from "../dom.js";
+import { layerFeatures, outliers } from "../features.js";
+import { placeOf, tokenAt } from "../geometry.js";
+import { createLegend } from "../legend.js";
+import { digits, multiple, percent, signed } from "../numbers.js";
+import { similarityScale } from "../overlay.js";
+import { explore } from "../pointing.js";
+import { tokensText } from "../stage.js";
+import { tokenName, tokenTitle } from "../words.js";
+
+export const features = { id: "features", create };
+
+function create(app) {
+  const { t, grid, manifest } = app;
+  const times = manifest.outlier_times;
+  const intro = el("p", { class: "vv-intro" });
+  const [colours, similar, norms] = ["featuresColours", "featuresSimilar", "featuresNorms"].map(
+    (key) => createMap(app, key, (token) => { pointed = token; renderReading(); }));
+  const explained = el("p", { class: "vv-note" });
+  const [similarLegend, normLegend] = [createLegend(t), createLegend(t)];
+  colours.root.append(explained);
+  similar.root.append(similarLegend.root);
+  norms.root.append(normLegend.root);
+  const reading = el("p", { class: "vv-under" });
+  const count = el("p", {});
+  const prefix = el("p", { class: "vv-note" });
+  const waiting = el("p", { class: "vv-note", role: "status" });
+  const maps = el("div", { class: "vv-figures vv-thirds" }, colours.root, similar.root, norms.root);
+  const strip = createStrip(app, times);
+  const root = el("div", {}, intro, waiting, maps, reading, count, prefix,
+    el("h4", { text: t("featuresStrip") }), strip.root,
+    el("p", { class: "vv-note", text: t("featuresStripNote") }), about(t, times));
+  let pointed = null;
+  let shown = { layer: -1 }; // what is drawn of the layer, whichever token is looked at
+
+  return { root, render };
+
+  function render({ token }) {
+    const { layer } = app.selection;
+    const summary = app.features.summary();
+    const values = app.features.similarity(layer, token);
+    setText(intro, t("featuresIntro", { token: tokenTitle(token, app), layer, dim: manifest.embed_dim }));
+    setText(waiting, summary && values ? "" : tokensText(app));
+    show(waiting, !summary || !values);
+    maps.classList.toggle("vv-stale", !summary);
+    similar.root.classList.toggle("vv-stale", !values);
+    similar.title(t("featuresSimilar", { token: tokenName(token, app) }));
+    for (const map of [colours, similar, norms]) map.mark(token);
+    if (values) renderSimilar(values);
+    if (summary && (shown.layer !== layer || shown.table !== app.taste.colours)) {
+      renderLayer(summary, layer);
+    }
+    strip.mark();
+    shown.values = values;
+    renderReading();
+  }
+
+  function renderSimilar(values) {
+    const scale = similarityScale(values, grid);
+    similar.draw(values, grid.prefix, scale, colourTable(app.taste.colours));
+    similarLegend.render({ scale, colours: app.taste.colours, uniform: null, decimals: 3 });
+  }
+
+  function renderLayer(summary, layer) {
+    const one = layerFeatures(summary, layer, manifest);
+    const patchNorms = one.norms.subarray(grid.prefix);
+    const { median, above } = outliers(patchNorms, times);
+    shown = { layer, table: app.taste.colours, norms: one.norms, median };
+    colours.drawColours(one.colours);
+    const share = (axis) => percent(one.explained[axis]);
+    setText(explained, t("featuresExplained", { red: share(0), green: share(1), blue: share(2),
+      sum: percent(one.explained[0] + one.explained[1] + one.explained[2]) }));
+    const scale = { min: Math.min(...patchNorms), max: Math.max(...patchNorms) };
+    norms.draw(one.norms, grid.prefix, scale, colourTable(app.taste.colours));
+    normLegend.render({ scale, colours: app.taste.colours, uniform: null, ends: digits });
+    norms.outline(above, (patch) => t("featuresOutlier", { name: tokenName(patch + grid.prefix, app),
+      norm: digits(patchNorms[patch]), times: multiple(patchNorms[patch] / median) }));
+    setText(count, t("featuresOutliers", { count: above.length, patches: patchNorms.length, times,
+      median: digits(median) }));
+    show(prefix, grid.prefix > 0);
+    setText(prefix, t("featuresPrefix", { norms: manifest.prefix_tokens.map((_, token) =>
+      t("featuresPrefixNorm", { name: tokenName(token, app), norm: digits(one.norms[token]) })).join(" · ") }));
+    strip.draw(summary);
+  }
+
+  /** The numbers of the patch under the pointer, here or on the stage; else of the selected one. */
+  function renderReading() {
+    const token = pointed ?? app.pointed ?? app.shownToken();
+    const { values, norms: all, median } = shown;
+    if (!values || !all) return setText(reading, "");
+    return setText(reading, t("featuresReading", { name: tokenName(token, app),
+      value: signed(values[token], 3).trim(), norm: digits(all[token]), times: multiple(all[token] / median) }));
+  }
+}
+
+/** How the pictures are made and what they do not say. */
+function about(t, times) {
+  const note = (...children) => el("p", { class: "vv-note" }, ...children);
+  return el("details", { class: "vv-about-maps" }, el("summary", { text: t("featuresAbout") }),
+    note(t("featuresNotePca")), note(t("featuresNoteCosine")),
+    note(t("featuresNoteOutliers", { times }) + " ",
+      el("a", { href: "https://arxiv.org/abs/2309.16588", target: "_blank",
+        rel: "noopener noreferrer", text: "arXiv:2309.16588" })));
+}
+
+/** A map of patches on which tokens can be pointed at and marked. */
+function createMap(app, key, onPoint) {
+  const { t, grid } = app;
+  const map = mapCanvas(grid.rows, grid.cols, "vv-large-map");
+  const dot = el("span", { class: "vv-box vv-selected" });
+  const marks = el("div", { class: "vv-marks" });
+  const title = el("figcaption", { text: t(key, { token: "" }) });
+  const frame = el("div", { class: "vv-map-frame" }, map.canvas, marks, dot);
+  const whole = { ...grid, width: grid.cols * grid.patchWidth, height: grid.rows * grid.patchHeight };
+  const tokenOfEvent = (event) => {
+    const box = map.canvas.getBoundingClientRect();
+    return tokenAt(event.clientX - box.left, event.clientY - box.top, box, whole);
+  };
+  map.canvas.style.aspectRatio = whole.width + " / " + whole.height;
+  explore(frame, tokenOfEvent, app);
+  frame.addEventListener("pointermove", (event) => onPoint(tokenOfEvent(event)));
+  frame.addEventListener("pointerleave", () => onPoint(null));
+  const put = (node, token) => {
+    const place = placeOf(token, grid);
+    show(node, place !== null);
+    if (place) Object.assign(node.style, {
+      left: (100 * place.col) / grid.cols + "%", top: (100 * place.row) / grid.rows + "%",
+      width: 100 / grid.cols + "%", height: 100 / grid.rows + "%",
+    });
+  };
+  return {
+    root: el("figure", { class: "vv-figure" }, title, frame),
+    draw: map.draw, drawColours: map.drawColours,
+    title: (text) => setText(title, text),
+    mark: (token) => put(dot, token),
+    outline(patches, describe) {
+      marks.replaceChildren(...patches.map((patch) => {
+        const mark = el("span", { class: "vv-box vv-outlier", title: describe(patch) });
+        put(mark, patch + grid.prefix);
+        return mark;
+      }));
+    },
+  };
+}
+
+/** One small PCA picture for each layer. */
+function createStrip(app, times) {
+  const { t, grid, manifest } = app;
+  const steps = Array.from({ length: manifest.depth }, (_, layer) => {
+    const map = mapCanvas(grid.rows, grid.cols);
+    const note = el("span", {});
+    const root = el("button", { type: "button", class: "vv-head", onclick: () => app.select({ layer }) },
+      map.canvas, el("span", { class: "vv-head-line" },
+        el("span", { class: "vv-head-name", text: String(layer) }), note));
+    return { map, note, root, layer };
+  });
+  const root = el("div", { class: "vv-gallery", role: "group", "aria-label": t("featuresStrip") },
+    ...steps.map((step) => step.root));
+  root.style.setProperty("--vv-ratio", grid.cols * grid.patchWidth / (grid.rows * grid.patchHeight));
+  root.style.setProperty("--vv-cell", "6.4em");
+  let drawn = false;
+  return {
+    root,
+    draw(summary) {
+      if (drawn) return;
+      drawn = true;
+      for (const { map, note, root: node, layer } of steps) {
+        const one = layerFeatures(summary, layer, manifest);
+        const { median, above } = outliers(one.norms.subarray(grid.prefix), times);
+        map.drawColours(one.colours);
+        setText(note, t("featuresLayerNote", { median: digits(median), count: above.length }));
+        node.setAttribute("aria-label", t("featuresLayer", { layer, count: above.length }));
+      }
+    },
+    mark() {
+      for (const { root: node, layer } of steps) {
+        const chosen = layer === app.selection.layer;
+        node.classList.toggle("vv-chosen", chosen);
+        node.setAttribute("aria-pressed", String(chosen));
+      }
+    },
+  };
+}
