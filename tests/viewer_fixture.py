@@ -22,7 +22,13 @@ FOLDER = Path(__file__).parent / "js" / "fixture"
 NAMES = ("cls", "no_cls", "distilled", "registers", "grey")
 assert set(NAMES) <= set(TINY)
 # What a trained checkpoint tells beside its weights; of one of the models only.
-DETAILS = {"cls": {"seed": "3"}}
+DETAILS = {
+    "cls": {
+        "seed": "3",
+        "temperature": "0.8",
+        "groups": json.dumps(["dog", "cat", "dog", "a new word", "cat", "bird", "bird"]),
+    }
+}
 
 
 def fixture(analysis: Analysis) -> dict[str, Any]:
@@ -91,7 +97,9 @@ def write(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in NAMES:
         analysis = analyze(tiny(name), photo())
-        card = replace(analysis.card, details=DETAILS.get(name, {}))
+        details = DETAILS.get(name, {})
+        temperature = float(details.get("temperature", 1))
+        card = replace(analysis.card, details=details, temperature=temperature)
         text = json.dumps(_rounded(fixture(replace(analysis, card=card))))
         (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 

@@ -15,9 +15,11 @@ from ..model.preprocess import Preprocess
 from ..model.untrained import first_seed
 from ..model.weights import LoadedModel, ModelCard
 from . import explain
+from .answer import NOT_SURE, Answer, Group, groups_of, summed
 from .embedding import Embedding
 from .grid import PatchGrid
 from .heads import HeadStatistics, head_statistics
+from .lens import Line, has_lens, lines, logit_lens
 from .positions import Positions, similarity, untrained_positions
 from .steps import Step, steps
 from .trace import Trace, capture
@@ -45,6 +47,7 @@ class Analysis:
     pixels     (C, h, w) float32  the same, normalised: what entered the model
     positions  the learned position embedding, None for a model without one
     embedding  the first numbers of each token before the first block, None in old files
+    lens       (L, C) the logits after each block, None where the model names no classes: `lens.py`
     """
 
     picture: Tensor
@@ -57,6 +60,7 @@ class Analysis:
     photo_name: str = ""
     notes: tuple[str, ...] = ()
     embedding: Embedding | None = None
+    lens: Tensor | None = None
     loaded: LoadedModel | None = None  # only to `verify`; not saved
 
     def predictions(self, k: int = 5) -> tuple[Prediction, ...]:
@@ -65,12 +69,40 @@ class Analysis:
             return ()
         if not isinstance(k, int) or k < 1:
             raise SelectionError(f"k must be a whole number of at least 1, got {k!r}")
-        probabilities = (self.trace.logits / self.card.temperature).softmax(dim=-1)
+        probabilities = self._probabilities()
         best = probabilities.topk(min(k, len(probabilities)))
         return tuple(
             Prediction(index, self.card.labels[index], float(self.trace.logits[index]), probability)
             for probability, index in zip(best.values.tolist(), best.indices.tolist(), strict=True)
         )
+
+    def groups(self, k: int = 5) -> tuple[Group, ...]:
+        """The k most probable groups of classes, best first; nothing where classes have none."""
+        words = groups_of(self.card)
+        if words is None or self.card.head != "classes":
+            return ()
+        return summed(self._probabilities(), words)[:k]
+
+    def answer(self) -> Answer | None:
+        """What the model says in one phrase; None for a model that names no classes."""
+        if not (best := self.predictions(1)):
+            return None
+        kind, name, probability = "class", best[0].label, best[0].probability
+        if groups := self.groups(1):
+            kind, name, probability = "group", groups[0].name, groups[0].probability
+        sure = probability >= NOT_SURE if "temperature" in self.card.details else None
+        return Answer(kind, name, probability, sure)
+
+    def lens_lines(self, k: int = 5) -> tuple[Line, ...]:
+        """What the model would answer if it ended after each block: its first k classes, and the
+        first of each layer. Nothing where `lens` is None.
+        """
+        if self.lens is None:
+            return ()
+        return lines(self.lens, self.card.labels, self.card.temperature, k)
+
+    def _probabilities(self) -> Tensor:
+        return (self.trace.logits / self.card.temperature).softmax(dim=-1)
 
     def attention(
         self,
@@ -160,6 +192,8 @@ class Analysis:
             "embed_dim": self.card.config.embed_dim,
             "temperature": self.card.temperature,
             "predictions": [asdict(prediction) for prediction in self.predictions(k)],
+            "groups": [asdict(group) for group in self.groups(k)],
+            "answer": None if (answer := self.answer()) is None else asdict(answer),
             "steps": [step.to_dict() for step in self.steps()],
             "heads": self.head_statistics().to_dict(),
         }
@@ -222,6 +256,8 @@ class Analysis:
         if self.embedding is not None:
             for name in EMBEDDING:
                 tensors[f"embedding.{name}"] = getattr(self.embedding, name)
+        if self.lens is not None:
+            tensors["lens"] = self.lens
         text = {
             "version": VERSION,
             "card": self.card.to_dict(),
@@ -282,6 +318,7 @@ class Analysis:
                 photo_name=text["photo_name"],
                 notes=tuple(text["notes"]),
                 embedding=embedding,
+                lens=tensors.get("lens"),
             )
         except (SafetensorError, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise VitvizError(f"{path} is not an analysis saved by vitviz: {error!r}") from error
@@ -306,16 +343,19 @@ def analyze(loaded: LoadedModel, image: Any) -> Analysis:
     with torch.inference_mode(), capture(loaded.vit) as recorder:
         logits = loaded.vit(pixels.to(loaded.device))
     pos_embed = loaded.vit.pos_embed
+    trace = recorder.trace(logits)
+    names_classes = loaded.card.head == "classes" and has_lens(loaded.vit)
     return Analysis(
         picture=picture[:height, :width].contiguous(),
         pixels=pixels[0].contiguous(),
         grid=PatchGrid.of(config),
-        trace=recorder.trace(logits),
+        trace=trace,
         positions=None if pos_embed is None else Positions.of(pos_embed, config),
         card=loaded.card,
         preprocess=loaded.preprocess,
         photo_name=photo.name,
         notes=photo.notes,
         embedding=Embedding.of(loaded.vit, pixels[0]),
+        lens=logit_lens(loaded.vit, trace.tokens) if names_classes else None,
         loaded=loaded,
     )

@@ -104,6 +104,18 @@ def _pack_features(analysis: "Analysis") -> bytes:
     )
 
 
+def _lens(analysis: "Analysis") -> list[dict[str, Any]]:
+    return [
+        {
+            "index": line.index,
+            "label": line.label,
+            "probabilities": [float(f"{value:.5g}") for value in line.probabilities],
+            "ranks": list(line.ranks),
+        }
+        for line in analysis.lens_lines()
+    ]
+
+
 def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
     from safetensors.torch import save
 
@@ -154,6 +166,9 @@ def _manifest(
             if getattr(card.config, name)
         ],
         "predictions": summary["predictions"],
+        "groups": summary["groups"],
+        "answer": summary["answer"],
+        "lens": _lens(analysis),
         "attention_error": error,
         "outlier_times": features.OUTLIER_TIMES,
         "positions": "none" if analysis.positions is None else "grid",

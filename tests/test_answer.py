@@ -1,0 +1,85 @@
+"""The answer in words: groups are sums, and "not sure" needs a calibrated number to stand on."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+from tests.models import photo, tiny
+from vitviz import Analysis, analyze
+from vitviz.probe.answer import NOT_SURE, groups_of
+
+WORDS = ("dog", "cat", "dog", "bird", "cat", "fish", "dog")
+
+
+def with_details(analysis: Analysis, **details: str) -> Analysis:
+    temperature = float(details.get("temperature", 1))
+    card = replace(analysis.card, details=details, temperature=temperature)
+    return replace(analysis, card=card)
+
+
+@pytest.fixture
+def grouped(tiny_analysis: Analysis) -> Analysis:
+    return with_details(tiny_analysis, groups=json.dumps(WORDS), temperature="0.5")
+
+
+def test_a_group_has_the_summed_probability_of_its_classes(grouped: Analysis) -> None:
+    probabilities = (grouped.trace.logits / 0.5).softmax(dim=-1)
+    groups = grouped.groups(10)
+    assert {group.name: group.classes for group in groups} == {
+        "dog": (0, 2, 6),
+        "cat": (1, 4),
+        "bird": (3,),
+        "fish": (5,),
+    }
+    for group in groups:
+        want = sum(float(probabilities[i]) for i in group.classes)
+        assert group.probability == pytest.approx(want, abs=1e-6)
+    assert sum(group.probability for group in groups) == pytest.approx(1, abs=1e-5)
+    assert [g.probability for g in groups] == sorted((g.probability for g in groups), reverse=True)
+    assert grouped.groups(2) == groups[:2]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", "not JSON", '["dog"]', json.dumps([*WORDS, "one too many"]), "null"]
+)
+def test_groups_that_do_not_fit_are_none(tiny_analysis: Analysis, text: str) -> None:
+    analysis = with_details(tiny_analysis, groups=text)
+    assert groups_of(analysis.card) is None
+    assert analysis.groups() == ()
+    assert analysis.answer().kind == "class"
+
+
+def logits(analysis: Analysis, *probabilities: float) -> Analysis:
+    trace = replace(analysis.trace, logits=torch.tensor(probabilities).log())
+    return replace(analysis, trace=trace)
+
+
+def test_not_sure_only_where_percentages_mean_something(tiny_analysis: Analysis) -> None:
+    low = (0.24, 0.2, 0.2, 0.16, 0.1, 0.06, 0.04)
+    calibrated = {"temperature": "1"}
+    for details, sure in ((calibrated, False), ({}, None)):
+        answer = logits(with_details(tiny_analysis, **details), *low).answer()
+        assert (answer.name, answer.sure) == ("class 0", sure)
+        assert answer.probability == pytest.approx(0.24)
+    # Together the three dogs are above the bar, and 0.48 of them are meant.
+    analysis = logits(with_details(tiny_analysis, groups=json.dumps(WORDS), **calibrated), *low)
+    answer = analysis.answer()
+    assert (answer.kind, answer.name, answer.sure) == ("group", "dog", True)
+    assert answer.probability == pytest.approx(0.48)
+    high = logits(with_details(tiny_analysis, **calibrated), NOT_SURE + 0.01, *[0.123] * 6)
+    assert high.answer().sure is True
+
+
+def test_who_names_no_class_answers_nothing() -> None:
+    analysis = analyze(tiny("registers"), photo())
+    assert analysis.answer() is None
+    assert analysis.groups() == ()
+    assert analysis.summary()["answer"] is None
+
+
+def test_the_summary_tells_the_answer(grouped: Analysis) -> None:
+    summary = json.loads(json.dumps(grouped.summary(2)))
+    assert summary["answer"]["kind"] == "group"
+    assert [group["name"] for group in summary["groups"]] == [g.name for g in grouped.groups(2)]
