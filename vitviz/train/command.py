@@ -30,6 +30,10 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if args.evaluate:
             evaluate(args)
+        elif args.plot:
+            from .plot import plot  # matplotlib takes a second, which the rest need not wait for
+
+            print(*plot(args.plot), sep="\n")  # noqa: T201
         else:
             train_and_save(args)
     except Stopped as stopped:
@@ -87,6 +91,12 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument(
         "--json", type=Path, metavar="FILE", help="with --evaluate: write all figures here as well"
+    )
+    top.add_argument(
+        "--plot",
+        type=Path,
+        metavar="RUN",
+        help="no training: draw the learning curves of this folder's log, curves.png and .svg",
     )
     group = top.add_argument_group("the recipe, field by field")
     for one in fields(Recipe):
