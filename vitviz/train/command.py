@@ -18,7 +18,7 @@ from .errors import TrainError
 from .loop import Stopped, Trained, train
 from .precision import bfloat16_is_slow
 from .recipe import RECIPES, Recipe
-from .report import report, say, words
+from .report import figures, report, say, words
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -187,6 +187,7 @@ def save(
         "trained": time.strftime("%Y-%m-%d", time.gmtime()),
         "temperature": str(trained.temperature),
         "accuracy": say(trained.scores),
+        "evaluation": json.dumps(figures(trained.report)),
         "terms": TERMS.get(pictures.name, "as the data set's"),
     }
     if pictures.groups is not None:

@@ -21,6 +21,7 @@ from .evaluate import fit_temperature, score
 from .filming import Camera, cast
 from .processes import Processes, own_device, processes
 from .recipe import Recipe
+from .report import figures, report
 from .run import Run
 
 LOG_EVERY = 50  # steps
@@ -39,6 +40,7 @@ class Trained:
     std: tuple[float, ...]
     temperature: float
     scores: dict[str, float]  # on the test pictures, with the temperature
+    report: dict[str, Any]  # the same and more (`report.report`), in the first process
     steps: int
     seconds: float
     origin: str = ""  # the weights it began with, in words; empty: random ones
@@ -150,23 +152,31 @@ def follow(
 def finish(run: Run, test: Pictures, log: "Log") -> Trained:
     """Fit the temperature on the pictures kept back, measure on all test pictures, in full
     precision.
+
+    The file of the model keeps its weights in float16, so they are rounded first: what is measured
+    is what the file holds.
     """
     seconds, temperature = run.seconds, 1.0
     run.vit.eval().patch_keep = 1.0
+    with torch.no_grad():
+        for p in run.vit.parameters():
+            p.copy_(p.half())
     if run.kept_back is not None:
         kept = run.kept_back
         logits = run.logits(kept.images)
         temperature = fit_temperature(logits, kept.targets)
     logits = run.logits(test.images)
     plain, scores = (score(logits, test.targets, test.groups, t) for t in (1.0, temperature))
+    found: dict[str, Any] = {}
+    if run.processes.first:
+        found = report(run.vit, test, run.mean, run.std, temperature, logits)
     log.write(
         event="end",
         step=run.step,
-        pictures=len(test),
         temperature=temperature,
         seconds=seconds,
         before_temperature=plain,
-        **scores,
+        **figures(found),
     )
     return Trained(
         vit=run.vit,
@@ -174,6 +184,7 @@ def finish(run: Run, test: Pictures, log: "Log") -> Trained:
         std=run.std,
         temperature=temperature,
         scores=scores,
+        report=found,
         steps=run.steps,
         seconds=seconds,
         origin=run.origin,
