@@ -14,6 +14,7 @@ import torch
 from tests.models import TINY, photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.probe import features
+from vitviz.probe.heads import distances
 from vitviz.probe.pairs import Pair, pair
 from vitviz.probe.positions import similarity, unit_rows
 from vitviz.viewer import pack
@@ -85,6 +86,7 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
         "similarity_of_rows": analysis.position_similarity(token).mean(dim=1).tolist(),
         "similarity_of_cols": analysis.position_similarity(token).mean(dim=0).tolist(),
         "pair": _pair(pair(trace, layer, head, token, 1)),
+        "even_distance": distances(grid).mean().item(),
         "embedded": exact.tokens[0, :, : len(analysis.embedding.filters)].tolist(),
         # The two orders in which a patch is flattened: (p1 p2 c) and (c p1 p2).
         "patch_pixel": patch.permute(1, 2, 0).flatten().tolist(),

@@ -112,20 +112,33 @@ test("rollout is built in the background and then answers at once", async () => 
   assert.ok(shares.length > 1 && shares.every((share) => share >= 0 && share <= 1));
 });
 
-test("too many tokens: the host is asked, one question at a time, the newest next", async () => {
+test("every way to fuse heads is there as soon as one of them is", async () => {
+  const { fetchFile } = counting();
+  const store = new LayerStore(manifest, fetchFile);
+  const { token, layer, first, residual } = expected.rollout_options;
+  const of = (fusion) => relevance.of({ token, layer, first, residual, fusion });
+  const relevance = new Relevance(store, manifest, null, () => {});
+  await until(() => of("mean"));
+  for (const fusion of ["mean", "max", "min"]) assertClose(of(fusion), expected.rollout[fusion], 1e-5);
+});
+
+test("too many tokens: the host is asked when a question has rested, and for the newest next", async () => {
   const large = { ...manifest, num_tokens: 1370 };
   const store = new LayerStore(manifest, counting().fetchFile);
   const asked = [];
   const ask = async (name, params) => {
     asked.push([name, params.token]);
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await new Promise((resolve) => setTimeout(resolve, 200));
     return { values: new Array(1370).fill(params.token) };
   };
   const base = { layer: 1, first: 0, residual: 0.5, fusion: "max" };
   const relevance = new Relevance(store, large, ask, () => {});
   for (const token of [1, 2, 3]) assert.equal(relevance.of({ ...base, token }), null);
+  assert.deepEqual(asked, []);
+  await until(() => asked.length === 1);
+  for (const token of [4, 5]) assert.equal(relevance.of({ ...base, token }), null);
   await until(() => relevance.answers.size === 2);
-  assert.deepEqual(asked, [["rollout", 1], ["rollout", 3]]);
+  assert.deepEqual(asked, [["rollout", 3], ["rollout", 5]]);
   assert.equal(relevance.of({ ...base, token: 3 })[7], 3);
   const alone = new Relevance(store, large, null, () => {});
   assert.equal(alone.possible, false);

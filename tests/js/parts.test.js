@@ -11,6 +11,7 @@ import { similarities } from "../../vitviz/viewer/maps.js";
 import { MOST_MATRIX_TOKENS, Matrices, quantile } from "../../vitviz/viewer/matrix.js";
 import { bySize, pairOf } from "../../vitviz/viewer/pair.js";
 import { patchValues } from "../../vitviz/viewer/patch.js";
+import { evenDistance, nearestDot, ticks } from "../../vitviz/viewer/scatter.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTURES) {
@@ -75,6 +76,7 @@ for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTU
       sum -= row.reduce((total, value) => total + (value > 0 ? value * Math.log(value) : 0), 0);
     }
     assertClose([sum / grid.tokens], [manifest.heads.entropy[layer][head]], 2e-3);
+    assertClose([evenDistance(grid)], [expected.even_distance], 1e-4);
   });
 }
 
@@ -126,6 +128,18 @@ test("a filter is grey where it does not care, and in full colour where it cares
   assert.equal(largest, 2);
   assert.deepEqual([...rgba], [128, 128, 128, 255, 255, 64, 128, 255]);
   assert.equal(answerOf(embedding, 0, [5, 1, 5, 1, 5, 5]), 11);
+});
+
+test("the dot that is meant is the nearest within reach", () => {
+  const dots = [{ x: 0, y: 0 }, { x: 10, y: 0 }];
+  assert.equal(nearestDot(dots, 6, 1, 24), dots[1]);
+  assert.equal(nearestDot(dots, 60, 1, 24), null);
+});
+
+test("an axis has round numbers, few of them", () => {
+  assert.deepEqual(ticks(5.5), [0, 2, 4]);
+  assert.deepEqual(ticks(0.9), [0, 0.5]);
+  assert.deepEqual(ticks(130), [0, 50, 100]);
 });
 
 test("means of rows and columns, and the points of a line", () => {

@@ -1,11 +1,14 @@
 /** One analysis in the browser: its picture, its grid, and the sources of all maps. */
 
 import { toRgba } from "./colour.js";
+import { readEmbedding } from "./embedding.js";
 import { Features } from "./features.js";
 import { FileError, fetchChecked } from "./files.js";
 import { gridOf } from "./geometry.js";
+import { LateFile } from "./late.js";
 import { LayerStore } from "./layers.js";
 import { AttentionMaps, similarities } from "./maps.js";
+import { Matrices } from "./matrix.js";
 import { Relevance } from "./relevance.js";
 import { FormatError, expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 
@@ -16,7 +19,8 @@ import { FormatError, expectTensor, parseSafetensors, toFloat32 } from "./safete
  * @param {null|((name: string, params: object) => Promise<object>)} ask
  * @param {() => void} onProgress
  * @returns {{manifest: object, grid: object, store: LayerStore, maps: AttentionMaps,
- *   relevance: Relevance, features: Features, loaded: Promise<object>, dispose: () => void}}
+ *   matrices: Matrices, relevance: Relevance, features: Features, embedding: LateFile,
+ *   loaded: Promise<object>, dispose: () => void}}
  */
 export function openAnalysis(manifest, fetchFile, ask, onProgress) {
   const grid = gridOf(manifest);
@@ -24,9 +28,13 @@ export function openAnalysis(manifest, fetchFile, ask, onProgress) {
   const maps = new AttentionMaps(store, manifest);
   const relevance = new Relevance(store, manifest, ask, onProgress);
   const features = new Features(manifest, fetchFile, store.stop.signal, onProgress);
+  const matrices = new Matrices(store, manifest, onProgress);
+  const embedding = new LateFile(manifest.files.embedding, fetchFile, store.stop.signal,
+    (buffer) => readEmbedding(buffer, manifest), onProgress);
   const loaded = fetchChecked(fetchFile, manifest.files.picture, store.stop.signal)
     .then((buffer) => readPicture(buffer, manifest, grid));
-  return { manifest, grid, store, maps, relevance, features, loaded, dispose: () => store.dispose() };
+  return { manifest, grid, store, maps, matrices, relevance, features, embedding, loaded,
+    dispose: () => store.dispose() };
 }
 
 /**

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-STYLES = ("viewer.css", "panels.css")
+STYLES = ("viewer.css", "panels.css", "drawings.css")
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(

@@ -4,7 +4,7 @@ import { explainFailure, openAnalysis, positionMaps } from "./analysis.js";
 import { createBoard } from "./board.js";
 import { el } from "./dom.js";
 import { fetchUrl } from "./files.js";
-import { startToken } from "./geometry.js";
+import { createGlances } from "./glances.js";
 import { keyAction } from "./keys.js";
 import {
   START_TASTE, complete, push, redo, startHistory, startSelection, undo, validSelection, validTaste,
@@ -24,12 +24,14 @@ const SETTLED_MS = 250;
  *   manifest: object, grid: import("./geometry.js").Grid,
  *   picture: {pixels: Uint8Array, rgba: Uint8ClampedArray, positions: Float32Array|null},
  *   store: import("./layers.js").LayerStore, maps: import("./maps.js").AttentionMaps,
+ *   matrices: import("./matrix.js").Matrices, embedding: import("./late.js").LateFile,
  *   relevance: import("./relevance.js").Relevance, features: import("./features.js").Features,
  *   positionMap: (token: number) => Float32Array|null,
  *   selection: import("./state.js").Selection, history: import("./state.js").History,
  *   taste: object, pointed: number|null, previewed: number|null, shownToken: () => number,
  *   select: (wanted: object) => void, prefer: (wanted: object) => void,
  *   point: (token: number|null, exploring: boolean) => void,
+ *   pair: () => {query: number, key: number}, light: (part: object|string|null) => void,
  *   failure: {layer: number, key: string, reason: string}|null,
  * }} App
  */
@@ -61,35 +63,16 @@ export function mount(host) {
 
   /** All that the parts of the viewer read and call. */
   const app = {
-    t: null, languages, history: null, pointed: null, previewed: null, looksOpen: false,
+    t: null, languages, history: null, looksOpen: false,
     taste: validTaste(host.taste, START_TASTE), selection: null, failure: null,
-    shownToken: () => app.previewed ?? app.selection.token,
     select(wanted) {
       const next = validSelection(wanted, app.selection, app.shape);
       commit(push(app.history, next, performance.now()));
-    },
-    choose: (token) => app.select({ token, pinned: true }),
-    pin(token) {
-      const again = app.selection.pinned && app.selection.token === token;
-      if (again) app.release();
-      else app.choose(token);
-    },
-    release() {
-      app.previewed = null;
-      app.select({ token: startToken(app.grid), pinned: false });
     },
     undo: () => commit(undo(app.history)),
     redo: () => commit(redo(app.history)),
     prefer(wanted) {
       app.taste = validTaste(wanted, app.taste);
-      render();
-    },
-    /** The pointer is over a token. A kept token stays, unless a finger explores. */
-    point(token, exploring) {
-      const preview = token !== null && (exploring || !app.selection.pinned) ? token : null;
-      if (token === app.pointed && preview === app.previewed) return;
-      app.pointed = token;
-      app.previewed = preview;
       render();
     },
     /** Another try for a layer that could not be fetched. */
@@ -103,6 +86,8 @@ export function mount(host) {
       page.lang = page.lang.toLowerCase().startsWith("ko") ? "en" : "ko";
     },
   };
+
+  Object.assign(app, createGlances(app, render));
 
   const surroundings = watchSurroundings(root, (now) => {
     dress(now);
@@ -161,9 +146,10 @@ export function mount(host) {
   function show(mine, picture, shape, selection) {
     analysis?.dispose();
     analysis = mine;
-    const { manifest, grid, store, maps, relevance, features } = mine;
+    const { manifest, grid, store, maps, matrices, relevance, features, embedding } = mine;
+    app.forget();
     Object.assign(app, {
-      manifest, grid, store, maps, relevance, features, picture, shape, selection, previewed: null, pointed: null,
+      manifest, grid, store, maps, matrices, relevance, features, embedding, picture, shape, selection,
       history: startHistory(selection), positionMap: positionMaps(picture.positions, grid),
     });
     fetching = -1;
@@ -208,7 +194,7 @@ export function mount(host) {
       token, layer: selection.layer, head: selection.head, direction: selection.direction,
       panel: selection.panel, overlay: selection.overlay, pinned: selection.pinned,
     });
-    const needed = shown.missing === "layer" || selection.panel === "attention";
+    const needed = shown.missing === "layer" || selection.panel === "attention" || selection.panel === "qk";
     if (needed && !app.failure && !analysis.store.get(selection.layer)) fetchLayer(selection.layer);
   }
 
@@ -245,17 +231,19 @@ export function mount(host) {
   function onKey(event) {
     if (!board || board.help.open) return;
     const onStage = event.target === board.stage.focus;
-    const action = keyAction(event, app.selection, app.shape, onStage);
+    const moved = app.picksPartner() ? { ...app.selection, token: app.selection.partner } : app.selection;
+    const action = keyAction(event, moved, app.shape, onStage);
     if (!action) return;
     event.preventDefault();
     if (action.select) {
       app.previewed = null;
-      app.select(action.select);
+      if (action.select.token === undefined) app.select(action.select);
+      else app.choose(action.select.token);
     } else if (action.command === "undo") app.undo();
     else if (action.command === "redo") app.redo();
     else if (action.command === "help") board.help.showModal();
     else if (action.command === "release") app.release();
-    else app.pin(app.shownToken());
+    else app.pin(app.picksPartner() ? app.shownPartner() : app.shownToken());
   }
 
   function dress({ theme, size }) {

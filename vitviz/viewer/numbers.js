@@ -63,3 +63,12 @@ export function shapeText(shape) {
 function withMinus(text) {
   return text.replace("-", "\u2212");
 }
+
+/**
+ * A value that is not negative and may be large: 18.9, 532, 1.20e7.
+ * @param {number} value
+ * @returns {string}
+ */
+export function plain(value) {
+  return value >= 1e6 ? value.toExponential(2).replace("e+", "e") : digits(value);
+}

@@ -1,13 +1,16 @@
 /** Rollout for the token that is looked at: matrices built while idle, or asked of the host. */
 
 import { inSlices } from "./idle.js";
-import { fuseRows, rolloutRow, rowSums } from "./rollout.js";
+import { FUSIONS, fuseRowsEveryWay, rolloutRow, rowSums } from "./rollout.js";
 
 /** Above this many tokens the matrices (N * N numbers per layer) are too much for a browser tab. */
 export const MOST_TOKENS = 400;
 
 /** More than this many answers of one analysis need not be remembered. */
 const MOST_ANSWERS = 512;
+
+/** A host is asked when a question has rested this long: a slider asks many on its way. */
+const REST_MS = 150;
 
 /** @typedef {{token: number, layer: number, first: number, residual: number, fusion: string}} Question */
 
@@ -27,8 +30,11 @@ export class Relevance {
     this.onProgress = onProgress;
     this.fused = new Map(); // fusion -> {matrix, sums}[] by layer
     this.answers = new Map();
-    this.building = null; // fusion that is being built
+    this.building = false;
     this.share = 0; // of the matrices, while building
+    this.asking = null; // key of the question the host has
+    this.waiting = null; // {question, key}
+    this.resting = 0; // timer
     this.error = null;
   }
 
@@ -48,7 +54,7 @@ export class Relevance {
     }
     const layers = this.fused.get(question.fusion);
     if (!layers) {
-      this.build(question.fusion);
+      this.build();
       return null;
     }
     const { first, layer, token, residual } = question;
@@ -62,21 +68,25 @@ export class Relevance {
     if (this.answers.size > MOST_ANSWERS) this.answers.delete(this.answers.keys().next().value);
   }
 
-  /** Builds the matrices of all layers for one way to fuse heads, in slices. */
-  async build(fusion) {
-    if (this.building !== null || this.error) return;
-    this.building = fusion;
+  /**
+   * Builds the matrices of all layers, in slices: for every way to fuse heads at once, because
+   * the products of q and k are the dear part, and another fusion shall be there at a click.
+   */
+  async build() {
+    if (this.building || this.error) return;
+    this.building = true;
     this.share = 0;
     const { depth, num_tokens: tokens } = this.manifest;
-    const layers = [];
+    const made = Object.fromEntries(FUSIONS.map((fusion) => [fusion, []]));
     try {
       for (let index = 0; index < depth; index++) {
         const layer = await this.store.ensure(index);
-        const matrix = new Float32Array(tokens * tokens);
+        const matrices = Object.fromEntries(
+          FUSIONS.map((fusion) => [fusion, new Float32Array(tokens * tokens)]));
         let row = 0;
         const step = () => {
-          const next = Math.min(tokens, row + 8);
-          fuseRows(layer, fusion, row, next, matrix);
+          const next = Math.min(tokens, row + 4);
+          fuseRowsEveryWay(layer, row, next, matrices);
           row = next;
           return row === tokens;
         };
@@ -85,25 +95,36 @@ export class Relevance {
           this.onProgress();
         };
         await inSlices(step, { signal: this.store.stop.signal, onSlice });
-        layers.push({ matrix, sums: rowSums(matrix, tokens) });
+        for (const fusion of FUSIONS) {
+          const matrix = matrices[fusion];
+          made[fusion].push({ matrix, sums: rowSums(matrix, tokens) });
+        }
       }
-      this.fused.set(fusion, layers);
+      for (const fusion of FUSIONS) this.fused.set(fusion, made[fusion]);
     } catch (error) {
       if (this.store.stop.signal.aborted) return;
       this.error = error;
     } finally {
-      this.building = null;
+      this.building = false;
     }
     this.onProgress();
   }
 
-  /** Asks the host, one question at a time; the newest one that had to wait follows. */
-  async askHost(question, key) {
-    if (this.asking) {
-      if (this.asking !== key) this.waiting = question;
-      return;
-    }
-    if (this.error?.key === key) return;
+  /** Asks the host when a question has rested; one at a time, the newest that had to wait follows. */
+  askHost(question, key) {
+    if (this.error?.key === key || this.asking === key || this.waiting?.key === key) return;
+    this.waiting = { question, key };
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      this.resting = 0;
+      this.askNext();
+    }, REST_MS);
+  }
+
+  async askNext() {
+    if (this.asking || !this.waiting || this.resting || this.store.stop.signal.aborted) return;
+    const { question, key } = this.waiting;
+    this.waiting = null;
     this.asking = key;
     this.error = null;
     const { token, layer, first, residual, fusion } = question;
@@ -121,10 +142,8 @@ export class Relevance {
     } finally {
       this.asking = null;
     }
-    const next = this.waiting;
-    this.waiting = null;
-    if (next) this.of(next);
     this.onProgress();
+    this.askNext();
   }
 
   /** Forgets a failure, so that the next look tries again. */

@@ -30,6 +30,26 @@ export function fuseRows(layer, fusion, from, to, matrix) {
   }
 }
 
+/**
+ * The same for every way to fuse, at the price of one.
+ * @param {import("./attention.js").Layer} layer
+ * @param {number} from
+ * @param {number} to
+ * @param {Record<Fusion, Float32Array>} matrices
+ */
+export function fuseRowsEveryWay(layer, from, to, matrices) {
+  const { heads, tokens } = layer;
+  const row = new Float32Array(tokens);
+  for (let query = from; query < to; query++) {
+    const at = query * tokens;
+    for (let head = 0; head < heads; head++) {
+      attentionFrom(layer, head, query, row);
+      for (const fusion of FUSIONS) fuseInto(matrices[fusion], at, row, fusion, head === 0);
+    }
+    for (let j = 0; j < tokens; j++) matrices.mean[at + j] /= heads;
+  }
+}
+
 function fuseInto(matrix, at, row, fusion, isFirst) {
   const tokens = row.length;
   if (isFirst) matrix.set(row, at);

@@ -30,12 +30,13 @@ export function createStage(app) {
   lines.style.setProperty("--vv-rows", grid.rows);
   const pointed = el("div", { class: "vv-box vv-pointed" });
   const selected = el("div", { class: "vv-box vv-selected" });
+  const partner = el("div", { class: "vv-box vv-partner-box" });
   const message = el("span");
   const again = el("button", { type: "button", class: "vv-again", text: t("tryAgain"),
     onclick: (event) => { event.stopPropagation(); app.retryLayer(); } });
   const waiting = el("div", { class: "vv-waiting", role: "status" }, message, again);
   const board = el("div", { class: "vv-picture" },
-    pixels, overlay.canvas, lines, pointed, selected, waiting);
+    pixels, overlay.canvas, lines, pointed, partner, selected, waiting);
   board.style.aspectRatio = width + " / " + height;
   board.style.setProperty("--vv-ratio", width / height);
   const tiles = manifest.prefix_tokens.map((name) => createTile(prefixLabel(name)));
@@ -70,18 +71,25 @@ export function createStage(app) {
   /** Draws everything on the stage; called in the pointer's own handler. */
   function render(view) {
     const { shown, token, pointer } = view;
-    const { taste, selection } = app;
+    const { taste, selection, lit } = app;
+    const other = selection.panel === "qk" ? app.shownPartner() : -1;
     const table = colourTable(shown.colours);
     if (shown.values) overlay.draw(shown.values, grid.prefix, shown.scale, table);
     else overlay.clear();
     overlay.canvas.style.opacity = shown.values ? taste.opacity : 0;
-    show(lines, taste.grid);
+    const litPatches = lit !== null && lit !== "picture" && lit.end > grid.prefix;
+    show(lines, taste.grid || litPatches);
+    lines.classList.toggle("vv-lit", litPatches);
+    frame.classList.toggle("vv-lighting", lit !== null);
+    board.classList.toggle("vv-lit", lit === "picture" || litPatches);
+    placeBox(partner, other, grid);
     placeBox(selected, token, grid);
     selected.classList.toggle("vv-pinned", selection.pinned);
     placeBox(pointed, pointer !== null && pointer !== token ? pointer : -1, grid);
     tiles.forEach((tile, at) => tile.render({
       value: shown.values ? shown.values[at] : NaN, shown, table,
-      selected: at === token, pinned: selection.pinned, pointed: at === pointer,
+      selected: at === token, pinned: selection.pinned, pointed: at === pointer, partner: at === other,
+      lit: lit !== null && lit !== "picture" && at >= lit.first && at < lit.end,
     }));
     const text = messageOf(shown);
     setText(message, text);
@@ -130,7 +138,8 @@ export function createStage(app) {
     swatch, name, value);
     return {
       root: node,
-      render({ value: number, shown, table, selected: isSelected, pinned, pointed: isPointed }) {
+      render({ value: number, shown, table, selected: isSelected, pinned, pointed: isPointed,
+        partner: isPartner, lit: isLit }) {
         const known = Number.isFinite(number);
         setText(value, known ? digits(number) : "");
         swatch.style.background = known ? cssColour(table[colourIndex(number, shown.scale)]) : "";
@@ -138,6 +147,8 @@ export function createStage(app) {
         node.classList.toggle("vv-selected", isSelected);
         node.classList.toggle("vv-pinned", isSelected && pinned);
         node.classList.toggle("vv-pointed", isPointed && !isSelected);
+        node.classList.toggle("vv-partnered", isPartner && !isSelected);
+        node.classList.toggle("vv-lit", isLit);
       },
     };
   }

@@ -4,20 +4,24 @@ import { COLOUR_MAPS } from "./colour.js";
 import { middleToken, startToken } from "./geometry.js";
 import { FUSIONS } from "./rollout.js";
 
-export const PANEL_IDS = ["patches", "positions", "attention", "rollout", "features", "predictions"];
+export const PANEL_IDS = ["patches", "positions", "attention", "qk", "rollout", "features", "predictions"];
 
 /** What can lie over the picture. Opening a panel puts its own subject there. */
 export const OVERLAYS = ["attention", "rollout", "positions", "features", "none"];
 
 const OVERLAY_OF_PANEL = {
   patches: "none", positions: "positions", attention: "attention", rollout: "rollout",
-  features: "features",
+  features: "features", qk: "attention",
 };
 
+/** What the panel of attention shows. */
+export const GALLERIES = ["layer", "all", "matrix", "dots"];
+
 /**
- * @typedef {{token: number, pinned: boolean, layer: number, head: number|"mean",
+ * @typedef {{token: number, partner: number, pinned: boolean, layer: number, head: number|"mean",
  *   direction: "from"|"to", panel: string, overlay: string,
  *   first: number, residual: number, fusion: "mean"|"max"|"min"}} Selection
+ *   partner: the token on the other side of a pair; the key where attention is from the token
  * @typedef {{depth: number, heads: number, grid: import("./geometry.js").Grid}} Shape
  */
 
@@ -28,7 +32,8 @@ const OVERLAY_OF_PANEL = {
  */
 export function startSelection({ depth, grid }) {
   return {
-    token: startToken(grid), pinned: false, layer: depth - 1, head: "mean", direction: "from",
+    token: startToken(grid), partner: middleToken(grid), pinned: false,
+    layer: depth - 1, head: "mean", direction: "from",
     panel: "attention", overlay: "attention", first: 0, residual: 0.5, fusion: "mean",
   };
 }
@@ -44,6 +49,7 @@ export function validSelection(wanted, base, { depth, heads, grid }) {
   const whole = (value, end) => Number.isInteger(value) && value >= 0 && value < end;
   const checks = {
     token: (value) => whole(value, grid.tokens),
+    partner: (value) => whole(value, grid.tokens),
     pinned: (value) => typeof value === "boolean",
     layer: (value) => whole(value, depth),
     head: (value) => value === "mean" || whole(value, heads),
@@ -81,10 +87,12 @@ export function openPanel(panel) {
 
 /**
  * The same, for a visitor who comes from `selection`: Patches and Positions have nothing to show
- * of a prefix token, so unless it was pinned they begin with the patch in the middle.
+ * of a prefix token, so unless it was pinned they begin with the patch in the middle. The mean of
+ * heads has no queries and keys: they are those of head 0.
  * @returns {object}
  */
-export function visitPanel(panel, { token, pinned }, grid) {
+export function visitPanel(panel, { token, pinned, head }, grid) {
+  if (panel === "qk" && head === "mean") return { ...openPanel(panel), head: 0 };
   const needsPatch = panel === "patches" || panel === "positions";
   if (!needsPatch || pinned || token >= grid.prefix) return openPanel(panel);
   return { ...openPanel(panel), token: middleToken(grid) };
@@ -163,7 +171,7 @@ export function validTaste(wanted, base = START_TASTE) {
   const taste = { ...base };
   if (COLOUR_MAPS.includes(wanted?.colours)) taste.colours = wanted.colours;
   if (wanted?.scale === "map" || wanted?.scale === "heads") taste.scale = wanted.scale;
-  if (wanted?.gallery === "layer" || wanted?.gallery === "all") taste.gallery = wanted.gallery;
+  if (GALLERIES.includes(wanted?.gallery)) taste.gallery = wanted.gallery;
   if (wanted?.opacity >= 0 && wanted?.opacity <= 1) taste.opacity = Number(wanted.opacity);
   for (const flag of ["smooth", "grid", "projector"]) {
     if (typeof wanted?.[flag] === "boolean") taste[flag] = wanted[flag];

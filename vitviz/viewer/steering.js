@@ -42,7 +42,8 @@ export function createSteering(app) {
     root,
     render() {
       const { selection } = app;
-      const uses = (kind) => (selection.overlay === kind || selection.panel === kind) &&
+      const panel = selection.panel === "qk" ? "attention" : selection.panel;
+      const uses = (kind) => (selection.overlay === kind || panel === kind) &&
         (kind !== "rollout" || app.relevance.possible);
       layer.set(selection.layer, uses("attention") || uses("rollout") || uses("features"));
       head.set(selection.head, uses("attention"));

@@ -1,16 +1,19 @@
-/** Panel Attention: every head of the layer as a small map, beside the mean of them all. */
+/** Panel Attention: heads of the layer, of all layers, one map as a whole, or every head as a dot. */
 
 import { shares } from "../attention.js";
 import { mapCanvas } from "../canvas.js";
 import { colourTable } from "../colour.js";
 import { caution } from "../caution.js";
+import { createDots } from "../dots.js";
 import { el, setText, show } from "../dom.js";
 import { createLegend } from "../legend.js";
 import { createEverything } from "../everything.js";
+import { createMatrix } from "../matrixview.js";
 import { digits, multiple } from "../numbers.js";
 import { attentionScale, patchScale } from "../overlay.js";
 import { createShares } from "../readout.js";
 import { layerText } from "../stage.js";
+import { GALLERIES } from "../state.js";
 import { choice } from "../widgets.js";
 import { tokenTitle } from "../words.js";
 
@@ -25,9 +28,11 @@ function create(app) {
   gallery.style.setProperty("--vv-ratio", grid.cols / grid.rows);
   gallery.style.setProperty("--vv-cell", manifest.num_heads < 8 ? "9em" : "6.4em");
   const everything = createEverything(app);
+  const matrix = createMatrix(app);
+  const dots = createDots(app);
   const which = choice({
-    label: t("gallery"),
-    options: ["layer", "all"].map((value) => ({ value, text: t("gallery_" + value) })),
+    label: t("gallery"), wrap: true,
+    options: GALLERIES.map((value) => ({ value, text: t("gallery_" + value) })),
     onChoose: (value) => app.prefer({ gallery: value }),
   });
   const legend = createLegend(t);
@@ -35,32 +40,50 @@ function create(app) {
   const waiting = el("p", { class: "vv-note", role: "status" });
   const error = el("p", { class: "vv-note", text: t("roundingError", {
     error: digits(manifest.attention_error) }) });
-  const root = el("div", {}, which.root, intro, waiting, gallery, everything.root,
-    el("div", { class: "vv-foot" }, legend.root, bar.root), error, caution(t));
+  const foot = el("div", { class: "vv-foot" }, legend.root, bar.root);
+  const root = el("div", {}, which.root, intro, waiting, gallery, everything.root, matrix.root,
+    dots.root, foot, error, caution(t));
 
   return { root, render, destroy: everything.destroy };
 
   function render({ token }) {
     const { layer, direction, head } = app.selection;
     const maps = app.maps.of(layer, token, direction);
-    const all = app.taste.gallery === "all";
-    which.set(app.taste.gallery);
-    setText(intro, all ? t("everythingIntro_" + direction, { token: tokenTitle(token, app) })
-      : t("attentionIntro_" + direction, { token: tokenTitle(token, app), layer }));
-    show(gallery, !all);
-    show(everything.root, all);
-    if (all) everything.render(token);
+    const shown = app.taste.gallery;
+    which.set(shown);
+    setText(intro, introText(shown, token));
+    show(gallery, shown === "layer");
+    show(everything.root, shown === "all");
+    show(matrix.root, shown === "matrix");
+    show(dots.root, shown === "dots");
+    show(error, shown !== "dots");
+    show(foot, shown !== "dots");
+    show(legend.root, shown !== "matrix"); // it has its own
+    if (shown === "all") everything.render(token);
+    if (shown === "matrix") matrix.render();
+    if (shown === "dots") dots.render(token);
     setText(waiting, maps ? "" : layerText(app));
     show(waiting, !maps);
     gallery.classList.toggle("vv-stale", !maps);
     if (!maps) return;
     const table = colourTable(app.taste.colours);
-    if (!all) for (const small of heads) small.render(maps, table);
+    if (shown === "layer") for (const small of heads) small.render(maps, table);
     const values = app.maps.head(layer, token, direction, head);
     legend.render({ scale: attentionScale(app, maps, values), colours: app.taste.colours,
       uniform: 1 / grid.tokens, note: app.taste.scale === "heads" ? t("scaleShared") : t("scaleEach") });
     // The read-out above shows the same shares while attention lies over the picture.
     bar.render(app.selection.overlay === "attention" ? null : values, direction);
+  }
+
+  function introText(shown, token) {
+    const { layer, direction, head } = app.selection;
+    if (shown === "dots") return t("dotsIntro");
+    if (shown === "matrix") {
+      return t("matrixIntro", { layer, tokens: grid.tokens,
+        head: head === "mean" ? t("headMean") : t("headNumber", { head }) });
+    }
+    const stem = shown === "all" ? "everythingIntro_" : "attentionIntro_";
+    return t(stem + direction, { token: tokenTitle(token, app), layer });
   }
 }
 

@@ -5,7 +5,8 @@ import { features } from "./features.js";
 import { patches } from "./patches.js";
 import { positions } from "./positions.js";
 import { predictions } from "./predictions.js";
+import { qk } from "./qk.js";
 import { rollout } from "./rollout.js";
 
 /** @type {{id: string, create: (app: object) => {root: HTMLElement, render: (view: object) => void}}[]} */
-export const PANELS = [patches, positions, attention, rollout, features, predictions];
+export const PANELS = [patches, positions, attention, qk, rollout, features, predictions];

@@ -1,13 +1,15 @@
-/** Panel Patches: the selected patch as numbers, and the shapes from pixels to logits. */
+/** Panel Patches: a patch as numbers, what filters answer, the token it becomes, all shapes. */
 
 import { mapCanvas } from "../canvas.js";
 import { colourTable } from "../colour.js";
 import { el, setText, show } from "../dom.js";
+import { createFilters } from "../filters.js";
 import { boxOf } from "../geometry.js";
-import { signed, shapeText } from "../numbers.js";
+import { createLedger } from "../ledger.js";
+import { signed } from "../numbers.js";
 import { ORDERS, elementAt, patchValues } from "../patch.js";
 import { choice } from "../widgets.js";
-import { stepName, tokenTitle } from "../words.js";
+import { tokenTitle } from "../words.js";
 
 export const patches = { id: "patches", create };
 
@@ -52,8 +54,9 @@ function create(app) {
     el("div", { class: "vv-patch-right" },
       el("div", { class: "vv-pair" }, orderChoice.root, unitChoice.root),
       orderNote, stripBar, numbers));
-  const root = el("div", {}, intro, body, el("h4", { text: t("ledger") }),
-    el("p", { class: "vv-intro", text: arithmetic() }), ledger());
+  const filters = createFilters(app);
+  const root = el("div", {}, intro, body, filters.root, el("h4", { text: t("ledger") }),
+    el("p", { class: "vv-intro", text: arithmetic() }), createLedger(app));
   const context = enlarged.getContext("2d");
 
   const pointAt = (next) => {
@@ -76,7 +79,13 @@ function create(app) {
   });
   for (const node of [frame, stripBar]) node.addEventListener("pointerleave", () => pointAt(null));
 
-  return { root, render, destroy: () => clearTimeout(late) };
+  return {
+    root, render,
+    destroy() {
+      clearTimeout(late);
+      app.lit = null;
+    },
+  };
 
   function again() {
     element = null;
@@ -92,6 +101,7 @@ function create(app) {
       ? t("patchIntro", { token: tokenTitle(token, app), top: box.top, left: box.left,
         height: box.height, width: box.width, channels, count })
       : t("patchPrefix", { token: tokenTitle(token, app) }));
+    filters.render(token);
     clearTimeout(late);
     if (!box) return;
     const { data } = context.createImageData(box.width, box.height);
@@ -143,15 +153,5 @@ function create(app) {
     return t("arithmetic", { height, width, patchHeight: grid.patchHeight, patchWidth: grid.patchWidth,
       rows: grid.rows, cols: grid.cols, patches: grid.rows * grid.cols, prefix: grid.prefix,
       tokens: grid.tokens, channels, count, dim: manifest.embed_dim });
-  }
-
-  function ledger() {
-    return el("div", { class: "vv-scroll" }, el("table", { class: "vv-ledger" },
-      el("thead", {}, el("tr", {}, ...["step", "shape", "module"].map((key) =>
-        el("th", { scope: "col", text: t(key) })))),
-      el("tbody", {}, ...manifest.steps.map(({ name, shape, module }) => el("tr", {},
-        el("th", { scope: "row", text: stepName(name, t) }),
-        el("td", { class: "vv-shape", text: shapeText(shape) }),
-        el("td", { class: "vv-module", text: module }))))));
   }
 }

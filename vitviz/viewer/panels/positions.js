@@ -1,16 +1,21 @@
 /** Panel Positions: what the position embedding knows about which patch is whose neighbour. */
 
+import { positionMaps } from "../analysis.js";
 import { mapCanvas } from "../canvas.js";
 import { colourTable } from "../colour.js";
+import { createCurves } from "../curves.js";
 import { el, setText, show } from "../dom.js";
 import { placeOf, tokenAt, tokenOf } from "../geometry.js";
 import { inSlices } from "../idle.js";
 import { createLegend } from "../legend.js";
 import { similarities } from "../maps.js";
+import { marginals } from "../marginals.js";
 import { createMosaic } from "../mosaic.js";
 import { percent, signed } from "../numbers.js";
 import { explore } from "../pointing.js";
+import { choice } from "../widgets.js";
 import { tokenName, tokenTitle } from "../words.js";
+import { createZoom } from "../zoom.js";
 
 export const positions = { id: "positions", create };
 
@@ -24,92 +29,132 @@ function create(app) {
       render() {},
     };
   }
+  // The twin: the same positions as they were before training, where that is known.
+  const twin = picture.untrainedPositions ? positionMaps(picture.untrainedPositions, grid) : null;
   const intro = el("p", { class: "vv-intro" });
-  const large = mapCanvas(grid.rows, grid.cols, "vv-large-map");
-  const dot = el("span", { class: "vv-box vv-selected" });
   const value = el("p", { class: "vv-under" });
-  const one = el("figure", { class: "vv-figure" },
-    el("div", { class: "vv-map-frame" }, large.canvas, dot),
-    el("figcaption", { text: t("positionsOne") }), value);
+  const ones = [createOne(app, t("positionsOne"), (token) => app.positionMap(token), point)];
+  if (twin) ones.push(createOne(app, t("positionsOneUntrained"), twin, point));
+  const names = twin ? [t("positionsTrained"), t("positionsUntrained")] : [""];
+  const curves = [["positionsOfRows", "rowAxis", grid.rows], ["positionsOfCols", "colAxis", grid.cols]]
+    .map(([title, axis, count]) =>
+      createCurves({ title: t(title), axis: t(axis), count, scale: SCALE, names }));
   const legend = createLegend(t);
-  const mosaic = createAllPositions(app);
-  const all = el("figure", { class: "vv-figure" }, mosaic.frame,
-    el("figcaption", { text: t("positionsAll", { count: grid.rows * grid.cols }) }), mosaic.status);
-  const pair = el("div", { class: "vv-figures" }, one, all);
-  const root = el("div", {}, intro, pair, legend.root,
+  const all = createAllPositions(app);
+  const root = el("div", {}, intro,
+    el("div", { class: "vv-figures" }, ...ones.map((one) => one.root)), value, legend.root,
+    el("div", { class: "vv-figures" }, ...curves.map((curve) => curve.root)), all.root,
     el("p", { class: "vv-note", text: t("positionsNote") }));
   let pointed = null;
+  all.start();
 
-  const tokenOfEvent = (event) => {
-    const box = large.canvas.getBoundingClientRect();
-    const whole = { ...grid, width: grid.cols * grid.patchWidth, height: grid.rows * grid.patchHeight };
-    return tokenAt(event.clientX - box.left, event.clientY - box.top, box, whole);
-  };
-  large.canvas.parentElement.addEventListener("pointermove", (event) => {
-    pointed = tokenOfEvent(event);
-    renderValue(app.shownToken());
-  });
-  large.canvas.parentElement.addEventListener("pointerleave", () => {
-    pointed = null;
-    renderValue(app.shownToken());
-  });
-  large.canvas.parentElement.addEventListener("click", (event) => {
-    const token = tokenOfEvent(event);
-    if (token !== null) app.select({ token, pinned: true });
-  });
-  mosaic.start();
+  return { root, render, destroy: all.destroy };
 
-  return { root, render, destroy: mosaic.destroy };
+  function point(token) {
+    pointed = token;
+    renderValue(app.shownToken());
+  }
 
   function render({ token }) {
     const similar = app.positionMap(token);
     setText(intro, similar ? t("positionsIntro", { token: tokenTitle(token, app) })
       : t("positionsPrefix", { token: tokenTitle(token, app) }));
-    one.classList.toggle("vv-stale", !similar);
-    if (similar) large.draw(similar, 0, SCALE, colourTable("diverging"));
-    else large.clear();
-    const place = placeOf(token, grid);
-    show(dot, place !== null);
-    if (place) {
-      Object.assign(dot.style, {
-        left: (100 * place.col) / grid.cols + "%", top: (100 * place.row) / grid.rows + "%",
-        width: 100 / grid.cols + "%", height: 100 / grid.rows + "%",
-      });
-    }
+    for (const one of ones) one.render(token);
     legend.render({ scale: SCALE, colours: "diverging", uniform: null, note: t("scale_positions") });
-    mosaic.mark(place);
+    const place = placeOf(token, grid);
+    for (const curve of curves) show(curve.root, place !== null);
+    if (place) {
+      const means = [similar, twin?.(token)].filter(Boolean).map((map) => marginals(map, grid.rows, grid.cols));
+      curves[0].render(means.map(({ ofRows }) => ofRows), place.row);
+      curves[1].render(means.map(({ ofCols }) => ofCols), place.col);
+    }
+    all.mark(place);
     renderValue(token);
   }
 
   function renderValue(token) {
-    const similar = app.positionMap(token);
-    if (!similar || pointed === null) setText(value, t("pointAtMap"));
-    else {
-      setText(value, t("underPointer", { name: tokenName(pointed, app),
-        value: signed(similar[pointed - grid.prefix], 3).trim() }));
-    }
+    if (pointed === null || !app.positionMap(token)) return setText(value, t("pointAtMap"));
+    const at = pointed - grid.prefix;
+    const read = (map) => signed(map[at], 3).trim();
+    const before = twin ? " (" + t("positionsUntrained") + " " + read(twin(token)) + ")" : "";
+    return setText(value, t("underPointer", { name: tokenName(pointed, app),
+      value: read(app.positionMap(token)) + before }));
   }
 }
 
-/** The maps of all positions, painted while idle. */
+/** The map of the selected position, large. */
+function createOne(app, title, mapOf, point) {
+  const { grid } = app;
+  const map = mapCanvas(grid.rows, grid.cols, "vv-large-map");
+  const dot = el("span", { class: "vv-box vv-selected" });
+  const frame = el("div", { class: "vv-map-frame" }, map.canvas, dot);
+  const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: title }), frame);
+  const whole = { ...grid, width: grid.cols * grid.patchWidth, height: grid.rows * grid.patchHeight };
+  const tokenOfEvent = (event) => {
+    const box = map.canvas.getBoundingClientRect();
+    return tokenAt(event.clientX - box.left, event.clientY - box.top, box, whole);
+  };
+  frame.addEventListener("pointermove", (event) => point(tokenOfEvent(event)));
+  frame.addEventListener("pointerleave", () => point(null));
+  frame.addEventListener("click", (event) => {
+    const token = tokenOfEvent(event);
+    if (token !== null) app.select({ token, pinned: true });
+  });
+  return {
+    root,
+    render(token) {
+      const similar = mapOf(token);
+      root.classList.toggle("vv-stale", !similar);
+      if (similar) map.draw(similar, 0, SCALE, colourTable("diverging"));
+      else map.clear();
+      const place = placeOf(token, grid);
+      show(dot, place !== null);
+      if (!place) return;
+      Object.assign(dot.style, {
+        left: (100 * place.col) / grid.cols + "%", top: (100 * place.row) / grid.rows + "%",
+        width: 100 / grid.cols + "%", height: 100 / grid.rows + "%",
+      });
+    },
+  };
+}
+
+/** The maps of all positions, painted while idle; they can be made larger. */
 function createAllPositions(app) {
   const { t, grid, picture } = app;
   const { rows, cols } = grid;
   const mosaic = createMosaic({ outerRows: rows, outerCols: cols, rows, cols,
     label: t("positionsAll", { count: rows * cols }) });
+  const zoom = createZoom(mosaic.frame, t);
   const status = el("p", { class: "vv-note", role: "status" });
-  const stop = new AbortController();
+  const which = picture.untrainedPositions ? choice({
+    label: t("positionsMosaic"),
+    options: ["positionsTrained", "positionsUntrained"].map((key) => ({ value: key, text: t(key) })),
+    onChoose: (key) => start(key),
+  }) : null;
+  let stop = new AbortController();
   explore(mosaic.frame, (event) => {
     const cell = mosaic.cellAt(event);
     return cell ? tokenOf(cell.row, cell.col, grid) : null;
   }, app);
-  return { frame: mosaic.frame, status, start, mark: mosaic.mark, destroy: () => stop.abort() };
+  const root = el("figure", { class: "vv-figure" }, which?.root,
+    el("figcaption", { text: t("positionsAll", { count: rows * cols }) }), zoom.root, status);
+  return { root, start, mark, destroy: () => stop.abort() };
 
-  async function start() {
+  function mark(place) {
+    mosaic.mark(place);
+    if (place) zoom.show({ left: (place.col + 0.5) / cols, top: (place.row + 0.5) / rows });
+  }
+
+  async function start(key = "positionsTrained") {
+    which?.set(key);
+    stop.abort();
+    stop = new AbortController();
+    const { signal } = stop;
+    const from = key === "positionsTrained" ? picture.positions : picture.untrainedPositions;
     const table = colourTable("diverging");
     let patch = 0;
     const step = () => {
-      const map = similarities(picture.positions, patch, rows * cols);
+      const map = similarities(from, patch, rows * cols);
       mosaic.draw(Math.floor(patch / cols), patch % cols, map, 0, SCALE, table);
       patch += 1;
       return patch === rows * cols;
@@ -120,9 +165,9 @@ function createAllPositions(app) {
       show(status, !done);
     };
     try {
-      await inSlices(step, { signal: stop.signal, onSlice });
+      await inSlices(step, { signal, onSlice });
     } catch (error) {
-      if (!stop.signal.aborted) throw error;
+      if (!signal.aborted) throw error;
     }
   }
 }

@@ -15,6 +15,9 @@ import { tokenTitle } from "../words.js";
 
 export const rollout = { id: "rollout", create };
 
+/** How long the film rests on a layer. */
+const FRAME_MS = 700;
+
 /** Multiplications for the strip of all layers that a hover may cost (about 8 ms). */
 const MOST_PER_HOVER = 8e6;
 
@@ -41,6 +44,7 @@ function create(app) {
     options: FUSIONS.map((value) => ({ value, text: t("fusion_" + value) })),
     onChoose: (value) => app.select({ fusion: value }),
   });
+  const play = button({ text: "▶", title: t("play"), pressed: false, onClick: () => film(!playing) });
   const progress = el("progress", { max: "1", "aria-label": t("building") });
   const message = el("p", { class: "vv-note", role: "status" });
   const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => app.relevance.retry() });
@@ -54,7 +58,8 @@ function create(app) {
   const formula = el("p", { class: "vv-formula" });
   const shown = el("div", {}, strip, el("div", { class: "vv-foot" }, legend.root, bar.root));
   const root = el("div", {}, intro,
-    el("div", { class: "vv-knobs" }, first.root, through.root, residual.root, fusion.root),
+    el("div", { class: "vv-knobs" }, first.root, through.root, residual.root,
+      el("div", { class: "vv-pair" }, fusion.root, play)),
     formula, progress, message, again, shown,
     el("p", { class: "vv-note" }, el("span", { text: t("rolloutSource") + " " }),
       el("a", { href: "https://arxiv.org/abs/2005.00928", target: "_blank",
@@ -62,8 +67,34 @@ function create(app) {
     caution(t));
   let late = 0;
   let stripFor = "";
+  let playing = 0; // timer of the film
 
-  return { root, render, destroy: () => clearTimeout(late) };
+  return {
+    root, render,
+    destroy() {
+      clearTimeout(late);
+      clearInterval(playing);
+    },
+  };
+
+  /** Plays the layers from the first to the last, or stops. Only ever begun by a visitor. */
+  function film(on) {
+    clearInterval(playing);
+    playing = 0;
+    if (on) {
+      const { layer, first: from } = app.selection;
+      app.select({ layer: layer === last ? from : layer, overlay: "rollout" });
+      playing = setInterval(() => {
+        const { layer: now, panel } = app.selection;
+        if (panel !== "rollout" || now === last) film(false);
+        else if (app.relevance.of({ token: app.shownToken(), ...pick(app.selection) })) app.select({ layer: now + 1 });
+      }, FRAME_MS);
+    }
+    play.textContent = on ? "⏸" : "▶";
+    play.title = t(on ? "pause" : "play");
+    play.setAttribute("aria-label", play.title);
+    play.setAttribute("aria-pressed", String(on));
+  }
 
   function render({ token }) {
     const { selection, relevance } = app;
@@ -72,6 +103,7 @@ function create(app) {
     through.set(selection.layer, possible);
     residual.set(Math.round(100 * selection.residual), possible);
     fusion.set(selection.fusion, possible);
+    play.disabled = !possible || last === 0;
     setText(intro, t("rolloutIntro", { token: tokenTitle(token, app) }));
     setText(formula, t("rolloutFormula", {
       residual: selection.residual.toFixed(2), rest: (1 - selection.residual).toFixed(2),
@@ -90,9 +122,11 @@ function create(app) {
 
   function renderProgress(values) {
     const { relevance } = app;
-    const building = relevance.building !== null && !values;
-    show(progress, building);
-    progress.value = relevance.share;
+    const building = relevance.building && !values;
+    const asking = relevance.ask !== null && !values && !relevance.error;
+    show(progress, building || asking);
+    if (building) progress.value = relevance.share;
+    else progress.removeAttribute("value"); // how far the server is, nobody knows
     let text = "";
     if (building) text = t("matricesBuilding", { share: percent(relevance.share) });
     else if (!relevance.possible) {

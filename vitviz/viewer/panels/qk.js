@@ -1,0 +1,133 @@
+/** Panel Query and key: one attention value as the sum, the exponential and the share that it is. */
+
+import { colourTable } from "../colour.js";
+import { el, setText, show } from "../dom.js";
+import { digits, multiple, percent, plain, signed } from "../numbers.js";
+import { bySize, pairOf } from "../pair.js";
+import { createSoftmaxRow } from "../softmaxrow.js";
+import { layerText } from "../stage.js";
+import { createStrip } from "../strip.js";
+import { button, choice } from "../widgets.js";
+import { tokenName, tokenTitle } from "../words.js";
+
+export const qk = { id: "qk", create };
+
+const PARTS = ["q", "k", "products"];
+
+function create(app) {
+  const { t, grid } = app;
+  let order = "place";
+  let pointed = null; // one of the d numbers
+
+  const intro = el("p", { class: "vv-intro" });
+  const pick = choice({
+    label: t("pairPick"),
+    options: ["partner", "token"].map((value) => ({ value, text: t("pairPick_" + value) })),
+    onChoose: (value) => app.choosePick(value),
+  });
+  const swap = button({ text: "⇄", title: t("pairSwap"), onClick: () => {
+    const { token, partner } = app.selection;
+    app.select({ token: partner, partner: token, pinned: true });
+  } });
+  const waiting = el("p", { class: "vv-note", role: "status" });
+  const noHead = el("p", { class: "vv-note" }, el("span", { text: t("pairMean") + " " }),
+    button({ text: t("headNumber", { head: 0 }), title: t("headNumber", { head: 0 }),
+      onClick: () => app.select({ head: 0 }) }));
+  const strips = PARTS.map((part) => {
+    const label = el("span", { class: "vv-strip-name", text: t("pair_" + part) });
+    const strip = createStrip(app.manifest.head_dim, (at) => { pointed = at; draw(); });
+    return { part, strip, root: el("div", { class: "vv-named-strip" }, label, strip.root) };
+  });
+  const reading = el("p", { class: "vv-under" });
+  const lines = ["sum", "score", "share"].map((name) => {
+    const number = el("b");
+    const work = el("span");
+    return { name, number, work, root: el("div", {}, el("dt", { text: t("pairLine_" + name) }),
+      el("dd", {}, work, number)) };
+  });
+  const board = el("dl", { class: "vv-sum-board" }, ...lines.map(({ root }) => root));
+  const orderChoice = choice({
+    label: t("pairOrder"),
+    options: ["place", "size"].map((value) => ({ value, text: t("pairOrder_" + value) })),
+    onChoose: (value) => { order = value; draw(); },
+  });
+  const numbers = el("pre", { class: "vv-numbers", tabindex: "0", "aria-label": t("pairNumbers") });
+  const row = createSoftmaxRow(app);
+  const body = el("div", { class: "vv-pair-body" },
+    el("div", { class: "vv-strips" }, ...strips.map(({ root }) => root), reading), board,
+    el("h4", { text: t("pairRowTitle") }), row.root,
+    el("details", { class: "vv-facts" }, el("summary", { text: t("pairNumbers") }), orderChoice.root, numbers));
+  const root = el("div", {}, intro, el("div", { class: "vv-pair" }, pick.root, swap), noHead, waiting, body);
+  let shown = null; // {pair, query, key}
+  let late = 0;
+
+  return { root, render, destroy: () => clearTimeout(late) };
+
+  function render() {
+    const { layer, head } = app.selection;
+    const { query, key } = app.pair();
+    pick.set(app.pairPick);
+    setText(intro, t("pairIntro", { query: tokenTitle(query, app), key: tokenTitle(key, app), layer,
+      head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
+    show(noHead, head === "mean");
+    const decoded = head === "mean" ? null : app.store.get(layer);
+    setText(waiting, head === "mean" || decoded ? "" : layerText(app));
+    show(waiting, waiting.textContent !== "");
+    show(body, Boolean(decoded));
+    shown = decoded ? { pair: pairOf(decoded, head, query, key), query, key } : null;
+    draw();
+  }
+
+  function draw() {
+    clearTimeout(late);
+    if (!shown) return;
+    const { pair, query, key } = shown;
+    orderChoice.set(order);
+    const table = colourTable("diverging");
+    for (const { part, strip } of strips) {
+      strip.draw(pair[part], table);
+      strip.mark(pointed);
+    }
+    setText(reading, pointed === null ? t("pairPoint") : t("pairReading", { at: pointed,
+      q: signed(pair.q[pointed], 3).trim(), k: signed(pair.k[pointed], 3).trim(),
+      product: signed(pair.products[pointed], 3).trim() }));
+    drawBoard(pair, tokenName(query, app));
+    row.render(pair, key);
+    // Many numbers: they follow when the pointer rests.
+    late = setTimeout(() => setText(numbers, numbersText(pair)), 60);
+  }
+
+  function drawBoard(pair) {
+    const [sum, score, share] = lines;
+    const biggest = bySize(pair.products).slice(0, 3).map((at) => signed(pair.products[at]).trim());
+    setText(sum.work, biggest.map((part, at) => (at > 0 && !part.startsWith("\u2212") ? "+ " : "") + part)
+      .join(" ") + (pair.products.length > 3 ? " + \u2026 = " : " = "));
+    setText(sum.number, digits(pair.sum));
+    setText(score.work, t("pairScale", { scale: digits(pair.scale), dim: pair.q.length,
+      sum: digits(pair.sum) }) + " = ");
+    setText(score.number, digits(pair.score));
+    // e^score may be a number nobody can read; the difference of logarithms always works.
+    const total = Math.exp(pair.lse);
+    const readable = total < 1e7 && Math.exp(pair.score) > 1e-6;
+    setText(share.work, (readable
+      ? t("pairFraction", { score: digits(pair.score), part: plain(Math.exp(pair.score)), total: plain(total) })
+      : t("pairExponent", { score: digits(pair.score), lse: digits(pair.lse) })) + " = ");
+    setText(share.number, t("pairShare", { value: digits(pair.share), share: percent(pair.share),
+      times: multiple(pair.share * grid.tokens) }));
+  }
+
+  function numbersText(pair) {
+    const count = pair.q.length;
+    const places = order === "size" ? bySize(pair.products) : [...Array(count).keys()];
+    const width = String(count - 1).length;
+    const cell = (text) => text.padStart(9);
+    let sum = 0;
+    const head = " ".repeat(width) + "\u2502" + ["q", "k", "q\u00b7k", "\u03a3"].map(cell).join("");
+    const rows = places.map((at) => {
+      sum += pair.products[at];
+      return String(at).padStart(width) + "\u2502" +
+        [pair.q[at], pair.k[at], pair.products[at], sum].map((value) => cell(signed(value, 3))).join("");
+    });
+    return [head, ...rows].join("\n");
+  }
+}
