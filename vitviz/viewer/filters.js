@@ -20,7 +20,7 @@ export function createFilters(app) {
   const { embed_dim: dim } = manifest;
   const waiting = el("p", { class: "vv-note", role: "status" });
   const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => file.retry() });
-  const root = el("section", { "aria-label": t("filters") }, el("h4", { text: t("filters") }), waiting, again);
+  const root = el("section", { class: "vv-embedding", "aria-label": t("filters") }, el("h4", { text: t("filters") }), waiting, again);
   let made = null; // {render}, when the file is here
   return { root, render };
 

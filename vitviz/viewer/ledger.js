@@ -46,10 +46,10 @@ export function createLedger(app) {
   function createBlock(layer) {
     const last = ofBlock[ofBlock.length - 1];
     const sign = el("span", { class: "vv-fold", "aria-hidden": "true" });
-    const toggle = el("button", { type: "button", class: "vv-link", tabindex: "-1" }, sign,
+    const toggle = el("button", { type: "button", class: "vv-word", tabindex: "-1" }, sign,
       el("span", { text: t("block", { layer }) }));
     const head = el("tr", { class: "vv-block-line", tabindex: "-1" }, el("th", { scope: "row" }, toggle),
-      el("td", { class: "vv-shape", text: shapeText(last.shape) + " → " + shapeText(last.shape) }),
+      el("td", { class: "vv-shape", text: shapeText(last.shape) }),
       el("td", { class: "vv-module", text: "blocks." + layer }));
     lights(head, last.tokens);
     const details = ofBlock.map((step) =>

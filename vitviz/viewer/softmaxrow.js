@@ -80,7 +80,7 @@ function createBars(app, part) {
 
 /** One key of the row with its numbers; a click looks at it. */
 function createEntry(app) {
-  const name = el("button", { type: "button", class: "vv-link", onclick: () => app.select({ partner: entry.token }) });
+  const name = el("button", { type: "button", class: "vv-word", onclick: () => app.select({ partner: entry.token }) });
   const score = el("td");
   const share = el("td");
   const root = el("tr", {}, el("th", { scope: "row" }, name), score, share);

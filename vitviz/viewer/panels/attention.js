@@ -57,8 +57,10 @@ function create(app) {
     show(matrix.root, shown === "matrix");
     show(dots.root, shown === "dots");
     show(error, shown !== "dots");
-    show(foot, shown !== "dots");
-    show(legend.root, shown !== "matrix"); // it has its own
+    // The whole map has its own legend, and the read-out above shows the same shares while
+    // attention lies over the picture.
+    show(legend.root, shown !== "matrix");
+    show(foot, shown === "matrix" ? app.selection.overlay !== "attention" : shown !== "dots");
     if (shown === "all") everything.render(token);
     if (shown === "matrix") matrix.render();
     if (shown === "dots") dots.render(token);
@@ -71,7 +73,6 @@ function create(app) {
     const values = app.maps.head(layer, token, direction, head);
     legend.render({ scale: attentionScale(app, maps, values), colours: app.taste.colours,
       uniform: 1 / grid.tokens, note: app.taste.scale === "heads" ? t("scaleShared") : t("scaleEach") });
-    // The read-out above shows the same shares while attention lies over the picture.
     bar.render(app.selection.overlay === "attention" ? null : values, direction);
   }
 

@@ -8,7 +8,7 @@ import { createSoftmaxRow } from "../softmaxrow.js";
 import { layerText } from "../stage.js";
 import { createStrip } from "../strip.js";
 import { button, choice } from "../widgets.js";
-import { tokenName, tokenTitle } from "../words.js";
+import { tokenName } from "../words.js";
 
 export const qk = { id: "qk", create };
 
@@ -57,8 +57,8 @@ function create(app) {
     el("div", { class: "vv-strips" }, ...strips.map(({ root }) => root), reading), board,
     el("h4", { text: t("pairRowTitle") }), row.root,
     el("details", { class: "vv-facts" }, el("summary", { text: t("pairNumbers") }), orderChoice.root, numbers));
-  const root = el("div", {}, intro, el("div", { class: "vv-pair" }, pick.root, swap), noHead, waiting, body);
-  let shown = null; // {pair, query, key}
+  const root = el("div", {}, intro, el("div", { class: "vv-pair vv-on-a-line" }, pick.root, swap), noHead, waiting, body);
+  let shown = null; // {pair, key}
   let late = 0;
 
   return { root, render, destroy: () => clearTimeout(late) };
@@ -67,21 +67,21 @@ function create(app) {
     const { layer, head } = app.selection;
     const { query, key } = app.pair();
     pick.set(app.pairPick);
-    setText(intro, t("pairIntro", { query: tokenTitle(query, app), key: tokenTitle(key, app), layer,
+    setText(intro, t("pairIntro", { query: tokenName(query, app), key: tokenName(key, app), layer,
       head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
     show(noHead, head === "mean");
     const decoded = head === "mean" ? null : app.store.get(layer);
     setText(waiting, head === "mean" || decoded ? "" : layerText(app));
     show(waiting, waiting.textContent !== "");
     show(body, Boolean(decoded));
-    shown = decoded ? { pair: pairOf(decoded, head, query, key), query, key } : null;
+    shown = decoded ? { pair: pairOf(decoded, head, query, key), key } : null;
     draw();
   }
 
   function draw() {
     clearTimeout(late);
     if (!shown) return;
-    const { pair, query, key } = shown;
+    const { pair, key } = shown;
     orderChoice.set(order);
     const table = colourTable("diverging");
     for (const { part, strip } of strips) {
@@ -91,7 +91,7 @@ function create(app) {
     setText(reading, pointed === null ? t("pairPoint") : t("pairReading", { at: pointed,
       q: signed(pair.q[pointed], 3).trim(), k: signed(pair.k[pointed], 3).trim(),
       product: signed(pair.products[pointed], 3).trim() }));
-    drawBoard(pair, tokenName(query, app));
+    drawBoard(pair);
     row.render(pair, key);
     // Many numbers: they follow when the pointer rests.
     late = setTimeout(() => setText(numbers, numbersText(pair)), 60);
@@ -100,11 +100,12 @@ function create(app) {
   function drawBoard(pair) {
     const [sum, score, share] = lines;
     const biggest = bySize(pair.products).slice(0, 3).map((at) => signed(pair.products[at]).trim());
-    setText(sum.work, biggest.map((part, at) => (at > 0 && !part.startsWith("\u2212") ? "+ " : "") + part)
-      .join(" ") + (pair.products.length > 3 ? " + \u2026 = " : " = "));
+    const plus = (part) => part.startsWith("\u2212") ? " \u2212 " + part.slice(1) : " + " + part;
+    setText(sum.work, biggest[0] + biggest.slice(1).map(plus).join("") +
+      (pair.products.length > 3 ? " + \u2026 = " : " = "));
     setText(sum.number, digits(pair.sum));
-    setText(score.work, t("pairScale", { scale: digits(pair.scale), dim: pair.q.length,
-      sum: digits(pair.sum) }) + " = ");
+    const values = { scale: digits(pair.scale), dim: pair.q.length, sum: digits(pair.sum) };
+    setText(score.work, t("pairScale", values) + " = ");
     setText(score.number, digits(pair.score));
     // e^score may be a number nobody can read; the difference of logarithms always works.
     const total = Math.exp(pair.lse);

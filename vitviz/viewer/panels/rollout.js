@@ -59,7 +59,7 @@ function create(app) {
   const shown = el("div", {}, strip, el("div", { class: "vv-foot" }, legend.root, bar.root));
   const root = el("div", {}, intro,
     el("div", { class: "vv-knobs" }, first.root, through.root, residual.root,
-      el("div", { class: "vv-pair" }, fusion.root, play)),
+      el("div", { class: "vv-pair vv-on-a-line" }, fusion.root, play)),
     formula, progress, message, again, shown,
     el("p", { class: "vv-note" }, el("span", { text: t("rolloutSource") + " " }),
       el("a", { href: "https://arxiv.org/abs/2005.00928", target: "_blank",
