@@ -73,6 +73,19 @@ def test_two_analyses_of_one_photo_differ_in_id_and_share_files(desk, upload):
     assert first.files["picture"].path == second.files["picture"].path
 
 
+def test_a_link_names_our_own_pictures_only(desk, upload, folder):
+    index = [example.name for example in desk.examples].index("red panda")
+    manifest, path, *_ = desk.show_example(index, "tiny-cls", START)
+    assert manifest.link == {"model": "tiny-cls", "example": "red-panda"}
+    copy = folder / "red-panda.jpg"  # the page sends an example back as a file of its own
+    copy.write_bytes(Path(path).read_bytes())
+    manifest, *_ = desk.show(Upload(str(copy), copy.name), "tiny-grey", START, True)
+    assert manifest.link == {"model": "tiny-grey", "example": "red-panda", "untrained": "1"}
+    assert desk.show(upload, "tiny-cls", START)[0].link == {"model": "tiny-cls"}
+    named = Upload(upload.path, "red-panda.jpg")  # another picture under its name
+    assert desk.show(named, "tiny-cls", START)[0].link == {"model": "tiny-cls"}
+
+
 def test_the_untrained_twin_of_a_model(desk, upload):
     manifest, _, model, shown, download, untrained = desk.show(upload, "tiny-cls", START, True)
     assert not manifest.model["trained"]

@@ -5,6 +5,7 @@ import { createHelp } from "./help.js";
 import { overlayOf } from "./overlay.js";
 import { PANELS } from "./panels/index.js";
 import { createReadout } from "./readout.js";
+import { createSharing } from "./sharing.js";
 import { createStage } from "./stage.js";
 import { visitPanel } from "./state.js";
 import { createSteering } from "./steering.js";
@@ -43,7 +44,10 @@ export function createBoard(app) {
       return view;
     },
     sentence: () => readout.sentence(view),
-    destroy: () => tabs.destroy(),
+    destroy() {
+      bar.destroy();
+      tabs.destroy();
+    },
   };
 }
 
@@ -55,6 +59,7 @@ function createTitleBar(app, openHelp) {
     onClick: () => app.prefer({ projector: !app.taste.projector }) });
   const language = app.languages ? button({ text: t("language"), title: t("languageTitle"),
     onClick: () => app.switchLanguage() }) : null;
+  const sharing = app.link ? createSharing(app) : null;
   const names = [manifest.photo.name, manifest.model.title].filter(Boolean).join(" · ");
   const root = el("header", { class: "vv-title-bar" },
     el("div", {}, el("h2", { text: names }),
@@ -64,10 +69,12 @@ function createTitleBar(app, openHelp) {
         ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }),
           el("span", { text: " " + t("untrainedNote") })) : null,
       ...manifest.photo.notes.map((note) => el("p", { class: "vv-photo-note", text: note }))),
-    el("div", { class: "vv-tools" }, undo, redo, projector,
-      button({ text: "?", title: t("help"), onClick: openHelp }), language));
+    el("div", { class: "vv-tools" }, undo, redo, sharing?.button, projector,
+      button({ text: "?", title: t("help"), onClick: openHelp }), language),
+    sharing?.note, sharing?.dialog);
   return {
     root,
+    destroy: () => sharing?.destroy(),
     render() {
       undo.disabled = app.history.past.length === 0;
       redo.disabled = app.history.future.length === 0;

@@ -6,6 +6,8 @@ import { el } from "./dom.js";
 import { fetchUrl } from "./files.js";
 import { createGlances } from "./glances.js";
 import { keyAction } from "./keys.js";
+import { readLink, writeLink } from "./link.js";
+import { recall, remember } from "./memory.js";
 import {
   START_TASTE, complete, push, redo, startHistory, startSelection, undo, validSelection, validTaste,
 } from "./state.js";
@@ -15,6 +17,13 @@ import { translator } from "./words.js";
 
 /** A host and a screen reader hear of a selection when it has rested this long. */
 const SETTLED_MS = 250;
+
+const storage = () => localStorage;
+
+/** What this browser remembers of earlier visits, or nothing. */
+export function remembered() {
+  return recall(storage);
+}
 
 /**
  * What the parts of the viewer read and call. They draw when `render` is called on them, from
@@ -40,15 +49,17 @@ const SETTLED_MS = 250;
  * @param {{element: HTMLElement, manifest?: object|null,
  *   fetchFile?: (file: object, signal: AbortSignal) => Promise<ArrayBuffer>,
  *   onSelect?: (selection: object) => void, ask?: (name: string, params: object) => Promise<object>,
- *   selection?: object, taste?: object, languages?: boolean}} host
+ *   selection?: object, taste?: object, languages?: boolean,
+ *   address?: {read: () => string, write: (href: string) => void}}} host
  *   fetchFile: by default the file's `url`; an error's `status` tells an expired file from others.
  *   selection, taste: where to start, in part; anything impossible in them is ignored.
+ *   address: of the page; it says where to start, and follows what is looked at.
  *   languages: offer a button that changes the language of the page.
  * @returns {{update: (manifest: object|null, selection?: object) => void,
  *   select: (wanted: object) => void, destroy: () => void}}
  */
 export function mount(host) {
-  const { element, fetchFile = fetchUrl, onSelect, ask = null, languages = false } = host;
+  const { element, fetchFile = fetchUrl, onSelect, ask = null, languages = false, address = null } = host;
   const root = el("div", { class: "vitviz" });
   const live = el("p", { class: "vv-live", "aria-live": "polite" });
   const content = el("div", { class: "vv-content" });
@@ -59,12 +70,15 @@ export function mount(host) {
   let opening = null; // the one that is being fetched
   let board = null;
   let settled = 0;
+  let news = false; // another selection, which nobody was told of yet
   let fetching = -1; // layer
+  let asked = address ? readLink(address.read()) : null; // by the link that opened the page
 
   /** All that the parts of the viewer read and call. */
   const app = {
     t: null, languages, history: null, looksOpen: false,
-    taste: validTaste(host.taste, START_TASTE), selection: null, failure: null,
+    taste: [recall(storage), host.taste, asked?.taste].reduce((base, wanted) => validTaste(wanted, base), START_TASTE),
+    selection: null, failure: null,
     select(wanted) {
       const next = validSelection(wanted, app.selection, app.shape);
       commit(push(app.history, next, performance.now()));
@@ -73,7 +87,9 @@ export function mount(host) {
     redo: () => commit(redo(app.history)),
     prefer(wanted) {
       app.taste = validTaste(wanted, app.taste);
+      remember(storage, Object.fromEntries(Object.keys(wanted).map((name) => [name, app.taste[name]])));
       render();
+      settle();
     },
     /** Another try for a layer that could not be fetched. */
     retryLayer() {
@@ -84,7 +100,10 @@ export function mount(host) {
     switchLanguage() {
       const page = document.documentElement;
       page.lang = page.lang.toLowerCase().startsWith("ko") ? "en" : "ko";
+      remember(storage, { language: page.lang });
     },
+    /** The address of what is looked at; null in a page that has none to share. */
+    link: address && (() => writeLink(address.read(), app.selection, app.taste, app.manifest.link ?? {})),
   };
 
   Object.assign(app, createGlances(app, render));
@@ -130,7 +149,7 @@ export function mount(host) {
       const start = startSelection(shape);
       // What was looked at stays, where the new model has it.
       const kept = validSelection(app.selection, start, shape);
-      const selection = validSelection(complete(wanted), kept, shape);
+      const selection = validSelection(complete(wanted ?? asked?.selection), kept, shape);
       const [picture] = await Promise.all([mine.loaded, mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;
       opening = null;
@@ -155,6 +174,9 @@ export function mount(host) {
     fetching = -1;
     app.failure = null;
     rebuild();
+    // The link that opened the page is as good as ours would be; another picture needs another.
+    if (!asked) address?.write(app.link());
+    asked = null;
     // Paint first; then the other layers, one after another.
     setTimeout(() => {
       if (mine === analysis) mine.store.prefetch(app.selection.layer, () => mine === analysis && render());
@@ -175,8 +197,17 @@ export function mount(host) {
     app.history = history;
     app.selection = history.now;
     render();
+    settle(true);
+  }
+
+  /** What is looked at goes into the address when it has rested, and a selection is told. */
+  function settle(selected = false) {
+    news ||= selected;
     clearTimeout(settled);
     settled = setTimeout(() => {
+      if (board) address?.write(app.link());
+      if (!news) return;
+      news = false;
       live.textContent = board ? board.sentence() : "";
       onSelect?.({ ...app.selection });
     }, SETTLED_MS);

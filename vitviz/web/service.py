@@ -1,5 +1,6 @@
 """What a page or a program asks for, and what it is answered; no layout in here."""
 
+import filecmp
 import io
 import logging
 import shutil
@@ -79,7 +80,9 @@ class Service:
             old = old if Path(old).is_file() else None
             photo = old if isinstance(error, ImageError) else gr.skip()
             return gr.skip(), photo, shown.model, shown, gr.skip(), shown.untrained
-        manifest = Manifest.place(pack(analysis), self._cache)
+        payload = pack(analysis)
+        payload.manifest["link"] = self._link(upload, model, untrained is True)
+        manifest = Manifest.place(payload, self._cache)
         saved = self._save(analysis)
         self._remember(manifest.id, saved)
         preview = self._preview(upload, analysis)
@@ -195,6 +198,21 @@ class Service:
             untrained = "" if analysis.card.trained else "untrained"
             name = file_name(analysis.photo_name, analysis.card.name, untrained)
             return save_atomic(path.read_bytes(), f"{name}.safetensors", self._cache)
+
+    def _link(self, upload: Upload, model: str, untrained: bool) -> dict[str, str]:
+        """What `open` needs to show this again. Only our own pictures have a name for that.
+
+        A page sends an example back as a file of its own: it is known by its contents.
+        """
+        same = (
+            Path(example.path).stem
+            for example in self.examples
+            if Path(example.path).name == upload.name
+            and filecmp.cmp(example.path, upload.path, shallow=False)
+        )
+        example = next(same, None)
+        link = {"model": model} | ({"example": example} if example else {})
+        return link | ({"untrained": "1"} if untrained else {})
 
     def _remember(self, key: str, path: str) -> None:
         self._saved[key] = path

@@ -1,11 +1,14 @@
 // Runs once when Gradio mounts the component; `element`, `props`, `server` and `watch` are its own.
 const viewer = __BUNDLE__;
 
-// A link to this page may say where to look first: ?layer=5&head=2&token=30&panel=rollout
-const asked = [...new URLSearchParams(location.search)];
-let wanted = Object.fromEntries(
-  asked.map(([name, text]) => [name, /^[0-9]+$/.test(text) ? Number(text) : text]),
-);
+// The address says where to look first and follows what is looked at: no reload, and no new step
+// for the Back button. Its state belongs to Gradio and stays.
+const address = {
+  read: () => location.href,
+  write(href) {
+    if (href !== location.href) history.replaceState(history.state, '', href);
+  },
+};
 
 // With very many tokens the viewer asks for a rollout instead of computing it.
 async function ask(name, question) {
@@ -14,12 +17,11 @@ async function ask(name, question) {
   return reply;
 }
 
-const mounted = viewer.mount({ element: element.querySelector('.vv-place'), ask });
+const mounted = viewer.mount({ element: element.querySelector('.vv-place'), ask, address });
 let shown = 0;
 function show() {
   if (!props.value) return;
-  mounted.update(props.value, wanted);
-  wanted = null; // a later analysis keeps what the visitor looks at
+  mounted.update(props.value); // a later analysis keeps what the visitor looks at
   shown += 1;
   // On a phone the answer lies below the controls: whoever asked for it is taken there.
   if (shown > 1 && element.getBoundingClientRect().top > 0.6 * innerHeight) {

@@ -1,0 +1,128 @@
+"""The address follows what is looked at, and a link brings it back; taste is remembered."""
+
+from urllib.parse import parse_qs, urlsplit
+
+LAYER = ".vv-steering input[type=range]"
+
+
+def asked(url: str) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+
+
+def address_says(page, **wanted: object) -> None:
+    page.wait_for_function(
+        """wanted => Object.entries(wanted).every(([name, value]) =>
+            new URLSearchParams(location.search).get(name) === value)""",
+        arg={name: None if value is None else str(value) for name, value in wanted.items()},
+    )
+
+
+def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
+    seen = visit("?__theme=light", permissions=["clipboard-read", "clipboard-write"])
+    page = seen.page
+    assert asked(page.url) == {"__theme": "light"}  # nothing was chosen yet
+    steps = page.evaluate("history.length")
+    page.get_by_role("button", name="bison").click()
+    seen.ready("bison.jpg")
+    page.locator(".vv-picture").click(position={"x": 5, "y": 5})
+    page.locator(LAYER).first.fill("1")
+    seen.choose("1")
+    seen.choose("to token")
+    page.locator("summary", has_text="Colours and scale").click()
+    seen.choose("all heads")
+    seen.open_panel("Features")
+    address_says(
+        page, model="tiny-cls", example="bison", panel="features", token=1, layer=1, head=1,
+        direction="to", scale="heads", colours="viridis", __theme="light",
+    )  # fmt: skip
+    assert page.evaluate("history.length") == steps  # Back leaves the page, as it should
+    page.get_by_role("button", name="Copy the address").click()
+    page.locator(".vv-said", has_text="Link copied.").wait_for()
+    assert "picture" not in seen.text(".vv-said")
+    link = page.evaluate("navigator.clipboard.readText()")
+    assert link == page.url
+    other = visit("?" + urlsplit(link).query, "bison.jpg · tiny-cls")
+    other.is_(token=1, pinned="true", layer=1, head=1, direction="to", panel="features")
+    other.page.locator("summary", has_text="Colours and scale").click()
+    assert other.page.get_by_role("radio", name="all heads").is_checked()
+    assert other.page.url == link
+
+
+def test_the_untrained_twin_and_another_model_are_in_the_link(visit):
+    seen = visit(
+        "?model=tiny-grey&untrained=1&panel=rollout&first=1&residual=0.3", "dog.jpg · tiny"
+    )
+    page = seen.page
+    seen.is_(panel="rollout", overlay="rollout")
+    page.locator(LAYER).first.fill("2")
+    page.keyboard.press("]")
+    page.keyboard.press("[")
+    address_says(
+        page, model="tiny-grey", untrained=1, panel="rollout", layer=1, first=1, residual=0.3,
+        example="dog",
+    )  # fmt: skip
+
+
+def test_an_own_picture_is_not_in_the_link_and_the_button_says_so(visit, pictures):
+    seen = visit("?example=bison&panel=positions", "bison.jpg")
+    page = seen.page
+    seen.upload(pictures["second"])
+    seen.ready("second photo.png")
+    address_says(page, model="tiny-cls", example=None, panel="positions")
+    page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject(new Error('no')))")
+    button = page.get_by_role("button", name="your own picture is not in it")
+    button.click()
+    dialog = page.locator(".vv-link-dialog")
+    assert dialog.locator("input").input_value() == page.url
+    assert "Your own picture is not in the link" in dialog.inner_text()
+    page.keyboard.press("Escape")
+    page.locator("#vv-analyze").click()  # the same example, sent back by the page, keeps its name
+    page.get_by_role("button", name="coffee").click()
+    seen.ready("coffee.jpg")
+    address_says(page, example="coffee")
+    with page.expect_response("**/picture.safetensors"):
+        page.locator("#vv-analyze").click()
+    seen.ready("coffee.jpg")
+    page.wait_for_timeout(500)
+    address_says(page, example="coffee", panel="positions")
+
+
+def test_back_leaves_the_page(visit, url):
+    seen = visit("?example=cat", "cat.jpg")
+    page = seen.page
+    page.goto("about:blank")
+    page.goto(f"{url}/?example=dog")
+    seen.ready("dog.jpg")
+    page.locator(".vv-picture").click(position={"x": 5, "y": 5})
+    address_says(page, token=1)
+    page.go_back()
+    assert page.url == "about:blank"
+    page.go_forward()
+    seen.ready("dog.jpg")
+    seen.is_(token=1, pinned="true")
+
+
+def test_taste_is_remembered_and_needs_no_storage(visit):
+    seen = visit()
+    page = seen.page
+    page.locator("summary", has_text="Colours and scale").click()
+    seen.choose("magma")
+    page.locator(".vv-looks").get_by_label("smooth").check()
+    page.get_by_role("button", name="Large text").click()
+    page.reload()
+    seen.ready("dog.jpg")
+    page.locator("summary", has_text="Colours and scale").click()
+    assert page.get_by_role("radio", name="magma").is_checked()
+    assert page.locator(".vitviz.vv-smooth.vv-projector").count() == 1
+    # A browser that refuses storage throws when it is named.
+    page.context.add_init_script(
+        "Object.defineProperty(window, 'localStorage', "
+        "{ get() { throw new DOMException('denied', 'SecurityError'); } })"
+    )
+    page.reload()
+    seen.ready("dog.jpg")
+    assert page.locator(".vitviz.vv-smooth").count() == 0
+    page.locator("summary", has_text="Colours and scale").click()
+    seen.choose("cividis")
+    assert page.get_by_role("radio", name="cividis").is_checked()
+    seen.complaints[:] = [text for text in seen.complaints if "denied" not in text]  # Gradio's own

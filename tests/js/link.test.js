@@ -1,0 +1,78 @@
+/** A link says what is looked at, and brings it back; taste is remembered where that is allowed. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { readLink, writeLink } from "../../vitviz/viewer/link.js";
+import { recall, remember } from "../../vitviz/viewer/memory.js";
+import {
+  PANEL_IDS, START_TASTE, complete, openPanel, startSelection, validSelection, validTaste,
+} from "../../vitviz/viewer/state.js";
+
+const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
+const shape = { depth: 4, heads: 3, grid };
+const start = startSelection(shape);
+const HREF = "http://127.0.0.1:7860/app/?__theme=dark&token=3&x=1#top";
+
+function roundTrip(selection, taste = START_TASTE) {
+  const href = writeLink(HREF, selection, taste, { model: "m" });
+  const found = readLink(href);
+  return [validSelection(complete(found.selection), start, shape), validTaste(found.taste, START_TASTE)];
+}
+
+test("what is looked at comes back from its link", () => {
+  const selections = [
+    start,
+    { ...start, token: 5, pinned: true, layer: 1, head: 2, direction: "to" },
+    { ...start, overlay: "none" },
+    { ...start, ...openPanel("rollout"), first: 1, residual: 0.35, fusion: "max" },
+    ...PANEL_IDS.map((panel) => ({ ...start, ...openPanel(panel), layer: 0 })),
+  ];
+  for (const selection of selections) {
+    assert.deepEqual(roundTrip(selection)[0], selection);
+  }
+  const taste = { ...START_TASTE, scale: "heads", colours: "magma" };
+  assert.deepEqual(roundTrip(start, taste)[1], taste);
+});
+
+test("a link names model and picture, and leaves alone what is not ours", () => {
+  const href = writeLink(HREF + "", { ...start, token: 0 }, START_TASTE,
+    { model: "hf-hub:a/b & c", example: "red-panda", untrained: "1" });
+  const url = new URL(href);
+  assert.equal(url.searchParams.get("model"), "hf-hub:a/b & c");
+  assert.equal(url.searchParams.get("example"), "red-panda");
+  assert.equal(url.searchParams.get("untrained"), "1");
+  assert.equal(url.searchParams.get("__theme"), "dark");
+  assert.equal(url.searchParams.get("x"), "1");
+  assert.equal(url.hash, "#top");
+  assert.equal(url.searchParams.get("token"), null, "nothing is pinned any more");
+  const own = new URL(writeLink(href, start, START_TASTE, { model: "m" }));
+  assert.equal(own.searchParams.get("example"), null, "the name of the picture before is gone");
+  assert.equal(own.searchParams.get("untrained"), null);
+});
+
+test("an address can say anything", () => {
+  const { selection, taste } = readLink(
+    "http://x/?token=-1&layer=99&head=mean&panel=<b>&scale=1&colours=jet&residual=2&layer=3");
+  assert.deepEqual(validSelection(complete(selection), start, shape), start);
+  assert.deepEqual(validTaste(taste, START_TASTE), START_TASTE);
+  assert.deepEqual(readLink("http://x/"), { selection: {}, taste: {} });
+});
+
+test("taste is remembered, and a damaged or refused memory is none", () => {
+  const kept = new Map();
+  const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) };
+  const open = () => storage;
+  assert.deepEqual(recall(open), {});
+  remember(open, { colours: "magma" });
+  remember(open, { opacity: 0.4, language: "ko" });
+  assert.deepEqual(recall(open), { colours: "magma", opacity: 0.4, language: "ko" });
+  for (const text of ["{", "null", "7", '"x"']) {
+    kept.set("vitviz-taste", text);
+    assert.equal(typeof recall(open), "object");
+    assert.deepEqual(validTaste(recall(open), START_TASTE), START_TASTE);
+  }
+  const refused = () => { throw new DOMException("denied", "SecurityError"); };
+  assert.deepEqual(recall(refused), {});
+  remember(refused, { colours: "magma" });
+});
