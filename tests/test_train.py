@@ -15,6 +15,7 @@ from vitviz.train import checkpoint, command, run
 from vitviz.train.command import chosen_recipe, main, parser
 from vitviz.train.dataset import Pictures
 from vitviz.train.errors import TrainError
+from vitviz.train.evaluate import logits_of
 from vitviz.train.loop import Stopped, train
 from vitviz.train.recipe import RECIPES, Recipe
 
@@ -45,6 +46,11 @@ TINY = Recipe(
     shift=1,
     colour=0.2,
     three_augment=0.5,
+    erase=0.5,
+    mixup=0.4,
+    cutmix=1.0,
+    mix_share=0.8,
+    ema=0.9,
 )
 
 # The same without anything random but the weights and the order.
@@ -102,6 +108,10 @@ def test_a_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(tmp_path, m
         whole.vit.state_dict().items(), parts.vit.state_dict().values(), strict=True
     ):
         assert torch.equal(ours, theirs), name
+    states = [checkpoint.read_state(tmp_path / name) for name in ("whole", "two")]
+    for part in ("vit", "ema"):
+        for name, ours in states[0][part].items():
+            assert torch.equal(ours, states[1][part][name]), f"{part} {name}"
     assert parts.scores == whole.scores
     assert parts.temperature == whole.temperature
 
@@ -121,6 +131,66 @@ def test_training_leaves_the_callers_random_numbers_and_signals_alone(tmp_path):
     train(TINY.changed({"epochs": 0.4}), PICTURES, TEST, tmp_path)
     assert torch.equal(random, torch.get_rng_state())
     assert signal.getsignal(signal.SIGINT) is handler
+
+
+def test_the_running_mean_is_measured_and_kept_and_forgets_the_first_weights(tmp_path):
+    recipe = PLAIN.changed({"ema": 0.6, "epochs": 1})
+    a_run = run.Run(recipe, PICTURES, torch.device("cpu"))
+    before = a_run.vit.head.bias.clone()
+    weights = []
+    for pictures, targets in a_run.batches():
+        a_run.learn(pictures, targets)
+        weights.append(a_run.vit.head.bias.detach().clone())
+    # Of step 1 nothing older is remembered; then .41 and .56, from step 4 on .6.
+    mean = weights[0]
+    for step, new in enumerate(weights[1:], start=1):
+        memory = min(0.6, 1 - (1 + step) ** -0.75)
+        mean = memory * mean + (1 - memory) * new
+    assert not torch.equal(before, weights[0])
+    torch.testing.assert_close(a_run.shown.head.bias, mean)
+    expected = logits_of(a_run.shown, TEST.images, a_run.mean, a_run.std)
+    assert torch.equal(a_run.logits(TEST.images), expected)
+    assert not torch.equal(logits_of(a_run.vit, TEST.images, a_run.mean, a_run.std), expected)
+    trained = train(recipe, PICTURES, TEST, tmp_path)
+    torch.testing.assert_close(trained.vit.head.bias, mean.half().float())
+    assert run.Run(PLAIN, PICTURES, torch.device("cpu")).ema is None
+
+
+def test_what_is_measured_is_what_the_file_can_hold(tmp_path):
+    trained = train(PLAIN.changed({"epochs": 1}), PICTURES, TEST, tmp_path)
+    for name, value in trained.vit.state_dict().items():
+        assert torch.equal(value, value.half().float()), name
+    exact = checkpoint.read_state(tmp_path)["vit"]["patch_embed.proj.weight"]
+    assert not torch.equal(exact, exact.half().float())  # to go on, nothing is rounded
+
+
+def test_mixing_and_erasing_end_before_the_run_does(tmp_path, monkeypatch):
+    seen = {"erase": [], "mix": []}
+    for name, steps in seen.items():
+        real = getattr(run, name)
+
+        def note(*args, steps=steps, real=real):
+            steps.append(True)
+            return real(*args)
+
+        monkeypatch.setattr(run, name, note)
+    train(TINY.changed({"unmixed_share": 0.4}), PICTURES, TEST, tmp_path / "a")  # 15 steps
+    assert {name: len(steps) for name, steps in seen.items()} == {"erase": 9, "mix": 9}
+    train(PLAIN.changed({"epochs": 1}), PICTURES, TEST, tmp_path / "b")
+    assert len(seen["mix"]) == 9
+
+
+def test_a_state_from_before_a_field_existed_can_be_resumed(tmp_path):
+    recipe = PLAIN.changed({"epochs": 1})
+    train(recipe, PICTURES, TEST, tmp_path)
+    state = checkpoint.read_state(tmp_path)
+    del state["recipe"]["cutmix"], state["recipe"]["ema"]
+    torch.save(state, tmp_path / "state.pt")
+    assert train(recipe.changed({"epochs": 2}), PICTURES, TEST, tmp_path, resume=True).steps == 10
+    del state["recipe"]["lr"]
+    torch.save(state, tmp_path / "state.pt")
+    with pytest.raises(TrainError, match=r"lr \(was 0.001, now 0.005\)"):
+        train(recipe, PICTURES, TEST, tmp_path, resume=True)
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "muon"])
@@ -268,6 +338,9 @@ def test_the_command_line_changes_any_field():
         ({"optimizer": "sgd"}, "optimizer must be adamw or muon, got 'sgd'"),
         ({"patch_keep": 1.5}, "patch_keep must be more than 0 and at most 1"),
         ({"crop": 0.0}, "crop must be"),
+        ({"ema": 1.0}, "ema must be at least 0 and less than 1"),
+        ({"mixup": -0.1}, "mixup must be 0 or more"),
+        ({"erase": 1.1}, "erase must be a share from 0 to 1"),
         ({"channels": 4}, "channels must be 1"),
         ({"colour": 1.0}, "colour must be at least 0 and less than 1"),
         ({"momentum": 1}, "no field momentum"),

@@ -5,7 +5,8 @@ import torch
 
 from vitviz.model.config import ViTConfig
 from vitviz.model.vit import ViT
-from vitviz.train.augment import augment
+from vitviz.train.augment import augment, erase
+from vitviz.train.mix import mix
 from vitviz.train.optim import Muon, learning_rate, make_optimizers, orthogonalize
 from vitviz.train.recipe import RECIPES, Recipe
 
@@ -182,3 +183,65 @@ def test_colour_jitter_keeps_even_grey_even():
     assert (flat.amax(1) - flat.amin(1)).max() < 1e-4  # no colour, no pattern appears
     level = flat.mean(1) / (100 / 255)
     assert 0.7 - 1e-4 < level.min() < 0.8 < 1.2 < level.max() < 1.3 + 1e-4  # brightness alone moves
+
+
+def test_erase_hides_one_rectangle_of_the_asked_share_of_pictures():
+    torch.manual_seed(0)
+    x = torch.full((1000, 3, 20, 30), 2.0)  # noise is below 1, so what is hidden can be told
+    before = x.clone()
+    got = erase(x, 0.4)
+    assert torch.equal(x, before)
+    hidden = (got < 1).all(1)  # (n, h, w)
+    assert torch.equal(hidden, (got < 1).any(1))  # all channels of a pixel, or none
+    some = hidden.any(2).any(1)
+    assert some.float().mean().item() == pytest.approx(0.4, abs=0.05)
+    hidden = hidden[some]
+    rows, cols = hidden.any(2), hidden.any(1)
+    assert torch.equal(hidden, rows[:, :, None] & cols[:, None])
+    for side in (rows, cols):  # in one piece: it begins once
+        begins = side[:, 0].int() + (side[:, 1:] & ~side[:, :-1]).sum(1)
+        assert (begins == 1).all()
+        assert side[:, 0].any()  # up to both edges
+        assert side[:, -1].any()
+    share = hidden.float().mean((1, 2))
+    assert 0.01 < share.min() < 0.04
+    assert 0.28 < share.max() < 0.37
+    assert share.mean().item() == pytest.approx((0.02 + 0.33) / 2, abs=0.02)
+    assert got[got < 1].mean().item() == pytest.approx(0.5, abs=0.01)
+    assert torch.equal(erase(x, 0.0), x)
+
+
+@pytest.mark.parametrize("kind", ["mixup", "cutmix"])
+def test_a_mixed_picture_is_answered_in_proportion(kind):
+    torch.manual_seed(0)
+    # Every picture has the level of its class, so its mean tells what it is made of.
+    targets = torch.tensor([0, 1, 2, 3])
+    x = (targets.float() / 3).view(4, 1, 1, 1).expand(4, 3, 16, 16)
+    recipe = STILL.changed({kind: 1.0, "mix_share": 1.0})
+    shares = []
+    for _ in range(20):
+        mixed, soft = mix(x, targets, recipe, num_classes=5)
+        torch.testing.assert_close(soft.sum(1), torch.ones(4))
+        torch.testing.assert_close(mixed.mean((1, 2, 3)), soft @ torch.arange(5.0) / 3)
+        shares.append(soft[0, 0].item())
+        levels = {len(picture.unique()) for picture in mixed}
+        assert levels == {1} if kind == "mixup" else levels <= {1, 2}
+    assert max(shares) - min(shares) > 0.5
+
+
+def test_some_steps_are_mixed_half_of_them_by_each():
+    torch.manual_seed(0)
+    x, targets = torch.rand(4, 1, 8, 8), torch.arange(4)
+    recipe = STILL.changed({"mixup": 1.0, "cutmix": 1.0, "mix_share": 0.6})
+    kinds = {"none": 0, "mixup": 0, "cutmix": 0}
+    for _ in range(400):
+        mixed, soft = mix(x, targets, recipe, num_classes=4)
+        if soft is targets:
+            assert mixed is x
+            kinds["none"] += 1
+        else:
+            from_one = (mixed == x) | (mixed == x.roll(1, 0))
+            kinds["cutmix" if from_one.all() else "mixup"] += 1
+    assert kinds["none"] == pytest.approx(160, abs=30)
+    assert kinds["mixup"] == pytest.approx(120, abs=30)
+    assert mix(x, targets, STILL, num_classes=4) == (x, targets)

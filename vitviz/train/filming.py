@@ -80,7 +80,7 @@ class Camera:
             "top1": scores["top1"],
             "top5": scores["top5"],
         }
-        self.frames.append((moment, look(run.vit, list(pixels))))
+        self.frames.append((moment, look(run.shown, list(pixels))))
         parts = {
             name: torch.stack([frame[name] for _, frame in self.frames])
             for name in TENSORS

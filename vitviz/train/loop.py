@@ -157,9 +157,10 @@ def finish(run: Run, test: Pictures, log: "Log") -> Trained:
     is what the file holds.
     """
     seconds, temperature = run.seconds, 1.0
-    run.vit.eval().patch_keep = 1.0
+    vit = run.shown.eval()
+    vit.patch_keep = 1.0
     with torch.no_grad():
-        for p in run.vit.parameters():
+        for p in vit.parameters():
             p.copy_(p.half())
     if run.kept_back is not None:
         kept = run.kept_back
@@ -169,7 +170,7 @@ def finish(run: Run, test: Pictures, log: "Log") -> Trained:
     plain, scores = (score(logits, test.targets, test.groups, t) for t in (1.0, temperature))
     found: dict[str, Any] = {}
     if run.processes.first:
-        found = report(run.vit, test, run.mean, run.std, temperature, logits)
+        found = report(vit, test, run.mean, run.std, temperature, logits)
     log.write(
         event="end",
         step=run.step,
@@ -179,7 +180,7 @@ def finish(run: Run, test: Pictures, log: "Log") -> Trained:
         **figures(found),
     )
     return Trained(
-        vit=run.vit,
+        vit=vit,
         mean=run.mean,
         std=run.std,
         temperature=temperature,

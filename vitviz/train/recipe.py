@@ -92,6 +92,11 @@ class Recipe:
         0.0, "share of what attention and MLP add that is zeroed while training"
     )
     drop_path: float = setting(0.0, "chance that a picture skips a branch of the last block")
+    ema: float = setting(
+        0.0,
+        "memory of a running mean of the weights (EMA), which is then what is measured and kept, "
+        "such as 0.999; 0: the weights themselves",
+    )
     precision: str = setting(
         "float32",
         "numbers in matrix products; bfloat16 is twice as fast where the GPU or CPU has it "
@@ -114,6 +119,24 @@ class Recipe:
         0.0, "chance that a picture turns grey, is solarised or is blurred (arXiv:2204.07118)"
     )
 
+    erase: float = setting(
+        0.0, "chance that a rectangle of a picture is hidden by noise (arXiv:1708.04896)"
+    )
+    mixup: float = setting(
+        0.0, "blend pictures in pairs, by shares drawn from Beta(X, X); 0: never (arXiv:1710.09412)"
+    )
+    cutmix: float = setting(
+        0.0,
+        "paste a part of one picture into another, its area drawn from Beta(X, X); 0: never "
+        "(arXiv:1905.04899)",
+    )
+    mix_share: float = setting(
+        0.5, "share of the steps that mix; with mixup and cutmix, each takes half of them"
+    )
+    unmixed_share: float = setting(
+        0.15, "share of all steps, at the end, without mixing and erasing"
+    )
+
     # Watching.
     eval_pictures: int = setting(
         0, "validation pictures looked at after each epoch; 0: all of them"
@@ -131,11 +154,27 @@ class Recipe:
                 check(math.isfinite(value), one.name, "a finite number")
         for name in ("epochs", "batch_size", "lr", "muon_lr"):
             check(getattr(self, name) > 0, name, "more than 0")
-        for name in ("weight_decay", "clip", "warmup", "rotate", "shift", "eval_pictures", "seed"):
+        for name in (
+            "weight_decay",
+            "clip",
+            "warmup",
+            "rotate",
+            "shift",
+            "mixup",
+            "cutmix",
+            "eval_pictures",
+            "seed",
+        ):
             check(getattr(self, name) >= 0, name, "0 or more")
         for name in ("patch_keep", "crop", "final_lr", "decay_share"):
             check(0 < getattr(self, name) <= 1, name, "more than 0 and at most 1")
-        for name in ("all_patches_share", "three_augment"):
+        for name in (
+            "all_patches_share",
+            "three_augment",
+            "erase",
+            "mix_share",
+            "unmixed_share",
+        ):
             check(0 <= getattr(self, name) <= 1, name, "a share from 0 to 1")
         for name in (
             "holdout",
@@ -144,6 +183,7 @@ class Recipe:
             "muon_momentum",
             "dropout",
             "drop_path",
+            "ema",
             "zoom",
             "colour",
         ):

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ from torch import Tensor, nn
 
 from ..model.vit import ViT
 from ..model.weights import load
-from .augment import augment
+from .augment import augment, erase
 from .checkpoint import restore, save_state
 from .dataset import Pictures
 from .errors import TrainError
 from .evaluate import logits_of, normalise, score
+from .mix import mix
 from .optim import learning_rate, make_optimizers
 from .precision import precision
 from .processes import Processes
@@ -64,6 +66,7 @@ class Run:
             self.origin = origin(earlier, recipe.start_from)
         add_dropout(self.vit, recipe.dropout)
         self.vit.to(device).train()
+        self.ema = running_mean(self.vit, recipe.ema) if recipe.ema else None
         self.shared = processes.together(self.vit)
         self.optimizers = make_optimizers(self.vit, recipe, processes)
         self.highest_lrs = [[g["lr"] for g in o.param_groups] for o in self.optimizers]
@@ -75,6 +78,11 @@ class Run:
     def seconds(self) -> float:
         """Wall time of this run so far, all its sittings together."""
         return self.seconds_before + time.monotonic() - self.began
+
+    @property
+    def shown(self) -> ViT:
+        """The weights that are measured, filmed and kept: the running mean, if there is one."""
+        return self.vit if self.ema is None else self.ema.module
 
     @property
     def epoch(self) -> float:
@@ -112,7 +120,13 @@ class Run:
         all_patches = self.step >= (1 - recipe.all_patches_share) * self.steps
         self.vit.patch_keep = 1.0 if all_patches else recipe.patch_keep
 
-        x = normalise(augment(pictures, recipe), self.mean, self.std)
+        x = augment(pictures, recipe)
+        if self.step < (1 - recipe.unmixed_share) * self.steps:
+            if recipe.erase:
+                x = erase(x, recipe.erase)
+            if recipe.mixup or recipe.cutmix:
+                x, targets = mix(x, targets, recipe, self.vit.config.num_classes)
+        x = normalise(x, self.mean, self.std)
         with precision(recipe.precision, self.device):
             logits = self.shared(x)
         loss = F.cross_entropy(logits.float(), targets, label_smoothing=recipe.label_smoothing)
@@ -131,6 +145,8 @@ class Run:
             optimizer.step()
             optimizer.zero_grad()
         self.step += 1
+        if self.ema is not None:
+            self.ema.update(self.vit, self.step)
         return {
             "loss": loss.item(),
             "gradient": norm.item(),
@@ -148,7 +164,7 @@ class Run:
         -> float32 (n, num_classes), in every process
         """
         share = self.processes.share(images)
-        answers = logits_of(self.vit, share, self.mean, self.std, numbers=numbers)
+        answers = logits_of(self.shown, share, self.mean, self.std, numbers=numbers)
         return self.processes.gather(answers, len(images))
 
     def save(self, folder: Path) -> None:
@@ -158,6 +174,8 @@ class Run:
             return
         facts = {"recipe": self.recipe.to_dict(), "pictures": len(self.pictures)}
         facts |= {"step": self.step, "seconds": self.seconds}
+        if self.ema is not None:
+            facts["ema"] = self.ema.module.state_dict()
         save_state(folder, vit=self.vit, optimizers=self.optimizers, facts=facts)
 
     def take_up(self, state: dict[str, Any]) -> None:
@@ -166,10 +184,12 @@ class Run:
         Only its title, its length, and how it is watched, may change.
         """
         may_change = {"title", "epochs", "eval_pictures"}
+        # A field that the recipe did not have yet had no effect, as its default has none.
+        before = {one.name: one.default for one in fields(Recipe)} | state["recipe"]
         changed = [
-            f"{name} (was {state['recipe'].get(name)!r}, now {value!r})"
+            f"{name} (was {before[name]!r}, now {value!r})"
             for name, value in self.recipe.to_dict().items()
-            if name not in may_change and state["recipe"].get(name) != value
+            if name not in may_change and before[name] != value
         ]
         if state["pictures"] != len(self.pictures):
             changed.append(
@@ -183,6 +203,8 @@ class Run:
                 f"are only {self.steps}"
             )
         restore(state, self.vit, self.optimizers)
+        if self.ema is not None:
+            self.ema.module.load_state_dict(state["ema"])
         self.step = self.saved = state["step"]
         self.seconds_before = state["seconds"]
 
@@ -201,6 +223,17 @@ def hold_out(pictures: Pictures, recipe: Recipe) -> tuple[Pictures | None, Pictu
         return None, pictures
     order = torch.randperm(len(pictures), generator=torch.Generator().manual_seed(recipe.seed))
     return pictures.take(order[:n]), pictures.take(order[n:])
+
+
+def running_mean(vit: ViT, memory: float) -> nn.Module:
+    """timm's exponential moving average of the weights; its `module` is the averaged model.
+
+    It is the plain mean at first and gets its full memory with the steps (power .75: .98 after 180,
+    .999 after 10,000), or a short run would end with its first, random weights.
+    """
+    from timm.utils import ModelEmaV3
+
+    return ModelEmaV3(vit, decay=memory, use_warmup=True, warmup_power=0.75)
 
 
 def add_dropout(vit: ViT, rate: float) -> None:
