@@ -74,6 +74,7 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
             for fusion in ("mean", "max", "min")
         },
         "similarity": analysis.position_similarity(token).flatten().tolist(),
+        "lens": [] if analysis.lens is None else _lens(analysis),
         "untrained_similarity": _untrained_similarity(analysis, row * grid.cols + col),
         # Of the rounded rows, as they are sent.
         "feature_similarity": features.similarity(unit_rows(tokens).half().float(), token).tolist(),
@@ -112,6 +113,11 @@ def _pair(found: Pair) -> dict[str, Any]:
         name: value.tolist() if isinstance(value, torch.Tensor) else value
         for name, value in asdict(found).items()
     }
+
+
+def _lens(analysis: Analysis) -> list[list[float]]:
+    """The probability of every class after each block."""
+    return (analysis.lens / analysis.card.temperature).softmax(dim=-1).tolist()
 
 
 def _untrained_similarity(analysis: Analysis, patch: int) -> list[float] | None:

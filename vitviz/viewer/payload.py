@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..probe import features
+from ..probe.figures import figures_of, kinds_of
 from ..probe.positions import unit_rows
 
 if TYPE_CHECKING:
@@ -137,6 +138,8 @@ def _manifest(
             "details": {
                 name: words for name, words in card.details.items() if len(words) <= MOST_WORDS
             },
+            "figures": figures_of(card),
+            "kinds": kinds_of(card),
             "title": str(card.details.get("title", card.name)),
             "temperature": card.temperature,
         },
@@ -169,6 +172,8 @@ def _manifest(
         "groups": summary["groups"],
         "answer": summary["answer"],
         "lens": _lens(analysis),
+        "num_classes": card.config.num_classes,
+        "pool": card.config.global_pool,
         "attention_error": error,
         "outlier_times": features.OUTLIER_TIMES,
         "positions": "none" if analysis.positions is None else "grid",

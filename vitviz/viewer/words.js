@@ -59,6 +59,16 @@ export function stepName(name, t) {
 }
 
 /**
+ * A group of classes in the visitor's language; one that is not known stays as it came.
+ * @param {string} name  from the checkpoint, in English: "dog"
+ * @returns {string}
+ */
+export function groupName(name, t) {
+  const key = "group_" + name.replace(/[^A-Za-z0-9]+/g, "_");
+  return key in STRINGS.en ? t(key) : name;
+}
+
+/**
  * "0.0213 = 4.2 x uniform"
  * @param {number} value
  * @param {number} tokens

@@ -2,6 +2,7 @@
 
 import { attention } from "./attention.js";
 import { features } from "./features.js";
+import { model } from "./model.js";
 import { patches } from "./patches.js";
 import { positions } from "./positions.js";
 import { predictions } from "./predictions.js";
@@ -9,4 +10,4 @@ import { qk } from "./qk.js";
 import { rollout } from "./rollout.js";
 
 /** @type {{id: string, create: (app: object) => {root: HTMLElement, render: (view: object) => void}}[]} */
-export const PANELS = [patches, positions, attention, qk, rollout, features, predictions];
+export const PANELS = [patches, positions, attention, qk, rollout, features, predictions, model];

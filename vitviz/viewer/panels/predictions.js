@@ -1,33 +1,42 @@
-/** Panel Predictions: the most probable classes, or why this model names none. */
+/** Panel Predictions: the answer in a phrase, groups and classes, and the answer of every layer. */
 
 import { caution } from "../caution.js";
-import { el } from "../dom.js";
-import { grouped, percent, signed } from "../numbers.js";
+import { el, show } from "../dom.js";
+import { createLens } from "../lens.js";
+import { percent, signed } from "../numbers.js";
+import { groupName } from "../words.js";
 
 export const predictions = { id: "predictions", create };
+
+const MOST_GROUPS = 5;
 
 function create(app) {
   const { t, manifest } = app;
   const { model } = manifest;
-  const best = manifest.predictions;
-  const answer = best.length > 0
-    ? [el("p", { class: "vv-intro", text: t("predictionsIntro", { model: model.title }) }),
-      el("ol", { class: "vv-predictions" }, ...best.map(bar)),
-      restOf(best)]
-    : [el("p", { class: "vv-intro", text: t(
-      model.head === "embedding" ? "headEmbedding" : "headNone", { model: model.title }) })];
-  const root = el("div", {}, ...answer, facts(app), best.length > 0 ? caution(t) : null);
-  return { root, render() {} };
-
-  function bar({ label, index, probability, logit }, at) {
-    const fill = el("span", { class: "vv-fill" });
-    fill.style.width = 100 * probability + "%";
-    return el("li", { class: at === 0 ? "vv-best" : null },
-      el("span", { class: "vv-label", text: label, title: t("classNumber", { index }) }),
-      el("b", { text: percent(probability) }),
-      el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
-      el("span", { class: "vv-logit", text: t("logit", { logit: signed(logit).trim() }) }));
+  const groups = manifest.groups.slice(0, MOST_GROUPS);
+  const classes = manifest.predictions;
+  if (classes.length === 0) {
+    const why = model.head === "embedding" ? "headEmbedding" : "headNone";
+    return {
+      root: el("div", {}, el("p", { class: "vv-intro", text: t(why, { model: model.title }) })),
+      render() {},
+    };
   }
+  const lists = el("div", { class: "vv-answers" },
+    groups.length === 0 ? null : list(t("groupsTitle"), groups.map((group, at) => bar({
+      label: groupName(group.name, t), share: group.probability, note: "",
+      title: t("groupSize", { count: group.classes.length }),
+    }, at))),
+    list(t("classesTitle"), classes.map((entry, at) => bar({
+      label: entry.label, share: entry.probability, title: t("classNumber", { index: entry.index }),
+      note: t("logit", { logit: signed(entry.logit).trim() }),
+    }, at)), restOf(classes)));
+  const lens = createLens(app);
+  const root = el("div", {}, headline(app), lists,
+    model.trained === false ? null
+      : el("p", { class: "vv-note", text: t("temperature" in model.details ? "calibrated" : "uncalibrated") }),
+    lens.root, caution(t));
+  return { root, render: lens.render };
 
   function restOf(entries) {
     const rest = 1 - entries.reduce((sum, { probability }) => sum + probability, 0);
@@ -35,17 +44,29 @@ function create(app) {
   }
 }
 
-/** What is known about the model: its card. */
-function facts({ t, manifest }) {
-  const { model } = manifest;
-  const rows = [
-    [t("model"), model.name], [t("source"), model.source],
-    [t("parameters"), grouped(model.num_parameters)],
-    ...(model.temperature && model.temperature !== 1
-      ? [[t("temperature"), String(Number(model.temperature.toFixed(3)))]] : []),
-    ...Object.entries(model.details).filter(([name]) => name !== "title"),
-  ];
-  return el("details", { class: "vv-facts" }, el("summary", { text: t("aboutModel") }),
-    el("dl", {}, ...rows.flatMap(([name, value]) =>
-      [el("dt", { text: name }), el("dd", { text: String(value) })])));
+/** What the model says, in large; or that it is not sure, or that it has learned nothing yet. */
+function headline({ t, manifest }) {
+  const { answer, model } = manifest;
+  const name = answer.kind === "group" ? groupName(answer.name, t) : answer.name;
+  const share = percent(answer.probability);
+  const [text, note] = model.trained === false ? [t("noAnswer"), t("noAnswerWhy")]
+    : answer.sure === false ? [t("notSure"), t("notSureWhy", { name, share })]
+      : [t("answer", { name, share }), ""];
+  const why = el("p", { class: "vv-note", text: note });
+  show(why, note !== "");
+  return el("div", { class: "vv-answer" }, el("p", { class: "vv-answer-text", text }), why);
+}
+
+function list(title, bars, rest = null) {
+  return el("div", {}, el("h4", { text: title }), el("ol", { class: "vv-predictions" }, ...bars), rest);
+}
+
+function bar({ label, share, title, note }, at) {
+  const fill = el("span", { class: "vv-fill" });
+  fill.style.width = 100 * share + "%";
+  return el("li", { class: at === 0 ? "vv-best" : null },
+    el("span", { class: "vv-label", text: label, title }),
+    el("b", { text: percent(share) }),
+    el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
+    el("span", { class: "vv-logit", text: note }));
 }

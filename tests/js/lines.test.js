@@ -1,0 +1,85 @@
+/** Where lines and their names lie, and what the logit lens says in words. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { columnAt, heightOf, nearestLine, placeOfColumn, rankTicks, spread } from "../../vitviz/viewer/lines.js";
+import { lensSentence } from "../../vitviz/viewer/lens.js";
+import { groupName, translator } from "../../vitviz/viewer/words.js";
+import { FIXTURES, assertClose } from "./fixture.js";
+
+test("heights of shares and of ranks", () => {
+  assert.equal(heightOf(0.75, { min: 0, max: 1 }), 0.25);
+  assert.equal(heightOf(2, { min: 0, max: 1 }), 0);
+  const ranks = { min: 100, max: 1, log: true };
+  assertClose([1, 10, 100].map((rank) => heightOf(rank, ranks)), [0, 0.5, 1], 1e-12);
+  assert.equal(heightOf(3, { min: 3, max: 3 }), 0);
+});
+
+test("columns and back", () => {
+  for (const count of [1, 3, 12]) {
+    for (let column = 0; column < count; column++) {
+      assert.equal(columnAt(placeOfColumn(column, count), count), column);
+    }
+  }
+  assert.equal(columnAt(-0.2, 3), 0);
+  assert.equal(columnAt(1, 3), 2);
+});
+
+test("names keep their distance and their order", () => {
+  const places = spread([0.5, 0.51, 0.1, 1, 0.99], 0.1);
+  const sorted = [...places].sort((a, b) => a - b);
+  for (let i = 1; i < sorted.length; i++) assert.ok(sorted[i] - sorted[i - 1] > 0.0999);
+  assert.deepEqual([2, 0, 1, 4, 3].map((at) => places[at]), sorted);
+  assert.ok(sorted[0] >= 0 && sorted[4] <= 1);
+  assert.equal(places[2], 0.1);
+  const many = spread(Array(30).fill(0), 0.1);
+  assert.ok(Math.min(...many) >= -1e-9 && Math.max(...many) <= 1 + 1e-9);
+  assert.deepEqual(spread([], 0.1), []);
+  assert.deepEqual(spread([0.3], 0.1), [0.3]);
+});
+
+test("the nearest line", () => {
+  assert.equal(nearestLine([0.1, 0.5, 0.9], 0.6), 1);
+  assert.equal(nearestLine([], 0.6), -1);
+});
+
+test("ticks of ranks", () => {
+  assert.deepEqual(rankTicks(100), [1, 10, 100]);
+  assert.deepEqual(rankTicks(1000), [1, 10, 100, 1000]);
+  assert.deepEqual(rankTicks(7), [1, 7]);
+  assert.deepEqual(rankTicks(150), [1, 10, 100]);
+});
+
+test("the lens ends with the answer, and its probabilities are Python's", () => {
+  for (const { manifest, expected } of FIXTURES) {
+    if (manifest.predictions.length === 0) {
+      assert.deepEqual(manifest.lens, []);
+      continue;
+    }
+    const last = manifest.depth - 1;
+    assert.equal(manifest.lens[0].index, manifest.predictions[0].index);
+    assertClose(manifest.lens.slice(0, 3).map((line) => line.probabilities[last]),
+      manifest.predictions.slice(0, 3).map((entry) => entry.probability));
+    for (const line of manifest.lens) {
+      assertClose(line.probabilities, expected.lens.map((row) => row[line.index]));
+    }
+  }
+});
+
+test("what the lens says", () => {
+  const lens = [{ label: "dog", probabilities: [0.1, 0.6], ranks: [3, 1] },
+    { label: "cat", probabilities: [0.5, 0.2], ranks: [1, 2] }];
+  const t = translator("en");
+  assert.equal(lensSentence(lens, 1, t), "After block 1 it would say dog, 60.0\u00a0%.");
+  assert.equal(lensSentence(lens, 0, t), "After block 0 it would say cat, 50.0\u00a0%. " +
+    "Its final answer, dog, stands at 10.0\u00a0% by then, rank 3.");
+  const even = lens.map((line) => ({ ...line, ranks: [1, 1] }));
+  assert.equal(lensSentence(even, 0, t), "After block 0 every class is as likely as any other.");
+});
+
+test("groups have names in both languages, and strangers keep theirs", () => {
+  assert.equal(groupName("dog", translator("en")), "a dog");
+  assert.equal(groupName("bear, panda, koala", translator("ko")), "곰, 판다 또는 코알라");
+  assert.equal(groupName("<b>new</b>", translator("ko")), "<b>new</b>");
+});

@@ -1,0 +1,65 @@
+"""The figures of a checkpoint are read as numbers or not at all, and its classes by group."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.models import tiny
+from vitviz.model.weights import ModelCard
+from vitviz.probe.figures import MOST_NAMES, figures_of, kinds_of
+
+GOOD = {
+    "top1": 0.565,
+    "top5": 0.83,
+    "group": 0.674,
+    "nll": 1.66,
+    "ece": 0.032,
+    "pictures": 5000,
+    "boxes": {"attention": {"energy": 1.62, "pointing": 0.6}},
+}
+
+
+def card(**details: object) -> ModelCard:
+    return replace(tiny("cls").card, details={k: json.dumps(v) for k, v in details.items()})
+
+
+def test_what_was_measured_is_told_as_it_is() -> None:
+    assert figures_of(card(evaluation=GOOD)) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("told", "found"),
+    [
+        (None, {}),
+        ([], {}),
+        ("<b>99%</b>", {}),
+        ({"top1": "0.9", "top5": True, "ece": -1, "group": 1.5, "nll": None}, {}),
+        ({"top1": 0.5, "other": 1, "boxes": []}, {"top1": 0.5}),
+        ({"boxes": {"a": {"energy": 1}, "b": 3}}, {}),
+    ],
+    ids=str,
+)
+def test_what_is_no_number_is_left_out(told: object, found: dict) -> None:
+    assert figures_of(card(evaluation=told)) == found
+
+
+def test_no_figures() -> None:
+    assert figures_of(card()) == {}
+    broken = replace(card(), details={"evaluation": '{"top1": NaN, "nll": Infinity}'})
+    assert figures_of(broken) == {}
+
+
+def test_classes_by_group() -> None:
+    assert kinds_of(card()) == [{"name": "", "labels": [f"class {i}" for i in range(7)]}]
+    words = ["b", "a", "a", "b", "a", "a", "a"]
+    first, second = kinds_of(card(groups=words))
+    assert (first["name"], second["name"]) == ("a", "b")
+    assert second["labels"] == ["class 0", "class 3"]
+    assert kinds_of(tiny("registers").card) == []
+
+
+def test_a_thousand_classes_are_not_listed() -> None:
+    many = replace(card().config, num_classes=MOST_NAMES + 1)
+    labels = tuple(map(str, range(MOST_NAMES + 1)))
+    assert kinds_of(replace(card(), config=many, labels=labels)) == []

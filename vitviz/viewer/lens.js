@@ -1,0 +1,76 @@
+/** The logit lens: lines of the classes over the layers, as probabilities or as ranks. */
+
+import { el } from "./dom.js";
+import { createLineChart, createReading } from "./linechart.js";
+import { rankTicks } from "./lines.js";
+import { percent } from "./numbers.js";
+import { choice } from "./widgets.js";
+
+const SHARES = { min: 0, max: 1 };
+const SHARE_TICKS = [0, 0.25, 0.5, 0.75, 1].map((value) => ({ value, text: 100 * value + "\u00a0%" }));
+
+/**
+ * @param {import("./main.js").App} app
+ * @returns {{root: HTMLElement, render: () => void}}
+ */
+export function createLens(app) {
+  const { t, manifest } = app;
+  const { lens, depth, num_classes: classes } = manifest;
+  if (lens.length === 0) {
+    return { root: el("div", {}, el("h4", { text: t("lens") }), el("p", { class: "vv-note", text: t("lensNone") })),
+      render() {} };
+  }
+  let shown = "probability";
+  const scale = choice({ label: t("lensScale"),
+    options: ["probability", "rank"].map((value) => ({ value, text: t("lens_" + value) })),
+    onChoose: (value) => {
+      shown = value;
+      render();
+    } });
+  const chart = createLineChart({ label: t("lensChart"), axis: t("lensAxis"),
+    columns: Array.from({ length: depth }, (_, layer) => String(layer)),
+    onChoose: (layer) => app.select({ layer }) });
+  const reading = createReading();
+  const charts = {
+    probability: { scale: SHARES, ticks: SHARE_TICKS, lines: linesOf("probabilities") },
+    rank: { scale: { min: classes, max: 1, log: true }, lines: linesOf("ranks"),
+      ticks: rankTicks(classes).map((value) => ({ value, text: String(value) })) },
+  };
+  const root = el("div", { class: "vv-lens" }, el("h4", { text: t("lens") }),
+    el("p", { class: "vv-intro", text: t("lensIntro_" + manifest.pool) }), scale.root, chart.root, reading.root,
+    el("p", { class: "vv-note" }, el("span", { text: t("lensCaution") + " " }),
+      el("a", { href: "https://arxiv.org/abs/2310.18969", target: "_blank", rel: "noopener noreferrer",
+        text: "arXiv:2310.18969" })));
+  return { root, render };
+
+  function render() {
+    const { layer } = app.selection;
+    const text = lensSentence(lens, layer, t);
+    scale.set(shown);
+    chart.render({ ...charts[shown], marked: layer, reading: text });
+    reading.render(text);
+  }
+
+  function linesOf(field) {
+    return lens.map((line) => ({ name: line.label, values: line[field],
+      title: t("lensLine", { name: line.label, first: percent(line.probabilities[0]),
+        last: percent(line.probabilities[depth - 1]), rank: line.ranks[depth - 1] }) }));
+  }
+}
+
+/**
+ * What the model would say after a block, and where its final answer stands by then.
+ * @param {{label: string, probabilities: number[], ranks: number[]}[]} lens  the answer first
+ * @param {number} layer
+ * @param {(key: string, values?: object) => string} t
+ * @returns {string}
+ */
+export function lensSentence(lens, layer, t) {
+  if (lens.every(({ ranks }) => ranks[layer] === 1)) return t("lensEven", { layer });
+  const first = lens.find(({ ranks }) => ranks[layer] === 1) ?? lens[0];
+  const said = t("lensReading", { layer, name: first.label, share: percent(first.probabilities[layer]) });
+  if (first === lens[0]) return said;
+  const [answer] = lens;
+  return said + " " + t("lensAnswer", { name: answer.label, share: percent(answer.probabilities[layer]),
+    rank: answer.ranks[layer] });
+}

@@ -1,0 +1,81 @@
+/** Where lines of a chart and their names lie. Heights are shares of the plot, 0 at its top. */
+
+/**
+ * @typedef {{min: number, max: number, log?: boolean}} Scale  min is at the bottom; a rank chart
+ *   has its min above its max
+ */
+
+/**
+ * The height of a value, from 0 (top) to 1.
+ * @param {number} value
+ * @param {Scale} scale
+ * @returns {number}
+ */
+export function heightOf(value, { min, max, log = false }) {
+  const [low, high, here] = log ? [min, max, value].map(Math.log) : [min, max, value];
+  return high === low ? 0 : Math.min(1, Math.max(0, (high - here) / (high - low)));
+}
+
+/**
+ * The middle of a column, from 0 (left) to 1.
+ * @param {number} column
+ * @param {number} count
+ * @returns {number}
+ */
+export function placeOfColumn(column, count) {
+  return (column + 0.5) / count;
+}
+
+/**
+ * The column under a pointer.
+ * @param {number} share  from 0 (left) to 1
+ * @param {number} count
+ * @returns {number}
+ */
+export function columnAt(share, count) {
+  return Math.min(count - 1, Math.max(0, Math.floor(share * count)));
+}
+
+/**
+ * Heights near the wanted ones, in the same order, no two closer than `gap`, none outside 0 to 1
+ * as long as there is room for all.
+ * @param {number[]} wanted
+ * @param {number} gap
+ * @returns {number[]}
+ */
+export function spread(wanted, gap) {
+  const order = wanted.map((_, at) => at).sort((a, b) => wanted[a] - wanted[b] || a - b);
+  const room = Math.min(gap, wanted.length > 1 ? 1 / (wanted.length - 1) : gap);
+  const placed = [];
+  let above = -Infinity;
+  for (const at of order) above = placed[at] = Math.max(wanted[at], above + room);
+  let below = 1 + room;
+  for (const at of [...order].reverse()) below = placed[at] = Math.min(placed[at], below - room);
+  return placed;
+}
+
+/**
+ * The line that is nearest to a height in one column; -1 without lines.
+ * @param {number[]} heights  of each line in this column
+ * @param {number} height
+ * @returns {number}
+ */
+export function nearestLine(heights, height) {
+  let best = -1;
+  heights.forEach((here, at) => {
+    if (best < 0 || Math.abs(here - height) < Math.abs(heights[best] - height)) best = at;
+  });
+  return best;
+}
+
+/**
+ * Numbers worth writing on an axis: 1, 10, 100, ... and the largest for ranks.
+ * @param {number} count
+ * @returns {number[]}
+ */
+export function rankTicks(count) {
+  const ticks = [];
+  for (let tick = 1; tick <= count; tick *= 10) ticks.push(tick);
+  if (count / ticks[ticks.length - 1] > 2) ticks.push(count);
+  return ticks;
+}

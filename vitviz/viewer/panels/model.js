@@ -1,0 +1,95 @@
+/** Panel Model: what is known of the model in use, good and bad; all of it text, never markup. */
+
+import { el } from "../dom.js";
+import { digits, grouped, percent } from "../numbers.js";
+import { STRINGS } from "../strings.js";
+import { groupName } from "../words.js";
+
+export const model = { id: "model", create };
+
+/** Facts that have a place of their own, or are numbers for programs. */
+const ELSEWHERE = ["title", "accuracy", "evaluation", "data", "terms", "groups", "recipe", "temperature", "license"];
+
+function create(app) {
+  const root = el("div", {}, summary(app), accuracy(app), looks(app), knows(app), origin(app));
+  return { root, render() {} };
+}
+
+function summary({ t, manifest }) {
+  const { model, image, grid, depth, num_heads: heads, embed_dim: dim } = manifest;
+  return el("div", { class: "vv-card-part" }, el("h4", { text: model.title }), el("p", { class: "vv-intro", text: t("cardSize", {
+    parameters: grouped(model.num_parameters), depth, heads, dim, height: image.height, width: image.width,
+    patchHeight: grid.patch_height, patchWidth: grid.patch_width }) }));
+}
+
+/** How good it is: a table of what was measured, else the sentence in the file, else that nothing is known. */
+function accuracy({ t, manifest }) {
+  const { model, num_classes: classes } = manifest;
+  if (manifest.predictions.length === 0) return null;
+  const { figures } = model;
+  const rows = ["top1", "top5", "group", "ece"].filter((name) => name in figures);
+  const chance = { top1: 1 / classes, top5: Math.min(1, 5 / classes) };
+  let body;
+  if (model.trained === false) body = el("p", { class: "vv-intro", text: t("cardUntrained") });
+  else if (rows.length > 0) {
+    body = el("table", { class: "vv-ledger" }, el("tbody", {}, ...rows.map((name) => el("tr", {},
+      el("th", { scope: "row", text: t("figure_" + name) }), el("td", { class: "vv-shape", text: percent(figures[name]) }),
+      el("td", { class: "vv-note", text: name in chance ? t("figureChance", { share: percent(chance[name]) }) : "" })))));
+  } else body = el("p", { class: "vv-intro", text: model.details.accuracy ?? t("cardNoFigures") });
+  const tested = rows.length > 0 && figures.pictures
+    ? el("p", { class: "vv-note", text: t("cardPictures", { count: grouped(figures.pictures) }) }) : null;
+  return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardGood") }), body, tested);
+}
+
+/** Whether its attention lies on the objects, beside maps that need no model. */
+function looks({ t, manifest }) {
+  const { boxes } = manifest.model.figures;
+  if (!boxes) return null;
+  const name = (map) => "boxes_" + map in STRINGS.en ? t("boxes_" + map) : map;
+  return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardLooks") }),
+    el("div", { class: "vv-scroll" }, el("table", { class: "vv-ledger" },
+      el("thead", {}, el("tr", {}, ...["boxesMap", "boxesEnergy", "boxesPointing"].map((key) =>
+        el("th", { scope: "col", text: t(key) })))),
+      el("tbody", {}, ...Object.entries(boxes).map(([map, { energy, pointing }]) => el("tr", {},
+        el("th", { scope: "row", text: name(map) }),
+        el("td", { class: "vv-shape", text: t("times", { times: digits(energy) }) }),
+        el("td", { class: "vv-shape", text: percent(pointing) })))))),
+    el("p", { class: "vv-note", text: t("boxesNote") }));
+}
+
+/** What it was shown, and what it has never seen. */
+function knows({ t, manifest }) {
+  const { model } = manifest;
+  const { data = "", terms, license } = model.details;
+  const lacks = "lacks_" + data.split(":")[0];
+  const rows = [[t("fact_data"), data], [t("fact_terms"), terms], [t("fact_license"), license]].filter(([, text]) => text);
+  return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardKnows") }),
+    lacks in STRINGS.en ? el("p", { class: "vv-intro", text: t(lacks) }) : null,
+    facts(rows), ...kinds(model.kinds, t));
+}
+
+function kinds(list, t) {
+  if (list.length === 0) return [];
+  const count = list.reduce((sum, { labels }) => sum + labels.length, 0);
+  const rows = list.map(({ name, labels }) => [groupName(name, t), labels.join(", ")]);
+  const body = rows.length > 1 ? facts(rows) : el("p", { class: "vv-note", text: rows[0][1] });
+  return [el("details", { class: "vv-facts" }, el("summary", { text: t("cardClasses", { count }) }), body)];
+}
+
+/** Where it is from and how it was made; facts that are not known here keep their own names. */
+function origin({ t, manifest }) {
+  const { model } = manifest;
+  const name = (key) => {
+    const own = "fact_" + key.replace(/[^A-Za-z0-9]+/g, "_");
+    return own in STRINGS.en ? t(own) : key;
+  };
+  const rows = [[t("model"), model.name], [t("source"), model.source],
+    ...(model.details.temperature ? [[t("temperature"), digits(model.temperature)]] : []),
+    ...Object.entries(model.details).filter(([key]) => !ELSEWHERE.includes(key)).map(([key, text]) => [name(key), text])];
+  return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardOrigin") }), facts(rows));
+}
+
+function facts(rows) {
+  return el("dl", { class: "vv-card-facts" }, ...rows.flatMap(([name, text]) =>
+    [el("dt", { text: name }), el("dd", { text: String(text) })]));
+}
