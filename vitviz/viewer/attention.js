@@ -42,6 +42,40 @@ export function dot(a, i, b, j, dim) {
 }
 
 /**
+ * One row of `a` with `count` rows of `b`, four of them at a time: a number of `a` that was read is
+ * used four times, which makes this a third cheaper than one `dot` after another.
+ * @param {Float32Array} a
+ * @param {number} i  where its row begins
+ * @param {Float32Array} b
+ * @param {number} j  where the first of its rows begins
+ * @param {number} count
+ * @param {number} dim
+ * @param {Float32Array|Float64Array} out
+ * @param {number} offset
+ */
+export function dotRows(a, i, b, j, count, dim, out, offset) {
+  const end = i + dim;
+  const fours = count - (count % 4);
+  let row = 0;
+  for (; row < fours; row += 4, j += 4 * dim) {
+    let s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    let j0 = j, j1 = j + dim, j2 = j + 2 * dim, j3 = j + 3 * dim;
+    for (let d = i; d < end; d++, j0++, j1++, j2++, j3++) {
+      const value = a[d];
+      s0 += value * b[j0];
+      s1 += value * b[j1];
+      s2 += value * b[j2];
+      s3 += value * b[j3];
+    }
+    out[offset + row] = s0;
+    out[offset + row + 1] = s1;
+    out[offset + row + 2] = s2;
+    out[offset + row + 3] = s3;
+  }
+  for (; row < count; row++, j += dim) out[offset + row] = dot(a, i, b, j, dim);
+}
+
+/**
  * What one token of one head attends to: N numbers that sum to 1, written to out[offset ...].
  * @param {Layer} layer
  * @param {number} head
@@ -51,12 +85,10 @@ export function dot(a, i, b, j, dim) {
  */
 export function attentionFrom(layer, head, token, out, offset = 0) {
   const { q, k, lse, tokens, dim, scale } = layer;
-  const query = (head * tokens + token) * dim;
-  const normaliser = lse[head * tokens + token];
-  let key = head * tokens * dim;
-  for (let j = 0; j < tokens; j++, key += dim) {
-    out[offset + j] = Math.exp(scale * dot(q, query, k, key, dim) - normaliser);
-  }
+  const first = head * tokens;
+  const normaliser = lse[first + token];
+  dotRows(q, (first + token) * dim, k, first * dim, tokens, dim, out, offset);
+  for (let at = offset; at < offset + tokens; at++) out[at] = Math.exp(scale * out[at] - normaliser);
 }
 
 /**
@@ -69,12 +101,9 @@ export function attentionFrom(layer, head, token, out, offset = 0) {
  */
 export function attentionTo(layer, head, token, out, offset = 0) {
   const { q, k, lse, tokens, dim, scale } = layer;
-  const key = (head * tokens + token) * dim;
   const first = head * tokens;
-  let query = first * dim;
-  for (let i = 0; i < tokens; i++, query += dim) {
-    out[offset + i] = Math.exp(scale * dot(q, query, k, key, dim) - lse[first + i]);
-  }
+  dotRows(k, (first + token) * dim, q, first * dim, tokens, dim, out, offset);
+  for (let i = 0; i < tokens; i++) out[offset + i] = Math.exp(scale * out[offset + i] - lse[first + i]);
 }
 
 /**

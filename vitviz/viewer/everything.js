@@ -62,14 +62,15 @@ export function createEverything(app) {
       const maps = present[layer] ? app.maps.of(layer, token, direction) : null;
       if (maps) drawLayer(layer, maps, table);
     }
+    mosaic.flush();
   }
 
   function drawLayer(layer, maps, table) {
-    mosaic.draw(layer, 0, maps.mean, grid.prefix, attentionScale(app, maps, maps.mean), table);
+    mosaic.place(layer, 0, maps.mean, grid.prefix, attentionScale(app, maps, maps.mean), table);
     for (let head = 0; head < heads; head++) {
       const start = head * grid.tokens;
       const own = maps.rows.subarray(start, start + grid.tokens);
-      mosaic.draw(layer, head + 1, own, grid.prefix, attentionScale(app, maps, own), table);
+      mosaic.place(layer, head + 1, own, grid.prefix, attentionScale(app, maps, own), table);
     }
   }
 }

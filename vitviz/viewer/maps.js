@@ -1,6 +1,6 @@
 /** The maps that can be shown, each computed at most once while it is remembered. */
 
-import { attentionRows, dot, meanOfHeads } from "./attention.js";
+import { attentionRows, dotRows, meanOfHeads } from "./attention.js";
 
 const MOST_REMEMBERED_BYTES = 8e6;
 
@@ -65,10 +65,7 @@ export class AttentionMaps {
  */
 export function similarities(positions, patch, count) {
   const dim = positions.length / count;
-  const start = patch * dim;
   const out = new Float32Array(count);
-  for (let other = 0, at = 0; other < count; other++, at += dim) {
-    out[other] = dot(positions, start, positions, at, dim);
-  }
+  dotRows(positions, patch * dim, positions, 0, count, dim, out, 0);
   return out;
 }

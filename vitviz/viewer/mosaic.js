@@ -8,8 +8,11 @@ import { el, show } from "./dom.js";
  * @returns {{frame: HTMLElement, canvas: HTMLCanvasElement,
  *   draw: (outerRow: number, outerCol: number, values: ArrayLike<number>, offset: number,
  *     scale: {min: number, max: number}, table: Uint32Array) => void,
+ *   place: (outerRow: number, outerCol: number, values: ArrayLike<number>, offset: number,
+ *     scale: {min: number, max: number}, table: Uint32Array) => void, flush: () => void,
  *   clear: () => void, mark: (place: {row: number, col: number}|null) => void,
  *   cellAt: (event: MouseEvent) => {row: number, col: number}|null}}
+ *   draw: one map at once; place and flush: many, and then all of them in one go
  */
 export function createMosaic({ outerRows, outerCols, rows, cols, label }) {
   const high = outerRows * (rows + 1) - 1;
@@ -21,6 +24,8 @@ export function createMosaic({ outerRows, outerCols, rows, cols, label }) {
   const context = canvas.getContext("2d");
   const tile = context.createImageData(cols, rows);
   const pixels = new Uint32Array(tile.data.buffer);
+  let whole = null; // all pixels of the canvas, once `place` was called
+  let wholePixels = null;
   const marker = el("span", { class: "vv-box vv-selected", hidden: true });
   const frame = el("div", { class: "vv-map-frame" }, canvas, marker);
   return {
@@ -29,7 +34,24 @@ export function createMosaic({ outerRows, outerCols, rows, cols, label }) {
       paint(values, offset, scale, table, pixels);
       context.putImageData(tile, outerCol * (cols + 1), outerRow * (rows + 1));
     },
-    clear: () => context.clearRect(0, 0, wide, high),
+    place(outerRow, outerCol, values, offset, scale, table) {
+      if (!whole) {
+        whole = context.createImageData(wide, high);
+        wholePixels = new Uint32Array(whole.data.buffer);
+      }
+      paint(values, offset, scale, table, pixels);
+      const corner = outerRow * (rows + 1) * wide + outerCol * (cols + 1);
+      for (let row = 0, from = 0, to = corner; row < rows; row++, to += wide) {
+        for (let col = 0; col < cols; col++, from++) wholePixels[to + col] = pixels[from];
+      }
+    },
+    flush() {
+      if (whole) context.putImageData(whole, 0, 0);
+    },
+    clear() {
+      wholePixels?.fill(0);
+      context.clearRect(0, 0, wide, high);
+    },
     mark(place) {
       show(marker, place !== null);
       if (!place) return;

@@ -1,6 +1,6 @@
 /** One attention value taken apart: a query, a key, and the row they meet in. */
 
-import { dot } from "./attention.js";
+import { dotRows } from "./attention.js";
 
 /**
  * @typedef {{q: Float32Array, k: Float32Array, products: Float64Array, sum: number, scale: number,
@@ -24,9 +24,8 @@ export function pairOf(layer, head, query, key) {
   const products = Float64Array.from(q, (value, i) => value * k[i]);
   const lse = layer.lse[first + query];
   const scores = new Float64Array(tokens);
-  for (let token = 0; token < tokens; token++) {
-    scores[token] = scale * dot(q, 0, layer.k, (first + token) * dim, dim);
-  }
+  dotRows(q, 0, layer.k, first * dim, tokens, dim, scores, 0);
+  for (let token = 0; token < tokens; token++) scores[token] *= scale;
   const attention = scores.map((score) => Math.exp(score - lse));
   const sum = products.reduce((total, value) => total + value, 0);
   return { q, k, products, sum, scale, score: scores[key], scores, attention, lse,
