@@ -13,7 +13,8 @@ import torch
 from safetensors.torch import load
 
 from tests import viewer_fixture
-from vitviz import Analysis
+from tests.models import photo, tiny
+from vitviz import Analysis, analyze
 from vitviz.model.untrained import draw
 from vitviz.probe import features
 from vitviz.probe.positions import unit_rows
@@ -114,6 +115,19 @@ def test_the_positions_that_training_began_with_are_sent_where_they_are_known(
     twin = replace(tiny_analysis, card=replace(card, trained=False))
     for analysis in (tiny_analysis, twin, replace(tiny_analysis, card=card, positions=None)):
         assert "pos_embed_untrained" not in load(pack(analysis).files["picture.safetensors"])
+
+
+def test_the_film_of_a_training_is_sent_to_those_who_want_it(tmp_path: Path) -> None:
+    path = tmp_path / "x.film.safetensors"
+    viewer_fixture.film(path)
+    analysis = analyze(replace(tiny("cls"), film=path), photo())
+    payload = pack(analysis, film=True)
+    assert payload.files[payload.manifest["files"]["film"]["path"]] == path.read_bytes()
+    assert "film" not in pack(analysis).manifest["files"]
+    assert len(page(analysis, film=True)) > len(page(analysis)) + path.stat().st_size
+    path.unlink()
+    assert "film" not in pack(analysis, film=True).manifest["files"]
+    assert "film" not in pack(replace(analysis, loaded=None), film=True).manifest["files"]
 
 
 def test_the_title_of_a_model_is_its_own_or_its_name(tiny_analysis: Analysis) -> None:

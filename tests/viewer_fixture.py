@@ -5,17 +5,21 @@
 
 import base64
 import json
+import tempfile
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from tests.models import TINY, photo, tiny
-from vitviz import Analysis, analyze
+from vitviz import Analysis, ViT, analyze, open_photo
+from vitviz.model.untrained import draw
 from vitviz.probe import features
 from vitviz.probe.heads import distances
 from vitviz.probe.pairs import Pair, pair
+from vitviz.probe.film import Film, grid_facts, look
 from vitviz.probe.positions import similarity, unit_rows
 from vitviz.viewer import pack
 
@@ -95,6 +99,50 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
     }
 
 
+def film(path: Path) -> Film:
+    """Two moments of a training that never was: of a tiny model, and of its untrained twin."""
+    loaded = tiny("cls")
+    config, pictures = loaded.card.config, [photo(), photo(90, 50), photo(40, 40)]
+    seen = [loaded.preprocess.picture(open_photo(picture)) for picture in pictures]
+    pixels = [loaded.preprocess.pixels(picture)[0] for picture in seen]
+    twin = ViT(config).eval()
+    twin.load_state_dict(draw(config, 3, zero_head=True))
+    looks = [look(vit, pixels) for vit in (twin, loaded.vit)]
+    names = ("step", "epoch", "images", "seconds", "loss", "top1", "top5")
+    moments = [(0, 0, 0, 0.0, None, 0.14, 0.71), (20, 2.5, 2560, 90.0, 0.5, 0.6, 0.95)]
+    made = Film(
+        pixels=torch.stack(seen),
+        **{name: torch.stack([one[name] for one in looks]) for name in looks[0]},
+        facts={
+            "recipe": "fixture",
+            **grid_facts(loaded.vit),
+            "labels": list(loaded.card.labels),
+            "pictures": [{"name": name} for name in ("first", "<b>second</b>", "third")],
+            "moments": [dict(zip(names, moment, strict=True)) for moment in moments],
+        },
+    )
+    made.save(path)
+    return made
+
+
+def film_fixture() -> dict[str, Any]:
+    """A film as it lies on disk, with what the browser must find in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.film.safetensors"
+        made = film(path)
+        data = path.read_bytes()
+    best = made.probabilities[1, 2].float().topk(3)
+    return {
+        "file": base64.b64encode(data).decode(),
+        "similarity": made.positions[1, 6].tolist(),  # of patch 6 in the second moment
+        "head": made.attention[1, 2, 1, 1].tolist(),  # third picture, layer 1, head 1
+        "mean": made.attention[1, 2, 1].float().mean(dim=0).tolist(),
+        "pixels": made.pixels[1].flatten().tolist()[:64],
+        "answers": [[made.facts["labels"][i], p] for p, i in zip(*map(Tensor.tolist, best), strict=True)],
+        "first": made.probabilities[0, 0].tolist(),
+    }
+
+
 def write(folder: Path) -> None:
     """One JSON file for each of the tiny models."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -103,7 +151,10 @@ def write(folder: Path) -> None:
         details = DETAILS.get(name, {})
         temperature = float(details.get("temperature", 1))
         card = replace(analysis.card, details=details, temperature=temperature)
-        text = json.dumps(_rounded(fixture(replace(analysis, card=card))))
+        numbers = fixture(replace(analysis, card=card))
+        if name == "cls":
+            numbers["film"] = film_fixture()
+        text = json.dumps(_rounded(numbers))
         (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 
 

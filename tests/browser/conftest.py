@@ -12,6 +12,7 @@ from PIL import Image
 
 from tests.models import photo
 from tests.running import running_app, save_long, save_tiny
+from tests.viewer_fixture import film
 from vitviz import Analysis, analyze, load
 
 SWITCHES = (
@@ -38,6 +39,7 @@ def folder(tmp_path_factory) -> Path:
 def models(folder) -> dict[str, Path]:
     """Labels are as hostile as a stranger's checkpoint could make them."""
     labels = ("cat", "<img src=x onerror=window.broken=1>", "${1}", "{{x}}", "강아지", "f", "g")
+    film(folder / "tiny-cls.film.safetensors")
     return {
         "cls": save_tiny(folder, "cls", labels),
         "grey": save_tiny(folder, "grey"),

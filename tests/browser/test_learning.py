@@ -1,6 +1,7 @@
 """Journeys about learning: trained against untrained, what a model answers, how it came about."""
 
 from vitviz import analyze, load
+from vitviz.probe.film import Film
 
 
 def test_the_untrained_twin_is_one_switch_away(visit, models, pictures):
@@ -60,3 +61,51 @@ def test_the_card_tells_what_is_known(visit):
 
 def percent(share: float) -> str:
     return f"{100 * share:.1f}\u00a0%"
+
+
+def test_the_film_of_a_training_plays(visit, models, pictures):
+    seen = visit()
+    page = seen.page
+    film = Film.read(models["cls"].with_name("tiny-cls.film.safetensors"))
+    fetched = [url for url in seen.requests if "film.safetensors" in url]
+    assert not fetched
+    seen.open_panel("Training")
+    page.locator(".vv-film").first.wait_for()
+    reading = page.locator(".vv-film .vv-plot-reading")
+    assert reading.inner_text().startswith("Epoch 2.5, after 2\u202f560 pictures and 2 min: 60.0")
+    named = page.locator(".vv-film-picture ~ ol b")
+    best = film.probabilities[1, 0].float().topk(1)
+    assert named.first.inner_text() == percent(float(best.values[0]))
+    assert page.get_by_text("<b>second</b>").count() == 1
+    page.get_by_role("button", name="Play the training").click()
+    page.wait_for_function(
+        "document.querySelector('.vv-film .vv-plot-reading').textContent.startsWith('Epoch 0,')"
+    )
+    assert "all classes alike" in seen.text(".vv-film-picture ~ ol")
+    page.wait_for_function(
+        "document.querySelector('.vv-film .vv-plot-reading').textContent.startsWith('Epoch 2.5')"
+    )
+    page.get_by_role("button", name="Play the training").wait_for()  # it has stopped by itself
+    page.get_by_role("slider", name="Moment on the chart").focus()
+    page.keyboard.press("Home")
+    assert reading.inner_text().startswith("Epoch 0,")
+    before = canvas(page)
+    seen.choose("1")
+    seen.is_(head=1)
+    assert canvas(page) != before
+    page.get_by_role("combobox", name="Model").click()
+    page.get_by_role("option", name="tiny-grey").click()
+    seen.page.get_by_text("No film was taken").wait_for()
+
+
+def test_where_motion_is_unwelcome_the_film_steps(visit):
+    seen = visit(reduced_motion="reduce")
+    seen.open_panel("Training")
+    reading = seen.page.locator(".vv-film .vv-plot-reading")
+    for epoch in ("Epoch 0,", "Epoch 2.5", "Epoch 0,"):
+        seen.page.get_by_role("button", name="Next moment").click()
+        assert reading.inner_text().startswith(epoch)
+
+
+def canvas(page) -> str:
+    return page.locator(".vv-film-picture .vv-map").first.evaluate("node => node.toDataURL()")

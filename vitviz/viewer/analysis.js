@@ -4,6 +4,7 @@ import { toRgba } from "./colour.js";
 import { readEmbedding } from "./embedding.js";
 import { Features } from "./features.js";
 import { FileError, fetchChecked } from "./files.js";
+import { readFilm } from "./film.js";
 import { gridOf } from "./geometry.js";
 import { LateFile } from "./late.js";
 import { LayerStore } from "./layers.js";
@@ -20,7 +21,7 @@ import { FormatError, expectTensor, parseSafetensors, toFloat32 } from "./safete
  * @param {() => void} onProgress
  * @returns {{manifest: object, grid: object, store: LayerStore, maps: AttentionMaps,
  *   matrices: Matrices, relevance: Relevance, features: Features, embedding: LateFile,
- *   loaded: Promise<object>, dispose: () => void}}
+ *   film: LateFile, loaded: Promise<object>, dispose: () => void}}
  */
 export function openAnalysis(manifest, fetchFile, ask, onProgress) {
   const grid = gridOf(manifest);
@@ -31,9 +32,10 @@ export function openAnalysis(manifest, fetchFile, ask, onProgress) {
   const matrices = new Matrices(store, manifest, onProgress);
   const embedding = new LateFile(manifest.files.embedding, fetchFile, store.stop.signal,
     (buffer) => readEmbedding(buffer, manifest), onProgress);
+  const film = new LateFile(manifest.files.film, fetchFile, store.stop.signal, readFilm, onProgress);
   const loaded = fetchChecked(fetchFile, manifest.files.picture, store.stop.signal)
     .then((buffer) => readPicture(buffer, manifest, grid));
-  return { manifest, grid, store, maps, matrices, relevance, features, embedding, loaded,
+  return { manifest, grid, store, maps, matrices, relevance, features, embedding, film, loaded,
     dispose: () => store.dispose() };
 }
 

@@ -6,7 +6,7 @@ import { svg } from "./svg.js";
 
 const SIZE = 1000; // of the drawing's own coordinates; stretched, its lines keep their width
 const NAME_GAP = 0.11; // between two names, as a share of the height
-const MOST_COLUMN_NAMES = 13;
+const MOST_COLUMN_NAMES = 13; // of one or two letters
 
 /**
  * @typedef {{name: string, title: string, values: number[]}} Line  title: what a screen reader says
@@ -28,7 +28,8 @@ export function createLineChart({ label, axis, columns, onChoose }) {
     "aria-valuemin": "0", "aria-valuemax": count - 1, onkeydown: onKey }, drawing, mark);
   const ticks = el("div", { class: "vv-plot-ticks", "aria-hidden": "true" });
   const names = el("div", { class: "vv-plot-names" });
-  const every = Math.ceil(count / MOST_COLUMN_NAMES);
+  const length = Math.max(2, ...columns.map((text) => text.length));
+  const every = Math.ceil((count * length) / (2 * MOST_COLUMN_NAMES));
   const below = el("div", { class: "vv-plot-columns", "aria-hidden": "true" },
     ...columns.map((text, at) => el("span", { text: at % every === 0 ? text : "" })));
   const root = el("div", { class: "vv-linechart" }, ticks, plot, names, below,

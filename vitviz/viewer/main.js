@@ -34,6 +34,7 @@ export function remembered() {
  *   picture: {pixels: Uint8Array, rgba: Uint8ClampedArray, positions: Float32Array|null},
  *   store: import("./layers.js").LayerStore, maps: import("./maps.js").AttentionMaps,
  *   matrices: import("./matrix.js").Matrices, embedding: import("./late.js").LateFile,
+ *   film: import("./late.js").LateFile,
  *   relevance: import("./relevance.js").Relevance, features: import("./features.js").Features,
  *   positionMap: (token: number) => Float32Array|null,
  *   selection: import("./state.js").Selection, history: import("./state.js").History,
@@ -165,10 +166,10 @@ export function mount(host) {
   function show(mine, picture, shape, selection) {
     analysis?.dispose();
     analysis = mine;
-    const { manifest, grid, store, maps, matrices, relevance, features, embedding } = mine;
+    const { manifest, grid, store, maps, matrices, relevance, features, embedding, film } = mine;
     app.forget();
     Object.assign(app, {
-      manifest, grid, store, maps, matrices, relevance, features, embedding, picture, shape, selection,
+      manifest, grid, store, maps, matrices, relevance, features, embedding, film, picture, shape, selection,
       history: startHistory(selection), positionMap: positionMaps(picture.positions, grid),
     });
     fetching = -1;

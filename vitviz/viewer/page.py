@@ -13,13 +13,14 @@ if TYPE_CHECKING:
     from ..probe.analysis import Analysis
 
 
-def page(analysis: "Analysis | Payload") -> str:
+def page(analysis: "Analysis | Payload", *, film: bool = False) -> str:
     """A self-contained HTML file with the viewer and all numbers of one analysis.
 
     It makes no request. Files are base64 in the page, so it is a third larger than the payload
-    (ViT-B/16 at 224 pixels: about 10 MB; at 518 pixels 70 MB).
+    (ViT-B/16 at 224 pixels: about 10 MB; at 518 pixels 70 MB). `film`: with the film of the model's
+    training, if there is one; it makes the page larger.
     """
-    payload = analysis if isinstance(analysis, Payload) else pack(analysis)
+    payload = analysis if isinstance(analysis, Payload) else pack(analysis, film=film)
     files = {path: base64.b64encode(data).decode() for path, data in payload.files.items()}
     photo, model = payload.manifest["photo"]["name"], payload.manifest["model"]["title"]
     template = Template((HERE / "page.html").read_text(encoding="utf-8"))

@@ -21,6 +21,7 @@ VERSION = 1
 PICTURE = "picture.safetensors"
 EMBEDDING = "embedding.safetensors"
 FEATURES = "features.safetensors"
+FILM = "film.safetensors"
 MOST_WORDS = 300  # characters of one detail; training recipes and the like stay in the checkpoint
 
 
@@ -46,8 +47,11 @@ def tokens_path(layer: int) -> str:
     return f"tokens-{layer:02d}.safetensors"
 
 
-def pack(analysis: "Analysis", *, k: int = 10) -> Payload:
+def pack(analysis: "Analysis", *, k: int = 10, film: bool = False) -> Payload:
     """Everything the viewer draws, of one analysis; `k` classes at most.
+
+    `film`: with the film of the model's training, if one lies beside its checkpoint; it can have
+    several megabytes.
 
     q and k are sent as float16, with the normaliser of each row computed from the rounded values:
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
@@ -66,6 +70,9 @@ def pack(analysis: "Analysis", *, k: int = 10) -> Payload:
     for layer in range(analysis.trace.depth):
         rows = unit_rows(features.tokens_after(analysis.trace, layer)).half()
         files[tokens_path(layer)] = _serialise({"unit": rows})
+    recorded = analysis.loaded.film if film and analysis.loaded else None
+    if recorded is not None and recorded.is_file():
+        files[FILM] = recorded.read_bytes()
     return Payload(_manifest(analysis, files, error, k), files)
 
 
@@ -183,6 +190,7 @@ def _manifest(
             **({"embedding": _file(EMBEDDING, files)} if EMBEDDING in files else {}),
             "features": _file(FEATURES, files),
             "tokens": [_file(tokens_path(i), files) for i in range(summary["depth"])],
+            **({"film": _file(FILM, files)} if FILM in files else {}),
         },
     }
     # What leaves here must survive JSON as it is: tuples become lists, and NaN would be refused.

@@ -13,6 +13,25 @@ export class FormatError extends Error {}
  * @returns {Record<string, Tensor>}
  */
 export function parseSafetensors(buffer) {
+  const { header, start } = readHeader(buffer);
+  const tensors = {};
+  for (const [name, entry] of Object.entries(header)) {
+    if (name !== "__metadata__") tensors[name] = readTensor(buffer, start, name, entry);
+  }
+  return tensors;
+}
+
+/**
+ * What a file says about itself, as texts by name.
+ * @param {ArrayBuffer} buffer
+ * @returns {Record<string, string>}
+ */
+export function readMetadata(buffer) {
+  return readHeader(buffer).header.__metadata__ ?? {};
+}
+
+/** The header, and where the numbers begin. */
+function readHeader(buffer) {
   if (buffer.byteLength < 8) {
     throw new FormatError("expected a safetensors file, got " + buffer.byteLength + " bytes");
   }
@@ -24,17 +43,11 @@ export function parseSafetensors(buffer) {
       "safetensors header of " + length + " bytes in a file of " + buffer.byteLength + " bytes",
     );
   }
-  let header;
   try {
-    header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
+    return { header: JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length))), start };
   } catch (error) {
     throw new FormatError("safetensors header is not JSON: " + error.message);
   }
-  const tensors = {};
-  for (const [name, entry] of Object.entries(header)) {
-    if (name !== "__metadata__") tensors[name] = readTensor(buffer, start, name, entry);
-  }
-  return tensors;
 }
 
 /** @returns {Tensor} */

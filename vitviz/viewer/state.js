@@ -4,7 +4,7 @@ import { COLOUR_MAPS } from "./colour.js";
 import { middleToken, startToken } from "./geometry.js";
 import { FUSIONS } from "./rollout.js";
 
-export const PANEL_IDS = ["patches", "positions", "attention", "qk", "rollout", "features", "predictions", "model"];
+export const PANEL_IDS = ["patches", "positions", "attention", "qk", "rollout", "features", "predictions", "training", "model"];
 
 /** What can lie over the picture. Opening a panel puts its own subject there. */
 export const OVERLAYS = ["attention", "rollout", "positions", "features", "none"];

@@ -80,7 +80,7 @@ class Service:
             old = old if Path(old).is_file() else None
             photo = old if isinstance(error, ImageError) else gr.skip()
             return gr.skip(), photo, shown.model, shown, gr.skip(), shown.untrained
-        payload = pack(analysis)
+        payload = pack(analysis, film=True)
         payload.manifest["link"] = self._link(upload, model, untrained is True)
         manifest = Manifest.place(payload, self._cache)
         saved = self._save(analysis)

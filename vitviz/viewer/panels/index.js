@@ -8,6 +8,7 @@ import { positions } from "./positions.js";
 import { predictions } from "./predictions.js";
 import { qk } from "./qk.js";
 import { rollout } from "./rollout.js";
+import { training } from "./training.js";
 
 /** @type {{id: string, create: (app: object) => {root: HTMLElement, render: (view: object) => void}}[]} */
-export const PANELS = [patches, positions, attention, qk, rollout, features, predictions, model];
+export const PANELS = [patches, positions, attention, qk, rollout, features, predictions, training, model];

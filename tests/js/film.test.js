@@ -1,0 +1,53 @@
+/** The film of a training as the browser reads it, with the numbers that Python wrote. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import {
+  answersAt, attentionAt, epochText, knowsNothing, pixelsOf, readFilm, samePlace, similarityAt,
+} from "../../vitviz/viewer/film.js";
+import { FormatError } from "../../vitviz/viewer/safetensors.js";
+import { FIXTURES, assertClose } from "./fixture.js";
+
+const { film: expected } = FIXTURES.find(({ name }) => name === "cls").expected;
+const buffer = Uint8Array.from(Buffer.from(expected.file, "base64")).buffer;
+
+test("every number is where Python put it", () => {
+  const film = readFilm(buffer);
+  assert.deepEqual([film.rows, film.cols, film.prefix, film.layers, film.heads], [4, 4, 1, 3, 2]);
+  assert.deepEqual(film.names, ["first", "<b>second</b>", "third"]);
+  assert.equal(film.moments[0].loss, null);
+  assertClose(similarityAt(film, 1, 6), expected.similarity, 1e-6);
+  assertClose(attentionAt(film, 1, 2, 1, 1), expected.head, 1e-6);
+  assertClose(attentionAt(film, 1, 2, 1, "mean"), expected.mean, 1e-5);
+  assertClose(pixelsOf(film, 1).subarray(0, 64), expected.pixels, 0);
+  assert.deepEqual(answersAt(film, 1, 2, 3).map(({ label }) => label), expected.answers.map(([label]) => label));
+  assertClose(answersAt(film, 1, 2, 3).map(({ probability }) => probability), expected.answers.map(([, share]) => share), 1e-5);
+});
+
+test("before the first step all classes are alike", () => {
+  const film = readFilm(buffer);
+  assertClose(expected.first, Array(7).fill(1 / 7), 1e-3);
+  assert.ok(knowsNothing(answersAt(film, 0, 0, 3), 7));
+  assert.ok(!knowsNothing(answersAt(film, 1, 2, 3), 7));
+});
+
+test("what is no film says so", () => {
+  const picture = Object.entries(FIXTURES[0].buffers).find(([path]) => path.startsWith("picture"))[1];
+  assert.throws(() => readFilm(picture), FormatError);
+  assert.throws(() => readFilm(new ArrayBuffer(3)), FormatError);
+  assert.throws(() => readFilm(buffer.slice(0, buffer.byteLength - 8)), FormatError);
+  const older = new TextDecoder("latin1").decode(buffer).replace('\\"version\\": 1', '\\"version\\": 9');
+  assert.throws(() => readFilm(Uint8Array.from(older, (c) => c.charCodeAt(0)).buffer), /another version: 9/);
+});
+
+test("a place on another grid", () => {
+  const [coarse, fine] = [{ rows: 8, cols: 8 }, { rows: 12, cols: 16 }];
+  assert.deepEqual(samePlace({ row: 3, col: 5 }, coarse, coarse), { row: 3, col: 5 });
+  assert.deepEqual(samePlace({ row: 0, col: 7 }, coarse, fine), { row: 0, col: 15 });
+  assert.deepEqual(samePlace({ row: 11, col: 0 }, fine, coarse), { row: 7, col: 0 });
+});
+
+test("epochs on an axis", () => {
+  assert.deepEqual([0, 0.0312, 0.52, 1.04, 3.96, 11.8, 24].map(epochText), ["0", "0.03", "0.5", "1", "4", "12", "24"]);
+});

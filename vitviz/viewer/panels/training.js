@@ -1,0 +1,238 @@
+/** Panel Training: the film of how this model learned, moment by moment. */
+
+import { pictureCanvas, mapCanvas } from "../canvas.js";
+import { colourTable, largest, toRgba } from "../colour.js";
+import { el, setText, show } from "../dom.js";
+import { answersAt, attentionAt, epochText, knowsNothing, pixelsOf, samePlace, similarityAt } from "../film.js";
+import { middleToken, placeOf, tokenOf } from "../geometry.js";
+import { createLegend } from "../legend.js";
+import { createLineChart, createReading } from "../linechart.js";
+import { createMosaic } from "../mosaic.js";
+import { digits, grouped, multiple, percent } from "../numbers.js";
+import { button, choice, slider } from "../widgets.js";
+
+export const training = { id: "training", create };
+
+/** How long the film rests on a moment. */
+const FRAME_MS = 600;
+const ANSWERS = 3;
+const COSINES = { min: -1, max: 1 };
+const SHARES = { min: 0, max: 1 };
+const SHARE_TICKS = [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "\u00a0%" }));
+
+function create(app) {
+  const { t } = app;
+  const message = el("p", { class: "vv-intro", role: "status" });
+  const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => app.film.retry() });
+  const root = el("div", {}, message, again);
+  let view = null;
+  return {
+    root,
+    render({ token }) {
+      const film = app.film.get();
+      const { error, exists } = app.film;
+      if (film && !view) {
+        view = createView(app, film);
+        root.append(view.root);
+      }
+      setText(message, view ? "" : !exists ? t("filmNone") : error ? t("filmFailed", { reason: error.message }) : t("filmLoading"));
+      show(message, !view);
+      show(again, !view && error !== null);
+      view?.render(token);
+    },
+    destroy: () => view?.stop(),
+  };
+}
+
+function createView(app, film) {
+  const { t } = app;
+  const last = film.moments.length - 1;
+  const player = createPlayer(app, last, (moment) => { to(moment); });
+  const scrubber = slider({ label: t("filmMoment"), min: 0, max: last, step: 1,
+    format: (moment) => t("filmAt", facts(film.moments[moment])),
+    onInput: (moment) => { player.stop(); to(moment); } });
+  const accuracy = createAccuracy(app, film, (moment) => { player.stop(); to(moment); });
+  const looks = createLooks(app, film);
+  const places = createPlaces(app, film);
+  const root = el("div", { class: "vv-film" },
+    el("p", { class: "vv-intro", text: t("filmIntro", { count: film.moments.length }) }),
+    el("div", { class: "vv-film-knobs" }, player.root, scrubber.root), accuracy.root, looks.root, places.root);
+  let moment = last;
+  return { root, render, stop: player.stop };
+
+  function to(wanted) {
+    moment = wanted;
+    render(app.shownToken());
+  }
+
+  function render(token) {
+    scrubber.set(moment);
+    player.at(moment);
+    accuracy.render(moment);
+    looks.render(moment);
+    places.render(moment, token);
+  }
+}
+
+/** A moment's numbers as they are written. */
+function facts({ epoch, images, seconds, top1, top5 }) {
+  return { epoch: epochText(epoch), images: grouped(images), minutes: Math.round(seconds / 60),
+    top1: percent(top1), top5: percent(top5) };
+}
+
+/** Plays from the moment shown, from the beginning if that is the last. Where motion is unwelcome it steps. */
+function createPlayer(app, last, onMoment) {
+  const { t } = app;
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const root = button({ text: still ? "⏭" : "▶", title: t(still ? "filmNext" : "filmPlay"), onClick: press });
+  if (!still) root.setAttribute("aria-pressed", "false");
+  let moment = last;
+  let timer = 0;
+  return { root, stop, at: (now) => { moment = now; } };
+
+  function press() {
+    if (timer) return stop();
+    onMoment(moment === last ? 0 : still ? moment + 1 : moment);
+    if (still) return undefined;
+    timer = setInterval(() => {
+      if (moment === last || !root.isConnected || root.offsetParent === null) stop();
+      else onMoment(moment + 1);
+    }, FRAME_MS);
+    return dress();
+  }
+
+  function stop() {
+    clearInterval(timer);
+    timer = 0;
+    if (!still) dress();
+  }
+
+  function dress() {
+    root.textContent = timer ? "⏸" : "▶";
+    root.title = t(timer ? "pause" : "filmPlay");
+    root.setAttribute("aria-label", root.title);
+    root.setAttribute("aria-pressed", String(Boolean(timer)));
+  }
+}
+
+function createAccuracy(app, film, onMoment) {
+  const { t } = app;
+  const { moments } = film;
+  const chart = createLineChart({ label: t("filmChart"), axis: t("filmAxis"),
+    columns: moments.map(({ epoch }) => epochText(epoch)), onChoose: onMoment });
+  const reading = createReading();
+  const lines = [["filmTop1", "top1"], ["filmTop5", "top5"]].map(([key, field]) => {
+    const values = moments.map((moment) => moment[field]);
+    return { name: t(key), values, title: t("filmLine", { name: t(key), first: percent(values[0]),
+      last: percent(values[values.length - 1]) }) };
+  });
+  return {
+    root: el("div", {}, chart.root, reading.root),
+    render(moment) {
+      const text = t("filmReading", facts(moments[moment]));
+      chart.render({ lines, scale: SHARES, ticks: SHARE_TICKS, marked: moment, reading: text });
+      reading.render(text);
+    },
+  };
+}
+
+/** The pictures of the film, with the attention of CLS and what the model called them. */
+function createLooks(app, film) {
+  const { t } = app;
+  const layer = slider({ label: t("layer"), min: 0, max: film.layers - 1, step: 1,
+    format: (value) => t("ofCount", { value, last: film.layers - 1 }), onInput: (value) => app.select({ layer: value }) });
+  const head = choice({ label: t("head"), wrap: true, onChoose: (value) => app.select({ head: value }),
+    options: ["mean", ...Array(film.heads).keys()].map((value) => ({ value, text: value === "mean" ? t("mean") : String(value) })) });
+  const pictures = film.names.map((_, picture) => createPicture(app, film, picture));
+  const root = el("div", { class: "vv-film" }, el("h4", { text: t("filmLooks") }),
+    el("div", { class: "vv-knobs" }, layer.root, head.root),
+    el("div", { class: "vv-figures vv-thirds" }, ...pictures.map((one) => one.root)),
+    el("p", { class: "vv-note", text: t("filmLooksNote") }));
+  return {
+    root,
+    render(moment) {
+      const chosen = { layer: Math.min(app.selection.layer, film.layers - 1),
+        head: app.selection.head === "mean" ? "mean" : Math.min(app.selection.head, film.heads - 1) };
+      layer.set(chosen.layer);
+      head.set(chosen.head);
+      for (const one of pictures) one.render(moment, chosen);
+    },
+  };
+}
+
+function createPicture(app, film, picture) {
+  const { t } = app;
+  const { height, width, channels, prefix, tokens, rows, cols, labels } = film;
+  const rgba = toRgba(pixelsOf(film, picture), channels);
+  const map = mapCanvas(rows, cols);
+  map.canvas.setAttribute("role", "img");
+  const entries = Array.from({ length: Math.min(ANSWERS, labels.length) }, () => {
+    const [name, share] = [el("span"), el("b")];
+    return { root: el("li", {}, name, share), name, share };
+  });
+  const scale = el("p", { class: "vv-note" });
+  const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: film.names[picture] }),
+    el("div", { class: "vv-film-picture" }, pictureCanvas(rgba, height, width, "vv-enlarged"), map.canvas),
+    el("ol", {}, ...entries.map((entry) => entry.root)), scale);
+  return {
+    root,
+    render(moment, { layer, head }) {
+      const values = attentionAt(film, moment, picture, layer, head);
+      const max = largest(values, prefix, tokens, 1e-6);
+      map.draw(values, prefix, { min: 0, max }, colourTable(app.taste.colours));
+      setText(scale, t("filmScale", { max: digits(max), times: multiple(max * tokens) }));
+      map.canvas.style.opacity = app.taste.opacity;
+      map.canvas.setAttribute("aria-label", t("filmMap", { name: film.names[picture], layer,
+        head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
+      const answers = answersAt(film, moment, picture, ANSWERS);
+      const even = knowsNothing(answers, labels.length);
+      entries.forEach(({ root: entry, name, share }, at) => {
+        setText(name, even ? t("filmNothing") : answers[at].label);
+        setText(share, percent(answers[at].probability));
+        show(entry, !even || at === 0);
+      });
+    },
+  };
+}
+
+/** Similarity of positions: the selected patch, and all at their places. */
+function createPlaces(app, film) {
+  const { t, grid } = app;
+  const { rows, cols } = film;
+  const one = mapCanvas(rows, cols, "vv-large-map");
+  const dot = el("span", { class: "vv-box vv-selected" });
+  const title = el("figcaption");
+  const frame = el("div", { class: "vv-map-frame" }, one.canvas, dot);
+  const mosaic = createMosaic({ outerRows: rows, outerCols: cols, rows, cols, label: t("positionsAll", { count: rows * cols }) });
+  const legend = createLegend(t);
+  const go = (place) => place && app.select({ token: tokenOf(...Object.values(samePlace(place, film, grid)), grid), pinned: true });
+  mosaic.frame.addEventListener("click", (event) => go(mosaic.cellAt(event)));
+  frame.addEventListener("click", (event) => {
+    const box = one.canvas.getBoundingClientRect();
+    go({ row: Math.floor(((event.clientY - box.top) / box.height) * rows), col: Math.floor(((event.clientX - box.left) / box.width) * cols) });
+  });
+  const root = el("div", { class: "vv-film" }, el("h4", { text: t("filmPositions") }),
+    el("div", { class: "vv-figures" }, el("figure", { class: "vv-figure" }, frame, title),
+      el("figure", { class: "vv-figure" }, mosaic.frame,
+        el("figcaption", { text: t("positionsAll", { count: rows * cols }) }))),
+    legend.root);
+  let drawn = -1; // the moment of the mosaic
+  return {
+    root,
+    render(moment, token) {
+      const table = colourTable("diverging");
+      const place = samePlace(placeOf(token, grid) ?? placeOf(middleToken(grid), grid), grid, film);
+      one.draw(similarityAt(film, moment, place.row * cols + place.col), 0, COSINES, table);
+      setText(title, t("filmPosition", place));
+      Object.assign(dot.style, { left: (100 * place.col) / cols + "%", top: (100 * place.row) / rows + "%",
+        width: 100 / cols + "%", height: 100 / rows + "%" });
+      mosaic.mark(place);
+      legend.render({ scale: COSINES, colours: "diverging", uniform: null, note: t("scale_positions") });
+      if (drawn === moment) return;
+      drawn = moment;
+      for (let patch = 0; patch < film.patches; patch++) {
+        mosaic.draw(Math.floor(patch / cols), patch % cols, similarityAt(film, moment, patch), 0, COSINES, table);
+      }
+    },
+  };
+}
