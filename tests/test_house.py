@@ -8,8 +8,17 @@ from pathlib import Path
 import pytest
 
 HOUSE = Path(__file__).resolve().parents[1] / "vitviz"
-# The rooms from left to right; rooms that share a number are neighbours and do not know each other.
-ROOMS = {"errors": 0, "model": 1, "probe": 2, "train": 3, "draw": 3, "viewer": 3, "": 3}
+# The rooms from left to right; rooms that share a number are neighbours and strangers.
+ROOMS = {
+    "errors": 0,
+    "korean": 0,
+    "model": 1,
+    "probe": 2,
+    "train": 3,
+    "draw": 3,
+    "viewer": 3,
+    "": 3,
+}
 ROOMS |= {"web": 4, "cli": 4, "__main__": 5}  # "" is vitviz/__init__.py, the public names
 # Which files may import a package that is slow, or that only one room should know.
 GUESTS = {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ..korean import in_korean
 from ..probe import features
 from ..probe.figures import figures_of, kinds_of
 from ..probe.positions import unit_rows
@@ -150,7 +151,10 @@ def _manifest(
             "title": str(card.details.get("title", card.name)),
             "temperature": card.temperature,
         },
-        "photo": summary["photo"],
+        "photo": {
+            **summary["photo"],
+            "notes_ko": [in_korean(note) for note in summary["photo"]["notes"]],
+        },
         "image": {"height": height, "width": width, "channels": channels},
         "mean": list(analysis.preprocess.mean),
         "std": list(analysis.preprocess.std),

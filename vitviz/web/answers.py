@@ -9,6 +9,7 @@ from typing import ParamSpec, TypeVar
 import gradio as gr
 
 from ..errors import VitvizError
+from ..korean import in_korean
 
 APOLOGY = (
     "Something went wrong on our side. It has been logged; please try another picture or model."
@@ -27,6 +28,12 @@ def sentence(error: VitvizError) -> str:
     return text[0].upper() + text[1:] + ("" if text[-1] in ".!?" else ".")
 
 
+def told(text: str, request: gr.Request | None) -> str:
+    """A sentence in the language that the visitor's browser asks for, English or Korean."""
+    wanted = request.headers.get("accept-language", "") if request else ""
+    return in_korean(text) if wanted.lower().startswith("ko") else text
+
+
 def as_html(text: str) -> str:
     """Gradio shows messages as HTML, and file names in them come from strangers."""
     return html.escape(text, quote=False)
@@ -42,11 +49,17 @@ def guard(function: Callable[P, T]) -> Callable[P, T]:
         except gr.Error:
             raise
         except VitvizError as error:
-            raise gr.Error(as_html(sentence(error)), print_exception=False) from error
+            text = told(sentence(error), _request(args))
+            raise gr.Error(as_html(text), print_exception=False) from error
         except (
             Exception
         ) as error:  # whatever it is, the visitor gets an answer and we get the traceback
             log.exception("%s failed", function.__name__)
-            raise gr.Error(APOLOGY, print_exception=False) from error
+            raise gr.Error(told(APOLOGY, _request(args)), print_exception=False) from error
 
     return guarded
+
+
+def _request(args: tuple[object, ...]) -> gr.Request | None:
+    """Gradio adds it to the arguments of a function that has a place for it."""
+    return next((argument for argument in args if isinstance(argument, gr.Request)), None)
