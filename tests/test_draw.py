@@ -13,6 +13,7 @@ from PIL import Image
 
 from tests.models import photo, tiny
 from vitviz import Analysis, SelectionError, VitvizError, analyze, draw
+from vitviz.probe import features
 
 LAYER, HEAD = 1, 1
 
@@ -243,3 +244,40 @@ draw.heads(analyze(tiny("cls"), photo()), 0)
 assert "matplotlib.pyplot" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_features_show_what_the_tokens_have_in_common(any_tiny_analysis, token) -> None:
+    analysis = any_tiny_analysis
+    grid = analysis.grid
+    figure = draw.features(analysis, LAYER, token)
+    colours, alike, norms = arrays(figure)
+    tokens = features.tokens_after(analysis.trace, LAYER)
+    found = features.principal(grid.patches(tokens.T).T)
+    np.testing.assert_allclose(colours.reshape(-1, 3), found.rgb(), atol=1e-6)
+    np.testing.assert_allclose(alike, grid.to_map(features.similarity(tokens, token)), atol=1e-6)
+    np.testing.assert_allclose(norms, grid.to_map(features.norms(tokens)), rtol=1e-6)
+    text = words(figure)
+    assert f"after layer {LAYER}" in text
+    assert f"{float(found.explained[0]):.1%}" in text
+    assert "above 2 x median" in text
+    with pytest.raises(SelectionError, match="layer must be"):
+        draw.features(analysis, 99)
+    with pytest.raises(SelectionError, match="token must be"):
+        draw.features(analysis, 0, 999)
+
+
+def test_outliers_are_framed(tiny_analysis) -> None:
+    tokens = tiny_analysis.trace.tokens.clone()
+    tokens[LAYER + 1, 5] *= 10
+    trace = replace(tiny_analysis.trace, tokens=tokens)
+    figure = draw.features(replace(tiny_analysis, trace=trace), LAYER)
+    assert len(figure.axes[2].patches) == 1
+    assert "1 of 16 patches" in words(figure)
+
+
+def test_a_rollout_may_begin_later(tiny_analysis) -> None:
+    shown = arrays(draw.rollout(tiny_analysis, first=1))
+    expected = [tiny_analysis.rollout(0, layer, first=1) for layer in (1, 2)]
+    for array, values in zip(shown, expected, strict=True):
+        np.testing.assert_allclose(array, tiny_analysis.grid.to_map(values))
+    assert "from layer 1" in words(draw.rollout(tiny_analysis, first=1))

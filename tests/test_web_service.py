@@ -1,5 +1,6 @@
 """What the page's functions answer, without a page: failures leave everything as it was."""
 
+import base64
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from tests.running import save_tiny
 from vitviz.web import limits, service
 from vitviz.web.answers import APOLOGY
 from vitviz.web.components import Upload
+from vitviz.web.figures import FIGURES
 from vitviz.web.models import Models
 from vitviz.web.service import Service, Shown
 
@@ -230,6 +232,56 @@ def test_nonsense_gets_a_sentence(desk, nonsense):
     assert "are needed" in desk.rollout(nonsense)["error"]
 
 
+def drawing(key, **changes):
+    selected = {"token": 3, "layer": 1, "head": -1, "direction": "to", "first": 1, "residual": 0.5}
+    rest = {"head_fusion": "mean", "scale": "heads", "kind": "heads", "format": "svg"}
+    return {"id": key, **selected, **rest, **changes}
+
+
+@pytest.mark.parametrize("kind", FIGURES)
+def test_figures_for_print(desk, upload, kind):
+    key = desk.show(upload, "tiny-cls", START)[0].id
+    reply = desk.figure(drawing(key, kind=kind))
+    assert reply["name"] == f"my-dog-tiny-cls-{kind}.svg"
+    assert base64.b64decode(reply["data"]).startswith(b"<?xml")
+
+
+def test_a_figure_as_pdf(desk, upload):
+    key = desk.show(upload, "tiny-cls", START)[0].id
+    reply = desk.figure(drawing(key, kind="patches", format="pdf"))
+    assert reply["name"].endswith(".pdf")
+    assert base64.b64decode(reply["data"]).startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"kind": "../x"}, "A figure is one of"),
+        ({"format": "exe"}, "A figure is one of"),
+        ({"token": 99}, "Token must be"),
+        ({"layer": 99}, "Layer must be"),
+        ({"head": 99}, "Head must be"),
+        ({"direction": "up"}, "Direction must be"),
+        ({"id": "0"}, "has expired"),
+        ({"id": None}, "are needed"),
+    ],
+    ids=str,
+)
+def test_a_bad_wish_for_a_figure_gets_a_sentence(desk, upload, changes, says):
+    key = desk.show(upload, "tiny-cls", START)[0].id
+    reply = desk.figure(drawing(key, **{"kind": "attention"} | changes))
+    assert says in reply["error"]
+    assert desk._drawing._value == 1  # the next one can be drawn
+
+
+def test_too_many_figures_at_a_time(desk, upload, monkeypatch):
+    monkeypatch.setattr(limits, "DRAWING_WAIT_SECONDS", 0.01)
+    key = desk.show(upload, "tiny-cls", START)[0].id
+    with desk._drawing:
+        assert "Many figures" in desk.figure(drawing(key))["error"]
+    assert desk.figure(drawing(key))["name"]
+
+
 def test_a_deleted_analysis_has_expired(desk, upload):
     manifest, *_, download, _ = desk.show(upload, "tiny-cls", START)
     vitviz.Analysis.load(download["value"])
@@ -240,7 +292,7 @@ def test_a_deleted_analysis_has_expired(desk, upload):
 def test_a_bug_gets_an_apology_and_a_log_entry(desk, upload, monkeypatch, caplog):
     key = desk.show(upload, "tiny-cls", START)[0].id
     monkeypatch.setattr(service.Analysis, "load", lambda path: 1 / 0)
-    assert desk.rollout(question(key)) == {"error": APOLOGY}
+    assert desk.rollout(question(key))["error"] == APOLOGY
     assert "ZeroDivisionError" in caplog.text
 
 

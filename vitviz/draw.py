@@ -21,12 +21,14 @@ from matplotlib.patheffects import withStroke
 from .errors import VitvizError
 from .probe.analysis import Analysis
 from .probe.explain import HeadFusion
+from .probe.features import OUTLIER_TIMES, norms, outliers, principal, similarity, tokens_after
 
 COLOURS = "viridis"  # even steps of value look like even steps, in grey and to the colour-blind too
 OPACITY = 0.55  # of a map that lies over the picture; its colour bar is drawn at full opacity
 DPI = 150
 VIT = "arXiv:2010.11929"
 ROLLOUT = "arXiv:2005.00928"
+REGISTERS = "arXiv:2309.16588"
 # Labels and file names come from outside, in any script: whichever of these fonts are installed.
 FONTS = ("DejaVu Sans", "Noto Sans CJK KR", "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic")
 
@@ -127,24 +129,25 @@ def rollout(
     *,
     head_fusion: HeadFusion = "mean",
     residual: float = 0.5,
+    first: int = 0,
     vmax: float | None = None,
 ) -> Figure:
     """Attention rollout for a token over the picture, up to each layer in turn, on one scale.
 
+    The layers before `first` are left out.
+
     Raises `SelectionError` for what the model does not have.
     """
-    depth = analysis.trace.depth
-    rows = [
-        np.asarray(analysis.rollout(token, layer, head_fusion=head_fusion, residual=residual))
-        for layer in range(depth)
-    ]
-    figure, axes = _figure(analysis, depth, size=2.2, paper=f"{ROLLOUT}, section 3")
+    options = {"head_fusion": head_fusion, "residual": residual, "first": first}
+    layers = range(analysis.trace.check_layer(first), analysis.trace.depth)
+    rows = [np.asarray(analysis.rollout(token, layer, **options)) for layer in layers]
+    figure, axes = _figure(analysis, len(layers), size=2.2, paper=f"{ROLLOUT}, section 3")
     # A patch as the query keeps most of itself in the first layers; its own square would set the
     # scale for all. The scale is that of what came from elsewhere, and the bar says it is cut.
     others = np.stack([np.delete(values, token) for values in rows])
     others = others[:, -(analysis.grid.num_patches - analysis.grid.is_patch(token)) :]
     top = _top(others, vmax)
-    for layer, (ax, values) in enumerate(zip(axes, rows, strict=True)):
+    for layer, ax, values in zip(layers, axes, rows, strict=True):
         _picture(ax, analysis)
         _show(ax, analysis, values, top, alpha=OPACITY)
         _mark(ax, analysis, token)
@@ -155,7 +158,8 @@ def rollout(
     _title(
         figure,
         f"Attention rollout for {token_name(analysis, token)}: "
-        f"{head_fusion} of heads, residual {residual:g}",
+        f"{head_fusion} of heads, residual {residual:g}"
+        + (f", from layer {first}" if first else ""),
     )
     return figure
 
@@ -188,6 +192,42 @@ def position_similarity(analysis: Analysis, token: int | None = None) -> Figure:
         title = f"Position embeddings: {token_name(analysis, token)} to all others"
     _bar(figure, image, ax, "cosine similarity")
     _title(figure, title)
+    return figure
+
+
+def features(analysis: Analysis, layer: int, token: int = 0) -> Figure:
+    """The tokens after a layer: PCA as colours, cosine similarity to one token, and norms.
+
+    Raises `SelectionError` for what the model does not have.
+    """
+    grid = analysis.grid
+    grid.check(token)
+    tokens = tokens_after(analysis.trace, layer)
+    found = principal(grid.patches(tokens.T).T)
+    alike, lengths = np.asarray(similarity(tokens, token)), norms(tokens)
+    marked = np.flatnonzero(np.asarray(outliers(grid.patches(lengths))))
+    figure, axes = _figure(analysis, 3, size=3.4, paper=f"norms: {REGISTERS}")
+    height, width = grid.image_size
+    extent = (-0.5, width - 0.5, height - 0.5, -0.5)
+    colours = np.asarray(found.rgb()).reshape(grid.rows, grid.cols, 3)
+    axes[0].imshow(colours, extent=extent, interpolation="nearest")
+    shares = ", ".join(f"{share:.1%}" for share in found.explained.tolist())
+    _caption(axes[0], f"PCA: red, green, blue explain\n{shares}")
+    low = float(_map(analysis, alike).min())
+    _bar(figure, _show(axes[1], analysis, alike, 1.0, low=low), axes[1], "")
+    _caption(axes[1], f"cosine similarity to\n{token_name(analysis, token)}")
+    patch_norms = _map(analysis, np.asarray(lengths))
+    top, low = float(patch_norms.max()), float(patch_norms.min())
+    _bar(figure, _show(axes[2], analysis, np.asarray(lengths), top, low=low), axes[2], "")
+    _caption(
+        axes[2],
+        f"norms, {len(marked)} of {grid.num_patches} patches\nabove {OUTLIER_TIMES:g} x median",
+    )
+    for patch in marked.tolist():
+        _mark(axes[2], analysis, patch + grid.num_prefix_tokens)
+    for ax in axes[:2]:
+        _mark(ax, analysis, token)
+    _title(figure, f"Tokens after layer {layer}")
     return figure
 
 

@@ -168,3 +168,28 @@ def visit(browser, url) -> Iterator[Callable[..., Visit]]:
         hosts = {urlsplit(u).netloc for u in seen.requests if u.startswith(("http", "ws"))}
         assert hosts == {urlsplit(url).netloc}
         assert seen.complaints == []
+
+
+@pytest.fixture
+def open_page(browser, tmp_path) -> Iterator[Callable]:
+    """Open a page from a file, which needs no app; it may ask for nothing and throw nothing."""
+    contexts = []
+
+    def open_(html: str, **options):
+        file = tmp_path / f"page-{len(contexts)}.html"
+        file.write_text(html, encoding="utf-8")
+        context = browser.new_context(viewport={"width": 1200, "height": 900}, **options)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.set_default_timeout(PATIENCE_MS)
+        tab.complaints = []
+        tab.on("pageerror", lambda error: tab.complaints.append(str(error)))
+        tab.on("request", lambda r: r.url.startswith("http") and tab.complaints.append(r.url))
+        tab.goto(file.as_uri())
+        return tab
+
+    yield open_
+    for context in contexts:
+        for tab in context.pages:
+            assert not tab.complaints
+        context.close()

@@ -2,11 +2,9 @@
 
 import base64
 import json
-from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.browser.conftest import PATIENCE_MS
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.viewer import bundle, css, pack, page
@@ -30,30 +28,6 @@ window.mounted = viewer.mount({
   onSelect: (selection) => selections.push(selection),
 });
 """
-
-
-@pytest.fixture
-def open_page(browser, tmp_path) -> Iterator[Callable]:
-    contexts = []
-
-    def open_(html: str, **options):
-        file = tmp_path / f"page-{len(contexts)}.html"
-        file.write_text(html, encoding="utf-8")
-        context = browser.new_context(viewport={"width": 1200, "height": 900}, **options)
-        contexts.append(context)
-        tab = context.new_page()
-        tab.set_default_timeout(PATIENCE_MS)
-        tab.complaints = []
-        tab.on("pageerror", lambda error: tab.complaints.append(str(error)))
-        tab.on("request", lambda r: r.url.startswith("http") and tab.complaints.append(r.url))
-        tab.goto(file.as_uri())
-        return tab
-
-    yield open_
-    for context in contexts:
-        for tab in context.pages:
-            assert not tab.complaints
-        context.close()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import { createHelp } from "./help.js";
 import { overlayOf } from "./overlay.js";
 import { PANELS } from "./panels/index.js";
 import { createReadout } from "./readout.js";
+import { createSaving } from "./saving.js";
 import { createSharing } from "./sharing.js";
 import { createStage } from "./stage.js";
 import { visitPanel } from "./state.js";
@@ -22,13 +23,15 @@ export function createBoard(app) {
   const readout = createReadout(app);
   const steering = createSteering(app);
   const help = createHelp(t);
-  const bar = createTitleBar(app, () => help.showModal());
   const tabs = createTabs(app);
+  const saving = createSaving(app, () => (
+    { view, stage: stage.root, about: readout.about(view), panel: tabs.open() }));
+  const bar = createTitleBar(app, saving.button, () => help.showModal());
   const root = el("div", { class: "vv-board" }, bar.root,
     el("div", { class: "vv-columns" },
       el("div", { class: "vv-left" }, stage.root, steering.root),
       el("div", { class: "vv-right" }, readout.root, tabs.root)),
-    help);
+    help, saving.dialog);
   let view = null;
   return {
     root, stage, help,
@@ -51,7 +54,7 @@ export function createBoard(app) {
   };
 }
 
-function createTitleBar(app, openHelp) {
+function createTitleBar(app, save, openHelp) {
   const { t, manifest } = app;
   const undo = button({ text: "↶", title: t("undo"), onClick: () => app.undo() });
   const redo = button({ text: "↷", title: t("redo"), onClick: () => app.redo() });
@@ -68,8 +71,8 @@ function createTitleBar(app, openHelp) {
       manifest.model.trained === false
         ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }),
           el("span", { text: " " + t("untrainedNote") })) : null,
-      ...manifest.photo.notes.map((note) => el("p", { class: "vv-photo-note", text: note }))),
-    el("div", { class: "vv-tools" }, undo, redo, sharing?.button, projector,
+      ...(app.language.toLowerCase().startsWith("ko") ? manifest.photo.notes_ko : manifest.photo.notes).map((note) => el("p", { class: "vv-photo-note", text: note }))),
+    el("div", { class: "vv-tools" }, undo, redo, save, sharing?.button, projector,
       button({ text: "?", title: t("help"), onClick: openHelp }), language),
     sharing?.note, sharing?.dialog);
   return {
@@ -117,6 +120,11 @@ function createTabs(app) {
         }
         made.get(id).render(view);
       }
+    },
+    /** The panel that is shown. */
+    open() {
+      const { id, page } = pages.find((one) => one.id === app.selection.panel);
+      return { id, page, saves: PANELS.find((entry) => entry.id === id).saves };
     },
     destroy() {
       for (const panel of made.values()) panel.destroy?.();

@@ -77,7 +77,7 @@ export function mount(host) {
 
   /** All that the parts of the viewer read and call. */
   const app = {
-    t: null, languages, history: null, looksOpen: false,
+    t: null, languages, ask, history: null, looksOpen: false,
     taste: [recall(storage), host.taste, asked?.taste].reduce((base, wanted) => validTaste(wanted, base), START_TASTE),
     selection: null, failure: null,
     select(wanted) {

@@ -9,7 +9,8 @@ const PARTNERS = 4;
 
 /**
  * @param {import("./main.js").App} app
- * @returns {{root: HTMLElement, render: (view: object) => void, sentence: (view: object) => string}}
+ * @returns {{root: HTMLElement, render: (view: object) => void, sentence: (view: object) => string,
+ *   about: (view: object) => string}}
  */
 export function createReadout(app) {
   const { t, manifest, grid } = app;
@@ -33,7 +34,7 @@ export function createReadout(app) {
       el("div", { class: "vv-token" }, title, number, pin), about),
     bar.root, row);
 
-  return { root, render, sentence };
+  return { root, render, sentence, about: ({ shown }) => aboutText(shown) };
 
   function render(view) {
     const { shown, token } = view;

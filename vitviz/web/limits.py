@@ -9,6 +9,7 @@ from ..model.photo import MAX_BYTES
 UPLOAD_BYTES = MAX_BYTES  # of one file; larger uploads are cut off while they arrive
 QUEUE_SIZE = 64  # requests that may wait; the next one is told to come back later
 WORKERS = 4  # requests at a time: one may wait for a download while others compute
+DRAWING_WAIT_SECONDS = 30  # for figures that others have asked for; one is drawn at a time
 COMPUTING = 1  # forward passes at a time; torch already uses every core for one
 MODELS_KEPT = 3  # loaded models in memory; the one not used for longest is dropped
 CACHE_SWEEP_SECONDS, CACHE_AGE_SECONDS = 600, 3600  # files of an analysis live this long

@@ -81,7 +81,7 @@ def _build_page(demo: gr.Blocks, service: Service) -> None:
                 elem_id="vv-examples",
             )
         with gr.Column(scale=4, min_width=320):
-            view = Viewer(elem_id="vv-viewer", server_functions=[_server_function(service)])
+            view = Viewer(elem_id="vv-viewer", server_functions=_server_functions(service))
             with gr.Row(elem_classes="vv-foot"):
                 download = gr.DownloadButton(
                     TEXTS("vv_download"),
@@ -135,10 +135,13 @@ def _build_endpoint(service: Service) -> None:
         )
 
 
-def _server_function(service: Service) -> Any:
-    """What viewer.js asks by name. A function: gradio puts a mark on it, and methods take none."""
+def _server_functions(service: Service) -> list[Any]:
+    """What viewer.js asks by name. Functions: gradio puts a mark on them, and methods take none."""
 
     def rollout(question: Any) -> dict[str, Any]:
         return service.rollout(question)
 
-    return rollout
+    def figure(question: Any) -> dict[str, Any]:
+        return service.figure(question)
+
+    return [rollout, figure]

@@ -1,5 +1,6 @@
 """What a page or a program asks for, and what it is answered; no layout in here."""
 
+import base64
 import filecmp
 import io
 import logging
@@ -7,6 +8,7 @@ import shutil
 import tempfile
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,13 +17,15 @@ from gradio.utils import get_upload_folder
 from PIL import Image
 
 from ..errors import ImageError, SelectionError, VitvizError
+from ..korean import in_korean
 from ..model.photo import open_photo
 from ..probe.analysis import Analysis, analyze
 from ..viewer.payload import pack
 from . import limits
-from .answers import APOLOGY, as_html, sentence
+from .answers import APOLOGY, as_html, sentence, told
 from .components import Manifest, Upload
 from .examples import EXAMPLES
+from .figures import Wanted
 from .files import file_name, save_atomic
 from .models import Models
 
@@ -51,18 +55,29 @@ class Service:
         self.models = models
         self.examples = [e for e in EXAMPLES if e.model is None or e.model in models]
         self._computing = threading.Semaphore(limits.COMPUTING)
+        self._drawing = threading.Semaphore(1)
         self._cache = get_upload_folder()
         Path(self._cache).mkdir(parents=True, exist_ok=True)
         self._saved: OrderedDict[str, str] = OrderedDict()  # id of a manifest -> saved analysis
 
     def show_photo(
-        self, upload: Upload | None, model: str, shown: Shown, untrained: bool = False
+        self,
+        upload: Upload | None,
+        model: str,
+        shown: Shown,
+        untrained: bool = False,
+        request: gr.Request | None = None,
     ) -> tuple[Any, ...]:
         """A picture was chosen; or taken away, then the page stays as it is."""
-        return gr.skip() if upload is None else self.show(upload, model, shown, untrained)
+        return gr.skip() if upload is None else self.show(upload, model, shown, untrained, request)
 
     def show(
-        self, upload: Upload | None, model: str, shown: Shown, untrained: bool = False
+        self,
+        upload: Upload | None,
+        model: str,
+        shown: Shown,
+        untrained: bool = False,
+        request: gr.Request | None = None,
     ) -> tuple[Any, ...]:
         """Analyze a picture, the one that is shown if none is chosen.
 
@@ -75,7 +90,7 @@ class Service:
         try:
             analysis = self._analyze(upload, model, untrained is True)
         except VitvizError as error:
-            gr.Warning(as_html(sentence(error)))
+            gr.Warning(as_html(told(sentence(error), request)))
             old = shown.preview or (shown.photo.path if shown.photo else "")
             old = old if Path(old).is_file() else None
             photo = old if isinstance(error, ImageError) else gr.skip()
@@ -91,7 +106,12 @@ class Service:
         return manifest, preview or gr.skip(), model, now, download, now.untrained
 
     def show_example(
-        self, index: int, model: str, shown: Shown, untrained: bool = False
+        self,
+        index: int,
+        model: str,
+        shown: Shown,
+        untrained: bool = False,
+        request: gr.Request | None = None,
     ) -> tuple[Any, ...]:
         """Analyze one of our pictures, with the model it was made for.
 
@@ -102,7 +122,7 @@ class Service:
         special = {example.model for example in self.examples}
         model = meant_for or (self.models.default if model in special else model)
         upload = Upload(path, Path(path).name)
-        manifest, _, *others = self.show(upload, model, shown, untrained)
+        manifest, _, *others = self.show(upload, model, shown, untrained, request)
         return manifest, path, *others
 
     def open(self, model: str, shown: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
@@ -119,38 +139,63 @@ class Service:
         else:
             made_for = [example.model for example in self.examples]
             index = made_for.index(model) if model in made_for else 0
-        return self.show_example(index, model, shown, asked.get("untrained") == "1")
+        return self.show_example(index, model, shown, asked.get("untrained") == "1", request)
 
     def rollout(self, question: Any) -> dict[str, Any]:
-        """For a viewer that shows too many tokens to compute it itself: {"values"} or {"error"}.
+        """For a viewer that shows too many tokens to compute it itself: {"values"} or {"error"}."""
+        return self._reply(question, self._rollout)
 
-        It answers outside of Gradio's queue, and anybody can ask anything.
-        """
+    def figure(self, question: Any) -> dict[str, Any]:
+        """What is looked at as a figure for print: {"name", "data" in base64} or {"error"}."""
+        return self._reply(question, self._figure)
+
+    def _reply(self, question: Any, answer: Callable[[str, Any], dict[str, Any]]) -> dict[str, Any]:
+        """Answer a viewer, outside of Gradio's queue; anybody can ask anything."""
         try:
             match question:
-                case {
-                    "id": str(key),
-                    "token": int(token),
-                    "layer": int(layer),
-                    "first": int(first),
-                    "residual": int() | float() as residual,
-                    "head_fusion": str(fusion),
-                }:
-                    options = {"first": first, "residual": residual, "head_fusion": fusion}
-                case _:
-                    raise SelectionError(
-                        "id, token, layer, first, residual, head_fusion are needed"
-                    )
-            path = self._saved.get(key)
-            if path is None or not Path(path).is_file():
-                raise VitvizError("this analysis has expired; analyze the picture again")
-            with self._computing:
-                return {"values": Analysis.load(path).rollout(token, layer, **options).tolist()}
+                case {"id": str(key)}:
+                    return answer(key, question)
+            raise SelectionError("the id of an analysis and what is selected are needed")
         except VitvizError as error:
-            return {"error": sentence(error)}
+            return _refusal(sentence(error))
         except Exception:  # as in `guard`: an answer for the visitor, the traceback for us
-            log.exception("rollout failed")
-            return {"error": APOLOGY}
+            log.exception("a viewer's question failed")
+            return _refusal(APOLOGY)
+
+    def _rollout(self, key: str, question: Any) -> dict[str, Any]:
+        match question:
+            case {
+                "token": int(token),
+                "layer": int(layer),
+                "first": int(first),
+                "residual": int() | float() as residual,
+                "head_fusion": str(fusion),
+            }:
+                options = {"first": first, "residual": residual, "head_fusion": fusion}
+            case _:
+                raise SelectionError("id, token, layer, first, residual, head_fusion are needed")
+        with self._computing:
+            values = self._saved_analysis(key).rollout(token, layer, **options)
+        return {"values": values.tolist()}
+
+    def _figure(self, key: str, question: Any) -> dict[str, Any]:
+        wanted = Wanted.of(question)
+        if not self._drawing.acquire(timeout=limits.DRAWING_WAIT_SECONDS):
+            raise VitvizError("many figures are being drawn; try again in a minute")
+        try:  # one at a time: matplotlib keeps some settings for the whole process
+            analysis = self._saved_analysis(key)
+            data = wanted.drawn(analysis)
+        finally:
+            self._drawing.release()
+        name = file_name(analysis.photo_name, analysis.card.name, wanted.kind)
+        return {"name": f"{name}.{wanted.format}", "data": base64.b64encode(data).decode()}
+
+    def _saved_analysis(self, key: str) -> Analysis:
+        """What was analyzed for a page, while its file is there. Raises `VitvizError`."""
+        path = self._saved.get(key)
+        if path is None or not Path(path).is_file():
+            raise VitvizError("this analysis has expired; analyze the picture again")
+        return Analysis.load(path)
 
     def answer(
         self, photo: Upload | None, model: str, token: int, layer: int, head: int
@@ -226,3 +271,8 @@ class Service:
         seen = Image.fromarray(analysis.picture.squeeze(-1).numpy())
         seen.save(buffer := io.BytesIO(), "PNG")
         return save_atomic(buffer.getvalue(), "preview.png", self._cache)
+
+
+def _refusal(text: str) -> dict[str, str]:
+    """A viewer knows its language better than we do: both are sent."""
+    return {"error": text, "error_ko": in_korean(text)}

@@ -13,7 +13,10 @@ const address = {
 // With very many tokens the viewer asks for a rollout instead of computing it.
 async function ask(name, question) {
   const reply = await server[name](question);
-  if (reply.error) throw new Error(reply.error);
+  if (reply.error) {
+    const korean = document.documentElement.lang.toLowerCase().startsWith('ko');
+    throw new Error(korean ? reply.error_ko : reply.error);
+  }
   return reply;
 }
 

@@ -12,12 +12,13 @@ import { createMatrix } from "../matrixview.js";
 import { digits, multiple } from "../numbers.js";
 import { attentionScale, patchScale } from "../overlay.js";
 import { createShares } from "../readout.js";
+import { attentionSaves } from "../saves.js";
 import { layerText } from "../stage.js";
 import { GALLERIES } from "../state.js";
 import { choice } from "../widgets.js";
 import { tokenTitle } from "../words.js";
 
-export const attention = { id: "attention", create };
+export const attention = { id: "attention", create, saves: attentionSaves };
 
 function create(app) {
   const { t, manifest, grid } = app;

@@ -9,10 +9,11 @@ import { createLegend } from "../legend.js";
 import { digits, multiple, percent, signed } from "../numbers.js";
 import { similarityScale } from "../overlay.js";
 import { explore } from "../pointing.js";
+import { featuresSaves } from "../saves.js";
 import { tokensText } from "../stage.js";
 import { tokenName, tokenTitle } from "../words.js";
 
-export const features = { id: "features", create };
+export const features = { id: "features", create, saves: featuresSaves };
 
 function create(app) {
   const { t, grid, manifest } = app;

@@ -8,10 +8,11 @@ import { boxOf } from "../geometry.js";
 import { createLedger } from "../ledger.js";
 import { signed } from "../numbers.js";
 import { ORDERS, elementAt, patchValues } from "../patch.js";
+import { patchesSaves } from "../saves.js";
 import { choice } from "../widgets.js";
 import { tokenTitle } from "../words.js";
 
-export const patches = { id: "patches", create };
+export const patches = { id: "patches", create, saves: patchesSaves };
 
 const AT_ONCE = 96; // numbers written while the pointer moves; the rest when it rests
 

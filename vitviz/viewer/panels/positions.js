@@ -13,11 +13,12 @@ import { marginals } from "../marginals.js";
 import { createMosaic } from "../mosaic.js";
 import { percent, signed } from "../numbers.js";
 import { explore } from "../pointing.js";
+import { positionsSaves } from "../saves.js";
 import { choice } from "../widgets.js";
 import { tokenName, tokenTitle } from "../words.js";
 import { createZoom } from "../zoom.js";
 
-export const positions = { id: "positions", create };
+export const positions = { id: "positions", create, saves: positionsSaves };
 
 const SCALE = { min: -1, max: 1 };
 

@@ -4,9 +4,10 @@ import { caution } from "../caution.js";
 import { el, show } from "../dom.js";
 import { createLens } from "../lens.js";
 import { percent, signed } from "../numbers.js";
+import { predictionsSaves } from "../saves.js";
 import { groupName } from "../words.js";
 
-export const predictions = { id: "predictions", create };
+export const predictions = { id: "predictions", create, saves: predictionsSaves };
 
 const MOST_GROUPS = 5;
 

@@ -4,13 +4,14 @@ import { colourTable } from "../colour.js";
 import { el, setText, show } from "../dom.js";
 import { digits, multiple, percent, plain, signed } from "../numbers.js";
 import { bySize, pairOf } from "../pair.js";
+import { qkSaves } from "../saves.js";
 import { createSoftmaxRow } from "../softmaxrow.js";
 import { layerText } from "../stage.js";
 import { createStrip } from "../strip.js";
 import { button, choice } from "../widgets.js";
 import { tokenName } from "../words.js";
 
-export const qk = { id: "qk", create };
+export const qk = { id: "qk", create, saves: qkSaves };
 
 const PARTS = ["q", "k", "products"];
 

@@ -10,10 +10,11 @@ import { patchScale } from "../overlay.js";
 import { createShares } from "../readout.js";
 import { MOST_TOKENS } from "../relevance.js";
 import { FUSIONS } from "../rollout.js";
+import { rolloutSaves } from "../saves.js";
 import { button, choice, slider } from "../widgets.js";
 import { tokenTitle } from "../words.js";
 
-export const rollout = { id: "rollout", create };
+export const rollout = { id: "rollout", create, saves: rolloutSaves };
 
 /** How long the film rests on a layer. */
 const FRAME_MS = 700;

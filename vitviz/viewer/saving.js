@@ -1,0 +1,95 @@
+/** Saving: a dialog with all that can be saved of the picture and of the open panel. */
+
+import { csvText, fileName } from "./csv.js";
+import { el, setText, show } from "./dom.js";
+import { stageSaves } from "./saves.js";
+import { snapshot } from "./snapshot.js";
+import { button } from "./widgets.js";
+import { tokenTitle } from "./words.js";
+
+/**
+ * @param {import("./main.js").App} app
+ * @param {() => {view: object, stage: HTMLElement, about: string,
+ *   panel: {id: string, page: HTMLElement, saves: function|undefined}}} look  what is shown now
+ * @returns {{button: HTMLElement, dialog: HTMLDialogElement}}
+ */
+export function createSaving(app, look) {
+  const { t, manifest } = app;
+  const list = el("div", { class: "vv-save-list" });
+  const said = el("p", { class: "vv-note", role: "status" });
+  const dialog = el("dialog", { class: "vv-help vv-save", "aria-label": t("save") },
+    el("div", { class: "vv-help-head" }, el("h3", { text: t("save") }),
+      button({ text: "✕", title: t("close"), onClick: () => dialog.close() })),
+    list, said);
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  return { button: button({ text: t("saveButton"), title: t("save"), onClick: open }), dialog };
+
+  function open() {
+    const now = look();
+    const { id, page, saves } = now.panel;
+    say("");
+    list.replaceChildren(
+      section(t("savePicture"), now, now.stage, "picture", stageSaves(app, now.view)),
+      section(t("savePanel", { panel: t("panel_" + id) }), now, page, id,
+        saves?.(app, now.view) ?? { table: null, figure: null }));
+    dialog.showModal();
+  }
+
+  function section(title, now, node, what, { table, figure }) {
+    const { layer, head, direction } = app.selection;
+    const name = fileName(manifest.photo.name, manifest.model.name, what, "layer" + layer,
+      head === "mean" ? "mean" : "head" + head, direction, "token" + now.view.token);
+    const item = (text, save) => button({ text, title: title + ": " + text, onClick: () => run(text, save) });
+    const items = [
+      item(t("savePng"), async () => download(await snapshot(node, captionOf(now)), name + ".png")),
+      table && item(t("saveCsv"), async () => download(
+        new Blob(["\ufeff" + csvText(table)], { type: "text/csv;charset=utf-8" }), name + ".csv")),
+      ...["svg", "pdf"].map((format) => app.ask && figure && item(
+        t("saveFigure", { format: format.toUpperCase() }), () => drawn(figure, format, now.view.token))),
+    ];
+    return el("section", {}, el("h4", { text: title }),
+      el("div", { class: "vv-save-items" }, ...items.filter(Boolean)));
+  }
+
+  /** A figure by the host, with the same selection. */
+  async function drawn(kind, format, token) {
+    const { layer, head, direction, first, residual, fusion } = app.selection;
+    const reply = await app.ask("figure", { id: manifest.id, kind, format, token, layer,
+      head: head === "mean" ? -1 : head, direction, first, residual, head_fusion: fusion,
+      scale: app.taste.scale });
+    const bytes = Uint8Array.from(atob(reply.data), (letter) => letter.charCodeAt(0));
+    download(new Blob([bytes]), reply.name);
+  }
+
+  async function run(text, save) {
+    say(t("saveBusy", { what: text }));
+    try {
+      await save();
+      say(t("saveDone", { what: text }));
+    } catch (error) {
+      say(t("saveFailed", { reason: error.message }));
+    }
+  }
+
+  function say(text) {
+    setText(said, text);
+    show(said, text !== "");
+  }
+
+  /** What the picture shows, in which colours, and where it comes from. */
+  function captionOf({ view, about }) {
+    const scale = t(app.taste.scale === "map" ? "scaleMap" : "scaleHeads");
+    return [
+      [manifest.photo.name, tokenTitle(view.token, app), about].filter(Boolean).join(" · "),
+      t("captionColours", { colours: view.shown.colours, scale }),
+      t("captionSource", { model: manifest.model.name, source: manifest.model.source }),
+    ];
+  }
+}
+
+function download(blob, name) {
+  const url = URL.createObjectURL(blob);
+  const link = el("a", { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

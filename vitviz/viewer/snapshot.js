@@ -1,0 +1,113 @@
+/** A part of the page as PNG: its own elements and styles drawn into a canvas, with a caption. */
+
+/** Pixels of the PNG per pixel of the page, so that text stays sharp on paper. */
+const SHARPNESS = 2;
+
+/** Larger pictures are refused by some browsers. */
+const MOST_PIXELS = 32e6;
+
+/**
+ * @param {HTMLElement} node  something that is shown now
+ * @param {string[]} caption  lines below it
+ * @returns {Promise<Blob>}
+ */
+export async function snapshot(node, caption) {
+  const root = node.closest(".vitviz");
+  const { width } = node.getBoundingClientRect();
+  const sheet = copyOf(node);
+  const frame = document.createElement("div");
+  frame.className = "vv-snapshot";
+  const lines = document.createElement("div");
+  lines.className = "vv-snapshot-caption";
+  for (const text of caption) {
+    const line = document.createElement("p");
+    line.textContent = text;
+    lines.append(line);
+  }
+  frame.style.width = Math.ceil(width) + "px";
+  frame.append(sheet, lines);
+  root.append(frame); // to be measured in the visitor's own styles
+  const box = frame.getBoundingClientRect();
+  const size = { width: Math.ceil(box.width), height: Math.ceil(box.height) };
+  const markup = svgOf(frame, root, size);
+  frame.remove();
+  const image = new Image();
+  image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(markup);
+  await image.decode();
+  return draw(image, size);
+}
+
+async function draw(image, { width, height }) {
+  const sharp = Math.min(SHARPNESS, Math.sqrt(MOST_PIXELS / (width * height)));
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.floor(width * sharp);
+  canvas.height = Math.floor(height * sharp);
+  const context = canvas.getContext("2d");
+  context.scale(sharp, sharp);
+  context.drawImage(image, 0, 0);
+  return new Promise((resolve, reject) => canvas.toBlob((blob) => {
+    if (blob) resolve(blob);
+    else reject(new Error("the browser made no PNG of " + width + " x " + height));
+  }, "image/png"));
+}
+
+/** A copy that keeps what markup does not say: pixels of canvases, and how controls are set. */
+function copyOf(node) {
+  const copy = node.cloneNode(true);
+  const twins = (selector) => [...node.querySelectorAll(selector)].map((original, at) =>
+    [original, copy.querySelectorAll(selector)[at]]);
+  for (const [original, twin] of twins("canvas")) {
+    twin.style.backgroundImage = "url(" + original.toDataURL() + ")";
+    twin.style.backgroundSize = "100% 100%";
+  }
+  for (const [original, twin] of twins("input")) {
+    twin.setAttribute("value", original.value);
+    twin.toggleAttribute("checked", original.checked);
+  }
+  for (const [original, twin] of twins("progress")) twin.setAttribute("value", String(original.value));
+  for (const hidden of copy.querySelectorAll("[hidden]")) hidden.remove();
+  return copy;
+}
+
+/** The frame inside copies of all that its styles may speak of, as an SVG that needs nothing else. */
+function svgOf(frame, root, { width, height }) {
+  let inner = frame.cloneNode(true);
+  inner.style.position = "static"; // it stood beside the screen to be measured
+  for (let parent = root; parent; parent = parent.parentElement) {
+    const shell = parent.cloneNode(false);
+    shell.removeAttribute("id");
+    if (parent !== root) shell.setAttribute("style", "all: unset; display: block");
+    shell.append(inner);
+    inner = shell;
+  }
+  // A page's own elements must not stand inside of foreign ones: only their classes matter.
+  const page = document.createElement("div");
+  page.className = document.documentElement.className + " " + document.body.className;
+  const { backgroundColor, fontFamily } = getComputedStyle(frame);
+  page.setAttribute("style", "background: " + backgroundColor + "; font-family: " + fontFamily);
+  page.setAttribute("xmlns", "http://www.w3.org/1999/xhtml");
+  page.append(style(), ...inner.querySelector("body")?.childNodes ?? [inner]);
+  const body = new XMLSerializer().serializeToString(page);
+  return '<svg xmlns="http://www.w3.org/2000/svg" width="' + width + '" height="' + height + '">' +
+    '<foreignObject width="100%" height="100%">' + withoutControls(body) + "</foreignObject></svg>";
+}
+
+/** Labels may hold characters that XML cannot. */
+function withoutControls(text) {
+  return text.replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "");
+}
+
+/** All rules of the page that speak of the viewer. */
+function style() {
+  const rules = [];
+  for (const sheet of document.styleSheets) {
+    try {
+      rules.push(...[...sheet.cssRules].map(({ cssText }) => cssText).filter((text) => text.includes("vitviz")));
+    } catch {
+      // A sheet of another origin may not be read; ours are not there.
+    }
+  }
+  const node = document.createElement("style");
+  node.textContent = rules.join("\n");
+  return node;
+}
