@@ -17,9 +17,9 @@ from tests.models import TINY, photo, tiny
 from vitviz import Analysis, ViT, analyze, open_photo
 from vitviz.model.untrained import draw
 from vitviz.probe import features
+from vitviz.probe.film import Film, grid_facts, look
 from vitviz.probe.heads import distances
 from vitviz.probe.pairs import Pair, pair
-from vitviz.probe.film import Film, grid_facts, look
 from vitviz.probe.positions import similarity, unit_rows
 from vitviz.viewer import pack
 
@@ -138,7 +138,9 @@ def film_fixture() -> dict[str, Any]:
         "head": made.attention[1, 2, 1, 1].tolist(),  # third picture, layer 1, head 1
         "mean": made.attention[1, 2, 1].float().mean(dim=0).tolist(),
         "pixels": made.pixels[1].flatten().tolist()[:64],
-        "answers": [[made.facts["labels"][i], p] for p, i in zip(*map(Tensor.tolist, best), strict=True)],
+        "answers": [
+            [made.facts["labels"][i], p] for p, i in zip(*map(Tensor.tolist, best), strict=True)
+        ],
         "first": made.probabilities[0, 0].tolist(),
     }
 
