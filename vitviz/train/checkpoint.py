@@ -2,13 +2,14 @@
 
 import os
 import pickle
+import zipfile
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 from torch import nn
 
-from .errors import TrainError
+from .errors import TrainError, writing
 
 STATE = "state.pt"
 VERSION = 2
@@ -31,14 +32,26 @@ def save_state(
         **facts,
     }
     partial = folder / f".{STATE}.partial"
+    kept = "the state before it is kept" if (folder / STATE).exists() else "there is none before it"
+    with writing(folder / STATE, f"{kept}; make room, then go on with --resume"):
+        try:
+            with partial.open("wb") as file:
+                _save(state, file)
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(folder / STATE)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def _save(state: dict[str, Any], file: IO[bytes]) -> None:
+    """`torch.save`, whose RuntimeError about a full disk hides what the disk said."""
     try:
-        with partial.open("wb") as file:
-            torch.save(state, file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(folder / STATE)
-    finally:
-        partial.unlink(missing_ok=True)
+        torch.save(state, file)
+    except RuntimeError as error:
+        if isinstance(error.__context__, OSError):
+            raise error.__context__ from error
+        raise
 
 
 def read_state(folder: Path) -> dict[str, Any]:
@@ -47,12 +60,26 @@ def read_state(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise TrainError(f"there is nothing to resume in {folder}: it has no {STATE}")
     try:
+        with zipfile.ZipFile(path) as parts:  # torch writes checksums, but does not look at them
+            broken = parts.testzip()
+        if broken is not None:
+            raise ValueError(f"the checksum of {broken} is wrong")
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, EOFError, OSError, ValueError, pickle.UnpicklingError) as error:
+    except (
+        RuntimeError,
+        EOFError,
+        OSError,
+        ValueError,
+        pickle.UnpicklingError,
+        zipfile.BadZipFile,
+    ) as error:
         raise TrainError(f"{path} is damaged and cannot be resumed: {error}") from error
-    if not isinstance(state, dict) or state.get("version") != VERSION:
+    if not isinstance(state, dict) or state.get("version") != VERSION or _NEEDED - set(state):
         raise TrainError(f"{path} was not written by this version of vitviz; start the run anew")
     return state
+
+
+_NEEDED = {"vit", "optimizers", "recipe", "pictures", "step", "seconds"}
 
 
 def restore(state: dict[str, Any], vit: nn.Module, optimizers: list[torch.optim.Optimizer]) -> None:

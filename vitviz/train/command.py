@@ -14,9 +14,10 @@ import torch
 from ..errors import VitvizError
 from ..model.weights import LoadedModel, load, save_checkpoint
 from .dataset import TERMS, TORCHVISION, Pictures, read
-from .errors import TrainError
+from .errors import TrainError, writing
 from .loop import Stopped, Trained, train
 from .precision import bfloat16_is_slow
+from .processes import first, how_started
 from .recipe import RECIPES, Recipe
 from .report import figures, report, say, words
 
@@ -37,8 +38,9 @@ def main(argv: list[str] | None = None) -> int:
         else:
             train_and_save(args)
     except Stopped as stopped:
-        again = shlex.join([a for a in argv if a != "--resume"] + ["--resume"])
-        tell(f"{stopped}. Go on with:\n  python -m vitviz.train {again}")
+        if first():
+            again = shlex.join([a for a in argv if a != "--resume"] + ["--resume"])
+            tell(f"{stopped}. Go on with:\n  {how_started()} -m vitviz.train {again}")
         return 130
     except KeyboardInterrupt:
         return 130
@@ -155,7 +157,8 @@ def train_and_save(args: argparse.Namespace) -> Path:
     data, cut = args.data or recipe.data, recipe.cut()
     where = {"data_dir": args.data_dir, "download": args.download}
     pictures, test = (read(data, split, cut, **where) for split in ("train", "test"))
-    if recipe.precision == "bfloat16" and not torch.cuda.is_available() and bfloat16_is_slow():
+    slow = recipe.precision == "bfloat16" and not torch.cuda.is_available() and bfloat16_is_slow()
+    if slow and first():
         tell("this CPU has no fast bfloat16: --precision float32 will be quicker")
     commit = current_commit()
     trained = train(recipe, pictures, test, folder, resume=args.resume, film=args.film)
@@ -192,14 +195,15 @@ def save(
     }
     if pictures.groups is not None:
         details["groups"] = json.dumps(pictures.groups)
-    save_checkpoint(
-        path,
-        trained.vit.state_dict(),
-        config=trained.vit.config,
-        preprocess=replace(recipe.cut(), mean=trained.mean, std=trained.std),
-        labels=pictures.labels,
-        details=details,
-    )
+    with writing(path, "the trained state is kept: make room, then write it with --resume"):
+        save_checkpoint(
+            path,
+            trained.vit.state_dict(),
+            config=trained.vit.config,
+            preprocess=replace(recipe.cut(), mean=trained.mean, std=trained.std),
+            labels=pictures.labels,
+            details=details,
+        )
 
 
 def evaluate(args: argparse.Namespace) -> None:
@@ -217,10 +221,8 @@ def evaluate(args: argparse.Namespace) -> None:
     print("\n".join(words(found)))  # noqa: T201
     if args.json:
         facts = {"checkpoint": args.evaluate, "data": test.name, **found}
-        try:
+        with writing(args.json):
             args.json.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise TrainError(f"{args.json} could not be written: {error.strerror}") from error
 
 
 def check_classes(loaded: LoadedModel, test: Pictures) -> None:

@@ -12,6 +12,7 @@ from ..model.photo import open_photo
 from ..model.preprocess import Preprocess
 from ..probe.film import TENSORS, Film, grid_facts, look
 from .dataset import Pictures
+from .errors import writing
 from .evaluate import normalise
 from .run import Run
 
@@ -88,4 +89,5 @@ class Camera:
         }
         facts = self.facts | {"moments": [moment for moment, _ in self.frames]}
         pictures = rearrange(self.pictures, "n c h w -> n h w c")
-        Film(pixels=pictures, **parts, facts=facts).save(self.path)
+        with writing(self.path, "the last state is kept: make room, then go on with --resume"):
+            Film(pixels=pictures, **parts, facts=facts).save(self.path)

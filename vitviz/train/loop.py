@@ -16,7 +16,7 @@ from tqdm import tqdm
 from ..model.vit import ViT
 from .checkpoint import read_state
 from .dataset import Pictures
-from .errors import TrainError
+from .errors import TrainError, writing
 from .evaluate import fit_temperature, score
 from .filming import Camera, cast
 from .processes import Processes, own_device, processes
@@ -69,9 +69,10 @@ def train(
     the call as before.
     """
     device = device or own_device()
-    folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     devices = range(torch.cuda.device_count())  # named, or torch warns where there are several
-    with torch.random.fork_rng(devices), processes() as us, asked_to_stop() as stop:
+    with torch.random.fork_rng(devices), processes() as us, asked_to_stop(us.size) as stop:
         run = Run(recipe, pictures, device, us)
         if resume:
             run.take_up(read_state(folder))
@@ -201,9 +202,10 @@ def wanted(stop: threading.Event, us: Processes) -> bool:
 
 
 @contextmanager
-def asked_to_stop() -> Iterator[threading.Event]:
+def asked_to_stop(processes: int = 1) -> Iterator[threading.Event]:
     """Turn the first Ctrl-C or SIGTERM into a wish that the loop looks at; a second one interrupts
-    as usual.
+    as usual, but for several processes: there a Ctrl-C comes twice, from the terminal and from
+    torchrun, and all must be saved by the time torchrun kills them (30 s).
     """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -217,7 +219,8 @@ def asked_to_stop() -> Iterator[threading.Event]:
 
     def ask(_number: int, _frame: object) -> None:
         stop.set()
-        put_back()
+        if processes == 1:
+            put_back()
 
     for number in before:
         signal.signal(number, ask)
@@ -244,13 +247,21 @@ class Log:
 
     def __init__(self, path: Path, *, append: bool, silent: bool = False) -> None:
         self.path, self.silent = path, silent
-        if not append and not silent:
-            path.write_text("", encoding="utf-8")
+        if silent:
+            return
+        with writing(path), path.open("ab+" if append else "wb+") as file:
+            # A run that was killed may have left half a line, which must not swallow the next one.
+            file.seek(0)
+            if (so_far := file.read()) and not so_far.endswith(b"\n"):
+                file.write(b"\n")
 
     def write(self, **facts: Any) -> None:
         if self.silent:
             return
-        with self.path.open("a", encoding="utf-8") as file:
+        with (
+            writing(self.path, "the last state is kept: make room, then go on with --resume"),
+            self.path.open("a", encoding="utf-8") as file,
+        ):
             file.write(json.dumps(_rounded(facts)) + "\n")
 
 

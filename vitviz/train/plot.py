@@ -12,7 +12,7 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from .errors import TrainError
+from .errors import TrainError, writing
 
 LOG = "log.jsonl"
 FORMATS = ("png", "svg")
@@ -31,10 +31,8 @@ def plot(folder: Path) -> list[Path]:
     figure = curves(read_log(folder), folder.resolve().name)
     paths = [folder / f"curves.{kind}" for kind in FORMATS]
     for path in paths:
-        try:
+        with writing(path):
             figure.savefig(path, dpi=DPI)
-        except OSError as error:
-            raise TrainError(f"{path} could not be written: {error.strerror}") from error
     return paths
 
 

@@ -69,6 +69,17 @@ def processes() -> Iterator[Processes]:
         dist.destroy_process_group()
 
 
+def first() -> bool:
+    """Whether this process is the one that speaks, also before and after they have met."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def how_started() -> str:
+    """What starts as many processes again on this machine."""
+    here = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    return "python" if here == 1 else f"torchrun --standalone --nproc-per-node {here}"
+
+
 def own_device() -> torch.device:
     """The GPU of this process, or the CPU."""
     if not torch.cuda.is_available():
