@@ -125,11 +125,12 @@ def test_every_panel_opens_and_puts_its_subject_on_the_picture(shown) -> None:
         ("Patches", "none"),
         ("Positions", "positions"),
         ("Attention", "attention"),
+        ("Query · key", "attention"),
         ("Rollout", "rollout"),
         ("Predictions", "rollout"),
     ]:
         shown.get_by_role("tab", name=panel).click()
-        says(shown, panel=panel, overlay=subject)
+        says(shown, panel="qk" if panel == "Query · key" else panel, overlay=subject)
         shown.mouse.click(*spot(shown, 2, 2))
         assert shown.locator("[role=tabpanel]:visible").inner_text().strip()
 
@@ -178,9 +179,14 @@ def test_nothing_is_wider_than_a_phone(open_page, analysis: Analysis) -> None:
     tab = open_page(page(analysis))
     tab.set_viewport_size({"width": 360, "height": 740})
     tab.wait_for_selector('.vitviz[data-size="narrow"]')
-    for panel in ("Patches", "Positions", "Attention", "Rollout", "Features", "Predictions"):
+    panels = ("Patches", "Positions", "Attention", "Query · key", "Rollout", "Features")
+    for panel in (*panels, "Predictions"):
         tab.get_by_role("tab", name=panel).click()
         assert tab.evaluate("document.documentElement.scrollWidth") <= 360, panel
+    tab.get_by_role("tab", name="Attention").click()
+    for shown in ("all layers and heads", "whole map", "range of every head"):
+        tab.get_by_role("radio", name=shown).check()
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 360, shown
 
 
 @pytest.fixture

@@ -26,12 +26,13 @@ test("what is looked at comes back from its link", () => {
     { ...start, token: 5, pinned: true, layer: 1, head: 2, direction: "to" },
     { ...start, overlay: "none" },
     { ...start, ...openPanel("rollout"), first: 1, residual: 0.35, fusion: "max" },
+    { ...start, ...openPanel("qk"), token: 2, pinned: true, partner: 6, head: 1 },
     ...PANEL_IDS.map((panel) => ({ ...start, ...openPanel(panel), layer: 0 })),
   ];
   for (const selection of selections) {
     assert.deepEqual(roundTrip(selection)[0], selection);
   }
-  const taste = { ...START_TASTE, scale: "heads", colours: "magma" };
+  const taste = { ...START_TASTE, scale: "heads", colours: "magma", gallery: "matrix" };
   assert.deepEqual(roundTrip(start, taste)[1], taste);
 });
 

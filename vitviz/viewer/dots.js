@@ -18,7 +18,7 @@ export function createDots(app) {
   const { t, manifest, grid } = app;
   let pointed = null; // {layer, head}
   const even = { entropy: Math.log(grid.tokens), distance: evenDistance(grid) };
-  const charts = ["entropy", "distance"].map((figure) => createChart(app, figure, even[figure], point));
+  const charts = ["entropy", "distance"].map((figure) => createChart(app, figure, even[figure], point, choose));
   const reading = el("p", { class: "vv-under", role: "status" });
   const small = mapCanvas(grid.rows, grid.cols);
   const preview = el("div", { class: "vv-dot-preview" }, small.canvas);
@@ -37,6 +37,12 @@ export function createDots(app) {
     if (next?.layer === pointed?.layer && next?.head === pointed?.head) return;
     pointed = next;
     draw();
+  }
+
+  /** Of dots that lie on each other the one that was read; a tap reads none before. */
+  function choose(dot) {
+    const wanted = pointed ?? dot;
+    if (wanted) app.select({ layer: wanted.layer, head: wanted.head });
   }
 
   function render(shown) {
@@ -80,7 +86,7 @@ export function createDots(app) {
 }
 
 /** One chart: a dot for each head above its layer, a line where even attention would be. */
-function createChart(app, figure, even, onPoint) {
+function createChart(app, figure, even, onPoint, onChoose) {
   const { t, manifest } = app;
   const values = manifest.heads[figure];
   const top = Math.max(even, ...values.flat()) * 1.04;
@@ -109,10 +115,7 @@ function createChart(app, figure, even, onPoint) {
   };
   chart.addEventListener("pointermove", (event) => onPoint(dotOf(event)));
   chart.addEventListener("pointerleave", () => onPoint(null));
-  chart.addEventListener("click", (event) => {
-    const dot = dotOf(event);
-    if (dot) app.select({ layer: dot.layer, head: dot.head });
-  });
+  chart.addEventListener("click", (event) => onChoose(dotOf(event)));
   const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: t("dots_" + figure) }), chart,
     el("p", { class: "vv-note", text: t("dotsAxis", { even: digits(even) }) }));
   return {

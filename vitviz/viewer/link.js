@@ -2,8 +2,8 @@
 
 import { START_TASTE, openPanel } from "./state.js";
 
-const SELECTED = ["panel", "token", "layer", "head", "direction", "overlay", "first", "residual", "fusion"];
-const SEEN = ["scale", "colours"];
+const SELECTED = ["panel", "token", "partner", "layer", "head", "direction", "overlay", "first", "residual", "fusion"];
+const SEEN = ["scale", "colours", "gallery"];
 const HOSTS = ["model", "example", "untrained"];
 
 /**
@@ -33,17 +33,19 @@ function valueOf(text) {
 export function writeLink(href, selection, taste, origin) {
   const url = new URL(href);
   for (const name of [...HOSTS, ...SELECTED, ...SEEN]) url.searchParams.delete(name);
-  const { panel, token, pinned, layer, head, direction, overlay, first, residual, fusion } = selection;
+  const { panel, token, partner, pinned, layer, head, direction, overlay, first, residual, fusion } = selection;
   const own = openPanel(panel).overlay;
   const rollout = panel === "rollout" || overlay === "rollout";
   const all = {
     ...Object.fromEntries(HOSTS.filter((name) => name in origin).map((name) => [name, origin[name]])),
     panel,
     ...(pinned ? { token } : {}),
+    ...(panel === "qk" ? { partner } : {}),
     layer, head, direction,
     ...(overlay === own ? {} : { overlay }),
     ...(rollout ? { first, residual, fusion } : {}),
     scale: taste.scale, colours: taste.colours,
+    ...(panel === "attention" ? { gallery: taste.gallery } : {}),
   };
   for (const [name, value] of Object.entries(all)) url.searchParams.set(name, String(value));
   return url.href;

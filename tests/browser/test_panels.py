@@ -1,0 +1,290 @@
+"""Patches, positions, attention, query and key, rollout: the numbers of each panel are Python's."""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.browser.conftest import PATIENCE_MS, Visit
+from tests.models import photo, tiny
+from vitviz import Analysis, analyze
+from vitviz.probe.pairs import pair
+from vitviz.viewer import page as one_file
+
+MINUS = "\u2212"
+PANEL = "[role=tabpanel]:visible"
+
+
+def numbers(text: str) -> list[float]:
+    """All numbers of a text, as the viewer writes them."""
+    plain = text.replace(MINUS, "-").replace("\u2007", "")
+    return [float(n) for n in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", plain)]
+
+
+def center(seen, grid, token: int) -> tuple[float, float]:
+    row, col = grid.row_col(token)
+    box = seen.page.locator(".vv-picture").bounding_box()
+    x = box["x"] + (col + 0.5) * box["width"] / grid.cols
+    return x, box["y"] + (row + 0.5) * box["height"] / grid.rows
+
+
+@pytest.fixture
+def shown(browser, tmp_path) -> Iterator[tuple[Visit, Analysis, int]]:
+    """The photo in the small model, patch (1, 2) pinned, and the same in Python; no complaints."""
+    analysis = analyze(tiny("cls"), photo())
+    html = one_file(analysis).replace('id="viewer"', 'id="viewer" class="vv-place"')
+    (tmp_path / "page.html").write_text(html, encoding="utf-8")
+    context = browser.new_context(viewport={"width": 1280, "height": 1000}, locale="en-US")
+    context.set_default_timeout(PATIENCE_MS)
+    seen = Visit(context.new_page())
+    seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+    seen.page.on("request", lambda request: seen.requests.append(request.url))
+    seen.page.goto((tmp_path / "page.html").as_uri())
+    seen.is_(state="ready")
+    token = analysis.grid.token(1, 2)
+    seen.page.mouse.click(*center(seen, analysis.grid, token))
+    seen.is_(token=token, pinned="true")
+    yield seen, analysis, token
+    context.close()
+    assert seen.complaints == []
+    assert len(seen.requests) == 1
+
+
+def gallery(seen, name: str) -> None:
+    seen.page.locator(PANEL).get_by_role("radio", name=name, exact=True).check()
+
+
+def test_filters_answer_to_the_patch_and_the_position_is_added(shown) -> None:
+    seen, analysis, token = shown
+    page, found = seen.page, analysis.embedding
+    seen.open_panel("Patches")
+    page.locator(".vv-filter").first.wait_for()
+    answers = [numbers(text)[0] for text in page.locator(".vv-answer").all_inner_texts()]
+    np.testing.assert_allclose(answers, found.content[token], atol=0.0051)
+    page.locator(".vv-filter").nth(5).hover()
+    reading = page.locator(PANEL).get_by_text("Filter 5:")
+    assert numbers(reading.inner_text())[-1] == pytest.approx(
+        float(found.content[token, 5]), abs=6e-4
+    )
+    strip = page.locator(f"{PANEL} .vv-named-strip .vv-strip-bar").last
+    at = {"x": strip.bounding_box()["width"] * 7.5 / 24, "y": 8}
+    strip.hover(position=at)
+    reading = page.locator(PANEL).get_by_text(re.compile(r"^\[7\]")).last
+    expected = [
+        7,
+        found.content[token, 7],
+        found.position[token, 7],
+        analysis.trace.tokens[0, token, 7],
+    ]
+    np.testing.assert_allclose(numbers(reading.inner_text()), np.array(expected, float), atol=6e-4)
+    # The CLS token has no pixels, but content and position.
+    page.mouse.move(2, 2)
+    page.locator(".vv-frame").focus()
+    page.keyboard.press("Home")
+    seen.is_(token=0)
+    strip.hover(position=at)
+    text = page.locator(PANEL).get_by_text(re.compile(r"^\[7\]")).last.inner_text()
+    assert numbers(text)[1] == pytest.approx(float(found.content[0, 7]), abs=6e-4)
+
+
+def test_the_ledger_unfolds_and_lights_what_a_line_speaks_of(shown) -> None:
+    seen, analysis, _ = shown
+    page = seen.page
+    seen.open_panel("Patches")
+    rows = page.locator(".vv-ledger tbody tr:visible")
+    steps = analysis.steps()
+    of_block = [step for step in steps if step.in_block]
+    depth = analysis.trace.depth
+    assert rows.count() == len(steps) + depth  # the first block stands open
+    page.get_by_role("button", name="block 1").click()
+    assert rows.count() == len(steps) + depth + len(of_block)
+    shapes = page.locator(".vv-ledger tr", has_text="blocks.1.attn.qkv").locator(".vv-shape")
+    assert shapes.inner_text() == "(1, 17, 72)"
+    tile, picture = page.locator(".vv-tile"), page.locator(".vv-picture")
+    lit = lambda node: "vv-lit" in node.get_attribute("class")  # noqa: E731
+    page.get_by_role("row", name="prefix tokens").hover()
+    assert (lit(tile), lit(picture)) == (True, False)
+    page.get_by_role("row", name="patch embedding").hover()
+    assert (lit(tile), lit(picture)) == (False, True)
+    page.get_by_role("row", name="final tokens").hover()
+    assert (lit(tile), lit(picture)) == (True, True)
+    page.get_by_role("row", name="logits").hover()
+    assert (lit(tile), lit(picture)) == (True, False)
+    page.mouse.move(2, 2)
+    assert not lit(tile)
+    page.get_by_role("row", name="pixels").focus()
+    page.keyboard.press("ArrowDown")
+    assert (lit(tile), lit(picture)) == (False, True)
+
+
+def test_positions_are_averaged_and_the_mosaic_grows(shown) -> None:
+    seen, analysis, token = shown
+    page = seen.page
+    seen.open_panel("Positions")
+    similar = analysis.position_similarity(token)
+    for name, means in (("row", similar.mean(dim=1)), ("column", similar.mean(dim=0))):
+        figure = page.locator("figure", has_text=f"Mean similarity to each {name}")
+        points = figure.locator("polyline").first.get_attribute("points").split()
+        top, bottom = (float(figure.locator(".vv-axis").nth(i).get_attribute("y1")) for i in (2, 0))
+        shown_means = [1 - 2 * (float(p.split(",")[1]) - top) / (bottom - top) for p in points]
+        np.testing.assert_allclose(shown_means, means, atol=2e-3)
+    mosaic = page.locator(".vv-zoom canvas")
+    before = mosaic.bounding_box()["width"]
+    page.get_by_role("button", name="Larger").click()
+    assert mosaic.bounding_box()["width"] == pytest.approx(2 * before, rel=0.02)
+    page.get_by_role("button", name="Smaller").click()
+    assert mosaic.bounding_box()["width"] == pytest.approx(before, rel=0.02)
+
+
+def test_the_whole_map_and_the_picture_point_at_each_other(shown) -> None:
+    seen, analysis, token = shown
+    page, grid = seen.page, analysis.grid
+    last, count = analysis.trace.depth - 1, grid.num_tokens
+    seen.choose("1")
+    gallery(seen, "whole map")
+    maps = analysis.trace.attention(last)[1]
+    frame = page.locator(".vv-matrix-frame")
+    frame.scroll_into_view_if_needed()
+    page.locator(".vv-matrix .vv-under", has_text="looks at").wait_for()
+
+    def over(query: int, key: int) -> str:
+        box = frame.bounding_box()
+        page.mouse.move(
+            box["x"] + (key + 0.5) * box["width"] / count,
+            box["y"] + (query + 0.5) * box["height"] / count,
+        )
+        return seen.text(".vv-matrix .vv-under")
+
+    # From the map to the picture: also away from the pinned token.
+    for query, key in ((7, 3), (16, 16), (0, 5), (4, 0)):
+        shown_value = numbers(over(query, key).split(": ")[1])[0]
+        assert shown_value == pytest.approx(float(maps[query, key]), rel=0.006, abs=1e-5)
+    over(7, 3)
+    for box, at in ((".vv-selected", 7), (".vv-pointed", 3)):
+        row, col = grid.row_col(at)
+        style = page.locator(f".vv-picture > {box}").get_attribute("style")
+        assert f"top: {100 * row / grid.rows:g}%" in style
+        assert f"left: {100 * col / grid.cols:g}%" in style
+    # From the picture to the map.
+    page.mouse.move(2, 2)
+    page.mouse.move(*center(seen, grid, 9))
+    row_style = page.locator(".vv-cross-row").get_attribute("style")
+    assert float(re.search(r"top: ([\d.]+)%", row_style)[1]) == pytest.approx(
+        100 * token / count, 1e-3
+    )
+    # A click keeps the pair, arrow keys walk from it.
+    box = frame.bounding_box()
+    page.mouse.click(box["x"] + 3.5 * box["width"] / count, box["y"] + 7.5 * box["height"] / count)
+    seen.is_(token=7, pinned="true")
+    page.mouse.move(2, 2)
+    frame.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    seen.is_(token=8)
+    shown_value = numbers(seen.text(".vv-matrix .vv-under").split(": ")[1])[0]
+    assert shown_value == pytest.approx(float(maps[8, 4]), rel=0.006, abs=1e-5)
+
+
+def test_every_head_is_a_dot_with_its_numbers(shown) -> None:
+    seen, analysis, _ = shown
+    page, found = seen.page, analysis.head_statistics()
+    gallery(seen, "range of every head")
+    heads = analysis.trace.num_heads
+    for chart in (0, 1):
+        dots = page.locator(".vv-chart:visible").nth(chart).locator(".vv-dot")
+        assert dots.count() == analysis.trace.depth * heads
+    layer, head = 1, 1
+    dot = page.locator(".vv-chart:visible").nth(1).locator(".vv-dot").nth(layer * heads + head)
+    box = dot.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    read = numbers(seen.text(".vv-dot-reading .vv-under"))
+    assert read[:2] == [layer, head]
+    assert read[2] == pytest.approx(float(found.entropy[layer, head]), rel=0.006)
+    assert read[3] == pytest.approx(float(found.entropy[layer, head].exp()), rel=0.006)
+    assert read[5] == pytest.approx(float(found.distance[layer, head]), rel=0.006)
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    seen.is_(layer=layer, head=head)
+    page.locator(".vv-dots .vv-figures").focus()
+    page.keyboard.press("ArrowLeft")
+    seen.is_(layer=0, head=head)
+    page.keyboard.press("ArrowDown")
+    seen.is_(layer=0, head=0)
+
+
+def test_one_value_as_the_sum_the_score_and_the_share_that_it_is(shown) -> None:
+    seen, analysis, token = shown
+    page, grid, trace = seen.page, analysis.grid, analysis.trace
+    last = trace.depth - 1
+    seen.open_panel("Query · key")
+    seen.is_(panel="qk", head=0)  # the mean of heads has no queries
+    key = grid.token(3, 0)
+    page.mouse.click(*center(seen, grid, key))
+    seen.is_(token=token)  # the picture chooses the key
+
+    def check(query: int, key: int, head: int = 0) -> None:
+        expected = pair(trace, last, head, query, key)
+        texts = page.locator(".vv-sum-board b").all_inner_texts()
+        shown = [numbers(text)[0] for text in texts]
+        wanted = [expected.sum, expected.score, expected.share]
+        for number, exact, absolute in zip(shown, wanted, (0.01, 0.006, 0), strict=True):
+            assert number == pytest.approx(exact, rel=0.006, abs=absolute)
+
+    check(token, key)
+    # All numbers, for the board: q, k, their product and the running sum.
+    page.get_by_text("All numbers, for the board").click()
+    page.wait_for_timeout(200)
+    table = [
+        numbers(line.split("│")[1]) for line in seen.text(f"{PANEL} .vv-numbers").splitlines()[1:]
+    ]
+    expected = pair(trace, last, 0, token, key)
+    columns = np.array(table).T
+    for column, values in zip(columns, (expected.q, expected.k, expected.products), strict=False):
+        np.testing.assert_allclose(column, values, atol=3e-3)
+    np.testing.assert_allclose(columns[3, -1], expected.sum, rtol=2e-3, atol=3e-3)
+    # The row: its best keys, with their shares.
+    best = expected.attention.argmax().item()
+    share = numbers(page.locator(f"{PANEL} .vv-softmax tbody td").nth(1).inner_text())[0]
+    assert share == pytest.approx(float(expected.attention[best]), rel=0.006)
+    # Pointing shows another key for the moment; the keyboard walks; swapping turns the pair round.
+    page.mouse.move(*center(seen, grid, grid.token(0, 1)))
+    check(token, grid.token(0, 1))
+    page.mouse.move(2, 2)
+    check(token, key)
+    page.locator(".vv-frame").focus()
+    page.keyboard.press("ArrowRight")
+    check(token, grid.token(3, 1))
+    page.keyboard.press(".")
+    seen.is_(head=1)
+    check(token, grid.token(3, 1), head=1)
+    page.get_by_role("button", name="Swap the two tokens").click()
+    seen.is_(token=grid.token(3, 1))
+    check(grid.token(3, 1), token, head=1)
+    seen.choose("to token")
+    check(token, grid.token(3, 1), head=1)
+    seen.choose("mean")
+    assert page.get_by_text("no queries and keys of its own").is_visible()
+
+
+def test_rollout_changes_at_once_and_plays(shown) -> None:
+    seen, analysis, token = shown
+    page = seen.page
+    seen.open_panel("Rollout")
+    seen.is_(panel="rollout")
+    tile = page.locator(".vv-tile-value")
+    page.wait_for_function("() => document.querySelector('.vv-tile-value').textContent !== ''")
+    panel = page.locator(PANEL)
+    for fusion in ("max", "min", "mean"):
+        panel.get_by_role("radio", name=fusion, exact=True).check()
+        expected = analysis.rollout(token, head_fusion=fusion)
+        assert float(tile.inner_text()) == pytest.approx(float(expected[0]), rel=0.006)
+    panel.get_by_label("Residual weight").fill("20")
+    expected = analysis.rollout(token, residual=0.2)
+    assert float(tile.inner_text()) == pytest.approx(float(expected[0]), rel=0.006)
+    panel.get_by_label("First layer").fill("1")
+    expected = analysis.rollout(token, residual=0.2, first=1)
+    assert float(tile.inner_text()) == pytest.approx(float(expected[0]), rel=0.006)
+    page.get_by_role("button", name="Play through the layers").click()
+    seen.is_(layer=1)
+    seen.is_(layer=2)
+    page.get_by_role("button", name="Play through the layers").wait_for()
