@@ -69,6 +69,17 @@ find_node() {
     return 1
 }
 
+# Development checks of the JavaScript; their tools come from tests/js/package-lock.json.
+javascript_tools() {
+    (cd tests/js && npm ci --no-audit --no-fund --loglevel=error)
+}
+javascript_lint() {
+    tests/js/node_modules/.bin/eslint --config tests/js/eslint.config.js vitviz/viewer vitviz/web/viewer.js tests/js
+}
+javascript_types() {
+    tests/js/node_modules/.bin/tsc --project tests/js/tsconfig.json
+}
+
 find_chromium() {
     local candidate
     for candidate in ${CHROMIUM:+"$CHROMIUM"} chromium chromium-browser google-chrome google-chrome-stable; do
@@ -140,6 +151,15 @@ limit() {
 
 step "ruff check" "$bin/ruff" check --quiet .
 step "ruff format" "$bin/ruff" format --check --quiet .
+if [ -n "${node:-}" ] && command -v npm >/dev/null &&
+    [ "$("$node" -p 'const [a, b] = process.versions.node.split(".").map(Number); a > 20 || (a === 20 && b >= 19)')" = true ]; then
+    if step "tools for JavaScript" javascript_tools; then
+        step "eslint" javascript_lint
+        step "tsc --checkJs" javascript_types
+    fi
+else
+    echo "NOT RUN: eslint, tsc and the accessibility audit need npm and Node 20.19 or newer"
+fi
 # Named one by one: Node 20 takes a folder, Node 22 takes a pattern, all take files.
 [ -n "${node:-}" ] && step "viewer tests in Node" limit 300 "$node" --test --test-reporter=spec tests/js/*.test.js
 step "unit tests" tests unit --durations=5 "$@"

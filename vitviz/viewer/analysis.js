@@ -15,13 +15,13 @@ import { FormatError, expectTensor, parseSafetensors, toFloat32 } from "./safete
 
 /**
  * Fetches the picture and begins with the layers.
- * @param {object} manifest
- * @param {(file: object, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
- * @param {null|((name: string, params: object) => Promise<object>)} ask
+ * @param {import("./types.js").Manifest} manifest
+ * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+ * @param {null|((name: string, params: any) => Promise<any>)} ask
  * @param {() => void} onProgress
- * @returns {{manifest: object, grid: object, store: LayerStore, maps: AttentionMaps,
+ * @returns {{manifest: any, grid: any, store: LayerStore, maps: AttentionMaps,
  *   matrices: Matrices, relevance: Relevance, features: Features, embedding: LateFile,
- *   film: LateFile, loaded: Promise<object>, dispose: () => void}}
+ *   film: LateFile, loaded: Promise<any>, dispose: () => void}}
  */
 export function openAnalysis(manifest, fetchFile, ask, onProgress) {
   const grid = gridOf(manifest);
@@ -42,7 +42,7 @@ export function openAnalysis(manifest, fetchFile, ask, onProgress) {
 /**
  * The picture as bytes and ready to draw, with the unit rows of the position embedding if any, and
  * of the one that training began with if that is known.
- * @returns {{pixels: Uint8Array, rgba: Uint8ClampedArray, positions: Float32Array|null,
+ * @returns {{pixels: Uint8Array, rgba: Uint8ClampedArray<ArrayBuffer>, positions: Float32Array|null,
  *   untrainedPositions: Float32Array|null}}
  */
 export function readPicture(buffer, manifest, grid) {
@@ -79,7 +79,7 @@ export function positionMaps(positions, grid) {
 /**
  * Which of the sentences about failures fits, with its reason.
  * @param {Error} error
- * @returns {{key: "error_expired"|"error_broken"|"error_network", reason: string}}
+ * @returns {{key: string, reason: string}}  key: error_expired, error_broken or error_network
  */
 export function explainFailure(error) {
   const kind = error instanceof FileError ? error.kind : "broken";

@@ -1,6 +1,6 @@
 /** The board: title line, stage with its controls, and the panels behind their tabs. */
 
-import { el, freshId, setText } from "./dom.js";
+import { el, freshId } from "./dom.js";
 import { createHelp } from "./help.js";
 import { overlayOf } from "./overlay.js";
 import { PANELS } from "./panels/index.js";
@@ -14,7 +14,7 @@ import { button } from "./widgets.js";
 
 /**
  * @param {import("./main.js").App} app
- * @returns {{root: HTMLElement, stage: object, help: HTMLDialogElement, render: () => object,
+ * @returns {{root: HTMLElement, stage: any, help: HTMLDialogElement, render: () => any,
  *   sentence: () => string, destroy: () => void}}
  */
 export function createBoard(app) {

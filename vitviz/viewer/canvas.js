@@ -37,7 +37,7 @@ export function mapCanvas(rows, cols, className = "") {
 
 /**
  * A canvas that shows a picture's pixels as they are.
- * @param {Uint8ClampedArray} rgba
+ * @param {Uint8ClampedArray<ArrayBuffer>} rgba
  * @param {number} height
  * @param {number} width
  * @param {string} className

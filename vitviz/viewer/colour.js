@@ -116,7 +116,7 @@ export function largest(values, from, to, floor = 0) {
  * Red, green, blue, alpha for a picture of 1 or 3 channels (any other count: its first channel).
  * @param {Uint8Array} bytes  (h, w, C)
  * @param {number} channels
- * @returns {Uint8ClampedArray}  (h, w, 4)
+ * @returns {Uint8ClampedArray<ArrayBuffer>}  (h, w, 4)
  */
 export function toRgba(bytes, channels) {
   const count = bytes.length / channels;

@@ -1,11 +1,12 @@
 /** Making elements. Text only ever enters a page as text: there is no innerHTML in this room. */
 
 /**
- * @param {string} tag
- * @param {object} props  `class`, `text`, `onclick` and other listeners, else attributes;
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, any>} props  `class`, `text`, `onclick` and other listeners, else attributes;
  *   null and false leave an attribute out, true sets it empty
  * @param {...(Node|string|null)} children
- * @returns {HTMLElement}
+ * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function el(tag, props = {}, ...children) {
   const node = document.createElement(tag);

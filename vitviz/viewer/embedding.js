@@ -40,7 +40,7 @@ export function embeddedToken({ content, position, count }, token) {
  * @param {Embedding} embedding
  * @param {number} index
  * @param {{channels: number}} image
- * @returns {{rgba: Uint8ClampedArray, largest: number}}  (ph, pw, 4)
+ * @returns {{rgba: Uint8ClampedArray<ArrayBuffer>, largest: number}}  (ph, pw, 4)
  */
 export function filterPicture({ filters, count }, index, { channels }) {
   const size = filters.length / count;

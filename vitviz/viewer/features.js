@@ -17,8 +17,8 @@ const MOST_BYTES = 24e6;
 /** The features of one analysis: asked for while drawing, here when they have come. */
 export class Features {
   /**
-   * @param {object} manifest
-   * @param {(file: object, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+   * @param {import("./types.js").Manifest} manifest
+   * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
    * @param {AbortSignal} signal
    * @param {() => void} onProgress  something new can be drawn
    */
@@ -122,7 +122,7 @@ export function readSummary(buffer, manifest) {
  * One layer of a summary: colours of the patches, variance they explain, norms of all tokens.
  * @param {Summary} summary
  * @param {number} layer
- * @param {object} manifest
+ * @param {import("./types.js").Manifest} manifest
  * @returns {{colours: Float32Array, scores: Float32Array, explained: Float32Array,
  *   norms: Float32Array}}  (P * 3) in [0, 1], (P * 3), (3), (N)
  */

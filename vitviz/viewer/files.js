@@ -26,7 +26,7 @@ export async function fetchUrl(file, signal) {
 
 /**
  * The bytes of a file, exactly as many as the manifest says; a wrong length is asked for once more.
- * @param {(file: object, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+ * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
  * @param {{size?: number}} file
  * @param {AbortSignal} signal
  * @returns {Promise<ArrayBuffer>}

@@ -93,10 +93,11 @@ export function createFilters(app) {
     const canvas = pictureCanvas(rgba, grid.patchHeight, grid.patchWidth, "vv-map vv-enlarged");
     const fill = el("span", { class: "vv-answer-fill" });
     const number = el("span", { class: "vv-answer" });
-    const card = el("button", { type: "button", class: "vv-filter", "aria-label": t("filterNumber", { at }),
+    const card = el("button", { type: "button", class: "vv-filter",
       onpointerenter: () => point(at), onfocus: () => point(at), onclick: () => point(at),
       onpointerleave: (event) => { if (event.pointerType !== "touch") point(null); },
       onblur: () => point(null) },
+    el("span", { class: "vv-live", text: t("filterNumber", { at }) }),
     canvas, el("span", { class: "vv-answer-bar", "aria-hidden": "true" }, fill), number);
     return {
       root: card,

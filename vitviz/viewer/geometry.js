@@ -7,7 +7,7 @@
 
 /**
  * The grid that a manifest describes. Every other place asks here where a patch is.
- * @param {object} manifest
+ * @param {import("./types.js").Manifest} manifest
  * @returns {Grid}
  */
 export function gridOf(manifest) {
@@ -106,8 +106,8 @@ export function neighbour(token, key, grid) {
   const place = placeOf(token, grid);
   const back = key === "ArrowUp" || key === "ArrowLeft";
   if (!place) return Math.max(0, Math.min(grid.tokens - 1, token + (back ? -1 : 1)));
-  const row = place.row + (key === "ArrowDown") - (key === "ArrowUp");
-  const col = place.col + (key === "ArrowRight") - (key === "ArrowLeft");
+  const row = place.row + Number(key === "ArrowDown") - Number(key === "ArrowUp");
+  const col = place.col + Number(key === "ArrowRight") - Number(key === "ArrowLeft");
   if (row < 0 || col < 0) return grid.prefix > 0 ? grid.prefix - 1 : token;
   if (row >= grid.rows || col >= grid.cols) return token;
   return tokenOf(row, col, grid);

@@ -10,7 +10,7 @@ const NOTHING = { pointed: null, previewed: null, pointedPartner: null, lit: nul
  * partner; `lit` is what a line of the ledger speaks of.
  * @param {import("./main.js").App} app
  * @param {() => void} render
- * @returns {object}  to be merged into `app`
+ * @returns {any}  to be merged into `app`
  */
 export function createGlances(app, render) {
   function look(next) {

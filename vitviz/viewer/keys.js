@@ -9,7 +9,7 @@ import { neighbour, startToken } from "./geometry.js";
  * @param {import("./state.js").Selection} selection
  * @param {{depth: number, heads: number, grid: import("./geometry.js").Grid}} shape
  * @param {boolean} onStage  whether the picture has the focus
- * @returns {{select: object}|{command: "undo"|"redo"|"help"|"release"|"pin"}|null}
+ * @returns {{select?: any, command?: string}|null}  command: undo, redo, help, release or pin
  */
 export function keyAction(event, selection, shape, onStage) {
   const { key, code } = event;

@@ -5,10 +5,10 @@ import { fetchChecked } from "./files.js";
 /** Asked for while drawing; what was read of it is here when it has come. */
 export class LateFile {
   /**
-   * @param {object|undefined} file  undefined where the analysis has none
-   * @param {(file: object, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+   * @param {any|undefined} file  undefined where the analysis has none
+   * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
    * @param {AbortSignal} signal
-   * @param {(buffer: ArrayBuffer) => object} read
+   * @param {(buffer: ArrayBuffer) => any} read
    * @param {() => void} onProgress  something new can be drawn
    */
   constructor(file, fetchFile, signal, read, onProgress) {
@@ -27,7 +27,7 @@ export class LateFile {
     return this.file !== undefined;
   }
 
-  /** @returns {object|null}  null while it is on its way, or after a failure: see `error` */
+  /** @returns {any|null}  null while it is on its way, or after a failure: see `error` */
   get() {
     if (!this.here && this.exists) this.fetch();
     return this.here;

@@ -12,8 +12,8 @@ const MOST_DECODED_BYTES = 2 * MOST_BYTES;
 /** Fetches, decodes and keeps layers. One of these belongs to one manifest. */
 export class LayerStore {
   /**
-   * @param {object} manifest
-   * @param {(file: object, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+   * @param {import("./types.js").Manifest} manifest
+   * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
    */
   constructor(manifest, fetchFile) {
     this.manifest = manifest;

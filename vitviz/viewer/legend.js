@@ -9,7 +9,7 @@ const STEPS = 128;
 const RAMP = Float32Array.from({ length: STEPS }, (_, i) => i / (STEPS - 1));
 
 /**
- * @param {(key: string, values?: object) => string} t
+ * @param {(key: string, values?: any) => string} t
  * @returns {{root: HTMLElement, render: (legend: {scale: {min: number, max: number},
  *   colours: string, uniform: number|null, note?: string, marked?: number|null,
  *    decimals?: number, ends?: (value: number) => string}) => void}}

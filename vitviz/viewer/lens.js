@@ -62,7 +62,7 @@ export function createLens(app) {
  * What the model would say after a block, and where its final answer stands by then.
  * @param {{label: string, probabilities: number[], ranks: number[]}[]} lens  the answer first
  * @param {number} layer
- * @param {(key: string, values?: object) => string} t
+ * @param {(key: string, values?: any) => string} t
  * @returns {string}
  */
 export function lensSentence(lens, layer, t) {

@@ -1,6 +1,6 @@
 /** Links: what is looked at as the parameters of an address, and back. No document in here. */
 
-import { START_TASTE, openPanel } from "./state.js";
+import { openPanel } from "./state.js";
 
 const SELECTED = ["panel", "token", "partner", "layer", "head", "direction", "overlay", "first", "residual", "fusion"];
 const SEEN = ["scale", "colours", "gallery"];
@@ -9,7 +9,7 @@ const HOSTS = ["model", "example", "untrained"];
 /**
  * What an address asks for, in part; it may be anything, so `validSelection` and `validTaste` judge.
  * @param {string} href
- * @returns {{selection: object, taste: object}}
+ * @returns {{selection: any, taste: any}}
  */
 export function readLink(href) {
   const asked = new URL(href).searchParams;
@@ -26,7 +26,7 @@ function valueOf(text) {
  * The address with what is looked at in it; parameters of others stay.
  * @param {string} href
  * @param {import("./state.js").Selection} selection
- * @param {typeof START_TASTE} taste
+ * @param {typeof import("./state.js").START_TASTE} taste
  * @param {Record<string, string>} origin  how the host finds the picture and the model again
  * @returns {string}
  */

@@ -29,35 +29,42 @@ export function remembered() {
  * What the parts of the viewer read and call. They draw when `render` is called on them, from
  * this and nothing else, and change what is shown only by `select`, `prefer` and `point`.
  * @typedef {{
- *   t: (key: string, values?: object) => string,
- *   manifest: object, grid: import("./geometry.js").Grid,
- *   picture: {pixels: Uint8Array, rgba: Uint8ClampedArray, positions: Float32Array|null},
+ *   t: (key: string, values?: any) => string,
+ *   manifest: import("./types.js").Manifest, grid: import("./geometry.js").Grid,
+ *   picture: {pixels: Uint8Array, rgba: Uint8ClampedArray<ArrayBuffer>, positions: Float32Array|null},
  *   store: import("./layers.js").LayerStore, maps: import("./maps.js").AttentionMaps,
  *   matrices: import("./matrix.js").Matrices, embedding: import("./late.js").LateFile,
  *   film: import("./late.js").LateFile,
  *   relevance: import("./relevance.js").Relevance, features: import("./features.js").Features,
  *   positionMap: (token: number) => Float32Array|null,
  *   selection: import("./state.js").Selection, history: import("./state.js").History,
- *   taste: object, pointed: number|null, previewed: number|null, shownToken: () => number,
- *   select: (wanted: object) => void, prefer: (wanted: object) => void,
+ *   taste: import("./types.js").Taste, pointed: number|null, previewed: number|null, shownToken: () => number,
+ *   select: (wanted: any) => void, prefer: (wanted: any) => void,
  *   point: (token: number|null, exploring: boolean) => void,
- *   pair: () => {query: number, key: number}, light: (part: object|string|null) => void,
- *   failure: {layer: number, key: string, reason: string}|null,
+ *   pair: () => {query: number, key: number}, light: (part: any|string|null) => void,
+ *   failure: {layer: number, key: string, reason: string}|null, language: string,
+ *   ask: null|((name: string, params: any) => Promise<any>), link: null|(() => string),
+ *   undo: () => void, redo: () => void, retryLayer: () => void, switchLanguage: () => void,
+ *   choose: (token: number) => void, pin: (token: number) => void, release: () => void,
+ *   picksPartner: () => boolean, pairPick: string, choosePick: (pick: string) => void,
+ *   pointPair: (cell: any) => void, pointPartner: (token: number|null) => void,
+ *   pointedPartner: number|null, shownPartner: () => number, lit: any, forget: () => void,
+ *   languages: boolean, looksOpen: boolean, shape: import("./state.js").Shape,
  * }} App
  */
 
 /**
- * @param {{element: HTMLElement, manifest?: object|null,
- *   fetchFile?: (file: object, signal: AbortSignal) => Promise<ArrayBuffer>,
- *   onSelect?: (selection: object) => void, ask?: (name: string, params: object) => Promise<object>,
- *   selection?: object, taste?: object, languages?: boolean,
+ * @param {{element: HTMLElement, manifest?: any|null,
+ *   fetchFile?: (file: any, signal: AbortSignal) => Promise<ArrayBuffer>,
+ *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
+ *   selection?: any, taste?: any, languages?: boolean,
  *   address?: {read: () => string, write: (href: string) => void}}} host
  *   fetchFile: by default the file's `url`; an error's `status` tells an expired file from others.
  *   selection, taste: where to start, in part; anything impossible in them is ignored.
  *   address: of the page; it says where to start, and follows what is looked at.
  *   languages: offer a button that changes the language of the page.
- * @returns {{update: (manifest: object|null, selection?: object) => void,
- *   select: (wanted: object) => void, destroy: () => void}}
+ * @returns {{update: (manifest: any|null, selection?: any) => void,
+ *   select: (wanted: any) => void, destroy: () => void}}
  */
 export function mount(host) {
   const { element, fetchFile = fetchUrl, onSelect, ask = null, languages = false, address = null } = host;
@@ -75,7 +82,7 @@ export function mount(host) {
   let fetching = -1; // layer
   let asked = address ? readLink(address.read()) : null; // by the link that opened the page
 
-  /** All that the parts of the viewer read and call. */
+  /** All that the parts of the viewer read and call. @type {any} */
   const app = {
     t: null, languages, ask, history: null, looksOpen: false,
     taste: [recall(storage), host.taste, asked?.taste].reduce((base, wanted) => validTaste(wanted, base), START_TASTE),

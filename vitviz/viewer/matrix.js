@@ -14,7 +14,7 @@ const ROWS = 8; // at a time
 export class Matrices {
   /**
    * @param {import("./layers.js").LayerStore} store
-   * @param {object} manifest
+   * @param {import("./types.js").Manifest} manifest
    * @param {() => void} onProgress  something new can be drawn
    */
   constructor(store, manifest, onProgress) {

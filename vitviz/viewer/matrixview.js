@@ -12,7 +12,7 @@ const SHOWN = 0.995;
 
 /**
  * @param {import("./main.js").App} app
- * @returns {{root: HTMLElement, render: (token: number) => void}}
+ * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createMatrix(app) {
   const { t, grid } = app;

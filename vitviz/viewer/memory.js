@@ -5,7 +5,7 @@ const KEY = "vitviz-taste";
 /**
  * What was remembered; nothing where storage is refused, damaged or empty.
  * @param {() => Storage} open  may throw: a browser can refuse even to name its storage
- * @returns {object}
+ * @returns {any}
  */
 export function recall(open) {
   try {
@@ -19,7 +19,7 @@ export function recall(open) {
 /**
  * Adds to what is remembered. Without storage the choice lasts as long as the page.
  * @param {() => Storage} open
- * @param {object} wanted
+ * @param {any} wanted
  */
 export function remember(open, wanted) {
   try {

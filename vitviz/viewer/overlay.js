@@ -3,7 +3,7 @@
 import { largest } from "./colour.js";
 
 /**
- * @typedef {{kind: "attention"|"rollout"|"positions"|"features"|"none", values: Float32Array|null,
+ * @typedef {{kind: string, values: Float32Array|null,
  *   scale: {min: number, max: number}, colours: string, uniform: number|null,
  *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"noPositions"}} Overlay
  *   uniform: attention that is spread evenly; null where values are cosines
@@ -37,7 +37,7 @@ function attentionOverlay(app, token, none) {
 /**
  * From 0 to the largest patch, of this map or of all heads. Prefix tokens may lie above: they
  * would make every patch look black, and their numbers stand on their tiles.
- * @returns {{min: 0, max: number}}
+ * @returns {{min: number, max: number}}
  */
 export function attentionScale({ taste, grid, manifest }, maps, values) {
   if (taste.scale === "map") return patchScale(values, grid);

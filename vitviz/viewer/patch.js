@@ -9,7 +9,7 @@ export const ORDERS = ["pixel", "channel"];
  * One patch, flattened.
  * @param {{pixels: Uint8Array}} picture  (h, w, C)
  * @param {number} token  not a prefix token
- * @param {object} manifest
+ * @param {import("./types.js").Manifest} manifest
  * @param {import("./geometry.js").Grid} grid
  * @param {"pixel"|"channel"} order
  * @returns {{raw: Uint8Array, normalised: Float32Array}}  raw 0..255, and (raw / 255 - mean) / std

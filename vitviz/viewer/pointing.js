@@ -8,7 +8,7 @@ const TAP_PX = 8;
  * @param {HTMLElement} node
  * @param {(event: PointerEvent) => number|null} tokenOf
  * @param {{point: (token: number|null, explore: boolean) => void,
- *   pin: (token: number) => void, selection: object}} app
+ *   pin: (token: number) => void, choose: (token: number) => void, selection: any}} app
  */
 export function explore(node, tokenOf, app) {
   let finger = null; // {id, x, y, moved} while a finger is down

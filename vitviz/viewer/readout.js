@@ -9,8 +9,8 @@ const PARTNERS = 4;
 
 /**
  * @param {import("./main.js").App} app
- * @returns {{root: HTMLElement, render: (view: object) => void, sentence: (view: object) => string,
- *   about: (view: object) => string}}
+ * @returns {{root: HTMLElement, render: (view: any) => void, sentence: (view: any) => string,
+ *   about: (view: any) => string}}
  */
 export function createReadout(app) {
   const { t, manifest, grid } = app;

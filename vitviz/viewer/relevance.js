@@ -18,8 +18,8 @@ const REST_MS = 150;
 export class Relevance {
   /**
    * @param {import("./layers.js").LayerStore} store
-   * @param {object} manifest
-   * @param {null|((name: string, params: object) => Promise<object>)} ask
+   * @param {import("./types.js").Manifest} manifest
+   * @param {null|((name: string, params: any) => Promise<any>)} ask
    * @param {() => void} onProgress  something new can be drawn
    */
   constructor(store, manifest, ask, onProgress) {

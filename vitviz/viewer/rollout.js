@@ -35,7 +35,7 @@ export function fuseRows(layer, fusion, from, to, matrix) {
  * @param {import("./attention.js").Layer} layer
  * @param {number} from
  * @param {number} to
- * @param {Record<Fusion, Float32Array>} matrices
+ * @param {Record<string, Float32Array>} matrices
  */
 export function fuseRowsEveryWay(layer, from, to, matrices) {
   const { heads, tokens } = layer;

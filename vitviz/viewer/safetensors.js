@@ -1,6 +1,9 @@
 /** Reads a safetensors file: eight bytes of header length, a JSON header, then the numbers. */
 
-/** @typedef {{dtype: string, shape: number[], data: Uint8Array|Uint16Array|Float32Array}} Tensor */
+/**
+ * @typedef {{dtype: string, shape: number[], data: any}} Tensor
+ *   data: a Uint8Array, Uint16Array or Float32Array, as `dtype` says
+ */
 
 const ARRAYS = { U8: Uint8Array, F16: Uint16Array, F32: Float32Array };
 

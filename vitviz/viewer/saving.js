@@ -9,7 +9,7 @@ import { tokenTitle } from "./words.js";
 
 /**
  * @param {import("./main.js").App} app
- * @param {() => {view: object, stage: HTMLElement, about: string,
+ * @param {() => {view: any, stage: HTMLElement, about: string,
  *   panel: {id: string, page: HTMLElement, saves: function|undefined}}} look  what is shown now
  * @returns {{button: HTMLElement, dialog: HTMLDialogElement}}
  */

@@ -20,7 +20,7 @@ export function evenDistance({ rows, cols, patchHeight, patchWidth }) {
 
 /**
  * The dot nearest to a point, null if none is within reach.
- * @template {{x: number, y: number}} Dot
+ * @template {{x: number, y: number, layer?: number, head?: number}} Dot
  * @param {Dot[]} dots
  * @param {number} x
  * @param {number} y

@@ -12,7 +12,7 @@ import { prefixLabel, tokenName, tokenTitle, valueText } from "./words.js";
 
 /**
  * @param {import("./main.js").App} app
- * @returns {{root: HTMLElement, focus: HTMLElement, render: (view: object) => void}}
+ * @returns {{root: HTMLElement, focus: HTMLElement, render: (view: any) => void}}
  */
 export function createStage(app) {
   const { t, grid, manifest, picture } = app;
@@ -76,7 +76,7 @@ export function createStage(app) {
     const table = colourTable(shown.colours);
     if (shown.values) overlay.draw(shown.values, grid.prefix, shown.scale, table);
     else overlay.clear();
-    overlay.canvas.style.opacity = shown.values ? taste.opacity : 0;
+    overlay.canvas.style.opacity = String(shown.values ? taste.opacity : 0);
     const litPatches = lit !== null && lit !== "picture" && lit.end > grid.prefix;
     show(lines, taste.grid || litPatches);
     lines.classList.toggle("vv-lit", litPatches);

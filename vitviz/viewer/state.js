@@ -40,7 +40,7 @@ export function startSelection({ depth, grid }) {
 
 /**
  * A selection in which every field is possible: what is not possible in `wanted` comes from `base`.
- * @param {object} wanted  anything, also from an address or from an older analysis
+ * @param {any} wanted  anything, also from an address or from an older analysis
  * @param {Selection} base
  * @param {Shape} shape
  * @returns {Selection}
@@ -89,7 +89,7 @@ export function openPanel(panel) {
  * The same, for a visitor who comes from `selection`: Patches and Positions have nothing to show
  * of a prefix token, so unless it was pinned they begin with the patch in the middle. The mean of
  * heads has no queries and keys: they are those of head 0.
- * @returns {object}
+ * @returns {any}
  */
 export function visitPanel(panel, { token, pinned, head }, grid) {
   if (panel === "qk" && head === "mean") return { ...openPanel(panel), head: 0 };
@@ -100,8 +100,8 @@ export function visitPanel(panel, { token, pinned, head }, grid) {
 
 /**
  * A wish from an address in full: a panel brings its overlay, and a token that was named is kept.
- * @param {object|null} wanted
- * @returns {object}
+ * @param {any|null} wanted
+ * @returns {any}
  */
 export function complete(wanted) {
   return {
@@ -163,7 +163,7 @@ export const START_TASTE = {
 };
 
 /**
- * @param {object} wanted
+ * @param {any} wanted
  * @param {typeof START_TASTE} base
  * @returns {typeof START_TASTE}
  */

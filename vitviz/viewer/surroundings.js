@@ -6,7 +6,7 @@ const WIDE_PX = 860;
 /**
  * Reports language, theme and size now and whenever one of them changes.
  * @param {HTMLElement} element
- * @param {(now: {language: string, theme: "light"|"dark", size: "narrow"|"wide"}) => void} onChange
+ * @param {(now: {language: string, theme: string, size: string}) => void} onChange
  * @returns {{language: string, theme: string, size: string, stop: () => void}}
  */
 export function watchSurroundings(element, onChange) {

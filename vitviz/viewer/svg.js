@@ -2,7 +2,7 @@
 
 /**
  * @param {string} tag
- * @param {object} props  attributes; `text` and listeners as in `el`
+ * @param {any} props  attributes; `text` and listeners as in `el`
  * @param {...(Node|null)} children
  * @returns {SVGElement}
  */

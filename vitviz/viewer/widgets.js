@@ -51,6 +51,7 @@ export function slider({ label, min, max, step, format, onInput }) {
       setText(output, text);
       if (input.getAttribute("aria-valuetext") !== text) input.setAttribute("aria-valuetext", text);
       root.classList.toggle("vv-off", !enabled);
+      root.setAttribute("aria-disabled", String(!enabled));
     },
   };
 }
@@ -74,11 +75,13 @@ export function toggle({ label, onSwitch }) {
 
 /**
  * @param {{text: string, title: string, onClick: () => void, pressed?: boolean}} props
- * @returns {HTMLElement}
+ * @returns {HTMLButtonElement}
  */
 export function button({ text, title, onClick, pressed }) {
+  // A name must hold the words that are seen, or who speaks them to the machine is not understood.
+  const name = /\p{L}/u.test(text) && !title.includes(text) ? text + ": " + title : title;
   return el("button", {
-    type: "button", class: "vv-button", text, title, "aria-label": title,
+    type: "button", class: "vv-button", text, title, "aria-label": name,
     "aria-pressed": pressed === undefined ? null : String(pressed), onclick: onClick,
   });
 }

@@ -7,7 +7,7 @@ const LEVELS = [1, 2, 3, 4, 6, 8];
 
 /**
  * @param {HTMLElement} content
- * @param {(key: string, values?: object) => string} t
+ * @param {(key: string, values?: any) => string} t
  * @returns {{root: HTMLElement, show: (place: {left: number, top: number}) => void}}
  *   show: brings a place of the content, as shares of its size, to the middle of the frame
  */

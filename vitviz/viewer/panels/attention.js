@@ -99,10 +99,9 @@ function createHead(app, head) {
   const peak = el("span", { title: t("peakTitle") });
   const root = el("button", {
     type: "button", class: "vv-head", "aria-pressed": "false",
-    "aria-label": head === "mean" ? t("headMean") : t("headNumber", { head }),
     onclick: () => app.select({ head }),
-  }, map.canvas, el("span", { class: "vv-bar", "aria-hidden": "true" }, ...kinds),
-  el("span", { class: "vv-head-line" }, el("span", { class: "vv-head-name", text: name }), peak));
+  }, el("span", { class: "vv-live", text: head === "mean" ? t("headMean") : t("headNumber", { head }) }), map.canvas, el("span", { class: "vv-bar", "aria-hidden": "true" }, ...kinds),
+  el("span", { class: "vv-head-line" }, el("span", { class: "vv-head-name", "aria-hidden": "true", text: name }), peak));
   return {
     root,
     render(maps, table) {

@@ -153,11 +153,12 @@ function createStrip(app, times) {
   const { t, grid, manifest } = app;
   const steps = Array.from({ length: manifest.depth }, (_, layer) => {
     const map = mapCanvas(grid.rows, grid.cols);
-    const note = el("span", {});
+    const note = el("span", { "aria-hidden": "true" });
+    const spoken = el("span", { class: "vv-live" });
     const root = el("button", { type: "button", class: "vv-head", onclick: () => app.select({ layer }) },
-      map.canvas, el("span", { class: "vv-head-line" },
-        el("span", { class: "vv-head-name", text: String(layer) }), note));
-    return { map, note, root, layer };
+      spoken, map.canvas, el("span", { class: "vv-head-line" },
+        el("span", { class: "vv-head-name", "aria-hidden": "true", text: String(layer) }), note));
+    return { map, note, spoken, root, layer };
   });
   const root = el("div", { class: "vv-gallery", role: "group", "aria-label": t("featuresStrip") },
     ...steps.map((step) => step.root));
@@ -169,12 +170,12 @@ function createStrip(app, times) {
     draw(summary) {
       if (drawn) return;
       drawn = true;
-      for (const { map, note, root: node, layer } of steps) {
+      for (const { map, note, spoken, layer } of steps) {
         const one = layerFeatures(summary, layer, manifest);
         const { median, above } = outliers(one.norms.subarray(grid.prefix), times);
         map.drawColours(one.colours);
         setText(note, t("featuresLayerNote", { median: digits(median), count: above.length }));
-        node.setAttribute("aria-label", t("featuresLayer", { layer, count: above.length }));
+        setText(spoken, t("featuresLayer", { layer, count: above.length }));
       }
     },
     mark() {

@@ -23,6 +23,7 @@ function create(app) {
   const names = channels === 3 ? [" R", " G", " B"] : channels === 1 ? [""] : null;
   // The largest number that normalising can make, so that the strip never runs out of colours.
   const reach = Math.max(...manifest.mean.map((mean, c) => Math.max(mean, 1 - mean) / manifest.std[c]));
+  /** @type {"pixel"|"channel"} */
   let order = "pixel";
   let units = "normalised";
   let element = null;

@@ -1,0 +1,38 @@
+"""An audit by axe-core: no panel has a serious fault, in light and in dark."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.models import photo, tiny
+from vitviz import analyze
+from vitviz.viewer import page
+
+AXE = Path(__file__).parents[1] / "js" / "node_modules" / "axe-core" / "axe.min.js"
+RUN = """async () => {
+  const found = await axe.run(".vitviz", { resultTypes: ["violations"] });
+  return found.violations.filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => id + ": " + nodes.slice(0, 3).map(({ html, failureSummary }) =>
+      html.slice(0, 160) + " " + failureSummary).join(" | "));
+}"""
+needs_axe = pytest.mark.skipif(
+    not AXE.is_file(), reason="axe-core is not installed: run `npm ci` in tests/js"
+)
+
+
+@needs_axe
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
+def test_no_serious_fault_in_any_panel(open_page, scheme, locale):
+    tab = open_page(page(analyze(tiny("cls"), photo())), color_scheme=scheme, locale=locale)
+    tab.wait_for_selector('#viewer[data-state="ready"]')
+    tab.evaluate(AXE.read_text("utf-8") + "; 0")
+    tab.locator("summary").first.click()
+    for panel in tab.get_by_role("tab").all():
+        panel.click()
+        tab.wait_for_timeout(300)
+        assert tab.evaluate(RUN) == [], panel.inner_text()
+    for opener in ("?", "Save" if locale == "en-US" else "저장"):
+        tab.locator(".vv-tools").get_by_text(opener, exact=True).click()
+        assert tab.evaluate(RUN) == [], opener
+        tab.keyboard.press("Escape")

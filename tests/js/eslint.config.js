@@ -1,0 +1,53 @@
+/** What eslint watches for in the viewer: mistakes, not taste. */
+
+const browser = Object.fromEntries([
+  "AbortController", "Blob", "DOMException", "HTMLElement", "Image", "ImageData", "MutationObserver",
+  "ResizeObserver", "TextDecoder", "URL", "XMLSerializer", "atob", "clearInterval", "clearTimeout", "customElements",
+  "document", "fetch", "getComputedStyle", "history", "innerHeight", "localStorage", "location",
+  "matchMedia", "navigator", "performance", "requestAnimationFrame", "requestIdleCallback",
+  "setInterval", "setTimeout", "window",
+].map((name) => [name, "readonly"]));
+// What Gradio hands to the code of a component.
+const gradio = Object.fromEntries(
+  ["element", "props", "server", "trigger", "watch", "__BUNDLE__"].map((name) => [name, "readonly"]));
+const node = Object.fromEntries([
+  "AbortController", "Buffer", "DOMException", "TextDecoder", "TextEncoder", "URL", "process", "setTimeout",
+].map((name) => [name, "readonly"]));
+
+const mistakes = {
+  "array-callback-return": "error", "consistent-return": "error", "constructor-super": "error",
+  "default-case-last": "error", eqeqeq: "error", "for-direction": "error", "getter-return": "error",
+  "no-array-constructor": "error", "no-async-promise-executor": "error", "no-case-declarations": "error",
+  "no-class-assign": "error", "no-compare-neg-zero": "error", "no-cond-assign": "error",
+  "no-const-assign": "error", "no-constant-binary-expression": "error", "no-constructor-return": "error",
+  "no-constant-condition": ["error", { checkLoops: false }], "no-debugger": "error",
+  "no-dupe-args": "error", "no-dupe-class-members": "error", "no-dupe-else-if": "error",
+  "no-dupe-keys": "error", "no-duplicate-case": "error", "no-empty": "error",
+  "no-empty-pattern": "error", "no-eval": "error", "no-ex-assign": "error",
+  "no-fallthrough": "error", "no-func-assign": "error", "no-global-assign": "error",
+  "no-implied-eval": "error", "no-import-assign": "error", "no-invalid-regexp": "error",
+  "no-irregular-whitespace": "error", "no-loss-of-precision": "error", "no-new-func": "error",
+  "no-obj-calls": "error",
+  "no-redeclare": "error", "no-self-assign": "error", "no-self-compare": "error",
+  "no-setter-return": "error", "no-shadow-restricted-names": "error", "no-sparse-arrays": "error",
+  "no-template-curly-in-string": "error", "no-this-before-super": "error", "no-throw-literal": "error",
+  "no-undef": "error", "no-unexpected-multiline": "error", "no-unmodified-loop-condition": "error",
+  "no-unreachable": "error", "no-unreachable-loop": "error", "no-unsafe-finally": "error",
+  "no-unsafe-negation": "error", "no-unsafe-optional-chaining": "error", "no-unused-expressions": "error",
+  "no-unused-private-class-members": "error", "no-unused-vars": "error", "no-useless-catch": "error",
+  "no-useless-escape": "error", "no-useless-return": "error", "no-var": "error", "no-with": "error",
+  "prefer-const": "error", "require-yield": "error", "use-isnan": "error", "valid-typeof": "error",
+};
+// Text enters a page as text only; nothing is fetched from elsewhere.
+const house = {
+  "no-restricted-properties": ["error",
+    ...["innerHTML", "outerHTML", "insertAdjacentHTML"].map((property) => ({ property }))],
+};
+
+export default [
+  { linterOptions: { reportUnusedDisableDirectives: "error" } },
+  { files: ["vitviz/viewer/**/*.js"], rules: { ...mistakes, ...house }, languageOptions: { globals: browser } },
+  { files: ["vitviz/web/viewer.js"], rules: { ...mistakes, ...house, "no-unused-vars": "off" },
+    languageOptions: { globals: { ...browser, ...gradio }, sourceType: "script" } },
+  { files: ["tests/js/*.js"], rules: mistakes, languageOptions: { globals: node } },
+];
