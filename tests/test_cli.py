@@ -13,6 +13,7 @@ import vitviz
 from tests.models import photo, tiny
 from tests.running import ROOT, save_tiny
 from vitviz import Analysis, analyze, cli
+from vitviz.model.weights import save_checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,22 @@ def refused(capsys: pytest.CaptureFixture, *arguments: object) -> str:
     assert err.startswith("vitviz: ")
     assert err.count("\n") == 1
     return err
+
+
+def test_it_says_when_it_is_not_sure(capsys, tmp_path, picture) -> None:
+    loaded, path = tiny("cls"), tmp_path / "flat.safetensors"
+    save_checkpoint(
+        path,
+        loaded.vit.state_dict(),
+        config=loaded.card.config,
+        preprocess=loaded.preprocess,
+        labels=loaded.card.labels,
+        details={"temperature": "50"},
+    )
+    best = analyze(vitviz.load(path), picture).predictions(1)[0]
+    code, out, _ = call(capsys, picture, "--model", path, "--out", tmp_path / "out")
+    assert code == 0
+    assert f"not sure: the best guess is {best.label}, {best.probability:.1%}\n" in out
 
 
 def test_a_photo_becomes_numbers_and_figures(capsys, tmp_path, model, picture) -> None:

@@ -28,7 +28,7 @@ def test_the_answer_and_what_every_layer_would_say(visit, pictures, ours):
     analysis = ours(pictures["first"])
     best = analysis.predictions(1)[0]
     seen.open_panel("Predictions")
-    assert seen.text(".vv-answer-text").endswith(percent(best.probability))
+    assert seen.text(".vv-headline-text").endswith(percent(best.probability))
     seen.choose("nothing")
     plot = page.get_by_role("slider", name="Layer on the chart")
     plot.focus()

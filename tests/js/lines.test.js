@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { columnAt, heightOf, nearestLine, placeOfColumn, rankTicks, spread } from "../../vitviz/viewer/lines.js";
+import { columnAt, heightOf, nearestLine, placeOfColumn, rankTicks, spread, topShare } from "../../vitviz/viewer/lines.js";
 import { lensSentence } from "../../vitviz/viewer/lens.js";
 import { groupName, translator } from "../../vitviz/viewer/words.js";
 import { FIXTURES, assertClose } from "./fixture.js";
@@ -42,6 +42,10 @@ test("names keep their distance and their order", () => {
 test("the nearest line", () => {
   assert.equal(nearestLine([0.1, 0.5, 0.9], 0.6), 1);
   assert.equal(nearestLine([], 0.6), -1);
+});
+
+test("the top of a chart of shares", () => {
+  assert.deepEqual([[[0.01], [0.01]], [[0.05, 0.03]], [[0.41], [0.2]], [[1]]].map(topShare), [0.02, 0.1, 1, 1]);
 });
 
 test("ticks of ranks", () => {

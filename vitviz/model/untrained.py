@@ -14,8 +14,9 @@ from .vit import ViT
 
 DEFAULT_SEED = 0  # of a twin whose model does not say what it began with
 
-# What training found out is not true of the twin; its classes, and what it was drawn from, are.
-KEPT_DETAILS = ("title", "data", "terms", "groups", "recipe", "seed")
+# What training found out, and what it was shown, is not true of the twin; what it is called, what
+# its answers mean and what it was drawn from, is.
+KEPT_DETAILS = ("title", "groups", "recipe", "seed")
 
 
 class _OwnGenerator(TorchFunctionMode):

@@ -68,12 +68,12 @@ function createTitleBar(app, save, openHelp) {
     el("div", {}, el("h2", { text: names }),
       el("p", { text: t("summary", { depth: manifest.depth, heads: manifest.num_heads,
         tokens: manifest.num_tokens }) }),
-      manifest.model.trained === false
-        ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }),
-          el("span", { text: " " + t("untrainedNote") })) : null,
       ...(app.language.toLowerCase().startsWith("ko") ? manifest.photo.notes_ko : manifest.photo.notes).map((note) => el("p", { class: "vv-photo-note", text: note }))),
     el("div", { class: "vv-tools" }, undo, redo, save, sharing?.button, projector,
       button({ text: "?", title: t("help"), onClick: openHelp }), language),
+    manifest.model.trained === false
+      ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }), el("span", { text: " " + t("untrainedNote") }))
+      : null,
     sharing?.note, sharing?.dialog);
   return {
     root,

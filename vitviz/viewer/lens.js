@@ -2,12 +2,9 @@
 
 import { el } from "./dom.js";
 import { createLineChart, createReading } from "./linechart.js";
-import { rankTicks } from "./lines.js";
+import { rankTicks, topShare } from "./lines.js";
 import { percent } from "./numbers.js";
 import { choice } from "./widgets.js";
-
-const SHARES = { min: 0, max: 1 };
-const SHARE_TICKS = [0, 0.25, 0.5, 0.75, 1].map((value) => ({ value, text: 100 * value + "\u00a0%" }));
 
 /**
  * @param {import("./main.js").App} app
@@ -31,8 +28,10 @@ export function createLens(app) {
     columns: Array.from({ length: depth }, (_, layer) => String(layer)),
     onChoose: (layer) => app.select({ layer }) });
   const reading = createReading();
+  const top = topShare(lens.map((line) => line.probabilities));
   const charts = {
-    probability: { scale: SHARES, ticks: SHARE_TICKS, lines: linesOf("probabilities") },
+    probability: { scale: { min: 0, max: top }, lines: linesOf("probabilities"),
+      ticks: [0, 0.25, 0.5, 0.75, 1].map((part) => ({ value: part * top, text: Number((100 * part * top).toFixed(2)) + "\u00a0%" })) },
     rank: { scale: { min: classes, max: 1, log: true }, lines: linesOf("ranks"),
       ticks: rankTicks(classes).map((value) => ({ value, text: String(value) })) },
   };

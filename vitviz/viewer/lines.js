@@ -69,6 +69,16 @@ export function nearestLine(heights, height) {
 }
 
 /**
+ * A round number that is not below any share of any line, so that small ones can be told apart.
+ * @param {number[][]} lines
+ * @returns {number}
+ */
+export function topShare(lines) {
+  const largest = Math.max(...lines.flat());
+  return [0.02, 0.04, 0.1, 0.2, 0.4].find((top) => top >= largest) ?? 1;
+}
+
+/**
  * Numbers worth writing on an axis: 1, 10, 100, ... and the largest for ranks.
  * @param {number} count
  * @returns {number[]}

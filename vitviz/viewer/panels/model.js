@@ -63,8 +63,10 @@ function knows({ t, manifest }) {
   const { data = "", terms, license } = model.details;
   const lacks = "lacks_" + data.split(":")[0];
   const rows = [[t("fact_data"), data], [t("fact_terms"), terms], [t("fact_license"), license]].filter(([, text]) => text);
+  if (rows.length === 0 && model.kinds.length === 0) return null;
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardKnows") }),
-    lacks in STRINGS.en ? el("p", { class: "vv-intro", text: t(lacks) }) : null,
+    model.trained === false ? el("p", { class: "vv-intro", text: t("cardUnseen") })
+      : lacks in STRINGS.en ? el("p", { class: "vv-intro", text: t(lacks) }) : null,
     facts(rows), ...kinds(model.kinds, t));
 }
 

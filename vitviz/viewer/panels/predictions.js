@@ -55,7 +55,7 @@ function headline({ t, manifest }) {
       : [t("answer", { name, share }), ""];
   const why = el("p", { class: "vv-note", text: note });
   show(why, note !== "");
-  return el("div", { class: "vv-answer" }, el("p", { class: "vv-answer-text", text }), why);
+  return el("div", { class: "vv-headline" }, el("p", { class: "vv-headline-text", text }), why);
 }
 
 function list(title, bars, rest = null) {
