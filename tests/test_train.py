@@ -402,6 +402,7 @@ def test_the_file_says_all_there_is_to_know(pack, tmp_path, capsys, monkeypatch)
     assert main(["--data", str(pack), "--out", str(out), *SMALL]) == 0
     loaded = load(out / "mnist.safetensors")
     card, details = loaded.card, loaded.card.details
+    assert loaded.film.read_bytes() == (out / "film.safetensors").read_bytes()
     assert card.labels == LABELS
     assert loaded.preprocess.size == (8, 8)
     assert loaded.preprocess.mean == pytest.approx((0.49,) * 3, abs=0.1)

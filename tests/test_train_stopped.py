@@ -127,7 +127,8 @@ def test_a_run_killed_in_the_middle_of_writing_goes_on(words, is_whole, tmp_path
     assert moments == sorted(set(moments))
     assert moments[-1] == 20
     left = {path.name for path in folder.iterdir()}
-    assert left == {"log.jsonl", "state.pt", "film.safetensors", "mnist.safetensors"}
+    model = {"mnist.safetensors", "mnist.film.safetensors"}
+    assert left == {"log.jsonl", "state.pt", "film.safetensors"} | model
     assert main(["--plot", str(folder)]) == 0
 
 

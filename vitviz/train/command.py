@@ -3,6 +3,7 @@
 import argparse
 import json
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -12,14 +13,36 @@ from pathlib import Path
 import torch
 
 from ..errors import VitvizError
-from ..model.weights import LoadedModel, load, save_checkpoint
+from ..model.weights import FILM_SUFFIX, LoadedModel, load, save_checkpoint
 from .dataset import TERMS, TORCHVISION, Pictures, read
 from .errors import TrainError, writing
+from .filming import FILM
 from .loop import Stopped, Trained, train
 from .precision import bfloat16_is_slow
 from .processes import first, how_started
 from .recipe import RECIPES, Recipe
 from .report import figures, report, say, words
+
+EPILOG = """\
+A run is kept in the folder --out:
+
+  log.jsonl             one JSON object per line: loss, accuracy, learning rate, images per second
+  state.pt              weights, optimisers and step, written after every epoch, for --resume
+  film.safetensors      about 20 moments of positions and attention
+  NAME.safetensors      at the end: the model and all that is known of it; vitviz.load reads it
+  NAME.film.safetensors the film beside it, where the app looks for it
+
+Ctrl-C ends a run after the current step and saves it. A run that was killed goes on from the end
+of its last epoch; either way it ends as if it had never stopped.
+
+examples:
+  python -m vitviz.train --recipe mnist --download
+  python -m vitviz.train --recipe photos --data my/pictures --epochs 50 --mixup 0.4 --ema 0.999
+  torchrun --standalone --nproc-per-node 2 -m vitviz.train --recipe mnist
+  python -m vitviz.train --recipe mnist --resume
+  python -m vitviz.train --plot runs/mnist
+  python -m vitviz.train --evaluate runs/mnist/mnist.safetensors --data mnist
+"""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -59,9 +82,12 @@ def parser() -> argparse.ArgumentParser:
     """Every field of a recipe is an option, so that --help is the list of what can be tried."""
     top = argparse.ArgumentParser(
         prog="python -m vitviz.train",
-        description="Train a small Vision Transformer, or measure one.",
-        epilog="A run is kept in --out: log.jsonl (one JSON object per line), state.pt (for "
-        "--resume) and, at the end, NAME.safetensors, which vitviz.load reads.",
+        usage="%(prog)s [--recipe NAME] [--data DATA] [--out FOLDER] [--resume] [--FIELD VALUE ...]"
+        "\n       %(prog)s --evaluate CHECKPOINT --data DATA [--json FILE]"
+        "\n       %(prog)s --plot RUN",
+        description="Train a small Vision Transformer, measure one, or draw how a run went.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--recipe", choices=RECIPES, default="mnist", help="(default: %(default)s)")
     top.add_argument(
@@ -123,7 +149,7 @@ def _in_the_recipes(name: str) -> str:
     """What the recipes choose for a field: one value if they agree."""
 
     def word(value: object) -> str:
-        return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+        return ("yes" if value else "no") if isinstance(value, bool) else str(value) or "empty"
 
     values = {recipe.name: word(getattr(recipe, name)) for recipe in RECIPES.values()}
     if len(set(values.values())) == 1:
@@ -166,6 +192,10 @@ def train_and_save(args: argparse.Namespace) -> Path:
     if not trained.first:
         return path
     save(path, recipe, trained, pictures, test, commit)
+    if (folder / FILM).is_file():  # beside the model under its name, where the app looks for it
+        film = path.with_name(f"{recipe.name}{FILM_SUFFIX}")
+        with writing(film):
+            shutil.copyfile(folder / FILM, film)
     print(f"{path}: {say(trained.scores)}")  # noqa: T201
     return path
 

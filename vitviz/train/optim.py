@@ -125,7 +125,11 @@ def make_optimizers(
 
 
 def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
-    """The share of the highest learning rate that step `step` of `steps` uses, between 0 and 1."""
+    """The share of the highest learning rate that step `step` of `steps` uses, between 0 and 1.
+
+    A function of the step alone: a resumed run has nothing to bring back, and a run can be made
+    longer. timm's schedulers are objects with a state to save, and would not be shorter.
+    """
     if step < recipe.warmup:
         return (step + 1) / (recipe.warmup + 1)
     if recipe.schedule == "constant":
