@@ -1,6 +1,7 @@
 /** The logit lens: lines of the classes over the layers, as probabilities or as ranks. */
 
 import { el } from "./dom.js";
+import { labelName } from "./labels.js";
 import { createLineChart, createReading } from "./linechart.js";
 import { rankTicks, topShare } from "./lines.js";
 import { percent } from "./numbers.js";
@@ -12,7 +13,8 @@ import { choice } from "./widgets.js";
  */
 export function createLens(app) {
   const { t, manifest } = app;
-  const { lens, depth, num_classes: classes } = manifest;
+  const { depth, num_classes: classes } = manifest;
+  const lens = manifest.lens.map((line) => ({ ...line, label: labelName(line.label, app.language) }));
   if (lens.length === 0) {
     return { root: el("div", {}, el("h4", { text: t("lens") }), el("p", { class: "vv-note", text: t("lensNone") })),
       render() {} };

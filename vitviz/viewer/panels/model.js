@@ -1,6 +1,7 @@
 /** Panel Model: what is known of the model in use, good and bad; all of it text, never markup. */
 
 import { el } from "../dom.js";
+import { labelName } from "../labels.js";
 import { digits, grouped, percent } from "../numbers.js";
 import { STRINGS } from "../strings.js";
 import { groupName } from "../words.js";
@@ -58,7 +59,7 @@ function looks({ t, manifest }) {
 }
 
 /** What it was shown, and what it has never seen. */
-function knows({ t, manifest }) {
+function knows({ t, language, manifest }) {
   const { model } = manifest;
   const { data = "", terms, license } = model.details;
   const lacks = "lacks_" + data.split(":")[0];
@@ -67,13 +68,13 @@ function knows({ t, manifest }) {
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardKnows") }),
     model.trained === false ? el("p", { class: "vv-intro", text: t("cardUnseen") })
       : lacks in STRINGS.en ? el("p", { class: "vv-intro", text: t(lacks) }) : null,
-    facts(rows), ...kinds(model.kinds, t));
+    facts(rows), ...kinds(model.kinds, t, language));
 }
 
-function kinds(list, t) {
+function kinds(list, t, language) {
   if (list.length === 0) return [];
   const count = list.reduce((sum, { labels }) => sum + labels.length, 0);
-  const rows = list.map(({ name, labels }) => [groupName(name, t), labels.join(", ")]);
+  const rows = list.map(({ name, labels }) => [groupName(name, t), labels.map((label) => labelName(label, language)).join(", ")]);
   const body = rows.length > 1 ? facts(rows) : el("p", { class: "vv-note", text: rows[0][1] });
   return [el("details", { class: "vv-facts" }, el("summary", { text: t("cardClasses", { count }) }), body)];
 }

@@ -2,6 +2,7 @@
 
 import { caution } from "../caution.js";
 import { el, show } from "../dom.js";
+import { labelName } from "../labels.js";
 import { createLens } from "../lens.js";
 import { percent, signed } from "../numbers.js";
 import { predictionsSaves } from "../saves.js";
@@ -29,7 +30,8 @@ function create(app) {
       title: t("groupSize", { count: group.classes.length }),
     }, at))),
     list(t("classesTitle"), classes.map((entry, at) => bar({
-      label: entry.label, share: entry.probability, title: t("classNumber", { index: entry.index }),
+      label: labelName(entry.label, app.language), share: entry.probability,
+      title: t("classNumber", { index: entry.index }) + ": " + entry.label,
       note: t("logit", { logit: signed(entry.logit).trim() }),
     }, at)), restOf(classes)));
   const lens = createLens(app);
@@ -46,9 +48,9 @@ function create(app) {
 }
 
 /** What the model says, in large; or that it is not sure, or that it has learned nothing yet. */
-function headline({ t, manifest }) {
+function headline({ t, language, manifest }) {
   const { answer, model } = manifest;
-  const name = answer.kind === "group" ? groupName(answer.name, t) : answer.name;
+  const name = answer.kind === "group" ? groupName(answer.name, t) : labelName(answer.name, language);
   const share = percent(answer.probability);
   const [text, note] = model.trained === false ? [t("noAnswer"), t("noAnswerWhy")]
     : answer.sure === false ? [t("notSure"), t("notSureWhy", { name, share })]

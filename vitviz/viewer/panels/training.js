@@ -5,6 +5,7 @@ import { colourTable, largest, toRgba } from "../colour.js";
 import { el, setText, show } from "../dom.js";
 import { answersAt, attentionAt, epochText, knowsNothing, pixelsOf, samePlace, similarityAt } from "../film.js";
 import { middleToken, placeOf, tokenOf } from "../geometry.js";
+import { labelName } from "../labels.js";
 import { createLegend } from "../legend.js";
 import { createLineChart, createReading } from "../linechart.js";
 import { createMosaic } from "../mosaic.js";
@@ -187,7 +188,7 @@ function createPicture(app, film, picture) {
       const answers = answersAt(film, moment, picture, ANSWERS);
       const even = knowsNothing(answers, labels.length);
       entries.forEach(({ root: entry, name, share }, at) => {
-        setText(name, even ? t("filmNothing") : answers[at].label);
+        setText(name, even ? t("filmNothing") : labelName(answers[at].label, app.language));
         setText(share, percent(answers[at].probability));
         show(entry, !even || at === 0);
       });
