@@ -173,6 +173,11 @@ def test_the_whole_map_and_the_picture_point_at_each_other(shown) -> None:
     assert float(re.search(r"top: ([\d.]+)%", row_style)[1]) == pytest.approx(
         100 * token / count, 1e-3
     )
+    col_style = page.locator(".vv-cross-col").get_attribute("style")
+    left = float(re.search(r"left: ([\d.]+)%", col_style)[1])
+    assert left == pytest.approx(100 * 9 / count, 1e-3)
+    shown_value = numbers(seen.text(".vv-matrix .vv-under").split(": ")[1])[0]
+    assert shown_value == pytest.approx(float(maps[token, 9]), rel=0.006, abs=1e-5)
     # A click keeps the pair, arrow keys walk from it.
     box = frame.bounding_box()
     page.mouse.click(box["x"] + 3.5 * box["width"] / count, box["y"] + 7.5 * box["height"] / count)

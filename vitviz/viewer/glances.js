@@ -24,7 +24,11 @@ export function createGlances(app, render) {
     /** What a click on the picture chooses while a pair is looked at: "partner" or "token". */
     pairPick: "partner",
     shownToken: () => app.previewed ?? app.selection.token,
-    shownPartner: () => app.pointedPartner ?? app.selection.partner,
+    /** Beside the panel of pairs, whatever is pointed at makes a pair with what is looked at. */
+    shownPartner() {
+      const other = app.selection.panel === "qk" ? null : app.pointed;
+      return app.pointedPartner ?? other ?? app.selection.partner;
+    },
     /** The two tokens of a pair by what they do: the one that looks, the one that is looked at. */
     pair() {
       const [token, partner] = [app.shownToken(), app.shownPartner()];
