@@ -24,7 +24,8 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     summary: () => readSummary(buffers[manifest.files.features.path], manifest),
     similarity: () => Float32Array.from(expected.feature_similarity),
   };
-  const app = { manifest, grid, picture, maps, features, selection: { layer, direction: "to", overlay: "attention" } };
+  const app = { manifest, grid, picture, maps, features, taste: { gallery: "layer" },
+    selection: { layer, direction: "to", overlay: "attention" } };
 
   test(name + ": tables of attention, features and the patch", () => {
     const { table } = attentionSaves(app, { token });
@@ -39,6 +40,19 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     assertClose(column(found, "norm"), expected.feature_norms);
     assert.ok(found.rows.slice(0, grid.prefix).every((cells) => Number.isNaN(cells.at(-1))));
     assertClose(column(patchesSaves(app, { token }).table, "normalised"), expected.patch_pixel);
+  });
+
+  test(name + ": tables of a whole map and of the figures of heads", () => {
+    const matrix = Float32Array.from({ length: grid.tokens ** 2 }, (_, at) => at);
+    const matrices = { of: (...asked) => (asked.join() === layer + ",1" ? matrix : null) };
+    const saved = (gallery, head) => attentionSaves({ ...app, matrices, taste: { gallery },
+      selection: { ...app.selection, head } }, { token }).table;
+    assert.deepEqual(saved("matrix", 1).rows[2].slice(0, 3), [2, 2 * grid.tokens, 2 * grid.tokens + 1]);
+    assert.equal(saved("matrix", 0), null);
+    const table = saved("dots", 1);
+    assert.equal(table.rows.length, manifest.depth * manifest.num_heads);
+    assert.deepEqual(table.rows.at(-1), [manifest.depth - 1, manifest.num_heads - 1,
+      manifest.heads.entropy.at(-1).at(-1), manifest.heads.distance.at(-1).at(-1)]);
   });
 
   test(name + ": the stage saves what lies over it", () => {

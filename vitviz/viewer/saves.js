@@ -29,9 +29,14 @@ export function stageSaves(app, { shown }) {
   return { table: shown.values && tokenTable(app, { [overlay]: shown.values }), figure };
 }
 
-/** Every head of the layer, and their mean. */
+/** What the panel shows: figures of every head, a whole map, or every head of the layer. */
 export function attentionSaves(app, { token }) {
-  const { layer, direction } = app.selection;
+  const { layer, direction, head: chosen } = app.selection;
+  if (app.taste.gallery === "dots") return { table: headsTable(app.manifest), figure: null };
+  if (app.taste.gallery === "matrix") {
+    const matrix = app.matrices.of(layer, chosen);
+    return { table: matrix && matrixTable(matrix, app.grid.tokens), figure: null };
+  }
   const maps = app.maps.of(layer, token, direction);
   if (!maps) return { table: null, figure: "heads" };
   const { tokens } = app.grid;
@@ -40,6 +45,19 @@ export function attentionSaves(app, { token }) {
     columns["head_" + head] = maps.rows.subarray(head * tokens, (head + 1) * tokens);
   }
   return { table: tokenTable(app, columns), figure: "heads" };
+}
+
+function headsTable({ heads: { entropy, distance } }) {
+  const rows = entropy.flatMap((values, layer) =>
+    values.map((value, head) => [layer, head, value, distance[layer][head]]));
+  return { columns: ["layer", "head", "entropy", "distance"], rows };
+}
+
+/** A row for every query, a column for every key. */
+function matrixTable(matrix, tokens) {
+  const all = [...Array(tokens).keys()];
+  const rows = all.map((query) => [query, ...matrix.subarray(query * tokens, (query + 1) * tokens)]);
+  return { columns: ["query", ...all.map((key) => "key_" + key)], rows };
 }
 
 /** Rollout after every layer; of many tokens only what the host was asked for. */
