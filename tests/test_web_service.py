@@ -119,6 +119,16 @@ def test_an_expired_picture_is_asked_for_again(desk, folder):
     assert answer == (SKIP, None, "tiny-cls", shown, SKIP, False)
 
 
+def test_an_example_never_expires(desk, folder):
+    _, path, _, shown, *_ = desk.show_example(1, "tiny-cls", START)
+    gone = Upload(str(folder / "swept" / Path(path).name), Path(path).name)
+    manifest, *_ = desk.show(gone, "tiny-grey", shown)
+    assert manifest.photo["name"] == Path(path).name
+    assert manifest.link["example"] == Path(path).stem
+    with pytest.warns(UserWarning, match="was deleted after about an hour"):
+        desk.show(gone, "tiny-grey", START)  # another picture of that name, for all we know
+
+
 def test_a_missing_model_gives_way_to_the_one_before(desk, upload):
     shown = Shown(upload, "tiny-grey")
     with pytest.warns(UserWarning, match="not on this machine"):

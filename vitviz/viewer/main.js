@@ -43,6 +43,7 @@ export function remembered() {
  *   point: (token: number|null, exploring: boolean) => void,
  *   pair: () => {query: number, key: number}, light: (part: any|string|null) => void,
  *   failure: {layer: number, key: string, reason: string}|null, language: string,
+ *   again: null|(() => void), expired: () => boolean,
  *   ask: null|((name: string, params: any) => Promise<any>), link: null|(() => string),
  *   undo: () => void, redo: () => void, retryLayer: () => void, switchLanguage: () => void,
  *   choose: (token: number) => void, pin: (token: number) => void, release: () => void,
@@ -58,16 +59,17 @@ export function remembered() {
  *   fetchFile?: (file: any, signal: AbortSignal) => Promise<ArrayBuffer>,
  *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
  *   selection?: any, taste?: any, languages?: boolean,
- *   address?: {read: () => string, write: (href: string) => void}}} host
+ *   address?: {read: () => string, write: (href: string) => void}, again?: () => void}} host
  *   fetchFile: by default the file's `url`; an error's `status` tells an expired file from others.
  *   selection, taste: where to start, in part; anything impossible in them is ignored.
  *   address: of the page; it says where to start, and follows what is looked at.
+ *   again: runs the analysis once more, when its files have expired.
  *   languages: offer a button that changes the language of the page.
  * @returns {{update: (manifest: any|null, selection?: any) => void,
  *   select: (wanted: any) => void, destroy: () => void}}
  */
 export function mount(host) {
-  const { element, fetchFile = fetchUrl, onSelect, ask = null, languages = false, address = null } = host;
+  const { element, fetchFile = fetchUrl, onSelect, ask = null, languages = false, address = null, again = null } = host;
   const root = el("div", { class: "vitviz" });
   const live = el("p", { class: "vv-live", "aria-live": "polite" });
   const content = el("div", { class: "vv-content" });
@@ -84,7 +86,7 @@ export function mount(host) {
 
   /** All that the parts of the viewer read and call. @type {any} */
   const app = {
-    t: null, languages, ask, history: null, looksOpen: false,
+    t: null, languages, ask, again, history: null, looksOpen: false,
     taste: [recall(storage), host.taste, asked?.taste].reduce((base, wanted) => validTaste(wanted, base), START_TASTE),
     selection: null, failure: null,
     select(wanted) {
@@ -101,10 +103,15 @@ export function mount(host) {
     },
     /** Another try for a layer that could not be fetched. */
     retryLayer() {
+      if (expired() && again) {
+        again();
+        return;
+      }
       app.failure = null;
       app.features.error = null;
       render();
     },
+    expired,
     switchLanguage() {
       const page = document.documentElement;
       page.lang = page.lang.toLowerCase().startsWith("ko") ? "en" : "ko";
@@ -256,13 +263,20 @@ export function mount(host) {
   function fail(error, retry) {
     const { key, reason } = explainFailure(error);
     setState("error");
-    showMessage(app.t(key, { reason }), key === "error_expired" ? null : retry);
+    const gone = key === "error_expired";
+    showMessage(app.t(key, { reason }), gone ? again : retry, gone ? "runAgain" : "tryAgain");
   }
 
-  function showMessage(text, retry = null) {
+  /** Whether what is looked at has failed because the host deleted its files. */
+  function expired() {
+    const key = app.failure?.key ?? (app.features.error && explainFailure(app.features.error).key);
+    return key === "error_expired";
+  }
+
+  function showMessage(text, retry = null, label = "tryAgain") {
     board?.destroy();
     board = null;
-    const again = retry ? button({ text: app.t("tryAgain"), title: app.t("tryAgain"), onClick: retry }) : null;
+    const again = retry ? button({ text: app.t(label), title: app.t(label), onClick: retry }) : null;
     content.replaceChildren(
       el("div", { class: "vv-message", role: "status" }, el("p", { text }), again));
   }

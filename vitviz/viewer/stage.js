@@ -94,8 +94,10 @@ export function createStage(app) {
     const text = messageOf(shown);
     setText(message, text);
     show(waiting, text !== "");
-    show(again, (shown.missing === "layer" && app.failure !== null && app.failure.key !== "error_expired") ||
-      (shown.missing === "tokens" && app.features.error !== null));
+    const failed = (shown.missing === "layer" && app.failure !== null) ||
+      (shown.missing === "tokens" && app.features.error !== null);
+    show(again, failed && (!app.expired() || app.again !== null));
+    setText(again, t(failed && app.expired() ? "runAgain" : "tryAgain"));
     renderLegend(shown, pointer);
     setText(under, underPointer(shown, pointer));
   }

@@ -107,6 +107,7 @@ def _build_page(demo: gr.Blocks, service: Service) -> None:
     model.select(guard(service.show), chosen, **latest)  # its "input" is sent twice
     untrained.input(guard(service.show), chosen, **latest)
     go.click(guard(service.show), chosen, **once)
+    view.submit(guard(service.show), chosen, **once)  # what has expired, once more
     thumbnails.click(guard(service.show_example), [thumbnails, model, shown, untrained], **latest)
     demo.load(guard(service.open), [model, shown], **once)
     demo.load(None, js=NAME_EXAMPLES % json.dumps([example.name for example in examples]))

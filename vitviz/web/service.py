@@ -87,6 +87,7 @@ class Service:
             upload = shown.photo
         if upload is None:
             return gr.skip()
+        upload = self._ours(upload, shown)
         try:
             analysis = self._analyze(upload, model, untrained is True)
         except VitvizError as error:
@@ -245,19 +246,25 @@ class Service:
             return save_atomic(path.read_bytes(), f"{name}.safetensors", self._cache)
 
     def _link(self, upload: Upload, model: str, untrained: bool) -> dict[str, str]:
-        """What `open` needs to show this again. Only our own pictures have a name for that.
-
-        A page sends an example back as a file of its own: it is known by its contents.
-        """
-        same = (
-            Path(example.path).stem
-            for example in self.examples
-            if Path(example.path).name == upload.name
-            and filecmp.cmp(example.path, upload.path, shallow=False)
-        )
-        example = next(same, None)
-        link = {"model": model} | ({"example": example} if example else {})
+        """What `open` needs to show this again. Only our own pictures have a name for that."""
+        ours = upload.path in [example.path for example in self.examples]
+        link = {"model": model} | ({"example": Path(upload.path).stem} if ours else {})
         return link | ({"untrained": "1"} if untrained else {})
+
+    def _ours(self, upload: Upload, shown: Shown) -> Upload:
+        """One of our own pictures by its own path, which never expires; any other as it came.
+
+        A page sends an example back as a file of its own: it is known by its contents, and when
+        that file is gone, by being what is shown.
+        """
+        for example in self.examples:
+            own = Upload(example.path, Path(example.path).name)
+            if own.name != upload.name:
+                continue
+            here = Path(upload.path).is_file()
+            if filecmp.cmp(own.path, upload.path, shallow=False) if here else own == shown.photo:
+                return own
+        return upload
 
     def _remember(self, key: str, path: str) -> None:
         self._saved[key] = path

@@ -20,7 +20,10 @@ async function ask(name, question) {
   return reply;
 }
 
-const mounted = viewer.mount({ element: element.querySelector('.vv-place'), ask, address });
+const mounted = viewer.mount({
+  element: element.querySelector('.vv-place'), ask, address,
+  again: () => trigger('submit'), // of this component: page.py answers it as the button would
+});
 let shown = 0;
 function show() {
   if (!props.value) return;
