@@ -13,11 +13,31 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.models import photo, spread
 from tests.running import running_app, save_tiny
-from vitviz import analyze, load
+from vitviz import Analysis, analyze, load
+from vitviz.viewer import pack
 from vitviz.viewer import page as one_file
+
+from .serving import serving
 
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 MOVES = 200
+LINKS = {
+    "localhost": None,
+    "20 Mbit/s, 60 ms": {
+        "offline": False,
+        "latency": 60,
+        "downloadThroughput": 20e6 / 8,
+        "uploadThroughput": 20e6 / 8,
+    },
+}
+HEAD = (
+    "| open panel | drawing, ms: p50 | p95 | longest | to the next frame, ms: p50 | p95 |\n"
+    "|---|---|---|---|---|---|"
+)
+EAGER = "--enable-blink-features=ForceEagerMeasureMemory"  # or it waits for a collection
+MEMORY = "async () => (await performance.measureUserAgentSpecificMemory()).bytes"
+ALL_LAYERS = """(layers) => performance.getEntriesByType("resource")
+    .filter(({ name }) => name.includes("/layer-")).length >= layers"""
 # One walk over the picture per panel: `event` is the time inside the viewer's handler, in which it
 # draws everything; `frame` runs until the browser has come round to the next frame after it.
 WALK = """async (moves) => {
@@ -42,31 +62,87 @@ WALK = """async (moves) => {
 
 def viewer() -> None:
     """Pointer moves over a 12 x 12 x 197 analysis in the one-file page, with each panel open."""
-    loaded = load("vit_base_patch16_224", pretrained=False)
-    spread(loaded.vit)
+    analysis = random_analysis("vit_base_patch16_224")
     with tempfile.TemporaryDirectory() as folder, chromium() as page:
         path = Path(folder) / "page.html"
-        path.write_text(one_file(analyze(loaded, photo(300, 300))), "utf-8")
+        path.write_text(one_file(analysis), "utf-8")
         page.goto(path.as_uri())
         page.locator("[data-state=ready]").wait_for(timeout=120_000)
         page.wait_for_timeout(3000)  # layers are unpacked, work for idle moments is done
         print(f"### Repainting 12 layers, 12 heads, 197 tokens: {MOVES} moves of the pointer\n")
-        print(
-            "| open panel | drawing, ms: p50 | p95 | longest | to the next frame, ms: p50 | p95 |"
-        )
-        print("|---|---|---|---|---|---|")
+        print(HEAD)
         for tab in page.locator("[role=tab]").all():
             tab.click()
-            page.locator(".vv-picture").scroll_into_view_if_needed()
-            page.wait_for_timeout(2000)
-            times = {kind: sorted(values) for kind, values in page.evaluate(WALK, MOVES).items()}
-            numbers = [
-                *(at(times["event"], share) for share in (0.5, 0.95, 1)),
-                *(at(times["frame"], share) for share in (0.5, 0.95)),
-            ]
-            cells = " | ".join(f"{number:.1f}" for number in numbers)
-            print(f"| {tab.inner_text()} | {cells} |", flush=True)
+            walk(page, tab.inner_text())
+        page.get_by_role("tab", name="Attention").click()
+        page.get_by_text("all layers and heads").click()
+        walk(page, "Attention, all layers and heads")
     print(flush=True)
+
+
+def large() -> None:
+    """The same at 12 x 12 x 1370, files from a server; and the memory that the tab takes."""
+    payload = pack(random_analysis("vit_base_patch14_dinov2", 518))
+    with (
+        serving(payload) as url,
+        chromium("--enable-blink-features=ForceEagerMeasureMemory") as page,
+    ):
+        page.goto(url)
+        print(f"### 12 layers, 12 heads, 1370 tokens: {MOVES} moves of the pointer\n")
+        print(HEAD)
+        page.evaluate("open_()")
+        page.locator("[data-state=ready]").wait_for(timeout=120_000)
+        page.wait_for_timeout(15_000)  # every layer is fetched, if they are fetched ahead
+        for name in ("Attention", "Features"):
+            page.get_by_role("tab", name=name).click()
+            walk(page, name)
+            used = page.evaluate(MEMORY)
+            print(f"\nMemory of the tab with {name}: {used / 1e6:.0f} MB\n", flush=True)
+
+
+def paint() -> None:
+    """From the answer of the server to the first painted map, on links of two speeds."""
+    print("### First paint after the answer: seconds, files fetched by then, all layers\n")
+    print("| analysis | link | first paint, s | files | all layers, s |")
+    print("|---|---|---|---|---|")
+    for name, size in (("vit_base_patch16_224", None), ("vit_base_patch14_dinov2", 518)):
+        payload = pack(random_analysis(name, size))
+        with serving(payload) as url:
+            for link, conditions in LINKS.items():
+                with chromium() as page:
+                    page.goto(url)
+                    cdp = page.context.new_cdp_session(page)
+                    cdp.send("Network.enable")
+                    if conditions:
+                        cdp.send("Network.emulateNetworkConditions", conditions)
+                    page.evaluate("open_()")
+                    page.wait_for_function("times.ready", timeout=300_000)
+                    times = page.evaluate("times")
+                    page.wait_for_function(ALL_LAYERS, arg=12, timeout=300_000)
+                    whole = page.evaluate("performance.now() - times.began") / 1000
+                    first = times["ready"] / 1000
+                    cells = f"{first:.2f} | {times['files']} | {whole:.1f}"
+                    print(f"| {name} | {link} | {cells} |", flush=True)
+    print(flush=True)
+
+
+def random_analysis(name: str, size: int | None = None) -> Analysis:
+    """A photo in a model of full size with random weights."""
+    loaded = load(name, pretrained=False, image_size=size)
+    spread(loaded.vit)
+    return analyze(loaded, photo(300, 300))
+
+
+def walk(page: Page, name: str) -> None:
+    """One row of the table: the pointer walks over the picture, whatever panel is open."""
+    page.locator(".vv-picture").scroll_into_view_if_needed()
+    page.wait_for_timeout(2000)
+    times = {kind: sorted(values) for kind, values in page.evaluate(WALK, MOVES).items()}
+    numbers = [
+        *(at(times["event"], share) for share in (0.5, 0.95, 1)),
+        *(at(times["frame"], share) for share in (0.5, 0.95)),
+    ]
+    print(f"| {name} | {' | '.join(f'{number:.1f}' for number in numbers)} |", flush=True)
 
 
 def start(times: int = 3) -> None:
@@ -98,12 +174,12 @@ def at(ordered: list[float], share: float) -> float:
 
 
 @contextmanager
-def chromium() -> Iterator[Page]:
+def chromium(*switches: str) -> Iterator[Page]:
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if not path:
         sys.exit("no Chromium on this machine; name one in the variable CHROMIUM")
     with sync_playwright() as p:
-        browser = p.chromium.launch(executable_path=path, args=SWITCHES)
+        browser = p.chromium.launch(executable_path=path, args=[*SWITCHES, *switches])
         try:
             yield browser.new_page(viewport={"width": 1400, "height": 1000})
         finally:
