@@ -28,7 +28,9 @@ def test_every_explainer_is_named(key: str) -> None:
 
 @pytest.mark.parametrize("panel", re.findall(r'from "\./(\w+)\.js"', PANELS))
 def test_every_panel_is_named(panel: str) -> None:
-    assert f"| {panel.capitalize()} |" in README
+    strings = (ROOT / "vitviz" / "viewer" / "strings.js").read_text("utf-8")
+    name = re.search(rf'\bpanel_{panel}: "([^"]+)"', strings)[1]  # English stands first
+    assert f"| {name} |" in README
 
 
 def test_every_room_is_on_the_map() -> None:
