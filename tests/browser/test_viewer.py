@@ -2,10 +2,12 @@
 
 import base64
 import json
+from dataclasses import replace
 
 import pytest
 
 from tests.models import photo, tiny
+from tests.viewer_fixture import film
 from vitviz import Analysis, analyze
 from vitviz.viewer import bundle, css, pack, page
 
@@ -128,6 +130,8 @@ def test_every_panel_opens_and_puts_its_subject_on_the_picture(shown) -> None:
         ("Query · key", "attention"),
         ("Rollout", "rollout"),
         ("Predictions", "rollout"),
+        ("Training", "rollout"),
+        ("Model", "rollout"),
     ]:
         shown.get_by_role("tab", name=panel).click()
         says(shown, panel="qk" if panel == "Query · key" else panel, overlay=subject)
@@ -175,12 +179,14 @@ def test_dark_when_the_page_is_dark(open_page, analysis: Analysis) -> None:
     tab.wait_for_selector('.vitviz[data-theme="light"]')
 
 
-def test_nothing_is_wider_than_a_phone(open_page, analysis: Analysis) -> None:
-    tab = open_page(page(analysis))
+def test_nothing_is_wider_than_a_phone(open_page, analysis: Analysis, tmp_path) -> None:
+    film(tmp_path / "x.film.safetensors")
+    filmed = replace(analysis, loaded=replace(tiny("cls"), film=tmp_path / "x.film.safetensors"))
+    tab = open_page(page(filmed, film=True))
     tab.set_viewport_size({"width": 360, "height": 740})
     tab.wait_for_selector('.vitviz[data-size="narrow"]')
     panels = ("Patches", "Positions", "Attention", "Query · key", "Rollout", "Features")
-    for panel in (*panels, "Predictions"):
+    for panel in (*panels, "Predictions", "Training", "Model"):
         tab.get_by_role("tab", name=panel).click()
         assert tab.evaluate("document.documentElement.scrollWidth") <= 360, panel
     tab.get_by_role("tab", name="Attention").click()
