@@ -172,6 +172,15 @@ def test_the_language_follows_the_page(shown) -> None:
     shown.wait_for_selector("text=Patch in row 1, column 2")
 
 
+def test_the_stage_stays_in_sight(shown) -> None:
+    shown.get_by_role("tab", name="Patches").click()
+    shown.locator(".vv-ledger tr").last.scroll_into_view_if_needed()
+    assert shown.evaluate("scrollY") > 300
+    box = shown.locator(".vv-picture").bounding_box()
+    assert box["y"] >= 0
+    assert box["y"] + box["height"] <= 900
+
+
 def test_dark_when_the_page_is_dark(open_page, analysis: Analysis) -> None:
     tab = open_page(page(analysis), color_scheme="dark")
     tab.wait_for_selector('.vitviz[data-theme="dark"]')
