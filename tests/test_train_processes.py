@@ -1,8 +1,10 @@
 """Several processes train the model that one process would have trained."""
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from safetensors.torch import load_file
 
 from tests.test_train import PICTURES, PLAIN, SMALL, log_of, pack  # noqa: F401 (a fixture)
 from vitviz.probe.film import Film
+from vitviz.train.checkpoint import read_state
 from vitviz.train.command import main
 from vitviz.train.errors import TrainError
 from vitviz.train.processes import Processes
@@ -21,18 +24,16 @@ LONG = ["--epochs", "2", "--schedule", "constant", "--clip", "0.5", "--optimizer
 LONG += ["--precision", "float32"]
 
 
-def two_processes(*words: str) -> subprocess.CompletedProcess:
+TORCHRUN = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+SETTINGS = {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT)}
+HERE = {"cwd": ROOT, "env": os.environ | SETTINGS}
+
+
+def two_processes(*words: str, script: Path | None = None) -> subprocess.CompletedProcess:
     """The command of the README, started twice by torchrun."""
-    run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    return subprocess.run(
-        [*run, "-m", "vitviz.train", *words],
-        cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    what = [str(script)] if script else ["-m", "vitviz.train"]
+    run = [*TORCHRUN, *what, *words]
+    return subprocess.run(run, **HERE, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.fixture
@@ -82,3 +83,59 @@ def test_two_processes_go_on_as_if_never_stopped(trained, tmp_path):
 def test_a_batch_that_cannot_be_shared_out_is_refused():
     with pytest.raises(TrainError, match="a multiple of the 3 processes, got 8"):
         Run(PLAIN, PICTURES, torch.device("cpu"), Processes(rank=1, size=3))
+
+
+NOT_A_NUMBER = """
+import os, sys
+from vitviz.train.command import main
+from vitviz.train.run import Run
+def learn(self, pictures, targets, real=Run.learn):
+    if self.step == 7 and self.processes.rank == 1:
+        right = self.shared
+        self.shared = lambda x: right(x) * float("nan")
+    return real(self, pictures, targets)
+Run.learn = learn
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_loss_that_is_not_a_number_in_one_process_stops_both(pack, tmp_path):  # noqa: F811
+    script = tmp_path / "nan.py"
+    script.write_text(NOT_A_NUMBER)
+    words = ["--data", str(pack), "--out", str(tmp_path / "run"), *SMALL, *LONG]
+    done = two_processes(*words, script=script)
+    assert done.returncode != 0
+    assert done.stderr.count("the loss is nan") == 2, done.stderr  # each process says it
+    assert "the state of step 5 is kept" in done.stderr
+    state = read_state(tmp_path / "run")
+    assert state["step"] == 5
+    assert all(torch.isfinite(value).all() for value in state["vit"].values())
+
+
+def test_two_processes_that_are_stopped_are_saved_and_go_on(trained, pack, tmp_path):  # noqa: F811
+    folder = tmp_path / "parts"
+    more = ["--zoom", "0.2", "--ema", "0.9", "--mixup", "0.4", "--unmixed-share", "0"]
+    words = ["--data", str(pack), "--out", str(folder), *SMALL, *LONG, *more, "--epochs", "9999"]
+    with subprocess.Popen(
+        [*TORCHRUN, "-m", "vitviz.train", *words],
+        **HERE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        while process.poll() is None and not has_an_epoch(folder / "log.jsonl"):
+            time.sleep(0.05)
+        # A terminal sends Ctrl-C to all processes, and torchrun then sends it to its own once more.
+        os.killpg(process.pid, signal.SIGINT)
+        told = process.communicate(timeout=300)[1]
+    assert told.count("stopped after step") == 1, told
+    assert "torchrun --standalone --nproc-per-node 2 -m vitviz.train --data" in told
+    step = read_state(folder)["step"]
+    assert step >= 5
+    trained("parts", *more, "--epochs", str(step // 5 + 1), "--resume")
+    assert log_of(folder)[-1]["step"] == 5 * (step // 5 + 1)
+
+
+def has_an_epoch(log: Path) -> bool:
+    return log.exists() and '"event": "epoch"' in log.read_text("utf-8")
