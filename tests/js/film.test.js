@@ -7,6 +7,7 @@ import {
   answersAt, attentionAt, epochText, knowsNothing, pixelsOf, readFilm, samePlace, similarityAt,
 } from "../../vitviz/viewer/film.js";
 import { FormatError } from "../../vitviz/viewer/safetensors.js";
+import { trainingSaves } from "../../vitviz/viewer/saves.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 const { film: expected } = FIXTURES.find(({ name }) => name === "cls").expected;
@@ -39,6 +40,15 @@ test("what is no film says so", () => {
   assert.throws(() => readFilm(buffer.slice(0, buffer.byteLength - 8)), FormatError);
   const older = new TextDecoder("latin1").decode(buffer).replace('\\"version\\": 1', '\\"version\\": 9');
   assert.throws(() => readFilm(Uint8Array.from(older, (c) => c.charCodeAt(0)).buffer), /another version: 9/);
+});
+
+test("the figures of the moments as a table", () => {
+  const film = readFilm(buffer);
+  const { table } = trainingSaves({ film: { here: film } });
+  assert.deepEqual(table.columns.slice(0, 3), ["step", "epoch", "images"]);
+  assert.deepEqual(table.rows[1], [20, 2.5, 2560, 90, 0.5, 0.6, 0.95]);
+  assert.ok(Number.isNaN(table.rows[0][4])); // no loss before the first step
+  assert.equal(trainingSaves({ film: { here: null } }).table, null);
 });
 
 test("a place on another grid", () => {

@@ -116,6 +116,13 @@ export function predictionsSaves({ manifest }) {
     columns: ["rank", "class", "label", "probability", "logit"], rows } };
 }
 
+/** The figures of every filmed moment of the training. */
+export function trainingSaves({ film }) {
+  const columns = ["step", "epoch", "images", "seconds", "loss", "top1", "top5"];
+  const rows = film.here?.moments.map((moment) => columns.map((name) => moment[name] ?? NaN));
+  return { figure: null, table: rows ? { columns, rows } : null };
+}
+
 /** The two vectors of a pair, in the chosen head, and the sum they make. */
 export function qkSaves(app) {
   const { layer, head } = app.selection;

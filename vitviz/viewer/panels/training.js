@@ -10,9 +10,10 @@ import { createLegend } from "../legend.js";
 import { createLineChart, createReading } from "../linechart.js";
 import { createMosaic } from "../mosaic.js";
 import { digits, grouped, multiple, percent } from "../numbers.js";
+import { trainingSaves } from "../saves.js";
 import { button, choice, slider } from "../widgets.js";
 
-export const training = { id: "training", create };
+export const training = { id: "training", create, saves: trainingSaves };
 
 /** How long the film rests on a moment. */
 const FRAME_MS = 600;
