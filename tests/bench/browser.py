@@ -77,7 +77,7 @@ def viewer() -> None:
             tab.click()
             walk(page, tab.inner_text())
         page.get_by_role("tab", name="Attention").click()
-        page.get_by_text("all layers and heads").click()
+        page.get_by_role("radio", name="all layers and heads").check()
         walk(page, "Attention, all layers and heads")
     print(flush=True)
 
