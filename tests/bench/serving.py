@@ -16,7 +16,8 @@ const place = document.getElementById("viewer");
 window.times = {{}};
 new MutationObserver(() => {{
   if (place.dataset.state !== "ready" || times.ready) return;
-  times.files = performance.getEntriesByType("resource").length;
+  times.files = performance.getEntriesByType("resource")
+    .filter(({{ name }}) => name.endsWith(".safetensors")).length;
   const painted = () => {{ times.ready = performance.now() - times.began; }};
   requestAnimationFrame(() => setTimeout(painted, 0));
 }}).observe(place, {{ attributes: true }});
