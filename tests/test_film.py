@@ -64,6 +64,7 @@ def test_the_facts_of_a_moment_are_those_of_the_log(trained, folder):
         same = [m for m in all_moments if m["step"] == line["step"]]
         assert not same or same[0]["top1"] == pytest.approx(line["top1"], abs=1e-4)
     assert film.facts["labels"] == list(PICTURES.labels)
+    assert film.facts["began_with"] == ""
     assert [p["name"] for p in film.facts["pictures"]] == [
         TEST.labels[TEST.targets[i]] for i in (0, 5, 11)
     ]

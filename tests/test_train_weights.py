@@ -1,14 +1,18 @@
 """The shipped weights: each loads, says what it is, and is right about a few drawn digits."""
 
 import json
+from pathlib import Path
 
 import pytest
+import torch
 from PIL import Image, ImageDraw
 
 from vitviz import analyze, load
 from vitviz.model.weights import CURATED, WEIGHTS_DIR, list_models
+from vitviz.probe.film import Film
 from vitviz.train.recipe import Recipe
 
+EXAMPLES = Path(__file__).resolve().parents[1] / "vitviz" / "web" / "examples"
 SHIPPED = sorted(set(list_models()) - set(CURATED))
 
 
@@ -27,6 +31,8 @@ def test_a_shipped_model_says_where_it_is_from(name):
     assert len(facts["commit"].rstrip("+")) == 12
     for fact in ("title", "data", "seed", "steps", "wall time", "accuracy", "terms"):
         assert facts[fact], fact
+    figures = json.loads(facts["evaluation"])
+    assert facts["accuracy"].startswith(f"top-1 {figures['top1']:.2%}")
     assert 0.3 < card.temperature < 3
 
 
@@ -38,6 +44,34 @@ def test_the_readme_of_the_weights_tells_the_figures_of_the_file(name):
     assert f"{name}.safetensors" in text
     assert f"{float(top1):.1f}" in text
     assert facts["commit"].rstrip("+") in text
+
+
+def test_photos_meets_what_it_was_made_for():
+    figures = json.loads(load("photos").card.details["evaluation"])
+    assert figures["top1"] >= 0.6
+    assert figures["top5"] >= 0.84
+    assert figures["ece"] <= 0.05
+    boxes = figures["boxes"]
+    assert boxes["attention"]["energy"] >= 1.6
+    best = max(boxes[name]["pointing"] for name in ("attention", "rollout"))
+    assert best > boxes["centre"]["pointing"]
+
+
+def test_the_film_of_photos_ends_with_the_shipped_model():
+    loaded = load("photos")
+    assert loaded.film.stat().st_size < 5e6
+    film = Film.read(loaded.film)
+    assert film.facts["began_with"] == loaded.card.details["began with"]
+    assert film.facts["labels"] == list(loaded.card.labels)
+    for i, picture in enumerate(film.facts["pictures"]):
+        example = next(EXAMPLES.glob(f"{picture['name']}.*"))
+        analysis = analyze(loaded, example)
+        assert torch.equal(analysis.picture, film.pixels[i])
+        for layer in range(6):
+            ours = analysis.trace.attention_from(layer, 0)
+            torch.testing.assert_close(
+                film.attention[-1, i, layer].float(), ours, atol=2e-3, rtol=0
+            )
 
 
 def test_photos_has_a_group_for_every_class():

@@ -115,6 +115,7 @@ def film(path: Path) -> Film:
         **{name: torch.stack([one[name] for one in looks]) for name in looks[0]},
         facts={
             "recipe": "fixture",
+            "began_with": "<b>earlier</b>",
             **grid_facts(loaded.vit),
             "labels": list(loaded.card.labels),
             "pictures": [{"name": name} for name in ("first", "<b>second</b>", "third")],

@@ -18,6 +18,7 @@ test("every number is where Python put it", () => {
   assert.deepEqual([film.rows, film.cols, film.prefix, film.layers, film.heads], [4, 4, 1, 3, 2]);
   assert.deepEqual(film.names, ["first", "<b>second</b>", "third"]);
   assert.equal(film.moments[0].loss, null);
+  assert.equal(film.beganWith, "<b>earlier</b>");
   assertClose(similarityAt(film, 1, 6), expected.similarity, 1e-6);
   assertClose(attentionAt(film, 1, 2, 1, 1), expected.head, 1e-6);
   assertClose(attentionAt(film, 1, 2, 1, "mean"), expected.mean, 1e-5);

@@ -28,9 +28,10 @@ class Film:
     positions      float16 (moments, P, P)     cosine similarity of the patches' position embeddings
     attention      float16 (moments, pictures, L, H, N)   of CLS to all tokens; rows sum to about 1
     probabilities  float16 (moments, pictures, classes)
-    facts          "recipe", "rows", "cols", "num_prefix_tokens", "labels", "pictures" (each with
-                   its "name") and "moments": {"step", "epoch", "images", "seconds", "loss", "top1",
-                   "top5"} of each; loss is None before the first step
+    facts          "recipe", "began_with" (the weights of the first moment, in words; empty for
+                   random ones), "rows", "cols", "num_prefix_tokens", "labels", "pictures" (each
+                   with its "name") and "moments": {"step", "epoch", "images", "seconds", "loss",
+                   "top1", "top5"} of each; loss is None before the first step
     """
 
     pixels: Tensor

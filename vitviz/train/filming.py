@@ -50,6 +50,7 @@ class Camera:
         self.moments = set(moments(run.steps))
         self.facts: dict[str, Any] = {
             "recipe": run.recipe.name,
+            "began_with": run.origin,
             **grid_facts(run.vit),
             "labels": list(labels),
             "pictures": [{"name": name} for name in names],

@@ -8,7 +8,7 @@ const VERSION = 1;
 /**
  * @typedef {{step: number, epoch: number, images: number, seconds: number, loss: number|null,
  *   top1: number, top5: number}} Moment
- * @typedef {{moments: Moment[], labels: string[], names: string[], rows: number, cols: number,
+ * @typedef {{moments: Moment[], beganWith: string, labels: string[], names: string[], rows: number, cols: number,
  *   prefix: number, tokens: number, patches: number, layers: number, heads: number,
  *   height: number, width: number, channels: number, pixels: Uint8Array, positions: Float32Array,
  *   attention: Float32Array, probabilities: Float32Array}} Film  names: of the pictures
@@ -31,7 +31,8 @@ export function readFilm(buffer) {
   if (!(count > 0 && pictures > 0 && patches > 0)) throw new FormatError("a film without moments or pictures");
   const numbers = (name, shape) => toFloat32(expectTensor(tensors, name, shape));
   return {
-    moments, labels: labels.map(String), names, rows, cols, prefix, tokens, patches, layers, heads, height, width, channels,
+    moments, beganWith: String(facts.began_with ?? ""), labels: labels.map(String), names,
+    rows, cols, prefix, tokens, patches, layers, heads, height, width, channels,
     pixels: expectTensor(tensors, "pixels", [pictures, height, width, channels]).data,
     positions: numbers("positions", [count, patches, patches]),
     attention: numbers("attention", [count, pictures, layers, heads, tokens]),

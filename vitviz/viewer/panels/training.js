@@ -58,6 +58,7 @@ function createView(app, film) {
   const places = createPlaces(app, film);
   const root = el("div", { class: "vv-film" },
     el("p", { class: "vv-intro", text: t("filmIntro", { count: film.moments.length }) }),
+    ...(film.beganWith ? [el("p", { class: "vv-note", text: t("filmBegan", { origin: film.beganWith }) })] : []),
     el("div", { class: "vv-film-knobs" }, player.root, scrubber.root), accuracy.root, looks.root, places.root);
   let moment = last;
   return { root, render, stop: player.stop };
