@@ -82,7 +82,9 @@ def start(*words: str, script: str = "", limit: int | None = None) -> subprocess
     return subprocess.run(
         [*shell, sys.executable, *how, *words],
         cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""},
+        # As many threads as here: sums are rounded differently with more or fewer.
+        env=os.environ
+        | {"OMP_NUM_THREADS": str(torch.get_num_threads()), "CUDA_VISIBLE_DEVICES": ""},
         capture_output=True,
         text=True,
         timeout=300,
