@@ -34,8 +34,8 @@ def test_features_are_fetched_when_looked_at_and_are_those_of_python(visit, pict
     for row, col in ((0, 0), (1, 3), (3, 2)):
         page.mouse.move(*at(row, col))
         token = grid.token(row, col)
-        page.locator(".vv-panel .vv-under", has_text=f"row {row}, col {col}").wait_for()
-        text = seen.text(".vv-panel .vv-under").replace("\u2212", "-")
+        line = page.locator(".vv-panel:not([hidden]) .vv-under", has_text=f"row {row}, col {col}")
+        text = line.inner_text().replace("\u2212", "-")
         value, norm, times = (float(n) for n in re.findall(r"(-?\d+\.\d+)", text))
         assert value == pytest.approx(float(alike[token]), abs=1e-3)
         assert norm == pytest.approx(float(norms[token]), rel=0.006)

@@ -416,7 +416,7 @@ const ko = {
   gridLines: "패치 격자",
   smooth: "부드럽게",
   undo: "실행 취소 (Ctrl+Z)", redo: "다시 실행 (Ctrl+Shift+Z)",
-  save: "보이는 것 저장하기", saveButton: "저장",
+  save: "보이는 것 저장", saveButton: "저장",
   savePicture: "그림과 그 위에 놓인 것", savePanel: "보기: {panel}",
   savePng: "PNG, 보이는 그대로", saveCsv: "숫자, CSV", saveFigure: "인쇄용 그림, {format}",
   saveBusy: "{what}: 만드는 중 …", saveDone: "{what}: 저장했습니다.",
