@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw
 from vitviz import analyze, load
 from vitviz.model.weights import CURATED, WEIGHTS_DIR, list_models
 from vitviz.probe.film import Film
-from vitviz.train.recipe import Recipe
+from vitviz.train.recipe import RECIPES, Recipe
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "vitviz" / "web" / "examples"
 SHIPPED = sorted(set(list_models()) - set(CURATED))
@@ -55,6 +55,12 @@ def test_photos_meets_what_it_was_made_for():
     assert boxes["attention"]["energy"] >= 1.6
     best = max(boxes[name]["pointing"] for name in ("attention", "rollout"))
     assert best > boxes["centre"]["pointing"]
+
+
+def test_photos_was_trained_by_its_recipe():
+    made = Recipe(**json.loads(load("photos").card.details["recipe"]))
+    elsewhere = {"start_from": made.start_from, "precision": "float32"}
+    assert made == RECIPES["photos-fine"].changed(elsewhere)
 
 
 def test_the_film_of_photos_ends_with_the_shipped_model():
