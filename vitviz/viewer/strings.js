@@ -494,7 +494,7 @@ const ko = {
   fusion_mean: "평균", fusion_max: "최대", fusion_min: "최소",
   building: "진행",
   rolloutStrip: "레이어별 롤아웃",
-  afterLayer: "레이어 {layer}까지의 롤아웃",
+  afterLayer: "롤아웃, 레이어 {layer}",
   rolloutTooLarge: "이 그림은 토큰이 {tokens}개입니다. 롤아웃은 레이어마다 토큰 × 토큰 행렬을 곱하며 브라우저에서는 {most}개까지 잘 됩니다. 파이썬 함수 vitviz.rollout에는 이 제한이 없습니다.",
   rolloutFailed: "롤아웃을 계산하지 못했습니다: {reason}",
   rolloutSource: "어텐션 롤아웃, Abnar & Zuidema 2020:",
