@@ -88,6 +88,22 @@ def test_a_photo_becomes_numbers_and_figures(capsys, tmp_path, model, picture) -
     assert all(str(out_folder / name) in out for name in names)
 
 
+def test_the_untrained_twin_has_a_folder_of_its_own(
+    capsys, tmp_path, monkeypatch, model, picture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, *_ = call(capsys, picture, "--model", model, "--untrained")
+    assert code == 0
+    folder = tmp_path / "vitviz-cat-tiny-cls-untrained"
+    expected = analyze(vitviz.load(model, pretrained=False), picture)
+    saved = Analysis.load(folder / "analysis.safetensors")
+    assert not saved.card.trained
+    assert torch.equal(saved.trace.logits, expected.trace.logits)
+    said = refused(capsys, picture, "--model", model, "--out", folder)
+    assert "holds the analysis of cat.png by the untrained tiny-cls; name another" in said
+    assert call(capsys, picture, "--model", model, "--untrained", "--out", folder)[0] == 0
+
+
 def test_layer_head_token_and_format_are_followed(capsys, tmp_path, model, picture) -> None:
     options = [
         "--layer",

@@ -62,6 +62,17 @@ def raw(url, data):
         return answer.read().decode()
 
 
+def uploaded(url, picture):
+    """The path on the server of a picture that was sent by hand."""
+    mark = b"--vitviz"
+    head = b'Content-Disposition: form-data; name="files"; filename="a.png"'
+    body = b"\r\n".join([mark, head, b"", picture.read_bytes(), mark + b"--", b""])
+    request = urllib.request.Request(f"{url}/gradio_api/upload", body)
+    request.add_header("Content-Type", "multipart/form-data; boundary=vitviz")
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.load(answer)[0]
+
+
 @pytest.mark.parametrize("name", ["cls", "registers", "grey"])
 def test_the_api_gives_the_arrays_of_python(client, models, picture, name):
     summary, file = analyze(client, picture, f"tiny-{name}")
@@ -94,6 +105,23 @@ def test_a_token_a_layer_and_a_head_can_be_chosen(client, models, picture):
     np.testing.assert_allclose(got["rollout"], ours.rollout(5, 1), rtol=1e-4, atol=1e-6)
 
 
+def test_the_untrained_twin_comes_last_and_old_calls_go_on(client, url, models, picture):
+    summary, file = analyze(client, picture, "tiny-cls", 5, 1, 0, True)
+    twin = vitviz.analyze(vitviz.load(models["cls"], pretrained=False), picture)
+    assert summary["model"]["trained"] is False
+    assert file.endswith("a-dog-tiny-cls-untrained.safetensors")
+    attention = summary["selection"]["attention"]
+    np.testing.assert_allclose(attention, twin.attention(1, 0, 5), rtol=1e-4, atol=1e-6)
+    # By position and without a client, as before there was such an input; and with fewer still.
+    assert analyze(client, picture, "tiny-cls", 5, 1, 0)[0]["model"]["trained"] is True
+    file = {"path": uploaded(url, picture), **MARK}
+    for rest in (["tiny-grey", 5, 1, 0], ["tiny-grey"]):
+        answer = raw(url, [file, *rest])
+        assert "event: complete" in answer
+        assert '"name": "tiny-grey"' in answer
+    assert "event: error" in raw(url, [])
+
+
 def test_the_downloaded_file_is_named_after_the_picture_and_the_model(client, picture):
     assert analyze(client, picture)[1].endswith("a-dog-tiny-cls.safetensors")
 
@@ -103,8 +131,11 @@ def test_only_one_endpoint_is_public(client):
     assert list(api["named_endpoints"]) == ["/analyze"]
     assert not api["unnamed_endpoints"]
     parameters = api["named_endpoints"]["/analyze"]["parameters"]
-    assert [p["parameter_name"] for p in parameters] == ["photo", "model", "token", "layer", "head"]
-    assert [p["parameter_has_default"] for p in parameters] == [False, True, True, True, True]
+    assert [p["parameter_name"] for p in parameters] == [
+        *("photo", "model", "token", "layer", "head", "untrained"),
+    ]
+    assert [p["parameter_has_default"] for p in parameters] == [False, *[True] * 5]
+    assert parameters[-1]["type"] == {"type": "boolean"}
 
 
 def test_the_hosts_models_come_first(client):
@@ -148,6 +179,8 @@ def test_a_bad_picture_gives_a_sentence_and_the_next_one_works(client, folder, p
         ({"head": 2}, "ead must be"),
         ({"token": "x"}, "must be a whole number"),
         ({"token": 0.5}, "must be a whole number"),
+        ({"untrained": "no"}, "ntrained must be true or false, got 'no'"),
+        ({"untrained": 1}, "must be true or false"),
     ],
     ids=str,
 )

@@ -26,6 +26,7 @@ model; --force writes into any folder and replaces files of the same names, and 
 
 examples:
   python -m vitviz cat.jpg
+  python -m vitviz cat.jpg --untrained
   python -m vitviz cat.jpg --layer 5 --head 2 --token 7,7 --format svg --out slides
   python -m vitviz --summary vit_base_patch16_224
 """
@@ -75,6 +76,11 @@ def parser() -> argparse.ArgumentParser:
         help="a name of --list-models, a checkpoint file, any timm name, hf-hub:... or "
         "local-dir:... (default: %(default)s)",
     )
+    add(
+        "--untrained",
+        action="store_true",
+        help="with the random weights that the model's training began with",
+    )
     add("--layer", type=int, metavar="N", help="counted from 0 (default: the last layer)")
     add("--head", default="mean", metavar="N|mean", help="counted from 0 (default: %(default)s)")
     add(
@@ -92,8 +98,10 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> None:
     """Analyze the photo, write everything, say what was found and where it lies."""
-    folder = arguments.out or Path(f"vitviz-{_word(arguments.photo)}-{_word(arguments.model)}")
-    analysis = analyze(load(arguments.model), Path(arguments.photo))
+    model = _word(arguments.model) + ("-untrained" if arguments.untrained else "")
+    folder = arguments.out or Path(f"vitviz-{_word(arguments.photo)}-{model}")
+    loaded = load(arguments.model, pretrained=not arguments.untrained)
+    analysis = analyze(loaded, Path(arguments.photo))
     layer = choose_layer(analysis, arguments.layer)
     head = choose_head(analysis, arguments.head)
     token = choose_token(analysis, arguments.token)
@@ -163,11 +171,14 @@ def claim(folder: Path, analysis: Analysis, *, force: bool = False) -> None:
     advice = "name another folder with --out, or write into it with --force"
     try:
         found = json.loads((folder / "summary.json").read_text("utf-8"))
-        before = found["photo"]["name"], found["model"]["name"]
+        model = found["model"]
+        before = found["photo"]["name"], model["name"], model.get("trained", True)
     except (OSError, ValueError, KeyError, TypeError):
         raise VitvizError(f"{folder} holds files that vitviz did not write; {advice}") from None
-    if before != (analysis.photo_name, analysis.card.name):
-        raise VitvizError(f"{folder} holds the analysis of {before[0]} by {before[1]}; {advice}")
+    if before != (analysis.photo_name, analysis.card.name, analysis.card.trained):
+        photo, name, trained = before
+        by = name if trained else f"the untrained {name}"
+        raise VitvizError(f"{folder} holds the analysis of {photo} by {by}; {advice}")
 
 
 def choose_layer(analysis: Analysis, layer: int | None) -> int:

@@ -137,3 +137,18 @@ class WholeNumber(gr.Number):
 
     def api_info(self) -> dict[str, Any]:
         return {"type": "integer"}
+
+
+class TrueOrFalse(gr.Checkbox):
+    """A switch of the API. Gradio's own lets anything pass."""
+
+    def get_block_name(self) -> str:
+        return "checkbox"
+
+    def preprocess(self, payload: Any) -> bool:
+        if not isinstance(payload, bool | None):
+            raise gr.Error(
+                as_html(f"{self.label} must be true or false, got {str(payload)[:40]!r}."),
+                print_exception=False,
+            )
+        return bool(payload)

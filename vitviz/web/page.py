@@ -8,7 +8,7 @@ import gradio as gr
 from .. import viewer
 from . import limits
 from .answers import guard
-from .components import PhotoInput, Viewer, WholeNumber
+from .components import PhotoInput, TrueOrFalse, Viewer, WholeNumber
 from .examples import FOLDER
 from .models import Models
 from .service import Service, Shown
@@ -28,11 +28,22 @@ NAME_EXAMPLES = """() => {
 }"""
 
 
+class App(gr.Blocks):
+    """Gradio's blocks; a request that leaves out the last inputs gets their defaults.
+
+    Gradio's clients fill them in. Whoever writes a request by hand, or wrote it before there was
+    another input, does not.
+    """
+
+    def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
+        inputs.extend(block.value for block in block_fn.inputs[len(inputs) :])
+
+
 def build(settings: Settings) -> tuple[gr.Blocks, dict[str, Any]]:
     """Lay out the app and wire it; with it come the arguments for its `launch`."""
     service = Service(Models(settings.models))
     sweep = (limits.CACHE_SWEEP_SECONDS, limits.CACHE_AGE_SECONDS)
-    with gr.Blocks(title="vitviz", analytics_enabled=False, delete_cache=sweep) as demo:
+    with App(title="vitviz", analytics_enabled=False, delete_cache=sweep) as demo:
         _build_page(demo, service)
         _build_endpoint(service)
     demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)
@@ -123,6 +134,7 @@ def _build_endpoint(service: Service) -> None:
             WholeNumber(0, label="token"),
             WholeNumber(-1, label="layer"),
             WholeNumber(-1, label="head"),
+            TrueOrFalse(False, label="untrained"),
         ]
         outputs = [gr.JSON(label="summary"), gr.File(label="analysis")]
         gr.Button().click(

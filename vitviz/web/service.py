@@ -199,17 +199,24 @@ class Service:
         return Analysis.load(path)
 
     def answer(
-        self, photo: Upload | None, model: str, token: int, layer: int, head: int
+        self,
+        photo: Upload | None,
+        model: str,
+        token: int,
+        layer: int,
+        head: int,
+        untrained: bool = False,
     ) -> tuple[dict[str, Any], str]:
         """Analyze a picture: a JSON object, and a .safetensors file for `vitviz.Analysis.load`.
 
         The object holds what the model answered, the shape of every step, and under "selection" the
         attention from one token (0 is the first) in one layer (-1: the last) and head (-1: mean of
-        all), and its rollout.
+        all), and its rollout. With "untrained" the model has the random weights that its training
+        began with.
         """
         if photo is None:
             raise ImageError("a picture is needed, none came")
-        analysis = self._analyze(photo, model)
+        analysis = self._analyze(photo, model, untrained)
         token = token or 0
         layer = analysis.trace.depth - 1 if layer in (-1, None) else layer
         head = None if head == -1 else head
