@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+import torch
 
 from tests.browser.conftest import PATIENCE_MS, Visit
 from tests.models import photo, tiny
@@ -53,6 +54,46 @@ def shown(browser, tmp_path) -> Iterator[tuple[Visit, Analysis, int]]:
 
 def gallery(seen, name: str) -> None:
     seen.page.locator(PANEL).get_by_role("radio", name=name, exact=True).check()
+
+
+@pytest.mark.parametrize("direction", ["from", "to"])
+def test_the_pinned_token_is_compared_with_the_one_pointed_at(shown, direction: str) -> None:
+    seen, analysis, token = shown
+    other = analysis.grid.token(3, 0)
+    if direction == "to":
+        seen.page.keyboard.press("d")
+    seen.page.mouse.move(*center(seen, analysis.grid, other))
+    seen.page.mouse.move(*center(seen, analysis.grid, other))
+    maps = [analysis.attention(2, None, at, direction).double() for at in (token, other)]
+    common = sum(torch.minimum(*(values / values.sum() for values in maps))).item()
+    (shown_common,) = numbers(seen.text(".vv-compare-common"))
+    assert shown_common == pytest.approx(100 * common, abs=0.1)
+    assert 1 < shown_common < 99
+    matrix = analysis.trace.attention(2).mean(0)
+    out, back = numbers(seen.text(".vv-compare-words .vv-note >> nth=1").replace("row", ";"))[-2:]
+    assert out == pytest.approx(100 * matrix[token, other].item(), abs=0.1)
+    assert back == pytest.approx(100 * matrix[other, token].item(), abs=0.1)
+    seen.page.mouse.move(2, 2)
+    assert "Point at another token" in seen.text(".vv-compare")
+
+
+def test_the_keyboard_points_compares_and_is_read_aloud(shown) -> None:
+    seen, analysis, token = shown
+    seen.page.mouse.move(2, 2)
+    seen.page.focus(".vv-frame")
+    seen.page.keyboard.press("Shift+ArrowRight")
+    seen.page.keyboard.press("Shift+ArrowDown")
+    said = seen.page.locator("p.vv-live")
+    value = analysis.attention(2, None, token)[analysis.grid.token(2, 3)].item()
+    assert said.inner_text().startswith("row 2, col 3")
+    assert numbers(said.inner_text())[2] == pytest.approx(value, rel=0.01)
+    assert "in common" in seen.text(".vv-compare")
+    seen.is_(token=token, pinned="true")
+    seen.page.keyboard.press("[")  # another layer, the same two tokens
+    assert "row 2, col 3" in seen.text(".vv-compare")
+    seen.page.keyboard.press("Escape")
+    seen.is_(token=0, pinned="false")
+    assert not seen.page.locator(".vv-compare").is_visible()
 
 
 def test_filters_answer_to_the_patch_and_the_position_is_added(shown) -> None:

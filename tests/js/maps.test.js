@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { attentionFrom, attentionRows, shares, strongest } from "../../vitviz/viewer/attention.js";
+import { attentionFrom, attentionRows, overlap, shares, strongest } from "../../vitviz/viewer/attention.js";
 import { AttentionMaps } from "../../vitviz/viewer/maps.js";
 import { rolloutRow, rowSums } from "../../vitviz/viewer/rollout.js";
 import { FIXTURES, assertClose } from "./fixture.js";
@@ -17,6 +17,13 @@ test("shares of the kinds of tokens", () => {
   assertClose(column.map(({ sum }) => sum), [1, 1, 2], 1e-12);
   assertClose(column.map(({ share }) => share), [0.25, 0.25, 0.5], 1e-12);
   assert.deepEqual(shares([0, 0], []).map(({ share }) => share), [0]);
+});
+
+test("what two maps have in common is one minus half the sum of their differences", () => {
+  const [a, b] = [[0.5, 0.3, 0.2, 0], [0.1, 0.3, 0.2, 0.4]];
+  assertClose([overlap(a, b)], [1 - (0.4 + 0.4) / 2], 1e-12);
+  assertClose([overlap(a, a), overlap([1, 0], [0, 1]), overlap([2, 2], [0.5, 0.5])], [1, 0, 1], 1e-12);
+  assert.equal(overlap([0, 0], [0.5, 0.5]), 0);
 });
 
 test("strongest partners, largest first, ties to the earlier token", () => {

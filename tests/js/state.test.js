@@ -120,3 +120,10 @@ test("keys", () => {
   assert.deepEqual(ask(press("Home"), { ...start, token: 4 }, true), { select: { token: 0, pinned: true } });
   assert.deepEqual(ask(press("Enter"), start, true), { command: "pin" });
 });
+
+test("shift and arrows point without selecting, and go on from what is pointed at", () => {
+  const right = press("ArrowRight", "", { shiftKey: true });
+  assert.deepEqual(keyAction(right, { ...start, token: 1 }, shape, true), { point: 2 });
+  assert.deepEqual(keyAction(right, { ...start, token: 1 }, shape, true, 4), { point: 5 });
+  assert.equal(keyAction(right, start, shape, false), null, "arrows belong to the stage");
+});

@@ -160,6 +160,26 @@ export function shares(map, prefixTokens) {
 }
 
 /**
+ * How much two maps have in common: the sum of the smaller values, each map scaled to sum to 1.
+ * 1 for equal maps, 0 for maps that never look at the same token; one minus their distance in
+ * total variation.
+ * @param {ArrayLike<number>} a  (N), no negative numbers
+ * @param {ArrayLike<number>} b  (N)
+ * @returns {number}
+ */
+export function overlap(a, b) {
+  let [sumA, sumB] = [0, 0];
+  for (let token = 0; token < a.length; token++) {
+    sumA += a[token];
+    sumB += b[token];
+  }
+  if (!(sumA > 0 && sumB > 0)) return 0;
+  let common = 0;
+  for (let token = 0; token < a.length; token++) common += Math.min(a[token] / sumA, b[token] / sumB);
+  return common;
+}
+
+/**
  * @param {string} name  such as "cls_token" or "reg_token 2"
  * @returns {"cls"|"dist"|"reg"}
  */

@@ -62,7 +62,7 @@ export function createGlances(app, render) {
       else app.choose(token);
     },
     release() {
-      app.previewed = null;
+      app.previewed = app.pointed = null;
       app.select({ token: startToken(app.grid), pinned: false });
     },
   };

@@ -16,7 +16,7 @@ export function createHelp(t) {
       button({ text: "✕", title: t("close"), onClick: () => dialog.close() })),
     el("h4", { text: t("helpStage") }),
     el("dl", {}, ...row(keys("←", "↑", "→", "↓"), t("key_arrows")), ...row(keys("Home"), t("key_home")),
-      ...row(keys("Enter"), t("key_enter")), ...row(keys("Esc"), t("key_escape"))),
+      ...row(keys("Shift+←", "Shift+→"), t("key_point")), ...row(keys("Enter"), t("key_enter")), ...row(keys("Esc"), t("key_escape"))),
     el("h4", { text: t("helpAnywhere") }),
     el("dl", {}, ...row(keys("[", "]"), t("key_layer")), ...row(keys(",", "."), t("key_head")),
       ...row(keys("m"), t("key_mean")), ...row(keys("d"), t("key_direction")),

@@ -9,9 +9,11 @@ import { neighbour, startToken } from "./geometry.js";
  * @param {import("./state.js").Selection} selection
  * @param {{depth: number, heads: number, grid: import("./geometry.js").Grid}} shape
  * @param {boolean} onStage  whether the picture has the focus
- * @returns {{select?: any, command?: string}|null}  command: undo, redo, help, release or pin
+ * @param {number|null} pointed  the token that is pointed at
+ * @returns {{select?: any, point?: number, command?: string}|null}
+ *   point: the token to point at; command: undo, redo, help, release or pin
  */
-export function keyAction(event, selection, shape, onStage) {
+export function keyAction(event, selection, shape, onStage, pointed = null) {
   const { key, code } = event;
   if (event.ctrlKey || event.metaKey) {
     if (code === "KeyZ" && !event.altKey) return { command: event.shiftKey ? "redo" : "undo" };
@@ -20,7 +22,7 @@ export function keyAction(event, selection, shape, onStage) {
   }
   if (event.altKey) return null;
   if (onStage) {
-    const action = stageAction(key, selection, shape);
+    const action = stageAction(event, selection, shape, pointed);
     if (action) return action;
   }
   const { layer, head } = selection;
@@ -38,7 +40,8 @@ export function keyAction(event, selection, shape, onStage) {
   return null;
 }
 
-function stageAction(key, { token }, { grid }) {
+function stageAction({ key, shiftKey }, { token }, { grid }, pointed) {
+  if (key.startsWith("Arrow") && shiftKey) return { point: neighbour(pointed ?? token, key, grid) };
   if (key.startsWith("Arrow")) return { select: { token: neighbour(token, key, grid), pinned: true } };
   if (key === "Home") return { select: { token: startToken(grid), pinned: true } };
   if (key === "Enter" || key === " ") return { command: "pin" };

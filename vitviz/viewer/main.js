@@ -285,11 +285,15 @@ export function mount(host) {
     if (!board || board.help.open) return;
     const onStage = event.target === board.stage.focus;
     const moved = app.picksPartner() ? { ...app.selection, token: app.selection.partner } : app.selection;
-    const action = keyAction(event, moved, app.shape, onStage);
+    const action = keyAction(event, moved, app.shape, onStage, app.pointed);
     if (!action) return;
     event.preventDefault();
-    if (action.select) {
+    if (action.point !== undefined) {
+      app.point(action.point, false);
+      live.textContent = board.stage.reading();
+    } else if (action.select) {
       app.previewed = null;
+      if (action.select.token !== undefined) app.pointed = null;
       if (action.select.token === undefined) app.select(action.select);
       else app.choose(action.select.token);
     } else if (action.command === "undo") app.undo();

@@ -1,6 +1,7 @@
 /** The read-out beside the stage: what is selected, where its attention goes, its partners. */
 
 import { shares, strongest } from "./attention.js";
+import { createCompare } from "./compare.js";
 import { el, setText, show } from "./dom.js";
 import { digits, percent } from "./numbers.js";
 import { tokenName, tokenTitle } from "./words.js";
@@ -19,6 +20,7 @@ export function createReadout(app) {
   const pin = el("span", { class: "vv-pin-state" });
   const about = el("p", { class: "vv-about" });
   const bar = createShares(app);
+  const compare = createCompare(app);
   const partners = Array.from({ length: Math.min(PARTNERS, grid.tokens) }, () => {
     const name = el("span");
     const value = el("b");
@@ -32,7 +34,7 @@ export function createReadout(app) {
   const root = el("section", { class: "vv-readout", "aria-label": t("readout") },
     el("div", { class: "vv-readout-words" },
       el("div", { class: "vv-token" }, title, number, pin), about),
-    bar.root, row);
+    bar.root, row, compare.root);
 
   return { root, render, sentence, about: ({ shown }) => aboutText(shown) };
 
@@ -42,6 +44,7 @@ export function createReadout(app) {
     setText(number, t("tokenNumber", { token }));
     setText(pin, app.selection.pinned ? t("pinned") : "");
     setText(about, aboutText(shown));
+    compare.render(view);
     const { values } = shown;
     const flows = values && (shown.kind === "attention" || shown.kind === "rollout");
     bar.render(flows ? values : null, shown.kind === "attention" && app.selection.direction);

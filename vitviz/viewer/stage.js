@@ -12,7 +12,8 @@ import { prefixLabel, tokenName, tokenTitle, valueText } from "./words.js";
 
 /**
  * @param {import("./main.js").App} app
- * @returns {{root: HTMLElement, focus: HTMLElement, render: (view: any) => void}}
+ * @returns {{root: HTMLElement, focus: HTMLElement, render: (view: any) => void, reading: () => string}}
+ *   reading: the token that is pointed at, with its value
  */
 export function createStage(app) {
   const { t, grid, manifest, picture } = app;
@@ -66,7 +67,7 @@ export function createStage(app) {
   };
   explore(frame, tokenOfEvent, app);
 
-  return { root, focus: frame, render };
+  return { root, focus: frame, render, reading: () => under.textContent };
 
   /** Draws everything on the stage; called in the pointer's own handler. */
   function render(view) {
