@@ -25,10 +25,10 @@ GUESTS = {
     "gradio": ("web/",),
     "gradio_client": ("web/",),
     "timm": ("model/weights.py", "model/preprocess.py", "train/"),
-    # draw.py knows analyses, train/plot.py logs; being neighbours, they cannot share a file.
-    "matplotlib": ("draw.py", "train/plot.py"),
+    # draw/ knows analyses, train/plot.py logs; being neighbours, they cannot share a file.
+    "matplotlib": ("draw/", "train/plot.py"),
 }
-STRANGERS = {"draw.py": ("torch", "torchvision"), "viewer/": ("torchvision",)}
+STRANGERS = {"draw/": ("torch", "torchvision"), "viewer/": ("torchvision",)}
 
 
 def imports(source: str, file: str) -> set[str]:
@@ -93,8 +93,8 @@ def test_a_file_opens_with_a_sentence(file: str) -> None:
         ("model/vit.py", "import vitviz.probe.trace", True),
         ("model/vit.py", "from .. import load", True),
         ("model/vit.py", "def later():\n    from ..train import data", True),
-        ("draw.py", "from .viewer import page", True),
-        ("draw.py", "import torch", True),
+        ("draw/parts.py", "from ..viewer import page", True),
+        ("draw/parts.py", "import torch", True),
         ("cli.py", "from .web import build_app", True),
         ("cli.py", "from . import draw, load", False),
         ("probe/trace.py", "import timm", True),

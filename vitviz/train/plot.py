@@ -1,6 +1,6 @@
 """Learning curves: the log of a run in, a matplotlib Figure of loss, accuracy, rate and speed out.
 
-matplotlib's second place beside `draw.py`: that draws an `Analysis`, this a log, and the two rooms
+matplotlib's second place beside `draw/`: that draws an `Analysis`, this a log, and the two rooms
 do not know each other.
 """
 

@@ -1,0 +1,25 @@
+"""Figures for slides and papers: an Analysis goes in, a matplotlib Figure comes out.
+
+Each function returns a `matplotlib.figure.Figure` that no window and no pyplot state knows; a
+notebook shows it when it is the last line of a cell, and `save` writes it as PNG, SVG or PDF.
+Colours are perceptual (viridis), patches keep their edges, and every map has a bar with numbers.
+"""
+
+from .answers import predictions
+from .maps import attention, heads, rollout
+from .parts import save, token_name
+from .patches import patch_grid
+from .tokens import features, mosaic, position_similarity
+
+__all__ = [
+    "attention",
+    "features",
+    "heads",
+    "mosaic",
+    "patch_grid",
+    "position_similarity",
+    "predictions",
+    "rollout",
+    "save",
+    "token_name",
+]

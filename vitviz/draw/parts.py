@@ -1,0 +1,219 @@
+"""The parts of a figure: sheets with their source, maps, charts, colour bars and captions."""
+
+from math import ceil
+from pathlib import Path
+from typing import Literal
+
+import matplotlib
+import numpy as np
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
+
+from ..errors import VitvizError
+from ..model.weights import ModelCard
+from ..probe.analysis import Analysis
+
+COLOURS = "viridis"  # even steps of value look like even steps, in grey and to the colour-blind too
+OPACITY = 0.55  # of a map that lies over the picture; its colour bar is drawn at full opacity
+DPI = 150
+VIT = "arXiv:2010.11929"
+ROLLOUT = "arXiv:2005.00928"
+REGISTERS = "arXiv:2309.16588"
+# Labels and file names come from outside, in any script: whichever of these fonts are installed.
+FONTS = ("DejaVu Sans", "Noto Sans CJK KR", "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic")
+
+Direction = Literal["from", "to"]
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure; the ending of the name chooses the format (png, svg, pdf).
+
+    The same figure gives the same bytes: no date is written. Raises `VitvizError` if it cannot be
+    written.
+    """
+    path = Path(path)
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in ("png", "svg", "pdf"):
+        raise VitvizError(f"a figure is written as .png, .svg or .pdf, got {path.name!r}")
+    dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    name = figure.get_suptitle()
+    try:
+        # matplotlib draws the ids inside an SVG at random unless it is given a salt.
+        with matplotlib.rc_context({"svg.hashsalt": "vitviz"}):
+            figure.savefig(
+                path, format=kind, dpi=DPI, metadata={"Title": name, **dates.get(kind, {})}
+            )
+    except OSError as error:
+        raise VitvizError(f"the figure could not be written to {path}: {error}") from error
+
+
+def sheet(
+    width: float, height: float, card: ModelCard, *, photo_name: str = "", paper: str = ""
+) -> Figure:
+    """An empty figure of so many inches; model, photo and source stand below."""
+    figure = Figure(figsize=(width, height))
+    figure.set_layout_engine("constrained")
+    source = [f"model: {card.name} ({card.source})"]
+    source += [f"photo: {photo_name}"] if photo_name else []
+    source += [f"source: {paper}"] if paper else []
+    # The x label of the whole figure: constrained layout keeps its place free.
+    figure.supxlabel(
+        _lines(source, figure), fontsize=7, color="0.35", parse_math=False, fontfamily=fonts()
+    )
+    return figure
+
+
+def panels(analysis: Analysis, count: int, *, size: float, paper: str) -> tuple[Figure, list[Axes]]:
+    """Empty panels of `size` inches in a grid that is wider than high, shaped like the picture."""
+    wide = ceil(count**0.5)  # a little wider than high, and no gaps in the last row if that works
+    full = [cols for cols in range(wide, 7) if count % cols == 0]
+    cols = count if count <= 3 else full[0] if full else min(6, wide + 1)
+    rows = ceil(count / cols)
+    figure = sheet(
+        cols * size + 1.2,
+        rows * (size * ratio_of(analysis.grid.image_size) + 0.4) + 0.9,
+        analysis.card,
+        photo_name=analysis.photo_name,
+        paper=paper,
+    )
+    axes = list(figure.subplots(rows, cols, squeeze=False).flat)
+    for ax in axes:
+        ax.set_axis_off()
+    for ax in axes[count:]:
+        ax.remove()
+    return figure, axes[:count]
+
+
+def ratio_of(shape: tuple[int, int]) -> float:
+    """Height by width of a panel for a picture, within what a page can hold."""
+    return min(max(shape[0] / shape[1], 0.5), 2.0)
+
+
+def title(figure: Figure, text: str) -> None:
+    size = min(12.0, figure.get_figwidth() * 125 / len(text))  # a long title on a narrow figure
+    figure.suptitle(text, fontsize=size, parse_math=False)
+
+
+def caption(ax: Axes, text: str) -> None:
+    ax.set_title(text, fontsize=8, parse_math=False)
+
+
+def picture(ax: Axes, analysis: Analysis) -> AxesImage:
+    picture = np.asarray(analysis.picture)
+    grey = {"cmap": "gray", "vmin": 0, "vmax": 255} if picture.shape[-1] == 1 else {}
+    return ax.imshow(picture.squeeze(-1) if grey else picture, interpolation="nearest", **grey)
+
+
+def patch_map(analysis: Analysis, values: np.ndarray) -> np.ndarray:
+    """The patches of (N or P,) laid out like the image. -> (rows, cols)"""
+    return np.asarray(analysis.grid.to_map(values))
+
+
+def show(
+    ax: Axes,
+    analysis: Analysis,
+    values: np.ndarray,
+    top: float,
+    *,
+    low: float = 0.0,
+    alpha: float = 1.0,
+) -> AxesImage:
+    """A map in the coordinates of the picture, so that both lie on each other."""
+    height, width = analysis.grid.image_size
+    return ax.imshow(
+        patch_map(analysis, values),
+        extent=(-0.5, width - 0.5, height - 0.5, -0.5),
+        cmap=COLOURS,
+        vmin=low,
+        vmax=top,
+        alpha=alpha,
+        interpolation="nearest",
+    )
+
+
+def solid(image: AxesImage) -> AxesImage:
+    """The same scale without transparency, for a bar whose colours are those of the map."""
+    solid = AxesImage(image.axes, cmap=image.cmap, norm=image.norm)
+    solid.set_array(image.get_array())
+    return solid
+
+
+def mark(ax: Axes, analysis: Analysis, token: int) -> None:
+    """A frame around the patch of the token; a prefix token has no place to frame."""
+    if analysis.grid.is_patch(token):
+        top, left, height, width = analysis.grid.box(token)
+        outline = [withStroke(linewidth=3.5, foreground="black")]
+        frame = Rectangle(
+            (left - 0.5, top - 0.5), width, height, fill=False, edgecolor="white", linewidth=1.8
+        )
+        frame.set_path_effects(outline)
+        ax.add_patch(frame)
+
+
+def bar(
+    figure: Figure, image: AxesImage, axes: Axes | list[Axes], label: str, clipped: bool = False
+) -> None:
+    """A colour bar with numbers; its pointed end says that larger values were cut."""
+    bar = figure.colorbar(image, ax=axes, shrink=0.85, extend="max" if clipped else "neither")
+    bar.set_label(label, fontsize=8)
+    bar.ax.tick_params(labelsize=7)
+
+
+def top_of(values: np.ndarray, vmax: float | None) -> float:
+    """The top of a scale that starts at 0; any positive number where all is 0."""
+    return vmax if vmax is not None else (float(values.max(initial=0.0)) or 1.0)
+
+
+def shares(analysis: Analysis, name: str, values: np.ndarray, direction: Direction) -> str:
+    """A caption with what the map does not show: the attention of patches and of prefix tokens.
+
+    A row sums to 1, so its parts are shares; a column does not, so each prefix token speaks alone.
+    """
+    prefix = [text.split("_")[0] for text in analysis.card.config.prefix_names]
+    if direction == "to":
+        gives = ", ".join(f"{kind} {values[prefix.index(kind)]:.1%}" for kind in prefix[:2])
+        return f"{name}\nfrom {gives}" if gives else name
+    kinds = dict.fromkeys(prefix)  # cls, dist, reg: in order, each once
+    shares = {k: sum(values[i] for i, text in enumerate(prefix) if text == k) for k in kinds}
+    patches = values[len(prefix) :].sum()
+    rest = ", ".join(f"{kind} {share:.1%}" for kind, share in shares.items())
+    return f"{name}: patches {patches:.1%}" + (f"\n{rest}" if rest else "")
+
+
+def attention_label(analysis: Analysis) -> str:
+    count = analysis.trace.num_tokens
+    return f"attention (uniform: 1/{count} = {1 / count:.4f})"
+
+
+def head_name(analysis: Analysis, head: int | None) -> str:
+    return f"mean of {analysis.trace.num_heads} heads" if head is None else f"head {head}"
+
+
+def token_name(analysis: Analysis, token: int) -> str:
+    """What a token is called in a title: `cls_token`, or its patch by row and col."""
+    if analysis.grid.is_patch(token):
+        row, col = analysis.grid.row_col(token)
+        return f"patch (row {row}, col {col})"
+    return analysis.card.config.prefix_names[token]
+
+
+def fonts() -> list[str]:
+    """The fonts to try for each letter; a name that is not installed would be logged each time."""
+    installed = set(font_manager.get_font_names())
+    return [name for name in FONTS if name in installed]
+
+
+def _lines(parts: list[str], figure: Figure) -> str:
+    """The parts in as few lines as the width of the figure allows."""
+    room = int(figure.get_figwidth() * 15)  # letters of 7 points per inch
+    lines = [""]
+    for part in parts:
+        part = part if len(part) <= room else part[: room - 1] + "…"
+        if lines[-1] and len(lines[-1]) + len(part) + 3 > room:
+            lines.append("")
+        lines[-1] += (" · " if lines[-1] else "") + part
+    return "\n".join(lines)

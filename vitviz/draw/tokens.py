@@ -1,0 +1,107 @@
+"""What tokens have in common: learned positions, and features after a layer."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ..probe.analysis import Analysis
+from ..probe.features import OUTLIER_TIMES, norms, outliers, principal, similarity, tokens_after
+from .parts import (
+    COLOURS,
+    REGISTERS,
+    VIT,
+    bar,
+    caption,
+    mark,
+    panels,
+    patch_map,
+    show,
+    title,
+    token_name,
+)
+
+
+def position_similarity(analysis: Analysis, token: int | None = None) -> Figure:
+    """How similar the learned position of a patch is to all others; None: every patch, as a mosaic.
+
+    Cosine similarity on a scale from -1 to 1. Raises `SelectionError` for a model without learned
+    positions and for a token that is no patch.
+    """
+    grid = analysis.grid
+    if token is None:
+        figure, (ax,) = panels(analysis, 1, size=6.4, paper=f"{VIT}, figure 7 (centre)")
+        array = mosaic(np.asarray(analysis.position_similarities()), grid.rows, grid.cols)
+        image = ax.imshow(array, cmap=COLOURS, vmin=-1, vmax=1, interpolation="nearest")
+        ax.set_aspect(grid.patch_size[0] / grid.patch_size[1])
+        ax.set_axis_on()
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        ax.set_xticks(*_middles(grid.cols), fontsize=7)
+        ax.set_yticks(*_middles(grid.rows), fontsize=7)
+        ax.set_xlabel("col of the patch")
+        ax.set_ylabel("row of the patch")
+        text = f"Position embeddings: each of the {grid.num_patches} patches to all others"
+    else:
+        figure, (ax,) = panels(analysis, 1, size=4.6, paper=f"{VIT}, figure 7 (centre)")
+        values = np.asarray(analysis.position_similarity(token)).ravel()
+        image = show(ax, analysis, values, 1.0, low=-1.0)
+        mark(ax, analysis, token)
+        text = f"Position embeddings: {token_name(analysis, token)} to all others"
+    bar(figure, image, ax, "cosine similarity")
+    title(figure, text)
+    return figure
+
+
+def features(analysis: Analysis, layer: int, token: int = 0) -> Figure:
+    """The tokens after a layer: PCA as colours, cosine similarity to one token, and norms.
+
+    Raises `SelectionError` for what the model does not have.
+    """
+    grid = analysis.grid
+    grid.check(token)
+    tokens = tokens_after(analysis.trace, layer)
+    found = principal(grid.patches(tokens.T).T)
+    alike, lengths = np.asarray(similarity(tokens, token)), norms(tokens)
+    marked = np.flatnonzero(np.asarray(outliers(grid.patches(lengths))))
+    figure, axes = panels(analysis, 3, size=3.4, paper=f"norms: {REGISTERS}")
+    height, width = grid.image_size
+    extent = (-0.5, width - 0.5, height - 0.5, -0.5)
+    colours = np.asarray(found.rgb()).reshape(grid.rows, grid.cols, 3)
+    axes[0].imshow(colours, extent=extent, interpolation="nearest")
+    shares = ", ".join(f"{share:.1%}" for share in found.explained.tolist())
+    caption(axes[0], f"PCA: red, green, blue explain\n{shares}")
+    low = float(patch_map(analysis, alike).min())
+    bar(figure, show(axes[1], analysis, alike, 1.0, low=low), axes[1], "")
+    caption(axes[1], f"cosine similarity to\n{token_name(analysis, token)}")
+    patch_norms = patch_map(analysis, np.asarray(lengths))
+    top, low = float(patch_norms.max()), float(patch_norms.min())
+    bar(figure, show(axes[2], analysis, np.asarray(lengths), top, low=low), axes[2], "")
+    caption(
+        axes[2],
+        f"norms, {len(marked)} of {grid.num_patches} patches\nabove {OUTLIER_TIMES:g} x median",
+    )
+    for patch in marked.tolist():
+        mark(axes[2], analysis, patch + grid.num_prefix_tokens)
+    for ax in axes[:2]:
+        mark(ax, analysis, token)
+    title(figure, f"Tokens after layer {layer}")
+    return figure
+
+
+def mosaic(similarities: np.ndarray, rows: int, cols: int) -> np.ma.MaskedArray:
+    """One small map per patch, laid out like the patches, a masked line between two of them.
+
+    (P, P) -> (rows * (rows + 1) - 1, cols * (cols + 1) - 1)
+    """
+    canvas = np.full((rows, rows + 1, cols, cols + 1), np.nan, dtype=similarities.dtype)
+    maps = similarities.reshape(rows, cols, rows, cols)
+    canvas[:, :rows, :, :cols] = maps.transpose(0, 2, 1, 3)
+    flat = canvas.reshape(rows * (rows + 1), cols * (cols + 1))
+    return np.ma.masked_invalid(flat[:-1, :-1])
+
+
+def _middles(count: int) -> tuple[list[float], list[str]]:
+    """Where the small maps of a mosaic have their middle, and the number that stands there."""
+    return (
+        [i * (count + 1) + (count - 1) / 2 for i in range(count)],
+        [str(i) for i in range(count)],
+    )
