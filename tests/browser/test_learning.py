@@ -29,6 +29,10 @@ def test_the_answer_and_what_every_layer_would_say(visit, pictures, ours):
     best = analysis.predictions(1)[0]
     seen.open_panel("Predictions")
     assert seen.text(".vv-headline-text").endswith(percent(best.probability))
+    bars = [bar.bounding_box() for bar in page.locator(".vv-predictions .vv-track").all()]
+    assert len({(round(bar["x"], 1), round(bar["width"], 1)) for bar in bars}) == 1
+    shares = page.locator(".vv-predictions b").all_inner_texts()
+    assert len({len(share.split(".")[1]) for share in shares}) == 1
     seen.choose("nothing")
     plot = page.get_by_role("slider", name="Layer on the chart")
     plot.focus()

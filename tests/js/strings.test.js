@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { digits, grouped, multiple, percent, shapeText, signed } from "../../vitviz/viewer/numbers.js";
+import { digits, grouped, multiple, percent, percents, shapeText, signed } from "../../vitviz/viewer/numbers.js";
 import { STRINGS } from "../../vitviz/viewer/strings.js";
 import { FIXTURES } from "./fixture.js";
 import { prefixLabel, stepName, tokenName, translator } from "../../vitviz/viewer/words.js";
@@ -57,9 +57,20 @@ test("names of tokens", () => {
   assert.deepEqual([0, 1, 5].map((token) => tokenName(token, app)), ["CLS", "row 0, col 0", "row 1, col 1"]);
 });
 
+test("shares in one column have as many decimals as each other", () => {
+  const of = (...shares) => percents(shares).map((text) => text.replace("\u00a0%", ""));
+  assert.deepEqual(of(0.97, 0.001, 0.00091, 0.0004, 0), ["97.0", "0.1", "0.1", "< 0.1", "0.0"]);
+  assert.deepEqual(of(0.0013, 0.001, 0.00091, 0.00003), ["0.13", "0.10", "0.09", "< 0.01"]);
+  assert.deepEqual(of(0.012, 0.0096), ["1.2", "1.0"]);
+  assert.deepEqual(of(1e-9), ["< 0.000001"]);
+  assert.deepEqual(of(1, 0), ["100.0", "0.0"]);
+  assert.deepEqual(of(0, 0), ["0.0", "0.0"]);
+  assert.deepEqual(of(), []);
+});
+
 test("numbers in words", () => {
-  assert.deepEqual([0.02134, 1.2, 0.000123, 0.00001234, 0, 57.12, -0.5].map(digits),
-    ["0.0213", "1.20", "0.00012", "1.2e-5", "0", "57.1", "\u22120.500"]);
+  assert.deepEqual([0.02134, 1.2, 0.000123, 0.00001234, 0, 57.12, -0.5, 0.99959, -9.999, 99.97].map(digits),
+    ["0.0213", "1.20", "0.00012", "1.2e-5", "0", "57.1", "\u22120.500", "1.00", "\u221210.0", "100"]);
   assert.deepEqual([4.23, 0.31, 57.12, 123.4, 0.012, 0].map(multiple), ["4.2", "0.3", "57.1", "123", "0.01", "0.0"]);
   assert.deepEqual([0.1234, 1, 0, 0.00085, 0.000002, 1e-9].map(percent),
     ["12.3\u00a0%", "100.0\u00a0%", "0.0\u00a0%", "0.085\u00a0%", "0.0002\u00a0%", "< 0.0001\u00a0%"]);

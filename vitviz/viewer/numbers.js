@@ -7,7 +7,7 @@
  */
 export function digits(value) {
   if (!Number.isFinite(value)) return String(value);
-  const size = Math.abs(value);
+  const size = Math.abs(Number(value.toPrecision(3))); // 0.9996 is written as 1.00
   if (size === 0) return "0";
   if (size < 0.0001) return value.toExponential(1).replace("-", "\u2212").replace("e\u2212", "e-");
   if (size < 1) return withMinus(value.toFixed(Math.min(5, 2 - Math.floor(Math.log10(size)))));
@@ -34,6 +34,22 @@ export function percent(share) {
   if (share > 0 && share < 0.000001) return "< 0.0001\u00a0%";
   if (share > 0 && share < 0.00095) return Number((100 * share).toPrecision(2)) + "\u00a0%";
   return (100 * share).toFixed(1) + "\u00a0%";
+}
+
+/**
+ * Shares that stand in one column, with as many decimals as each other: one, or so many that the
+ * largest has two digits that count. What is too small for them is said to be: < 0.1 %.
+ * @param {number[]} shares
+ * @returns {string[]}
+ */
+export function percents(shares) {
+  const largest = Math.max(...shares);
+  const decimals = largest > 0 ? Math.min(6, Math.max(1, 1 - Math.floor(Math.log10(100 * largest)))) : 1;
+  const least = (10 ** -decimals).toFixed(decimals);
+  return shares.map((share) => {
+    const text = (100 * share).toFixed(decimals);
+    return (share > 0 && Number(text) === 0 ? "< " + least : text) + "\u00a0%";
+  });
 }
 
 /** A signed number of fixed length, with a real minus and a figure space for the sign of others. */

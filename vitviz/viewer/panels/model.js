@@ -2,7 +2,7 @@
 
 import { el } from "../dom.js";
 import { labelName } from "../labels.js";
-import { digits, grouped, percent } from "../numbers.js";
+import { digits, grouped, percent, percents } from "../numbers.js";
 import { STRINGS } from "../strings.js";
 import { groupName } from "../words.js";
 
@@ -29,12 +29,13 @@ function accuracy({ t, manifest }) {
   if (manifest.predictions.length === 0) return null;
   const { figures } = model;
   const rows = ["top1", "top5", "group", "ece"].filter((name) => name in figures);
+  const shares = percents(rows.map((name) => figures[name]));
   const chance = { top1: 1 / classes, top5: Math.min(1, 5 / classes) };
   let body;
   if (model.trained === false) body = el("p", { class: "vv-intro", text: t("cardUntrained") });
   else if (rows.length > 0) {
-    body = el("table", { class: "vv-ledger" }, el("tbody", {}, ...rows.map((name) => el("tr", {},
-      el("th", { scope: "row", text: t("figure_" + name) }), el("td", { class: "vv-shape", text: percent(figures[name]) }),
+    body = el("table", { class: "vv-ledger" }, el("tbody", {}, ...rows.map((name, at) => el("tr", {},
+      el("th", { scope: "row", text: t("figure_" + name) }), el("td", { class: "vv-shape", text: shares[at] }),
       el("td", { class: "vv-note", text: name in chance ? t("figureChance", { share: percent(chance[name]) }) : "" })))));
   } else body = el("p", { class: "vv-intro", text: model.details.accuracy ?? t("cardNoFigures") });
   const tested = rows.length > 0 && figures.pictures
@@ -46,15 +47,17 @@ function accuracy({ t, manifest }) {
 function looks({ t, manifest }) {
   const { boxes } = manifest.model.figures;
   if (!boxes) return null;
+  const maps = Object.entries(boxes);
+  const pointed = percents(maps.map(([, { pointing }]) => pointing));
   const name = (map) => "boxes_" + map in STRINGS.en ? t("boxes_" + map) : map;
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardLooks") }),
     el("div", { class: "vv-scroll" }, el("table", { class: "vv-ledger" },
       el("thead", {}, el("tr", {}, ...["boxesMap", "boxesEnergy", "boxesPointing"].map((key) =>
         el("th", { scope: "col", text: t(key) })))),
-      el("tbody", {}, ...Object.entries(boxes).map(([map, { energy, pointing }]) => el("tr", {},
+      el("tbody", {}, ...maps.map(([map, { energy }], at) => el("tr", {},
         el("th", { scope: "row", text: name(map) }),
-        el("td", { class: "vv-shape", text: t("times", { times: digits(energy) }) }),
-        el("td", { class: "vv-shape", text: percent(pointing) })))))),
+        el("td", { class: "vv-shape", text: t("times", { times: energy.toFixed(2) }) }),
+        el("td", { class: "vv-shape", text: pointed[at] })))))),
     el("p", { class: "vv-note", text: t("boxesNote") }));
 }
 

@@ -4,7 +4,7 @@ import { caution } from "../caution.js";
 import { el, show } from "../dom.js";
 import { labelName } from "../labels.js";
 import { createLens } from "../lens.js";
-import { percent, signed } from "../numbers.js";
+import { percent, percents, signed } from "../numbers.js";
 import { predictionsSaves } from "../saves.js";
 import { groupName } from "../words.js";
 
@@ -24,13 +24,15 @@ function create(app) {
       render() {},
     };
   }
+  const groupShares = percents(groups.map(({ probability }) => probability));
+  const classShares = percents(classes.map(({ probability }) => probability));
   const lists = el("div", { class: "vv-answers" },
     groups.length === 0 ? null : list(t("groupsTitle"), groups.map((group, at) => bar({
-      label: groupName(group.name, t), share: group.probability, note: "",
+      label: groupName(group.name, t), share: group.probability, text: groupShares[at], note: "",
       title: t("groupSize", { count: group.classes.length }),
     }, at))),
     list(t("classesTitle"), classes.map((entry, at) => bar({
-      label: labelName(entry.label, app.language), share: entry.probability,
+      label: labelName(entry.label, app.language), share: entry.probability, text: classShares[at],
       title: t("classNumber", { index: entry.index }) + ": " + entry.label,
       note: t("logit", { logit: signed(entry.logit).trim() }),
     }, at)), restOf(classes)));
@@ -64,12 +66,12 @@ function list(title, bars, rest = null) {
   return el("div", {}, el("h4", { text: title }), el("ol", { class: "vv-predictions" }, ...bars), rest);
 }
 
-function bar({ label, share, title, note }, at) {
+function bar({ label, share, text, title, note }, at) {
   const fill = el("span", { class: "vv-fill" });
   fill.style.width = 100 * share + "%";
   return el("li", { class: at === 0 ? "vv-best" : null },
     el("span", { class: "vv-label", text: label, title }),
-    el("b", { text: percent(share) }),
+    el("b", { text, title: percent(share) }),
     el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
     el("span", { class: "vv-logit", text: note }));
 }

@@ -9,7 +9,7 @@ import { labelName } from "../labels.js";
 import { createLegend } from "../legend.js";
 import { createLineChart, createReading } from "../linechart.js";
 import { createMosaic } from "../mosaic.js";
-import { digits, grouped, multiple, percent } from "../numbers.js";
+import { digits, grouped, multiple, percent, percents } from "../numbers.js";
 import { trainingSaves } from "../saves.js";
 import { button, choice, slider } from "../widgets.js";
 
@@ -188,10 +188,11 @@ function createPicture(app, film, picture) {
       map.canvas.setAttribute("aria-label", t("filmMap", { name: film.names[picture], layer,
         head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
       const answers = answersAt(film, moment, picture, ANSWERS);
+      const shares = percents(answers.map(({ probability }) => probability));
       const even = knowsNothing(answers, labels.length);
       entries.forEach(({ root: entry, name, share }, at) => {
         setText(name, even ? t("filmNothing") : labelName(answers[at].label, app.language));
-        setText(share, percent(answers[at].probability));
+        setText(share, shares[at]);
         show(entry, !even || at === 0);
       });
     },
