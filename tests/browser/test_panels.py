@@ -1,7 +1,8 @@
 """Patches, positions, attention, query and key, rollout: the numbers of each panel are Python's."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from tests.browser.conftest import PATIENCE_MS, Visit
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.probe.pairs import pair
+from vitviz.probe.positions import similarity
 from vitviz.viewer import page as one_file
 
 MINUS = "\u2212"
@@ -31,25 +33,36 @@ def center(seen, grid, token: int) -> tuple[float, float]:
 
 
 @pytest.fixture
-def shown(browser, tmp_path) -> Iterator[tuple[Visit, Analysis, int]]:
-    """The photo in the small model, patch (1, 2) pinned, and the same in Python; no complaints."""
-    analysis = analyze(tiny("cls"), photo())
-    html = one_file(analysis).replace('id="viewer"', 'id="viewer" class="vv-place"')
-    (tmp_path / "page.html").write_text(html, encoding="utf-8")
+def show(browser, tmp_path) -> Iterator[Callable[[Analysis], tuple[Visit, int]]]:
+    """Opens an analysis as one file and pins patch (1, 2), its token; no complaints."""
     context = browser.new_context(viewport={"width": 1280, "height": 1000}, locale="en-US")
     context.set_default_timeout(PATIENCE_MS)
     seen = Visit(context.new_page())
     seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
     seen.page.on("request", lambda request: seen.requests.append(request.url))
-    seen.page.goto((tmp_path / "page.html").as_uri())
-    seen.is_(state="ready")
-    token = analysis.grid.token(1, 2)
-    seen.page.mouse.click(*center(seen, analysis.grid, token))
-    seen.is_(token=token, pinned="true")
-    yield seen, analysis, token
+
+    def open_(analysis: Analysis) -> tuple[Visit, int]:
+        html = one_file(analysis).replace('id="viewer"', 'id="viewer" class="vv-place"')
+        (tmp_path / "page.html").write_text(html, encoding="utf-8")
+        seen.page.goto((tmp_path / "page.html").as_uri())
+        seen.is_(state="ready")
+        token = analysis.grid.token(1, 2)
+        seen.page.mouse.click(*center(seen, analysis.grid, token))
+        seen.is_(token=token, pinned="true")
+        return seen, token
+
+    yield open_
     context.close()
     assert seen.complaints == []
     assert len(seen.requests) == 1
+
+
+@pytest.fixture
+def shown(show) -> tuple[Visit, Analysis, int]:
+    """The photo in the small model, and the same in Python."""
+    analysis = analyze(tiny("cls"), photo())
+    seen, token = show(analysis)
+    return seen, analysis, token
 
 
 def gallery(seen, name: str) -> None:
@@ -176,6 +189,36 @@ def test_positions_are_averaged_and_the_mosaic_grows(shown) -> None:
     assert mosaic.bounding_box()["width"] == pytest.approx(2 * before, rel=0.02)
     page.get_by_role("button", name="Smaller").click()
     assert mosaic.bounding_box()["width"] == pytest.approx(before, rel=0.02)
+
+
+def test_positions_before_training_are_those_of_the_seed(show) -> None:
+    loaded = tiny("cls")
+    card = replace(loaded.card, details={"seed": "3"})
+    analysis = analyze(replace(loaded, card=card), photo())
+    seen, token = show(analysis)
+    page, grid = seen.page, analysis.grid
+    seen.open_panel("Positions")
+    before = similarity(analysis.untrained_positions().patches)[token - grid.num_prefix_tokens]
+    after = analysis.position_similarity(token).flatten()
+    maps = page.locator(f"{PANEL} .vv-map-frame:has(.vv-large-map)")
+    assert maps.count() == 2
+    for which in (0, 1):  # both maps tell of both
+        for patch in (0, 6, 11):
+            box = maps.nth(which).bounding_box()
+            row, col = divmod(patch, grid.cols)
+            x = box["x"] + (col + 0.5) * box["width"] / grid.cols
+            page.mouse.move(x, box["y"] + (row + 0.5) * box["height"] / grid.rows)
+            text = seen.text(f"{PANEL} .vv-under")
+            assert text.startswith(f"row {row}, col {col}: ")
+            read = numbers(text.split(": ")[1])
+            np.testing.assert_allclose(read, [after[patch], before[patch]], atol=2e-3)
+    # The thin lines beside the means of the trained positions.
+    figure = page.locator("figure", has_text="Mean similarity to each row")
+    top, bottom = (float(figure.locator(".vv-axis").nth(i).get_attribute("y1")) for i in (2, 0))
+    points = figure.locator("polyline").nth(1).get_attribute("points").split()
+    means = [1 - 2 * (float(point.split(",")[1]) - top) / (bottom - top) for point in points]
+    expected = before.reshape(grid.rows, grid.cols).mean(dim=1)
+    np.testing.assert_allclose(means, expected, atol=2e-3)
 
 
 def test_the_whole_map_and_the_picture_point_at_each_other(shown) -> None:
