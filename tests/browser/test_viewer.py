@@ -181,6 +181,25 @@ def test_the_stage_stays_in_sight(shown) -> None:
     assert box["y"] + box["height"] <= 900
 
 
+def test_on_a_phone_the_picture_stays_while_panels_pass_under_it(open_page, analysis) -> None:
+    tab = open_page(page(analysis))
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.wait_for_selector('.vitviz[data-size="narrow"]')
+    tab.get_by_role("tab", name="Patches").click()
+    tab.locator(".vv-ledger tr").last.scroll_into_view_if_needed()
+    assert tab.evaluate("scrollY") > 300
+    box = tab.locator(".vv-picture").bounding_box()
+    assert 0 <= box["y"] < 20
+    assert box["height"] < 844 / 2
+    last = tab.locator(".vv-ledger tr").last.bounding_box()
+    assert last["y"] > box["y"] + box["height"]
+    tab.mouse.click(*spot(tab, 2, 1))
+    says(tab, token=analysis.grid.token(2, 1), pinned=True)
+    tab.set_viewport_size({"width": 844, "height": 390})  # turned: it would leave no room
+    tab.locator(".vv-ledger tr").last.scroll_into_view_if_needed()
+    assert tab.locator(".vv-picture").bounding_box()["y"] < 0
+
+
 def test_dark_when_the_page_is_dark(open_page, analysis: Analysis) -> None:
     tab = open_page(page(analysis), color_scheme="dark")
     tab.wait_for_selector('.vitviz[data-theme="dark"]')

@@ -60,6 +60,7 @@ function createTitleBar(app, save, openHelp) {
   const redo = button({ text: "↷", title: t("redo"), onClick: () => app.redo() });
   const projector = button({ text: t("projector"), title: t("projectorTitle"), pressed: false,
     onClick: () => app.prefer({ projector: !app.taste.projector }) });
+  projector.classList.add("vv-projector-button"); // nobody holds a phone to a wall
   const language = app.languages ? button({ text: t("language"), title: t("languageTitle"),
     onClick: () => app.switchLanguage() }) : null;
   const sharing = app.link ? createSharing(app) : null;

@@ -13,7 +13,8 @@ const MOST_PIXELS = 32e6;
  */
 export async function snapshot(node, caption) {
   const root = node.closest(".vitviz");
-  const { width } = node.getBoundingClientRect();
+  // On a phone the stage itself has no box, only its parts have.
+  const width = Math.max(...[node, ...node.children].map((one) => one.getBoundingClientRect().width));
   const sheet = copyOf(node);
   const frame = document.createElement("div");
   frame.className = "vv-snapshot";
