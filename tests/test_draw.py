@@ -1,19 +1,27 @@
 """Figures hold the numbers of the analysis, before any colour map, and say what they show."""
 
 import io
+import json
+import math
 import subprocess
 import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from PIL import Image
 
 from tests.models import photo, tiny
+from tests.viewer_fixture import film
 from vitviz import Analysis, SelectionError, VitvizError, analyze, draw
 from vitviz.probe import features
+from vitviz.probe.film import Film
+from vitviz.probe.heads import distances
+from vitviz.probe.pairs import pair
 
 LAYER, HEAD = 1, 1
 
@@ -153,6 +161,12 @@ def test_every_figure_names_its_source(tiny_analysis: Analysis) -> None:
         (draw.heads(analysis, LAYER), "2010.11929, equation 6"),
         (draw.rollout(analysis), "2005.00928"),
         (draw.position_similarity(analysis), "2010.11929, figure 7"),
+        (draw.wall(analysis), "2010.11929, equation 6"),
+        (draw.matrix(analysis, LAYER), "2010.11929, equation 6"),
+        (draw.pair(analysis, LAYER, HEAD, 0), "2010.11929, equation 6"),
+        (draw.head_statistics(analysis), "2010.11929, appendix D.7 and figure 7"),
+        (draw.patch(analysis, 3), "2010.11929, equation 1"),
+        (draw.lens(analysis), "2310.18969"),
         (draw.predictions(analysis), ""),
     ):
         text = words(figure)
@@ -192,6 +206,7 @@ def test_names_from_outside_are_text_and_not_markup(tmp_path, tiny_analysis: Ana
     analysis = replace(tiny_analysis, card=card, photo_name="$\\sum_{$.jpg")
     draw.save(draw.predictions(analysis, 7), tmp_path / "a.svg")
     draw.save(draw.heads(analysis, LAYER), tmp_path / "b.png")
+    draw.save(draw.lens(analysis, 7), tmp_path / "c.png")
     assert "<script>" not in (tmp_path / "a.svg").read_text("utf-8")
 
 
@@ -228,6 +243,17 @@ def test_saving_refuses_in_words(tmp_path, tiny_analysis: Analysis) -> None:
         lambda a: draw.rollout(a, -1),
         lambda a: draw.position_similarity(a, 0),
         lambda a: draw.heads(a, 0, direction="up"),
+        lambda a: draw.wall(a, 17),
+        lambda a: draw.wall(a, 0, direction="up"),
+        lambda a: draw.matrix(a, 3),
+        lambda a: draw.matrix(a, 0, 2),
+        lambda a: draw.pair(a, 0, None, 0),
+        lambda a: draw.pair(a, 0, 2, 0, 1),
+        lambda a: draw.pair(a, 0, 0, 17),
+        lambda a: draw.pair(a, 0, 0, 0, 17),
+        lambda a: draw.head_statistics(a, 3, 0),
+        lambda a: draw.patch(a, 0),
+        lambda a: draw.patch(a, 17),
     ],
 )
 def test_what_the_model_does_not_have_is_refused(tiny_analysis: Analysis, make) -> None:
@@ -239,6 +265,7 @@ def test_drawing_does_not_touch_pyplot() -> None:
     script = """
 import sys
 from tests.models import photo, tiny
+from tests.viewer_fixture import film
 from vitviz import analyze, draw
 draw.heads(analyze(tiny("cls"), photo()), 0)
 assert "matplotlib.pyplot" not in sys.modules
@@ -281,3 +308,198 @@ def test_a_rollout_may_begin_later(tiny_analysis) -> None:
     for array, values in zip(shown, expected, strict=True):
         np.testing.assert_allclose(array, tiny_analysis.grid.to_map(values))
     assert "from layer 1" in words(draw.rollout(tiny_analysis, first=1))
+
+
+@pytest.mark.parametrize("scale", ["shared", "layer", "own"])
+@pytest.mark.parametrize("direction", ["from", "to"])
+def test_the_wall_has_every_head_of_every_layer(any_tiny_analysis, token, scale, direction) -> None:
+    analysis, grid = any_tiny_analysis, any_tiny_analysis.grid
+    figure = draw.wall(analysis, token, direction=direction, scale=scale)
+    (image,) = figure.axes[0].images
+    canvas = image.get_array()
+    depth, heads = analysis.trace.depth, analysis.trace.num_heads
+    down = (canvas.shape[0] - depth * grid.rows) // (depth - 1)
+    right = (canvas.shape[1] - (heads + 1) * grid.cols) // heads
+    every = grid.to_map(
+        torch.stack([analysis.attention_of_heads(at, token, direction) for at in range(depth)])
+    ).numpy()
+    for layer in range(depth):
+        for col, head in enumerate([None, *range(heads)]):
+            y, x = layer * (grid.rows + down), col * (grid.cols + right)
+            shown = canvas[y : y + grid.rows, x : x + grid.cols]
+            values = grid.to_map(analysis.attention(layer, head, token, direction)).numpy()
+            top = {"shared": 1, "layer": every[layer].max(), "own": values.max()}[scale]
+            np.testing.assert_allclose(shown, values / top, rtol=1e-5)
+    assert canvas.mask[grid.rows].all()
+    assert image.norm.vmax == (pytest.approx(every.max()) if scale == "shared" else 1)
+    text = words(figure)
+    if scale == "layer":
+        assert f"{every[LAYER].max():.3g}" in text
+    if scale == "own":
+        assert f"{every[LAYER, HEAD].max():.2g}" in text
+    assert f"{direction} {draw.token_name(analysis, token)}" in text
+    boxes = sum(isinstance(found, Rectangle) for found in figure.axes[0].patches)
+    assert boxes == (depth * (heads + 1) if grid.is_patch(token) else 0)
+
+
+@pytest.mark.parametrize("head", [HEAD, None])
+def test_a_whole_map_is_query_by_key_with_prefix_tokens_apart(any_tiny_analysis, head) -> None:
+    analysis, prefix = any_tiny_analysis, any_tiny_analysis.grid.num_prefix_tokens
+    figure = draw.matrix(analysis, LAYER, head)
+    (shown,) = arrays(figure)
+    count = analysis.trace.num_tokens
+    gap = [prefix] if prefix else []
+    assert len(shown) == count + len(gap)
+    values = np.delete(np.delete(shown, gap, axis=0), gap, axis=1)
+    maps = analysis.trace.attention(LAYER)
+    expected = maps.mean(dim=0) if head is None else maps[head]
+    np.testing.assert_allclose(values, expected, rtol=1e-5)
+    image = figure.axes[0].images[0]
+    assert image.get_array().mask[gap].all()
+    assert image.norm.vmax == pytest.approx(np.quantile(expected, 0.995))
+    assert bars(figure)[0]._colorbar.extend == "max"
+    inside = (expected <= image.norm.vmax).float().mean()
+    assert f"{inside:.1%} of the numbers lie within the scale" in words(figure)
+    whole = draw.matrix(analysis, LAYER, head, vmax=1)
+    assert bars(whole)[0]._colorbar.extend == "neither"
+    assert "within the scale" not in words(whole)
+
+
+def test_every_head_is_a_dot_below_the_line_of_even_attention(any_tiny_analysis) -> None:
+    analysis = any_tiny_analysis
+    figure = draw.head_statistics(analysis, LAYER, HEAD)
+    found = analysis.head_statistics()
+    even = math.log(analysis.trace.num_tokens), float(distances(analysis.grid).mean())
+    for ax, values, line in zip(figure.axes, (found.entropy, found.distance), even, strict=True):
+        dots, ring = ax.collections
+        np.testing.assert_allclose(dots.get_offsets()[:, 1], values.flatten(), rtol=1e-6)
+        layers = np.repeat(range(analysis.trace.depth), analysis.trace.num_heads)
+        assert np.array_equal(dots.get_offsets()[:, 0], layers)
+        np.testing.assert_allclose(ring.get_offsets(), [[LAYER, values[LAYER, HEAD]]], rtol=1e-6)
+        assert ax.lines[0].get_ydata()[0] == pytest.approx(line)
+    assert len(draw.head_statistics(analysis).axes[0].collections) == 1
+
+
+def test_a_pair_is_drawn_with_all_that_it_is_made_of(any_tiny_analysis, token) -> None:
+    analysis = any_tiny_analysis
+    figure = draw.pair(analysis, LAYER, HEAD, token, 2)
+    found = pair(analysis.trace, LAYER, HEAD, token, 2)
+    axes = {ax.get_label(): ax for ax in figure.axes}
+    for name in ("q", "k", "products", "scores", "attention"):
+        heights = [one.get_height() for one in axes[name].containers[0]]
+        np.testing.assert_allclose(heights, getattr(found, name), rtol=1e-6)
+    colours = [one.get_facecolor() for one in axes["attention"].containers[0]]
+    assert [at for at, colour in enumerate(colours) if colour != colours[-1]] == [2]
+    text = words(figure)
+    assert f"their sum is {found.sum:.4g}" in text
+    assert f"{found.sum:.4g} x {found.scale:.4g} = {found.score:.4g}" in text
+    assert f"layer {LAYER}, head {HEAD}: {found.share:.4g}" in text
+
+
+def test_a_pair_without_a_key_is_the_one_that_is_attended_to_most(tiny_analysis) -> None:
+    key = int(tiny_analysis.attention(LAYER, HEAD, 0).argmax())
+    text = words(draw.pair(tiny_analysis, LAYER, HEAD, 0))
+    assert f"to {draw.token_name(tiny_analysis, key)}:" in text
+
+
+def test_the_lens_has_a_line_for_each_class_it_follows(tiny_analysis) -> None:
+    figure = draw.lens(tiny_analysis, 3)
+    lines = tiny_analysis.lens_lines(3)
+    shares, ranks = figure.axes
+    assert [tuple(line.get_ydata()) for line in shares.lines] == [
+        one.probabilities for one in lines
+    ]
+    assert [tuple(line.get_ydata()) for line in ranks.lines] == [one.ranks for one in lines]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [x.label for x in lines]
+    assert ranks.yaxis_inverted()
+    with pytest.raises(VitvizError, match="names no classes"):
+        draw.lens(analyze(tiny("registers"), photo()))
+
+
+def test_a_patch_becomes_the_first_numbers_of_its_token(any_tiny_analysis) -> None:
+    analysis, grid = any_tiny_analysis, any_tiny_analysis.grid
+    token = grid.token(1, 2)
+    figure = draw.patch(analysis, token)
+    top, flat, filters, answers = figure.subfigs
+    seen = np.asarray(top.axes[1].images[0].get_array())
+    expected = grid.patch(analysis.picture, token).numpy()
+    assert np.array_equal(seen.reshape(expected.shape), expected)
+    strip = np.asarray(flat.axes[0].images[0].get_array()).ravel()
+    assert np.array_equal(strip, grid.patch(analysis.pixels.permute(1, 2, 0), token).ravel())
+    assert len(filters.axes) == len(analysis.embedding.filters)
+    content, position = answers.axes[0].containers
+    heights = [[one.get_height() for one in series] for series in (content, position)]
+    np.testing.assert_allclose(heights[0], analysis.embedding.content[token], rtol=1e-6)
+    np.testing.assert_allclose(heights[1], analysis.embedding.position[token], rtol=1e-6)
+    together = answers.axes[0].lines[0].get_ydata()
+    np.testing.assert_allclose(together, np.sum(heights, axis=0), rtol=1e-5)
+    with pytest.raises(VitvizError, match="without filters"):
+        draw.patch(replace(analysis, embedding=None), token)
+
+
+@pytest.fixture(scope="module")
+def filmed(tmp_path_factory) -> Film:
+    return film(tmp_path_factory.mktemp("film") / "x.film.safetensors")
+
+
+@pytest.mark.parametrize("head", [HEAD, None])
+def test_a_film_shows_its_pictures_first_and_last(filmed, tiny_analysis, head) -> None:
+    figure = draw.training(filmed, tiny_analysis.card, LAYER, head)
+    accuracy, *pictures = figure.subfigs
+    lines = {line.get_label(): line.get_ydata() for line in accuracy.axes[0].lines}
+    assert list(lines["first answer right"]) == [0.14, 0.6]
+    assert list(lines["among first five"]) == [0.71, 0.95]
+    grid = tiny_analysis.grid
+    for at, part in enumerate(pictures):
+        shown = [ax.images[-1] for ax in part.axes if ax.images]
+        values = filmed.attention[:, at, LAYER].float()
+        values = values.mean(dim=1) if head is None else values[:, head]
+        np.testing.assert_allclose([one.get_array() for one in shown], grid.to_map(values))
+        assert len({one.norm.vmax for one in shown}) == 1
+    text = words(figure)
+    assert "all classes alike" in text  # before the first step
+    best = filmed.probabilities[1, 0].float().max()
+    assert f"{float(best):.1%}" in text
+    assert "it began with <b>earlier</b>" in text
+    assert "tiny cls" in text
+
+
+@pytest.mark.parametrize(("layer", "head"), [(3, None), (-1, 0), (0, 2), (True, 0), (0, False)])
+def test_a_film_has_no_other_layers_and_heads(filmed, tiny_analysis, layer, head) -> None:
+    with pytest.raises(SelectionError, match="must be a whole number"):
+        draw.training(filmed, tiny_analysis.card, layer, head)
+
+
+def test_what_was_measured_stands_beside_chance(tiny_analysis) -> None:
+    maps = {"centre": {"energy": 1.4, "pointing": 0.7}, "rollout": {"energy": 1.2, "pointing": 0.6}}
+    told = {"top1": 0.5, "top5": 0.9, "ece": 0.03, "pictures": 1200, "boxes": maps}
+    card = replace(tiny_analysis.card, details={"evaluation": json.dumps(told)})
+    figure = draw.measured(card)
+    widths = [[one.get_width() for one in ax.containers[0]] for ax in figure.axes]
+    assert widths == [[0.5, 0.9], [1.4, 1.2], [0.7, 0.6]]
+    assert [line.get_xdata()[0] for line in figure.axes[0].lines] == [1 / 7, 5 / 7]
+    centre, rollout = figure.axes[1].containers[0]
+    assert centre.get_facecolor() != rollout.get_facecolor()
+    text = words(figure)
+    assert "1,200 pictures" in text
+    assert "calibration error 3.0%" in text
+    with pytest.raises(VitvizError, match="nothing was measured"):
+        draw.measured(tiny_analysis.card)
+
+
+def test_every_figure_finds_room_for_its_parts(any_tiny_analysis) -> None:
+    """A layout that collapses would warn, and a warning fails."""
+    analysis, patch = any_tiny_analysis, any_tiny_analysis.grid.token(0, 0)
+    for figure in (
+        draw.wall(analysis, patch, scale="own"),
+        draw.matrix(analysis, LAYER),
+        draw.pair(analysis, LAYER, HEAD, patch),
+        draw.head_statistics(analysis, LAYER, HEAD),
+        draw.patch(analysis, patch),
+    ):
+        figure.draw_without_rendering()
+
+
+def test_a_wall_is_one_picture_and_not_hundreds(tmp_path, tiny_analysis) -> None:
+    draw.save(draw.wall(tiny_analysis), tmp_path / "wall.svg")
+    assert (tmp_path / "wall.svg").read_text("utf-8").count("<image") == 2  # the maps, the bar

@@ -5,21 +5,31 @@ notebook shows it when it is the last line of a cell, and `save` writes it as PN
 Colours are perceptual (viridis), patches keep their edges, and every map has a bar with numbers.
 """
 
-from .answers import predictions
-from .maps import attention, heads, rollout
+from .answers import lens, predictions
+from .charts import head_statistics, pair
+from .maps import attention, heads, matrix, rollout, wall
+from .models import measured, training
 from .parts import save, token_name
-from .patches import patch_grid
+from .patches import patch, patch_grid
 from .tokens import features, mosaic, position_similarity
 
 __all__ = [
     "attention",
     "features",
+    "head_statistics",
     "heads",
+    "lens",
+    "matrix",
+    "measured",
     "mosaic",
+    "pair",
+    "patch",
     "patch_grid",
     "position_similarity",
     "predictions",
     "rollout",
     "save",
     "token_name",
+    "training",
+    "wall",
 ]

@@ -1,10 +1,16 @@
-"""What the model says: its classes."""
+"""What the model says: its classes, and what it would say after each block."""
 
 from matplotlib.figure import Figure
 
 from ..errors import VitvizError
 from ..probe.analysis import Analysis
-from .parts import fonts, panels, picture, title
+from .parts import chart, fonts, panels, picture, sheet, title
+
+LENS = "arXiv:2310.18969"
+# Okabe and Ito's palette, which the colour-blind can tell apart; then the same, dashed.
+LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+DASHES = ("-", "--", ":")
+LONGEST = 34  # letters of a label beside a chart
 
 
 def predictions(analysis: Analysis, k: int = 5) -> Figure:
@@ -36,3 +42,53 @@ def predictions(analysis: Analysis, k: int = 5) -> Figure:
     ax.set_xlabel(f"probability: softmax{softened}")
     title(figure, f"The {len(answers)} most probable of {len(analysis.trace.logits)} classes")
     return figure
+
+
+def lens(analysis: Analysis, k: int = 5) -> Figure:
+    """The logit lens: what the model would answer after each block, as probabilities and ranks.
+
+    The lines are the last layer's first k classes, and the first of any other layer. Raises
+    `VitvizError` if the model names no classes.
+    """
+    lines = analysis.lens_lines(k)
+    if not lines:
+        raise VitvizError(f"{analysis.card.name} names no classes: there is no lens to draw")
+    figure = sheet(10.4, 4.8, analysis.card, photo_name=analysis.photo_name, paper=LENS)
+    shares, ranks = figure.subplots(1, 2)
+    for at, line in enumerate(lines):
+        style = {
+            "color": LINES[at % len(LINES)],
+            "linestyle": DASHES[at // len(LINES) % len(DASHES)],
+            "marker": "o",
+            "markersize": 3,
+            "linewidth": 1.4,
+        }
+        shares.plot(line.probabilities, **style)
+        ranks.plot(line.ranks, **style)
+    chart(shares, "probability")
+    shares.set_ylim(bottom=0)
+    chart(ranks, f"rank among {analysis.lens.shape[-1]} classes, the first at the top")
+    ranks.set_yscale("log")
+    ranks.yaxis.set_major_formatter("{x:g}")
+    ranks.yaxis.set_minor_formatter("")
+    ranks.invert_yaxis()
+    for ax in (shares, ranks):
+        ax.set_xticks(range(0, analysis.trace.depth, -(-analysis.trace.depth // 12)))
+        ax.set_xlabel("after block; the head was trained for the last one only", fontsize=8)
+        ax.grid(axis="y", alpha=0.25)
+    legend = figure.legend(
+        shares.lines,
+        [_short(line.label) for line in lines],
+        loc="outside right center",
+        fontsize=7,
+        frameon=False,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+        text.set_fontfamily(fonts())
+    title(figure, "Logit lens: what the model would answer if it ended after each block")
+    return figure
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"

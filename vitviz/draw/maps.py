@@ -1,13 +1,17 @@
 """Attention as maps: of one head, of a layer, and followed through the layers."""
 
+from math import ceil
 from typing import Literal
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 
 from ..probe.analysis import Analysis
 from ..probe.explain import HeadFusion
 from .parts import (
+    COLOURS,
     OPACITY,
     ROLLOUT,
     VIT,
@@ -17,16 +21,24 @@ from .parts import (
     caption,
     head_name,
     mark,
+    middles,
+    name_ticks,
     panels,
     patch_map,
     picture,
+    ratio_of,
     shares,
+    sheet,
     show,
     solid,
+    tiled,
     title,
     token_name,
     top_of,
 )
+
+SHOWN = 0.995  # of the numbers of a whole map lie within its colour scale, as in the viewer
+MOST_SHARP = 800  # tokens: about so many pixels has the side of a whole map
 
 
 def attention(
@@ -95,6 +107,136 @@ def heads(
         figure,
         f"Attention {direction} {token_name(analysis, token)}: layer {layer}, "
         f"{count} heads, {'one scale' if scale == 'shared' else 'each head its own scale'}",
+    )
+    return figure
+
+
+def wall(
+    analysis: Analysis,
+    token: int = 0,
+    *,
+    direction: Direction = "from",
+    scale: Literal["shared", "layer", "own"] = "shared",
+) -> Figure:
+    """The attention maps of all heads of all layers, and the mean of each layer's heads.
+
+    `scale` "shared": one colour scale for all; "layer": each layer up to its own largest patch,
+    which stands beside it; "own": each map up to its own, which stands below it.
+    Raises `SelectionError` for what the model does not have.
+    """
+    grid, depth = analysis.grid, analysis.trace.depth
+    heads = np.stack(
+        [np.asarray(analysis.attention_of_heads(i, token, direction)) for i in range(depth)]
+    )
+    values = np.concatenate([heads.mean(axis=1, keepdims=True), heads], axis=1)
+    maps = patch_map(analysis, values)  # (L, 1 + H, rows, cols)
+    axes = {"shared": None, "layer": (1, 2, 3), "own": (2, 3)}[scale]
+    tops = np.broadcast_to(maps.max(axis=axes, keepdims=True), (*maps.shape[:2], 1, 1))
+    top = top_of(maps, None) if scale == "shared" else 1.0
+    shown = maps if scale == "shared" else maps / np.maximum(tops, np.finfo(maps.dtype).tiny)
+    # The numbers below maps need room; else a gap that is seen between maps of many patches too.
+    right = max(1, round(grid.cols / 12))
+    down = max(1, round(grid.rows / 5)) if scale == "own" else max(1, round(grid.rows / 12))
+    columns = maps.shape[1]
+    size = min(1.1, 11 / columns)
+    height = depth * size * ratio_of(grid.image_size) * (1 + down / grid.rows)
+    figure = sheet(
+        max(columns * size, 3.4) + 1.6,
+        height + 0.9,
+        analysis.card,
+        photo_name=analysis.photo_name,
+        paper=f"{VIT}, equation 6",
+    )
+    ax = figure.subplots()
+    image = ax.imshow(
+        tiled(shown, down, right), cmap=COLOURS, vmin=0, vmax=top, interpolation="nearest"
+    )
+    ax.set_aspect(grid.patch_size[0] / grid.patch_size[1])
+    lefts, rows = grid.cols + right, grid.rows + down
+    name_ticks(ax, "x", middles(columns, lefts, right), ["mean", *range(columns - 1)])
+    name_ticks(ax, "y", middles(depth, rows, down), range(depth))
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.set_xlabel("head", fontsize=8)
+    ax.set_ylabel("layer", fontsize=8)
+    small = {"fontsize": min(6.0, 9 * size), "color": "0.35"}
+    if scale == "layer":
+        for row, place in zip(tops[:, 0].ravel(), middles(depth, rows, down), strict=True):
+            ax.text(columns * lefts, place, f"{row:.3g}", va="center", **small)
+    if scale == "own":
+        for (row, col), value in np.ndenumerate(tops[..., 0, 0]):
+            place = middles(columns, lefts, right)[col], row * rows + grid.rows - 0.5
+            ax.text(*place, f"{value:.2g}", va="top", ha="center", **small)
+    if grid.is_patch(token):
+        row, col = grid.row_col(token)
+        for down_, across in np.ndindex(depth, columns):
+            corner = across * lefts + col - 0.5, down_ * rows + row - 0.5
+            box = Rectangle(corner, 1, 1, fill=False, edgecolor="white", linewidth=0.8)
+            box.set_path_effects([withStroke(linewidth=1.8, foreground="black")])
+            ax.add_patch(box)
+    labels = {
+        "shared": attention_label(analysis),
+        "layer": "share of the layer's largest patch, which stands beside it",
+        "own": "share of the map's largest patch, which stands below it",
+    }
+    bar(figure, image, ax, labels[scale])
+    names = {"shared": "one scale", "layer": "each layer its own scale", "own": "own scales"}
+    title(
+        figure,
+        f"Attention {direction} {token_name(analysis, token)}: "
+        f"{depth} layers x {columns - 1} heads, {names[scale]}",
+    )
+    return figure
+
+
+def matrix(
+    analysis: Analysis, layer: int, head: int | None = None, *, vmax: float | None = None
+) -> Figure:
+    """A whole attention map: a row for every query, a column for every key; prefix tokens apart.
+
+    `head` None is the mean of the heads. `vmax` is the top of the colour scale; None: what
+    `SHOWN` of all numbers do not exceed, for the few above would leave the rest in the dark.
+    Raises `SelectionError` for what the model does not have.
+    """
+    values = np.asarray(analysis.attention_matrix(layer, head))
+    grid, prefix = analysis.grid, analysis.grid.num_prefix_tokens
+    top = vmax if vmax is not None else max(float(np.quantile(values, SHOWN)), 1e-7)
+    gap = max(1, len(values) // 100) if prefix else 0
+    canvas = np.insert(values, [prefix] * gap, np.nan, axis=0)
+    canvas = np.insert(canvas, [prefix] * gap, np.nan, axis=1)
+    figure = sheet(
+        7.6,
+        7.1,
+        analysis.card,
+        photo_name=analysis.photo_name,
+        paper=f"{VIT}, equation 6",
+    )
+    ax = figure.subplots()
+    # Each number keeps its edges in print, unless there are more of them than pixels.
+    fine = "none" if len(values) <= MOST_SHARP else "antialiased"
+    shown = np.ma.masked_invalid(canvas)
+    image = ax.imshow(shown, cmap=COLOURS, vmin=0, vmax=top, interpolation=fine)
+    every = ceil(grid.rows / 16)
+    rows = range(0, grid.rows, every)
+    places = [prefix + gap + row * grid.cols + (grid.cols - 1) / 2 for row in rows]
+    names = [f"row {row}" for row in rows]
+    if prefix:
+        kinds = dict.fromkeys(name.split("_")[0] for name in analysis.card.config.prefix_names)
+        places, names = [(prefix - 1) / 2, *places], [", ".join(kinds), *names]
+    name_ticks(ax, "x", places, names)
+    name_ticks(ax, "y", places, names)
+    ax.tick_params(axis="x", rotation=90)
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.set_xlabel("key: the token that is looked at", fontsize=8)
+    ax.set_ylabel("query: the token that looks", fontsize=8)
+    cut = values.max() > top
+    note = f"\n{1 - np.mean(values > top):.1%} of the numbers lie within the scale" if cut else ""
+    bar(figure, image, ax, attention_label(analysis) + note, clipped=bool(cut))
+    title(
+        figure,
+        f"The whole attention map, {len(values)} x {len(values)} tokens: "
+        f"layer {layer}, {head_name(analysis, head)}",
     )
     return figure
 

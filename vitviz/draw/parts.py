@@ -1,5 +1,6 @@
 """The parts of a figure: sheets with their source, maps, charts, colour bars and captions."""
 
+from collections.abc import Iterable
 from math import ceil
 from pathlib import Path
 from typing import Literal
@@ -8,6 +9,7 @@ import matplotlib
 import numpy as np
 from matplotlib import font_manager
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
@@ -18,7 +20,12 @@ from ..model.weights import ModelCard
 from ..probe.analysis import Analysis
 
 COLOURS = "viridis"  # even steps of value look like even steps, in grey and to the colour-blind too
+# For values with a sign: blue and orange leave the same light grey, as in the viewer.
+SIGNED = LinearSegmentedColormap.from_list(
+    "signed", ["#003e6b", "#0084d9", "#71b1fc", "#ebebeb", "#ec9a71", "#c76430", "#6c2400"]
+)
 OPACITY = 0.55  # of a map that lies over the picture; its colour bar is drawn at full opacity
+BLUE, ORANGE, GREY = "#31688e", "#d55e00", "#999999"  # told apart by the colour-blind too
 DPI = 150
 VIT = "arXiv:2010.11929"
 ROLLOUT = "arXiv:2005.00928"
@@ -98,14 +105,27 @@ def title(figure: Figure, text: str) -> None:
     figure.suptitle(text, fontsize=size, parse_math=False)
 
 
+def chart(ax: Axes, text: str) -> None:
+    """Dress axes for bars, lines or dots, with a caption that says what they are."""
+    caption(ax, text)
+    ax.set_axis_on()
+    ax.set_aspect("auto")
+    ax.tick_params(labelsize=7)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
 def caption(ax: Axes, text: str) -> None:
     ax.set_title(text, fontsize=8, parse_math=False)
 
 
 def picture(ax: Axes, analysis: Analysis) -> AxesImage:
-    picture = np.asarray(analysis.picture)
-    grey = {"cmap": "gray", "vmin": 0, "vmax": 255} if picture.shape[-1] == 1 else {}
-    return ax.imshow(picture.squeeze(-1) if grey else picture, interpolation="nearest", **grey)
+    return pixels(ax, np.asarray(analysis.picture))
+
+
+def pixels(ax: Axes, seen: np.ndarray) -> AxesImage:
+    """Pixels as they are, in colour or grey. (h, w, C) uint8"""
+    grey = {"cmap": "gray", "vmin": 0, "vmax": 255} if seen.shape[-1] == 1 else {}
+    return ax.imshow(seen.squeeze(-1) if grey else seen, interpolation="nearest", **grey)
 
 
 def patch_map(analysis: Analysis, values: np.ndarray) -> np.ndarray:
@@ -142,16 +162,42 @@ def solid(image: AxesImage) -> AxesImage:
     return solid
 
 
-def mark(ax: Axes, analysis: Analysis, token: int) -> None:
+def mark(ax: Axes, analysis: Analysis, token: int, colour: str = "white") -> None:
     """A frame around the patch of the token; a prefix token has no place to frame."""
     if analysis.grid.is_patch(token):
         top, left, height, width = analysis.grid.box(token)
         outline = [withStroke(linewidth=3.5, foreground="black")]
         frame = Rectangle(
-            (left - 0.5, top - 0.5), width, height, fill=False, edgecolor="white", linewidth=1.8
+            (left - 0.5, top - 0.5), width, height, fill=False, edgecolor=colour, linewidth=1.8
         )
         frame.set_path_effects(outline)
         ax.add_patch(frame)
+
+
+def tiled(maps: np.ndarray, down: int = 1, right: int = 1) -> np.ma.MaskedArray:
+    """Small maps side by side, so many masked lines between two of them.
+
+    (R, C, rows, cols) -> (R * (rows + down) - down, C * (cols + right) - right)
+    """
+    deep, wide, rows, cols = maps.shape
+    canvas = np.full((deep, rows + down, wide, cols + right), np.nan, dtype=maps.dtype)
+    canvas[:, :rows, :, :cols] = maps.transpose(0, 2, 1, 3)
+    flat = canvas.reshape(deep * (rows + down), wide * (cols + right))
+    return np.ma.masked_invalid(flat[: len(flat) - down, : flat.shape[1] - right])
+
+
+def middles(count: int, step: int, gap: int = 1) -> list[float]:
+    """The middles of so many tiles that begin every `step` cells, `gap` of them between two."""
+    return [i * step + (step - gap - 1) / 2 for i in range(count)]
+
+
+def name_ticks(ax: Axes, axis: str, places: Iterable[float], names: Iterable[object]) -> None:
+    """Names at their places along an axis, without ticks and frame."""
+    ax.set_axis_on()
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    put = ax.set_xticks if axis == "x" else ax.set_yticks
+    put(list(places), [str(name) for name in names], fontsize=7)
 
 
 def bar(

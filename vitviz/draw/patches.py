@@ -1,10 +1,29 @@
-"""The picture as the model cuts it up."""
+"""The picture as the model cuts it up, and one patch on its way to a token."""
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
+from ..errors import VitvizError
 from ..probe.analysis import Analysis
-from .parts import VIT, panels, picture, title
+from .parts import (
+    BLUE,
+    GREY,
+    ORANGE,
+    SIGNED,
+    VIT,
+    bar,
+    caption,
+    chart,
+    mark,
+    panels,
+    picture,
+    pixels,
+    sheet,
+    title,
+    token_name,
+)
 
 
 def patch_grid(analysis: Analysis) -> Figure:
@@ -23,3 +42,79 @@ def patch_grid(analysis: Analysis) -> Figure:
         f"{grid.rows} x {grid.cols} = {grid.num_patches} patches of {height} x {width} pixels",
     )
     return figure
+
+
+def patch(analysis: Analysis, token: int) -> Figure:
+    """One patch on its way to a token: its pixels, flattened, and what the first filters answer.
+
+    The filters are the first rows of the matrix that every patch is multiplied with; the position
+    embedding is added to their answers. Raises `SelectionError` for a token that is no patch, and
+    `VitvizError` for an analysis that was saved without filters.
+    """
+    grid, embedding = analysis.grid, analysis.embedding
+    row, col = grid.row_col(token)
+    if embedding is None:
+        raise VitvizError("this analysis was saved by an older vitviz, without filters")
+    count = len(embedding.filters)
+    height, width = grid.patch_size
+    seen = np.asarray(grid.patch(analysis.picture, token))
+    figure = sheet(
+        10.4, 8.2, analysis.card, photo_name=analysis.photo_name, paper=f"{VIT}, equation 1"
+    )
+    top, flat, filters, answers = figure.subfigures(4, 1, height_ratios=[3.2, 1.3, 1, 2.3])
+    whole, enlarged = top.subplots(1, 2)
+    picture(whole, analysis)
+    mark(whole, analysis, token)
+    pixels(enlarged, seen)
+    for ax, text in (
+        (whole, f"patch (row {row}, col {col}) is token {token}"),
+        (enlarged, f"its {height} x {width} pixels"),
+    ):
+        ax.set_axis_off()
+        caption(ax, text)
+
+    # Pixel after pixel, the channels of a pixel together, as the viewer lays them out.
+    values = np.asarray(grid.patch(analysis.pixels.permute(1, 2, 0), token)).ravel()
+    reach = float(np.abs(values).max()) or 1.0
+    strip = flat.subplots()
+    shown = strip.imshow(
+        values[None], cmap=SIGNED, vmin=-reach, vmax=reach, aspect="auto", interpolation="none"
+    )
+    strip.set_yticks([])
+    strip.tick_params(labelsize=7)
+    caption(strip, f"flattened and normalised: {len(values)} numbers, pixel after pixel")
+    bar(flat, shown, strip, "")
+
+    for at, ax in enumerate(filters.subplots(1, count)):
+        weights = np.asarray(embedding.filters[at].permute(1, 2, 0))
+        most = float(np.abs(weights).max()) or 1.0
+        pixels(ax, np.rint(127.5 + 127.5 * weights / most).astype(np.uint8))
+        ax.set_axis_off()
+        ax.set_title(str(at), fontsize=6)
+    filters.suptitle(
+        f"the first {count} of {analysis.card.config.embed_dim} filters, each with its largest "
+        "weight in full colour and 0 in grey",
+        fontsize=8,
+    )
+    _answers(answers.subplots(), analysis, token)
+    title(figure, f"From patch to token: {token_name(analysis, token)}")
+    return figure
+
+
+def _answers(ax: Axes, analysis: Analysis, token: int) -> None:
+    """The first numbers of a token: what filters answer, the position, and their sum."""
+    content = np.asarray(analysis.embedding.content[token])
+    position = np.asarray(analysis.embedding.position[token])
+    places = np.arange(len(content))
+    ax.bar(places - 0.2, content, width=0.4, color=BLUE, label="answer of the filter")
+    ax.bar(places + 0.2, position, width=0.4, color=ORANGE, label="position")
+    ax.plot(places, content + position, "_", color="black", markersize=11, label="their sum")
+    ax.axhline(0, color=GREY, linewidth=0.6)
+    norms = ("patch_norm_before", "patch_norm_after", "norm_pre")
+    normed = [name for name in norms if getattr(analysis.card.config, name)]
+    note = f" (this model normalises on the way: {', '.join(normed)})" if normed else ""
+    chart(ax, f"the first {len(content)} numbers of the token{note}")
+    ax.set_xlim(-0.6, len(content) - 0.4)
+    ax.set_xticks(places)
+    ax.legend(fontsize=7, frameon=False, ncols=3, loc="upper right")
+    ax.margins(y=0.2)

@@ -12,9 +12,12 @@ from .parts import (
     bar,
     caption,
     mark,
+    middles,
+    name_ticks,
     panels,
     patch_map,
     show,
+    tiled,
     title,
     token_name,
 )
@@ -32,11 +35,8 @@ def position_similarity(analysis: Analysis, token: int | None = None) -> Figure:
         array = mosaic(np.asarray(analysis.position_similarities()), grid.rows, grid.cols)
         image = ax.imshow(array, cmap=COLOURS, vmin=-1, vmax=1, interpolation="nearest")
         ax.set_aspect(grid.patch_size[0] / grid.patch_size[1])
-        ax.set_axis_on()
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(False)
-        ax.set_xticks(*_middles(grid.cols), fontsize=7)
-        ax.set_yticks(*_middles(grid.rows), fontsize=7)
+        name_ticks(ax, "x", middles(grid.cols, grid.cols + 1), range(grid.cols))
+        name_ticks(ax, "y", middles(grid.rows, grid.rows + 1), range(grid.rows))
         ax.set_xlabel("col of the patch")
         ax.set_ylabel("row of the patch")
         text = f"Position embeddings: each of the {grid.num_patches} patches to all others"
@@ -92,16 +92,4 @@ def mosaic(similarities: np.ndarray, rows: int, cols: int) -> np.ma.MaskedArray:
 
     (P, P) -> (rows * (rows + 1) - 1, cols * (cols + 1) - 1)
     """
-    canvas = np.full((rows, rows + 1, cols, cols + 1), np.nan, dtype=similarities.dtype)
-    maps = similarities.reshape(rows, cols, rows, cols)
-    canvas[:, :rows, :, :cols] = maps.transpose(0, 2, 1, 3)
-    flat = canvas.reshape(rows * (rows + 1), cols * (cols + 1))
-    return np.ma.masked_invalid(flat[:-1, :-1])
-
-
-def _middles(count: int) -> tuple[list[float], list[str]]:
-    """Where the small maps of a mosaic have their middle, and the number that stands there."""
-    return (
-        [i * (count + 1) + (count - 1) / 2 for i in range(count)],
-        [str(i) for i in range(count)],
-    )
+    return tiled(similarities.reshape(rows, cols, rows, cols))

@@ -116,11 +116,30 @@ class Analysis:
         "from": where `token` looks, sums to 1. "to": how much every token looks at it.
         Raises `SelectionError` for what this model does not have.
         """
+        heads = self.attention_of_heads(layer, token, direction)
+        return heads.mean(dim=0) if head is None else heads[self.trace.check_head(head)]
+
+    def attention_of_heads(
+        self, layer: int, token: int = 0, direction: Literal["from", "to"] = "from"
+    ) -> Tensor:
+        """Attention from or to a token, of every head of a layer. (H, N)
+
+        Raises `SelectionError` for what this model does not have.
+        """
         if direction not in ("from", "to"):
             raise SelectionError(f'direction must be "from" or "to", got {direction!r}')
         listen = self.trace.attention_from if direction == "from" else self.trace.attention_to
-        heads = listen(layer, token)
-        return heads.mean(dim=0) if head is None else heads[self.trace.check_head(head)]
+        return listen(layer, token)
+
+    def attention_matrix(self, layer: int, head: int | None = None) -> Tensor:
+        """The whole attention map of one head or (None) the mean of all. (N, N), [query, key]
+
+        Rows sum to 1. Raises `SelectionError` for what this model does not have.
+        """
+        if head is not None:
+            return self.trace.attention_of(layer, head)
+        heads = range(self.trace.num_heads)  # one at a time: a map of many tokens is large
+        return sum(self.trace.attention_of(layer, head) for head in heads) / len(heads)
 
     def rollout(
         self,

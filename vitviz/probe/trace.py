@@ -69,6 +69,11 @@ class Trace:
         layer = self.check_layer(layer)
         return _scores(self.q[layer], self.k[layer], self.scale).softmax(dim=-1)
 
+    def attention_of(self, layer: int, head: int) -> Tensor:
+        """The map of one head alone, [query, key], rows sum to 1. (N, N)"""
+        layer, head = self.check_layer(layer), self.check_head(head)
+        return _scores(self.q[layer, head], self.k[layer, head], self.scale).softmax(dim=-1)
+
     def attention_from(self, layer: int, token: int) -> Tensor:
         """Where `token` looks: its row in every head. (H, N), each row sums to 1"""
         layer, token = self.check_layer(layer), self.check_token(token)
