@@ -80,6 +80,21 @@ def test_the_film_of_photos_ends_with_the_shipped_model():
             )
 
 
+def test_the_film_of_mnist_goes_from_the_untrained_twin_to_the_shipped_model():
+    ends = {0: load("mnist", pretrained=False), -1: load("mnist")}
+    film = Film.read(ends[-1].film)
+    assert film.facts["began_with"] == ""
+    for moment, loaded in ends.items():
+        for i, pixels in enumerate(film.pixels):
+            trace = analyze(loaded, pixels.squeeze(-1).numpy()).trace
+            ours = torch.stack([trace.attention_from(layer, 0) for layer in range(3)])
+            shown = film.attention[moment, i].float()
+            torch.testing.assert_close(shown, ours, atol=2e-3, rtol=0)
+    first, *_, last = film.facts["moments"]
+    assert first["top1"] < 0.2
+    assert last["top1"] > 0.99
+
+
 def test_photos_has_a_group_for_every_class():
     card = load("photos").card
     groups = json.loads(card.details["groups"])
