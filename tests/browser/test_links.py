@@ -63,6 +63,80 @@ def test_the_untrained_twin_and_another_model_are_in_the_link(visit):
     )  # fmt: skip
 
 
+def test_what_only_one_panel_shows_is_in_its_link(visit):
+    seen = visit("?panel=patches&token=3")
+    page = seen.page
+
+    def choose(name: str) -> None:
+        page.get_by_role("tabpanel").get_by_role("radio", name=name, exact=True).check()
+
+    choose("(c p1 p2)")
+    choose("0\u2013255")
+    address_says(page, order="channel", units="raw", lens=None)
+    seen.open_panel("Predictions")
+    choose("rank among all classes")
+    address_says(page, lens="rank", order=None)
+    other = visit("?" + urlsplit(page.url).query).page
+    assert other.get_by_role("radio", name="rank among all classes").is_checked()
+    other = visit("?panel=patches&order=channel&units=raw&token=3").page
+    assert other.get_by_role("radio", name="0\u2013255").is_checked()
+    assert "." not in other.locator(".vv-numbers:visible").inner_text()  # as they are in the file
+    assert "(c p1 p2), one channel after another" in other.get_by_role("tabpanel").inner_text()
+
+
+def test_the_mosaic_before_training_is_in_the_link(visit):
+    seen = visit("?model=photos&panel=positions&mosaic=untrained")
+    page = seen.page
+    before, after = (page.get_by_role("radio", name=f"{x} training") for x in ("before", "after"))
+    assert before.is_checked()
+    mosaic = page.locator(".vv-zoom canvas")
+    drawn = "document.querySelector('figure:has(.vv-zoom) [role=status]').hidden"
+    page.wait_for_function(drawn)
+    noise = mosaic.evaluate("node => node.toDataURL()")
+    after.check()
+    address_says(page, mosaic="trained")
+    page.wait_for_function(drawn)
+    assert mosaic.evaluate("node => node.toDataURL()") != noise
+    page.get_by_role("button", name="Undo").click()
+    address_says(page, mosaic="untrained")
+    assert before.is_checked()
+    page.wait_for_function(drawn)
+    assert mosaic.evaluate("node => node.toDataURL()") == noise
+
+
+def test_the_moment_of_a_film_is_in_the_link_when_it_rests(visit):
+    seen = visit("?panel=training&moment=0")
+    page = seen.page
+    reading = page.locator(".vv-film .vv-plot-reading")
+    reading.filter(has_text="Epoch 0,").wait_for()
+    page.evaluate(
+        """() => {
+            window.written = [];
+            const replace = history.replaceState.bind(history);
+            history.replaceState = (state, title, href) => {
+                window.written.push(new URL(href, location.href).searchParams.get("moment"));
+                replace(state, title, href);
+            };
+        }"""
+    )
+    page.get_by_role("button", name="Play the training").click()
+    reading.filter(has_text="Epoch 2.5").wait_for()
+    assert page.evaluate("window.written") == []  # it plays
+    undo = page.get_by_role("button", name="Undo")
+    assert undo.is_disabled()
+    address_says(page, moment="last")
+    assert page.evaluate("window.written") == ["last"]
+    undo.click()
+    reading.filter(has_text="Epoch 0,").wait_for()
+    assert undo.is_disabled()
+    address_says(page, moment=0)
+    page.get_by_role("slider", name="Moment", exact=True).fill("1")
+    reading.filter(has_text="Epoch 2.5").wait_for()
+    address_says(page, moment="last")
+    seen.open_panel("Model")
+    address_says(page, moment=None)
+
+
 def test_an_own_picture_is_not_in_the_link_and_the_button_says_so(visit, pictures):
     seen = visit("?example=bison&panel=positions", "bison.jpg")
     page = seen.page

@@ -17,7 +17,7 @@ const HREF = "http://127.0.0.1:7860/app/?__theme=dark&token=3&x=1#top";
 function roundTrip(selection, taste = START_TASTE) {
   const href = writeLink(HREF, selection, taste, { model: "m" });
   const found = readLink(href);
-  return [validSelection(complete(found.selection), start, shape), validTaste(found.taste, START_TASTE)];
+  return [validSelection(complete(found), start, shape), validTaste(found, START_TASTE)];
 }
 
 test("what is looked at comes back from its link", () => {
@@ -34,6 +34,24 @@ test("what is looked at comes back from its link", () => {
   }
   const taste = { ...START_TASTE, scale: "heads", colours: "magma", gallery: "matrix" };
   assert.deepEqual(roundTrip(start, taste)[1], taste);
+});
+
+test("what only one panel shows is in its links alone", () => {
+  const own = {
+    patches: { order: "channel", units: "raw" }, positions: { mosaic: "untrained" }, attention: { gallery: "all" },
+    qk: { partner: 2 }, predictions: { lens: "rank" }, training: { moment: 3 },
+  };
+  const all = Object.assign({}, ...Object.values(own));
+  const names = Object.keys(all);
+  for (const panel of PANEL_IDS) {
+    const selection = validSelection({ ...openPanel(panel), ...all }, start, shape);
+    const href = writeLink(HREF, selection, validTaste(all), {});
+    const { searchParams } = new URL(href);
+    assert.deepEqual(names.filter((name) => searchParams.has(name)), Object.keys(own[panel] ?? {}), panel);
+    const found = readLink(href);
+    const back = { ...validTaste(found), ...validSelection(complete(found), start, shape) };
+    for (const [name, value] of Object.entries(own[panel] ?? {})) assert.equal(back[name], value, name);
+  }
 });
 
 test("a link names model and picture, and leaves alone what is not ours", () => {
@@ -53,11 +71,11 @@ test("a link names model and picture, and leaves alone what is not ours", () => 
 });
 
 test("an address can say anything", () => {
-  const { selection, taste } = readLink(
-    "http://x/?token=-1&layer=99&head=mean&panel=<b>&scale=1&colours=jet&residual=2&layer=3");
-  assert.deepEqual(validSelection(complete(selection), start, shape), start);
-  assert.deepEqual(validTaste(taste, START_TASTE), START_TASTE);
-  assert.deepEqual(readLink("http://x/"), { selection: {}, taste: {} });
+  const asked = readLink("http://x/?token=-1&layer=99&head=mean&panel=<b>&scale=1&colours=jet&residual=2&layer=3" +
+    "&moment=first&mosaic=4&order=size&units=&lens=logit&x=1&pinned=true&opacity=1");
+  assert.deepEqual(validSelection(complete(asked), start, shape), start);
+  assert.deepEqual(validTaste(asked, START_TASTE), START_TASTE);
+  assert.deepEqual(readLink("http://x/"), {});
 });
 
 test("taste is remembered, and a damaged or refused memory is none", () => {

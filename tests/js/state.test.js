@@ -20,14 +20,16 @@ test("a selection starts at the last layer, at CLS, with the mean of heads", () 
 
 test("what is not possible stays as it was", () => {
   const wrong = { token: 7, layer: -1, head: 3, direction: "sideways", panel: "x", overlay: 1,
-    pinned: "yes", residual: 1.5, fusion: "sum", first: 9, other: 1 };
+    pinned: "yes", residual: 1.5, fusion: "sum", first: 9, mosaic: "both", moment: -1, other: 1 };
   assert.deepEqual(validSelection(wrong, start, shape), start);
   for (const token of ["3", 1.5, NaN, null, [2]]) {
     assert.equal(validSelection({ token }, start, shape).token, 0);
+    assert.equal(validSelection({ moment: token }, start, shape).moment, "last");
   }
   assert.deepEqual(validSelection(null, start, shape), start);
   assert.equal(validSelection({ token: 99, pinned: true }, start, shape).pinned, false);
-  const right = { token: 6, layer: 0, head: 2, direction: "to", panel: "patches", pinned: true };
+  const right = { token: 6, layer: 0, head: 2, direction: "to", panel: "patches", pinned: true, mosaic: "untrained",
+    moment: 7 };
   assert.deepEqual(validSelection(right, start, shape), { ...start, ...right });
 });
 
@@ -93,7 +95,9 @@ test("history forgets its oldest steps", () => {
 
 test("taste is checked too", () => {
   assert.deepEqual(validTaste({ colours: "jet", opacity: 7, smooth: 1, scale: "x" }), START_TASTE);
-  assert.equal(validTaste({ colours: "magma" }).colours, "magma");
+  assert.deepEqual(validTaste({ gallery: "x", order: 1, units: null, lens: ["rank"] }), START_TASTE);
+  const wanted = { colours: "magma", scale: "heads", gallery: "dots", order: "channel", units: "raw", lens: "rank" };
+  assert.deepEqual(validTaste(wanted), { ...START_TASTE, ...wanted });
 });
 
 const press = (key, code = "", more = {}) =>

@@ -5,6 +5,7 @@ import { labelName } from "./labels.js";
 import { createLineChart, createReading } from "./linechart.js";
 import { rankTicks, topShare } from "./lines.js";
 import { percent } from "./numbers.js";
+import { LENSES } from "./state.js";
 import { choice } from "./widgets.js";
 
 /**
@@ -19,13 +20,9 @@ export function createLens(app) {
     return { root: el("div", {}, el("h4", { text: t("lens") }), el("p", { class: "vv-note", text: t("lensNone") })),
       render() {} };
   }
-  let shown = "probability";
   const scale = choice({ label: t("lensScale"),
-    options: ["probability", "rank"].map((value) => ({ value, text: t("lens_" + value) })),
-    onChoose: (value) => {
-      shown = value;
-      render();
-    } });
+    options: LENSES.map((value) => ({ value, text: t("lens_" + value) })),
+    onChoose: (value) => app.prefer({ lens: value }) });
   const chart = createLineChart({ label: t("lensChart"), axis: t("lensAxis"),
     columns: Array.from({ length: depth }, (_, layer) => String(layer)),
     onChoose: (layer) => app.select({ layer }) });
@@ -47,8 +44,8 @@ export function createLens(app) {
   function render() {
     const { layer } = app.selection;
     const text = lensSentence(lens, layer, t);
-    scale.set(shown);
-    chart.render({ ...charts[shown], marked: layer, reading: text });
+    scale.set(app.taste.lens);
+    chart.render({ ...charts[app.taste.lens], marked: layer, reading: text });
     reading.render(text);
   }
 

@@ -2,20 +2,40 @@
 
 import { openPanel } from "./state.js";
 
-const SELECTED = ["panel", "token", "partner", "layer", "head", "direction", "overlay", "first", "residual", "fusion"];
-const SEEN = ["scale", "colours", "gallery"];
+const always = () => true;
+const inPanel = (id) => ({ panel }) => panel === id;
+const inRollout = ({ panel, overlay }) => panel === "rollout" || overlay === "rollout";
+
+/**
+ * What of a selection and of a taste a link holds, and where it matters.
+ * @type {Record<string, (selection: import("./state.js").Selection) => boolean>}
+ */
+const PARAMETERS = {
+  panel: always,
+  token: ({ pinned }) => pinned,
+  partner: inPanel("qk"),
+  layer: always, head: always, direction: always,
+  overlay: ({ panel, overlay }) => overlay !== openPanel(panel).overlay,
+  first: inRollout, residual: inRollout, fusion: inRollout,
+  scale: always, colours: always,
+  order: inPanel("patches"), units: inPanel("patches"),
+  mosaic: inPanel("positions"),
+  gallery: inPanel("attention"),
+  lens: inPanel("predictions"),
+  moment: inPanel("training"),
+};
 const HOSTS = ["model", "example", "untrained"];
 
 /**
- * What an address asks for, in part; it may be anything, so `validSelection` and `validTaste` judge.
+ * What an address asks for, in part; it may be anything, so `validSelection` and `validTaste` judge
+ * and take what is theirs.
  * @param {string} href
- * @returns {{selection: any, taste: any}}
+ * @returns {any}
  */
 export function readLink(href) {
   const asked = new URL(href).searchParams;
-  const pick = (names) => Object.fromEntries(
-    names.filter((name) => asked.has(name)).map((name) => [name, valueOf(asked.get(name))]));
-  return { selection: pick(SELECTED), taste: pick(SEEN) };
+  return Object.fromEntries(Object.keys(PARAMETERS).filter((name) => asked.has(name))
+    .map((name) => [name, valueOf(asked.get(name))]));
 }
 
 function valueOf(text) {
@@ -32,21 +52,13 @@ function valueOf(text) {
  */
 export function writeLink(href, selection, taste, origin) {
   const url = new URL(href);
-  for (const name of [...HOSTS, ...SELECTED, ...SEEN]) url.searchParams.delete(name);
-  const { panel, token, partner, pinned, layer, head, direction, overlay, first, residual, fusion } = selection;
-  const own = openPanel(panel).overlay;
-  const rollout = panel === "rollout" || overlay === "rollout";
-  const all = {
-    ...Object.fromEntries(HOSTS.filter((name) => name in origin).map((name) => [name, origin[name]])),
-    panel,
-    ...(pinned ? { token } : {}),
-    ...(panel === "qk" ? { partner } : {}),
-    layer, head, direction,
-    ...(overlay === own ? {} : { overlay }),
-    ...(rollout ? { first, residual, fusion } : {}),
-    scale: taste.scale, colours: taste.colours,
-    ...(panel === "attention" ? { gallery: taste.gallery } : {}),
-  };
-  for (const [name, value] of Object.entries(all)) url.searchParams.set(name, String(value));
+  const values = { ...origin, ...taste, ...selection };
+  for (const name of HOSTS) put(name, name in origin);
+  for (const [name, matters] of Object.entries(PARAMETERS)) put(name, matters(selection));
   return url.href;
+
+  function put(name, wanted) {
+    url.searchParams.delete(name); // also where it stood before: the order is always the same
+    if (wanted) url.searchParams.set(name, String(values[name]));
+  }
 }

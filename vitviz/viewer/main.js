@@ -87,7 +87,7 @@ export function mount(host) {
   /** All that the parts of the viewer read and call. @type {any} */
   const app = {
     t: null, languages, ask, again, history: null, looksOpen: false,
-    taste: [recall(storage), host.taste, asked?.taste].reduce((base, wanted) => validTaste(wanted, base), START_TASTE),
+    taste: [recall(storage), host.taste, asked].reduce((base, wanted) => validTaste(wanted, base), START_TASTE),
     selection: null, failure: null,
     select(wanted) {
       const next = validSelection(wanted, app.selection, app.shape);
@@ -164,7 +164,7 @@ export function mount(host) {
       const start = startSelection(shape);
       // What was looked at stays, where the new model has it.
       const kept = validSelection(app.selection, start, shape);
-      const selection = validSelection(complete(wanted ?? asked?.selection), kept, shape);
+      const selection = validSelection(complete(wanted ?? asked), kept, shape);
       const [picture] = await Promise.all([mine.loaded, mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;
       opening = null;

@@ -2,6 +2,7 @@
 
 import { COLOUR_MAPS } from "./colour.js";
 import { middleToken, startToken } from "./geometry.js";
+import { ORDERS } from "./patch.js";
 import { FUSIONS } from "./rollout.js";
 
 export const PANEL_IDS = ["patches", "positions", "attention", "qk", "rollout", "features", "predictions", "training", "model"];
@@ -17,11 +18,22 @@ const OVERLAY_OF_PANEL = {
 /** What the panel of attention shows. */
 export const GALLERIES = ["layer", "all", "matrix", "dots"];
 
+/** How the numbers of a patch are written. */
+export const UNITS = ["normalised", "raw"];
+
+/** What the lines of the logit lens are. */
+export const LENSES = ["probability", "rank"];
+
+/** The positions in the mosaic of them all. */
+export const MOSAICS = ["trained", "untrained"];
+
 /**
  * @typedef {{token: number, partner: number, pinned: boolean, layer: number, head: number|"mean",
  *   direction: "from"|"to", panel: string, overlay: string,
- *   first: number, residual: number, fusion: "mean"|"max"|"min"}} Selection
+ *   first: number, residual: number, fusion: "mean"|"max"|"min",
+ *   mosaic: "trained"|"untrained", moment: number|"last"}} Selection
  *   partner: the token on the other side of a pair; the key where attention is from the token
+ *   moment: of the film of the training, which may have fewer
  * @typedef {{depth: number, heads: number, grid: import("./geometry.js").Grid}} Shape
  */
 
@@ -35,6 +47,7 @@ export function startSelection({ depth, grid }) {
     token: startToken(grid), partner: middleToken(grid), pinned: false,
     layer: depth - 1, head: "mean", direction: "from",
     panel: "attention", overlay: "attention", first: 0, residual: 0.5, fusion: "mean",
+    mosaic: "trained", moment: "last",
   };
 }
 
@@ -59,6 +72,8 @@ export function validSelection(wanted, base, { depth, heads, grid }) {
     first: (value) => whole(value, depth),
     residual: (value) => typeof value === "number" && value >= 0 && value <= 1,
     fusion: (value) => FUSIONS.includes(value),
+    mosaic: (value) => MOSAICS.includes(value),
+    moment: (value) => value === "last" || whole(value, Infinity),
   };
   const valid = { ...base };
   for (const [field, possible] of Object.entries(checks)) {
@@ -159,7 +174,12 @@ export function redo(history) {
 /** Things of taste, which undo leaves alone. */
 export const START_TASTE = {
   colours: "viridis", scale: "map", smooth: false, opacity: 0.65, grid: true, projector: false,
-  gallery: "layer",
+  gallery: "layer", order: "pixel", units: "normalised", lens: "probability",
+};
+
+/** Those that are one of a few. */
+const CHOICES = {
+  colours: COLOUR_MAPS, scale: ["map", "heads"], gallery: GALLERIES, order: ORDERS, units: UNITS, lens: LENSES,
 };
 
 /**
@@ -169,9 +189,9 @@ export const START_TASTE = {
  */
 export function validTaste(wanted, base = START_TASTE) {
   const taste = { ...base };
-  if (COLOUR_MAPS.includes(wanted?.colours)) taste.colours = wanted.colours;
-  if (wanted?.scale === "map" || wanted?.scale === "heads") taste.scale = wanted.scale;
-  if (GALLERIES.includes(wanted?.gallery)) taste.gallery = wanted.gallery;
+  for (const [name, values] of Object.entries(CHOICES)) {
+    if (values.includes(wanted?.[name])) taste[name] = wanted[name];
+  }
   if (wanted?.opacity >= 0 && wanted?.opacity <= 1) taste.opacity = Number(wanted.opacity);
   for (const flag of ["smooth", "grid", "projector"]) {
     if (typeof wanted?.[flag] === "boolean") taste[flag] = wanted[flag];

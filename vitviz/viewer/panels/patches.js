@@ -9,6 +9,7 @@ import { createLedger } from "../ledger.js";
 import { signed } from "../numbers.js";
 import { ORDERS, elementAt, patchValues } from "../patch.js";
 import { patchesSaves } from "../saves.js";
+import { UNITS } from "../state.js";
 import { choice } from "../widgets.js";
 import { tokenTitle } from "../words.js";
 
@@ -23,9 +24,6 @@ function create(app) {
   const names = channels === 3 ? [" R", " G", " B"] : channels === 1 ? [""] : null;
   // The largest number that normalising can make, so that the strip never runs out of colours.
   const reach = Math.max(...manifest.mean.map((mean, c) => Math.max(mean, 1 - mean) / manifest.std[c]));
-  /** @type {"pixel"|"channel"} */
-  let order = "pixel";
-  let units = "normalised";
   let element = null;
   let late = 0;
 
@@ -42,12 +40,12 @@ function create(app) {
   const orderChoice = choice({
     label: t("order"),
     options: ORDERS.map((value) => ({ value, text: t("order_" + value), title: t("orderTitle_" + value) })),
-    onChoose: (value) => { order = value; again(); },
+    onChoose: (value) => prefer({ order: value }),
   });
   const unitChoice = choice({
     label: t("units"),
-    options: ["normalised", "raw"].map((value) => ({ value, text: t("units_" + value) })),
-    onChoose: (value) => { units = value; again(); },
+    options: UNITS.map((value) => ({ value, text: t("units_" + value) })),
+    onChoose: (value) => prefer({ units: value }),
   });
   const orderNote = el("p", { class: "vv-note" });
   const numbers = el("pre", { class: "vv-numbers", tabindex: "0", "aria-label": t("patchNumbers") });
@@ -72,7 +70,7 @@ function create(app) {
     const inside = row >= 0 && row < grid.patchHeight && col >= 0 && col < grid.patchWidth;
     const size = grid.patchHeight * grid.patchWidth;
     const at = row * grid.patchWidth + col;
-    pointAt(inside ? (order === "pixel" ? at * channels : at % size) : null);
+    pointAt(inside ? (app.taste.order === "pixel" ? at * channels : at % size) : null);
   });
   stripBar.addEventListener("pointermove", (event) => {
     const box = stripBar.getBoundingClientRect();
@@ -89,12 +87,13 @@ function create(app) {
     },
   };
 
-  function again() {
-    element = null;
-    render({ token: app.shownToken() });
+  function prefer(wanted) {
+    element = null; // another number stands at its place now
+    app.prefer(wanted);
   }
 
   function render({ token }) {
+    const { order, units } = app.taste;
     const box = boxOf(token, grid);
     orderChoice.set(order, box !== null);
     unitChoice.set(units, box !== null);
@@ -122,6 +121,7 @@ function create(app) {
   }
 
   function renderElement(token) {
+    const { order } = app.taste;
     const box = boxOf(token, grid);
     show(pixel, element !== null);
     show(marker, element !== null);
@@ -139,6 +139,7 @@ function create(app) {
   }
 
   function numbersText(values, end) {
+    const { order, units } = app.taste;
     const width = String(count - 1).length;
     const length = order === "pixel" && channels === 3 ? 6 : 8;
     const lines = [];

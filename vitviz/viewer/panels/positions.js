@@ -14,6 +14,7 @@ import { createMosaic } from "../mosaic.js";
 import { percent, signed } from "../numbers.js";
 import { explore } from "../pointing.js";
 import { positionsSaves } from "../saves.js";
+import { MOSAICS } from "../state.js";
 import { choice } from "../widgets.js";
 import { tokenName, tokenTitle } from "../words.js";
 import { createZoom } from "../zoom.js";
@@ -36,7 +37,7 @@ function create(app) {
   const value = el("p", { class: "vv-under" });
   const ones = [createOne(app, t("positionsOne"), (token) => app.positionMap(token), point)];
   if (twin) ones.push(createOne(app, t("positionsOneUntrained"), twin, point));
-  const names = twin ? [t("positionsTrained"), t("positionsUntrained")] : [""];
+  const names = twin ? MOSAICS.map((which) => t("mosaic_" + which)) : [""];
   const curves = [["positionsOfRows", "rowAxis", grid.rows], ["positionsOfCols", "colAxis", grid.cols]]
     .map(([title, axis, count]) =>
       createCurves({ title: t(title), axis: t(axis), count, scale: SCALE, names }));
@@ -47,7 +48,6 @@ function create(app) {
     el("div", { class: "vv-figures" }, ...curves.map((curve) => curve.root)), all.root,
     el("p", { class: "vv-note", text: t("positionsNote") }));
   let pointed = null;
-  all.start();
 
   return { root, render, destroy: all.destroy };
 
@@ -69,7 +69,7 @@ function create(app) {
       curves[0].render(means.map(({ ofRows }) => ofRows), place.row);
       curves[1].render(means.map(({ ofCols }) => ofCols), place.col);
     }
-    all.mark(place);
+    all.render(place);
     renderValue(token);
   }
 
@@ -77,7 +77,7 @@ function create(app) {
     if (pointed === null || !app.positionMap(token)) return setText(value, t("pointAtMap"));
     const at = pointed - grid.prefix;
     const read = (map) => signed(map[at], 3).trim();
-    const before = twin ? " (" + t("positionsUntrained") + " " + read(twin(token)) + ")" : "";
+    const before = twin ? " (" + t("mosaic_untrained") + " " + read(twin(token)) + ")" : "";
     return setText(value, t("underPointer", { name: tokenName(pointed, app),
       value: read(app.positionMap(token)) + before }));
   }
@@ -129,29 +129,34 @@ function createAllPositions(app) {
   const status = el("p", { class: "vv-note", role: "status" });
   const which = picture.untrainedPositions ? choice({
     label: t("positionsMosaic"),
-    options: ["positionsTrained", "positionsUntrained"].map((key) => ({ value: key, text: t(key) })),
-    onChoose: (key) => start(key),
+    options: MOSAICS.map((value) => ({ value, text: t("mosaic_" + value) })),
+    onChoose: (value) => app.select({ mosaic: value }),
   }) : null;
   let stop = new AbortController();
+  let drawn = ""; // which of the mosaics
   explore(mosaic.frame, (event) => {
     const cell = mosaic.cellAt(event);
     return cell ? tokenOf(cell.row, cell.col, grid) : null;
   }, app);
   const root = el("figure", { class: "vv-figure" }, which?.root,
     el("figcaption", { text: t("positionsAll", { count: rows * cols }) }), zoom.root, status);
-  return { root, start, mark, destroy: () => stop.abort() };
+  return { root, render, destroy: () => stop.abort() };
 
-  function mark(place) {
+  function render(place) {
+    const { mosaic: wanted } = app.selection;
+    const shown = picture.untrainedPositions ? wanted : "trained";
+    which?.set(shown);
+    if (drawn !== shown) start(shown);
+    drawn = shown;
     mosaic.mark(place);
     if (place) zoom.show({ left: (place.col + 0.5) / cols, top: (place.row + 0.5) / rows });
   }
 
-  async function start(key = "positionsTrained") {
-    which?.set(key);
+  async function start(shown) {
     stop.abort();
     stop = new AbortController();
     const { signal } = stop;
-    const from = key === "positionsTrained" ? picture.positions : picture.untrainedPositions;
+    const from = shown === "trained" ? picture.positions : picture.untrainedPositions;
     const table = colourTable("diverging");
     let patch = 0;
     const step = () => {

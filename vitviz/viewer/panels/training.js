@@ -49,26 +49,38 @@ function create(app) {
 function createView(app, film) {
   const { t } = app;
   const last = film.moments.length - 1;
-  const player = createPlayer(app, last, (moment) => { to(moment); });
+  const player = createPlayer(app, last, { onMoment: play, onEnd: () => go(moment) });
   const scrubber = slider({ label: t("filmMoment"), min: 0, max: last, step: 1,
     format: (moment) => t("filmAt", facts(film.moments[moment])),
-    onInput: (moment) => { player.stop(); to(moment); } });
-  const accuracy = createAccuracy(app, film, (moment) => { player.stop(); to(moment); });
+    onInput: go });
+  const accuracy = createAccuracy(app, film, go);
   const looks = createLooks(app, film);
   const places = createPlaces(app, film);
   const root = el("div", { class: "vv-film" },
     el("p", { class: "vv-intro", text: t("filmIntro", { count: film.moments.length }) }),
     ...(film.beganWith ? [el("p", { class: "vv-note", text: t("filmBegan", { origin: film.beganWith }) })] : []),
     el("div", { class: "vv-film-knobs" }, player.root, scrubber.root), accuracy.root, looks.root, places.root);
-  let moment = last;
+  let chosen = null; // as it was selected
+  let moment = last; // what is shown; while the film plays nothing is selected
   return { root, render, stop: player.stop };
 
-  function to(wanted) {
-    moment = wanted;
+  function play(next) {
+    moment = next;
     render(app.shownToken());
   }
 
+  function go(wanted) {
+    player.stop();
+    play(wanted);
+    app.select({ moment: wanted === last ? "last" : wanted });
+  }
+
   function render(token) {
+    if (chosen !== app.selection.moment) {
+      player.stop();
+      chosen = app.selection.moment;
+      moment = chosen === "last" ? last : Math.min(chosen, last);
+    }
     scrubber.set(moment);
     player.at(moment);
     accuracy.render(moment);
@@ -83,8 +95,11 @@ function facts({ epoch, images, seconds, top1, top5 }) {
     top1: percent(top1), top5: percent(top5) };
 }
 
-/** Plays from the moment shown, from the beginning if that is the last. Where motion is unwelcome it steps. */
-function createPlayer(app, last, onMoment) {
+/**
+ * Plays from the moment shown, from the beginning if that is the last. Where motion is unwelcome it
+ * steps. onEnd: it was paused, or has come to its end; not when its panel was left.
+ */
+function createPlayer(app, last, { onMoment, onEnd }) {
   const { t } = app;
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const root = button({ text: still ? "⏭" : "▶", title: t(still ? "filmNext" : "filmPlay"), onClick: press });
@@ -94,12 +109,17 @@ function createPlayer(app, last, onMoment) {
   return { root, stop, at: (now) => { moment = now; } };
 
   function press() {
-    if (timer) return stop();
+    if (timer) {
+      stop();
+      return onEnd();
+    }
     onMoment(moment === last ? 0 : still ? moment + 1 : moment);
-    if (still) return undefined;
+    if (still) return onEnd();
     timer = setInterval(() => {
-      if (moment === last || !root.isConnected || root.offsetParent === null) stop();
-      else onMoment(moment + 1);
+      if (!root.isConnected || root.offsetParent === null) return stop();
+      if (moment < last) return onMoment(moment + 1);
+      stop();
+      return onEnd();
     }, FRAME_MS);
     return dress();
   }
