@@ -1,17 +1,22 @@
 """What the page's functions answer, without a page: failures leave everything as it was."""
 
 import base64
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import gradio as gr
 import pytest
 import torch
+from matplotlib.figure import Figure
 from PIL import Image
 
 import vitviz
-from tests.models import photo
+import vitviz.draw
+from tests.models import photo, tiny
 from tests.running import save_tiny
+from tests.viewer_fixture import film
+from vitviz.model.weights import save_checkpoint
 from vitviz.web import limits, service
 from vitviz.web.answers import APOLOGY
 from vitviz.web.components import Upload
@@ -29,7 +34,23 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def models(folder):
-    return Models([str(save_tiny(folder, name)) for name in ("cls", "grey")])
+    paths = [save_tiny(folder, name) for name in ("cls", "grey")]
+    return Models([str(path) for path in (*paths, told(folder))])
+
+
+def told(folder: Path) -> Path:
+    """A tiny model that says what was measured of it, with a film of its training."""
+    loaded, path = tiny("cls"), folder / "told.safetensors"
+    film(folder / "told.film.safetensors")
+    save_checkpoint(
+        path,
+        loaded.vit.state_dict(),
+        config=loaded.card.config,
+        preprocess=loaded.preprocess,
+        labels=loaded.card.labels,
+        details={"evaluation": '{"top1": 0.5}'},
+    )
+    return path
 
 
 @pytest.fixture
@@ -243,17 +264,56 @@ def test_nonsense_gets_a_sentence(desk, nonsense):
 
 
 def drawing(key, **changes):
-    selected = {"token": 3, "layer": 1, "head": -1, "direction": "to", "first": 1, "residual": 0.5}
-    rest = {"head_fusion": "mean", "scale": "heads", "kind": "heads", "format": "svg"}
+    selected = {"token": 3, "partner": 0, "layer": 1, "head": -1, "direction": "to", "first": 1}
+    rest = {
+        "residual": 0.5,
+        "head_fusion": "mean",
+        "scale": "heads",
+        "kind": "heads",
+        "format": "svg",
+    }
     return {"id": key, **selected, **rest, **changes}
 
 
 @pytest.mark.parametrize("kind", FIGURES)
 def test_figures_for_print(desk, upload, kind):
-    key = desk.show(upload, "tiny-cls", START)[0].id
-    reply = desk.figure(drawing(key, kind=kind))
-    assert reply["name"] == f"my-dog-tiny-cls-{kind}.svg"
+    key = desk.show(upload, "told", START)[0].id
+    reply = desk.figure(drawing(key, kind=kind, head=1))
+    assert reply.get("error") is None
+    assert reply["name"] == f"my-dog-told-{kind}.svg"
     assert base64.b64decode(reply["data"]).startswith(b"<?xml")
+
+
+def test_a_pair_follows_the_direction(desk, upload, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(vitviz.draw, "pair", lambda *given: drawn.append(given[1:]) or Figure())
+    key = desk.show(upload, "tiny-cls", START)[0].id
+    for direction in ("from", "to"):
+        desk.figure(drawing(key, kind="pair", head=1, direction=direction))
+    assert drawn == [(1, 1, 3, 0), (1, 1, 0, 3)]
+
+
+def test_scales_are_those_of_the_screen(desk, upload, monkeypatch):
+    scales = []
+    for name in ("heads", "wall"):
+        draw = lambda *_, scale, **__: scales.append(scale) or Figure()  # noqa: E731
+        monkeypatch.setattr(vitviz.draw, name, draw)
+    key = desk.show(upload, "tiny-cls", START)[0].id
+    for kind in ("heads", "wall"):
+        for scale in ("heads", "map"):
+            desk.figure(drawing(key, kind=kind, scale=scale))
+    assert scales == ["shared", "own", "layer", "own"]
+
+
+def test_a_film_is_the_one_that_was_sent(desk, upload):
+    manifest = desk.show(upload, "told", START)[0]
+    wanted = drawing(manifest.id, kind="training")
+    assert desk.figure(wanted)["name"] == "my-dog-told-training.svg"
+    Path(manifest.files["film"].path).write_text("damaged")
+    reply = desk.figure(wanted)
+    assert reply["error"] == "The film of this training cannot be read any more."
+    assert re.search("[가-힣]", reply["error_ko"])
+    Path(manifest.files["film"].path).unlink()  # the cache is by content: let others write it anew
 
 
 def test_a_figure_as_pdf(desk, upload):
@@ -271,7 +331,21 @@ def test_a_figure_as_pdf(desk, upload):
         ({"token": 99}, "Token must be"),
         ({"layer": 99}, "Layer must be"),
         ({"head": 99}, "Head must be"),
-        ({"direction": "up"}, "Direction must be"),
+        ({"direction": "up"}, "A figure is one of"),
+        ({"scale": "layer"}, "A figure is one of"),
+        ({"partner": None}, "A figure is one of"),
+        ({"partner": "1"}, "A figure is one of"),
+        ({"token": 1.5}, "A figure is one of"),
+        ({"kind": "pair", "head": 1, "partner": 99}, "Token must be"),
+        ({"kind": "pair", "head": 1, "partner": -1}, "Token must be"),
+        ({"kind": "pair"}, "Head must be"),  # of a mean there is no query
+        ({"kind": "matrix", "head": 99}, "Head must be"),
+        ({"kind": "matrix", "layer": True}, "Layer must be"),
+        ({"kind": "wall", "token": 99}, "Token must be"),
+        ({"kind": "statistics", "head": 0, "layer": 99}, "Layer must be"),
+        ({"kind": "patch", "token": 0}, "prefix token"),
+        ({"kind": "training"}, "without a film"),
+        ({"kind": "measured"}, "Nothing was measured"),
         ({"id": "0"}, "has expired"),
         ({"id": None}, "are needed"),
     ],

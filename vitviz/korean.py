@@ -105,6 +105,12 @@ SENTENCES = {
     "many figures are being drawn; try again in a minute": (
         "지금 그리는 그림이 많습니다. 잠시 뒤에 다시 시도해 주세요"
     ),
+    "this model came without a film of its training": (
+        "이 모델에는 학습 과정을 담은 영상이 없습니다"
+    ),
+    "the film of this training cannot be read any more": (
+        "이 학습 과정의 영상을 더는 읽을 수 없습니다"
+    ),
     "this analysis has expired; analyze the picture again": (
         "이 분석은 기한이 지났습니다. 그림을 다시 분석해 주세요"
     ),

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import numpy as np
 import pytest
@@ -54,6 +55,105 @@ def test_numbers_png_and_figures_of_the_attention(visit, pictures, ours, folder)
     page.keyboard.press("Escape")
     assert page.locator(".vv-save[open]").count() == 0
     assert page.locator(".vv-snapshot").count() == 0
+
+
+def opened(seen) -> tuple:
+    """The dialog's part of the panel that is open, and the names of its buttons."""
+    seen.page.get_by_role("button", name="Save what you see").click()
+    section = seen.page.locator(".vv-save section").last
+    return section, section.get_by_role("button").all_inner_texts()
+
+
+PNG, CSV = "PNG, as drawn", "Numbers, CSV"
+
+
+def prints(*names: str) -> list[str]:
+    ends = [f": {name}" for name in names] or [""]
+    return [f"Figure for print, {kind}{end}" for end in ends for kind in ("SVG", "PDF")]
+
+
+def test_every_panel_has_its_figures_and_tables(visit, pictures, ours):
+    seen, analysis = visit("?model=tiny-cls&head=1&token=6&layer=1"), ours(pictures["first"])
+    page = seen.page
+    seen.upload(pictures["first"])
+    seen.ready("first.png")
+    seen.is_(head=1, token=6, layer=1)
+    tables = {}
+    for panel, buttons in {
+        "Patches": [CSV, *prints("this patch", "all patches")],
+        "Positions": [CSV, *prints("this position", "all positions")],
+        "Query · key": [
+            f"{CSV}: the two vectors",
+            f"{CSV}: the row of scores and shares",
+            *prints(),
+        ],
+        "Predictions": [
+            f"{CSV}: classes",
+            f"{CSV}: after each block",
+            *prints("classes", "after each block"),
+        ],
+        "Training": [CSV, *prints()],
+        "Model": [],
+    }.items():
+        seen.open_panel(panel)
+        if panel == "Training":  # its numbers come when somebody looks
+            page.locator(".vv-film-picture").first.wait_for()
+        section, names = opened(seen)
+        assert names == [PNG, *buttons], panel
+        for name in buttons:
+            # Buttons are named by their titles, which begin with the panel.
+            file, data = saved(page, section.locator("button", has_text=re.compile(f"^{name}$")))
+            if name.startswith(CSV):
+                tables[file] = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+            else:
+                assert data.startswith(b"<?xml" if "SVG" in name else b"%PDF"), (panel, name)
+                assert file.startswith("first-tiny-cls-")
+        page.locator(".vv-save[open]").get_by_role("button", name="Close").click()
+    row = tables["first-tiny-cls-qk-row-layer1-head1-from-token6.csv"]
+    shares = [float(line["attention"]) for line in row]
+    np.testing.assert_allclose(shares, analysis.attention(1, 1, 6), atol=1e-3)
+    assert len(tables["first-tiny-cls-predictions-lens-layer1-head1-from-token6.csv"]) % 3 == 0
+    seen.open_panel("Query · key")
+    seen.choose("mean")  # opening the panel chooses a head
+    section, names = opened(seen)
+    assert names == [PNG, CSV]
+    _, data = saved(page, section.locator("button", has_text=CSV))
+    rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+    assert [line["head"] for line in rows] == ["0"] * 12 + ["1"] * 12
+    page.locator(".vv-save[open]").get_by_role("button", name="Close").click()
+
+
+def test_every_view_of_attention_has_its_figure_and_its_numbers(visit, pictures, ours):
+    seen, analysis = visit(), ours(pictures["first"])
+    page = seen.page
+    seen.upload(pictures["first"])
+    seen.ready("first.png")
+    seen.choose("1")
+    for view, name in {
+        "all layers and heads": "wall",
+        "whole map": "matrix",
+        "range of every head": "statistics",
+    }.items():
+        seen.open_panel("Attention")
+        page.get_by_role("radio", name=view).check()
+        page.wait_for_function("() => !document.querySelector('.vv-panel .vv-stale:not([hidden])')")
+        section, names = opened(seen)
+        assert names == [PNG, CSV, *prints()], view
+        file, data = saved(page, section.locator("button", has_text="SVG"))
+        assert file == f"first-tiny-cls-{name}.svg"
+        assert data.startswith(b"<?xml")
+        file, data = saved(page, section.locator("button", has_text=CSV))
+        assert file == f"first-tiny-cls-attention-{name}-layer2-head1-from-token0.csv"
+        rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+        if name == "wall":
+            for layer in range(3):
+                shares = [float(row[f"layer_{layer}_head_0"]) for row in rows]
+                np.testing.assert_allclose(shares, analysis.attention(layer, 0), atol=1e-4)
+        if name == "matrix":
+            shares = [float(row["key_3"]) for row in rows]
+            expected = analysis.trace.attention(2)[1, :, 3]
+            np.testing.assert_allclose(shares, expected, atol=1e-4)
+        page.keyboard.press("Escape")
 
 
 def test_a_failure_is_told(visit):

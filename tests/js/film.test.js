@@ -45,11 +45,13 @@ test("what is no film says so", () => {
 
 test("the figures of the moments as a table", () => {
   const film = readFilm(buffer);
-  const { table } = trainingSaves({ film: { here: film } });
+  const { tables: { training: table }, figures } = trainingSaves({ film: { exists: true, here: film } });
+  assert.deepEqual(figures, ["training"]);
   assert.deepEqual(table.columns.slice(0, 3), ["step", "epoch", "images"]);
   assert.deepEqual(table.rows[1], [20, 2.5, 2560, 90, 0.5, 0.6, 0.95]);
   assert.ok(Number.isNaN(table.rows[0][4])); // no loss before the first step
-  assert.equal(trainingSaves({ film: { here: null } }).table, null);
+  assert.deepEqual(trainingSaves({ film: { exists: true, here: null } }), { tables: {}, figures: ["training"] });
+  assert.deepEqual(trainingSaves({ film: { exists: false } }), { tables: {}, figures: [] });
 });
 
 test("a place on another grid", () => {

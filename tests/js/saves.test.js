@@ -1,13 +1,16 @@
 /** What is saved: tables hold the numbers of Python, and CSV brings every text through. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { attentionRows, meanOfHeads } from "../../vitviz/viewer/attention.js";
 import { csvText, fileName } from "../../vitviz/viewer/csv.js";
 import { readSummary } from "../../vitviz/viewer/features.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
-import { attentionSaves, featuresSaves, patchesSaves, stageSaves } from "../../vitviz/viewer/saves.js";
+import {
+  attentionSaves, featuresSaves, modelSaves, patchesSaves, positionsSaves, predictionsSaves, qkSaves, stageSaves,
+} from "../../vitviz/viewer/saves.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 const column = (table, name) => table.rows.map((row) => row[table.columns.indexOf(name)]);
@@ -25,10 +28,10 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     similarity: () => Float32Array.from(expected.feature_similarity),
   };
   const app = { manifest, grid, picture, maps, features, taste: { gallery: "layer" },
-    selection: { layer, direction: "to", overlay: "attention" } };
+    embedding: { exists: true }, selection: { layer, direction: "to", overlay: "attention" } };
 
   test(name + ": tables of attention, features and the patch", () => {
-    const { table } = attentionSaves(app, { token });
+    const table = attentionSaves(app, { token }).tables.attention;
     assert.equal(table.rows.length, manifest.num_tokens);
     assertClose(column(table, "mean"), expected.mean_to, 1e-5);
     expected.attention_to.forEach((values, head) =>
@@ -36,37 +39,111 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     const [row, col] = expected.place;
     assert.deepEqual(table.rows[token].slice(0, 4), [token, "patch", row, col]);
     if (grid.prefix > 0) assert.deepEqual(table.rows[0].slice(1, 4), [manifest.prefix_tokens[0], "", ""]);
-    const found = featuresSaves(app, { token }).table;
+    const found = featuresSaves(app, { token }).tables.features;
     assertClose(column(found, "norm"), expected.feature_norms);
     assert.ok(found.rows.slice(0, grid.prefix).every((cells) => Number.isNaN(cells.at(-1))));
-    assertClose(column(patchesSaves(app, { token }).table, "normalised"), expected.patch_pixel);
+    assertClose(column(patchesSaves(app, { token }).tables.patches, "normalised"), expected.patch_pixel);
+    assert.deepEqual(patchesSaves(app, { token }).figures, ["patch", "patches"]);
+    assert.deepEqual(patchesSaves({ ...app, embedding: { exists: false } }, { token }).figures, ["patches"]);
+    if (grid.prefix > 0) assert.deepEqual(patchesSaves(app, { token: 0 }), { tables: {}, figures: ["patches"] });
   });
 
   test(name + ": tables of a whole map and of the figures of heads", () => {
     const matrix = Float32Array.from({ length: grid.tokens ** 2 }, (_, at) => at);
-    const matrices = { of: (...asked) => (asked.join() === layer + ",1" ? matrix : null) };
+    const matrices = { possible: true, of: (...asked) => (asked.join() === layer + ",1" ? matrix : null) };
     const saved = (gallery, head) => attentionSaves({ ...app, matrices, taste: { gallery },
-      selection: { ...app.selection, head } }, { token }).table;
-    assert.deepEqual(saved("matrix", 1).rows[2].slice(0, 3), [2, 2 * grid.tokens, 2 * grid.tokens + 1]);
-    assert.equal(saved("matrix", 0), null);
-    const table = saved("dots", 1);
-    assert.equal(table.rows.length, manifest.depth * manifest.num_heads);
-    assert.deepEqual(table.rows.at(-1), [manifest.depth - 1, manifest.num_heads - 1,
+      selection: { ...app.selection, head } }, { token });
+    const shown = saved("matrix", 1);
+    assert.deepEqual(shown.tables.matrix.rows[2].slice(0, 3), [2, 2 * grid.tokens, 2 * grid.tokens + 1]);
+    assert.deepEqual([shown.figures, saved("matrix", 0)], [["matrix"], { tables: {}, figures: ["matrix"] }]);
+    matrices.possible = false;
+    assert.deepEqual(saved("matrix", 0).figures, []);
+    const { tables, figures } = saved("dots", 1);
+    assert.deepEqual(figures, ["statistics"]);
+    assert.equal(tables.statistics.rows.length, manifest.depth * manifest.num_heads);
+    assert.deepEqual(tables.statistics.rows.at(-1), [manifest.depth - 1, manifest.num_heads - 1,
       manifest.heads.entropy.at(-1).at(-1), manifest.heads.distance.at(-1).at(-1)]);
+  });
+
+  test(name + ": the wall has every layer that is here, and no other", () => {
+    const wall = (...here) => attentionSaves({ ...app, taste: { gallery: "all" },
+      store: { ready: new Map(here.map((at) => [at, layers[at]])) } }, { token });
+    const { tables, figures } = wall(...layers.keys());
+    assert.deepEqual(figures, ["wall"]);
+    const names = tables.wall.columns.slice(4);
+    assert.equal(names.length, manifest.depth * (manifest.num_heads + 1));
+    assertClose(column(tables.wall, "layer_" + layer + "_mean"), expected.mean_to, 1e-5);
+    expected.attention_to.forEach((values, head) =>
+      assertClose(column(tables.wall, "layer_" + layer + "_head_" + head), values, 1e-5));
+    const some = wall(layer).tables.wall.columns.slice(4);
+    assert.deepEqual(some, names.filter((column) => column.startsWith("layer_" + layer + "_")));
+    assert.deepEqual(wall(), { tables: {}, figures: ["wall"] });
+  });
+
+  test(name + ": a pair saves both vectors and its row; a mean the vectors of every head", () => {
+    const saved = (head, store = { get: (at) => layers[at] }) => qkSaves({ ...app, store,
+      selection: { ...app.selection, head }, pair: () => ({ query: token, key: 1 }) });
+    const { tables, figures } = saved(expected.head);
+    assert.deepEqual(figures, ["pair"]);
+    assertClose(column(tables.vectors, "product"), expected.pair.products, 1e-5);
+    assertClose(column(tables.row, "score"), expected.pair.scores, 1e-4);
+    assertClose(column(tables.row, "attention"), expected.pair.attention, 1e-5);
+    const all = saved("mean");
+    assert.deepEqual([all.figures, Object.keys(all.tables)], [[], ["vectors"]]);
+    assert.deepEqual(all.tables.vectors.columns, ["head", "element", "q", "k", "product"]);
+    assert.equal(all.tables.vectors.rows.length, manifest.num_heads * manifest.head_dim);
+    const own = all.tables.vectors.rows.filter(([head]) => head === expected.head).map((row) => row.slice(1));
+    assert.deepEqual(own, tables.vectors.rows);
+    assert.deepEqual(saved("mean", { get: () => undefined }), { tables: {}, figures: [] });
+  });
+
+  test(name + ": predictions save the lens too, positions one and all", () => {
+    const { tables, figures } = predictionsSaves(app);
+    if (manifest.predictions.length === 0) assert.deepEqual([tables, figures], [{}, []]);
+    else {
+      assert.deepEqual(figures, ["predictions", "lens"]);
+      assert.equal(tables.lens.rows.length, manifest.depth * manifest.lens.length);
+      for (const [at, index, label, probability, rank] of tables.lens.rows) {
+        const line = manifest.lens.find((one) => one.index === index);
+        assert.deepEqual([label, probability, rank], [line.label, line.probabilities[at], line.ranks[at]]);
+      }
+    }
+    const positions = (map) => positionsSaves({ ...app, positionMap: () => map }, { token });
+    assert.deepEqual(positions(Float32Array.from(expected.similarity)).figures, ["positions", "mosaic"]);
+    assert.deepEqual(positions(null), { tables: {}, figures: ["mosaic"] });
   });
 
   test(name + ": the stage saves what lies over it", () => {
     const values = Float32Array.from(expected.mean_to);
     const saves = stageSaves(app, { token, shown: { values } });
-    assert.equal(saves.figure, "attention");
-    assertClose(column(saves.table, "attention"), expected.mean_to);
-    assert.equal(stageSaves(app, { token, shown: { values: null } }).table, null);
+    assert.deepEqual(saves.figures, ["attention"]);
+    assertClose(column(saves.tables.picture, "attention"), expected.mean_to);
+    assert.deepEqual(stageSaves(app, { token, shown: { values: null } }).tables, {});
   });
 }
 
+test("what was measured of a model is saved beside chance, and nothing where nothing was", () => {
+  const saved = (figures) => modelSaves({ manifest: { num_classes: 10, model: { figures } } });
+  const { tables, figures } = saved({ top1: 0.6, ece: 0.03, boxes: { rollout: { energy: 1.2, pointing: 0.7 } } });
+  assert.deepEqual(tables.measured.rows, [["top1", 0.6, 0.1], ["ece", 0.03, NaN]]);
+  assert.deepEqual(tables.boxes.rows, [["rollout", 1.2, 0.7]]);
+  assert.deepEqual(figures, ["measured"]);
+  assert.deepEqual(saved({}), { tables: {}, figures: [] });
+  assert.deepEqual(saved({ nll: 1.5 }).figures, []);
+});
+
+test("every figure of the host is offered somewhere", () => {
+  const python = readFileSync(new URL("../../vitviz/web/figures.py", import.meta.url), "utf8");
+  const drawn = [...python.slice(python.indexOf("FIGURES:")).matchAll(/^ {4}"(\w+)":/gm)].map((match) => match[1]);
+  const source = readFileSync(new URL("../../vitviz/viewer/saves.js", import.meta.url), "utf8");
+  const lists = [...source.matchAll(/figures(?:: | = )[^\n]*/g)].map(String).join() + source.match(/const FIGURES = \{[^}]*/);
+  const offered = new Set([...lists.matchAll(/"(\w+)"/g)].map((match) => match[1]));
+  for (const name of drawn) assert.ok(offered.has(name), name);
+});
+
 test("panels with numbers say what they can save", () => {
   const saving = PANELS.filter(({ saves }) => typeof saves === "function").map(({ id }) => id);
-  for (const id of ["patches", "positions", "attention", "qk", "rollout", "features", "predictions"]) {
+  for (const id of ["patches", "positions", "attention", "qk", "rollout", "features", "predictions", "training", "model"]) {
     assert.ok(saving.includes(id), id);
   }
 });

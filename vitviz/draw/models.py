@@ -110,8 +110,8 @@ def measured(card: ModelCard) -> Figure:
     axes = list(figure.subplots(1, count, squeeze=False)[0])
     if rates:
         classes = card.config.num_classes
-        chance = {"top1": 1 / classes, "top5": min(1, 5 / classes)}
-        told = f" of {found['pictures']:,} pictures it was not trained on" * ("pictures" in found)
+        chance = {"top1": 1 / classes, "top5": min(1, 5 / classes)} if classes else {}
+        told = f"{found['pictures']:,.0f} " if "pictures" in found else ""
         _rates(axes[0], [MEASURES[name] for name in rates], list(rates.values()), "{:.1%}")
         for at, name in enumerate(rates):
             if name in chance:
@@ -119,7 +119,7 @@ def measured(card: ModelCard) -> Figure:
         axes[0].set_xlim(0, 1.2)
         axes[0].set_xticks([0, 0.25, 0.5, 0.75, 1])
         ece = f"; calibration error {found['ece']:.1%}" if "ece" in found else ""
-        chart(axes[0], f"share{told}\norange: chance{ece}")
+        chart(axes[0], f"share of {told}pictures it was not trained on\norange: chance{ece}")
     if boxes:
         names = [MAPS.get(name, name) for name in boxes]
         for ax, number, form, text in (

@@ -31,30 +31,33 @@ export function createSaving(app, look) {
     list.replaceChildren(
       section(t("savePicture"), now, now.stage, "picture", stageSaves(app, now.view)),
       section(t("savePanel", { panel: t("panel_" + id) }), now, page, id,
-        saves?.(app, now.view) ?? { table: null, figure: null }));
+        saves?.(app, now.view) ?? { tables: {}, figures: [] }));
     dialog.showModal();
   }
 
-  function section(title, now, node, what, { table, figure }) {
+  function section(title, now, node, what, { tables, figures }) {
     const { layer, head, direction } = app.selection;
-    const name = fileName(manifest.photo.name, manifest.model.name, what, "layer" + layer,
+    const nameOf = (...part) => fileName(manifest.photo.name, manifest.model.name, ...part, "layer" + layer,
       head === "mean" ? "mean" : "head" + head, direction, "token" + now.view.token);
     const item = (text, save) => button({ text, title: title + ": " + text, onClick: () => run(text, save) });
+    // One of its kind needs no name.
+    const named = (text, name, all) => all.length > 1 ? t("saveNamed", { what: text, name: t("save_" + name) }) : text;
     const items = [
-      item(t("savePng"), async () => download(await snapshot(node, captionOf(now)), name + ".png")),
-      table && item(t("saveCsv"), async () => download(
-        new Blob(["\ufeff" + csvText(table)], { type: "text/csv;charset=utf-8" }), name + ".csv")),
-      ...["svg", "pdf"].map((format) => app.ask && figure && item(
-        t("saveFigure", { format: format.toUpperCase() }), () => drawn(figure, format, now.view.token))),
+      item(t("savePng"), async () => download(await snapshot(node, captionOf(now)), nameOf(what) + ".png")),
+      ...Object.entries(tables).map(([name, table], _at, all) => item(named(t("saveCsv"), name, all),
+        async () => download(new Blob(["\ufeff" + csvText(table)], { type: "text/csv;charset=utf-8" }),
+          nameOf(...new Set([what, name])) + ".csv"))),
+      ...figures.filter(() => app.ask).flatMap((kind) => ["svg", "pdf"].map((format) => item(
+        named(t("saveFigure", { format: format.toUpperCase() }), kind, figures),
+        () => drawn(kind, format, now.view.token)))),
     ];
-    return el("section", {}, el("h4", { text: title }),
-      el("div", { class: "vv-save-items" }, ...items.filter(Boolean)));
+    return el("section", {}, el("h4", { text: title }), el("div", { class: "vv-save-items" }, ...items));
   }
 
   /** A figure by the host, with the same selection. */
   async function drawn(kind, format, token) {
     const { layer, head, direction, first, residual, fusion } = app.selection;
-    const reply = await app.ask("figure", { id: manifest.id, kind, format, token, layer,
+    const reply = await app.ask("figure", { id: manifest.id, kind, format, token, partner: app.shownPartner(), layer,
       head: head === "mean" ? -1 : head, direction, first, residual, head_fusion: fusion,
       scale: app.taste.scale });
     const bytes = Uint8Array.from(atob(reply.data), (letter) => letter.charCodeAt(0));

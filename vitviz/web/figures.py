@@ -6,17 +6,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..errors import SelectionError
+from ..errors import SelectionError, VitvizError, WeightsError
 from ..probe.analysis import Analysis
+from ..probe.film import Film
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What a viewer looks at when it asks. Values are checked by what draws them."""
+    """What a viewer looks at when it asks. Numbers are checked by what draws them."""
 
     kind: str
     format: str
     token: int
+    partner: int  # the other token of a pair: the key where `direction` is "from"
     layer: int
     head: int | None
     direction: str
@@ -33,18 +35,20 @@ class Wanted:
                 "kind": str(kind),
                 "format": "svg" | "pdf" as format_,
                 "token": int(token),
+                "partner": int(partner),
                 "layer": int(layer),
                 "head": int(head),
-                "direction": str(direction),
+                "direction": "from" | "to" as direction,
                 "first": int(first),
                 "residual": int() | float() as residual,
                 "head_fusion": str(fusion),
-                "scale": str(scale),
+                "scale": "heads" | "map" as scale,
             } if kind in FIGURES:
                 return cls(
                     kind=kind,
                     format=format_,
                     token=token,
+                    partner=partner,
                     layer=layer,
                     head=None if head == -1 else head,
                     direction=direction,
@@ -57,34 +61,66 @@ class Wanted:
             f"a figure is one of {', '.join(FIGURES)} as svg or pdf, with what is selected"
         )
 
-    def drawn(self, analysis: Analysis) -> bytes:
-        """The figure as a file. Raises `SelectionError` for what the analysis does not have."""
+    def drawn(self, analysis: Analysis, film: Path | None = None) -> bytes:
+        """The figure as a file. `film` is that of the model's training, if there is one.
+
+        Raises `VitvizError` for what the analysis or its model does not have.
+        """
         from .. import draw  # matplotlib takes a second to import, and few visitors print
 
         with TemporaryDirectory() as folder:
             path = Path(folder) / f"figure.{self.format}"
-            draw.save(FIGURES[self.kind](draw, analysis, self), path)
+            draw.save(FIGURES[self.kind](draw, analysis, self, film), path)
             return path.read_bytes()
 
 
-def _rollout(draw: Any, analysis: Analysis, wanted: Wanted) -> Any:
-    options = {"head_fusion": wanted.head_fusion, "residual": wanted.residual}
-    return draw.rollout(analysis, wanted.token, first=wanted.first, **options)
-
-
-def _heads(draw: Any, analysis: Analysis, wanted: Wanted) -> Any:
+def _heads(draw: Any, analysis: Analysis, wanted: Wanted, _film: Path | None) -> Any:
     scale = "shared" if wanted.scale == "heads" else "own"
     return draw.heads(analysis, wanted.layer, wanted.token, direction=wanted.direction, scale=scale)
 
 
-# (vitviz.draw, analysis, wanted) -> a matplotlib Figure
-FIGURES: dict[str, Callable[[Any, Analysis, Wanted], Any]] = {
-    "attention": lambda d, a, w: d.attention(a, w.layer, w.head, w.token, direction=w.direction),
+def _wall(draw: Any, analysis: Analysis, wanted: Wanted, _film: Path | None) -> Any:
+    scale = "layer" if wanted.scale == "heads" else "own"
+    return draw.wall(analysis, wanted.token, direction=wanted.direction, scale=scale)
+
+
+def _pair(draw: Any, analysis: Analysis, wanted: Wanted, _film: Path | None) -> Any:
+    ends = (wanted.token, wanted.partner)
+    query, key = ends if wanted.direction == "from" else ends[::-1]
+    return draw.pair(analysis, wanted.layer, wanted.head, query, key)
+
+
+def _rollout(draw: Any, analysis: Analysis, wanted: Wanted, _film: Path | None) -> Any:
+    options = {"head_fusion": wanted.head_fusion, "residual": wanted.residual}
+    return draw.rollout(analysis, wanted.token, first=wanted.first, **options)
+
+
+def _training(draw: Any, analysis: Analysis, wanted: Wanted, film: Path | None) -> Any:
+    if film is None:
+        raise SelectionError("this model came without a film of its training")
+    try:
+        read = Film.read(film)
+    except WeightsError as error:  # it names a file of this server
+        raise VitvizError("the film of this training cannot be read any more") from error
+    return draw.training(read, analysis.card, wanted.layer, wanted.head)
+
+
+# (vitviz.draw, analysis, wanted, film) -> a matplotlib Figure
+FIGURES: dict[str, Callable[[Any, Analysis, Wanted, Path | None], Any]] = {
+    "attention": lambda d, a, w, _: d.attention(a, w.layer, w.head, w.token, direction=w.direction),
     "heads": _heads,
+    "wall": _wall,
+    "matrix": lambda d, a, w, _: d.matrix(a, w.layer, w.head),
+    "statistics": lambda d, a, w, _: d.head_statistics(a, w.layer, w.head),
+    "pair": _pair,
     "rollout": _rollout,
-    "positions": lambda d, a, w: d.position_similarity(a, w.token),
-    "mosaic": lambda d, a, w: d.position_similarity(a),
-    "features": lambda d, a, w: d.features(a, w.layer, w.token),
-    "patches": lambda d, a, w: d.patch_grid(a),
-    "predictions": lambda d, a, w: d.predictions(a),
+    "positions": lambda d, a, w, _: d.position_similarity(a, w.token),
+    "mosaic": lambda d, a, *_: d.position_similarity(a),
+    "features": lambda d, a, w, _: d.features(a, w.layer, w.token),
+    "patches": lambda d, a, *_: d.patch_grid(a),
+    "patch": lambda d, a, w, _: d.patch(a, w.token),
+    "predictions": lambda d, a, *_: d.predictions(a),
+    "lens": lambda d, a, *_: d.lens(a),
+    "training": _training,
+    "measured": lambda d, a, *_: d.measured(a.card),
 }

@@ -43,6 +43,13 @@ class Shown(NamedTuple):
     untrained: bool = False
 
 
+class Kept(NamedTuple):
+    """Files in the cache of what a page shows: its analysis, and the film of its model."""
+
+    analysis: str
+    film: Path | None = None
+
+
 class Service:
     """One running app: its models and its files. What a visitor sees is kept in their own page.
 
@@ -58,7 +65,7 @@ class Service:
         self._drawing = threading.Semaphore(1)
         self._cache = get_upload_folder()
         Path(self._cache).mkdir(parents=True, exist_ok=True)
-        self._saved: OrderedDict[str, str] = OrderedDict()  # id of a manifest -> saved analysis
+        self._kept: OrderedDict[str, Kept] = OrderedDict()  # by the id of a manifest
 
     def show_photo(
         self,
@@ -100,7 +107,8 @@ class Service:
         payload.manifest["link"] = self._link(upload, model, untrained is True)
         manifest = Manifest.place(payload, self._cache)
         saved = self._save(analysis)
-        self._remember(manifest.id, saved)
+        film = manifest.files.get("film")
+        self._remember(manifest.id, Kept(saved, Path(film.path) if film else None))
         preview = self._preview(upload, analysis)
         download = gr.update(value=saved, interactive=True)
         now = Shown(upload, model, preview, untrained is True)
@@ -176,7 +184,7 @@ class Service:
             case _:
                 raise SelectionError("id, token, layer, first, residual, head_fusion are needed")
         with self._computing:
-            values = self._saved_analysis(key).rollout(token, layer, **options)
+            values = Analysis.load(self._known(key).analysis).rollout(token, layer, **options)
         return {"values": values.tolist()}
 
     def _figure(self, key: str, question: Any) -> dict[str, Any]:
@@ -184,19 +192,20 @@ class Service:
         if not self._drawing.acquire(timeout=limits.DRAWING_WAIT_SECONDS):
             raise VitvizError("many figures are being drawn; try again in a minute")
         try:  # one at a time: matplotlib keeps some settings for the whole process
-            analysis = self._saved_analysis(key)
-            data = wanted.drawn(analysis)
+            kept = self._known(key)
+            analysis = Analysis.load(kept.analysis)
+            data = wanted.drawn(analysis, kept.film)
         finally:
             self._drawing.release()
         name = file_name(analysis.photo_name, analysis.card.name, wanted.kind)
         return {"name": f"{name}.{wanted.format}", "data": base64.b64encode(data).decode()}
 
-    def _saved_analysis(self, key: str) -> Analysis:
+    def _known(self, key: str) -> Kept:
         """What was analyzed for a page, while its file is there. Raises `VitvizError`."""
-        path = self._saved.get(key)
-        if path is None or not Path(path).is_file():
+        kept = self._kept.get(key)
+        if kept is None or not Path(kept.analysis).is_file():
             raise VitvizError("this analysis has expired; analyze the picture again")
-        return Analysis.load(path)
+        return kept
 
     def answer(
         self,
@@ -273,10 +282,10 @@ class Service:
                 return own
         return upload
 
-    def _remember(self, key: str, path: str) -> None:
-        self._saved[key] = path
-        while len(self._saved) > limits.ANALYSES_KNOWN:
-            self._saved.popitem(last=False)
+    def _remember(self, key: str, kept: Kept) -> None:
+        self._kept[key] = kept
+        while len(self._kept) > limits.ANALYSES_KNOWN:
+            self._kept.popitem(last=False)
 
     def _preview(self, upload: Upload, analysis: Analysis) -> str | None:
         """What the model saw as PNG, for the picture input, if no browser shows the upload."""

@@ -3,10 +3,11 @@
 import { el } from "../dom.js";
 import { labelName } from "../labels.js";
 import { digits, grouped, percent, percents } from "../numbers.js";
+import { chanceOf, modelSaves } from "../saves.js";
 import { STRINGS } from "../strings.js";
 import { groupName } from "../words.js";
 
-export const model = { id: "model", create };
+export const model = { id: "model", create, saves: modelSaves };
 
 /** Facts that have a place of their own, or are numbers for programs. */
 const ELSEWHERE = ["title", "accuracy", "evaluation", "data", "terms", "groups", "recipe", "temperature", "license"];
@@ -30,7 +31,7 @@ function accuracy({ t, manifest }) {
   const { figures } = model;
   const rows = ["top1", "top5", "group", "ece"].filter((name) => name in figures);
   const shares = percents(rows.map((name) => figures[name]));
-  const chance = { top1: 1 / classes, top5: Math.min(1, 5 / classes) };
+  const chance = chanceOf(classes);
   let body;
   if (model.trained === false) body = el("p", { class: "vv-intro", text: t("cardUntrained") });
   else if (rows.length > 0) {
