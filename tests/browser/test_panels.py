@@ -11,6 +11,7 @@ import torch
 from tests.browser.conftest import PATIENCE_MS, Visit
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
+from vitviz.model.vit import ViT
 from vitviz.probe.pairs import pair
 from vitviz.probe.positions import similarity
 from vitviz.viewer import page as one_file
@@ -299,6 +300,51 @@ def test_every_head_is_a_dot_with_its_numbers(shown) -> None:
     seen.is_(layer=0, head=head)
     page.keyboard.press("ArrowDown")
     seen.is_(layer=0, head=0)
+
+
+def test_heads_that_lie_on_each_other_are_told_and_walked_through(browser, show) -> None:
+    """One head of a layer is a copy of another's: their dots are one."""
+    loaded = tiny("cls")
+    twin = ViT(loaded.card.config)
+    twin.load_state_dict(loaded.vit.state_dict())
+    dim, inside = loaded.card.config.embed_dim, loaded.card.config.head_dim
+    for part in range(2):  # q and k
+        for tensor in (twin.blocks[1].attn.qkv.weight, twin.blocks[1].attn.qkv.bias):
+            rows = tensor.data[part * dim : (part + 1) * dim]
+            rows[inside : 2 * inside] = rows[:inside]
+    analysis = analyze(replace(loaded, vit=twin.eval().requires_grad_(False)), photo())
+    seen, _ = show(analysis)
+    page = seen.page
+    gallery(seen, "range of every head")
+    heads = analysis.trace.num_heads
+    box = page.locator(".vv-chart:visible").first.locator(".vv-dot").nth(heads).bounding_box()
+    spot = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    told = "2 heads lie here: layer 1: heads 0, 1. Each click or tap goes to the next."
+    page.mouse.move(*spot)
+    assert seen.text(".vv-dot-reading .vv-note") == told
+    for head in (0, 1, 0):
+        page.mouse.click(*spot)
+        seen.is_(layer=1, head=head)
+        assert numbers(seen.text(".vv-dot-reading .vv-under"))[:2] == [1, head]
+    page.locator(".vv-dots .vv-figures").focus()
+    page.keyboard.press("ArrowLeft")
+    seen.is_(layer=0, head=0)
+    assert numbers(seen.text(".vv-dot-reading .vv-under"))[:2] == [0, 0]
+    assert seen.text(".vv-dot-reading .vv-note") == ""
+    page.mouse.move(2, 2)
+    # A finger hovers nowhere; what it tapped on can still be read.
+    finger = browser.new_context(has_touch=True, viewport={"width": 390, "height": 844})
+    try:
+        tab = finger.new_page()
+        tab.goto(page.url)
+        tab.get_by_role("radio", name="range of every head").check()
+        dot = tab.locator(".vv-chart:visible").first.locator(".vv-dot").nth(heads)
+        for head in (0, 1, 0):
+            dot.tap(force=True)
+            tab.locator(f"[data-layer='1'][data-head='{head}']").wait_for()
+            assert tab.locator(".vv-dot-reading .vv-note").inner_text() == told
+    finally:
+        finger.close()
 
 
 def test_one_value_as_the_sum_the_score_and_the_share_that_it_is(shown) -> None:

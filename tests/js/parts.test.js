@@ -11,7 +11,9 @@ import { similarities } from "../../vitviz/viewer/maps.js";
 import { MOST_MATRIX_TOKENS, Matrices, quantile } from "../../vitviz/viewer/matrix.js";
 import { bySize, pairOf } from "../../vitviz/viewer/pair.js";
 import { patchValues } from "../../vitviz/viewer/patch.js";
-import { evenDistance, nearestDot, ticks } from "../../vitviz/viewer/scatter.js";
+import {
+  dotInView, dotOfClick, evenDistance, headsByLayer, nearestDot, pileAt, ticks,
+} from "../../vitviz/viewer/scatter.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTURES) {
@@ -131,9 +133,31 @@ test("a filter is grey where it does not care, and in full colour where it cares
 });
 
 test("the dot that is meant is the nearest within reach", () => {
+  const twins = [{ x: 1, y: 1 }, { x: 1, y: 1 }];
+  assert.equal(nearestDot(twins, 1, 2, 24), twins[0]);
   const dots = [{ x: 0, y: 0 }, { x: 10, y: 0 }];
   assert.equal(nearestDot(dots, 6, 1, 24), dots[1]);
   assert.equal(nearestDot(dots, 60, 1, 24), null);
+});
+
+test("dots that lie on each other are all found, and clicks walk through them", () => {
+  const dots = [[3, 1, 10], [3, 2, 40], [3, 4, 13], [3, 5, 7], [4, 0, 12]].map(([layer, head, y]) => (
+    { layer, head, x: layer === 3 ? 0 : 3, y }));
+  const found = pileAt(dots, 8, 9, 24, 5);
+  assert.equal(found.nearest, dots[4]);
+  assert.deepEqual(pileAt(dots, 0, 10.5, 24, 5).pile, [dots[0], dots[2], dots[3], dots[4]]);
+  assert.deepEqual(headsByLayer(pileAt(dots, 0, 10.5, 24, 5).pile), [[3, [1, 4, 5]], [4, [0]]]);
+  assert.deepEqual(pileAt(dots, 0, 39, 24, 5), { nearest: dots[1], pile: [dots[1]] });
+  assert.deepEqual(pileAt(dots, 0, 99, 24, 5), { nearest: null, pile: [] });
+  let chosen = { layer: 0, head: "mean" };
+  const walked = Array.from({ length: 5 }, () => {
+    const here = pileAt(dots, 0, 12.5, 24, 5); // head 4 is the nearest
+    assert.equal(dotInView(here, chosen), here.pile.includes(chosen) ? chosen : here.nearest);
+    chosen = dotOfClick(here, chosen);
+    return chosen.layer + "." + chosen.head;
+  });
+  assert.deepEqual(walked, ["3.4", "4.0", "3.1", "3.4", "4.0"]);
+  assert.equal(dotOfClick(pileAt(dots, 0, 99, 24, 5), chosen), null);
 });
 
 test("an axis has round numbers, few of them", () => {

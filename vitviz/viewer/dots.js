@@ -5,9 +5,11 @@ import { colourTable } from "./colour.js";
 import { el, setText, show } from "./dom.js";
 import { digits } from "./numbers.js";
 import { patchScale } from "./overlay.js";
-import { evenDistance, nearestDot, ticks } from "./scatter.js";
+import { dotInView, dotOfClick, evenDistance, headsByLayer, pileAt, ticks } from "./scatter.js";
 import { svg } from "./svg.js";
 
+const NOTHING = { nearest: null, pile: [] };
+const [REACH, OVERLAP] = [24, 5]; // in units of the drawing, which are about pixels
 const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [340, 220, 38, 26, 10, 8];
 
 /**
@@ -16,46 +18,57 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [340, 220, 38, 26, 10, 8];
  */
 export function createDots(app) {
   const { t, manifest, grid } = app;
-  let pointed = null; // {layer, head}
+  let found = NOTHING; // under the pointer, or where a finger has tapped
   const even = { entropy: Math.log(grid.tokens), distance: evenDistance(grid) };
   const charts = ["entropy", "distance"].map((figure) => createChart(app, figure, even[figure], point, choose));
   const reading = el("p", { class: "vv-under", role: "status" });
+  const others = el("p", { class: "vv-note" });
   const small = mapCanvas(grid.rows, grid.cols);
   const preview = el("div", { class: "vv-dot-preview" }, small.canvas);
   preview.style.setProperty("--vv-ratio", grid.cols / grid.rows);
   const figures = el("div", { class: "vv-figures", tabindex: "0", role: "application",
     "aria-label": t("dotsLabel"), onkeydown: onKey }, ...charts.map((chart) => chart.root));
   const root = el("div", { class: "vv-dots" }, figures,
-    el("div", { class: "vv-dot-reading" }, preview, reading),
+    el("div", { class: "vv-dot-reading" }, preview, el("div", {}, reading, others)),
     el("p", { class: "vv-note" }, el("span", { text: t("dotsNote") + " " }),
       el("a", { href: "https://arxiv.org/abs/2010.11929", target: "_blank", rel: "noopener noreferrer",
         text: "arXiv:2010.11929" })));
   let token = 0;
+  let chosen = { layer: -1, head: null };
   return { root, render };
 
   function point(next) {
-    if (next?.layer === pointed?.layer && next?.head === pointed?.head) return;
-    pointed = next;
+    if (next.nearest === found.nearest) return;
+    found = next;
     draw();
   }
 
-  /** Of dots that lie on each other the one that was read; a tap reads none before. */
-  function choose(dot) {
-    const wanted = pointed ?? dot;
+  /** Of dots that lie on each other the one that is read, and at the next click the next. */
+  function choose(next) {
+    // A click is told in whole pixels: the same dots may be there, but another one be nearer.
+    const here = found.pile.includes(next.nearest) ? found : next;
+    const wanted = dotOfClick(here, app.selection);
+    point(here);
     if (wanted) app.select({ layer: wanted.layer, head: wanted.head });
   }
 
   function render(shown) {
     token = shown;
+    const { layer, head } = app.selection;
+    // Chosen elsewhere, by a key or a slider: that is looked at now.
+    const elsewhere = layer !== chosen.layer || head !== chosen.head;
+    if (elsewhere && !found.pile.some((dot) => dot.layer === layer && dot.head === head)) found = NOTHING;
+    chosen = { layer, head };
     draw();
   }
 
   function draw() {
-    const { layer, head } = app.selection;
-    const chosen = { layer, head };
-    const looked = pointed ?? (head === "mean" ? null : chosen);
+    const pointed = dotInView(found, chosen);
+    const looked = pointed ?? (chosen.head === "mean" ? null : chosen);
     for (const chart of charts) chart.mark(chosen, pointed);
     show(preview, looked !== null);
+    setText(others, found.pile.length > 1 ? t("dotsPile", { count: found.pile.length, heads: headsByLayer(found.pile)
+      .map(([of, heads]) => t(heads.length > 1 ? "dotsPileHeads" : "dotsPileHead", { layer: of, heads: heads.join(", ") })).join("; ") }) : "");
     if (!looked) return setText(reading, t("dotsPoint"));
     const value = (figure) => manifest.heads[figure][looked.layer][looked.head];
     setText(reading, t("dotsReading", { ...looked, entropy: digits(value("entropy")),
@@ -111,10 +124,10 @@ function createChart(app, figure, even, onPoint, onChoose) {
   const dotOf = (event) => {
     const box = chart.getBoundingClientRect();
     const scale = WIDTH / box.width;
-    return nearestDot(places, (event.clientX - box.left) * scale, (event.clientY - box.top) * scale, 24);
+    return pileAt(places, (event.clientX - box.left) * scale, (event.clientY - box.top) * scale, REACH, OVERLAP);
   };
   chart.addEventListener("pointermove", (event) => onPoint(dotOf(event)));
-  chart.addEventListener("pointerleave", () => onPoint(null));
+  chart.addEventListener("pointerleave", () => onPoint(NOTHING));
   chart.addEventListener("click", (event) => onChoose(dotOf(event)));
   const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: t("dots_" + figure) }), chart,
     el("p", { class: "vv-note", text: t("dotsAxis", { even: digits(even) }) }));

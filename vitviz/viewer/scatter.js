@@ -32,11 +32,62 @@ export function nearestDot(dots, x, y, reach) {
   let least = reach;
   for (const dot of dots) {
     const away = Math.hypot(dot.x - x, dot.y - y);
-    if (away > least) continue;
+    if (away > least || (best && away === least)) continue; // of equals the first
     best = dot;
     least = away;
   }
   return best;
+}
+
+/**
+ * Which dots lie on each other where a point is: on the one nearest to it, which is among them. In
+ * their own order, so that they can be walked through; none if none is within reach.
+ * @template {{x: number, y: number, layer?: number, head?: number}} Dot
+ * @param {Dot[]} dots
+ * @param {number} x
+ * @param {number} y
+ * @param {number} reach
+ * @param {number} overlap  dots at most so far apart cannot be told apart by eye or by pointer
+ * @returns {{nearest: Dot|null, pile: Dot[]}}
+ */
+export function pileAt(dots, x, y, reach, overlap) {
+  const nearest = nearestDot(dots, x, y, reach);
+  const pile = nearest ? dots.filter((dot) => Math.hypot(dot.x - nearest.x, dot.y - nearest.y) <= overlap) : [];
+  return { nearest, pile };
+}
+
+/**
+ * The dot of a pile that is looked at: the one that is chosen, else the nearest to the pointer.
+ * @template {{layer: number, head: number}} Dot
+ * @param {{nearest: Dot|null, pile: Dot[]}} found
+ * @param {{layer: number, head: number|"mean"}} chosen
+ * @returns {Dot|null}
+ */
+export function dotInView({ nearest, pile }, { layer, head }) {
+  return pile.find((dot) => dot.layer === layer && dot.head === head) ?? nearest;
+}
+
+/**
+ * The dot that a click chooses: the nearest, and of a pile with the chosen one the one after it.
+ * @template {{layer: number, head: number}} Dot
+ * @param {{nearest: Dot|null, pile: Dot[]}} found
+ * @param {{layer: number, head: number|"mean"}} chosen
+ * @returns {Dot|null}
+ */
+export function dotOfClick({ nearest, pile }, { layer, head }) {
+  const at = pile.findIndex((dot) => dot.layer === layer && dot.head === head);
+  return at < 0 ? nearest : pile[(at + 1) % pile.length];
+}
+
+/**
+ * The heads of a pile, layer by layer: [[3, [1, 4, 5]], [4, [0]]].
+ * @param {{layer: number, head: number}[]} pile
+ * @returns {[number, number[]][]}
+ */
+export function headsByLayer(pile) {
+  const layers = new Map();
+  for (const { layer, head } of pile) layers.set(layer, [...(layers.get(layer) ?? []), head]);
+  return [...layers];
 }
 
 /**

@@ -121,6 +121,8 @@ const en = {
   dotsAxis: "Layer from left to right. Dashed: a head that looks everywhere alike, {even}.",
   dotsPoint: "Point at a dot, or choose a head.",
   dotsReading: "Layer {layer}, head {head}: entropy {entropy}, as wide as even attention to {spread} of {tokens} tokens; distance {distance} px.",
+  dotsPile: "{count} heads lie here: {heads}. Each click or tap goes to the next.",
+  dotsPileHead: "layer {layer}: head {heads}", dotsPileHeads: "layer {layer}: heads {heads}",
   dotsNote: "Entropy is the mean over all tokens. The distance is the mean over all patches, of attention between patches, as in appendix D.7 and figure 7 (right) of",
   // Query and key
   pairIntro: "Query: {query}. Key: {key}. Layer {layer}, {head}. Every number of an attention map is made like this.",
@@ -478,6 +480,8 @@ const ko = {
   dotsAxis: "왼쪽부터 레이어 순서. 점선은 모든 곳을 고르게 보는 헤드의 값 {even}입니다.",
   dotsPoint: "점을 가리키거나 헤드를 선택하세요.",
   dotsReading: "레이어 {layer}, 헤드 {head}: 엔트로피 {entropy}. 토큰 {tokens}개 중 {spread}개를 고르게 보는 것과 같은 넓이입니다. 거리는 {distance}픽셀입니다.",
+  dotsPile: "헤드 {count}개가 겹쳐 있습니다: {heads}. 누를 때마다 다음 헤드로 갑니다.",
+  dotsPileHead: "레이어 {layer}의 헤드 {heads}", dotsPileHeads: "레이어 {layer}의 헤드 {heads}",
   dotsNote: "엔트로피는 모든 토큰의 평균입니다. 거리는 패치 사이의 어텐션만 보고 모든 패치에 대해 평균한 값입니다. 다음 논문의 부록 D.7과 그림 7(오른쪽)을 따랐습니다:",
   pairIntro: "쿼리: {query}, 키: {key}. 레이어 {layer}, {head}. 어텐션 맵의 숫자는 모두 이렇게 만들어집니다.",
   pairPick: "그림에서 고를 것",
