@@ -12,6 +12,7 @@ from PIL import Image
 import vitviz
 from tests.models import photo, tiny
 from tests.running import ROOT, save_tiny
+from tests.viewer_fixture import film
 from vitviz import Analysis, analyze, cli
 from vitviz.model.weights import save_checkpoint
 
@@ -70,12 +71,17 @@ def test_a_photo_becomes_numbers_and_figures(capsys, tmp_path, model, picture) -
     assert names == [
         "analysis.safetensors",
         "attention-layer-2-token-0-head-mean.png",
+        "features-layer-2-token-0.png",
         "heads-layer-2-token-0.png",
+        "lens.png",
+        "matrix-layer-2-head-mean.png",
         "patches.png",
         "positions.png",
         "predictions.png",
         "rollout-token-0.png",
+        "statistics.png",
         "summary.json",
+        "wall-token-0.png",
     ]
     expected = analyze(vitviz.load(model), picture)
     saved = Analysis.load(out_folder / "analysis.safetensors")
@@ -124,6 +130,28 @@ def test_layer_head_token_and_format_are_followed(capsys, tmp_path, model, pictu
     assert f"attention-layer-0-token-{token}-head-1.svg" in names
     assert f"heads-layer-0-token-{token}.svg" in names
     assert f"rollout-token-{token}.svg" in names
+    assert f"wall-token-{token}.svg" in names
+    assert "matrix-layer-0-head-1.svg" in names
+    assert f"pair-layer-0-token-{token}-head-1.svg" in names
+    assert f"patch-token-{token}.svg" in names
+
+
+@pytest.mark.parametrize(("told", "drawn"), [('{"top1": 0.5}', True), ('{"nll": 1.5}', False)])
+def test_what_is_known_of_the_model_is_drawn_too(capsys, tmp_path, picture, told, drawn) -> None:
+    loaded, path = tiny("cls"), tmp_path / "told.safetensors"
+    save_checkpoint(
+        path,
+        loaded.vit.state_dict(),
+        config=loaded.card.config,
+        preprocess=loaded.preprocess,
+        labels=loaded.card.labels,
+        details={"evaluation": told},
+    )
+    film(tmp_path / "told.film.safetensors")
+    out = tmp_path / "o"
+    assert call(capsys, picture, "--model", path, "--head", 1, "--out", out)[0] == 0
+    assert (out / "measured.png").is_file() is drawn
+    assert (out / "training-layer-2-head-1.png").is_file()
 
 
 def test_html_writes_the_viewer(capsys, tmp_path, model, picture) -> None:

@@ -12,13 +12,18 @@ from . import __version__
 from .errors import VitvizError
 from .model.weights import DEFAULT_MODEL, list_models, load
 from .probe.analysis import Analysis, analyze
+from .probe.figures import figures_of
+from .probe.film import Film
 
 DESCRIPTION = """\
 Run a Vision Transformer once on a photo and write down what happened inside:
 
   summary.json           model, sizes, shapes, the most probable classes
   analysis.safetensors   every number; read it with vitviz.Analysis.load
-  *.png                  figures: patches, attention, heads, rollout, positions, predictions
+  *.png                  figures: patches, attention (of one head, a layer, all layers; as a whole
+                         map; of every head as a dot), a pair of query and key if a head is named,
+                         rollout, positions, features, predictions and their logit lens; of the
+                         model what was measured, and the film of its training
 """
 EPILOG = """\
 A folder is written to only if it is new, empty, or holds what vitviz wrote for the same photo and
@@ -129,18 +134,34 @@ def write(
     from . import draw  # matplotlib takes a second, which --help need not wait for
 
     where = f"layer-{layer}-token-{token}"
+    which = f"head-{'mean' if head is None else head}"
     figures: dict[str, Callable[[], Any]] = {
         "patches": lambda: draw.patch_grid(analysis),
-        f"attention-{where}-head-{'mean' if head is None else head}": lambda: draw.attention(
-            analysis, layer, head, token
-        ),
+        f"attention-{where}-{which}": lambda: draw.attention(analysis, layer, head, token),
         f"heads-{where}": lambda: draw.heads(analysis, layer, token),
+        f"wall-token-{token}": lambda: draw.wall(analysis, token),
+        f"matrix-layer-{layer}-{which}": lambda: draw.matrix(analysis, layer, head),
+        "statistics": lambda: draw.head_statistics(analysis, layer, head),
         f"rollout-token-{token}": lambda: draw.rollout(analysis, token),
+        f"features-{where}": lambda: draw.features(analysis, layer, token),
     }
+    if head is not None:
+        figures[f"pair-{where}-{which}"] = lambda: draw.pair(analysis, layer, head, token)
+    if analysis.grid.is_patch(token):
+        figures[f"patch-token-{token}"] = lambda: draw.patch(analysis, token)
     if analysis.positions is not None:
         figures["positions"] = lambda: draw.position_similarity(analysis)
     if analysis.card.head == "classes":
         figures["predictions"] = lambda: draw.predictions(analysis)
+    if analysis.lens is not None:
+        figures["lens"] = lambda: draw.lens(analysis)
+    if figures_of(analysis.card).keys() & {"top1", "top5", "group", "boxes"}:
+        figures["measured"] = lambda: draw.measured(analysis.card)
+    if analysis.loaded and analysis.loaded.film:
+        film = analysis.loaded.film
+        figures[f"training-layer-{layer}-{which}"] = lambda: draw.training(
+            Film.read(film), analysis.card, layer, head
+        )
 
     paths = [folder / "summary.json", folder / "analysis.safetensors"]
     text = json.dumps(analysis.summary(), ensure_ascii=False, indent=2) + "\n"
