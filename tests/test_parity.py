@@ -12,8 +12,8 @@ from torch import nn
 
 from tests.models import spread
 from vitviz import WeightsError, analyze, from_timm, load
-from vitviz.model import weights
-from vitviz.model.weights import _config_from_timm
+from vitviz.model.hub import answers
+from vitviz.model.timm_models import config_from_timm
 
 # The families, by what sets them apart: nothing, distillation token, no class token, registers,
 # LayerScale, packed SwiGLU, CLIP's norm and QuickGELU, map pooling, RMSNorm and SwiGLU, norms
@@ -97,7 +97,7 @@ def test_every_plain_name_is_understood() -> None:
     for name in plain_names():
         with torch.device("meta"):
             theirs = timm.create_model(name)
-            ours = ViT(_config_from_timm(theirs, name))
+            ours = ViT(config_from_timm(theirs, name))
         shapes = [
             {key: v.shape for key, v in model.state_dict().items()} for model in (ours, theirs)
         ]
@@ -128,7 +128,7 @@ def test_full_size_equals_timm() -> None:
 def test_weights_from_the_hub_answer_as_in_timm(name: str, answer: str | None, monkeypatch) -> None:
     from huggingface_hub import constants
 
-    if not weights._answers(constants.ENDPOINT):
+    if not answers(constants.ENDPOINT):
         pytest.skip("the Hugging Face hub does not answer")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     analysis = analyze(load(name), Path(__file__).parents[1] / "vitviz/web/examples/cat.jpg")

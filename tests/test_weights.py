@@ -10,8 +10,9 @@ from safetensors.torch import save_file
 from torch.testing import assert_close
 
 from tests.models import TINY, spread, tiny
-from vitviz import WeightsError, list_models, load
-from vitviz.model import weights
+from vitviz import WeightsError, from_timm, list_models, load
+from vitviz.model import hub
+from vitviz.model.labels import imagenet_labels
 from vitviz.model.weights import CURATED, save_checkpoint
 
 
@@ -160,7 +161,7 @@ def test_unknown_names_get_a_hint() -> None:
 
 
 def test_without_a_network_the_sentence_says_what_is_missing(monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr(weights, "_answers", lambda url: False)
+    monkeypatch.setattr(hub, "answers", lambda url: False)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     for name in ("deit_tiny_patch16_224.fb_in1k", "hf-hub:timm/nothing"):
@@ -192,8 +193,8 @@ def test_what_the_head_means() -> None:
 
 
 def test_labels_come_from_the_table_of_that_size() -> None:
-    assert weights._imagenet_labels(512) is None
-    assert {n: len(weights._imagenet_labels(n)) for n in (1000, 11821, 21841, 21843)} == {
+    assert imagenet_labels(512) is None
+    assert {n: len(imagenet_labels(n)) for n in (1000, 11821, 21841, 21843)} == {
         1000: 1000,
         11821: 11821,
         21841: 21841,
@@ -209,7 +210,7 @@ def test_the_curated_menu_is_made_of_timm_names_with_weights() -> None:
 def test_a_patch_that_does_not_divide_the_image_leaves_a_margin() -> None:
     """SigLIP at 384 with patches of 14: timm never sees the last 6 pixels; neither do we."""
     model = timm.create_model("vit_so400m_patch14_siglip_384", depth=1, img_size=32)
-    loaded = weights.from_timm(spread(model.eval()))
+    loaded = from_timm(spread(model.eval()))
     assert loaded.card.config.image_size == (28, 28)
     assert loaded.preprocess.size == (32, 32)
     pixels = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
@@ -233,7 +234,7 @@ def test_weights_in_the_local_cache_load_without_a_network(monkeypatch, tmp_path
     refs = tmp_path / "models--timm--test_vit.r160_in1k" / "refs"
     refs.mkdir()
     (refs / "main").write_text("0123abcd")
-    monkeypatch.setattr(weights, "_answers", lambda url: False)
+    monkeypatch.setattr(hub, "answers", lambda url: False)
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     loaded = load("test_vit.r160_in1k")
     pixels = torch.randn(1, 3, 160, 160, generator=torch.Generator().manual_seed(0))

@@ -7,10 +7,11 @@ analysis.attention(layer=5, head=2, token=0)
 
 from .errors import CaptureError, ImageError, SelectionError, VitvizError, WeightsError
 from .model.config import ViTConfig
+from .model.loaded import LoadedModel, ModelCard
 from .model.photo import Photo, open_photo
 from .model.preprocess import Preprocess
 from .model.vit import ViT
-from .model.weights import LoadedModel, ModelCard, from_timm, list_models, load
+from .model.weights import from_timm, list_models, load
 from .probe.analysis import Analysis, Prediction, analyze
 from .probe.explain import EXPLAINERS, rollout, rollout_matrix
 from .probe.grid import PatchGrid

@@ -74,7 +74,7 @@ SENTENCES = {
     "32-bit values from {} to {} stretched to 8 bits": (
         "{0}부터 {1}까지의 32비트 값을 8비트로 폈습니다"
     ),
-    # weights.py: what a model of the menu can fail with
+    # timm_models.py: what a model of the menu can fail with
     "the weights of {} are not on this machine and there is no connection to the Hugging Face hub"
     " to download them; {} work without a network": (
         "{0}의 가중치가 이 컴퓨터에 없고, 내려받을 허깅페이스 허브에 연결되지 않습니다."

@@ -6,7 +6,7 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from ..errors import SelectionError, VitvizError
-from ..model.weights import ModelCard
+from ..model.loaded import ModelCard
 from ..probe.figures import figures_of
 from ..probe.film import Film
 from .parts import (

@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
 from ..errors import VitvizError
-from ..model.weights import ModelCard
+from ..model.loaded import ModelCard
 from ..probe.analysis import Analysis
 
 COLOURS = "viridis"  # even steps of value look like even steps, in grey and to the colour-blind too

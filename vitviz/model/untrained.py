@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from .config import ViTConfig
+from .loaded import LoadedModel, build
 from .vit import ViT
 
 DEFAULT_SEED = 0  # of a twin whose model does not say what it began with
@@ -17,6 +19,26 @@ DEFAULT_SEED = 0  # of a twin whose model does not say what it began with
 # What training found out, and what it was shown, is not true of the twin; what it is called, what
 # its answers mean and what it was drawn from, is.
 KEPT_DETAILS = ("title", "groups", "recipe", "seed")
+
+
+def twin(loaded: LoadedModel) -> LoadedModel:
+    """The same model with the weights that its training began with."""
+    details = loaded.card.details
+    seed = first_seed(details)
+    state = draw(
+        loaded.card.config,
+        DEFAULT_SEED if seed is None else seed,
+        zero_head=starts_with_zero_head(details),
+    )
+    how = f"with which training began (seed {seed})" if seed is not None else "of a fixed seed"
+    card = replace(
+        loaded.card,
+        source=f"untrained: random weights {how}",
+        temperature=1.0,
+        details={key: details[key] for key in KEPT_DETAILS if key in details},
+        trained=False,
+    )
+    return replace(build(state, card, loaded.preprocess), film=loaded.film)
 
 
 class _OwnGenerator(TorchFunctionMode):

@@ -10,10 +10,10 @@ from einops import rearrange
 from torch import Tensor
 
 from ..errors import ImageError, SelectionError, VitvizError
+from ..model.loaded import LoadedModel, ModelCard
 from ..model.photo import open_photo
 from ..model.preprocess import Preprocess
 from ..model.untrained import first_seed
-from ..model.weights import LoadedModel, ModelCard
 from . import explain
 from .answer import NOT_SURE, Answer, Group, groups_of, summed
 from .embedding import Embedding

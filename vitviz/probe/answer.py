@@ -6,7 +6,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from ..model.weights import ModelCard
+from ..model.loaded import ModelCard
 
 # An answer whose calibrated probability is below this is shown as "not sure". Calibrated means that
 # of the answers given with 25 %, about one in four is right: named or not, such an answer is wrong

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..model.weights import ModelCard
+from ..model.loaded import ModelCard
 from .answer import groups_of
 
 SHARES = ("top1", "top5", "group", "ece")

@@ -13,7 +13,8 @@ from pathlib import Path
 import torch
 
 from ..errors import VitvizError
-from ..model.weights import FILM_SUFFIX, LoadedModel, load, save_checkpoint
+from ..model.checkpoints import FILM_SUFFIX
+from ..model.weights import LoadedModel, load, save_checkpoint
 from .dataset import TERMS, TORCHVISION, Pictures, read
 from .errors import TrainError, writing
 from .filming import FILM

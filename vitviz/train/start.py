@@ -3,8 +3,8 @@
 import hashlib
 from pathlib import Path
 
+from ..model.loaded import LoadedModel
 from ..model.vit import ViT
-from ..model.weights import LoadedModel
 from .errors import TrainError
 
 

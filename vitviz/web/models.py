@@ -9,7 +9,8 @@ from pathlib import Path
 from safetensors import SafetensorError, safe_open
 
 from ..errors import WeightsError
-from ..model.weights import CURATED, FORMAT, WEIGHTS_DIR, LoadedModel, list_models, load
+from ..model.checkpoints import FORMAT
+from ..model.weights import CURATED, WEIGHTS_DIR, LoadedModel, list_models, load
 from . import limits
 
 

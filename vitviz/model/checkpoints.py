@@ -1,0 +1,138 @@
+"""Checkpoint files: ours are written and read, torchvision's are read, others are refused."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from ..errors import WeightsError
+from .config import ViTConfig
+from .loaded import LoadedModel, ModelCard, build
+from .preprocess import Preprocess
+from .torchvision_models import from_torchvision
+
+FORMAT = "vitviz"  # the key of our JSON in a checkpoint's safetensors metadata
+FILM_SUFFIX = ".film.safetensors"  # of the film of a training, beside its checkpoint
+CHECKPOINT_SUFFIXES = (".safetensors", ".pth", ".pt", ".bin")
+
+
+def save_checkpoint(
+    path: str | Path,
+    state_dict: Mapping[str, Tensor],
+    *,
+    config: ViTConfig,
+    preprocess: Preprocess,
+    labels: tuple[str, ...] | None,
+    details: Mapping[str, str],
+    dtype: torch.dtype = torch.float16,
+) -> None:
+    """Write the file that `load` reads: weights, and in its metadata all it takes to use them.
+
+    A "temperature" in `details` is applied to the shown probabilities. Nothing is left behind if
+    writing fails half-way: the file is written beside its place and then moved there.
+    """
+    from safetensors.torch import save_file
+
+    path = Path(path)
+    text = json.dumps(
+        {
+            "config": config.to_dict(),
+            "preprocess": preprocess.to_dict(),
+            "labels": None if labels is None else list(labels),
+            "details": dict(details),
+        }
+    )
+    tensors = {
+        name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in state_dict.items()
+    }
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        save_file(tensors, partial, metadata={FORMAT: text})
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def load_checkpoint(path: Path, name: str) -> LoadedModel:
+    """The model of a file of ours or of torchvision's, under the name that its card shall have.
+
+    Raises `WeightsError` for a file that is missing, damaged or neither.
+    """
+    if not path.is_file():
+        raise WeightsError(f"there is no checkpoint file {path}")
+    state, metadata = (
+        _read_safetensors(path) if path.suffix == ".safetensors" else (_read_pickle(path), {})
+    )
+    if FORMAT in metadata:
+        return _from_own(state, metadata[FORMAT], path, name)
+    if "conv_proj.weight" in state:
+        return from_torchvision(state, path, name)
+    raise WeightsError(
+        f"{path.name} holds {len(state)} tensors but does not say which model they belong to; "
+        "vitviz reads its own .safetensors files and torchvision's ViT checkpoints "
+        "(for a timm checkpoint: load it with timm, then vitviz.from_timm(model))"
+    )
+
+
+def _read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            names = file.keys()
+            return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
+    except (SafetensorError, OSError, ValueError) as error:
+        raise WeightsError(f"{path.name} is not a whole .safetensors file: {error}") from error
+
+
+def _read_pickle(path: Path) -> dict[str, Tensor]:
+    """A state dict from torch's format. Only tensors: a pickle can hold code that runs."""
+    import pickle
+
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+        raise WeightsError(
+            f"{path.name} cannot be read as plain weights: it is damaged, or a pickle that needs "
+            "more than tensors. Such a file could run code and is not opened; "
+            "save its state_dict as .safetensors instead"
+        ) from error
+    for key in ("state_dict", "model"):  # as many training scripts wrap it
+        if isinstance(state, dict) and isinstance(state.get(key), dict):
+            state = state[key]
+    if not isinstance(state, dict) or not all(
+        isinstance(value, Tensor) for value in state.values()
+    ):
+        raise WeightsError(f"{path.name} does not hold a state_dict of tensors")
+    return state
+
+
+def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> LoadedModel:
+    try:
+        meta = json.loads(text)
+        config = ViTConfig.from_dict(meta["config"])
+        preprocess = Preprocess.from_dict(meta["preprocess"])
+        labels = None if meta["labels"] is None else tuple(map(str, meta["labels"]))
+        details = {str(key): str(value) for key, value in meta["details"].items()}
+        temperature = float(details.get("temperature", 1))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise WeightsError(f"the description inside {path.name} is damaged: {error!r}") from error
+    if not 0 < temperature < float("inf"):
+        raise WeightsError(
+            f"the temperature in {path.name} must be a positive number, got {temperature}"
+        )
+    card = ModelCard(
+        name=name,
+        source=f"{path.name}, trained with vitviz",
+        config=config,
+        labels=labels,
+        head="classes" if labels else "embedding" if config.num_classes else "none",
+        temperature=temperature,
+        details=details,
+    )
+    loaded = build({key: value.float() for key, value in state.items()}, card, preprocess)
+    film = path.with_name(path.name.removesuffix(".safetensors") + FILM_SUFFIX)
+    return replace(loaded, film=film) if film.is_file() else loaded

@@ -1,0 +1,38 @@
+"""Names instead of paths: the shipped models, and timm's models that are worth a look."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from .checkpoints import FILM_SUFFIX
+
+WEIGHTS_DIR = Path(__file__).resolve().parents[2] / "weights"
+DEFAULT_MODEL = "photos"
+
+
+@dataclass(frozen=True)
+class Curated:
+    """One line of the menu of timm models: what it is, and the image size that suits two cores."""
+
+    title: str
+    image_size: int | None = None  # None: the size the model was trained with
+
+
+CURATED = {
+    "deit_tiny_patch16_224.fb_in1k": Curated("DeiT tiny 16"),
+    "deit_small_patch16_224.fb_in1k": Curated("DeiT small 16"),
+    "vit_tiny_patch16_224.augreg_in21k_ft_in1k": Curated("ViT tiny 16, AugReg"),
+    "vit_base_patch16_224.augreg2_in21k_ft_in1k": Curated("ViT base 16, AugReg"),
+    "vit_small_patch16_224.dino": Curated("DINO small 16, self-supervised"),
+    "vit_small_patch14_dinov2.lvd142m": Curated("DINOv2 small 14, self-supervised", 224),
+    "vit_small_patch14_reg4_dinov2.lvd142m": Curated("DINOv2 small 14 with registers", 224),
+    "vit_base_patch16_clip_224.openai": Curated("CLIP base 16"),
+    "vit_base_patch16_siglip_224.webli": Curated("SigLIP base 16"),
+}
+
+
+def list_models() -> list[str]:
+    """Names that `load` takes: the shipped models first, then the curated timm models."""
+    files = WEIGHTS_DIR.glob("*.safetensors")
+    shipped = sorted(path.stem for path in files if not path.name.endswith(FILM_SUFFIX))
+    shipped.sort(key=lambda name: name != DEFAULT_MODEL)
+    return [*shipped, *CURATED]

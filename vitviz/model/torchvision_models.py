@@ -1,0 +1,86 @@
+"""torchvision's ViTs: their parameters under our names, the config read off their shapes."""
+
+from pathlib import Path
+
+from torch import Tensor
+
+from ..errors import WeightsError
+from .config import ViTConfig
+from .labels import imagenet_labels
+from .loaded import LoadedModel, ModelCard, build
+from .preprocess import Preprocess
+
+
+def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedModel:
+    """torchvision's `vit_b_16` and its sisters: the same model under other names.
+
+    Names: https://github.com/pytorch/vision/blob/main/torchvision/models/vision_transformer.py
+    Raises `WeightsError` for a file of another make; `path` is what its sentence speaks of.
+    """
+    names = {
+        "class_token": "cls_token",
+        "conv_proj": "patch_embed.proj",
+        "encoder.pos_embedding": "pos_embed",
+        "encoder.ln": "norm",
+        "heads.head": "head",
+        "ln_1": "norm1",
+        "ln_2": "norm2",
+        "self_attention.in_proj_": "attn.qkv.",
+        "self_attention.out_proj": "attn.proj",
+        "mlp.0": "mlp.fc1",
+        "mlp.3": "mlp.fc2",
+        "mlp.linear_1": "mlp.fc1",  # before torchvision 0.12
+        "mlp.linear_2": "mlp.fc2",
+    }
+    renamed = {}
+    for key, value in state.items():
+        new = key.replace("encoder.layers.encoder_layer_", "blocks.")
+        for theirs, ours in names.items():
+            new = new.replace(theirs, ours)
+        renamed[new] = value.float()
+    try:
+        dim, in_chans, ph, pw = renamed["patch_embed.proj.weight"].shape
+        num_patches = renamed["pos_embed"].shape[1] - 1
+        num_classes = len(renamed["head.weight"]) if "head.weight" in renamed else 0
+        hidden = len(renamed["blocks.0.mlp.fc1.weight"])
+    except (KeyError, ValueError) as error:
+        raise WeightsError(f"{path.name} looks like torchvision's ViT but lacks {error}") from error
+    heads = {768: 12, 1024: 16, 1280: 16}.get(
+        dim
+    )  # not in the file; torchvision has these three widths
+    side = round(num_patches**0.5)
+    if heads is None or side * side != num_patches:
+        raise WeightsError(
+            f"{path.name} is not one of torchvision's ViTs: width {dim}, {num_patches} patches"
+        )
+    depth = len({key.split(".")[1] for key in renamed if key.startswith("blocks.")})
+    config = ViTConfig(
+        image_size=(side * ph, side * pw),
+        patch_size=(ph, pw),
+        in_chans=in_chans,
+        num_classes=num_classes,
+        embed_dim=dim,
+        depth=depth,
+        num_heads=heads,
+        mlp_hidden_dim=hidden,
+    )
+    labels = imagenet_labels(num_classes)
+    card = ModelCard(
+        name=name,
+        source=f"{path.name}, a torchvision checkpoint",
+        config=config,
+        labels=labels,
+        head="classes" if labels else "embedding" if num_classes else "none",
+    )
+    plain = (
+        side * ph == 224
+    )  # torchvision's own transforms: 256 then 224 bilinear; SWAG weights resize only
+    preprocess = Preprocess(
+        size=config.image_size,
+        channels=in_chans,
+        mean=(0.485, 0.456, 0.406),
+        std=(0.229, 0.224, 0.225),
+        crop_pct=224 / 256 if plain else 1.0,
+        interpolation="bilinear" if plain else "bicubic",
+    )
+    return build(renamed, card, preprocess)
