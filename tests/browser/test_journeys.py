@@ -128,13 +128,13 @@ def test_the_whole_journey(visit, pictures, ours):
 
 def test_pointing_asks_the_server_nothing(visit, pictures):
     seen = visit()
+    page = seen.page
+    layers = """(count) => performance.getEntriesByType("resource")
+        .filter(entry => entry.name.includes("layer-0")).length >= count"""
+    page.wait_for_function(layers, arg=3)  # of the example, whose last one would count as ours
     seen.upload(pictures["first"])
     seen.ready("first.png")
-    page = seen.page
-    page.wait_for_function(  # three layers of the example, three of this photo
-        """() => performance.getEntriesByType("resource")
-            .filter(entry => entry.name.includes("layer-0")).length >= 6"""
-    )
+    page.wait_for_function(layers, arg=6)
     box = page.locator(".vv-picture").bounding_box()
     asked = len(seen.requests)
     rng = np.random.default_rng(0)

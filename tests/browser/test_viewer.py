@@ -177,8 +177,36 @@ def test_the_stage_stays_in_sight(shown) -> None:
     shown.locator(".vv-ledger tr").last.scroll_into_view_if_needed()
     assert shown.evaluate("scrollY") > 300
     box = shown.locator(".vv-picture").bounding_box()
-    assert box["y"] >= 0
+    tabs = shown.get_by_role("tablist").bounding_box()
+    assert tabs["y"] >= 0
+    assert box["y"] >= tabs["y"] + tabs["height"]
     assert box["y"] + box["height"] <= 900
+
+
+def test_another_panel_begins_at_its_beginning(shown) -> None:
+    shown.get_by_role("tab", name="Patches").click()
+    shown.locator(".vv-ledger tr").last.scroll_into_view_if_needed()
+    shown.get_by_role("tab", name="Features").click()
+    tabs = shown.get_by_role("tablist").bounding_box()
+    beginning = shown.get_by_role("tabpanel").bounding_box()["y"]
+    assert tabs["y"] + tabs["height"] <= beginning < 900
+    assert shown.get_by_role("tab", name="Features").is_visible()
+
+
+def test_tabs_stand_above_both_columns_or_between_stage_and_panel(shown) -> None:
+    def order() -> bool:
+        tabs, picture = (
+            shown.locator(place).bounding_box()["y"] for place in ("[role=tablist]", ".vv-picture")
+        )
+        return tabs < picture
+
+    assert order()
+    shown.set_viewport_size({"width": 390, "height": 844})
+    shown.wait_for_selector('.vitviz[data-size="narrow"]')
+    assert not order()
+    shown.set_viewport_size({"width": 1400, "height": 900})
+    shown.wait_for_selector('.vitviz[data-size="wide"]')
+    assert order()
 
 
 def test_on_a_phone_the_picture_stays_while_panels_pass_under_it(open_page, analysis) -> None:

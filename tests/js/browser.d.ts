@@ -7,7 +7,7 @@ interface CSSStyleDeclaration {
 
 /** The viewer makes HTML elements only, so what it finds among them is one. */
 interface Element {
-  focus(): void;
+  focus(options?: FocusOptions): void;
   hidden: any;
   setAttribute(name: string, value: string | number): void;
   tabIndex: number;

@@ -15,7 +15,7 @@ import { button } from "./widgets.js";
 /**
  * @param {import("./main.js").App} app
  * @returns {{root: HTMLElement, stage: any, help: HTMLDialogElement, render: () => any,
- *   sentence: () => string, destroy: () => void}}
+ *   sentence: () => string, arrange: (size: string) => void, destroy: () => void}}
  */
 export function createBoard(app) {
   const { t } = app;
@@ -30,7 +30,7 @@ export function createBoard(app) {
   const root = el("div", { class: "vv-board" }, bar.root,
     el("div", { class: "vv-columns" },
       el("div", { class: "vv-left" }, stage.root, steering.root),
-      el("div", { class: "vv-right" }, readout.root, tabs.root)),
+      el("div", { class: "vv-right" }, readout.root, ...tabs.pages)),
     help, saving.dialog);
   let view = null;
   return {
@@ -47,6 +47,10 @@ export function createBoard(app) {
       return view;
     },
     sentence: () => readout.sentence(view),
+    /** The row of tabs: above both columns where there are two, else below the picture. */
+    arrange(size) {
+      (size === "wide" ? bar : readout).root.after(tabs.list);
+    },
     destroy() {
       bar.destroy();
       tabs.destroy();
@@ -94,15 +98,14 @@ function createTabs(app) {
   const pages = PANELS.map(({ id }) => {
     const [tabId, pageId] = [freshId("tab"), freshId("panel")];
     const tab = el("button", { type: "button", role: "tab", id: tabId, "aria-controls": pageId,
-      text: t("panel_" + id), onclick: () => app.select(visitPanel(id, app.selection, app.grid)) });
+      text: t("panel_" + id), onclick: () => visit(id) });
     const page = el("div", { role: "tabpanel", id: pageId, "aria-labelledby": tabId, class: "vv-panel" });
     return { id, tab, page };
   });
   const list = el("div", { role: "tablist", class: "vv-tabs", "aria-label": t("panels"),
     onkeydown: moveTab }, ...pages.map(({ tab }) => tab));
-  const root = el("div", {}, list, ...pages.map(({ page }) => page));
   return {
-    root,
+    list, pages: pages.map(({ page }) => page),
     render(view) {
       for (const { id, tab, page } of pages) {
         const open = id === app.selection.panel;
@@ -132,13 +135,20 @@ function createTabs(app) {
     },
   };
 
+  /** A panel begins at its beginning, also for those who have scrolled far down in another. */
+  function visit(id) {
+    app.select(visitPanel(id, app.selection, app.grid));
+    const { page } = pages.find((one) => one.id === id);
+    if (page.getBoundingClientRect().top < list.getBoundingClientRect().top) page.scrollIntoView();
+  }
+
   function moveTab(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
     const at = pages.findIndex(({ tab }) => tab === event.target);
     const next = pages[(at + step + pages.length) % pages.length];
-    app.select(visitPanel(next.id, app.selection, app.grid));
-    next.tab.focus();
+    visit(next.id);
+    next.tab.focus({ preventScroll: true });
     event.preventDefault();
   }
 }

@@ -74,11 +74,10 @@ function createSide(app, kind) {
   const { grid } = app;
   const map = mapCanvas(grid.rows, grid.cols);
   const box = el("span", { class: "vv-box" });
-  const name = el("figcaption");
   const frame = el("div", { class: ("vv-compare-map " + kind).trim() }, map.canvas, box);
   frame.style.setProperty("--vv-ratio", String((grid.cols * grid.patchWidth) / (grid.rows * grid.patchHeight)));
   return {
-    root: el("figure", {}, frame, name),
+    root: frame,
     /** @param {number|null} token @param {import("./overlay.js").Overlay|null} overlay */
     render(token, overlay) {
       frame.classList.toggle("vv-nothing", !overlay);
@@ -87,7 +86,6 @@ function createSide(app, kind) {
       const place = token === null ? null : percentBox(token, grid);
       show(box, place !== null);
       if (place) Object.assign(box.style, place);
-      setText(name, token === null ? "\u00a0" : tokenName(token, app));
     },
   };
 }

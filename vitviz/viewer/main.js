@@ -202,6 +202,7 @@ export function mount(host) {
     const hadFocus = board?.stage.focus === document.activeElement;
     board?.destroy();
     board = createBoard(app);
+    board.arrange(root.dataset.size);
     content.replaceChildren(board.root);
     render();
     if (hadFocus) board.stage.focus.focus({ preventScroll: true });
@@ -306,6 +307,7 @@ export function mount(host) {
   function dress({ theme, size }) {
     root.dataset.theme = theme;
     root.dataset.size = size;
+    board?.arrange(size);
   }
 
   function setState(state) {
