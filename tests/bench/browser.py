@@ -79,6 +79,9 @@ def viewer() -> None:
         page.get_by_role("tab", name="Attention").click()
         page.get_by_role("radio", name="all layers and heads").check()
         walk(page, "Attention, all layers and heads")
+        page.get_by_role("radio", name="heads of this layer").check()
+        page.locator(".vv-frame").press("Home")
+        walk(page, "Attention, compared with a pinned token")
     print(flush=True)
 
 
