@@ -141,8 +141,8 @@ def wall(
     size = min(1.1, 11 / columns)
     height = depth * size * ratio_of(grid.image_size) * (1 + down / grid.rows)
     figure = sheet(
-        max(columns * size, 3.4) + 1.6,
-        height + 0.9,
+        max(columns * size, 3.4) + 2.3,
+        max(height, 2.4) + 1.0,
         analysis.card,
         photo_name=analysis.photo_name,
         paper=f"{VIT}, equation 6",
@@ -176,8 +176,8 @@ def wall(
             ax.add_patch(box)
     labels = {
         "shared": attention_label(analysis),
-        "layer": "share of the layer's largest patch, which stands beside it",
-        "own": "share of the map's largest patch, which stands below it",
+        "layer": "share of the layer's largest patch,\nwhich stands beside it",
+        "own": "share of the map's largest patch,\nwhich stands below it",
     }
     bar(figure, image, ax, labels[scale])
     names = {"shared": "one scale", "layer": "each layer its own scale", "own": "own scales"}

@@ -165,7 +165,7 @@ def _answer(film: Film, moment: int, picture: int) -> str:
     best = int(probabilities.argmax())
     if probabilities[best] * len(probabilities) < EVEN:
         return "all classes alike"
-    return f"{film.facts['labels'][best]} {float(probabilities[best]):.1%}"
+    return f"{film.facts['labels'][best]}: {float(probabilities[best]):.1%}"
 
 
 def _rates(ax: Axes, labels: list[str], values: list[float], form: str) -> BarContainer:
