@@ -12,6 +12,7 @@ from ..errors import WeightsError
 from .config import ViTConfig
 from .loaded import LoadedModel, ModelCard, build
 from .preprocess import Preprocess
+from .tensor_file import read_tensors, write_tensors
 from .torchvision_models import from_torchvision
 
 FORMAT = "vitviz"  # the key of our JSON in a checkpoint's safetensors metadata
@@ -31,12 +32,9 @@ def save_checkpoint(
 ) -> None:
     """Write the file that `load` reads: weights, and in its metadata all it takes to use them.
 
-    A "temperature" in `details` is applied to the shown probabilities. Nothing is left behind if
-    writing fails half-way: the file is written beside its place and then moved there.
+    A "temperature" in `details` is applied to the shown probabilities. Raises `OSError` if the file
+    cannot be written; nothing is left behind then.
     """
-    from safetensors.torch import save_file
-
-    path = Path(path)
     text = json.dumps(
         {
             "config": config.to_dict(),
@@ -45,15 +43,8 @@ def save_checkpoint(
             "details": dict(details),
         }
     )
-    tensors = {
-        name: tensor.detach().to("cpu", dtype).contiguous() for name, tensor in state_dict.items()
-    }
-    partial = path.with_name(f".{path.name}.partial")
-    try:
-        save_file(tensors, partial, metadata={FORMAT: text})
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    tensors = {name: tensor.detach().to("cpu", dtype) for name, tensor in state_dict.items()}
+    write_tensors(path, tensors, {FORMAT: text})
 
 
 def load_checkpoint(path: Path, name: str) -> LoadedModel:
@@ -78,13 +69,9 @@ def load_checkpoint(path: Path, name: str) -> LoadedModel:
 
 
 def _read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    from safetensors import SafetensorError, safe_open
-
     try:
-        with safe_open(path, framework="pt") as file:
-            names = file.keys()
-            return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
-    except (SafetensorError, OSError, ValueError) as error:
+        return read_tensors(path)
+    except (OSError, ValueError) as error:
         raise WeightsError(f"{path.name} is not a whole .safetensors file: {error}") from error
 
 

@@ -13,6 +13,7 @@ from ..errors import ImageError, SelectionError, VitvizError
 from ..model.loaded import LoadedModel, ModelCard
 from ..model.photo import open_photo
 from ..model.preprocess import Preprocess
+from ..model.tensor_file import read_tensors, write_tensors
 from ..model.untrained import first_seed
 from . import explain
 from .answer import NOT_SURE, Answer, Group, groups_of, summed
@@ -258,9 +259,6 @@ class Analysis:
 
         Raises `VitvizError` if the file cannot be written.
         """
-        from safetensors import SafetensorError
-        from safetensors.torch import save_file
-
         tensors = {
             "picture": self.picture,
             "pixels": self.pixels,
@@ -286,30 +284,16 @@ class Analysis:
             "photo_name": self.photo_name,
             "notes": list(self.notes),
         }
-        path = Path(path)
-        partial = path.with_name(f".{path.name}.partial")
         try:
-            save_file(
-                {name: tensor.contiguous() for name, tensor in tensors.items()},
-                partial,
-                metadata={FORMAT: json.dumps(text)},
-            )
-            partial.replace(path)
-        except (OSError, SafetensorError) as error:
+            write_tensors(path, tensors, {FORMAT: json.dumps(text)})
+        except OSError as error:
             raise VitvizError(f"the analysis could not be written to {path}: {error}") from error
-        finally:
-            partial.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | Path) -> "Analysis":
         """Read what `save` wrote. Raises `VitvizError` for a file that is not a saved analysis."""
-        from safetensors import SafetensorError, safe_open
-
         try:
-            with safe_open(path, framework="pt") as file:
-                metadata = file.metadata() or {}
-                names = file.keys()
-                tensors = {name: file.get_tensor(name) for name in names}
+            tensors, metadata = read_tensors(path)
             text = json.loads(metadata[FORMAT])
             if text["version"] != VERSION:
                 raise VitvizError(
@@ -339,7 +323,7 @@ class Analysis:
                 embedding=embedding,
                 lens=tensors.get("lens"),
             )
-        except (SafetensorError, OSError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise VitvizError(f"{path} is not an analysis saved by vitviz: {error!r}") from error
 
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..errors import WeightsError
+from ..model.tensor_file import read_tensors, write_tensors
 from ..model.vit import ViT
 from .grid import PatchGrid
 from .positions import Positions, similarity
@@ -44,31 +45,20 @@ class Film:
         return len(self.facts["moments"])
 
     def save(self, path: str | Path) -> None:
-        """Write the film at once or not at all."""
-        from safetensors.torch import save_file
-
-        path = Path(path)
-        partial = path.with_name(f".{path.name}.partial")
+        """Write the film at once or not at all. Raises `OSError` if it cannot be written."""
         text = json.dumps({"version": VERSION, **self.facts}, allow_nan=False)
-        tensors = {name: getattr(self, name).contiguous() for name in TENSORS}
-        try:
-            save_file(tensors, partial, metadata={FORMAT: text})
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_tensors(path, {name: getattr(self, name) for name in TENSORS}, {FORMAT: text})
 
     @classmethod
     def read(cls, path: str | Path) -> "Film":
         """What `save` wrote. Raises `WeightsError` if there is no film, or a damaged one."""
-        from safetensors import SafetensorError, safe_open
-
         try:
-            with safe_open(path, framework="pt") as file:
-                facts = json.loads((file.metadata() or {})[FORMAT])
-                tensors = {name: file.get_tensor(name) for name in TENSORS}
+            tensors, metadata = read_tensors(path)
+            facts = json.loads(metadata[FORMAT])
+            tensors = {name: tensors[name] for name in TENSORS}
         except FileNotFoundError as error:
             raise WeightsError(f"there is no film {path}") from error
-        except (SafetensorError, OSError, KeyError, ValueError) as error:
+        except (OSError, KeyError, ValueError) as error:
             raise WeightsError(f"{path} is not a film of a training: {error}") from error
         if facts.pop("version", None) != VERSION:
             raise WeightsError(f"{path} was not written by this version of vitviz")

@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from safetensors import SafetensorError
-
 from ..errors import VitvizError
 
 
@@ -18,7 +16,7 @@ def writing(path: Path, advice: str = "") -> Iterator[None]:
     """Turn a full disk, or whatever else keeps a file from being written, into a `TrainError`."""
     try:
         yield
-    except (OSError, SafetensorError) as error:
+    except OSError as error:
         why = getattr(error, "strerror", None) or str(error)
         raise TrainError(
             f"{path} could not be written: {why}" + (f"; {advice}" if advice else "")

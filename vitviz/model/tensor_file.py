@@ -1,0 +1,37 @@
+""".safetensors files of ours: checkpoints, films and analyses, written whole or not at all."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from torch import Tensor
+
+
+def write_tensors(
+    path: str | Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
+) -> None:
+    """Write the file beside its place, then move it there. Raises `OSError` if that fails."""
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    path = Path(path)
+    partial = path.with_name(f".{path.name}.partial")
+    whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    try:
+        save_file(whole, partial, metadata=dict(metadata))
+        partial.replace(path)
+    except SafetensorError as error:  # what it makes of a full disk
+        raise OSError(str(error)) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and the metadata of a file. Raises `OSError`, `ValueError` for a damaged one."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            names = file.keys()
+            return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
+    except SafetensorError as error:
+        raise ValueError(str(error)) from error
