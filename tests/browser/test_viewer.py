@@ -204,9 +204,12 @@ def test_tabs_stand_above_both_columns_or_between_stage_and_panel(shown) -> None
     shown.set_viewport_size({"width": 390, "height": 844})
     shown.wait_for_selector('.vitviz[data-size="narrow"]')
     assert not order()
-    shown.set_viewport_size({"width": 1400, "height": 900})
+    shown.set_viewport_size({"width": 930, "height": 900})  # as narrow as two columns can be
     shown.wait_for_selector('.vitviz[data-size="wide"]')
     assert order()
+    shown.get_by_role("button", name="Projector").click()
+    tops = {tab.bounding_box()["y"] for tab in shown.get_by_role("tab").all()}
+    assert len(tops) == 1, "one row, also of large text"
 
 
 def test_on_a_phone_the_picture_stays_while_panels_pass_under_it(open_page, analysis) -> None:
