@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vitviz import ImageError, open_photo
+from vitviz import ImageError, load, open_photo
 from vitviz.korean import SENTENCES, in_korean
+from vitviz.model.menu import CURATED, list_models
+from vitviz.probe.film import facts_of
 from vitviz.web.answers import APOLOGY, sentence
+from vitviz.web.examples import EXAMPLES
 
 HOUSE = Path(__file__).resolve().parents[1] / "vitviz"
 VISITED = ("model/photo.py", "web/service.py", "web/models.py", "web/components.py")
@@ -95,6 +98,25 @@ def test_a_real_refusal_is_korean_to_the_last_word(tmp_path: Path) -> None:
     with pytest.raises(ImageError) as caught:
         open_photo(np.zeros((9000, 9000), np.uint8), "큰 그림")
     assert "9,000 x 9,000픽셀" in in_korean(str(caught.value))
+
+
+def test_what_shipped_models_say_of_themselves_has_its_korean() -> None:
+    shipped = [name for name in list_models() if name not in CURATED]
+    assert len(shipped) >= 2
+    for name in shipped:
+        loaded = load(name)
+        details = loaded.card.details
+        words = [loaded.card.source, load(name, pretrained=False).card.source]
+        told = ("title", "data", "terms", "wall time", "began with")
+        words += [details[fact] for fact in told if fact in details]
+        if loaded.film:
+            facts = facts_of(loaded.film)
+            words += [picture["name"] for picture in facts["pictures"]]
+            words += [facts["began_with"]] if facts["began_with"] else []
+        for text in filter(re.compile("[A-Za-z]").search, words):  # digits are written alike
+            assert re.search("[가-힣]", in_korean(text)), text
+    for example in EXAMPLES:
+        assert re.search("[가-힣]", in_korean(example.name)), example
 
 
 def test_what_is_not_in_the_dictionary_stays_as_it_is() -> None:

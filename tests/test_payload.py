@@ -136,6 +136,27 @@ def test_the_title_of_a_model_is_its_own_or_its_name(tiny_analysis: Analysis) ->
     assert pack(replace(tiny_analysis, card=titled)).manifest["model"]["title"] == "Tiny"
 
 
+def test_words_are_sent_with_their_korean(tmp_path: Path, tiny_analysis: Analysis) -> None:
+    details = {"title": "Handwritten digits", "wall time": "3 min", "data set": "my own"}
+    card = replace(tiny_analysis.card, details=details)
+    analysis = replace(tiny_analysis, card=card, notes=("first of 3 frames", "a new note"))
+    assert pack(analysis).manifest["korean"] == {
+        "Handwritten digits": "손글씨 숫자",
+        "3 min": "3분",
+        "first of 3 frames": "장면 3개 가운데 첫 장면입니다",
+    }
+    # Those of a film too; one that is damaged has none, and is told of by its own panel.
+    path = tmp_path / "x.film.safetensors"
+    made = viewer_fixture.film(path)
+    pictures = [{"name": "dog"}, *made.facts["pictures"][1:]]
+    replace(made, facts=made.facts | {"pictures": pictures}).save(path)
+    filmed = analyze(replace(tiny("cls"), film=path), photo())
+    assert pack(filmed, film=True).manifest["korean"] == {"dog": "개"}
+    assert pack(filmed).manifest["korean"] == {}
+    path.write_bytes(path.read_bytes()[:100])
+    assert pack(filmed, film=True).manifest["korean"] == {}
+
+
 def test_the_bundle_is_one_closed_expression() -> None:
     text = bundle()
     assert not re.search(r"^\s*(import|export)\b", text, re.MULTILINE)

@@ -19,6 +19,14 @@ def test_every_label_is_used():
     assert set(re.findall(r'TEXTS\("(\w+)"\)', source)) == set(texts.ENGLISH)
 
 
+def test_titles_of_models_are_in_both_languages_where_they_have_korean():
+    i18n, shown = texts.bilingual(["My own", "Handwritten digits", "CLIP base 16 (timm)"])
+    assert list(shown) == ["Handwritten digits"]
+    key = shown["Handwritten digits"].key
+    assert i18n.translations["en"] == texts.ENGLISH | {key: "Handwritten digits"}
+    assert i18n.translations["ko"] == texts.KOREAN | {key: "손글씨 숫자"}
+
+
 def test_every_example_is_there_small_and_named_with_its_terms():
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
     pictures = {p.name for p in FOLDER.iterdir() if p.suffix in (".jpg", ".png")}

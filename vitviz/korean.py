@@ -1,4 +1,4 @@
-"""Korean for the sentences that reach a visitor: errors, and notes about a photo.
+"""Korean for what reaches a visitor in words: errors, notes about a photo, facts about a model.
 
 A sentence is written once, in English, where it is raised. Here it stands as a template, with {}
 for what was filled in, and its Korean beside it; `in_korean` finds the template that a sentence was
@@ -92,6 +92,45 @@ SENTENCES = {
     "{} names no classes: there are no predictions to draw": (
         "{0}은(는) 클래스를 말하지 않아 그릴 예측이 없습니다"
     ),
+    # the shipped models: what they are called, and what their files say of them
+    "Everyday photos, 100 kinds of things": "일상 사진, 100가지 사물",
+    "Handwritten digits": "손글씨 숫자",
+    "Handwritten digits, as in the lecture notes": "손글씨 숫자, 강의 노트의 모델",
+    "{}: {} training and {} test pictures, {} classes": (
+        "{0}: 학습용 그림 {1}장, 시험용 그림 {2}장, 클래스 {3}개"
+    ),
+    "Pictures of Tiny ImageNet, a subset of ILSVRC: non-commercial research and educational use;"
+    " copyright stays with the photographers, no picture is in this file": (
+        "ILSVRC의 일부인 Tiny ImageNet의 사진: 비상업적 연구와 교육에만 쓸 수 있습니다."
+        " 저작권은 사진을 찍은 사람에게 있고, 이 파일에 사진은 들어 있지 않습니다"
+    ),
+    "MNIST: Y. LeCun, C. Cortes and C. Burges, usually stated as CC BY-SA 3.0": (
+        "MNIST: Y. LeCun, C. Cortes, C. Burges. 보통 CC BY-SA 3.0으로 밝힙니다"
+    ),
+    "as the data set's": "데이터의 조건과 같음",
+    "{} min": "{0}분",
+    "{}: commit {}, images seen {}, wall time {}, SHA-256 {}": (
+        "{0}: 커밋 {1}, 본 그림 {2}장, 학습 시간 {3}, SHA-256 {4}"
+    ),
+    # where weights are from
+    "{}, trained with vitviz": "{0}, vitviz로 학습",
+    "{}, a torchvision checkpoint": "{0}, torchvision의 체크포인트",
+    "untrained: random weights with which training began (seed {})": (
+        "학습 전: 학습이 시작된 무작위 가중치 (시드 {0})"
+    ),
+    "untrained: random weights of a fixed seed": "학습 전: 정해진 시드의 무작위 가중치",
+    # models of timm on the menu
+    "{}, self-supervised (timm)": "{0}, 자기 지도 학습 (timm)",
+    "{} with registers (timm)": "{0}, 레지스터 있음 (timm)",
+    # pictures: the examples, which films show too
+    "dog": "개",
+    "cat": "고양이",
+    "red panda": "레서판다",
+    "red-panda": "레서판다",
+    "bison": "들소",
+    "goldfish": "금붕어",
+    "coffee": "커피",
+    "digit": "숫자",
     # web
     "Something went wrong on our side. It has been logged; please try another picture or model.": (
         "저희 쪽에서 문제가 생겨 기록해 두었습니다. 다른 그림이나 모델로 시도해 주세요."

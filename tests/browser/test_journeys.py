@@ -369,3 +369,25 @@ def test_korean_and_dark(visit):
     assert page.get_by_role("tab", name="어텐션").count() == 1
     assert page.locator(".vitviz").get_attribute("data-theme") == "dark"
     assert "vv_" not in page.locator("body").inner_text()
+
+
+def test_a_model_is_told_of_in_the_language_of_the_page(visit):
+    seen = visit("?model=photos&panel=model", locale="ko-KR")
+    page = seen.page
+    title, english = "일상 사진, 100가지 사물", "Everyday photos, 100 kinds of things"
+    menu, heading, panel = page.locator("#vv-model input"), page.locator("h2"), "[role=tabpanel]"
+    assert menu.input_value() == title
+    assert heading.inner_text() == f"dog.jpg · {title}"
+    told = seen.text(f"{panel}:visible")
+    for words in (title, "학습용 그림 50000장", "저작권은 사진을 찍은 사람에게", "vitviz로 학습"):
+        assert words in told
+    assert not re.search(r"[a-z]+ (and|of|with|is|in) [a-z]+", told)  # no sentence is left over
+    page.get_by_role("button", name="레서판다").wait_for()
+    # From one language to the other while the page stands.
+    page.locator("footer button", has_text="설정").click()
+    page.locator("input[role=combobox]").nth(1).click()
+    page.get_by_role("option", name="English", exact=True).click()
+    page.wait_for_function(f"document.querySelector('h2').textContent.endsWith('{english}')")
+    assert menu.input_value() == english
+    assert "50000 training and 5000 test pictures" in page.locator(panel).all_inner_texts()[-1]
+    page.locator("#vv-examples img[alt='red panda']").wait_for()

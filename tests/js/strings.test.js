@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { digits, grouped, multiple, percent, percents, shapeText, signed } from "../../vitviz/viewer/numbers.js";
 import { STRINGS } from "../../vitviz/viewer/strings.js";
 import { FIXTURES } from "./fixture.js";
-import { prefixLabel, stepName, tokenName, translator } from "../../vitviz/viewer/words.js";
+import { prefixLabel, stepName, tokenName, translated, translator } from "../../vitviz/viewer/words.js";
 
 const VIEWER = new URL("../../vitviz/viewer/", import.meta.url);
 
@@ -49,6 +49,14 @@ test("every step of every model has a name in both languages", () => {
     }
   }
   assert.equal(stepName("a new step", translator("ko")), "a new step");
+});
+
+test("words that came with an analysis are read in Korean where it brought any", () => {
+  const manifest = { korean: { "Handwritten digits": "손글씨 숫자" } };
+  assert.equal(translated("Handwritten digits", { manifest, language: "ko-KR" }), "손글씨 숫자");
+  assert.equal(translated("Handwritten digits", { manifest, language: "en" }), "Handwritten digits");
+  assert.equal(translated("constructor", { manifest, language: "ko" }), "constructor");
+  assert.equal(translated("x", { manifest: {}, language: "ko" }), "x", "from an older page");
 });
 
 test("names of tokens", () => {

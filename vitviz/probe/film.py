@@ -69,6 +69,18 @@ class Film:
         return film
 
 
+def facts_of(path: str | Path) -> dict[str, Any]:
+    """The facts of a film without its tensors; {} for a file that is none, or an older one."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            facts = json.loads((file.metadata() or {})[FORMAT])
+    except (SafetensorError, OSError, KeyError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) and facts.get("version") == VERSION else {}
+
+
 @torch.no_grad()
 def look(vit: ViT, pixels: Sequence[Tensor]) -> dict[str, Tensor]:
     """One moment of a film: {"positions" (P, P), "attention" (pictures, L, H, N), "probabilities"

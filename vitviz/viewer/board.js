@@ -11,6 +11,7 @@ import { createStage } from "./stage.js";
 import { visitPanel } from "./state.js";
 import { createSteering } from "./steering.js";
 import { button } from "./widgets.js";
+import { translated } from "./words.js";
 
 /**
  * @param {import("./main.js").App} app
@@ -68,12 +69,12 @@ function createTitleBar(app, save, openHelp) {
   const language = app.languages ? button({ text: t("language"), title: t("languageTitle"),
     onClick: () => app.switchLanguage() }) : null;
   const sharing = app.link ? createSharing(app) : null;
-  const names = [manifest.photo.name, manifest.model.title].filter(Boolean).join(" · ");
+  const names = [manifest.photo.name, translated(manifest.model.title, app)].filter(Boolean).join(" · ");
   const root = el("header", { class: "vv-title-bar" },
     el("div", {}, el("h2", { text: names }),
       el("p", { text: t("summary", { depth: manifest.depth, heads: manifest.num_heads,
         tokens: manifest.num_tokens }) }),
-      ...(app.language.toLowerCase().startsWith("ko") ? manifest.photo.notes_ko : manifest.photo.notes).map((note) => el("p", { class: "vv-photo-note", text: note }))),
+      ...manifest.photo.notes.map((note) => el("p", { class: "vv-photo-note", text: translated(note, app) }))),
     el("div", { class: "vv-tools" }, undo, redo, save, sharing?.button, projector,
       button({ text: "?", title: t("help"), onClick: openHelp }), language),
     manifest.model.trained === false

@@ -4,6 +4,7 @@ import json
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 from ..korean import in_korean
 from ..probe import features
 from ..probe.figures import figures_of, kinds_of
+from ..probe.film import facts_of
 from ..probe.positions import unit_rows
 
 if TYPE_CHECKING:
@@ -74,7 +76,18 @@ def pack(analysis: "Analysis", *, k: int = 10, film: bool = False) -> Payload:
     recorded = analysis.loaded.film if film and analysis.loaded else None
     if recorded is not None and recorded.is_file():
         files[FILM] = recorded.read_bytes()
-    return Payload(_manifest(analysis, files, error, k), files)
+    manifest = _manifest(analysis, files, error, k)
+    manifest["korean"] = _korean(manifest, recorded if FILM in files else None)
+    return Payload(manifest, files)
+
+
+def _korean(manifest: Mapping[str, Any], film: Path | None) -> dict[str, str]:
+    """Words of the manifest and of the film that have Korean, and their Korean."""
+    model, facts = manifest["model"], facts_of(film) if film else {}
+    words = [model["title"], model["source"], *model["details"].values(), facts.get("began_with")]
+    words += [*manifest["photo"]["notes"], *(one.get("name") for one in facts.get("pictures", ()))]
+    said = {text: in_korean(text) for text in words if isinstance(text, str)}
+    return {text: korean for text, korean in said.items() if korean != text}
 
 
 def _pack_picture(analysis: "Analysis") -> bytes:
@@ -151,10 +164,7 @@ def _manifest(
             "title": str(card.details.get("title", card.name)),
             "temperature": card.temperature,
         },
-        "photo": {
-            **summary["photo"],
-            "notes_ko": [in_korean(note) for note in summary["photo"]["notes"]],
-        },
+        "photo": summary["photo"],
         "image": {"height": height, "width": width, "channels": channels},
         "mean": list(analysis.preprocess.mean),
         "std": list(analysis.preprocess.std),

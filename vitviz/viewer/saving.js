@@ -5,7 +5,7 @@ import { el, setText, show } from "./dom.js";
 import { stageSaves } from "./saves.js";
 import { snapshot } from "./snapshot.js";
 import { button } from "./widgets.js";
-import { tokenTitle } from "./words.js";
+import { tokenTitle, translated } from "./words.js";
 
 /**
  * @param {import("./main.js").App} app
@@ -85,7 +85,7 @@ export function createSaving(app, look) {
     return [
       [manifest.photo.name, tokenTitle(view.token, app), about].filter(Boolean).join(" · "),
       t("captionColours", { colours: view.shown.colours, scale }),
-      t("captionSource", { model: manifest.model.name, source: manifest.model.source }),
+      t("captionSource", { model: manifest.model.name, source: translated(manifest.model.source, app) }),
     ];
   }
 }

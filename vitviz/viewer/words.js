@@ -49,6 +49,17 @@ export function tokenTitle(token, { t, manifest, grid }) {
 }
 
 /**
+ * Words that came with the analysis, in Korean where the page is and its host knew how to say them.
+ * @param {string} text
+ * @param {{language: string, manifest: import("./types.js").Manifest}} app
+ * @returns {string}
+ */
+export function translated(text, { language, manifest }) {
+  const known = language.toLowerCase().startsWith("ko") && Object.hasOwn(manifest.korean ?? {}, text);
+  return known ? manifest.korean[text] : text;
+}
+
+/**
  * A step of the ledger in the visitor's language; a name that is not known stays as it came.
  * @param {string} name  from the manifest, in English
  * @returns {string}

@@ -1,11 +1,14 @@
 """The page and the public endpoint: what is on them, and what answers when it is used."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import gradio as gr
+from gradio.i18n import I18nData
 
 from .. import viewer
+from ..korean import in_korean
 from . import limits
 from .answers import guard
 from .components import PhotoInput, TrueOrFalse, Viewer, WholeNumber
@@ -13,18 +16,22 @@ from .examples import FOLDER
 from .models import Models
 from .service import Service, Shown
 from .settings import Settings
-from .texts import TEXTS
+from .texts import TEXTS, bilingual
 from .theme import PAGE_CSS, theme
 
-# Says in words what the pictures on the buttons show. They appear some time after the page.
+# Says in words what the pictures on the buttons show, in the language of the page. They appear
+# some time after it.
 NAME_EXAMPLES = """() => {
   const names = %s;
   const name = (tries) => {
     const images = document.querySelectorAll("#vv-examples img");
-    images.forEach((image, i) => { image.alt = names[i]; });
+    const language = document.documentElement.lang.startsWith("ko") ? 1 : 0;
+    images.forEach((image, i) => { image.alt = names[i][language]; });
     if (images.length < names.length && tries > 0) setTimeout(name, 100, tries - 1);
   };
   name(100);
+  const page = document.documentElement;
+  new MutationObserver(() => name(100)).observe(page, {attributeFilter: ["lang"]});
 }"""
 
 
@@ -43,8 +50,9 @@ def build(settings: Settings) -> tuple[gr.Blocks, dict[str, Any]]:
     """Lay out the app and wire it; with it come the arguments for its `launch`."""
     service = Service(Models(settings.models))
     sweep = (limits.CACHE_SWEEP_SECONDS, limits.CACHE_AGE_SECONDS)
+    texts, titles = bilingual(title for title, _ in service.models.choices)
     with App(title="vitviz", analytics_enabled=False, delete_cache=sweep) as demo:
-        _build_page(demo, service)
+        _build_page(demo, service, titles)
         _build_endpoint(service)
     demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)
     return demo, {
@@ -53,7 +61,7 @@ def build(settings: Settings) -> tuple[gr.Blocks, dict[str, Any]]:
         "share": settings.share,
         "theme": theme(),
         "css": f"{PAGE_CSS}\n{viewer.css()}",
-        "i18n": TEXTS,
+        "i18n": texts,
         "run_history": False,  # would keep pictures and dead links in the browser
         "footer_links": ["api", "settings"],
         "max_file_size": limits.UPLOAD_BYTES,
@@ -63,8 +71,10 @@ def build(settings: Settings) -> tuple[gr.Blocks, dict[str, Any]]:
     }
 
 
-def _build_page(demo: gr.Blocks, service: Service) -> None:
+def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData]) -> None:
     models, examples = service.models, service.examples
+    menu = [(titles.get(title, title), key) for title, key in models.choices]
+    names = [(example.name, in_korean(example.name)) for example in examples]
     gr.Markdown(TEXTS("vv_header"), elem_classes="vv-header")
     with gr.Row(equal_height=False, elem_classes="vv-room"):
         with gr.Column(scale=1, min_width=280):
@@ -76,7 +86,7 @@ def _build_page(demo: gr.Blocks, service: Service) -> None:
                 elem_id="vv-photo",
             )
             model = gr.Dropdown(
-                models.choices, value=models.default, label=TEXTS("vv_model"), elem_id="vv-model"
+                menu, value=models.default, label=TEXTS("vv_model"), elem_id="vv-model"
             )
             untrained = gr.Checkbox(
                 False, label=TEXTS("vv_untrained"), container=False, elem_id="vv-untrained"
@@ -121,7 +131,7 @@ def _build_page(demo: gr.Blocks, service: Service) -> None:
     view.submit(guard(service.show), chosen, **once)  # what has expired, once more
     thumbnails.click(guard(service.show_example), [thumbnails, model, shown, untrained], **latest)
     demo.load(guard(service.open), [model, shown], **once)
-    demo.load(None, js=NAME_EXAMPLES % json.dumps([example.name for example in examples]))
+    demo.load(None, js=NAME_EXAMPLES % json.dumps(names))
 
 
 def _build_endpoint(service: Service) -> None:

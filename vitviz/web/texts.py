@@ -3,7 +3,12 @@
 Gradio's own dictionary is looked up first, so every key begins with "vv_".
 """
 
+from collections.abc import Iterable
+
 import gradio as gr
+from gradio.i18n import I18nData
+
+from ..korean import in_korean
 
 ENGLISH = {
     "vv_header": "# vitviz\nTake a Vision Transformer apart, and check every number",
@@ -28,3 +33,12 @@ KOREAN = {
 }
 
 TEXTS = gr.I18n(en=ENGLISH, ko=KOREAN)
+
+
+def bilingual(titles: Iterable[str]) -> tuple[gr.I18n, dict[str, I18nData]]:
+    """`TEXTS` with those titles that have Korean; and these, as the page is to show them."""
+    keys = {title: f"vv_title_{i}" for i, title in enumerate(titles) if in_korean(title) != title}
+    english = {key: title for title, key in keys.items()}
+    korean = {key: in_korean(title) for title, key in keys.items()}
+    shown = {title: TEXTS(key) for title, key in keys.items()}
+    return gr.I18n(en=ENGLISH | english, ko=KOREAN | korean), shown

@@ -5,7 +5,7 @@ import { labelName } from "../labels.js";
 import { digits, grouped, percent, percents } from "../numbers.js";
 import { chanceOf, modelSaves } from "../saves.js";
 import { STRINGS } from "../strings.js";
-import { groupName } from "../words.js";
+import { groupName, translated } from "../words.js";
 
 export const model = { id: "model", create, saves: modelSaves };
 
@@ -17,15 +17,17 @@ function create(app) {
   return { root, render() {} };
 }
 
-function summary({ t, manifest }) {
+function summary(app) {
+  const { t, manifest } = app;
   const { model, image, grid, depth, num_heads: heads, embed_dim: dim } = manifest;
-  return el("div", { class: "vv-card-part" }, el("h4", { text: model.title }), el("p", { class: "vv-intro", text: t("cardSize", {
+  return el("div", { class: "vv-card-part" }, el("h4", { text: translated(model.title, app) }), el("p", { class: "vv-intro", text: t("cardSize", {
     parameters: grouped(model.num_parameters), depth, heads, dim, height: image.height, width: image.width,
     patchHeight: grid.patch_height, patchWidth: grid.patch_width }) }));
 }
 
 /** How good it is: a table of what was measured, else the sentence in the file, else that nothing is known. */
-function accuracy({ t, manifest }) {
+function accuracy(app) {
+  const { t, manifest } = app;
   const { model, num_classes: classes } = manifest;
   if (manifest.predictions.length === 0) return null;
   const { figures } = model;
@@ -38,7 +40,7 @@ function accuracy({ t, manifest }) {
     body = el("table", { class: "vv-ledger" }, el("tbody", {}, ...rows.map((name, at) => el("tr", {},
       el("th", { scope: "row", text: t("figure_" + name) }), el("td", { class: "vv-shape", text: shares[at] }),
       el("td", { class: "vv-note", text: name in chance ? t("figureChance", { share: percent(chance[name]) }) : "" })))));
-  } else body = el("p", { class: "vv-intro", text: model.details.accuracy ?? t("cardNoFigures") });
+  } else body = el("p", { class: "vv-intro", text: translated(model.details.accuracy ?? t("cardNoFigures"), app) });
   const tested = rows.length > 0 && figures.pictures
     ? el("p", { class: "vv-note", text: t("cardPictures", { count: grouped(figures.pictures) }) }) : null;
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardGood") }), body, tested);
@@ -63,11 +65,13 @@ function looks({ t, manifest }) {
 }
 
 /** What it was shown, and what it has never seen. */
-function knows({ t, language, manifest }) {
+function knows(app) {
+  const { t, language, manifest } = app;
   const { model } = manifest;
   const { data = "", terms, license } = model.details;
   const lacks = "lacks_" + data.split(":")[0];
-  const rows = [[t("fact_data"), data], [t("fact_terms"), terms], [t("fact_license"), license]].filter(([, text]) => text);
+  const rows = [[t("fact_data"), data], [t("fact_terms"), terms], [t("fact_license"), license]]
+    .filter(([, text]) => text).map(([name, text]) => [name, translated(text, app)]);
   if (rows.length === 0 && model.kinds.length === 0) return null;
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardKnows") }),
     model.trained === false ? el("p", { class: "vv-intro", text: t("cardUnseen") })
@@ -84,15 +88,16 @@ function kinds(list, t, language) {
 }
 
 /** Where it is from and how it was made; facts that are not known here keep their own names. */
-function origin({ t, manifest }) {
+function origin(app) {
+  const { t, manifest } = app;
   const { model } = manifest;
   const name = (key) => {
     const own = "fact_" + key.replace(/[^A-Za-z0-9]+/g, "_");
     return own in STRINGS.en ? t(own) : key;
   };
-  const rows = [[t("model"), model.name], [t("source"), model.source],
+  const rows = [[t("model"), model.name], [t("source"), translated(model.source, app)],
     ...(model.details.temperature ? [[t("temperature"), digits(model.temperature)]] : []),
-    ...Object.entries(model.details).filter(([key]) => !ELSEWHERE.includes(key)).map(([key, text]) => [name(key), text])];
+    ...Object.entries(model.details).filter(([key]) => !ELSEWHERE.includes(key)).map(([key, text]) => [name(key), translated(text, app)])];
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardOrigin") }), facts(rows));
 }
 

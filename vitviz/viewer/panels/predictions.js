@@ -6,7 +6,7 @@ import { labelName } from "../labels.js";
 import { createLens } from "../lens.js";
 import { percent, percents, signed } from "../numbers.js";
 import { predictionsSaves } from "../saves.js";
-import { groupName } from "../words.js";
+import { groupName, translated } from "../words.js";
 
 export const predictions = { id: "predictions", create, saves: predictionsSaves };
 
@@ -20,7 +20,7 @@ function create(app) {
   if (classes.length === 0) {
     const why = model.head === "embedding" ? "headEmbedding" : "headNone";
     return {
-      root: el("div", {}, el("p", { class: "vv-intro", text: t(why, { model: model.title }) })),
+      root: el("div", {}, el("p", { class: "vv-intro", text: t(why, { model: translated(model.title, app) }) })),
       render() {},
     };
   }

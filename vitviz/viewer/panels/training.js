@@ -12,6 +12,7 @@ import { createMosaic } from "../mosaic.js";
 import { digits, grouped, multiple, percent, percents } from "../numbers.js";
 import { trainingSaves } from "../saves.js";
 import { button, choice, slider } from "../widgets.js";
+import { translated } from "../words.js";
 
 export const training = { id: "training", create, saves: trainingSaves };
 
@@ -58,7 +59,7 @@ function createView(app, film) {
   const places = createPlaces(app, film);
   const root = el("div", { class: "vv-film" },
     el("p", { class: "vv-intro", text: t("filmIntro", { count: film.moments.length }) }),
-    ...(film.beganWith ? [el("p", { class: "vv-note", text: t("filmBegan", { origin: film.beganWith }) })] : []),
+    ...(film.beganWith ? [el("p", { class: "vv-note", text: t("filmBegan", { origin: translated(film.beganWith, app) }) })] : []),
     el("div", { class: "vv-film-knobs" }, player.root, scrubber.root), accuracy.root, looks.root, places.root);
   let chosen = null; // as it was selected
   let moment = last; // what is shown; while the film plays nothing is selected
@@ -194,7 +195,7 @@ function createPicture(app, film, picture) {
     return { root: el("li", {}, name, share), name, share };
   });
   const scale = el("p", { class: "vv-note" });
-  const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: film.names[picture] }),
+  const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: translated(film.names[picture], app) }),
     el("div", { class: "vv-film-picture" }, pictureCanvas(rgba, height, width, "vv-enlarged"), map.canvas),
     el("ol", {}, ...entries.map((entry) => entry.root)), scale);
   return {
@@ -205,7 +206,7 @@ function createPicture(app, film, picture) {
       map.draw(values, prefix, { min: 0, max }, colourTable(app.taste.colours));
       setText(scale, t("filmScale", { max: digits(max), times: multiple(max * tokens) }));
       map.canvas.style.opacity = app.taste.opacity;
-      map.canvas.setAttribute("aria-label", t("filmMap", { name: film.names[picture], layer,
+      map.canvas.setAttribute("aria-label", t("filmMap", { name: translated(film.names[picture], app), layer,
         head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
       const answers = answersAt(film, moment, picture, ANSWERS);
       const shares = percents(answers.map(({ probability }) => probability));
