@@ -122,6 +122,17 @@ def test_keys(shown) -> None:
     says(shown, pinned=False, token=0)
 
 
+def test_escape_closes_the_dialog_for_saving_and_unpins_nothing(shown) -> None:
+    shown.mouse.click(*spot(shown, 1, 2))
+    says(shown, pinned=True)
+    shown.get_by_role("button", name="Save what you see").click()
+    assert shown.locator("dialog[open]").count() == 1
+    shown.keyboard.press("[")
+    shown.keyboard.press("Escape")
+    assert shown.locator("dialog[open]").count() == 0
+    says(shown, pinned=True, layer=2)
+
+
 def test_every_panel_opens_and_puts_its_subject_on_the_picture(shown) -> None:
     for panel, subject in [
         ("Patches", "none"),
