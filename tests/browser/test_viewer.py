@@ -194,6 +194,24 @@ def test_the_stage_stays_in_sight(shown) -> None:
     assert box["y"] + box["height"] <= 900
 
 
+@pytest.mark.parametrize("size", [(1400, 700), (390, 844)])
+def test_going_back_with_the_tab_key_hides_no_control_under_what_stays(shown, size) -> None:
+    shown.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    shown.get_by_role("tab", name="Patches").click()
+    shown.locator(".vv-ledger button").last.focus()
+    for _ in range(12):
+        shown.keyboard.press("Shift+Tab")
+        covered = shown.evaluate(
+            """() => {
+                const control = document.activeElement;
+                const { left, top, width, height } = control.getBoundingClientRect();
+                const on = document.elementFromPoint(left + width / 2, top + height / 2);
+                return !(control.contains(on) || on?.contains(control));
+            }"""
+        )
+        assert not covered, shown.evaluate("document.activeElement.outerHTML")
+
+
 def test_another_panel_begins_at_its_beginning(shown) -> None:
     shown.get_by_role("tab", name="Patches").click()
     shown.locator(".vv-ledger tr").last.scroll_into_view_if_needed()
