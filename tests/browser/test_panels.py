@@ -338,7 +338,9 @@ def test_heads_that_lie_on_each_other_are_told_and_walked_through(browser, show)
         tab = finger.new_page()
         tab.goto(page.url)
         tab.get_by_role("radio", name="range of every head").check()
-        dot = tab.locator(".vv-chart:visible").first.locator(".vv-dot").nth(heads)
+        chart = tab.locator(".vv-chart:visible").first
+        chart.evaluate("chart => chart.scrollIntoView({ block: 'center' })")
+        dot = chart.locator(".vv-dot").nth(heads)
         for head in (0, 1, 0):
             dot.tap(force=True)
             tab.locator(f"[data-layer='1'][data-head='{head}']").wait_for()
