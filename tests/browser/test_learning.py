@@ -29,6 +29,7 @@ def test_the_answer_and_what_every_layer_would_say(visit, pictures, ours):
     best = analysis.predictions(1)[0]
     seen.open_panel("Predictions")
     assert seen.text(".vv-headline-text").endswith(percent(best.probability))
+    assert "All other classes" not in seen.text("[role=tabpanel]:visible")  # there are none
     bars = [bar.bounding_box() for bar in page.locator(".vv-predictions .vv-track").all()]
     assert len({(round(bar["x"], 1), round(bar["width"], 1)) for bar in bars}) == 1
     shares = page.locator(".vv-predictions b").all_inner_texts()
@@ -59,6 +60,9 @@ def test_the_card_tells_what_is_known(visit):
     text = seen.text("[role=tabpanel]:visible")
     for words in ("People, horses, airplanes", "everyday100: 50000 training", "All 100 classes"):
         assert words in text
+    seen.open_panel("Predictions")
+    assert "All other classes together: " in seen.text("[role=tabpanel]:visible")
+    seen.open_panel("Model")
     seen.page.get_by_text("All 100 classes").click()
     assert "Labrador retriever" in seen.text("[role=tabpanel]:visible")
 

@@ -44,6 +44,7 @@ function create(app) {
   return { root, render: lens.render };
 
   function restOf(entries) {
+    if (entries.length === manifest.num_classes) return null;
     const rest = 1 - entries.reduce((sum, { probability }) => sum + probability, 0);
     return el("p", { class: "vv-note", text: t("restOfClasses", { share: percent(Math.max(0, rest)) }) });
   }
