@@ -6,7 +6,7 @@ import pytest
 import safetensors.torch
 import torch
 
-from vitviz.model.tensor_file import read_tensors, write_tensors
+from vitviz.model.tensor_file import read_metadata, read_tensors, write_tensors
 
 
 def test_what_is_written_comes_back(tmp_path: Path) -> None:
@@ -14,7 +14,7 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
     write_tensors(path, {"a": turned}, {"key": "text"})
     tensors, metadata = read_tensors(path)
     assert torch.equal(tensors["a"], turned)
-    assert metadata == {"key": "text"}
+    assert metadata == read_metadata(path) == {"key": "text"}
     assert [file.name for file in tmp_path.iterdir()] == ["x.safetensors"]
 
 
@@ -35,8 +35,9 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path, monke
 
 
 def test_a_file_that_is_missing_or_damaged_is_told_apart(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        read_tensors(tmp_path / "none.safetensors")
     (tmp_path / "bad.safetensors").write_bytes(b"not safetensors at all")
-    with pytest.raises(ValueError, match="header"):
-        read_tensors(tmp_path / "bad.safetensors")
+    for read in (read_tensors, read_metadata):
+        with pytest.raises(FileNotFoundError):
+            read(tmp_path / "none.safetensors")
+        with pytest.raises(ValueError, match="header"):
+            read(tmp_path / "bad.safetensors")

@@ -25,6 +25,17 @@ def write_tensors(
         partial.unlink(missing_ok=True)
 
 
+def read_metadata(path: str | Path) -> dict[str, str]:
+    """The metadata of a file without its tensors. Raises as `read_tensors` does."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            return dict(file.metadata() or {})
+    except SafetensorError as error:
+        raise ValueError(str(error)) from error
+
+
 def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     """The tensors and the metadata of a file. Raises `OSError`, `ValueError` for a damaged one."""
     from safetensors import SafetensorError, safe_open

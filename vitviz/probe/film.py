@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..errors import WeightsError
-from ..model.tensor_file import read_tensors, write_tensors
+from ..model.tensor_file import read_metadata, read_tensors, write_tensors
 from ..model.vit import ViT
 from .grid import PatchGrid
 from .positions import Positions, similarity
@@ -71,12 +71,9 @@ class Film:
 
 def facts_of(path: str | Path) -> dict[str, Any]:
     """The facts of a film without its tensors; {} for a file that is none, or an older one."""
-    from safetensors import SafetensorError, safe_open
-
     try:
-        with safe_open(path, framework="pt") as file:
-            facts = json.loads((file.metadata() or {})[FORMAT])
-    except (SafetensorError, OSError, KeyError, ValueError):
+        facts = json.loads(read_metadata(path)[FORMAT])
+    except (OSError, KeyError, ValueError):
         return {}
     return facts if isinstance(facts, dict) and facts.get("version") == VERSION else {}
 

@@ -6,10 +6,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
-from safetensors import SafetensorError, safe_open
-
 from ..errors import WeightsError
 from ..model.checkpoints import FORMAT
+from ..model.tensor_file import read_metadata
 from ..model.weights import CURATED, WEIGHTS_DIR, LoadedModel, list_models, load
 from . import limits
 
@@ -92,7 +91,6 @@ class Models:
 def read_title(path: Path) -> str | None:
     """What a checkpoint of ours is called, from its metadata alone; None if it does not say."""
     try:
-        with safe_open(path, framework="pt") as file:
-            return str(json.loads(file.metadata()[FORMAT])["details"]["title"]) or None
-    except (SafetensorError, OSError, KeyError, TypeError, ValueError):
+        return str(json.loads(read_metadata(path)[FORMAT])["details"]["title"]) or None
+    except (OSError, KeyError, TypeError, ValueError):
         return None
