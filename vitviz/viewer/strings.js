@@ -666,7 +666,7 @@ const ko = {
   filmPosition: "{row}행 {col}열의 위치",
   cardSize: "매개변수 {parameters}개의 비전 트랜스포머입니다. 블록 {depth}개에 헤드가 {heads}개씩 있고, 토큰은 숫자 {dim}개, 그림은 {height} × {width} 픽셀, 패치는 {patchHeight} × {patchWidth} 픽셀입니다.",
   cardGood: "얼마나 자주 맞을까요",
-  figure_top1: "첫 번째 답", figure_top5: "처음 다섯 개 안", figure_group: "무엇의 종류인지",
+  figure_top1: "첫 번째 답", figure_top5: "처음 다섯 개 안", figure_group: "어떤 종류인지",
   figure_ece: "보정 오차",
   figureChance: "우연이라면 {share}",
   cardPictures: "학습에 쓰지 않은 그림 {count}장으로 쟀습니다.",

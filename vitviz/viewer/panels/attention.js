@@ -27,7 +27,7 @@ function create(app) {
   const gallery = el("div", { class: "vv-gallery", role: "group", "aria-label": t("headsOfLayer") },
     ...heads.map(({ root }) => root));
   gallery.style.setProperty("--vv-ratio", grid.cols / grid.rows);
-  gallery.style.setProperty("--vv-cell", manifest.num_heads < 8 ? "9em" : "6.4em");
+  gallery.style.setProperty("--vv-cell", manifest.num_heads < 8 ? "7.2em" : "5.6em");
   const everything = createEverything(app);
   const matrix = createMatrix(app);
   const dots = createDots(app);

@@ -163,7 +163,7 @@ function createStrip(app, times) {
   const root = el("div", { class: "vv-gallery", role: "group", "aria-label": t("featuresStrip") },
     ...steps.map((step) => step.root));
   root.style.setProperty("--vv-ratio", grid.cols * grid.patchWidth / (grid.rows * grid.patchHeight));
-  root.style.setProperty("--vv-cell", "6.4em");
+  root.style.setProperty("--vv-cell", manifest.depth < 8 ? "9em" : "6.4em");
   let drawn = false;
   return {
     root,

@@ -53,7 +53,7 @@ function create(app) {
   const strip = el("div", { class: "vv-gallery", role: "group", "aria-label": t("rolloutStrip") },
     ...layers.map(({ root }) => root));
   strip.style.setProperty("--vv-ratio", grid.cols / grid.rows);
-  strip.style.setProperty("--vv-cell", manifest.depth < 8 ? "5.8em" : "6.4em");
+  strip.style.setProperty("--vv-cell", manifest.depth < 8 ? "4.5em" : "6.4em");
   const legend = createLegend(t);
   const bar = createShares(app);
   const formula = el("p", { class: "vv-formula" });
