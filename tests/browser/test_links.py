@@ -1,6 +1,11 @@
 """The address follows what is looked at, and a link brings it back; taste is remembered."""
 
+from html import escape
 from urllib.parse import parse_qs, urlsplit
+
+from tests.models import photo, tiny
+from vitviz import analyze
+from vitviz.viewer import page as one_file
 
 LAYER = ".vv-steering input[type=range]"
 
@@ -200,3 +205,30 @@ def test_taste_is_remembered_and_needs_no_storage(visit):
     seen.choose("cividis")
     assert page.get_by_role("radio", name="cividis").is_checked()
     seen.complaints[:] = [text for text in seen.complaints if "denied" not in text]  # Gradio's own
+
+
+def test_the_page_of_one_file_holds_what_is_looked_at_behind_the_hash(open_page):
+    tab = open_page(one_file(analyze(tiny("cls"), photo())))
+    place = tab.locator("#viewer")
+    place.and_(tab.locator("[data-state=ready]")).wait_for()
+    assert "#" not in tab.url
+    tab.get_by_role("tab", name="Features").click()
+    tab.keyboard.press("[")
+    tab.wait_for_url("**/*.html#panel=features&*")
+    assert parse_qs(urlsplit(tab.url).fragment)["layer"] == ["1"]
+    assert tab.get_by_role("button", name="Copy").count() == 0  # nobody else has this file
+    tab.reload()
+    tab.locator("#viewer[data-panel=features][data-layer='1'][data-state=ready]").wait_for()
+    tab.evaluate("location.hash = 'panel=rollout&token=4&layer=0'")
+    tab.locator("#viewer[data-panel=rollout][data-token='4'][data-layer='0']").wait_for()
+
+
+def test_a_page_in_a_frame_without_an_address_works(open_page):
+    html = one_file(analyze(tiny("cls"), photo()))
+    frame = f'<iframe srcdoc="{escape(html)}" style="width: 100%; height: 800px"></iframe>'
+    tab = open_page(frame)
+    inside = tab.frame_locator("iframe")
+    inside.locator("[data-state=ready]").wait_for()
+    inside.get_by_role("tab", name="Features").click()
+    inside.locator("[data-panel=features]").wait_for()
+    tab.wait_for_timeout(500)  # longer than the address waits

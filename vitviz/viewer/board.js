@@ -68,7 +68,7 @@ function createTitleBar(app, save, openHelp) {
   projector.classList.add("vv-projector-button"); // nobody holds a phone to a wall
   const language = app.languages ? button({ text: t("language"), title: t("languageTitle"),
     onClick: () => app.switchLanguage() }) : null;
-  const sharing = app.link ? createSharing(app) : null;
+  const sharing = manifest.link ? createSharing(app) : null; // else nobody else could open it
   const names = [manifest.photo.name, translated(manifest.model.title, app)].filter(Boolean).join(" · ");
   const root = el("header", { class: "vv-title-bar" },
     el("div", {}, el("h2", { text: names }),

@@ -117,7 +117,7 @@ export function mount(host) {
       page.lang = page.lang.toLowerCase().startsWith("ko") ? "en" : "ko";
       remember(storage, { language: page.lang });
     },
-    /** The address of what is looked at; null in a page that has none to share. */
+    /** The address of what is looked at; null in a page that has none. */
     link: address && (() => writeLink(address.read(), app.selection, app.taste, app.manifest.link ?? {})),
   };
 
