@@ -73,12 +73,7 @@ find_node() {
 javascript_tools() {
     (cd tests/js && npm ci --no-audit --no-fund --loglevel=error)
 }
-javascript_lint() {
-    tests/js/node_modules/.bin/eslint --config tests/js/eslint.config.js vitviz/viewer vitviz/web/viewer.js tests/js
-}
-javascript_types() {
-    tests/js/node_modules/.bin/tsc --project tests/js/tsconfig.json
-}
+javascript_check() { npm --prefix tests/js run --silent "$1"; }
 
 find_chromium() {
     local candidate
@@ -154,8 +149,8 @@ step "ruff format" "$bin/ruff" format --check --quiet .
 if [ -n "${node:-}" ] && command -v npm >/dev/null &&
     [ "$("$node" -p 'const [a, b] = process.versions.node.split(".").map(Number); a > 20 || (a === 20 && b >= 19)')" = true ]; then
     if step "tools for JavaScript" javascript_tools; then
-        step "eslint" javascript_lint
-        step "tsc --checkJs" javascript_types
+        step "eslint" javascript_check lint
+        step "tsc --checkJs" javascript_check types
     fi
 else
     echo "NOT RUN: eslint, tsc and the accessibility audit need npm and Node 20.19 or newer"
