@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  answersAt, attentionAt, epochText, knowsNothing, pixelsOf, readFilm, samePlace, similarityAt,
+  answersAt, attentionAt, epochText, knowsNothing, pixelsOf, readFilm, similarityAt,
 } from "../../vitviz/viewer/film.js";
 import { FormatError } from "../../vitviz/viewer/safetensors.js";
 import { trainingSaves } from "../../vitviz/viewer/saves.js";
@@ -52,13 +52,6 @@ test("the figures of the moments as a table", () => {
   assert.ok(Number.isNaN(table.rows[0][4])); // no loss before the first step
   assert.deepEqual(trainingSaves({ film: { exists: true, here: null } }), { tables: {}, figures: ["training"] });
   assert.deepEqual(trainingSaves({ film: { exists: false } }), { tables: {}, figures: [] });
-});
-
-test("a place on another grid", () => {
-  const [coarse, fine] = [{ rows: 8, cols: 8 }, { rows: 12, cols: 16 }];
-  assert.deepEqual(samePlace({ row: 3, col: 5 }, coarse, coarse), { row: 3, col: 5 });
-  assert.deepEqual(samePlace({ row: 0, col: 7 }, coarse, fine), { row: 0, col: 15 });
-  assert.deepEqual(samePlace({ row: 11, col: 0 }, fine, coarse), { row: 7, col: 0 });
 });
 
 test("epochs on an axis", () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  boxOf, gridOf, neighbour, percentBox, placeOf, startToken, tokenAt, tokenOf,
+  boxOf, gridOf, neighbour, percentBox, placeOf, samePlace, startToken, tokenAt, tokenOf,
 } from "../../vitviz/viewer/geometry.js";
 
 function make(prefix, rows = 2, cols = 3) {
@@ -60,4 +60,11 @@ test("arrow keys walk the grid and reach the prefix tokens", () => {
 test("where to start", () => {
   assert.equal(startToken(make(5)), 0);
   assert.equal(startToken(make(0)), 4, "without prefix tokens, the middle patch");
+});
+
+test("a place on another grid", () => {
+  const [coarse, fine] = [{ rows: 8, cols: 8 }, { rows: 12, cols: 16 }];
+  assert.deepEqual(samePlace({ row: 3, col: 5 }, coarse, coarse), { row: 3, col: 5 });
+  assert.deepEqual(samePlace({ row: 0, col: 7 }, coarse, fine), { row: 0, col: 15 });
+  assert.deepEqual(samePlace({ row: 11, col: 0 }, fine, coarse), { row: 7, col: 0 });
 });

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { keyAction } from "../../vitviz/viewer/keys.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import {
-  PANEL_IDS, START_TASTE, complete, openPanel, push, redo, startHistory, startSelection, undo,
+  PANEL_IDS, START_TASTE, carried, complete, openPanel, push, redo, startHistory, startSelection, undo,
   validSelection, validTaste, visitPanel,
 } from "../../vitviz/viewer/state.js";
 
@@ -53,6 +53,17 @@ test("patches and positions begin with a patch, unless a prefix token is pinned"
   assert.deepEqual(visitPanel("positions", { ...start, pinned: true }, grid), openPanel("positions"));
   assert.deepEqual(visitPanel("positions", { ...start, token: 3 }, grid), openPanel("positions"));
   assert.deepEqual(visitPanel("rollout", start, grid), openPanel("rollout"));
+});
+
+test("on another grid a patch stays at its place, and a prefix token that is not there is none", () => {
+  const finer = { rows: 4, cols: 6, prefix: 2, tokens: 26 };
+  const to = (token, from, target) => carried({ ...start, token, partner: token }, from, target);
+  assert.deepEqual([to(6, grid, finer).token, to(6, grid, finer).partner], [25, 25], "the last patch is the last");
+  assert.deepEqual([to(25, finer, grid).token, to(0, finer, grid).token, to(1, finer, grid).token], [6, 0, null]);
+  const bare = { rows: 2, cols: 3, prefix: 0, tokens: 6 };
+  const there = { ...shape, grid: bare };
+  const pinned = validSelection({ ...to(0, grid, bare), pinned: true }, startSelection(there), there);
+  assert.deepEqual([pinned.token, pinned.pinned, pinned.layer], [4, false, 3], "the middle, as at the start");
 });
 
 test("an address may name a panel or a token and leave out what belongs to it", () => {

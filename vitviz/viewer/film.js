@@ -117,17 +117,6 @@ export function knowsNothing([first], classes) {
 }
 
 /**
- * The patch of the film's grid that covers the middle of a patch of another grid.
- * @param {{row: number, col: number}} place
- * @param {{rows: number, cols: number}} from
- * @param {{rows: number, cols: number}} to
- * @returns {{row: number, col: number}}
- */
-export function samePlace({ row, col }, from, to) {
-  return { row: Math.floor(((row + 0.5) / from.rows) * to.rows), col: Math.floor(((col + 0.5) / from.cols) * to.cols) };
-}
-
-/**
  * An epoch as an axis writes it: 0, 0.03, 1.5, 24.
  * @param {number} epoch
  * @returns {string}

@@ -95,6 +95,17 @@ export function middleToken(grid) {
 }
 
 /**
+ * The patch of another grid that covers the middle of a patch.
+ * @param {{row: number, col: number}} place
+ * @param {{rows: number, cols: number}} from
+ * @param {{rows: number, cols: number}} to
+ * @returns {{row: number, col: number}}
+ */
+export function samePlace({ row, col }, from, to) {
+  return { row: Math.floor(((row + 0.5) / from.rows) * to.rows), col: Math.floor(((col + 0.5) / from.cols) * to.cols) };
+}
+
+/**
  * The token one step away. Prefix tokens stand in front of the picture: up and left lead to
  * them from the first row and column, down and right lead back.
  * @param {number} token

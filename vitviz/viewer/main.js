@@ -9,7 +9,7 @@ import { keyAction } from "./keys.js";
 import { readLink, writeLink } from "./link.js";
 import { recall, remember } from "./memory.js";
 import {
-  START_TASTE, complete, push, redo, startHistory, startSelection, undo, validSelection, validTaste,
+  START_TASTE, carried, complete, push, redo, startHistory, startSelection, undo, validSelection, validTaste,
 } from "./state.js";
 import { watchSurroundings } from "./surroundings.js";
 import { button } from "./widgets.js";
@@ -163,7 +163,7 @@ export function mount(host) {
       const shape = { depth, heads, grid: mine.grid };
       const start = startSelection(shape);
       // What was looked at stays, where the new model has it.
-      const kept = validSelection(app.selection, start, shape);
+      const kept = validSelection(app.selection && carried(app.selection, app.grid, mine.grid), start, shape);
       const selection = validSelection(complete(wanted ?? asked), kept, shape);
       const [picture] = await Promise.all([mine.loaded, mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;

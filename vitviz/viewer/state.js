@@ -1,7 +1,7 @@
 /** What is looked at: the selection, always valid, with its history. No document in here. */
 
 import { COLOUR_MAPS } from "./colour.js";
-import { middleToken, startToken } from "./geometry.js";
+import { middleToken, placeOf, samePlace, startToken, tokenOf } from "./geometry.js";
 import { ORDERS } from "./patch.js";
 import { FUSIONS } from "./rollout.js";
 
@@ -88,6 +88,24 @@ export function validSelection(wanted, base, { depth, heads, grid }) {
     else valid.first = valid.layer;
   }
   return valid;
+}
+
+/**
+ * A selection for another grid: a patch stays where it is in the picture, a prefix token keeps its
+ * number, and is none where there are fewer of them.
+ * @param {Selection} selection
+ * @param {import("./geometry.js").Grid} from
+ * @param {import("./geometry.js").Grid} to
+ * @returns {any}  to be checked by `validSelection`
+ */
+export function carried(selection, from, to) {
+  const follow = (token) => {
+    const place = placeOf(token, from);
+    if (!place) return token < to.prefix ? token : null;
+    const { row, col } = samePlace(place, from, to);
+    return tokenOf(row, col, to);
+  };
+  return { ...selection, token: follow(selection.token), partner: follow(selection.partner) };
 }
 
 /**

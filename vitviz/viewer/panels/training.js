@@ -3,8 +3,8 @@
 import { pictureCanvas, mapCanvas } from "../canvas.js";
 import { colourTable, largest, toRgba } from "../colour.js";
 import { el, setText, show } from "../dom.js";
-import { answersAt, attentionAt, epochText, knowsNothing, pixelsOf, samePlace, similarityAt } from "../film.js";
-import { middleToken, placeOf, tokenOf } from "../geometry.js";
+import { answersAt, attentionAt, epochText, knowsNothing, pixelsOf, similarityAt } from "../film.js";
+import { middleToken, placeOf, samePlace, tokenOf } from "../geometry.js";
 import { labelName } from "../labels.js";
 import { createLegend } from "../legend.js";
 import { createLineChart, createReading } from "../linechart.js";
