@@ -148,6 +148,20 @@ test("too many tokens: the host is asked when a question has rested, and for the
   assert.equal(alone.of({ ...base, token: 1 }), null);
 });
 
+test("a question that fails while another waits says nothing", async () => {
+  const ask = async (_, { token }) => {
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    if (token === 1) throw new Error("busy");
+    return { values: new Array(1370).fill(0) };
+  };
+  const relevance = new Relevance(new LayerStore(manifest, counting().fetchFile), { ...manifest, num_tokens: 1370 }, ask, () => {});
+  const of = (token) => relevance.of({ token, layer: 1, first: 0, residual: 0.5, fusion: "mean" });
+  of(1);
+  await until(() => relevance.asking);
+  of(2);
+  await until(() => { assert.equal(relevance.error, null); return of(2); });
+});
+
 test("a failed question is not asked again and again", async () => {
   let asked = 0;
   const ask = async () => { asked += 1; throw new Error("busy"); };
@@ -161,7 +175,9 @@ test("a failed question is not asked again and again", async () => {
   assert.equal(asked, 1);
   assert.equal(relevance.error.message, "busy");
   relevance.retry();
-  await until(() => asked === 2);
+  await until(() => asked === 2 && relevance.error);
+  relevance.of({ ...question, token: 2 });
+  assert.equal(relevance.error, null, "that was of another question");
 });
 
 test("long work stops when it is told to", async () => {

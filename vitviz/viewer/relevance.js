@@ -114,6 +114,7 @@ export class Relevance {
   askHost(question, key) {
     if (this.error?.key === key || this.asking === key || this.waiting?.key === key) return;
     this.waiting = { question, key };
+    this.error = null; // of another question
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
       this.resting = 0;
@@ -126,7 +127,6 @@ export class Relevance {
     const { question, key } = this.waiting;
     this.waiting = null;
     this.asking = key;
-    this.error = null;
     const { token, layer, first, residual, fusion } = question;
     try {
       const params = { id: this.manifest.id, token, layer, first, residual, head_fusion: fusion };
@@ -138,7 +138,7 @@ export class Relevance {
       this.remember(key, values);
     } catch (error) {
       if (this.store.stop.signal.aborted) return;
-      this.error = Object.assign(error, { key });
+      if (!this.waiting) this.error = Object.assign(error, { key }); // else nobody looks at it now
     } finally {
       this.asking = null;
     }
