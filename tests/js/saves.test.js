@@ -118,7 +118,10 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     const saves = stageSaves(app, { token, shown: { values } });
     assert.deepEqual(saves.figures, ["attention"]);
     assertClose(column(saves.tables.picture, "attention"), expected.mean_to);
-    assert.deepEqual(stageSaves(app, { token, shown: { values: null } }).tables, {});
+    assert.deepEqual(stageSaves(app, { token, shown: { values: null } }), { tables: {}, figures: ["attention"] });
+    const places = { ...app, selection: { ...app.selection, overlay: "positions" } };
+    assert.deepEqual(stageSaves(places, { token, shown: { values } }).figures, ["positions"]);
+    assert.deepEqual(stageSaves(places, { token: 0, shown: { values: null } }).figures, []);
   });
 }
 

@@ -27,7 +27,8 @@ const FIGURES = {
 export function stageSaves(app, { shown }) {
   const { overlay } = app.selection;
   const tables = shown.values ? { picture: tokenTable(app, { [overlay]: shown.values }) } : {};
-  return { tables, figures: overlay === "positions" && !app.picture.positions ? [] : [FIGURES[overlay]] };
+  // Of positions there is nothing to draw without a patch that has one.
+  return { tables, figures: overlay === "positions" && !shown.values ? [] : [FIGURES[overlay]] };
 }
 
 /** What the panel shows: every head of the layer or of all layers, a whole map, or figures of heads. */
