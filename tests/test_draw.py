@@ -18,6 +18,7 @@ from PIL import Image
 from tests.models import photo, tiny
 from tests.viewer_fixture import film
 from vitviz import Analysis, SelectionError, VitvizError, analyze, draw
+from vitviz.draw.parts import shares
 from vitviz.probe import features
 from vitviz.probe.film import Film
 from vitviz.probe.heads import distances
@@ -182,6 +183,14 @@ def test_the_captions_share_out_all_attention() -> None:
     text = words(draw.heads(analysis, LAYER))
     shares = row[5:].sum(), row[0], row[1:5].sum()
     assert "head 0: patches {:.1%}\ncls {:.1%}, reg {:.1%}".format(*shares) in text
+
+
+def test_two_registers_without_a_cls_token_have_a_number_each(tiny_analysis: Analysis) -> None:
+    card = tiny_analysis.card
+    config = replace(card.config, class_token=False, global_pool="avg", reg_tokens=4)
+    analysis = replace(tiny_analysis, card=replace(card, config=config))
+    values = np.array([0.1, 0.2, 0.3, 0.4, 1.0])
+    assert shares(analysis, "x", values, "to") == "x\nfrom reg 10.0%, reg 20.0%"
 
 
 def test_a_given_top_of_the_scale_is_kept_and_shown_as_cut(tiny_analysis: Analysis) -> None:

@@ -217,11 +217,12 @@ def top_of(values: np.ndarray, vmax: float | None) -> float:
 def shares(analysis: Analysis, name: str, values: np.ndarray, direction: Direction) -> str:
     """A caption with what the map does not show: the attention of patches and of prefix tokens.
 
-    A row sums to 1, so its parts are shares; a column does not, so each prefix token speaks alone.
+    A row sums to 1, so its parts are shares; a column does not, so prefix tokens speak alone, and
+    of many of them the first two.
     """
     prefix = [text.split("_")[0] for text in analysis.card.config.prefix_names]
     if direction == "to":
-        gives = ", ".join(f"{kind} {values[prefix.index(kind)]:.1%}" for kind in prefix[:2])
+        gives = ", ".join(f"{kind} {values[i]:.1%}" for i, kind in enumerate(prefix[:2]))
         return f"{name}\nfrom {gives}" if gives else name
     kinds = dict.fromkeys(prefix)  # cls, dist, reg: in order, each once
     shares = {k: sum(values[i] for i, text in enumerate(prefix) if text == k) for k in kinds}
