@@ -166,11 +166,12 @@ def test_a_failure_is_told(visit):
     seen.complaints[:] = []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_panel_of_the_one_file_page_can_be_saved_as_png(open_page, scheme):
+@pytest.mark.parametrize(("scheme", "finger"), [("light", False), ("dark", False), ("dark", True)])
+def test_every_panel_of_the_one_file_page_can_be_saved_as_png(open_page, scheme, finger):
     tab = open_page(
-        page(analyze(tiny("cls"), np.zeros((40, 40, 3), np.uint8))), color_scheme=scheme
-    )
+        page(analyze(tiny("cls"), np.zeros((40, 40, 3), np.uint8))),
+        color_scheme=scheme, has_touch=finger, is_mobile=finger,
+    )  # fmt: skip
     tab.wait_for_selector('#viewer[data-state="ready"]')
     for panel in PANELS:
         tab.get_by_role("tab", name=panel).click()
@@ -178,7 +179,9 @@ def test_every_panel_of_the_one_file_page_can_be_saved_as_png(open_page, scheme)
         section = tab.locator(".vv-save section").last
         assert section.get_by_role("button", name="PDF").count() == 0  # nobody there to draw it
         _, data = saved(tab, section.get_by_role("button", name="PNG"))
-        image = Image.open(io.BytesIO(data)).convert("RGB")
+        image = Image.open(io.BytesIO(data))
+        assert image.convert("RGBA").getextrema()[3] == (255, 255), panel  # no holes at its edges
+        image = image.convert("RGB")
         assert (sum(image.getpixel((3, 3))) > 700) == (scheme == "light"), panel
         assert len(image.getcolors(1 << 24)) > 20, panel
         tab.keyboard.press("Escape")

@@ -29,8 +29,9 @@ export async function snapshot(node, caption) {
   frame.append(sheet, lines);
   root.append(frame); // to be measured in the visitor's own styles
   const box = frame.getBoundingClientRect();
-  const size = { width: Math.ceil(box.width), height: Math.ceil(box.height) };
-  const markup = svgOf(frame, root, size);
+  const zoom = Math.min(SHARPNESS, Math.sqrt(MOST_PIXELS / (box.width * box.height)));
+  const size = { width: Math.ceil(box.width * zoom), height: Math.ceil(box.height * zoom) };
+  const markup = svgOf(frame, root, size, zoom);
   frame.remove();
   const image = new Image();
   image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(markup);
@@ -39,13 +40,9 @@ export async function snapshot(node, caption) {
 }
 
 async function draw(image, { width, height }) {
-  const sharp = Math.min(SHARPNESS, Math.sqrt(MOST_PIXELS / (width * height)));
   const canvas = document.createElement("canvas");
-  canvas.width = Math.floor(width * sharp);
-  canvas.height = Math.floor(height * sharp);
-  const context = canvas.getContext("2d");
-  context.scale(sharp, sharp);
-  context.drawImage(image, 0, 0);
+  Object.assign(canvas, { width, height });
+  canvas.getContext("2d").drawImage(image, 0, 0);
   return new Promise((resolve, reject) => canvas.toBlob((blob) => {
     if (blob) resolve(blob);
     else reject(new Error("the browser made no PNG of " + width + " x " + height));
@@ -71,7 +68,7 @@ function copyOf(node) {
 }
 
 /** The frame inside copies of all that its styles may speak of, as an SVG that needs nothing else. */
-function svgOf(frame, root, { width, height }) {
+function svgOf(frame, root, { width, height }, zoom) {
   let inner = frame.cloneNode(true);
   inner.style.position = "static"; // it stood beside the screen to be measured
   for (let parent = root; parent; parent = parent.parentElement) {
@@ -85,11 +82,12 @@ function svgOf(frame, root, { width, height }) {
   const page = document.createElement("div");
   page.className = document.documentElement.className + " " + document.body.className;
   const { backgroundColor, fontFamily } = getComputedStyle(frame);
-  page.setAttribute("style", "background: " + backgroundColor + "; font-family: " + fontFamily);
+  // A canvas that scales instead would draw shadows out of place in Safari.
+  page.setAttribute("style", "font-family: " + fontFamily + "; zoom: " + zoom);
   page.setAttribute("xmlns", "http://www.w3.org/1999/xhtml");
   page.append(style(), ...inner.querySelector("body")?.childNodes ?? [inner]);
   const body = new XMLSerializer().serializeToString(page);
-  return '<svg xmlns="http://www.w3.org/2000/svg" width="' + width + '" height="' + height + '">' +
+  return '<svg xmlns="http://www.w3.org/2000/svg" width="' + width + '" height="' + height + '" style="background: ' + backgroundColor + '">' +
     '<foreignObject width="100%" height="100%">' + withoutControls(body) + "</foreignObject></svg>";
 }
 
