@@ -52,6 +52,7 @@ def test_numbers_png_and_figures_of_the_attention(visit, pictures, ours, folder)
         assert image.width > 600  # twice as many pixels as on the screen
         colours = image.getcolors(1 << 24)
         assert len(colours) > 50  # a map was drawn, and text
+    assert page.get_by_label("heads of this layer", exact=True).is_checked()
     page.keyboard.press("Escape")
     assert page.locator(".vv-save[open]").count() == 0
     assert page.locator(".vv-snapshot").count() == 0

@@ -61,6 +61,7 @@ function copyOf(node) {
   for (const [original, twin] of twins("input")) {
     twin.setAttribute("value", original.value);
     twin.toggleAttribute("checked", original.checked);
+    twin.removeAttribute("name"); // else the copy of a radio button would take the place of its original
   }
   for (const [original, twin] of twins("progress")) twin.setAttribute("value", String(original.value));
   for (const hidden of copy.querySelectorAll("[hidden]")) hidden.remove();
