@@ -359,6 +359,46 @@ def test_expired_files_say_so_and_a_new_analysis_recovers(host) -> None:
     says(host, state="ready")
 
 
+def test_a_failure_stays_a_failure_in_another_language(host) -> None:
+    host.evaluate("mounted.update(first)")
+    says(host, state="ready")
+    host.evaluate("fails['second/picture.safetensors'] = 500; mounted.update(second)")
+    says(host, state="error")
+    host.evaluate("document.documentElement.lang = 'ko'")
+    host.wait_for_selector(".vv-message:has-text('분석 파일을 가져오지 못했습니다')")
+    says(host, state="error")  # and not the analysis before, as if it were this one
+    host.evaluate("delete fails['second/picture.safetensors']")
+    hold_back(host, "second/picture.safetensors")
+    host.get_by_role("button", name="다시 시도").click()
+    host.wait_for_selector(".vv-message:has-text('분석을 불러오는 중')")
+    host.evaluate("document.documentElement.lang = 'en'")
+    host.wait_for_selector(".vv-message:has-text('Fetching the analysis')")
+    host.evaluate("go()")
+    host.wait_for_selector("h2:has-text('second')")
+
+
+def test_the_focus_stays_on_the_button_that_changes_the_language(shown) -> None:
+    shown.get_by_role("tab", name="Rollout").click()
+    shown.get_by_role("button", name="Show this page in Korean").focus()
+    shown.keyboard.press("Enter")
+    shown.wait_for_selector("html[lang=ko]")
+    shown.wait_for_function("document.activeElement.title === '이 페이지를 영어로 보기'")
+
+
+def test_the_focus_is_not_lost_with_a_failure_or_another_picture(host) -> None:
+    host.evaluate("fails['first/picture.safetensors'] = 500; mounted.update(first)")
+    says(host, state="error")
+    host.get_by_role("button", name="Try again").focus()
+    host.evaluate("delete fails['first/picture.safetensors']")
+    host.keyboard.press("Enter")
+    says(host, state="ready")
+    assert host.evaluate("document.activeElement.className") == "vv-frame"
+    host.get_by_role("slider").first.focus()
+    host.evaluate("mounted.update(second)")
+    host.wait_for_selector("h2:has-text('second')")
+    assert host.evaluate("document.activeElement.type") == "range"
+
+
 def test_a_lost_layer_leaves_the_rest_and_can_be_tried_again(host) -> None:
     host.evaluate("fails['first/layer-00.safetensors'] = 500; mounted.update(first, { layer: 2 })")
     says(host, state="ready")

@@ -31,6 +31,26 @@ export function show(node, visible) {
   if (node.hidden === visible) node.hidden = !visible;
 }
 
+/**
+ * Remembers where the focus is inside of a node whose content is about to be made anew.
+ * @param {HTMLElement} node
+ * @returns {(otherwise: HTMLElement) => void}  puts it on what stands at the same place then, or
+ *   on another element if nothing there can have it; leaves a focus outside where it is
+ */
+export function keepFocus(node) {
+  if (!node.contains(document.activeElement)) return () => {};
+  const path = [];
+  for (let at = document.activeElement; at !== node; at = at.parentElement) {
+    path.unshift([...at.parentElement.children].indexOf(at));
+  }
+  return (otherwise) => {
+    /** @type {any} */
+    const same = path.reduce((at, step) => at?.children[step], /** @type {Element} */ (node));
+    same?.focus({ preventScroll: true });
+    if (!node.contains(document.activeElement)) otherwise.focus({ preventScroll: true });
+  };
+}
+
 let count = 0;
 
 /** A name that no other element of the page has, for labels and radio groups. */

@@ -2,7 +2,7 @@
 
 import { explainFailure, openAnalysis, positionMaps } from "./analysis.js";
 import { createBoard } from "./board.js";
-import { el } from "./dom.js";
+import { el, keepFocus } from "./dom.js";
 import { fetchUrl } from "./files.js";
 import { createGlances } from "./glances.js";
 import { keyAction } from "./keys.js";
@@ -79,6 +79,7 @@ export function mount(host) {
   let analysis = null; // the one that is shown
   let opening = null; // the one that is being fetched
   let board = null;
+  let message = null; // what is told in place of the board, for the same in another language
   let settled = 0;
   let news = false; // another selection, which nobody was told of yet
   let fetching = -1; // layer
@@ -129,8 +130,8 @@ export function mount(host) {
     if (now.language === app.language) return;
     app.language = now.language;
     app.t = t;
-    if (analysis) rebuild();
-    else if (element.dataset.state === "empty") showMessage(t("empty"));
+    if (board) rebuild();
+    else if (message) showMessage(message);
   });
   app.language = surroundings.language;
   app.t = translator(app.language);
@@ -146,11 +147,11 @@ export function mount(host) {
     if (!manifest?.files) {
       close();
       setState("empty");
-      showMessage(app.t("empty"));
+      showMessage({ key: "empty" });
       return;
     }
     setState("loading");
-    if (!analysis) showMessage(app.t("loading"));
+    if (!board) showMessage({ key: "loading" });
     open(manifest, wanted);
   }
 
@@ -199,13 +200,13 @@ export function mount(host) {
   }
 
   function rebuild() {
-    const hadFocus = board?.stage.focus === document.activeElement;
+    const focusAgain = keepFocus(content);
     board?.destroy();
     board = createBoard(app);
     board.arrange(root.dataset.size);
     content.replaceChildren(board.root);
     render();
-    if (hadFocus) board.stage.focus.focus({ preventScroll: true });
+    focusAgain(board.stage.focus);
   }
 
   function commit(history) {
@@ -265,7 +266,7 @@ export function mount(host) {
     const { key, reason } = explainFailure(error);
     setState("error");
     const gone = key === "error_expired";
-    showMessage(app.t(key, { reason }), gone ? again : retry, gone ? "runAgain" : "tryAgain");
+    showMessage({ key, values: { reason }, ...(gone ? { retry: again, label: "runAgain" } : { retry }) });
   }
 
   /** Whether what is looked at has failed because the host deleted its files. */
@@ -274,12 +275,18 @@ export function mount(host) {
     return key === "error_expired";
   }
 
-  function showMessage(text, retry = null, label = "tryAgain") {
+  function showMessage(wanted) {
+    const { key, values = {}, retry = null, label = "tryAgain" } = wanted;
+    message = wanted;
     board?.destroy();
     board = null;
-    const again = retry ? button({ text: app.t(label), title: app.t(label), onClick: retry }) : null;
-    content.replaceChildren(
-      el("div", { class: "vv-message", role: "status" }, el("p", { text }), again));
+    const name = app.t(label);
+    const again = retry && button({ text: name, title: name, onClick: retry });
+    const box = el("div", { class: "vv-message", role: "status", tabindex: "-1" },
+      el("p", { text: app.t(key, values) }), again);
+    const focusAgain = keepFocus(content);
+    content.replaceChildren(box);
+    focusAgain(again ?? box);
   }
 
   function onKey(event) {
