@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  boxOf, gridOf, neighbour, percentBox, placeOf, samePlace, startToken, tokenAt, tokenOf,
+  boxOf, gridOf, mapRatio, neighbour, percentBox, placeOf, samePlace, startToken, tokenAt, tokenOf,
 } from "../../vitviz/viewer/geometry.js";
 
 function make(prefix, rows = 2, cols = 3) {
@@ -43,6 +43,10 @@ test("the token under a point, at any size of drawing", () => {
 
 test("boxes for CSS are shares of the picture", () => {
   assert.deepEqual(percentBox(4, make(0)), { top: "50%", left: (100 * 4) / 12 + "%", height: "50%", width: (100 * 4) / 12 + "%" });
+});
+
+test("a map has the shape of its part of the picture, whatever the shape of patches", () => {
+  assert.equal(mapRatio(make(1)), 12 / 16);
 });
 
 test("arrow keys walk the grid and reach the prefix tokens", () => {

@@ -4,7 +4,7 @@ import { overlap } from "./attention.js";
 import { mapCanvas } from "./canvas.js";
 import { colourTable } from "./colour.js";
 import { el, setText, show } from "./dom.js";
-import { percentBox } from "./geometry.js";
+import { mapRatio, percentBox } from "./geometry.js";
 import { digits, percent } from "./numbers.js";
 import { overlayOf } from "./overlay.js";
 import { tokenName } from "./words.js";
@@ -75,7 +75,7 @@ function createSide(app, kind) {
   const map = mapCanvas(grid.rows, grid.cols);
   const box = el("span", { class: "vv-box" });
   const frame = el("div", { class: ("vv-compare-map " + kind).trim() }, map.canvas, box);
-  frame.style.setProperty("--vv-ratio", String((grid.cols * grid.patchWidth) / (grid.rows * grid.patchHeight)));
+  frame.style.setProperty("--vv-ratio", String(mapRatio(grid)));
   return {
     root: frame,
     /** @param {number|null} token @param {import("./overlay.js").Overlay|null} overlay */

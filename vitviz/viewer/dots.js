@@ -3,6 +3,7 @@
 import { mapCanvas } from "./canvas.js";
 import { colourTable } from "./colour.js";
 import { el, setText, show } from "./dom.js";
+import { mapRatio } from "./geometry.js";
 import { digits } from "./numbers.js";
 import { patchScale } from "./overlay.js";
 import { dotInView, dotOfClick, evenDistance, headsByLayer, pileAt, ticks } from "./scatter.js";
@@ -25,7 +26,7 @@ export function createDots(app) {
   const others = el("p", { class: "vv-note" });
   const small = mapCanvas(grid.rows, grid.cols);
   const preview = el("div", { class: "vv-dot-preview" }, small.canvas);
-  preview.style.setProperty("--vv-ratio", grid.cols / grid.rows);
+  preview.style.setProperty("--vv-ratio", String(mapRatio(grid)));
   const figures = el("div", { class: "vv-figures", tabindex: "0", role: "application",
     "aria-label": t("dotsLabel"), onkeydown: onKey }, ...charts.map((chart) => chart.root));
   const root = el("div", { class: "vv-dots" }, figures,

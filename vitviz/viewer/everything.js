@@ -2,6 +2,7 @@
 
 import { colourTable } from "./colour.js";
 import { el, setText, show } from "./dom.js";
+import { mapRatio } from "./geometry.js";
 import { createMosaic } from "./mosaic.js";
 import { attentionScale } from "./overlay.js";
 
@@ -19,7 +20,7 @@ export function createEverything(app) {
   const { t, manifest, grid } = app;
   const { depth, num_heads: heads } = manifest;
   const mosaic = createMosaic({ outerRows: depth, outerCols: heads + 1, rows: grid.rows,
-    cols: grid.cols, label: t("everything") });
+    cols: grid.cols, ratio: mapRatio(grid), label: t("everything") });
   const names = (first, count) => [...first, ...Array(count).keys()].map((name) =>
     el("span", { text: String(name) }));
   const note = el("p", { class: "vv-note", role: "status" });

@@ -84,6 +84,15 @@ export function percentBox(token, grid) {
   };
 }
 
+/**
+ * Width by height of a map of all patches, as it lies over the picture.
+ * @param {{rows: number, cols: number, patchHeight: number, patchWidth: number}} grid
+ * @returns {number}
+ */
+export function mapRatio({ rows, cols, patchHeight, patchWidth }) {
+  return (cols * patchWidth) / (rows * patchHeight);
+}
+
 /** Where the first token to look at is: the first prefix token, else the patch in the middle. */
 export function startToken(grid) {
   return grid.prefix > 0 ? 0 : middleToken(grid);

@@ -4,8 +4,9 @@ import { paint } from "./colour.js";
 import { el, show } from "./dom.js";
 
 /**
- * @param {{outerRows: number, outerCols: number, rows: number, cols: number, label: string}} size
- * @returns {{frame: HTMLElement, canvas: HTMLCanvasElement,
+ * @param {{outerRows: number, outerCols: number, rows: number, cols: number,
+ *   ratio: number, label: string}} size  ratio: width by height of one map
+ * @returns {{frame: HTMLElement,
  *   draw: (outerRow: number, outerCol: number, values: ArrayLike<number>, offset: number,
  *     scale: {min: number, max: number}, table: Uint32Array) => void,
  *   place: (outerRow: number, outerCol: number, values: ArrayLike<number>, offset: number,
@@ -14,11 +15,12 @@ import { el, show } from "./dom.js";
  *   cellAt: (event: MouseEvent) => {row: number, col: number}|null}}
  *   draw: one map at once; place and flush: many, and then all of them in one go
  */
-export function createMosaic({ outerRows, outerCols, rows, cols, label }) {
+export function createMosaic({ outerRows, outerCols, rows, cols, ratio, label }) {
   const high = outerRows * (rows + 1) - 1;
   const wide = outerCols * (cols + 1) - 1;
   const canvas = el("canvas", { class: "vv-map", width: wide, height: high,
     role: "img", "aria-label": label });
+  canvas.style.aspectRatio = String((wide / cols) * ratio / (high / rows));
   // More pixels than the screen will give it: averaging is kinder than leaving some out.
   canvas.classList.toggle("vv-fine", wide > 700);
   const context = canvas.getContext("2d");
@@ -29,7 +31,7 @@ export function createMosaic({ outerRows, outerCols, rows, cols, label }) {
   const marker = el("span", { class: "vv-box vv-selected", hidden: true });
   const frame = el("div", { class: "vv-map-frame" }, canvas, marker);
   return {
-    frame, canvas,
+    frame,
     draw(outerRow, outerCol, values, offset, scale, table) {
       paint(values, offset, scale, table, pixels);
       context.putImageData(tile, outerCol * (cols + 1), outerRow * (rows + 1));

@@ -6,6 +6,7 @@ import { colourTable } from "../colour.js";
 import { caution } from "../caution.js";
 import { createDots } from "../dots.js";
 import { el, setText, show } from "../dom.js";
+import { mapRatio } from "../geometry.js";
 import { createLegend } from "../legend.js";
 import { createEverything } from "../everything.js";
 import { createMatrix } from "../matrixview.js";
@@ -26,7 +27,7 @@ function create(app) {
   const heads = ["mean", ...Array(manifest.num_heads).keys()].map((head) => createHead(app, head));
   const gallery = el("div", { class: "vv-gallery", role: "group", "aria-label": t("headsOfLayer") },
     ...heads.map(({ root }) => root));
-  gallery.style.setProperty("--vv-ratio", grid.cols / grid.rows);
+  gallery.style.setProperty("--vv-ratio", String(mapRatio(grid)));
   gallery.style.setProperty("--vv-cell", manifest.num_heads < 8 ? "7.2em" : "5.6em");
   const everything = createEverything(app);
   const matrix = createMatrix(app);

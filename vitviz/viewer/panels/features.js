@@ -4,10 +4,11 @@ import { mapCanvas } from "../canvas.js";
 import { colourTable } from "../colour.js";
 import { el, setText, show } from "../dom.js";
 import { layerFeatures, outliers } from "../features.js";
-import { placeOf, tokenAt } from "../geometry.js";
+import { mapRatio } from "../geometry.js";
 import { createLegend } from "../legend.js";
 import { digits, multiple, percent, signed } from "../numbers.js";
 import { similarityScale } from "../overlay.js";
+import { createPatchMap } from "../patchmap.js";
 import { explore } from "../pointing.js";
 import { featuresSaves } from "../saves.js";
 import { tokensText } from "../stage.js";
@@ -108,41 +109,25 @@ function about(t, times) {
         rel: "noopener noreferrer", text: "arXiv:2309.16588" })));
 }
 
-/** A map of patches on which tokens can be pointed at and marked. */
+/** A map with its title on which tokens can be pointed at, chosen and marked. */
 function createMap(app, key, onPoint) {
   const { t, grid } = app;
-  const map = mapCanvas(grid.rows, grid.cols, "vv-large-map");
-  const dot = el("span", { class: "vv-box vv-selected" });
+  const { frame, put, tokenOf, mark, draw, drawColours } = createPatchMap(grid);
   const marks = el("div", { class: "vv-marks" });
   const title = el("figcaption", { text: t(key, { token: "" }) });
-  const frame = el("div", { class: "vv-map-frame" }, map.canvas, marks, dot);
-  const whole = { ...grid, width: grid.cols * grid.patchWidth, height: grid.rows * grid.patchHeight };
-  const tokenOfEvent = (event) => {
-    const box = map.canvas.getBoundingClientRect();
-    return tokenAt(event.clientX - box.left, event.clientY - box.top, box, whole);
-  };
-  map.canvas.style.aspectRatio = whole.width + " / " + whole.height;
-  explore(frame, tokenOfEvent, app);
-  frame.addEventListener("pointermove", (event) => onPoint(tokenOfEvent(event)));
+  frame.append(marks);
+  explore(frame, tokenOf, app);
+  frame.addEventListener("pointermove", (event) => onPoint(tokenOf(event)));
   frame.addEventListener("pointerleave", () => onPoint(null));
-  const put = (node, token) => {
-    const place = placeOf(token, grid);
-    show(node, place !== null);
-    if (place) Object.assign(node.style, {
-      left: (100 * place.col) / grid.cols + "%", top: (100 * place.row) / grid.rows + "%",
-      width: 100 / grid.cols + "%", height: 100 / grid.rows + "%",
-    });
-  };
   return {
     root: el("figure", { class: "vv-figure" }, title, frame),
-    draw: map.draw, drawColours: map.drawColours,
+    draw, drawColours, mark,
     title: (text) => setText(title, text),
-    mark: (token) => put(dot, token),
     outline(patches, describe) {
       marks.replaceChildren(...patches.map((patch) => {
-        const mark = el("span", { class: "vv-box vv-outlier", title: describe(patch) });
-        put(mark, patch + grid.prefix);
-        return mark;
+        const outlier = el("span", { class: "vv-box vv-outlier", title: describe(patch) });
+        put(outlier, patch + grid.prefix);
+        return outlier;
       }));
     },
   };
@@ -162,7 +147,7 @@ function createStrip(app, times) {
   });
   const root = el("div", { class: "vv-gallery", role: "group", "aria-label": t("featuresStrip") },
     ...steps.map((step) => step.root));
-  root.style.setProperty("--vv-ratio", grid.cols * grid.patchWidth / (grid.rows * grid.patchHeight));
+  root.style.setProperty("--vv-ratio", String(mapRatio(grid)));
   root.style.setProperty("--vv-cell", manifest.depth < 8 ? "9em" : "6.4em");
   let drawn = false;
   return {

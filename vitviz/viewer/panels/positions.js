@@ -1,17 +1,17 @@
 /** Panel Positions: what the position embedding knows about which patch is whose neighbour. */
 
 import { positionMaps } from "../analysis.js";
-import { mapCanvas } from "../canvas.js";
 import { colourTable } from "../colour.js";
 import { createCurves } from "../curves.js";
 import { el, setText, show } from "../dom.js";
-import { placeOf, tokenAt, tokenOf } from "../geometry.js";
+import { mapRatio, placeOf, tokenOf } from "../geometry.js";
 import { inSlices } from "../idle.js";
 import { createLegend } from "../legend.js";
 import { similarities } from "../maps.js";
 import { marginals } from "../marginals.js";
 import { createMosaic } from "../mosaic.js";
 import { percent, signed } from "../numbers.js";
+import { createPatchMap } from "../patchmap.js";
 import { explore } from "../pointing.js";
 import { positionsSaves } from "../saves.js";
 import { MOSAICS } from "../state.js";
@@ -85,20 +85,12 @@ function create(app) {
 
 /** The map of the selected position, large. */
 function createOne(app, title, mapOf, point) {
-  const { grid } = app;
-  const map = mapCanvas(grid.rows, grid.cols, "vv-large-map");
-  const dot = el("span", { class: "vv-box vv-selected" });
-  const frame = el("div", { class: "vv-map-frame" }, map.canvas, dot);
-  const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: title }), frame);
-  const whole = { ...grid, width: grid.cols * grid.patchWidth, height: grid.rows * grid.patchHeight };
-  const tokenOfEvent = (event) => {
-    const box = map.canvas.getBoundingClientRect();
-    return tokenAt(event.clientX - box.left, event.clientY - box.top, box, whole);
-  };
-  frame.addEventListener("pointermove", (event) => point(tokenOfEvent(event)));
-  frame.addEventListener("pointerleave", () => point(null));
-  frame.addEventListener("click", (event) => {
-    const token = tokenOfEvent(event);
+  const map = createPatchMap(app.grid);
+  const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: title }), map.frame);
+  map.frame.addEventListener("pointermove", (event) => point(map.tokenOf(event)));
+  map.frame.addEventListener("pointerleave", () => point(null));
+  map.frame.addEventListener("click", (event) => {
+    const token = map.tokenOf(event);
     if (token !== null) app.select({ token, pinned: true });
   });
   return {
@@ -108,13 +100,7 @@ function createOne(app, title, mapOf, point) {
       root.classList.toggle("vv-stale", !similar);
       if (similar) map.draw(similar, 0, SCALE, colourTable("diverging"));
       else map.clear();
-      const place = placeOf(token, grid);
-      show(dot, place !== null);
-      if (!place) return;
-      Object.assign(dot.style, {
-        left: (100 * place.col) / grid.cols + "%", top: (100 * place.row) / grid.rows + "%",
-        width: 100 / grid.cols + "%", height: 100 / grid.rows + "%",
-      });
+      map.mark(token);
     },
   };
 }
@@ -123,7 +109,7 @@ function createOne(app, title, mapOf, point) {
 function createAllPositions(app) {
   const { t, grid, picture } = app;
   const { rows, cols } = grid;
-  const mosaic = createMosaic({ outerRows: rows, outerCols: cols, rows, cols,
+  const mosaic = createMosaic({ outerRows: rows, outerCols: cols, rows, cols, ratio: mapRatio(grid),
     label: t("positionsAll", { count: rows * cols }) });
   const zoom = createZoom(mosaic.frame, t);
   const status = el("p", { class: "vv-note", role: "status" });

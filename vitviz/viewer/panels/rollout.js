@@ -4,6 +4,7 @@ import { mapCanvas } from "../canvas.js";
 import { caution } from "../caution.js";
 import { colourTable } from "../colour.js";
 import { el, setText, show } from "../dom.js";
+import { mapRatio } from "../geometry.js";
 import { createLegend } from "../legend.js";
 import { percent } from "../numbers.js";
 import { patchScale } from "../overlay.js";
@@ -52,7 +53,7 @@ function create(app) {
   const layers = Array.from({ length: manifest.depth }, (_, layer) => createStep(app, layer));
   const strip = el("div", { class: "vv-gallery", role: "group", "aria-label": t("rolloutStrip") },
     ...layers.map(({ root }) => root));
-  strip.style.setProperty("--vv-ratio", grid.cols / grid.rows);
+  strip.style.setProperty("--vv-ratio", String(mapRatio(grid)));
   strip.style.setProperty("--vv-cell", manifest.depth < 8 ? "4.5em" : "6.4em");
   const legend = createLegend(t);
   const bar = createShares(app);

@@ -4,12 +4,13 @@ import { pictureCanvas, mapCanvas } from "../canvas.js";
 import { colourTable, largest, toRgba } from "../colour.js";
 import { el, setText, show } from "../dom.js";
 import { answersAt, attentionAt, epochText, knowsNothing, pixelsOf, similarityAt } from "../film.js";
-import { middleToken, placeOf, samePlace, tokenOf } from "../geometry.js";
+import { mapRatio, middleToken, placeOf, samePlace, tokenOf } from "../geometry.js";
 import { labelName } from "../labels.js";
 import { createLegend } from "../legend.js";
 import { createLineChart, createReading } from "../linechart.js";
 import { createMosaic } from "../mosaic.js";
 import { digits, grouped, multiple, percent, percents } from "../numbers.js";
+import { createPatchMap } from "../patchmap.js";
 import { trainingSaves } from "../saves.js";
 import { button, choice, slider } from "../widgets.js";
 import { translated } from "../words.js";
@@ -223,23 +224,27 @@ function createPicture(app, film, picture) {
 /** Similarity of positions: the selected patch, and all at their places. */
 function createPlaces(app, film) {
   const { t, grid } = app;
-  const { rows, cols } = film;
-  const one = mapCanvas(rows, cols, "vv-large-map");
-  const dot = el("span", { class: "vv-box vv-selected" });
+  const { rows, cols, height, width } = film;
+  const filmed = { rows, cols, prefix: 0, tokens: rows * cols, height, width,
+    patchHeight: height / rows, patchWidth: width / cols };
+  const one = createPatchMap(filmed);
   const title = el("figcaption");
-  const frame = el("div", { class: "vv-map-frame" }, one.canvas, dot);
-  const mosaic = createMosaic({ outerRows: rows, outerCols: cols, rows, cols, label: t("positionsAll", { count: rows * cols }) });
+  const label = t("positionsAll", { count: rows * cols });
+  const mosaic = createMosaic({ outerRows: rows, outerCols: cols, rows, cols, ratio: mapRatio(filmed), label });
   const legend = createLegend(t);
-  const go = (place) => place && app.select({ token: tokenOf(...Object.values(samePlace(place, film, grid)), grid), pinned: true });
+  const go = (place) => {
+    if (!place) return;
+    const { row, col } = samePlace(place, film, grid);
+    app.select({ token: tokenOf(row, col, grid), pinned: true });
+  };
   mosaic.frame.addEventListener("click", (event) => go(mosaic.cellAt(event)));
-  frame.addEventListener("click", (event) => {
-    const box = one.canvas.getBoundingClientRect();
-    go({ row: Math.floor(((event.clientY - box.top) / box.height) * rows), col: Math.floor(((event.clientX - box.left) / box.width) * cols) });
+  one.frame.addEventListener("click", (event) => {
+    const patch = one.tokenOf(event);
+    if (patch !== null) go(placeOf(patch, filmed));
   });
   const root = el("div", { class: "vv-film" }, el("h4", { text: t("filmPositions") }),
-    el("div", { class: "vv-figures" }, el("figure", { class: "vv-figure" }, frame, title),
-      el("figure", { class: "vv-figure" }, mosaic.frame,
-        el("figcaption", { text: t("positionsAll", { count: rows * cols }) }))),
+    el("div", { class: "vv-figures" }, el("figure", { class: "vv-figure" }, one.frame, title),
+      el("figure", { class: "vv-figure" }, mosaic.frame, el("figcaption", { text: label }))),
     legend.root);
   let drawn = -1; // the moment of the mosaic
   return {
@@ -247,16 +252,16 @@ function createPlaces(app, film) {
     render(moment, token) {
       const table = colourTable("diverging");
       const place = samePlace(placeOf(token, grid) ?? placeOf(middleToken(grid), grid), grid, film);
-      one.draw(similarityAt(film, moment, place.row * cols + place.col), 0, COSINES, table);
+      const patch = tokenOf(place.row, place.col, filmed);
+      one.draw(similarityAt(film, moment, patch), 0, COSINES, table);
+      one.mark(patch);
       setText(title, t("filmPosition", place));
-      Object.assign(dot.style, { left: (100 * place.col) / cols + "%", top: (100 * place.row) / rows + "%",
-        width: 100 / cols + "%", height: 100 / rows + "%" });
       mosaic.mark(place);
       legend.render({ scale: COSINES, colours: "diverging", uniform: null, note: t("scale_positions") });
       if (drawn === moment) return;
       drawn = moment;
-      for (let patch = 0; patch < film.patches; patch++) {
-        mosaic.draw(Math.floor(patch / cols), patch % cols, similarityAt(film, moment, patch), 0, COSINES, table);
+      for (let at = 0; at < film.patches; at++) {
+        mosaic.draw(Math.floor(at / cols), at % cols, similarityAt(film, moment, at), 0, COSINES, table);
       }
     },
   };
