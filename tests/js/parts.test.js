@@ -107,10 +107,14 @@ test("the map that is wanted last is made, and one that is too large is not begu
 });
 
 test("quantiles, of few and of very many", () => {
-  assert.equal(quantile([3, 1, 2, 4], 0.5), 3);
+  assert.equal(quantile([3, 1, 2, 4], 0.5), 2.5);
   assert.equal(quantile([3, 1, 2, 4], 1), 4);
   const many = Float32Array.from({ length: 100000 }, (_, i) => i / 100000);
   assertClose([quantile(many, 0.995)], [0.995], 1e-3);
+  // One bright column: a sample of every second column only would see twice as much of it.
+  const tokens = 1370;
+  const map = Float32Array.from({ length: tokens ** 2 }, (_, at) => Number(at % tokens === 0));
+  assert.equal(quantile(map, 0.999), 0);
 });
 
 test("a sum, its largest parts first", () => {

@@ -84,17 +84,25 @@ export class Matrices {
 }
 
 /**
- * The value that a share of all values lies below, from a sample of at most 20,000 of them.
+ * The value that a share of all values lies below, as numpy's quantile has it; of more than 50,000
+ * values from a sample of as many.
  * @param {ArrayLike<number>} values
  * @param {number} share
  * @returns {number}
  */
 export function quantile(values, share) {
-  // A step that is no divisor of a row's length, so that no column is left out.
-  let step = Math.max(1, Math.ceil(values.length / 20000));
-  if (step > 1 && step % 2 === 0) step += 1;
+  let step = Math.max(1, Math.ceil(values.length / 50000));
+  // A step that has a divisor in common with the length of a row would leave out whole columns.
+  while (step > 1 && divisor(step, values.length) > 1) step += 1;
   const sample = new Float32Array(Math.ceil(values.length / step));
   for (let i = 0; i < sample.length; i++) sample[i] = values[i * step];
   sample.sort();
-  return sample[Math.min(sample.length - 1, Math.floor(share * sample.length))];
+  const place = share * (sample.length - 1);
+  const [low, high] = [Math.floor(place), Math.ceil(place)];
+  return sample[low] + (place - low) * (sample[high] - sample[low]);
+}
+
+/** The greatest common divisor. */
+function divisor(a, b) {
+  return b === 0 ? a : divisor(b, a % b);
 }
