@@ -195,11 +195,16 @@ def test_the_stage_stays_in_sight(shown) -> None:
 
 
 @pytest.mark.parametrize("size", [(1400, 700), (390, 844)])
-def test_going_back_with_the_tab_key_hides_no_control_under_what_stays(shown, size) -> None:
+@pytest.mark.parametrize(
+    ("panel", "last"), [("Patches", ".vv-ledger button"), ("Attention", ".vv-head")]
+)
+def test_going_back_with_the_tab_key_hides_no_control_under_what_stays(
+    shown, size, panel, last
+) -> None:
     shown.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
-    shown.get_by_role("tab", name="Patches").click()
-    shown.locator(".vv-ledger button").last.focus()
-    for _ in range(12):
+    shown.get_by_role("tab", name=panel).click()
+    shown.locator(last).last.focus()
+    for _ in range(16):
         shown.keyboard.press("Shift+Tab")
         covered = shown.evaluate(
             """() => {
