@@ -18,7 +18,7 @@ from PIL import Image
 from tests.models import photo, tiny
 from tests.viewer_fixture import film
 from vitviz import Analysis, SelectionError, VitvizError, analyze, draw
-from vitviz.draw.parts import shares
+from vitviz.draw.parts import percent, shares
 from vitviz.probe import features
 from vitviz.probe.film import Film
 from vitviz.probe.heads import distances
@@ -191,6 +191,11 @@ def test_two_registers_without_a_cls_token_have_a_number_each(tiny_analysis: Ana
     analysis = replace(tiny_analysis, card=replace(card, config=config))
     values = np.array([0.1, 0.2, 0.3, 0.4, 1.0])
     assert shares(analysis, "x", values, "to") == "x\nfrom reg 10.0%, reg 20.0%"
+
+
+def test_what_is_not_all_is_not_rounded_to_all() -> None:
+    written = [percent(share) for share in (0, 0.0001, 0.123, 0.9998, 1 - 1e-7, 1)]
+    assert written == ["0.0%", "< 0.1%", "12.3%", "> 99.9%", "100.0%", "100.0%"]
 
 
 def test_a_given_top_of_the_scale_is_kept_and_shown_as_cut(tiny_analysis: Analysis) -> None:

@@ -72,6 +72,7 @@ test("shares in one column have as many decimals as each other", () => {
   assert.deepEqual(of(0.012, 0.0096), ["1.2", "1.0"]);
   assert.deepEqual(of(1e-9), ["< 0.000001"]);
   assert.deepEqual(of(1, 0), ["100.0", "0.0"]);
+  assert.deepEqual(of(0.99995, 0.00005), ["> 99.9", "< 0.1"]);
   assert.deepEqual(of(0, 0), ["0.0", "0.0"]);
   assert.deepEqual(of(), []);
 });
@@ -80,8 +81,8 @@ test("numbers in words", () => {
   assert.deepEqual([0.02134, 1.2, 0.000123, 0.00001234, 0, 57.12, -0.5, 0.99959, -9.999, 99.97].map(digits),
     ["0.0213", "1.20", "0.00012", "1.2e-5", "0", "57.1", "\u22120.500", "1.00", "\u221210.0", "100"]);
   assert.deepEqual([4.23, 0.31, 57.12, 123.4, 0.012, 0].map(multiple), ["4.2", "0.3", "57.1", "123", "0.01", "0.0"]);
-  assert.deepEqual([0.1234, 1, 0, 0.00085, 0.000002, 1e-9].map(percent),
-    ["12.3\u00a0%", "100.0\u00a0%", "0.0\u00a0%", "0.085\u00a0%", "0.0002\u00a0%", "< 0.0001\u00a0%"]);
+  assert.deepEqual([0.1234, 1, 0.9998, 0.9999999, 0, 0.00085, 0.000002, 1e-9].map(percent),
+    ["12.3\u00a0%", "100.0\u00a0%", "> 99.9\u00a0%", "100.0\u00a0%", "0.0\u00a0%", "0.085\u00a0%", "0.0002\u00a0%", "< 0.0001\u00a0%"]);
   assert.deepEqual([1, -1, -0.001].map((value) => signed(value)), ["\u20071.00", "\u22121.00", "\u20070.00"]);
   assert.equal(grouped(86567656), "86\u202f567\u202f656");
   assert.equal(shapeText([1, 197, 768]), "(1, 197, 768)");

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from ..errors import VitvizError
 from ..probe.analysis import Analysis
-from .parts import chart, fonts, panels, picture, sheet, title
+from .parts import chart, fonts, panels, percent, picture, sheet, title
 
 LENS = "arXiv:2310.18969"
 # Okabe and Ito's palette, which the colour-blind can tell apart; then the same, dashed.
@@ -32,7 +32,7 @@ def predictions(analysis: Analysis, k: int = 5) -> Figure:
         parse_math=False,  # a label may hold dollar signs
         fontfamily=fonts(),
     )
-    ax.bar_label(bars, [f"{p:.1%}" for p in probabilities], padding=3)
+    ax.bar_label(bars, [percent(p) for p in probabilities], padding=3)
     ax.set_xlim(0, 1.18)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
     ax.invert_yaxis()

@@ -1,5 +1,7 @@
 """A model and not a photo: the film of its training, and what was measured of it."""
 
+from collections.abc import Callable
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
@@ -19,6 +21,7 @@ from .parts import (
     caption,
     chart,
     fonts,
+    percent,
     pixels,
     ratio_of,
     sheet,
@@ -112,7 +115,7 @@ def measured(card: ModelCard) -> Figure:
         classes = card.config.num_classes
         chance = {"top1": 1 / classes, "top5": min(1, 5 / classes)} if classes else {}
         told = f"{found['pictures']:,.0f} " if "pictures" in found else ""
-        _rates(axes[0], [MEASURES[name] for name in rates], list(rates.values()), "{:.1%}")
+        _rates(axes[0], [MEASURES[name] for name in rates], list(rates.values()), percent)
         for at, name in enumerate(rates):
             if name in chance:
                 axes[0].plot([chance[name]] * 2, [at - 0.4, at + 0.4], color=ORANGE)
@@ -122,16 +125,16 @@ def measured(card: ModelCard) -> Figure:
         chart(axes[0], f"share of {told}pictures it was not trained on\norange: chance{ece}")
     if boxes:
         names = [MAPS.get(name, name) for name in boxes]
-        for ax, number, form, text in (
+        for ax, number, write, text in (
             (
                 axes[-2],
                 "energy",
-                "{:.2f}",
+                "{:.2f}".format,
                 "in the object's box, times even attention\ngrey: no model",
             ),
-            (axes[-1], "pointing", "{:.1%}", "largest patch lies in the box\ngrey: no model"),
+            (axes[-1], "pointing", percent, "largest patch lies in the box\ngrey: no model"),
         ):
-            bars = _rates(ax, names, [one[number] for one in boxes.values()], form)
+            bars = _rates(ax, names, [one[number] for one in boxes.values()], write)
             for name, drawn in zip(boxes, bars, strict=True):
                 drawn.set_color(GREY if name in WITHOUT_MODEL else BLUE)
             chart(ax, text)
@@ -165,14 +168,16 @@ def _answer(film: Film, moment: int, picture: int) -> str:
     best = int(probabilities.argmax())
     if probabilities[best] * len(probabilities) < EVEN:
         return "all classes alike"
-    return f"{film.facts['labels'][best]}: {float(probabilities[best]):.1%}"
+    return f"{film.facts['labels'][best]}: {percent(float(probabilities[best]))}"
 
 
-def _rates(ax: Axes, labels: list[str], values: list[float], form: str) -> BarContainer:
+def _rates(
+    ax: Axes, labels: list[str], values: list[float], write: Callable[[float], str]
+) -> BarContainer:
     """Horizontal bars, the first at the top, with their numbers."""
     bars = ax.barh(range(len(values)), values, color=BLUE)
     ax.set_yticks(range(len(values)), labels=labels, parse_math=False, fontfamily=fonts())
-    ax.bar_label(bars, [form.format(value) for value in values], padding=3, fontsize=7)
+    ax.bar_label(bars, [write(value) for value in values], padding=3, fontsize=7)
     ax.set_xlim(0, 1.2 * max(values))
     ax.invert_yaxis()
     return bars

@@ -214,6 +214,16 @@ def top_of(values: np.ndarray, vmax: float | None) -> float:
     return vmax if vmax is not None else (float(values.max(initial=0.0)) or 1.0)
 
 
+def percent(share: float) -> str:
+    """A share as a percentage. What is not nothing, or not all, is not rounded to it: > 99.9%."""
+    text = f"{share:.1%}"
+    if text == "0.0%" and share > 0:
+        return "< 0.1%"
+    if text == "100.0%" and share < 1 - 1e-6:  # the rest may be rounding in 32 bits
+        return "> 99.9%"
+    return text
+
+
 def shares(analysis: Analysis, name: str, values: np.ndarray, direction: Direction) -> str:
     """A caption with what the map does not show: the attention of patches and of prefix tokens.
 
@@ -222,13 +232,13 @@ def shares(analysis: Analysis, name: str, values: np.ndarray, direction: Directi
     """
     prefix = [text.split("_")[0] for text in analysis.card.config.prefix_names]
     if direction == "to":
-        gives = ", ".join(f"{kind} {values[i]:.1%}" for i, kind in enumerate(prefix[:2]))
+        gives = ", ".join(f"{kind} {percent(values[i])}" for i, kind in enumerate(prefix[:2]))
         return f"{name}\nfrom {gives}" if gives else name
     kinds = dict.fromkeys(prefix)  # cls, dist, reg: in order, each once
     shares = {k: sum(values[i] for i, text in enumerate(prefix) if text == k) for k in kinds}
     patches = values[len(prefix) :].sum()
-    rest = ", ".join(f"{kind} {share:.1%}" for kind, share in shares.items())
-    return f"{name}: patches {patches:.1%}" + (f"\n{rest}" if rest else "")
+    rest = ", ".join(f"{kind} {percent(share)}" for kind, share in shares.items())
+    return f"{name}: patches {percent(patches)}" + (f"\n{rest}" if rest else "")
 
 
 def attention_label(analysis: Analysis) -> str:

@@ -25,15 +25,19 @@ export function multiple(times) {
   return times.toFixed(times >= 0.095 || times === 0 ? 1 : 2);
 }
 
+/** A share that is nearer to 1 than its rounding: 7 digits are all that 32-bit floats have. */
+const WHOLE = 1 - 1e-6;
+
 /**
- * A share as a percentage: 12.3 %, and two digits that count below 1 in 1,000: 0.085 %.
+ * A share as a percentage: 12.3 %, and two digits that count below 1 in 1,000: 0.085 %. What is not
+ * all is not said to be: > 99.9 %.
  * @param {number} share
  * @returns {string}
  */
 export function percent(share) {
   if (share > 0 && share < 0.000001) return "< 0.0001\u00a0%";
   if (share > 0 && share < 0.00095) return Number((100 * share).toPrecision(2)) + "\u00a0%";
-  return (100 * share).toFixed(1) + "\u00a0%";
+  return rounded(share, 1) + "\u00a0%";
 }
 
 /**
@@ -45,11 +49,16 @@ export function percent(share) {
 export function percents(shares) {
   const largest = Math.max(...shares);
   const decimals = largest > 0 ? Math.min(6, Math.max(1, 1 - Math.floor(Math.log10(100 * largest)))) : 1;
-  const least = (10 ** -decimals).toFixed(decimals);
-  return shares.map((share) => {
-    const text = (100 * share).toFixed(decimals);
-    return (share > 0 && Number(text) === 0 ? "< " + least : text) + "\u00a0%";
-  });
+  return shares.map((share) => rounded(share, decimals) + "\u00a0%");
+}
+
+/** A percentage with so many decimals; 0 and 100 are said of nothing and of all alone. */
+function rounded(share, decimals) {
+  const text = (100 * share).toFixed(decimals);
+  const least = 10 ** -decimals;
+  if (share > 0 && Number(text) === 0) return "< " + least.toFixed(decimals);
+  if (share < WHOLE && Number(text) === 100) return "> " + (100 - least).toFixed(decimals);
+  return text;
 }
 
 /** A signed number of fixed length, with a real minus and a figure space for the sign of others. */
