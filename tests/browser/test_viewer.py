@@ -295,7 +295,9 @@ def host(open_page, analysis):
     files, manifests = {}, {}
     for name, payload in (("first", pack(analysis)), ("second", pack(other))):
         manifest = payload.manifest
-        for file in [manifest["files"]["picture"], *manifest["files"]["layers"]]:
+        listed = manifest["files"]
+        single = [listed[kind] for kind in ("picture", "embedding", "features")]
+        for file in [*single, *listed["layers"], *listed["tokens"]]:
             file["key"] = f"{name}/{file['path']}"
             files[file["key"]] = base64.b64encode(payload.files[file["path"]]).decode()
             file["path"] = file["key"]
@@ -417,6 +419,28 @@ def test_a_lost_layer_leaves_the_rest_and_can_be_tried_again(host) -> None:
     host.evaluate("delete fails['first/layer-00.safetensors']")
     host.get_by_role("button", name="Try again").click()
     says(host, state="ready", layer=0)
+
+
+@pytest.mark.parametrize(
+    ("lost", "panel", "overlay"),
+    [
+        ("layer-00", "Attention", "nothing"),
+        ("layer-00", "Query · key", "positions"),
+        ("features", "Features", "nothing"),
+    ],
+)
+def test_what_only_a_panel_needs_can_be_tried_again_there(host, lost, panel, overlay) -> None:
+    host.evaluate(f"fails['first/{lost}.safetensors'] = 500; mounted.update(first, {{ layer: 1 }})")
+    says(host, state="ready")
+    host.get_by_role("tab", name=panel).click()
+    host.get_by_role("radio", name=overlay, exact=True).check()
+    host.evaluate("mounted.select({ layer: 0 })")
+    line = host.get_by_role("tabpanel").get_by_text("could not be fetched")
+    line.wait_for()
+    host.evaluate(f"delete fails['first/{lost}.safetensors']")
+    host.get_by_role("tabpanel").get_by_role("button", name="Try again").click()
+    line.wait_for(state="hidden")
+    assert host.get_by_role("button", name="Try again").count() == 0
 
 
 def test_the_host_hears_of_a_selection_but_not_of_hovering(host) -> None:

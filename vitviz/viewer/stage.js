@@ -1,6 +1,5 @@
 /** The stage: the picture as the model saw it, its patches, and the map that lies over them. */
 
-import { explainFailure } from "./analysis.js";
 import { mapCanvas, pictureCanvas } from "./canvas.js";
 import { colourIndex, colourTable, cssColour } from "./colour.js";
 import { el, setText, show } from "./dom.js";
@@ -8,6 +7,7 @@ import { percentBox, tokenAt } from "./geometry.js";
 import { createLegend } from "./legend.js";
 import { digits, percent, signed } from "./numbers.js";
 import { explore } from "./pointing.js";
+import { createWaiting, layerText, tokensText } from "./waiting.js";
 import { prefixLabel, tokenName, tokenTitle, valueText } from "./words.js";
 
 /**
@@ -32,12 +32,9 @@ export function createStage(app) {
   const pointed = el("div", { class: "vv-box vv-pointed" });
   const selected = el("div", { class: "vv-box vv-selected" });
   const partner = el("div", { class: "vv-box vv-partner-box" });
-  const message = el("span");
-  const again = el("button", { type: "button", class: "vv-again", text: t("tryAgain"),
-    onclick: (event) => { event.stopPropagation(); app.retryLayer(); } });
-  const waiting = el("div", { class: "vv-waiting", role: "status" }, message, again);
+  const waiting = createWaiting(app, "vv-waiting", "vv-again");
   const board = el("div", { class: "vv-picture" },
-    pixels, overlay.canvas, lines, pointed, partner, selected, waiting);
+    pixels, overlay.canvas, lines, pointed, partner, selected, waiting.root);
   board.style.aspectRatio = width + " / " + height;
   board.style.setProperty("--vv-ratio", width / height);
   const tiles = manifest.prefix_tokens.map((name) => createTile(prefixLabel(name)));
@@ -92,13 +89,8 @@ export function createStage(app) {
       selected: at === token, pinned: selection.pinned, pointed: at === pointer, partner: at === other,
       lit: lit !== null && lit !== "picture" && at >= lit.first && at < lit.end,
     }));
-    const text = messageOf(shown);
-    setText(message, text);
-    show(waiting, text !== "");
-    const failed = (shown.missing === "layer" && app.failure !== null) ||
-      (shown.missing === "tokens" && app.features.error !== null);
-    show(again, failed && (!app.expired() || app.again !== null));
-    setText(again, t(failed && app.expired() ? "runAgain" : "tryAgain"));
+    waiting.render(messageOf(shown), (shown.missing === "layer" && app.failure !== null) ||
+      (shown.missing === "tokens" && app.features.error !== null));
     renderLegend(shown, pointer);
     setText(under, underPointer(shown, pointer));
   }
@@ -155,20 +147,6 @@ export function createStage(app) {
       },
     };
   }
-}
-
-/** Where the layer that is looked at has got to: on its way, or lost. */
-export function layerText({ t, selection, failure }) {
-  if (!failure) return t("layerLoading", { layer: selection.layer });
-  if (failure.key === "error_expired") return t("error_expired");
-  return t("error_layer", { layer: selection.layer, reason: failure.reason });
-}
-
-/** Where the tokens of the layer that is looked at have got to. */
-export function tokensText({ t, selection, features }) {
-  if (!features.error) return t("tokensLoading", { layer: selection.layer });
-  const { key, reason } = explainFailure(features.error);
-  return t(key, { reason });
 }
 
 function placeBox(box, token, grid) {

@@ -14,8 +14,8 @@ import { digits, multiple } from "../numbers.js";
 import { attentionScale, patchScale } from "../overlay.js";
 import { createShares } from "../readout.js";
 import { attentionSaves } from "../saves.js";
-import { layerText } from "../stage.js";
 import { GALLERIES } from "../state.js";
+import { createWaiting, layerText } from "../waiting.js";
 import { choice } from "../widgets.js";
 import { tokenTitle } from "../words.js";
 
@@ -39,16 +39,16 @@ function create(app) {
   });
   const legend = createLegend(t);
   const bar = createShares(app);
-  const waiting = el("p", { class: "vv-note", role: "status" });
+  const waiting = createWaiting(app);
   const error = el("p", { class: "vv-note", text: t("roundingError", {
     error: digits(manifest.attention_error) }) });
   const foot = el("div", { class: "vv-foot" }, legend.root, bar.root);
-  const root = el("div", {}, which.root, intro, waiting, gallery, everything.root, matrix.root,
+  const root = el("div", {}, which.root, intro, waiting.root, gallery, everything.root, matrix.root,
     dots.root, foot, error, caution(t));
 
   return { root, render, destroy: everything.destroy };
 
-  function render({ token }) {
+  function render({ token, shown: over }) {
     const { layer, direction, head } = app.selection;
     const maps = app.maps.of(layer, token, direction);
     const shown = app.taste.gallery;
@@ -66,8 +66,7 @@ function create(app) {
     if (shown === "all") everything.render(token);
     if (shown === "matrix") matrix.render();
     if (shown === "dots") dots.render(token);
-    setText(waiting, maps ? "" : layerText(app));
-    show(waiting, !maps);
+    waiting.render(maps ? "" : layerText(app), app.failure !== null && over.missing !== "layer");
     gallery.classList.toggle("vv-stale", !maps);
     if (!maps) return;
     const table = colourTable(app.taste.colours);

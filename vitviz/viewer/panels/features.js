@@ -11,7 +11,7 @@ import { similarityScale } from "../overlay.js";
 import { createPatchMap } from "../patchmap.js";
 import { explore } from "../pointing.js";
 import { featuresSaves } from "../saves.js";
-import { tokensText } from "../stage.js";
+import { createWaiting, tokensText } from "../waiting.js";
 import { tokenName, tokenTitle } from "../words.js";
 
 export const features = { id: "features", create, saves: featuresSaves };
@@ -30,10 +30,10 @@ function create(app) {
   const reading = el("p", { class: "vv-under" });
   const count = el("p", {});
   const prefix = el("p", { class: "vv-note" });
-  const waiting = el("p", { class: "vv-note", role: "status" });
+  const waiting = createWaiting(app);
   const maps = el("div", { class: "vv-figures vv-thirds" }, colours.root, similar.root, norms.root);
   const strip = createStrip(app, times);
-  const root = el("div", {}, intro, waiting, maps, reading, count, prefix,
+  const root = el("div", {}, intro, waiting.root, maps, reading, count, prefix,
     el("h4", { text: t("featuresStrip") }), strip.root,
     el("p", { class: "vv-note", text: t("featuresStripNote") }), about(t, times));
   let pointed = null;
@@ -41,13 +41,12 @@ function create(app) {
 
   return { root, render };
 
-  function render({ token }) {
+  function render({ token, shown: over }) {
     const { layer } = app.selection;
     const summary = app.features.summary();
     const values = app.features.similarity(layer, token);
     setText(intro, t("featuresIntro", { token: tokenTitle(token, app), layer, dim: manifest.embed_dim }));
-    setText(waiting, summary && values ? "" : tokensText(app));
-    show(waiting, !summary || !values);
+    waiting.render(summary && values ? "" : tokensText(app), app.features.error !== null && over.missing !== "tokens");
     maps.classList.toggle("vv-stale", !summary);
     similar.root.classList.toggle("vv-stale", !values);
     similar.title(t("featuresSimilar", { token: tokenName(token, app) }));

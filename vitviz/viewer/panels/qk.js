@@ -6,8 +6,8 @@ import { digits, multiple, percent, plain, signed } from "../numbers.js";
 import { bySize, pairOf } from "../pair.js";
 import { qkSaves } from "../saves.js";
 import { createSoftmaxRow } from "../softmaxrow.js";
-import { layerText } from "../stage.js";
 import { createStrip } from "../strip.js";
+import { createWaiting, layerText } from "../waiting.js";
 import { button, choice } from "../widgets.js";
 import { tokenName } from "../words.js";
 
@@ -30,7 +30,7 @@ function create(app) {
     const { token, partner } = app.selection;
     app.select({ token: partner, partner: token, pinned: true });
   } });
-  const waiting = el("p", { class: "vv-note", role: "status" });
+  const waiting = createWaiting(app);
   const noHead = el("p", { class: "vv-note" }, el("span", { text: t("pairMean") + " " }),
     button({ text: t("headNumber", { head: 0 }), title: t("headNumber", { head: 0 }),
       onClick: () => app.select({ head: 0 }) }));
@@ -58,13 +58,13 @@ function create(app) {
     el("div", { class: "vv-strips" }, ...strips.map(({ root }) => root), reading), board,
     el("h4", { text: t("pairRowTitle") }), row.root,
     el("details", { class: "vv-facts" }, el("summary", { text: t("pairNumbers") }), orderChoice.root, numbers));
-  const root = el("div", {}, intro, el("div", { class: "vv-pair vv-on-a-line" }, pick.root, swap), noHead, waiting, body);
+  const root = el("div", {}, intro, el("div", { class: "vv-pair vv-on-a-line" }, pick.root, swap), noHead, waiting.root, body);
   let shown = null; // {pair, key}
   let late = 0;
 
   return { root, render, destroy: () => clearTimeout(late) };
 
-  function render() {
+  function render({ shown: over }) {
     const { layer, head } = app.selection;
     const { query, key } = app.pair();
     pick.set(app.pairPick);
@@ -72,8 +72,7 @@ function create(app) {
       head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
     show(noHead, head === "mean");
     const decoded = head === "mean" ? null : app.store.get(layer);
-    setText(waiting, head === "mean" || decoded ? "" : layerText(app));
-    show(waiting, waiting.textContent !== "");
+    waiting.render(head === "mean" || decoded ? "" : layerText(app), app.failure !== null && over.missing !== "layer");
     show(body, Boolean(decoded));
     shown = decoded ? { pair: pairOf(decoded, head, query, key), key } : null;
     draw();
