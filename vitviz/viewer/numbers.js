@@ -1,7 +1,8 @@
 /** How numbers are written on the screen. */
 
 /**
- * A value with three digits that count: 0.0213, 1.20, 0.00008 as 8.00e-5.
+ * A value with three digits that count, and at most five after the point: 0.0213, 1.20, 0.00012; two
+ * digits of what is smaller: 8.0e-5.
  * @param {number} value
  * @returns {string}
  */
@@ -15,14 +16,13 @@ export function digits(value) {
 }
 
 /**
- * A multiple of uniform attention: 4.2, 0.31, 57.
+ * A multiple of uniform attention: 123, 57.1, 4.2, 0.3, and one digit that counts below 0.1: 0.003.
  * @param {number} times
  * @returns {string}
  */
 export function multiple(times) {
-  if (times >= 99.5) return times.toFixed(0);
-  if (times >= 9.95) return times.toFixed(1);
-  return times.toFixed(times >= 0.095 || times === 0 ? 1 : 2);
+  if (times > 0 && times < 0.095) return String(Number(times.toPrecision(1)));
+  return times.toFixed(times >= 99.5 ? 0 : 1);
 }
 
 /** A share that is nearer to 1 than its rounding: 7 digits are all that 32-bit floats have. */
