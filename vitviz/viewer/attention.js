@@ -99,7 +99,7 @@ export function attentionFrom(layer, head, token, out, offset = 0) {
  * @param {Float32Array} out
  * @param {number} offset
  */
-export function attentionTo(layer, head, token, out, offset = 0) {
+function attentionTo(layer, head, token, out, offset = 0) {
   const { q, k, lse, tokens, dim, scale } = layer;
   const first = head * tokens;
   dotRows(k, (first + token) * dim, q, first * dim, tokens, dim, out, offset);

@@ -55,17 +55,3 @@ export function filterPicture({ filters, count }, index, { channels }) {
   }
   return { rgba: toRgba(bytes, channels), largest };
 }
-
-/**
- * What a filter answers to a patch: the sum of all products, and its bias.
- * @param {Embedding} embedding
- * @param {number} index
- * @param {ArrayLike<number>} patch  normalised, channel after channel
- * @returns {number}
- */
-export function answerOf({ filters, bias, count }, index, patch) {
-  const size = filters.length / count;
-  let sum = bias[index];
-  for (let at = 0; at < size; at++) sum += filters[index * size + at] * patch[at];
-  return sum;
-}

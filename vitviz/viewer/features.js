@@ -99,7 +99,7 @@ export class Features {
 }
 
 /** Rows made to length 1 in place: rounding has left them a little longer or shorter. */
-export function unitRows(rows, dim) {
+function unitRows(rows, dim) {
   for (let start = 0; start < rows.length; start += dim) {
     const length = Math.sqrt(dot(rows, start, rows, start, dim));
     if (length > 0) for (let i = start; i < start + dim; i++) rows[i] /= length;

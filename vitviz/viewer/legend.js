@@ -3,7 +3,8 @@
 import { mapCanvas } from "./canvas.js";
 import { colourTable } from "./colour.js";
 import { el, setText, show } from "./dom.js";
-import { digits, multiple, signed } from "./numbers.js";
+import { digits, signed } from "./numbers.js";
+import { valueText } from "./words.js";
 
 const STEPS = 128;
 const RAMP = Float32Array.from({ length: STEPS }, (_, i) => i / (STEPS - 1));
@@ -16,8 +17,8 @@ const RAMP = Float32Array.from({ length: STEPS }, (_, i) => i / (STEPS - 1));
  */
 export function createLegend(t) {
   const ramp = mapCanvas(1, STEPS, "vv-ramp");
-  const low = el("span", { class: "vv-low" });
-  const high = el("span", { class: "vv-high" });
+  const low = el("span");
+  const high = el("span");
   const tick = el("span", { class: "vv-tick" });
   const marker = el("span", { class: "vv-marker" });
   const note = el("p", { class: "vv-note" });
@@ -40,9 +41,7 @@ export function createLegend(t) {
         setText(high, ends(scale.max));
       } else {
         setText(low, "0");
-        setText(high, t("legendTop", {
-          value: digits(scale.max), times: multiple(scale.max / uniform),
-        }));
+        setText(high, valueText(scale.max, 1 / uniform, t));
       }
       show(tick, uniform !== null && scale.max > uniform);
       if (uniform !== null) {

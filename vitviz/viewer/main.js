@@ -72,7 +72,7 @@ export function mount(host) {
   const { element, fetchFile = fetchUrl, onSelect, ask = null, languages = false, address = null, again = null } = host;
   const root = el("div", { class: "vitviz" });
   const live = el("p", { class: "vv-live", "aria-live": "polite" });
-  const content = el("div", { class: "vv-content" });
+  const content = el("div");
   root.append(content, live);
   element.replaceChildren(root);
 

@@ -2,6 +2,7 @@
 
 import { COLOUR_MAPS } from "./colour.js";
 import { el } from "./dom.js";
+import { OVERLAYS } from "./state.js";
 import { choice, slider, toggle } from "./widgets.js";
 
 /**
@@ -30,7 +31,7 @@ export function createSteering(app) {
   });
   const overlay = choice({
     label: t("overlay"),
-    options: ["attention", "rollout", "positions", "features", "none"].map((value) => (
+    options: OVERLAYS.map((value) => (
       { value, text: t("overlay_" + value) })),
     onChoose: (value) => app.select({ overlay: value }),
   });
@@ -54,7 +55,7 @@ export function createSteering(app) {
   };
 }
 
-/** Colours, scale, opacity: matters of taste, folded away on a narrow screen. */
+/** Colours, scale, opacity: matters of taste, folded away until they are asked for. */
 function createLooks(app) {
   const { t } = app;
   const colours = choice({

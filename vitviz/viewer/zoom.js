@@ -18,7 +18,7 @@ export function createZoom(content, t) {
   const level = el("output", { class: "vv-zoom-level" });
   const less = button({ text: "−", title: t("zoomOut"), onClick: () => set(at - 1) });
   const more = button({ text: "+", title: t("zoomIn"), onClick: () => set(at + 1) });
-  const root = el("div", { class: "vv-zoomed" }, frame, el("div", { class: "vv-zoom-tools" }, less, level, more));
+  const root = el("div", {}, frame, el("div", { class: "vv-zoom-tools" }, less, level, more));
   frame.addEventListener("wheel", (event) => {
     if (!event.ctrlKey) return; // without it, a wheel scrolls
     event.preventDefault();

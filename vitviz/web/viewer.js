@@ -10,7 +10,7 @@ const address = {
   },
 };
 
-// With very many tokens the viewer asks for a rollout instead of computing it.
+// What only Python can do: figures for print, and the rollout of very many tokens.
 async function ask(name, question) {
   const reply = await server[name](question);
   if (reply.error) {

@@ -31,7 +31,7 @@ function create(app) {
   const enlarged = el("canvas", { class: "vv-map vv-enlarged",
     width: grid.patchWidth, height: grid.patchHeight });
   const pixel = el("span", { class: "vv-box vv-selected" });
-  const frame = el("div", { class: "vv-map-frame vv-patch-frame" }, enlarged, pixel);
+  const frame = el("div", { class: "vv-map-frame" }, enlarged, pixel);
   frame.style.setProperty("--vv-ratio", grid.patchWidth / grid.patchHeight);
   const strip = mapCanvas(1, count, "vv-strip");
   const marker = el("span", { class: "vv-marker" });
