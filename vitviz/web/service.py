@@ -130,25 +130,27 @@ class Service:
         path, meant_for = self.examples[index]
         special = {example.model for example in self.examples}
         model = meant_for or (self.models.default if model in special else model)
-        upload = Upload(path, Path(path).name)
-        manifest, _, *others = self.show(upload, model, shown, untrained, request)
-        return manifest, path, *others
+        return self._show_own(path, model, shown, untrained, request)
 
     def open(self, model: str, shown: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
         """A page is opened: show the first example, or what its address asks for.
 
-        `?model=mnist&example=digit` picks from the menu and from the examples, `untrained=1` the
-        untrained twin; anything else is ignored.
+        `?model=mnist&example=digit` picks from the menu and from the examples, in any pair: a link
+        shows what was seen. `untrained=1` is the untrained twin; anything else is ignored.
         """
         asked = request.query_params if request else {}
-        names = [Path(example.path).stem for example in self.examples]
-        model = asked["model"] if asked.get("model") in self.models else model
-        if asked.get("example") in names:
-            index = names.index(asked["example"])
+        untrained = asked.get("untrained") == "1"
+        paths = {Path(example.path).stem: example.path for example in self.examples}
+        named, path = asked.get("model") in self.models, paths.get(asked.get("example"))
+        model = asked["model"] if named else model
+        if named and path:
+            return self._show_own(path, model, shown, untrained, request)
+        if path:
+            index = list(paths.values()).index(path)
         else:
             made_for = [example.model for example in self.examples]
             index = made_for.index(model) if model in made_for else 0
-        return self.show_example(index, model, shown, asked.get("untrained") == "1", request)
+        return self.show_example(index, model, shown, untrained, request)
 
     def rollout(self, question: Any) -> dict[str, Any]:
         """For a viewer that shows too many tokens to compute it itself: {"values"} or {"error"}."""
@@ -251,6 +253,14 @@ class Service:
         loaded = self.models.get(model, untrained)
         with self._computing:
             return analyze(loaded, photo)
+
+    def _show_own(
+        self, path: str, model: str, shown: Shown, untrained: bool, request: gr.Request | None
+    ) -> tuple[Any, ...]:
+        """Analyze one of our pictures and put it into the picture input."""
+        upload = Upload(path, Path(path).name)
+        manifest, _, *others = self.show(upload, model, shown, untrained, request)
+        return manifest, path, *others
 
     def _save(self, analysis: Analysis) -> str:
         """The analysis as a file in the cache, for whoever asked."""
