@@ -6,6 +6,7 @@ import { test } from "node:test";
 import {
   boxOf, gridOf, mapRatio, neighbour, percentBox, placeOf, samePlace, startToken, tokenAt, tokenOf,
 } from "../../vitviz/viewer/geometry.js";
+import { columnsOf } from "../../vitviz/viewer/gallery.js";
 
 function make(prefix, rows = 2, cols = 3) {
   return gridOf({
@@ -71,4 +72,9 @@ test("a place on another grid", () => {
   assert.deepEqual(samePlace({ row: 3, col: 5 }, coarse, coarse), { row: 3, col: 5 });
   assert.deepEqual(samePlace({ row: 0, col: 7 }, coarse, fine), { row: 0, col: 15 });
   assert.deepEqual(samePlace({ row: 11, col: 0 }, fine, coarse), { row: 7, col: 0 });
+});
+
+test("rows of a gallery are about equally full", () => {
+  const columns = [[7, 4], [13, 7], [17, 7], [6, 4], [12, 4], [3, 4], [1, 6], [24, 6]].map(([n, most]) => columnsOf(n, most));
+  assert.deepEqual(columns, [4, 7, 6, 3, 4, 3, 1, 6]);
 });

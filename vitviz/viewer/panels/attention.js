@@ -6,7 +6,7 @@ import { colourTable } from "../colour.js";
 import { caution } from "../caution.js";
 import { createDots } from "../dots.js";
 import { el, setText, show } from "../dom.js";
-import { mapRatio } from "../geometry.js";
+import { createGallery } from "../gallery.js";
 import { createLegend } from "../legend.js";
 import { createEverything } from "../everything.js";
 import { createMatrix } from "../matrixview.js";
@@ -25,10 +25,9 @@ function create(app) {
   const { t, manifest, grid } = app;
   const intro = el("p", { class: "vv-intro" });
   const heads = ["mean", ...Array(manifest.num_heads).keys()].map((head) => createHead(app, head));
-  const gallery = el("div", { class: "vv-gallery", role: "group", "aria-label": t("headsOfLayer") },
-    ...heads.map(({ root }) => root));
-  gallery.style.setProperty("--vv-ratio", String(mapRatio(grid)));
-  gallery.style.setProperty("--vv-cell", manifest.num_heads < 8 ? "7.2em" : "5.6em");
+  const few = heads.length <= 8;
+  const gallery = createGallery({ grid, label: t("headsOfLayer"), maps: heads.map(({ root }) => root),
+    most: few ? 4 : 7, least: few ? "7.2em" : "5.6em" });
   const everything = createEverything(app);
   const matrix = createMatrix(app);
   const dots = createDots(app);

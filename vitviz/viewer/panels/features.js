@@ -4,7 +4,7 @@ import { mapCanvas } from "../canvas.js";
 import { colourTable } from "../colour.js";
 import { el, setText, show } from "../dom.js";
 import { layerFeatures, outliers } from "../features.js";
-import { mapRatio } from "../geometry.js";
+import { createGallery } from "../gallery.js";
 import { createLegend } from "../legend.js";
 import { digits, multiple, percent, signed } from "../numbers.js";
 import { similarityScale } from "../overlay.js";
@@ -144,10 +144,8 @@ function createStrip(app, times) {
         el("span", { class: "vv-head-name", "aria-hidden": "true", text: String(layer) }), note));
     return { map, note, spoken, root, layer };
   });
-  const root = el("div", { class: "vv-gallery", role: "group", "aria-label": t("featuresStrip") },
-    ...steps.map((step) => step.root));
-  root.style.setProperty("--vv-ratio", String(mapRatio(grid)));
-  root.style.setProperty("--vv-cell", manifest.depth < 8 ? "9em" : "6.4em");
+  const root = createGallery({ grid, label: t("featuresStrip"), maps: steps.map((step) => step.root),
+    most: 4, least: "6.4em" });
   let drawn = false;
   return {
     root,

@@ -4,7 +4,7 @@ import { mapCanvas } from "../canvas.js";
 import { caution } from "../caution.js";
 import { colourTable } from "../colour.js";
 import { el, setText, show } from "../dom.js";
-import { mapRatio } from "../geometry.js";
+import { createGallery } from "../gallery.js";
 import { createLegend } from "../legend.js";
 import { percent } from "../numbers.js";
 import { patchScale } from "../overlay.js";
@@ -51,10 +51,8 @@ function create(app) {
   const message = el("p", { class: "vv-note", role: "status" });
   const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => app.relevance.retry() });
   const layers = Array.from({ length: manifest.depth }, (_, layer) => createStep(app, layer));
-  const strip = el("div", { class: "vv-gallery", role: "group", "aria-label": t("rolloutStrip") },
-    ...layers.map(({ root }) => root));
-  strip.style.setProperty("--vv-ratio", String(mapRatio(grid)));
-  strip.style.setProperty("--vv-cell", manifest.depth < 8 ? "4.5em" : "6.4em");
+  const strip = createGallery({ grid, label: t("rolloutStrip"), maps: layers.map(({ root }) => root),
+    most: 6, least: "4.5em" });
   const legend = createLegend(t);
   const bar = createShares(app);
   const formula = el("p", { class: "vv-formula" });
