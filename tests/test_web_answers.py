@@ -7,6 +7,7 @@ import pytest
 
 from vitviz.errors import ImageError
 from vitviz.web.answers import APOLOGY, guard, sentence
+from vitviz.web.components import WholeNumber
 
 
 def test_our_errors_become_sentences_and_their_html_is_text():
@@ -48,3 +49,18 @@ def test_bugs_are_logged_with_their_traceback_and_apologised_for(caplog):
 
 def test_what_works_is_handed_on():
     assert guard(lambda a, b=2: a + b)(1, b=5) == 6
+
+
+@pytest.mark.parametrize("wrong", [float("inf"), float("nan"), 0.5, "3", True, [1]])
+def test_what_is_no_whole_number_gets_a_sentence(wrong):
+    with pytest.raises(gr.Error, match="token must be a whole number"):
+        WholeNumber(label="token").preprocess(wrong)
+
+
+def test_whole_numbers_pass_in_either_writing():
+    assert [WholeNumber().preprocess(number) for number in (-1, 3.0, 10**400, None)] == [
+        -1,
+        3,
+        10**400,
+        None,
+    ]

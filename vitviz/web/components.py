@@ -124,11 +124,8 @@ class WholeNumber(gr.Number):
     def preprocess(self, payload: Any) -> int | None:
         if payload is None:
             return None
-        if (
-            isinstance(payload, bool)
-            or not isinstance(payload, int | float)
-            or payload != int(payload)
-        ):
+        whole = isinstance(payload, int) or (isinstance(payload, float) and payload.is_integer())
+        if isinstance(payload, bool) or not whole:
             raise gr.Error(
                 as_html(f"{self.label} must be a whole number, got {str(payload)[:40]!r}."),
                 print_exception=False,
