@@ -11,6 +11,8 @@ import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import {
   attentionSaves, featuresSaves, modelSaves, patchesSaves, positionsSaves, predictionsSaves, qkSaves, stageSaves,
 } from "../../vitviz/viewer/saves.js";
+import { captionOf } from "../../vitviz/viewer/saving.js";
+import { translator } from "../../vitviz/viewer/words.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 const column = (table, name) => table.rows.map((row) => row[table.columns.indexOf(name)]);
@@ -133,6 +135,18 @@ test("what was measured of a model is saved beside chance, and nothing where not
   assert.deepEqual(figures, ["measured"]);
   assert.deepEqual(saved({}), { tables: {}, figures: [] });
   assert.deepEqual(saved({ nll: 1.5 }).figures, []);
+});
+
+test("a PNG names its colours where there are any, and the choice of a scale for attention only", () => {
+  const cls = FIXTURES.find(({ name }) => name === "cls");
+  const app = { t: translator("en"), language: "en", taste: { scale: "heads" }, grid: cls.grid,
+    manifest: { ...cls.manifest, photo: { name: "a.jpg" }, model: { name: "m", source: "s" } } };
+  const lines = (shown) => captionOf(app, { about: "x", view: { token: 0, shown } });
+  const attention = { kind: "attention", values: [1], colours: "magma" };
+  assert.deepEqual(lines(attention),
+    ["a.jpg · CLS token · x", "Colour map magma, scale: all heads", "Model: m (s). Drawn by vitviz."]);
+  assert.equal(lines({ ...attention, kind: "positions", colours: "diverging" })[1], "Colour map diverging");
+  assert.equal(lines({ ...attention, kind: "none", values: null }).length, 2);
 });
 
 test("every figure of the host is offered somewhere", () => {

@@ -43,7 +43,7 @@ export function createSaving(app, look) {
     // One of its kind needs no name.
     const named = (text, name, all) => all.length > 1 ? t("saveNamed", { what: text, name: t("save_" + name) }) : text;
     const items = [
-      item(t("savePng"), async () => download(await snapshot(node, captionOf(now)), nameOf(what) + ".png")),
+      item(t("savePng"), async () => download(await snapshot(node, captionOf(app, now)), nameOf(what) + ".png")),
       ...Object.entries(tables).map(([name, table], _at, all) => item(named(t("saveCsv"), name, all),
         async () => download(new Blob(["\ufeff" + csvText(table)], { type: "text/csv;charset=utf-8" }),
           nameOf(...new Set([what, name])) + ".csv"))),
@@ -78,16 +78,24 @@ export function createSaving(app, look) {
     setText(said, text);
     show(said, text !== "");
   }
+}
 
-  /** What the picture shows, in which colours, and where it comes from. */
-  function captionOf({ view, about }) {
-    const scale = t(app.taste.scale === "map" ? "scaleMap" : "scaleHeads");
-    return [
-      [manifest.photo.name, tokenTitle(view.token, app), about].filter(Boolean).join(" · "),
-      t("captionColours", { colours: view.shown.colours, scale }),
-      t("captionSource", { model: manifest.model.name, source: translated(manifest.model.source, app) }),
-    ];
-  }
+/**
+ * The lines below a PNG: what it shows, in which colours, and where it comes from.
+ * @param {import("./main.js").App} app
+ * @param {{view: import("./saves.js").View, about: string}} now
+ * @returns {string[]}
+ */
+export function captionOf(app, { view, about }) {
+  const { t, manifest, taste } = app;
+  const { values, kind, colours } = view.shown;
+  const scale = t(taste.scale === "map" ? "scaleMap" : "scaleHeads");
+  return [
+    [manifest.photo.name, tokenTitle(view.token, app), about].filter(Boolean).join(" · "),
+    // The choice of a scale is one of attention; other maps have theirs in their legends.
+    ...(values ? [kind === "attention" ? t("captionScale", { colours, scale }) : t("captionColours", { colours })] : []),
+    t("captionSource", { model: manifest.model.name, source: translated(manifest.model.source, app) }),
+  ];
 }
 
 function download(blob, name) {
