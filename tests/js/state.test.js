@@ -107,7 +107,8 @@ test("history forgets its oldest steps", () => {
 test("taste is checked too", () => {
   assert.deepEqual(validTaste({ colours: "jet", opacity: 7, smooth: 1, scale: "x" }), START_TASTE);
   assert.deepEqual(validTaste({ gallery: "x", order: 1, units: null, lens: ["rank"] }), START_TASTE);
-  const wanted = { colours: "magma", scale: "heads", gallery: "dots", order: "channel", units: "raw", lens: "rank" };
+  for (const opacity of [null, "", "0.5", -0.1, NaN]) assert.equal(validTaste({ opacity }).opacity, START_TASTE.opacity);
+  const wanted = { opacity: 0, colours: "magma", scale: "heads", gallery: "dots", order: "channel", units: "raw", lens: "rank" };
   assert.deepEqual(validTaste(wanted), { ...START_TASTE, ...wanted });
 });
 

@@ -210,7 +210,7 @@ export function validTaste(wanted, base = START_TASTE) {
   for (const [name, values] of Object.entries(CHOICES)) {
     if (values.includes(wanted?.[name])) taste[name] = wanted[name];
   }
-  if (wanted?.opacity >= 0 && wanted?.opacity <= 1) taste.opacity = Number(wanted.opacity);
+  if (typeof wanted?.opacity === "number" && wanted.opacity >= 0 && wanted.opacity <= 1) taste.opacity = wanted.opacity;
   for (const flag of ["smooth", "grid", "projector"]) {
     if (typeof wanted?.[flag] === "boolean") taste[flag] = wanted[flag];
   }
