@@ -48,8 +48,8 @@ function create(app) {
     onChoose: (value) => prefer({ units: value }),
   });
   const orderNote = el("p", { class: "vv-note" });
-  const numbers = el("pre", { class: "vv-numbers", tabindex: "0", "aria-label": t("patchNumbers") });
-  const body = el("div", { class: "vv-patch" },
+  const numbers = el("pre", { class: "vv-numbers", tabindex: "0", role: "group", "aria-label": t("patchNumbers") });
+  const body = el("div", { class: "vv-one-patch" },
     el("div", { class: "vv-patch-left" }, frame, reading),
     el("div", { class: "vv-patch-right" },
       el("div", { class: "vv-pair" }, orderChoice.root, unitChoice.root),

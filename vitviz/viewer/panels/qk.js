@@ -52,7 +52,7 @@ function create(app) {
     options: ["place", "size"].map((value) => ({ value, text: t("pairOrder_" + value) })),
     onChoose: (value) => { order = value; draw(); },
   });
-  const numbers = el("pre", { class: "vv-numbers", tabindex: "0", "aria-label": t("pairNumbers") });
+  const numbers = el("pre", { class: "vv-numbers", tabindex: "0", role: "group", "aria-label": t("pairNumbers") });
   const row = createSoftmaxRow(app);
   const body = el("div", { class: "vv-pair-body" },
     el("div", { class: "vv-strips" }, ...strips.map(({ root }) => root), reading), board,
