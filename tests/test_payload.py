@@ -91,7 +91,6 @@ def test_every_analysis_has_its_own_id(tiny_analysis: Analysis) -> None:
 def test_a_model_without_learned_positions_or_classes(tiny_analysis: Analysis) -> None:
     card = replace(tiny_analysis.card, head="embedding")
     payload = pack(replace(tiny_analysis, positions=None, card=card))
-    assert payload.manifest["positions"] == "none"
     assert payload.manifest["predictions"] == []
     assert set(load(payload.files["picture.safetensors"])) == {"pixels"}
 

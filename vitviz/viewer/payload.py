@@ -33,7 +33,8 @@ class Payload:
     """What the viewer gets.
 
     manifest  JSON-able, text and small numbers only; names its files by {"path", "size"}
-    files     path -> bytes: the picture, the features, and two files per layer
+    files     path -> bytes: the picture, the embedding and the film where there are such, the
+              features, and two files per layer
     """
 
     manifest: dict[str, Any]
@@ -197,7 +198,6 @@ def _manifest(
         "pool": card.config.global_pool,
         "attention_error": error,
         "outlier_times": features.OUTLIER_TIMES,
-        "positions": "none" if analysis.positions is None else "grid",
         "files": {
             "picture": _file(PICTURE, files),
             "layers": [_file(layer_path(i), files) for i in range(summary["depth"])],

@@ -14,7 +14,7 @@
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
  *   num_tokens: number, scale: number, steps: any[],
- *   predictions: any[], attention_error: number, outlier_times: number, positions: "none"|"grid",
+ *   predictions: any[], attention_error: number, outlier_times: number,
  *   heads: any, pool?: any, num_classes?: number, embedding_norms?: any, lens?: any, groups?: any, answer?: any,
  *   files: {picture: PayloadFile, layers: PayloadFile[], features: PayloadFile,
  *     tokens: PayloadFile[], [name: string]: any},
