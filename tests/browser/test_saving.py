@@ -163,7 +163,9 @@ def test_a_failure_is_told(visit):
     page.route("**/component_server/**", lambda route: route.abort())
     page.get_by_role("button", name="Save what you see").click()
     page.locator(".vv-save section").last.get_by_role("button", name="SVG").click()
-    page.locator(".vv-save .vv-note", has_text="could not be saved").wait_for()
+    told = page.locator(".vv-save .vv-note", has_text="could not be saved")
+    told.wait_for()
+    assert told.inner_text() == "That could not be saved: the server does not answer"
     seen.complaints[:] = []
 
 

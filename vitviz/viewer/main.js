@@ -69,7 +69,7 @@ export function remembered() {
  *   select: (wanted: any) => void, destroy: () => void}}
  */
 export function mount(host) {
-  const { element, fetchFile = fetchUrl, onSelect, ask = null, languages = false, address = null, again = null } = host;
+  const { element, fetchFile = fetchUrl, onSelect, languages = false, address = null, again = null } = host;
   const root = el("div", { class: "vitviz" });
   const live = el("p", { class: "vv-live", "aria-live": "polite" });
   const content = el("div");
@@ -87,7 +87,7 @@ export function mount(host) {
 
   /** All that the parts of the viewer read and call. @type {any} */
   const app = {
-    t: null, languages, ask, again, history: null, looksOpen: false,
+    t: null, languages, ask: host.ask ? ask : null, again, history: null, looksOpen: false,
     taste: [recall(storage), host.taste, asked].reduce((base, wanted) => validTaste(wanted, base), START_TASTE),
     selection: null, failure: null,
     select(wanted) {
@@ -158,7 +158,7 @@ export function mount(host) {
   async function open(manifest, wanted) {
     let mine = null;
     try {
-      mine = openAnalysis(manifest, fetchFile, ask, () => mine === analysis && render());
+      mine = openAnalysis(manifest, fetchFile, app.ask, () => mine === analysis && render());
       opening = mine;
       const { depth, num_heads: heads } = manifest;
       const shape = { depth, heads, grid: mine.grid };
@@ -176,6 +176,13 @@ export function mount(host) {
       opening = null;
       fail(error, () => update(manifest, wanted));
     }
+  }
+
+  /** What the host answers; it gives nothing at all when its server is away. */
+  async function ask(name, params) {
+    const reply = await host.ask(name, params);
+    if (reply === undefined) throw new Error(app.t("noReply"));
+    return reply;
   }
 
   function show(mine, picture, shape, selection) {

@@ -13,7 +13,7 @@ const address = {
 // What only Python can do: figures for print, and the rollout of very many tokens.
 async function ask(name, question) {
   const reply = await server[name](question);
-  if (reply.error) {
+  if (reply?.error) {
     const korean = document.documentElement.lang.toLowerCase().startsWith('ko');
     throw new Error(korean ? reply.error_ko : reply.error);
   }
