@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { attentionRows, meanOfHeads } from "../../vitviz/viewer/attention.js";
 import { csvText, fileName } from "../../vitviz/viewer/csv.js";
-import { readSummary } from "../../vitviz/viewer/features.js";
+import { layerFeatures, readSummary } from "../../vitviz/viewer/features.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import {
   attentionSaves, featuresSaves, modelSaves, patchesSaves, positionsSaves, predictionsSaves, qkSaves, stageSaves,
@@ -43,6 +43,10 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     if (grid.prefix > 0) assert.deepEqual(table.rows[0].slice(1, 4), [manifest.prefix_tokens[0], "", ""]);
     const found = featuresSaves(app, { token }).tables.features;
     assertClose(column(found, "norm"), expected.feature_norms);
+    const { scores } = layerFeatures(features.summary(), layer, manifest);
+    assertClose(["pc1", "pc2", "pc3"].map((axis) => column(found, axis)[token]),
+      [0, 1, 2].map((axis) => scores[3 * (token - grid.prefix) + axis]), 0);
+    assert.deepEqual(featuresSaves({ ...app, features: { ...features, similarity: () => null } }, { token }).tables, {});
     assert.ok(found.rows.slice(0, grid.prefix).every((cells) => Number.isNaN(cells.at(-1))));
     assertClose(column(patchesSaves(app, { token }).tables.patches, "normalised"), expected.patch_pixel);
     assert.deepEqual(patchesSaves(app, { token }).figures, ["patch", "patches"]);

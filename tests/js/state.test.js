@@ -53,6 +53,9 @@ test("patches and positions begin with a patch, unless a prefix token is pinned"
   assert.deepEqual(visitPanel("positions", { ...start, pinned: true }, grid), openPanel("positions"));
   assert.deepEqual(visitPanel("positions", { ...start, token: 3 }, grid), openPanel("positions"));
   assert.deepEqual(visitPanel("rollout", start, grid), openPanel("rollout"));
+  assert.deepEqual(visitPanel("patches", { ...start, token: 1 }, grid), openPanel("patches"), "the first patch is one");
+  assert.deepEqual(visitPanel("qk", start, grid), { ...openPanel("qk"), head: 0 }, "a mean has no queries");
+  assert.deepEqual(visitPanel("qk", { ...start, head: 2 }, grid), openPanel("qk"));
 });
 
 test("on another grid a patch stays at its place, and a prefix token that is not there is none", () => {
@@ -92,8 +95,8 @@ test("undo and redo walk through what was selected", () => {
 
 test("a slider that is dragged is one step", () => {
   let history = startHistory(start);
-  for (let i = 0; i < 4; i++) history = push(history, { ...history.now, residual: i / 10 }, i * 100);
-  history = push(history, { ...history.now, token: 1 }, 450);
+  for (let i = 0; i < 4; i++) history = push(history, { ...history.now, residual: i / 10 }, 9000 + i * 100);
+  history = push(history, { ...history.now, token: 1 }, 9450);
   assert.equal(history.past.length, 2);
   assert.deepEqual(undo(undo(history)).now, start);
 });
@@ -134,7 +137,8 @@ test("keys", () => {
   assert.equal(ask(press("ArrowRight")), null, "arrows belong to the stage");
   assert.deepEqual(ask(press("ArrowRight"), start, true), { select: { token: 1, pinned: true } });
   assert.deepEqual(ask(press("Home"), { ...start, token: 4 }, true), { select: { token: 0, pinned: true } });
-  assert.deepEqual(ask(press("Enter"), start, true), { command: "pin" });
+  for (const key of ["Enter", " "]) assert.deepEqual(ask(press(key), start, true), { command: "pin" });
+  assert.equal(ask(press("x", "KeyX"), start, true), null);
 });
 
 test("shift and arrows point without selecting, and go on from what is pointed at", () => {

@@ -1,0 +1,83 @@
+/** What the pointer shows while it is there: previews, pairs, and what a click makes of them. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { createGlances } from "../../vitviz/viewer/glances.js";
+import { startSelection } from "../../vitviz/viewer/state.js";
+
+const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
+
+function opened(selection = {}) {
+  const app = { grid, drawn: 0, selection: { ...startSelection({ depth: 4, heads: 3, grid }), ...selection },
+    select(wanted) { app.selection = { ...app.selection, ...wanted }; } };
+  return Object.assign(app, createGlances(app, () => { app.drawn += 1; }));
+}
+
+test("pointing looks at a token, draws once for it, and leaves the selection alone", () => {
+  const app = opened();
+  app.point(3, false);
+  app.point(3, false);
+  assert.deepEqual([app.pointed, app.shownToken(), app.selection.token, app.drawn], [3, 3, 0, 1]);
+  app.point(null, false);
+  assert.deepEqual([app.pointed, app.shownToken()], [null, 0]);
+});
+
+test("a pinned token stays under the pointer, but not under a finger that explores", () => {
+  const app = opened({ token: 2, pinned: true });
+  app.point(3, false);
+  assert.deepEqual([app.pointed, app.shownToken()], [3, 2]);
+  app.point(3, true);
+  assert.equal(app.shownToken(), 3);
+});
+
+test("a click pins, the same again lets go, and that leads to the start", () => {
+  const app = opened();
+  app.pin(4);
+  assert.deepEqual([app.selection.token, app.selection.pinned], [4, true]);
+  app.pin(5);
+  assert.deepEqual([app.selection.token, app.selection.pinned], [5, true]);
+  app.point(6, true);
+  app.pin(5);
+  assert.deepEqual([app.selection.token, app.selection.pinned, app.pointed, app.shownToken()], [0, false, null, 0]);
+});
+
+test("the two of a pair, by what they do", () => {
+  const app = opened({ token: 2, partner: 5 });
+  assert.deepEqual(app.pair(), { query: 2, key: 5 });
+  app.select({ direction: "to" });
+  assert.deepEqual(app.pair(), { query: 5, key: 2 });
+  app.pointPair({ query: 1, key: 6 });
+  assert.deepEqual([app.pair(), app.pointed, app.shownToken()], [{ query: 1, key: 6 }, 1, 6]);
+  app.select({ direction: "from" });
+  app.pointPair({ query: 1, key: 6 });
+  assert.deepEqual([app.pair(), app.pointed, app.shownToken()], [{ query: 1, key: 6 }, 6, 1]);
+  app.pointPair(null);
+  assert.deepEqual(app.pair(), { query: 2, key: 5 });
+});
+
+test("beside the panel of pairs the pointer finds a partner, in it only where that is picked", () => {
+  const app = opened({ token: 2, partner: 5, pinned: true });
+  app.point(3, false);
+  assert.deepEqual([app.picksPartner(), app.shownPartner()], [false, 3]);
+  app.select({ panel: "qk" });
+  assert.deepEqual([app.picksPartner(), app.shownPartner()], [true, 5]);
+  app.point(4, true);
+  assert.deepEqual([app.shownToken(), app.shownPartner()], [2, 4]);
+  app.pin(2);
+  assert.deepEqual([app.selection.token, app.selection.partner, app.selection.pinned], [2, 2, true]);
+  app.choosePick("token");
+  app.point(6, true);
+  assert.deepEqual([app.picksPartner(), app.shownToken(), app.shownPartner()], [false, 6, 2]);
+  app.choose(1);
+  assert.deepEqual([app.selection.token, app.selection.partner], [1, 2]);
+});
+
+test("what was pointed at is forgotten before something else is drawn", () => {
+  const app = opened();
+  app.point(3, false);
+  app.light("picture");
+  assert.equal(app.lit, "picture");
+  app.forget();
+  assert.deepEqual([app.pointed, app.previewed, app.pointedPartner, app.lit], [null, null, null, null]);
+});

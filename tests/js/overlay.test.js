@@ -1,0 +1,62 @@
+/** What lies over the picture: the values of Python on the right scale, or why there are none. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { AttentionMaps } from "../../vitviz/viewer/maps.js";
+import { overlayOf } from "../../vitviz/viewer/overlay.js";
+import { FIXTURES, assertClose } from "./fixture.js";
+
+for (const { name, expected, manifest, grid, layers } of FIXTURES) {
+  const { layer, token } = expected;
+  const patches = (map) => map.slice(grid.prefix);
+  const app = (overlay, more = {}) => ({ manifest, grid, maps: new AttentionMaps({ get: (at) => layers[at] }, manifest),
+    selection: { overlay, layer, direction: "to", head: "mean" }, taste: { scale: "map", colours: "magma" }, ...more });
+
+  test(name + ": attention up to the largest patch of the map, or of all heads", () => {
+    const own = overlayOf(app("attention"), token);
+    assertClose(own.values, expected.mean_to, 1e-5);
+    assertClose([own.scale.min, own.scale.max], [0, Math.max(...patches(expected.mean_to))], 1e-5);
+    assert.deepEqual([own.uniform, own.colours, own.missing], [1 / grid.tokens, "magma", null]);
+    const shared = overlayOf(app("attention", { taste: { scale: "heads" } }), token);
+    assertClose([shared.scale.max], [Math.max(...expected.attention_to.flatMap(patches))], 1e-5);
+    const away = overlayOf(app("attention", { maps: new AttentionMaps({ get: () => undefined }, manifest) }), token);
+    assert.deepEqual([away.values, away.missing], [null, "layer"]);
+  });
+
+  test(name + ": positions of patches alone, from -1 to 1", () => {
+    const positions = { picture: { positions: true }, positionMap: (at) => (at < grid.prefix ? null : expected.similarity) };
+    const shown = overlayOf(app("positions", positions), token);
+    assertClose(patches(shown.values), expected.similarity, 1e-6);
+    assert.ok(shown.values.slice(0, grid.prefix).every(Number.isNaN));
+    assert.deepEqual([shown.scale, shown.colours, shown.uniform], [{ min: -1, max: 1 }, "diverging", null]);
+    if (grid.prefix > 0) assert.equal(overlayOf(app("positions", positions), 0).missing, "prefix");
+    assert.equal(overlayOf(app("positions", { picture: { positions: null } }), token).missing, "noPositions");
+  });
+
+  test(name + ": features from the least to the most similar patch", () => {
+    const features = { similarity: () => Float32Array.from(expected.feature_similarity) };
+    const { scale, uniform } = overlayOf(app("features", { features }), token);
+    const alike = patches(expected.feature_similarity);
+    assertClose([scale.min, scale.max], [Math.min(...alike), Math.max(...alike)], 1e-6);
+    assert.equal(uniform, null);
+    assert.equal(overlayOf(app("features", { features: { similarity: () => null } }), token).missing, "tokens");
+  });
+
+  test(name + ": a rollout, or what it waits for", () => {
+    const values = Float32Array.from(expected.rollout.mean);
+    const shown = overlayOf(app("rollout", { relevance: { of: () => values } }), token);
+    assertClose([shown.scale.max], [Math.max(...patches([...values]))], 1e-6);
+    const state = { of: () => null, possible: true, error: null, ask: null };
+    for (const [more, missing] of [[{}, "building"], [{ ask: () => null }, "asking"],
+      [{ ask: () => null, error: new Error("busy") }, "failed"], [{ possible: false }, "impossible"]]) {
+      assert.equal(overlayOf(app("rollout", { relevance: { ...state, ...more } }), token).missing, missing);
+    }
+  });
+}
+
+test("nothing lies over the picture where nothing is wanted", () => {
+  const { manifest, grid } = FIXTURES[0];
+  const { values, missing, kind } = overlayOf({ manifest, grid, selection: { overlay: "none" }, taste: {} }, 0);
+  assert.deepEqual([values, missing, kind], [null, null, "none"]);
+});
