@@ -65,6 +65,7 @@ test("arrow keys walk the grid and reach the prefix tokens", () => {
 test("where to start", () => {
   assert.equal(startToken(make(5)), 0);
   assert.equal(startToken(make(0)), 4, "without prefix tokens, the middle patch");
+  assert.equal(startToken(make(0, 2, 5)), 7);
 });
 
 test("a place on another grid", () => {

@@ -16,12 +16,13 @@ import { FormatError, expectTensor, parseSafetensors, toFloat32 } from "./safete
 /**
  * Fetches the picture and begins with the layers.
  * @param {import("./types.js").Manifest} manifest
- * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+ * @param {(file: import("./types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
  * @param {null|((name: string, params: any) => Promise<any>)} ask
  * @param {() => void} onProgress
- * @returns {{manifest: any, grid: any, store: LayerStore, maps: AttentionMaps,
- *   matrices: Matrices, relevance: Relevance, features: Features, embedding: LateFile,
- *   film: LateFile, loaded: Promise<any>, dispose: () => void}}
+ * @returns {{manifest: import("./types.js").Manifest, grid: import("./geometry.js").Grid, store: LayerStore,
+ *   maps: AttentionMaps, matrices: Matrices, relevance: Relevance, features: Features,
+ *   embedding: LateFile<import("./embedding.js").Embedding>, film: LateFile<import("./film.js").Film>,
+ *   loaded: Promise<ReturnType<typeof readPicture>>, dispose: () => void}}
  */
 export function openAnalysis(manifest, fetchFile, ask, onProgress) {
   const grid = gridOf(manifest);

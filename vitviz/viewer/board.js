@@ -15,7 +15,8 @@ import { translated } from "./words.js";
 
 /**
  * @param {import("./main.js").App} app
- * @returns {{root: HTMLElement, stage: any, help: HTMLDialogElement, render: () => any,
+ * @returns {{root: HTMLElement, stage: ReturnType<typeof createStage>, help: HTMLDialogElement,
+ *   render: () => import("./types.js").View,
  *   sentence: () => string, arrange: (size: string) => void, destroy: () => void}}
  */
 export function createBoard(app) {

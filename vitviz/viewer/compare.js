@@ -12,7 +12,7 @@ import { tokenName } from "./words.js";
 /**
  * Shown while a token is pinned and something lies over the picture.
  * @param {import("./main.js").App} app
- * @returns {{root: HTMLElement, render: (view: any) => void}}
+ * @returns {{root: HTMLElement, render: (view: import("./types.js").View) => void}}
  */
 export function createCompare(app) {
   const { t } = app;

@@ -18,7 +18,7 @@ const MOST_BYTES = 24e6;
 export class Features {
   /**
    * @param {import("./types.js").Manifest} manifest
-   * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+   * @param {(file: import("./types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
    * @param {AbortSignal} signal
    * @param {() => void} onProgress  something new can be drawn
    */

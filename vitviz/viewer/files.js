@@ -12,7 +12,7 @@ const GONE = [401, 403, 404, 410];
 
 /**
  * The usual way to get a file: its `url`.
- * @param {{url: string}} file
+ * @param {import("./types.js").PayloadFile} file
  * @param {AbortSignal} signal
  * @returns {Promise<ArrayBuffer>}
  */

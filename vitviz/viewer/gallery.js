@@ -4,7 +4,7 @@ import { el } from "./dom.js";
 import { mapRatio } from "./geometry.js";
 
 /**
- * @param {{grid: any, label: string, maps: HTMLElement[], most: number, least: string}} props
+ * @param {{grid: import("./geometry.js").Grid, label: string, maps: HTMLElement[], most: number, least: string}} props
  *   most: maps in a row; least: their least width, which a narrow page keeps by shorter rows
  * @returns {HTMLElement}
  */

@@ -2,13 +2,16 @@
 
 import { fetchChecked } from "./files.js";
 
-/** Asked for while drawing; what was read of it is here when it has come. */
+/**
+ * Asked for while drawing; what was read of it is here when it has come.
+ * @template T
+ */
 export class LateFile {
   /**
-   * @param {any|undefined} file  undefined where the analysis has none
-   * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+   * @param {import("./types.js").PayloadFile|undefined} file  undefined where the analysis has none
+   * @param {(file: import("./types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
    * @param {AbortSignal} signal
-   * @param {(buffer: ArrayBuffer) => any} read
+   * @param {(buffer: ArrayBuffer) => T} read
    * @param {() => void} onProgress  something new can be drawn
    */
   constructor(file, fetchFile, signal, read, onProgress) {
@@ -17,6 +20,7 @@ export class LateFile {
     this.signal = signal;
     this.read = read;
     this.onProgress = onProgress;
+    /** @type {T|null} */
     this.here = null;
     this.error = null;
     this.pending = false;
@@ -27,7 +31,7 @@ export class LateFile {
     return this.file !== undefined;
   }
 
-  /** @returns {any|null}  null while it is on its way, or after a failure: see `error` */
+  /** @returns {T|null}  null while it is on its way, or after a failure: see `error` */
   get() {
     if (!this.here && this.exists) this.fetch();
     return this.here;

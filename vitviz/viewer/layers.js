@@ -13,7 +13,7 @@ const MOST_DECODED_BYTES = 2 * MOST_BYTES;
 export class LayerStore {
   /**
    * @param {import("./types.js").Manifest} manifest
-   * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+   * @param {(file: import("./types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
    */
   constructor(manifest, fetchFile) {
     this.manifest = manifest;

@@ -10,8 +10,8 @@ const PARTNERS = 4;
 
 /**
  * @param {import("./main.js").App} app
- * @returns {{root: HTMLElement, render: (view: any) => void, sentence: (view: any) => string,
- *   about: (view: any) => string}}
+ * @returns {{root: HTMLElement, render: (view: import("./types.js").View) => void,
+ *   sentence: (view: import("./types.js").View) => string, about: (view: import("./types.js").View) => string}}
  */
 export function createReadout(app) {
   const { t, manifest, grid } = app;

@@ -10,7 +10,7 @@ import { elementAt, patchValues } from "./patch.js";
  * @typedef {{tables: Record<string, Table>, figures: string[]}} Saves
  *   tables: by name, none while its numbers are not here; figures: what the host draws
  * @typedef {import("./main.js").App} App
- * @typedef {{token: number, shown: import("./overlay.js").Overlay}} View
+ * @typedef {import("./types.js").View} View
  */
 
 /** Which figure shows what lies over the picture. */

@@ -9,7 +9,7 @@ import { tokenTitle, translated } from "./words.js";
 
 /**
  * @param {import("./main.js").App} app
- * @param {() => {view: any, stage: HTMLElement, about: string,
+ * @param {() => {view: import("./types.js").View, stage: HTMLElement, about: string,
  *   panel: {id: string, page: HTMLElement, saves: function|undefined}}} look  what is shown now
  * @returns {{button: HTMLElement, dialog: HTMLDialogElement}}
  */
@@ -83,7 +83,7 @@ export function createSaving(app, look) {
 /**
  * The lines below a PNG: what it shows, in which colours, and where it comes from.
  * @param {import("./main.js").App} app
- * @param {{view: import("./saves.js").View, about: string}} now
+ * @param {{view: import("./types.js").View, about: string}} now
  * @returns {string[]}
  */
 export function captionOf(app, { view, about }) {

@@ -12,7 +12,8 @@ import { prefixLabel, tokenName, tokenTitle, valueText } from "./words.js";
 
 /**
  * @param {import("./main.js").App} app
- * @returns {{root: HTMLElement, focus: HTMLElement, render: (view: any) => void, reading: () => string}}
+ * @returns {{root: HTMLElement, focus: HTMLElement, render: (view: import("./types.js").View) => void,
+ *   reading: () => string}}
  *   reading: the token that is pointed at, with its value
  */
 export function createStage(app) {

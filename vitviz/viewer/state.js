@@ -189,7 +189,12 @@ export function redo(history) {
   return { past: [...history.past, history.now], now, future, key: "", time: -Infinity };
 }
 
-/** Things of taste, which undo leaves alone. */
+/**
+ * Things of taste, which undo leaves alone.
+ * @type {{colours: string, scale: "map"|"heads", smooth: boolean, opacity: number, grid: boolean,
+ *   projector: boolean, gallery: string, order: "pixel"|"channel", units: "normalised"|"raw",
+ *   lens: "probability"|"rank"}}
+ */
 export const START_TASTE = {
   colours: "viridis", scale: "map", smooth: false, opacity: 0.65, grid: true, projector: false,
   gallery: "layer", order: "pixel", units: "normalised", lens: "probability",

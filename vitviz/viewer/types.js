@@ -6,19 +6,60 @@
  */
 
 /**
+ * What a manifest says of the model. `figures`: what was measured, by name; of maps with boxes.
+ * @typedef {{
+ *   name: string, title: string, source: string, num_parameters: number, trained: boolean,
+ *   head: "classes"|"embedding"|"none", temperature: number, details: Record<string, string>,
+ *   figures: {boxes?: Record<string, {energy: number, pointing: number}>, [name: string]: any},
+ *   kinds: {name: string, labels: string[]}[],
+ * }} Model
+ */
+
+/**
+ * What the model answered. `sure` is null where nobody knows what its percentages mean.
+ * @typedef {{index: number, label: string, logit: number, probability: number}} Prediction
+ * @typedef {{name: string, probability: number, classes: number[]}} Group
+ * @typedef {{kind: "group"|"class", name: string, probability: number, sure: boolean|null}} Answer
+ * @typedef {{index: number, label: string, probabilities: number[], ranks: number[]}} LensLine
+ *   of one class after each block
+ */
+
+/**
+ * A tensor on the way from pixels to logits; `tokens` are those it speaks of, null: the picture.
+ * @typedef {{name: string, module: string, shape: number[], tokens: [number, number]|null,
+ *   in_block: boolean}} Step
+ */
+
+/**
  * What describes an analysis: vitviz/viewer/payload.py writes it, and hosts may add to it.
  * @typedef {{
  *   version: number, id: string, link?: Record<string, string>,
- *   model: any, photo: {name: string, notes: string[]}, korean: Record<string, string>,
+ *   model: Model, photo: {name: string, notes: string[]}, korean: Record<string, string>,
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
- *   num_tokens: number, scale: number, steps: any[],
- *   predictions: any[], attention_error: number, outlier_times: number,
- *   heads: any, pool?: any, num_classes?: number, embedding_norms?: any, lens?: any, groups?: any, answer?: any,
+ *   num_tokens: number, scale: number, steps: Step[], embedding_norms: string[],
+ *   heads: {entropy: number[][], distance: number[][]}, attention_error: number, outlier_times: number,
+ *   num_classes: number, pool: "token"|"avg"|"map", predictions: Prediction[], groups: Group[],
+ *   answer: Answer|null, lens: LensLine[],
  *   files: {picture: PayloadFile, layers: PayloadFile[], features: PayloadFile,
- *     tokens: PayloadFile[], [name: string]: any},
+ *     tokens: PayloadFile[], embedding?: PayloadFile, film?: PayloadFile},
  * }} Manifest
+ */
+
+/**
+ * What is drawn: the token that is looked at, the one that is pointed at, what lies over the picture.
+ * @typedef {{token: number, pointer: number|null, shown: import("./overlay.js").Overlay}} View
+ */
+
+/**
+ * A panel as it is laid out; `destroy` ends what it has begun.
+ * @typedef {{root: HTMLElement, render: (view: View) => void, destroy?: () => void}} Panel
+ */
+
+/**
+ * What a line of the ledger speaks of: the picture as a whole, or tokens from the first to before the end.
+ * @typedef {"picture"|{first: number, end: number}|null} Lit
  */
 
 /** @typedef {typeof import("./state.js").START_TASTE} Taste */

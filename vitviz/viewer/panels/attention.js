@@ -21,6 +21,7 @@ import { tokenTitle } from "../words.js";
 
 export const attention = { id: "attention", create, saves: attentionSaves };
 
+/** @param {import("../main.js").App} app */
 function create(app) {
   const { t, manifest, grid } = app;
   const intro = el("p", { class: "vv-intro" });

@@ -16,6 +16,7 @@ import { tokenName, tokenTitle } from "../words.js";
 
 export const features = { id: "features", create, saves: featuresSaves };
 
+/** @param {import("../main.js").App} app */
 function create(app) {
   const { t, grid, manifest } = app;
   const times = manifest.outlier_times;

@@ -10,6 +10,6 @@ import { qk } from "./qk.js";
 import { rollout } from "./rollout.js";
 import { training } from "./training.js";
 
-/** @type {{id: string, create: (app: any) => {root: HTMLElement, render: (view: any) => void},
- *   saves?: (app: any, view: any) => import("../saves.js").Saves}[]} */
+/** @type {{id: string, create: (app: import("../main.js").App) => import("../types.js").Panel,
+ *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("../saves.js").Saves}[]} */
 export const PANELS = [patches, positions, attention, qk, rollout, features, predictions, training, model];

@@ -12,6 +12,7 @@ export const model = { id: "model", create, saves: modelSaves };
 /** Facts that have a place of their own, or are numbers for programs. */
 const ELSEWHERE = ["title", "accuracy", "evaluation", "data", "terms", "groups", "recipe", "temperature", "license"];
 
+/** @param {import("../main.js").App} app */
 function create(app) {
   const root = el("div", {}, summary(app), accuracy(app), looks(app), knows(app), origin(app));
   return { root, render() {} };

@@ -17,6 +17,7 @@ export const patches = { id: "patches", create, saves: patchesSaves };
 
 const AT_ONCE = 96; // numbers written while the pointer moves; the rest when it rests
 
+/** @param {import("../main.js").App} app */
 function create(app) {
   const { t, grid, manifest, picture } = app;
   const { channels } = manifest.image;

@@ -23,6 +23,7 @@ export const positions = { id: "positions", create, saves: positionsSaves };
 
 const SCALE = { min: -1, max: 1 };
 
+/** @param {import("../main.js").App} app */
 function create(app) {
   const { t, grid, picture } = app;
   if (!picture.positions) {
@@ -38,9 +39,10 @@ function create(app) {
   const ones = [createOne(app, t("positionsOne"), (token) => app.positionMap(token), point)];
   if (twin) ones.push(createOne(app, t("positionsOneUntrained"), twin, point));
   const names = twin ? MOSAICS.map((which) => t("mosaic_" + which)) : [""];
-  const curves = [["positionsOfRows", "rowAxis", grid.rows], ["positionsOfCols", "colAxis", grid.cols]]
-    .map(([title, axis, count]) =>
-      createCurves({ title: t(title), axis: t(axis), count, scale: SCALE, names }));
+  const curves = [
+    { title: "positionsOfRows", axis: "rowAxis", count: grid.rows },
+    { title: "positionsOfCols", axis: "colAxis", count: grid.cols },
+  ].map(({ title, axis, count }) => createCurves({ title: t(title), axis: t(axis), count, scale: SCALE, names }));
   const legend = createLegend(t);
   const all = createAllPositions(app);
   const root = el("div", {}, intro,

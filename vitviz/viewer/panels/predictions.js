@@ -12,6 +12,7 @@ export const predictions = { id: "predictions", create, saves: predictionsSaves 
 
 const MOST_GROUPS = 5;
 
+/** @param {import("../main.js").App} app */
 function create(app) {
   const { t, manifest } = app;
   const { model } = manifest;

@@ -15,6 +15,7 @@ export const qk = { id: "qk", create, saves: qkSaves };
 
 const PARTS = ["q", "k", "products"];
 
+/** @param {import("../main.js").App} app */
 function create(app) {
   const { t, grid } = app;
   let order = "place";
@@ -74,7 +75,7 @@ function create(app) {
     const decoded = head === "mean" ? null : app.store.get(layer);
     waiting.render(head === "mean" || decoded ? "" : layerText(app), app.failure !== null && over.missing !== "layer");
     show(body, Boolean(decoded));
-    shown = decoded ? { pair: pairOf(decoded, head, query, key), key } : null;
+    shown = decoded && head !== "mean" ? { pair: pairOf(decoded, head, query, key), key } : null;
     draw();
   }
 

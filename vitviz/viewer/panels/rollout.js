@@ -23,6 +23,7 @@ const FRAME_MS = 700;
 /** Multiplications for the strip of all layers that a hover may cost (about 8 ms). */
 const MOST_PER_HOVER = 8e6;
 
+/** @param {import("../main.js").App} app */
 function create(app) {
   const { t, manifest, grid } = app;
   const last = manifest.depth - 1;

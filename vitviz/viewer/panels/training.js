@@ -24,6 +24,7 @@ const COSINES = { min: -1, max: 1 };
 const SHARES = { min: 0, max: 1 };
 const SHARE_TICKS = [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "\u00a0%" }));
 
+/** @param {import("../main.js").App} app */
 function create(app) {
   const { t } = app;
   const message = el("p", { class: "vv-intro", role: "status" });
