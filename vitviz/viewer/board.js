@@ -139,9 +139,12 @@ function createTabs(app) {
 
   /** A panel begins at its beginning, also for those who have scrolled far down in another. */
   function visit(id) {
+    const pageOf = (panel) => pages.find((one) => one.id === panel).page;
+    const open = pageOf(app.selection.panel).getBoundingClientRect();
+    const scrolled = open.top < list.getBoundingClientRect().bottom;
     app.select(visitPanel(id, app.selection, app.grid));
-    const { page } = pages.find((one) => one.id === id);
-    if (page.getBoundingClientRect().top < list.getBoundingClientRect().top) page.scrollIntoView();
+    // Not before all of it has its height: the browser would hold on to something further down.
+    if (scrolled) requestAnimationFrame(() => pageOf(id).scrollIntoView());
   }
 
   function moveTab(event) {
