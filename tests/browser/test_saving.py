@@ -200,3 +200,19 @@ def test_the_picture_saved_on_a_phone_is_as_wide_as_the_screen(open_page):
     _, data = saved(tab, stage.get_by_role("button", name="PNG"))
     width = Image.open(io.BytesIO(data)).width / 2  # drawn twice as sharp
     assert shown <= width <= shown + 40
+
+
+def test_a_saved_picture_ends_below_its_caption(visit):
+    seen = visit(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    page = seen.page
+    page.evaluate("document.fonts.ready")
+    for panel in PANELS:
+        page.get_by_role("tab", name=panel).click()
+        page.get_by_role("button", name="Save what you see").click()
+        section = page.locator(".vv-save section").last
+        _, data = saved(page, section.get_by_role("button", name="PNG"))
+        pixels = np.asarray(Image.open(io.BytesIO(data)).convert("L")).astype(int)
+        rows = np.flatnonzero((pixels < pixels[0, 0] - 60).any(axis=1))  # with words in them
+        below = len(pixels) - 1 - rows[-1]
+        assert 28 <= below <= 48, (panel, below)  # 14 pixels around everything, twice as sharp
+        page.keyboard.press("Escape")

@@ -26,6 +26,7 @@ export async function snapshot(node, caption) {
     lines.append(line);
   }
   frame.style.width = Math.ceil(width) + "px";
+  frame.style.fontFamily = lastingFonts(getComputedStyle(root).fontFamily);
   frame.append(sheet, lines);
   root.append(frame); // to be measured in the visitor's own styles
   const box = frame.getBoundingClientRect();
@@ -97,12 +98,19 @@ function withoutControls(text) {
   return text.replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "");
 }
 
+/** Those that the system has. A picture loads none, and in other fonts its lines would break elsewhere. */
+function lastingFonts(families) {
+  const name = (text) => text.trim().replace(/^["']|["']$/g, "");
+  const loaded = new Set([...document.fonts].map(({ family }) => name(family)));
+  return families.split(",").filter((family) => !loaded.has(name(family))).join(",");
+}
+
 /** All rules of the page that speak of the viewer. */
 function style() {
   const rules = [];
   for (const sheet of document.styleSheets) {
     try {
-      rules.push(...[...sheet.cssRules].map(({ cssText }) => cssText).filter((text) => text.includes("vitviz")));
+      rules.push(...rulesOf(sheet.cssRules).filter((text) => text.includes("vitviz")));
     } catch {
       // A sheet of another origin may not be read; ours are not there.
     }
@@ -110,4 +118,12 @@ function style() {
   const node = document.createElement("style");
   node.textContent = rules.join("\n");
   return node;
+}
+
+/** What a rule says of screens and fingers is asked of the page: the picture has neither. */
+function rulesOf(rules) {
+  return [...rules].flatMap((rule) => {
+    if (!(rule instanceof CSSMediaRule)) return [rule.cssText];
+    return matchMedia(rule.media.mediaText).matches ? rulesOf(rule.cssRules) : [];
+  });
 }
