@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  COLOUR_MAPS, colourIndex, colourTable, cssColour, largest, paint, toRgba,
+  COLOUR_MAPS, colourIndex, colourTable, cssColour, largest, packColour, paint, toRgba,
 } from "../../vitviz/viewer/colour.js";
 
 const rgb = (packed) => [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255];
@@ -45,6 +45,8 @@ test("values outside of the scale take its ends; what is no number takes the low
   const pixels = new Uint32Array(5);
   paint([9, -1, 0.5, 2, NaN, 1], 1, { min: 0, max: 1 }, table, pixels);
   assert.deepEqual([...pixels], [table[0], table[128], table[255], table[0], table[255]]);
+  paint([-1, -0.5, 0.25], 0, { min: -1, max: 0 }, table, pixels.subarray(0, 3));
+  assert.deepEqual([...pixels.subarray(0, 3)], [table[0], table[128], table[255]]);
   assert.equal(colourIndex(0.25, { min: -1, max: 1 }), 159);
   assert.equal(cssColour(table[255]), "rgb(252 253 191)");
 });
@@ -55,6 +57,10 @@ test("a flat scale paints, and the largest of a range is found", () => {
   assert.equal(pixels[0], colourTable("viridis")[0]);
   assert.equal(largest([9, 1, 3, 2], 1, 4), 3);
   assert.equal(largest([0, 0], 0, 2, 1e-7), 1e-7);
+});
+
+test("shares of red, green and blue become one colour", () => {
+  assert.deepEqual(rgb(packColour([9, 0, 0.2, 1], 1)), [0, 51, 255]);
 });
 
 test("one channel is grey, three are red, green and blue", () => {

@@ -55,6 +55,9 @@ test("too many bytes: nothing ahead, and old layers are let go", async () => {
   const layers = manifest.files.layers.map((file) => ({ ...file, size: undefined }));
   const large = { ...manifest, files: { ...manifest.files, layers } };
   const store = new LayerStore(large, fetchFile);
+  assert.equal(store.total, 4 * 5 * manifest.num_tokens * manifest.num_heads * manifest.head_dim, "q and k, two bytes each");
+  const giant = (size) => ({ ...manifest, files: { ...manifest.files, layers: layers.map((file) => ({ ...file, size })) } });
+  assert.deepEqual([1, 2, 40].map((times) => new LayerStore(giant(times * MOST_BYTES / 4), fetchFile).capacity), [4, 2, 2]);
   store.total = 2 * MOST_BYTES;
   store.capacity = 2;
   await store.prefetch(0, () => assert.fail("nothing may be fetched ahead"));

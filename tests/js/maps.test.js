@@ -22,7 +22,7 @@ test("shares of the kinds of tokens", () => {
 test("what two maps have in common is one minus half the sum of their differences", () => {
   const [a, b] = [[0.5, 0.3, 0.2, 0], [0.1, 0.3, 0.2, 0.4]];
   assertClose([overlap(a, b)], [1 - (0.4 + 0.4) / 2], 1e-12);
-  assertClose([overlap(a, a), overlap([1, 0], [0, 1]), overlap([2, 2], [0.5, 0.5])], [1, 0, 1], 1e-12);
+  assertClose([overlap(a, a), overlap([1, 0], [0, 1]), overlap([2, 2], [0.5, 0.5]), overlap([0.5, 0.5], [2, 6])], [1, 0, 1, 0.75], 1e-12);
   assert.equal(overlap([0, 0], [0.5, 0.5]), 0);
 });
 

@@ -139,6 +139,8 @@ test("a filter is grey where it does not care, and in full colour where it cares
   const { rgba, largest } = filterPicture(embedding, 0, { channels: 3 });
   assert.equal(largest, 2);
   assert.deepEqual([...rgba], [128, 128, 128, 255, 255, 64, 128, 255]);
+  const two = { filters: Float32Array.of(1, 1, 0, -4), count: 2 };
+  assert.deepEqual([...filterPicture(two, 1, { channels: 1 }).rgba], [128, 128, 128, 255, 0, 0, 0, 255]);
 });
 
 test("the dot that is meant is the nearest within reach", () => {
