@@ -235,6 +235,7 @@ def test_a_page_holds_names_as_text(tiny_analysis: Analysis) -> None:
     text = page(replace(tiny_analysis, photo_name=evil, card=card, notes=(evil,)))
     assert text.count("</script>") == 3
     assert "<script>alert" not in text
+    assert len(re.findall(r"<h1>[^<]+</h1>", text)) == 1  # for those who go from heading to heading
     manifest = re.search(r'<script type="application/json" id="manifest">(.*?)</script>', text)
     assert json.loads(manifest[1])["photo"]["name"] == evil
 
