@@ -1,11 +1,11 @@
 /** What eslint watches for in the viewer: mistakes, not taste. */
 
 const browser = Object.fromEntries([
-  "AbortController", "Blob", "DOMException", "HTMLElement", "Image", "ImageData", "MutationObserver",
-  "ResizeObserver", "TextDecoder", "URL", "XMLSerializer", "atob", "clearInterval", "clearTimeout", "customElements",
-  "document", "fetch", "getComputedStyle", "history", "innerHeight", "localStorage", "location",
-  "matchMedia", "navigator", "performance", "requestAnimationFrame", "requestIdleCallback",
-  "setInterval", "setTimeout", "window",
+  "AbortController", "Blob", "CSSMediaRule", "DOMException", "HTMLElement", "Image", "ImageData",
+  "MutationObserver", "ResizeObserver", "TextDecoder", "URL", "XMLSerializer", "atob", "clearInterval", "clearTimeout",
+  "customElements", "document", "fetch", "getComputedStyle", "history", "innerHeight", "localStorage",
+  "location", "matchMedia", "navigator", "performance", "requestAnimationFrame",
+  "requestIdleCallback", "setInterval", "setTimeout", "window",
 ].map((name) => [name, "readonly"]));
 // What Gradio hands to the code of a component.
 const gradio = Object.fromEntries(

@@ -87,6 +87,7 @@ function svgOf(frame, root, { width, height }, zoom) {
   // A canvas that scales instead would draw shadows out of place in Safari.
   page.setAttribute("style", "font-family: " + fontFamily + "; zoom: " + zoom);
   page.setAttribute("xmlns", "http://www.w3.org/1999/xhtml");
+  page.lang = document.documentElement.lang; // it says where lines may break
   page.append(style(), ...inner.querySelector("body")?.childNodes ?? [inner]);
   const body = new XMLSerializer().serializeToString(page);
   return '<svg xmlns="http://www.w3.org/2000/svg" width="' + width + '" height="' + height + '" style="background: ' + backgroundColor + '">' +
