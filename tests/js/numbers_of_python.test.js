@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { positionMaps } from "../../vitviz/viewer/analysis.js";
 import { attentionFrom, attentionRows, meanOfHeads } from "../../vitviz/viewer/attention.js";
 import { boxOf, placeOf } from "../../vitviz/viewer/geometry.js";
 import { similarities } from "../../vitviz/viewer/maps.js";
@@ -67,6 +68,12 @@ for (const { name, expected, manifest, grid, layers, picture } of FIXTURES) {
     const map = similarities(picture.positions, token - grid.prefix, grid.rows * grid.cols);
     assertClose(map, expected.similarity, 1e-3);
     assertClose([map[token - grid.prefix]], [1], 1e-3);
+    const mapOf = positionMaps(picture.positions, grid);
+    assertClose(mapOf(token), expected.similarity, 1e-3);
+    assert.equal(mapOf(token), mapOf(token), "hovering computes it once");
+    assert.notDeepEqual(mapOf(token - 1), mapOf(token));
+    assert.equal(mapOf(grid.prefix - 1), null);
+    assert.equal(positionMaps(null, grid)(token), null);
   });
 
   test(name + ": positions that training began with", () => {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { spanOf } from "../../vitviz/viewer/compare.js";
 import { AttentionMaps } from "../../vitviz/viewer/maps.js";
 import { overlayOf } from "../../vitviz/viewer/overlay.js";
 import { FIXTURES, assertClose } from "./fixture.js";
@@ -59,4 +60,10 @@ test("nothing lies over the picture where nothing is wanted", () => {
   const { manifest, grid } = FIXTURES[0];
   const { values, missing, kind } = overlayOf({ manifest, grid, selection: { overlay: "none" }, taste: {} }, 0);
   assert.deepEqual([values, missing, kind], [null, null, "none"]);
+});
+
+test("two maps that are compared lie on one scale that holds both", () => {
+  const [one, other] = [{ min: 0.4, max: 0.9 }, { min: -0.1, max: 0.7 }];
+  assert.deepEqual([spanOf(one, other), spanOf(other, one)], [{ min: -0.1, max: 0.9 }, { min: -0.1, max: 0.9 }]);
+  assert.equal(spanOf(one, undefined), one);
 });

@@ -12,7 +12,7 @@ import { MOST_MATRIX_TOKENS, Matrices, quantile } from "../../vitviz/viewer/matr
 import { bySize, pairOf } from "../../vitviz/viewer/pair.js";
 import { patchValues } from "../../vitviz/viewer/patch.js";
 import {
-  dotInView, dotOfClick, evenDistance, headsByLayer, nearestDot, pileAt, ticks,
+  dotInView, dotOfClick, evenDistance, headsByLayer, nearestDot, pileAt, ticks, topOf,
 } from "../../vitviz/viewer/scatter.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
@@ -175,6 +175,8 @@ test("an axis has round numbers, few of them", () => {
   assert.deepEqual(ticks(5.5), [0, 2, 4]);
   assert.deepEqual(ticks(0.9), [0, 0.5]);
   assert.deepEqual(ticks(130), [0, 50, 100]);
+  assertClose([topOf([2, 5, 1])], [5.2], 1e-12);
+  assert.equal(topOf([0, 0]), 1, "a picture of one patch has no distances");
 });
 
 test("means of rows and columns, and the points of a line", () => {

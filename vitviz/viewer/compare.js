@@ -66,7 +66,7 @@ export function createCompare(app) {
 }
 
 /** The scale on which both maps can be read. */
-function spanOf(scale, other) {
+export function spanOf(scale, other) {
   return other ? { min: Math.min(scale.min, other.min), max: Math.max(scale.max, other.max) } : scale;
 }
 

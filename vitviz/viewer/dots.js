@@ -6,7 +6,7 @@ import { el, setText, show } from "./dom.js";
 import { mapRatio } from "./geometry.js";
 import { digits } from "./numbers.js";
 import { patchScale } from "./overlay.js";
-import { dotInView, dotOfClick, evenDistance, headsByLayer, pileAt, ticks } from "./scatter.js";
+import { dotInView, dotOfClick, evenDistance, headsByLayer, pileAt, ticks, topOf } from "./scatter.js";
 import { svg } from "./svg.js";
 
 const NOTHING = { nearest: null, pile: [] };
@@ -103,7 +103,7 @@ export function createDots(app) {
 function createChart(app, figure, even, onPoint, onChoose) {
   const { t, manifest } = app;
   const values = manifest.heads[figure];
-  const top = Math.max(even, ...values.flat()) * 1.04;
+  const top = topOf([even, ...values.flat()]);
   const x = (layer) => LEFT + ((layer + 0.5) / manifest.depth) * (WIDTH - LEFT - RIGHT);
   const y = (value) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
   const places = values.flatMap((heads, layer) =>

@@ -91,6 +91,15 @@ export function headsByLayer(pile) {
 }
 
 /**
+ * The top of an axis from 0 that has room for all values; above 0 even if they are not.
+ * @param {number[]} values
+ * @returns {number}
+ */
+export function topOf(values) {
+  return Math.max(...values) * 1.04 || 1;
+}
+
+/**
  * Round numbers from 0 to at most `top`, three to six of them.
  * @param {number} top  above 0
  * @returns {number[]}
