@@ -223,6 +223,20 @@ def test_the_page_of_one_file_holds_what_is_looked_at_behind_the_hash(open_page)
     tab.locator("#viewer[data-panel=rollout][data-token='4'][data-layer='0']").wait_for()
 
 
+def test_the_page_of_one_file_opens_with_a_damaged_memory(open_page):
+    tab = open_page(one_file(analyze(tiny("cls"), photo())))
+    tab.evaluate("""localStorage.setItem('vitviz-taste', '{"language": 5, "opacity": "x"}')""")
+    tab.reload()
+    tab.locator("[data-state=ready]").wait_for()
+    assert tab.evaluate("document.documentElement.lang") == "en"
+
+
+def test_the_page_of_one_file_does_not_deny_a_film_that_it_does_not_hold(open_page):
+    tab = open_page(one_file(analyze(tiny("cls"), photo())))
+    tab.get_by_role("tab", name="Training").click()
+    tab.get_by_text("There is no film of this model's training here.").wait_for()
+
+
 def test_a_page_in_a_frame_without_an_address_works(open_page):
     html = one_file(analyze(tiny("cls"), photo()))
     frame = f'<iframe srcdoc="{escape(html)}" style="width: 100%; height: 800px"></iframe>'
