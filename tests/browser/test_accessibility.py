@@ -36,3 +36,21 @@ def test_no_serious_fault_in_any_panel(open_page, scheme, locale):
         tab.locator(".vv-tools").get_by_text(opener, exact=True).click()
         assert tab.evaluate(RUN) == [], opener
         tab.keyboard.press("Escape")
+
+
+def test_what_is_chosen_is_seen_in_forced_colours(open_page):
+    tab = open_page(page(analyze(tiny("cls"), photo())), forced_colors="active")
+    tab.wait_for_selector('#viewer[data-state="ready"]')
+    tab.locator(".vv-frame").focus()
+    tab.keyboard.press("ArrowRight")
+    look = """([one, other, name]) => [one, other].map(
+        (selector) => getComputedStyle(document.querySelector(selector))[name])"""
+    for one, other, style in (
+        (".vv-option :checked + span", ".vv-option :not(:checked) + span", "backgroundColor"),
+        (".vv-tabs [aria-selected=true]", ".vv-tabs [aria-selected=false]", "borderBottomColor"),
+        (".vv-head.vv-chosen", ".vv-head:not(.vv-chosen)", "outlineStyle"),
+        (".vv-selected.vv-box", ".vv-columns", "boxShadow"),  # on the picture
+        (".vv-swatch", ".vv-columns", "backgroundColor"),
+    ):
+        chosen, rest = tab.evaluate(look, [one, other, style])
+        assert chosen != rest, one
