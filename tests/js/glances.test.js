@@ -42,6 +42,12 @@ test("a click pins, the same again lets go, and that leads to the start", () => 
   assert.deepEqual([app.selection.token, app.selection.pinned, app.pointed, app.shownToken()], [0, false, null, 0]);
 });
 
+test("Patches and Positions rest on a patch", () => {
+  const app = opened({ panel: "patches", token: 2, pinned: true });
+  app.release();
+  assert.deepEqual([app.selection.token, app.selection.pinned], [5, false]);
+});
+
 test("the two of a pair, by what they do", () => {
   const app = opened({ token: 2, partner: 5 });
   assert.deepEqual(app.pair(), { query: 2, key: 5 });

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { readLink, writeLink } from "../../vitviz/viewer/link.js";
 import { recall, remember } from "../../vitviz/viewer/memory.js";
 import {
-  PANEL_IDS, START_TASTE, complete, openPanel, startSelection, validSelection, validTaste,
+  PANEL_IDS, START_TASTE, complete, openPanel, startSelection, validSelection, validTaste, visitPanel,
 } from "../../vitviz/viewer/state.js";
 
 const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
@@ -15,9 +15,9 @@ const start = startSelection(shape);
 const HREF = "http://127.0.0.1:7860/app/?__theme=dark&token=3&x=1#top";
 
 function roundTrip(selection, taste = START_TASTE) {
-  const href = writeLink(HREF, selection, taste, { model: "m" });
+  const href = writeLink(HREF, selection, taste, { model: "m" }, grid);
   const found = readLink(href);
-  return [validSelection(complete(found), start, shape), validTaste(found, START_TASTE)];
+  return [validSelection(complete(found, start, grid), start, shape), validTaste(found, START_TASTE)];
 }
 
 test("what is looked at comes back from its link", () => {
@@ -27,13 +27,19 @@ test("what is looked at comes back from its link", () => {
     { ...start, overlay: "none" },
     { ...start, ...openPanel("rollout"), first: 1, residual: 0.35, fusion: "max" },
     { ...start, ...openPanel("qk"), token: 2, pinned: true, partner: 6, head: 1 },
-    ...PANEL_IDS.map((panel) => ({ ...start, ...openPanel(panel), layer: 0 })),
+    ...PANEL_IDS.map((panel) => ({ ...start, ...visitPanel(panel, start, grid), layer: 0 })),
   ];
   for (const selection of selections) {
     assert.deepEqual(roundTrip(selection)[0], selection);
   }
   const taste = { ...START_TASTE, scale: "heads", colours: "magma", gallery: "matrix" };
   assert.deepEqual(roundTrip(start, taste)[1], taste);
+});
+
+test("a token that nobody pinned is in a link too, unless the panel begins with it", () => {
+  const tokenOf = (panel, token) => new URL(writeLink("http://x/", { ...start, panel, token }, START_TASTE, {}, grid)).searchParams.get("token");
+  assert.deepEqual([tokenOf("attention", 0), tokenOf("attention", 5), tokenOf("patches", 5), tokenOf("patches", 0)], [null, "5", null, "0"]);
+  assert.equal(roundTrip({ ...start, token: 5 })[0].token, 5);
 });
 
 test("what only one panel shows is in its links alone", () => {
@@ -45,18 +51,18 @@ test("what only one panel shows is in its links alone", () => {
   const names = Object.keys(all);
   for (const panel of PANEL_IDS) {
     const selection = validSelection({ ...openPanel(panel), ...all }, start, shape);
-    const href = writeLink(HREF, selection, validTaste(all), {});
+    const href = writeLink(HREF, selection, validTaste(all), {}, grid);
     const { searchParams } = new URL(href);
     assert.deepEqual(names.filter((name) => searchParams.has(name)), Object.keys(own[panel] ?? {}), panel);
     const found = readLink(href);
-    const back = { ...validTaste(found), ...validSelection(complete(found), start, shape) };
+    const back = { ...validTaste(found), ...validSelection(complete(found, start, grid), start, shape) };
     for (const [name, value] of Object.entries(own[panel] ?? {})) assert.equal(back[name], value, name);
   }
 });
 
 test("a link names model and picture, and leaves alone what is not ours", () => {
   const href = writeLink(HREF + "", { ...start, token: 0 }, START_TASTE,
-    { model: "hf-hub:a/b & c", example: "red-panda", untrained: "1" });
+    { model: "hf-hub:a/b & c", example: "red-panda", untrained: "1" }, grid);
   const url = new URL(href);
   assert.equal(url.searchParams.get("model"), "hf-hub:a/b & c");
   assert.equal(url.searchParams.get("example"), "red-panda");
@@ -65,7 +71,7 @@ test("a link names model and picture, and leaves alone what is not ours", () => 
   assert.equal(url.searchParams.get("x"), "1");
   assert.equal(url.hash, "#top");
   assert.equal(url.searchParams.get("token"), null, "nothing is pinned any more");
-  const own = new URL(writeLink(href, start, START_TASTE, { model: "m" }));
+  const own = new URL(writeLink(href, start, START_TASTE, { model: "m" }, grid));
   assert.equal(own.searchParams.get("example"), null, "the name of the picture before is gone");
   assert.equal(own.searchParams.get("untrained"), null);
 });
@@ -73,7 +79,7 @@ test("a link names model and picture, and leaves alone what is not ours", () => 
 test("an address can say anything", () => {
   const asked = readLink("http://x/?token=-1&layer=99&head=mean&panel=<b>&scale=1&colours=jet&residual=2&layer=3" +
     "&moment=first&mosaic=4&order=size&units=&lens=logit&x=1&pinned=true&opacity=1");
-  assert.deepEqual(validSelection(complete(asked), start, shape), start);
+  assert.deepEqual(validSelection(complete(asked, start, grid), start, shape), start);
   assert.deepEqual(validTaste(asked, START_TASTE), START_TASTE);
   assert.deepEqual(readLink("http://x/"), {});
 });

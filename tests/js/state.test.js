@@ -70,10 +70,12 @@ test("on another grid a patch stays at its place, and a prefix token that is not
 });
 
 test("an address may name a panel or a token and leave out what belongs to it", () => {
-  assert.deepEqual(complete({ panel: "rollout" }), { panel: "rollout", overlay: "rollout" });
-  assert.deepEqual(complete({ panel: "rollout", overlay: "none" }), { panel: "rollout", overlay: "none" });
-  assert.deepEqual(complete({ token: 3 }), { token: 3, pinned: true });
-  assert.deepEqual(complete(null), {});
+  assert.deepEqual(complete({ panel: "rollout" }, start, grid), { panel: "rollout", overlay: "rollout" });
+  assert.deepEqual(complete({ panel: "rollout", overlay: "none" }, start, grid), { panel: "rollout", overlay: "none" });
+  assert.deepEqual(complete({ token: 3 }, start, grid), { token: 3, pinned: true });
+  assert.deepEqual(complete(null, start, grid), {});
+  assert.deepEqual(complete({ panel: "patches" }, start, grid), { panel: "patches", overlay: "none", token: 5 });
+  assert.equal(complete({ panel: "patches" }, { ...start, token: 3 }, grid).token, undefined, "another patch may stay");
 });
 
 test("undo and redo walk through what was selected", () => {

@@ -1,6 +1,6 @@
 /** Glances: what the pointer shows while it is there, which undo and links know nothing of. */
 
-import { startToken } from "./geometry.js";
+import { restingToken } from "./state.js";
 
 const NOTHING = { pointed: null, previewed: null, pointedPartner: null, lit: null };
 
@@ -63,7 +63,7 @@ export function createGlances(app, render) {
     },
     release() {
       app.previewed = app.pointed = null;
-      app.select({ token: startToken(app.grid), pinned: false });
+      app.select({ token: restingToken(app.selection.panel, app.grid), pinned: false });
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Links: what is looked at as the parameters of an address, and back. No document in here. */
 
-import { openPanel } from "./state.js";
+import { openPanel, restingToken } from "./state.js";
 
 const always = () => true;
 const inPanel = (id) => ({ panel }) => panel === id;
@@ -8,11 +8,11 @@ const inRollout = ({ panel, overlay }) => panel === "rollout" || overlay === "ro
 
 /**
  * What of a selection and of a taste a link holds, and where it matters.
- * @type {Record<string, (selection: import("./state.js").Selection) => boolean>}
+ * @type {Record<string, (selection: import("./state.js").Selection, grid: import("./geometry.js").Grid) => boolean>}
  */
 const PARAMETERS = {
   panel: always,
-  token: ({ pinned }) => pinned,
+  token: ({ pinned, token, panel }, grid) => pinned || token !== restingToken(panel, grid),
   partner: inPanel("qk"),
   layer: always, head: always, direction: always,
   overlay: ({ panel, overlay }) => overlay !== openPanel(panel).overlay,
@@ -48,13 +48,14 @@ function valueOf(text) {
  * @param {import("./state.js").Selection} selection
  * @param {typeof import("./state.js").START_TASTE} taste
  * @param {Record<string, string>} origin  how the host finds the picture and the model again
+ * @param {import("./geometry.js").Grid} grid
  * @returns {string}
  */
-export function writeLink(href, selection, taste, origin) {
+export function writeLink(href, selection, taste, origin, grid) {
   const url = new URL(href);
   const values = { ...origin, ...taste, ...selection };
   for (const name of HOSTS) put(name, name in origin);
-  for (const [name, matters] of Object.entries(PARAMETERS)) put(name, matters(selection));
+  for (const [name, matters] of Object.entries(PARAMETERS)) put(name, matters(selection, grid));
   return url.href;
 
   function put(name, wanted) {

@@ -119,7 +119,7 @@ export function mount(host) {
       remember(storage, { language: page.lang });
     },
     /** The address of what is looked at; null in a page that has none. */
-    link: address && (() => writeLink(address.read(), app.selection, app.taste, app.manifest.link ?? {})),
+    link: address && (() => writeLink(address.read(), app.selection, app.taste, app.manifest.link ?? {}, app.grid)),
   };
 
   Object.assign(app, createGlances(app, render));
@@ -165,7 +165,7 @@ export function mount(host) {
       const start = startSelection(shape);
       // What was looked at stays, where the new model has it.
       const kept = validSelection(app.selection && carried(app.selection, app.grid, mine.grid), start, shape);
-      const selection = validSelection(complete(wanted ?? asked), kept, shape);
+      const selection = validSelection(complete(wanted ?? asked, kept, mine.grid), kept, shape);
       const [picture] = await Promise.all([mine.loaded, mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;
       opening = null;

@@ -119,26 +119,40 @@ export function openPanel(panel) {
 }
 
 /**
- * The same, for a visitor who comes from `selection`: Patches and Positions have nothing to show
- * of a prefix token, so unless it was pinned they begin with the patch in the middle. The mean of
- * heads has no queries and keys: they are those of head 0.
+ * The token that is looked at in a panel where none was chosen: Patches and Positions have nothing
+ * to show of a prefix token and begin with the patch in the middle.
+ * @param {string} panel
+ * @param {import("./geometry.js").Grid} grid
+ * @returns {number}
+ */
+export function restingToken(panel, grid) {
+  return panel === "patches" || panel === "positions" ? middleToken(grid) : startToken(grid);
+}
+
+/**
+ * The wish to open a panel, for a visitor who comes from `selection`: a prefix token that was not
+ * pinned gives way to a patch where one is needed. The mean of heads has no queries and keys: they
+ * are those of head 0.
  * @returns {any}
  */
 export function visitPanel(panel, { token, pinned, head }, grid) {
   if (panel === "qk" && head === "mean") return { ...openPanel(panel), head: 0 };
-  const needsPatch = panel === "patches" || panel === "positions";
-  if (!needsPatch || pinned || token >= grid.prefix) return openPanel(panel);
-  return { ...openPanel(panel), token: middleToken(grid) };
+  const resting = restingToken(panel, grid);
+  if (resting < grid.prefix || pinned || token >= grid.prefix) return openPanel(panel);
+  return { ...openPanel(panel), token: resting };
 }
 
 /**
- * A wish from an address in full: a panel brings its overlay, and a token that was named is kept.
+ * A wish from an address in full: its panel is visited from `base`, and a token that was named is
+ * kept.
  * @param {any|null} wanted
+ * @param {Selection} base
+ * @param {import("./geometry.js").Grid} grid
  * @returns {any}
  */
-export function complete(wanted) {
+export function complete(wanted, base, grid) {
   return {
-    ...(wanted?.panel ? openPanel(wanted.panel) : {}),
+    ...(wanted?.panel ? visitPanel(wanted.panel, base, grid) : {}),
     ...(wanted?.token === undefined ? {} : { pinned: true }),
     ...wanted,
   };
