@@ -288,6 +288,30 @@ def test_nothing_is_wider_than_a_phone(open_page, analysis: Analysis, tmp_path) 
         assert tab.evaluate("document.documentElement.scrollWidth") <= 360, shown
 
 
+def test_a_pixel_that_is_pointed_at_is_found_in_the_vector(shown, analysis) -> None:
+    shown.get_by_role("tab", name="Patches").click()
+    box = shown.locator(".vv-one-patch canvas").first.bounding_box()
+    place = box["x"] + box["width"] * 2.5 / 8, box["y"] + box["height"] * 5.5 / 8
+    shown.mouse.move(*place)
+    top, left, _, _ = analysis.grid.box(analysis.grid.token(2, 2))
+    red = int(analysis.picture[top + 5, left + 2, 0])
+    reading = shown.locator(".vv-one-patch .vv-under")
+    assert reading.inner_text().startswith(f"[{(5 * 8 + 2) * 3}] row 5, col 2 R: {red} →")
+    shown.get_by_role("radio", name="(c p1 p2)").check()
+    shown.mouse.move(*place)
+    assert reading.inner_text().startswith(f"[{5 * 8 + 2}] row 5, col 2 R: {red} →")
+
+
+def test_the_strip_of_rollouts_begins_at_the_first_layer(shown) -> None:
+    shown.get_by_role("tab", name="Rollout").click()
+    shown.get_by_role("slider", name="First layer").fill("1")
+    shown.wait_for_function(
+        """() => [...document.querySelectorAll("[role=tabpanel]:not([hidden]) .vv-head canvas")]
+            .map((map) => map.getContext("2d").getImageData(0, 0, 1, 1).data[3])
+            .join() === '0,255,255'"""
+    )
+
+
 @pytest.fixture
 def host(open_page, analysis):
     """A page with two payloads, `first` and `second`, and nothing shown yet."""

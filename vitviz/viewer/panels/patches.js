@@ -69,9 +69,8 @@ function create(app) {
     const col = Math.floor(((event.clientX - box.left) / box.width) * grid.patchWidth);
     const row = Math.floor(((event.clientY - box.top) / box.height) * grid.patchHeight);
     const inside = row >= 0 && row < grid.patchHeight && col >= 0 && col < grid.patchWidth;
-    const size = grid.patchHeight * grid.patchWidth;
     const at = row * grid.patchWidth + col;
-    pointAt(inside ? (app.taste.order === "pixel" ? at * channels : at % size) : null);
+    pointAt(inside ? (app.taste.order === "pixel" ? at * channels : at) : null);
   });
   stripBar.addEventListener("pointermove", (event) => {
     const box = stripBar.getBoundingClientRect();
