@@ -4,6 +4,7 @@ import base64
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.models import photo, tiny
@@ -286,6 +287,52 @@ def test_nothing_is_wider_than_a_phone(open_page, analysis: Analysis, tmp_path) 
     for shown in ("all layers and heads", "whole map", "range of every head"):
         tab.get_by_role("radio", name=shown).check()
         assert tab.evaluate("document.documentElement.scrollWidth") <= 360, shown
+
+
+def greens(canvas) -> np.ndarray:
+    """The green of every pixel, which only rises along viridis. (rows, cols)"""
+    script = """node => [node.height, node.width, ...node.getContext("2d")
+        .getImageData(0, 0, node.width, node.height).data]"""
+    rows, cols, *data = canvas.evaluate(script)
+    return np.reshape(data, (rows, cols, 4))[..., 1]
+
+
+def test_small_maps_are_those_of_their_heads(shown, analysis) -> None:
+    for at, head in enumerate((None, 0, 1)):
+        values = analysis.grid.to_map(analysis.attention(2, head)).numpy()
+        card = shown.locator("[role=tabpanel]:not([hidden]) .vv-head").nth(at)
+        drawn = greens(card.locator("canvas"))
+        assert (np.diff(drawn.ravel()[values.ravel().argsort()]) >= 0).all()
+        assert drawn.max() > 200
+        assert f"{values.max() * 17:.1f} \u00d7" in card.inner_text()
+
+
+def test_a_wall_has_every_head_of_every_layer_at_its_place(shown, analysis) -> None:
+    shown.get_by_role("radio", name="all layers and heads").check()
+    canvas = shown.locator(".vv-everything canvas")
+    shown.wait_for_function("!document.querySelector('.vv-everything .vv-note:not([hidden])')")
+    shown.wait_for_timeout(300)
+    drawn = greens(canvas)
+    for layer in range(3):
+        for at, head in enumerate((None, 0, 1)):
+            values = analysis.grid.to_map(analysis.attention(layer, head)).numpy()
+            tile = drawn[5 * layer : 5 * layer + 4, 5 * at : 5 * at + 4]
+            assert (np.diff(tile.ravel()[values.ravel().argsort()]) >= 0).all()
+    box = canvas.bounding_box()
+    shown.mouse.click(box["x"] + box["width"] * 12 / 14, box["y"] + box["height"] * 7 / 14)
+    says(shown, layer=1, head=1)
+
+
+def test_an_outlier_is_marked_at_its_patch(open_page, analysis) -> None:
+    tokens = analysis.trace.tokens.clone()
+    tokens[:, analysis.grid.token(1, 2)] *= 9
+    tab = open_page(page(replace(analysis, trace=replace(analysis.trace, tokens=tokens))))
+    tab.get_by_role("tab", name="Features").click()
+    mark = tab.locator(".vv-outlier")
+    mark.wait_for()
+    assert mark.evaluate("node => [node.style.top, node.style.left]") == ["25%", "50%"]
+    assert mark.get_attribute("title").startswith("row 1, col 2: norm")
+    assert "1 of 16 patches" in tab.get_by_role("tabpanel").inner_text()
 
 
 def test_a_pixel_that_is_pointed_at_is_found_in_the_vector(shown, analysis) -> None:
