@@ -477,6 +477,34 @@ def test_the_focus_is_not_lost_with_a_failure_or_another_picture(host) -> None:
     assert host.evaluate("document.activeElement.type") == "range"
 
 
+def test_the_focus_is_not_lost_with_a_control_that_goes_out_of_use(shown) -> None:
+    layer = shown.get_by_role("slider", name="Layer")
+    layer.focus()
+    shown.keyboard.press("ArrowLeft")
+    says(shown, layer=1)
+    shown.get_by_role("tab", name="Patches").click()
+    shown.get_by_role("tab", name="Features").click()
+    layer.focus()
+    shown.keyboard.press("Control+z")  # back where no layer is asked for
+    says(shown, panel="patches")
+    assert layer.is_disabled()
+    shown.keyboard.press("Control+Shift+Z")
+    says(shown, panel="features")
+    shown.locator("[role=tabpanel]:visible button").last.focus()
+    shown.keyboard.press("Control+z")
+    says(shown, panel="patches")
+    shown.keyboard.press("Control+z")
+    says(shown, panel="attention")
+    undo = shown.get_by_role("button", name="Undo")
+    undo.focus()
+    shown.keyboard.press("Enter")
+    says(shown, layer=2)
+    shown.keyboard.press("Enter")
+    assert undo.get_attribute("aria-disabled") == "true"
+    shown.keyboard.press("Control+Shift+Z")
+    says(shown, layer=1)
+
+
 def test_a_lost_layer_leaves_the_rest_and_can_be_tried_again(host) -> None:
     host.evaluate("fails['first/layer-00.safetensors'] = 500; mounted.update(first, { layer: 2 })")
     says(host, state="ready")

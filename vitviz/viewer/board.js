@@ -10,7 +10,7 @@ import { createSharing } from "./sharing.js";
 import { createStage } from "./stage.js";
 import { visitPanel } from "./state.js";
 import { createSteering } from "./steering.js";
-import { button } from "./widgets.js";
+import { allow, button } from "./widgets.js";
 import { translated } from "./words.js";
 
 /**
@@ -86,8 +86,8 @@ function createTitleBar(app, save, openHelp) {
     root,
     destroy: () => sharing?.destroy(),
     render() {
-      undo.disabled = app.history.past.length === 0;
-      redo.disabled = app.history.future.length === 0;
+      allow(undo, app.history.past.length > 0);
+      allow(redo, app.history.future.length > 0);
       projector.setAttribute("aria-pressed", String(app.taste.projector));
     },
   };

@@ -245,6 +245,11 @@ export function mount(host) {
     if (app.failure && app.failure.layer !== selection.layer) app.failure = null;
     if (!opening) setState(app.failure ? "error" : "ready");
     const { shown, token } = board.render();
+    // A control that has gone out of use has the keyboard no longer; the picture takes it.
+    const focus = document.activeElement;
+    if (content.contains(focus) && (focus.matches(":disabled") || focus.closest("[hidden]"))) {
+      board.stage.focus.focus({ preventScroll: true });
+    }
     Object.assign(element.dataset, {
       token, layer: selection.layer, head: selection.head, direction: selection.direction,
       panel: selection.panel, overlay: selection.overlay, pinned: selection.pinned,

@@ -74,6 +74,16 @@ export function toggle({ label, onSwitch }) {
 }
 
 /**
+ * Whether pressing a button would do anything now. It keeps the focus: who presses it until
+ * nothing is left to do would be thrown out of the page.
+ * @param {HTMLButtonElement} node
+ * @param {boolean} possible
+ */
+export function allow(node, possible) {
+  node.setAttribute("aria-disabled", String(!possible));
+}
+
+/**
  * @param {{text: string, title: string, onClick: () => void, pressed?: boolean}} props
  * @returns {HTMLButtonElement}
  */

@@ -1,7 +1,7 @@
 /** A frame whose content can be made larger than it is, and then be scrolled. */
 
 import { el, setText } from "./dom.js";
-import { button } from "./widgets.js";
+import { allow, button } from "./widgets.js";
 
 const LEVELS = [1, 2, 3, 4, 6, 8];
 
@@ -31,8 +31,8 @@ export function createZoom(content, t) {
     at = Math.max(0, Math.min(LEVELS.length - 1, wanted));
     content.style.width = 100 * LEVELS[at] + "%";
     frame.classList.toggle("vv-large", at > 0);
-    less.disabled = at === 0;
-    more.disabled = at === LEVELS.length - 1;
+    allow(less, at > 0);
+    allow(more, at < LEVELS.length - 1);
     setText(level, LEVELS[at] + " ×");
     scroll();
   }
