@@ -289,6 +289,16 @@ def test_nothing_is_wider_than_a_phone(open_page, analysis: Analysis, tmp_path) 
         assert tab.evaluate("document.documentElement.scrollWidth") <= 360, shown
 
 
+def test_help_leaves_its_words_room_on_the_narrowest_phone(open_page, analysis: Analysis) -> None:
+    tab = open_page(page(analysis), locale="ko-KR")
+    tab.set_viewport_size({"width": 320, "height": 568})
+    tab.wait_for_selector('.vitviz[data-size="narrow"]')
+    tab.locator(".vv-tools").get_by_text("?", exact=True).click()
+    dialog = tab.locator("dialog[open]")
+    assert dialog.evaluate("dialog => dialog.scrollWidth <= dialog.clientWidth")
+    assert dialog.locator("dd").first.bounding_box()["width"] >= 90
+
+
 def greens(canvas) -> np.ndarray:
     """The green of every pixel, which only rises along viridis. (rows, cols)"""
     script = """node => [node.height, node.width, ...node.getContext("2d")

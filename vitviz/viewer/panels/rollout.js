@@ -104,7 +104,6 @@ function create(app) {
     through.set(selection.layer, possible);
     residual.set(Math.round(100 * selection.residual), possible);
     fusion.set(selection.fusion, possible);
-    play.disabled = !possible;
     play.disabled = !possible || last === 0;
     setText(intro, t("rolloutIntro", { token: tokenTitle(token, app) }));
     setText(formula, t("rolloutFormula", {
