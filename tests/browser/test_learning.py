@@ -85,6 +85,8 @@ def test_the_film_of_a_training_plays(visit, models, pictures):
     best = film.probabilities[1, 0].float().topk(1)
     assert named.first.inner_text() == percent(float(best.values[0]))
     assert page.get_by_text("<b>second</b>").count() == 1
+    top = float(film.attention[1, 0, 2].float().mean(dim=0)[1:].max())
+    assert f" = {17 * top:.1f} \u00d7 uniform" in seen.text(".vv-film-picture ~ .vv-note")
     page.get_by_role("button", name="Play the training").click()
     page.wait_for_function(
         "document.querySelector('.vv-film .vv-plot-reading').textContent.startsWith('Epoch 0,')"
@@ -103,7 +105,7 @@ def test_the_film_of_a_training_plays(visit, models, pictures):
     assert canvas(page) != before
     page.get_by_role("combobox", name="Model").click()
     page.get_by_role("option", name="tiny-grey").click()
-    seen.page.get_by_text("No film was taken").wait_for()
+    seen.page.get_by_text("There is no film").wait_for()
 
 
 def test_where_motion_is_unwelcome_the_film_steps(visit):

@@ -117,6 +117,9 @@ def test_filters_answer_to_the_patch_and_the_position_is_added(shown) -> None:
     page.locator(".vv-filter").first.wait_for()
     answers = [numbers(text)[0] for text in page.locator(".vv-answer").all_inner_texts()]
     np.testing.assert_allclose(answers, found.content[token], atol=0.0051)
+    bars = page.locator(".vv-answer-fill").evaluate_all("all => all.map((bar) => bar.style.width)")
+    widths = 50 * (found.content[token] / found.content[token].abs().max()).abs()
+    np.testing.assert_allclose([numbers(bar)[0] for bar in bars], widths, atol=0.01)
     page.locator(".vv-filter").nth(5).hover()
     reading = page.locator(PANEL).get_by_text("Filter 5:")
     assert numbers(reading.inner_text())[-1] == pytest.approx(
