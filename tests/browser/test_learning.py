@@ -52,6 +52,12 @@ def test_the_answer_and_what_every_layer_would_say(visit, pictures, ours):
     page.locator(".vv-plot-name").first.focus()
     assert page.locator("polyline.vv-lit").count() == 1
     assert page.locator(".vv-plot-name").first.inner_text() == best.label
+    spoken = [node.get_attribute("aria-label") for node in page.locator(".vv-plot-name").all()]
+    assert spoken == [
+        f"{line.label}: {percent(line.probabilities[0])} after the first block, "
+        f"{percent(line.probabilities[-1])} after the last, rank {line.ranks[-1]}"
+        for line in lines
+    ]
 
 
 def test_the_card_tells_what_is_known(visit):

@@ -333,6 +333,16 @@ def test_a_wall_has_every_head_of_every_layer_at_its_place(shown, analysis) -> N
     says(shown, layer=1, head=1)
 
 
+def test_the_legend_marks_the_value_under_the_pointer_on_a_scale_with_signs(shown, analysis):
+    shown.mouse.click(*spot(shown, 1, 2))
+    shown.get_by_role("radio", name="positions").check()
+    shown.mouse.move(*spot(shown, 3, 0))
+    says(shown, token=7, overlay="positions")
+    value = float(analysis.position_similarity(analysis.grid.token(1, 2))[3, 0])
+    left = shown.locator(".vv-stage .vv-legend .vv-marker").evaluate("node => node.style.left")
+    assert float(left.rstrip("%")) == pytest.approx(50 * (1 + value), abs=0.1)
+
+
 def test_an_outlier_is_marked_at_its_patch(open_page, analysis) -> None:
     tokens = analysis.trace.tokens.clone()
     tokens[:, analysis.grid.token(1, 2)] *= 9
