@@ -1,7 +1,9 @@
 """Journeys about learning: trained against untrained, what a model answers, how it came about."""
 
 from vitviz import analyze, load
+from vitviz.probe.figures import figures_of
 from vitviz.probe.film import Film
+from vitviz.web.examples import EXAMPLES
 
 
 def test_the_untrained_twin_is_one_switch_away(visit, models, pictures):
@@ -66,8 +68,12 @@ def test_the_card_tells_what_is_known(visit):
     text = seen.text("[role=tabpanel]:visible")
     for words in ("People, horses, airplanes", "everyday100: 50000 training", "All 100 classes"):
         assert words in text
+    loaded = load("photos")
+    for map_ in figures_of(loaded.card)["boxes"].values():
+        assert f"\t{map_['energy']:.2f} \u00d7\t{percent(map_['pointing'])}" in text
     seen.open_panel("Predictions")
-    assert "All other classes together: " in seen.text("[role=tabpanel]:visible")
+    rest = 1 - sum(one.probability for one in analyze(loaded, EXAMPLES[0].path).predictions(10))
+    assert f"All other classes together: {percent(rest)}" in seen.text("[role=tabpanel]:visible")
     seen.open_panel("Model")
     seen.page.get_by_text("All 100 classes").click()
     assert "Labrador retriever" in seen.text("[role=tabpanel]:visible")
