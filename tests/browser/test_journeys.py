@@ -322,6 +322,23 @@ def test_expired_files_are_explained_and_the_next_analysis_works(visit):
     seen.complaints[:] = [text for text in seen.complaints if "403" not in text]
 
 
+@pytest.mark.parametrize(("panel", "file"), [("Patches", "embedding"), ("Training", "film")])
+def test_a_panel_whose_file_has_expired_offers_to_run_it_again(visit, panel, file):
+    seen = visit()
+    page = seen.page
+    page.route(f"**/{file}.safetensors", lambda route: route.fulfill(status=403))
+    seen.open_panel(panel)
+    open_panel = page.locator(".vv-panel:not([hidden])")
+    open_panel.get_by_text("This analysis has expired").wait_for()
+    page.unroute(f"**/{file}.safetensors")
+    with page.expect_response("**/picture.safetensors"):  # asking for the file would not help
+        open_panel.get_by_role("button", name="Run it again").click()
+    seen.ready("dog.jpg")
+    seen.is_(panel=panel.lower())
+    open_panel.locator(".vv-filters, .vv-film").first.wait_for()
+    seen.complaints[:] = [text for text in seen.complaints if "403" not in text]
+
+
 def test_two_visitors_see_their_own(visit, pictures):
     one, two = visit(), visit()
     one.upload(pictures["first"])

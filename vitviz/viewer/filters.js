@@ -1,13 +1,12 @@
 /** The first filters of the patch embedding, what they answer, and the token that comes of it. */
 
-import { explainFailure } from "./analysis.js";
 import { pictureCanvas } from "./canvas.js";
 import { colourTable } from "./colour.js";
-import { el, setText, show } from "./dom.js";
+import { el, setText } from "./dom.js";
 import { embeddedToken, filterPicture } from "./embedding.js";
 import { signed } from "./numbers.js";
 import { createStrip, largestSize } from "./strip.js";
-import { button } from "./widgets.js";
+import { createWaiting, lostText } from "./waiting.js";
 
 const PARTS = ["content", "position", "sum"];
 
@@ -18,30 +17,22 @@ const PARTS = ["content", "position", "sum"];
 export function createFilters(app) {
   const { t, manifest, grid, embedding: file } = app;
   const { embed_dim: dim } = manifest;
-  const waiting = el("p", { class: "vv-note", role: "status" });
-  const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => file.retry() });
-  const root = el("section", { class: "vv-embedding", "aria-label": t("filters") }, el("h4", { text: t("filters") }), waiting, again);
+  const waiting = createWaiting(app, "vv-note", "vv-button", file);
+  const root = el("section", { class: "vv-embedding", "aria-label": t("filters") }, el("h4", { text: t("filters") }), waiting.root);
   let made = null; // {render}, when the file is here
   return { root, render };
 
   function render(token) {
     const embedding = file.get();
     const text = !file.exists ? t("filtersOld") : embedding ? "" : file.error
-      ? failed(file.error) : t("filtersLoading");
-    setText(waiting, text);
-    show(waiting, text !== "");
-    show(again, !embedding && file.error !== null);
+      ? lostText(t, file.error) : t("filtersLoading");
+    waiting.render(text, !embedding && file.error !== null);
     if (!embedding) return;
     if (!made) {
       made = createBody(embedding);
       root.append(made.root);
     }
     made.render(token);
-  }
-
-  function failed(error) {
-    const { key, reason } = explainFailure(error);
-    return t(key, { reason });
   }
 
   function createBody(embedding) {

@@ -104,10 +104,6 @@ export function mount(host) {
     },
     /** Another try for a layer that could not be fetched. */
     retryLayer() {
-      if (expired() && again) {
-        again();
-        return;
-      }
       app.failure = null;
       app.features.error = null;
       render();

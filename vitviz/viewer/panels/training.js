@@ -12,6 +12,7 @@ import { createMosaic } from "../mosaic.js";
 import { digits, grouped, multiple, percent, percents } from "../numbers.js";
 import { createPatchMap } from "../patchmap.js";
 import { trainingSaves } from "../saves.js";
+import { createWaiting, lostText } from "../waiting.js";
 import { button, choice, slider } from "../widgets.js";
 import { translated } from "../words.js";
 
@@ -27,9 +28,8 @@ const SHARE_TICKS = [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "\u
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t } = app;
-  const message = el("p", { class: "vv-intro", role: "status" });
-  const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => app.film.retry() });
-  const root = el("div", {}, message, again);
+  const waiting = createWaiting(app, "vv-intro", "vv-button", app.film);
+  const root = el("div", {}, waiting.root);
   let view = null;
   return {
     root,
@@ -40,9 +40,8 @@ function create(app) {
         view = createView(app, film);
         root.append(view.root);
       }
-      setText(message, view ? "" : !exists ? t("filmNone") : error ? t("filmFailed", { reason: error.message }) : t("filmLoading"));
-      show(message, !view);
-      show(again, !view && error !== null);
+      const text = !exists ? t("filmNone") : error ? lostText(t, error, "filmFailed") : t("filmLoading");
+      waiting.render(view ? "" : text, !view && error !== null);
       view?.render(token);
     },
     destroy: () => view?.stop(),
