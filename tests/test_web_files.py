@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -77,6 +78,7 @@ def test_nothing_is_left_of_a_failed_write(tmp_path, monkeypatch):
         (("a dog.jpg", "photos"), "a-dog-photos"),
         (("../../etc/passwd", "photos"), "passwd-photos"),
         (("강아지.png", "mnist"), "강아지-mnist"),
+        ((normalize("NFD", "crème 강아지.png"), "m"), "crème-강아지-m"),  # as a Mac names files
         (('<b>"x"</b>.png', "m"), "b-m"),
         (("...", ""), "analysis"),
         (("x" * 300 + ".jpg", "m"), "x" * 40 + "-m"),

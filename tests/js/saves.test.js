@@ -179,4 +179,7 @@ test("names of files are safe and say what is in them", () => {
   assert.equal(fileName("my <dog>.jpg", "vit/b", "layer3"), "my-dog-vit-b-layer3");
   assert.equal(fileName("강아지.png", "../.."), "강아지");
   assert.equal(fileName("", "///"), "vitviz");
+  const [accents, korean] = ["crème.png", "우리 동네 강아지 산책 사진 모음집.jpg"].map((name) => name.normalize("NFD"));
+  assert.equal(fileName(accents), "crème"); // as a Mac names files
+  assert.equal(fileName(korean), "우리-동네-강아지-산책-사진-모음집");
 });

@@ -21,12 +21,13 @@ function number(value) {
 }
 
 /**
- * A name for a file: letters of any script, digits, dots and dashes.
+ * A name for a file: letters of any script, digits, dots and dashes. A Mac sends names taken apart
+ * into strokes and accents; they are put together first.
  * @param {...(string|number)} parts
  * @returns {string}
  */
 export function fileName(...parts) {
   const words = parts.map((part) =>
-    String(part).replace(/\.[^.]{1,5}$/, "").replace(/[^\p{L}\p{N}.-]+/gu, "-").replace(/^[-.]+|[-.]+$/g, "").slice(0, 40));
+    String(part).normalize("NFC").replace(/\.[^.]{1,5}$/, "").replace(/[^\p{L}\p{N}.-]+/gu, "-").replace(/^[-.]+|[-.]+$/g, "").slice(0, 40));
   return words.filter(Boolean).join("-") || "vitviz";
 }

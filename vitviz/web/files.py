@@ -5,6 +5,7 @@ import os
 import re
 import secrets
 import tempfile
+import unicodedata
 from pathlib import Path
 
 # Whoever knows a name can fetch the file. The key makes names unpredictable even to those who know
@@ -35,6 +36,10 @@ def save_atomic(data: bytes, name: str, cache: str | Path) -> str:
 
 
 def file_name(*parts: str) -> str:
-    """A safe file name from strangers' names: letters of any script, digits, dots, dashes."""
-    words = (re.sub(r"[^\w.-]+", "-", Path(part).stem).strip("-._")[:40] for part in parts)
+    """A safe file name from strangers' names: letters of any script, digits, dots, dashes.
+
+    A Mac sends names taken apart into strokes and accents; they are put together first.
+    """
+    stems = (unicodedata.normalize("NFC", Path(part).stem) for part in parts)
+    words = (re.sub(r"[^\w.-]+", "-", stem).strip("-._")[:40] for stem in stems)
     return "-".join(filter(None, words)) or "analysis"
