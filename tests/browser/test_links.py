@@ -142,6 +142,22 @@ def test_the_moment_of_a_film_is_in_the_link_when_it_rests(visit):
     address_says(page, moment=None)
 
 
+def test_a_film_that_was_left_while_it_played_shows_what_the_link_says(visit):
+    seen = visit("?panel=training&moment=last")
+    page = seen.page
+    reading = page.locator(".vv-film .vv-plot-reading")
+    reading.filter(has_text="Epoch 2.5").wait_for()
+    play = page.get_by_role("button", name="Play the training")
+    play.click()
+    reading.filter(has_text="Epoch 0,").wait_for()
+    seen.open_panel("Model")
+    page.wait_for_timeout(1000)  # longer than the film rests on a moment
+    seen.open_panel("Training")
+    play.wait_for()
+    assert "Epoch 2.5" in reading.inner_text()
+    address_says(page, moment="last")
+
+
 def test_an_own_picture_is_not_in_the_link_and_the_button_says_so(visit, pictures):
     seen = visit("?example=bison&panel=positions", "bison.jpg")
     page = seen.page

@@ -51,7 +51,8 @@ function create(app) {
 function createView(app, film) {
   const { t } = app;
   const last = film.moments.length - 1;
-  const player = createPlayer(app, last, { onMoment: play, onEnd: () => go(moment) });
+  const player = createPlayer(app, last, { onMoment: play, onEnd: () => go(moment),
+    onLeave: () => { chosen = null; } }); // who comes back sees what the link says
   const scrubber = slider({ label: t("filmMoment"), min: 0, max: last, step: 1,
     format: (moment) => t("filmAt", facts(film.moments[moment])),
     onInput: go });
@@ -99,9 +100,9 @@ function facts({ epoch, images, seconds, top1, top5 }) {
 
 /**
  * Plays from the moment shown, from the beginning if that is the last. Where motion is unwelcome it
- * steps. onEnd: it was paused, or has come to its end; not when its panel was left.
+ * steps. onEnd: it was paused, or has come to its end; onLeave: its panel was left.
  */
-function createPlayer(app, last, { onMoment, onEnd }) {
+function createPlayer(app, last, { onMoment, onEnd, onLeave }) {
   const { t } = app;
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const root = button({ text: still ? "⏭" : "▶", title: t(still ? "filmNext" : "filmPlay"), onClick: press });
@@ -118,7 +119,10 @@ function createPlayer(app, last, { onMoment, onEnd }) {
     onMoment(moment === last ? 0 : still ? moment + 1 : moment);
     if (still) return onEnd();
     timer = setInterval(() => {
-      if (!root.isConnected || root.offsetParent === null) return stop();
+      if (!root.isConnected || root.offsetParent === null) {
+        stop();
+        return onLeave();
+      }
       if (moment < last) return onMoment(moment + 1);
       stop();
       return onEnd();
