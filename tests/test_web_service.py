@@ -165,10 +165,39 @@ def test_a_full_disk_is_no_reason_to_fail_half_way(desk, upload, monkeypatch):
 
 
 def test_without_a_picture_the_one_on_the_page_is_meant(desk, upload):
-    assert desk.show(None, "tiny-cls", START) == SKIP
-    assert desk.show_photo(None, "tiny-cls", Shown(upload, "tiny-cls")) == SKIP
+    assert desk.show(None, "tiny-cls", START) == (SKIP,) * 6
+    assert desk.show_photo(None, "tiny-cls", Shown(upload, "tiny-cls")) == (SKIP,) * 6
     manifest, *_ = desk.show(None, "tiny-grey", Shown(upload, "tiny-cls"))
     assert (manifest.photo["name"], manifest.model["name"]) == ("my dog.png", "tiny-grey")
+
+
+def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
+    desk, upload, folder, monkeypatch
+):
+    page = SimpleNamespace(session_hash="a page", query_params={}, headers={})
+    analyze, answers = desk._analyze, []
+
+    def slowly(*asked):  # meanwhile the visitor chooses a photo, and it is ready sooner
+        monkeypatch.setattr(desk, "_analyze", analyze)
+        answers.append(desk.show_photo(chosen, "tiny-cls", START, False, page))
+        return analyze(*asked)
+
+    chosen = upload
+    monkeypatch.setattr(desk, "_analyze", slowly)
+    assert desk.open("tiny-cls", START, page) == (SKIP,) * 6
+    assert answers[0][0].photo["name"] == "my dog.png"
+    # One that cannot be shown is no reason to show nothing.
+    (folder / "no.png").write_text("no picture")
+    chosen = Upload(str(folder / "no.png"), "no.png")
+    monkeypatch.setattr(desk, "_analyze", slowly)
+    with pytest.warns(UserWarning, match="no.png"):
+        manifest, *_ = desk.open("tiny-cls", START, page)
+    assert manifest.photo["name"] == "dog.jpg"
+    # Other pages have wishes of their own, and whoever has no page is answered.
+    for other in (SimpleNamespace(session_hash="another"), None):
+        chosen = upload
+        monkeypatch.setattr(desk, "_analyze", slowly)
+        assert desk.show(upload, "tiny-cls", START, False, other)[0].photo["name"] == "my dog.png"
 
 
 def test_a_preview_stands_for_its_photo(desk, folder):

@@ -15,4 +15,5 @@ MODELS_KEPT = 3  # loaded models in memory; the one not used for longest is drop
 CACHE_SWEEP_SECONDS, CACHE_AGE_SECONDS = 600, 3600  # files of an analysis live this long
 DISK_RESERVE_BYTES = 10**9  # of the cache's disk that must stay free; below it nothing is analyzed
 ANALYSES_KNOWN = 1000  # that a viewer may ask about; their files live in the cache
+PAGES_KNOWN = 1000  # of which we know what they asked for last
 TOP_CLASSES = 5  # predictions in the answer of the API

@@ -28,10 +28,14 @@ from .examples import EXAMPLES
 from .figures import Wanted
 from .files import file_name, save_atomic
 from .models import Models
+from .wishes import Wishes
 
 log = logging.getLogger("vitviz.web")
 
 UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # browsers cannot show
+
+
+AS_IT_IS = (gr.skip(),) * 6  # the answer that changes nothing on a page
 
 
 class Shown(NamedTuple):
@@ -55,7 +59,7 @@ class Service:
 
     Methods for the page answer with (manifest, photo, model, shown, download, untrained), where
     `gr.skip()` leaves a place as it is. On a bad picture or model they say why and go on with what
-    is shown.
+    is shown. If a page asks for something else before its answer is ready, that answer is dropped.
     """
 
     def __init__(self, models: Models) -> None:
@@ -65,6 +69,7 @@ class Service:
         self._drawing = threading.Semaphore(1)
         self._cache = get_upload_folder()
         Path(self._cache).mkdir(parents=True, exist_ok=True)
+        self._wishes = Wishes()
         self._kept: OrderedDict[str, Kept] = OrderedDict()  # by the id of a manifest
 
     def show_photo(
@@ -76,7 +81,7 @@ class Service:
         request: gr.Request | None = None,
     ) -> tuple[Any, ...]:
         """A picture was chosen; or taken away, then the page stays as it is."""
-        return gr.skip() if upload is None else self.show(upload, model, shown, untrained, request)
+        return AS_IT_IS if upload is None else self.show(upload, model, shown, untrained, request)
 
     def show(
         self,
@@ -93,16 +98,22 @@ class Service:
         if upload is None or upload.path == shown.preview:
             upload = shown.photo
         if upload is None:
-            return gr.skip()
+            return AS_IT_IS
+        wish = self._wishes.begin(getattr(request, "session_hash", None))
         upload = self._ours(upload, shown)
         try:
             analysis = self._analyze(upload, model, untrained is True)
         except VitvizError as error:
+            if self._wishes.outdated(wish):
+                return AS_IT_IS
+            self._wishes.withdraw(wish)
             gr.Warning(as_html(told(sentence(error), request)))
             old = shown.preview or (shown.photo.path if shown.photo else "")
             old = old if Path(old).is_file() else None
             photo = old if isinstance(error, ImageError) else gr.skip()
             return gr.skip(), photo, shown.model, shown, gr.skip(), shown.untrained
+        if self._wishes.outdated(wish):
+            return AS_IT_IS
         payload = pack(analysis, film=True)
         payload.manifest["link"] = self._link(upload, model, untrained is True)
         manifest = Manifest.place(payload, self._cache)
@@ -259,8 +270,8 @@ class Service:
     ) -> tuple[Any, ...]:
         """Analyze one of our pictures and put it into the picture input."""
         upload = Upload(path, Path(path).name)
-        manifest, _, *others = self.show(upload, model, shown, untrained, request)
-        return manifest, path, *others
+        answer = self.show(upload, model, shown, untrained, request)
+        return answer if answer is AS_IT_IS else (answer[0], path, *answer[2:])
 
     def _save(self, analysis: Analysis) -> str:
         """The analysis as a file in the cache, for whoever asked."""
