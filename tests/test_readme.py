@@ -28,7 +28,7 @@ def test_every_explainer_is_named(key: str) -> None:
 
 @pytest.mark.parametrize("panel", re.findall(r'from "\./(\w+)\.js"', PANELS))
 def test_every_panel_is_named(panel: str) -> None:
-    strings = (ROOT / "vitviz" / "viewer" / "strings.js").read_text("utf-8")
+    strings = (ROOT / "vitviz" / "viewer" / "text" / "strings.js").read_text("utf-8")
     name = re.search(rf'\bpanel_{panel}: "([^"]+)"', strings)[1]  # English stands first
     assert f"| {name} |" in README
 

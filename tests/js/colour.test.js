@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import {
   COLOUR_MAPS, colourIndex, colourTable, cssColour, largest, packColour, paint, toRgba,
-} from "../../vitviz/viewer/colour.js";
+} from "../../vitviz/viewer/maths/colour.js";
 
 const rgb = (packed) => [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255];
 

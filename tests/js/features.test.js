@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Features, layerFeatures, outliers, readSummary } from "../../vitviz/viewer/features.js";
-import { similarityScale } from "../../vitviz/viewer/overlay.js";
+import { Features, layerFeatures, outliers, readSummary } from "../../vitviz/viewer/data/features.js";
+import { similarityScale } from "../../vitviz/viewer/maths/overlay.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 for (const { name, expected, manifest, grid, buffers } of FIXTURES) {

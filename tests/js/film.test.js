@@ -5,9 +5,9 @@ import { test } from "node:test";
 
 import {
   answersAt, attentionAt, epochText, knowsNothing, pixelsOf, readFilm, similarityAt,
-} from "../../vitviz/viewer/film.js";
-import { FormatError } from "../../vitviz/viewer/safetensors.js";
-import { trainingSaves } from "../../vitviz/viewer/saves.js";
+} from "../../vitviz/viewer/data/film.js";
+import { FormatError } from "../../vitviz/viewer/maths/safetensors.js";
+import { trainingSaves } from "../../vitviz/viewer/data/saves.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 const { film: expected } = FIXTURES.find(({ name }) => name === "cls").expected;

@@ -2,9 +2,9 @@
 
 import { readFileSync, readdirSync } from "node:fs";
 
-import { decodeLayer } from "../../vitviz/viewer/attention.js";
-import { readPicture } from "../../vitviz/viewer/analysis.js";
-import { gridOf } from "../../vitviz/viewer/geometry.js";
+import { decodeLayer } from "../../vitviz/viewer/maths/attention.js";
+import { readPicture } from "../../vitviz/viewer/data/analysis.js";
+import { gridOf } from "../../vitviz/viewer/maths/geometry.js";
 
 const FOLDER = process.env.VITVIZ_FIXTURE
   ? new URL("file://" + process.env.VITVIZ_FIXTURE + "/") : new URL("fixture/", import.meta.url);

@@ -5,8 +5,8 @@ import { test } from "node:test";
 
 import {
   boxOf, gridOf, mapRatio, neighbour, percentBox, placeOf, samePlace, startToken, tokenAt, tokenOf,
-} from "../../vitviz/viewer/geometry.js";
-import { columnsOf } from "../../vitviz/viewer/gallery.js";
+} from "../../vitviz/viewer/maths/geometry.js";
+import { columnsOf } from "../../vitviz/viewer/parts/gallery.js";
 
 function make(prefix, rows = 2, cols = 3) {
   return gridOf({

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createGlances } from "../../vitviz/viewer/glances.js";
-import { startSelection } from "../../vitviz/viewer/state.js";
+import { createGlances } from "../../vitviz/viewer/state/glances.js";
+import { startSelection } from "../../vitviz/viewer/state/state.js";
 
 const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
 

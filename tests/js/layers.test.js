@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { explainFailure } from "../../vitviz/viewer/analysis.js";
-import { FileError, fetchChecked } from "../../vitviz/viewer/files.js";
-import { inSlices } from "../../vitviz/viewer/idle.js";
-import { LayerStore, MOST_BYTES } from "../../vitviz/viewer/layers.js";
-import { Relevance } from "../../vitviz/viewer/relevance.js";
+import { explainFailure } from "../../vitviz/viewer/data/analysis.js";
+import { FileError, fetchChecked } from "../../vitviz/viewer/data/files.js";
+import { inSlices } from "../../vitviz/viewer/maths/idle.js";
+import { LayerStore, MOST_BYTES } from "../../vitviz/viewer/data/layers.js";
+import { Relevance } from "../../vitviz/viewer/data/relevance.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 const { manifest, buffers, expected } = FIXTURES.find(({ name }) => name === "registers");

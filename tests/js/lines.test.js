@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { columnAt, heightOf, nearestLine, placeOfColumn, rankTicks, spread, topShare } from "../../vitviz/viewer/lines.js";
-import { labelName } from "../../vitviz/viewer/labels.js";
-import { lensSentence } from "../../vitviz/viewer/lens.js";
-import { readMetadata } from "../../vitviz/viewer/safetensors.js";
-import { groupName, translator } from "../../vitviz/viewer/words.js";
+import { columnAt, heightOf, nearestLine, placeOfColumn, rankTicks, spread, topShare } from "../../vitviz/viewer/maths/lines.js";
+import { labelName } from "../../vitviz/viewer/text/labels.js";
+import { lensSentence } from "../../vitviz/viewer/parts/lens.js";
+import { readMetadata } from "../../vitviz/viewer/maths/safetensors.js";
+import { groupName, translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 test("heights of shares and of ranks", () => {

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { readLink, writeLink } from "../../vitviz/viewer/link.js";
-import { recall, remember } from "../../vitviz/viewer/memory.js";
+import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
+import { recall, remember } from "../../vitviz/viewer/state/memory.js";
 import {
   PANEL_IDS, START_TASTE, complete, openPanel, startSelection, validSelection, validTaste, visitPanel,
-} from "../../vitviz/viewer/state.js";
+} from "../../vitviz/viewer/state/state.js";
 
 const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
 const shape = { depth: 4, heads: 3, grid };

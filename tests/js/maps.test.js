@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { attentionFrom, attentionRows, overlap, shares, strongest } from "../../vitviz/viewer/attention.js";
-import { AttentionMaps } from "../../vitviz/viewer/maps.js";
-import { rolloutRow, rowSums } from "../../vitviz/viewer/rollout.js";
+import { attentionFrom, attentionRows, overlap, shares, strongest } from "../../vitviz/viewer/maths/attention.js";
+import { AttentionMaps } from "../../vitviz/viewer/data/maps.js";
+import { rolloutRow, rowSums } from "../../vitviz/viewer/maths/rollout.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 test("shares of the kinds of tokens", () => {

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { positionMaps } from "../../vitviz/viewer/analysis.js";
-import { attentionFrom, attentionRows, meanOfHeads } from "../../vitviz/viewer/attention.js";
-import { boxOf, placeOf } from "../../vitviz/viewer/geometry.js";
-import { similarities } from "../../vitviz/viewer/maps.js";
-import { patchValues } from "../../vitviz/viewer/patch.js";
-import { fuseRows, rolloutRow, rowSums } from "../../vitviz/viewer/rollout.js";
+import { positionMaps } from "../../vitviz/viewer/data/analysis.js";
+import { attentionFrom, attentionRows, meanOfHeads } from "../../vitviz/viewer/maths/attention.js";
+import { boxOf, placeOf } from "../../vitviz/viewer/maths/geometry.js";
+import { similarities } from "../../vitviz/viewer/data/maps.js";
+import { patchValues } from "../../vitviz/viewer/maths/patch.js";
+import { fuseRows, rolloutRow, rowSums } from "../../vitviz/viewer/maths/rollout.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 test("there are fixtures with 0, 1, 2 and 5 prefix tokens, one channel, grids that are not square", () => {

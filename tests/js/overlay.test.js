@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { spanOf } from "../../vitviz/viewer/compare.js";
-import { AttentionMaps } from "../../vitviz/viewer/maps.js";
-import { overlayOf } from "../../vitviz/viewer/overlay.js";
+import { spanOf } from "../../vitviz/viewer/parts/compare.js";
+import { AttentionMaps } from "../../vitviz/viewer/data/maps.js";
+import { overlayOf } from "../../vitviz/viewer/maths/overlay.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 for (const { name, expected, manifest, grid, layers } of FIXTURES) {

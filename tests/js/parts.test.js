@@ -3,17 +3,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { attentionFrom } from "../../vitviz/viewer/attention.js";
-import { embeddedToken, filterPicture, readEmbedding } from "../../vitviz/viewer/embedding.js";
-import { LateFile } from "../../vitviz/viewer/late.js";
-import { linePoints, marginals } from "../../vitviz/viewer/marginals.js";
-import { similarities } from "../../vitviz/viewer/maps.js";
-import { MOST_MATRIX_TOKENS, Matrices, quantile } from "../../vitviz/viewer/matrix.js";
-import { bySize, pairOf } from "../../vitviz/viewer/pair.js";
-import { patchValues } from "../../vitviz/viewer/patch.js";
+import { attentionFrom } from "../../vitviz/viewer/maths/attention.js";
+import { embeddedToken, filterPicture, readEmbedding } from "../../vitviz/viewer/maths/embedding.js";
+import { LateFile } from "../../vitviz/viewer/data/late.js";
+import { linePoints, marginals } from "../../vitviz/viewer/maths/marginals.js";
+import { similarities } from "../../vitviz/viewer/data/maps.js";
+import { MOST_MATRIX_TOKENS, Matrices, quantile } from "../../vitviz/viewer/data/matrix.js";
+import { bySize, pairOf } from "../../vitviz/viewer/maths/pair.js";
+import { patchValues } from "../../vitviz/viewer/maths/patch.js";
 import {
   dotInView, dotOfClick, evenDistance, headsByLayer, nearestDot, pileAt, ticks, topOf,
-} from "../../vitviz/viewer/scatter.js";
+} from "../../vitviz/viewer/maths/scatter.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTURES) {

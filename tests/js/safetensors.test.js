@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import {
   FormatError, expectTensor, halfToFloat, parseSafetensors, toFloat32,
-} from "../../vitviz/viewer/safetensors.js";
+} from "../../vitviz/viewer/maths/safetensors.js";
 
 function file(header, body) {
   const text = new TextEncoder().encode(typeof header === "string" ? header : JSON.stringify(header));

@@ -4,15 +4,15 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { attentionRows, meanOfHeads } from "../../vitviz/viewer/attention.js";
-import { csvText, fileName } from "../../vitviz/viewer/csv.js";
-import { layerFeatures, readSummary } from "../../vitviz/viewer/features.js";
+import { attentionRows, meanOfHeads } from "../../vitviz/viewer/maths/attention.js";
+import { csvText, fileName } from "../../vitviz/viewer/maths/csv.js";
+import { layerFeatures, readSummary } from "../../vitviz/viewer/data/features.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import {
   attentionSaves, featuresSaves, modelSaves, patchesSaves, positionsSaves, predictionsSaves, qkSaves, stageSaves,
-} from "../../vitviz/viewer/saves.js";
-import { captionOf } from "../../vitviz/viewer/saving.js";
-import { translator } from "../../vitviz/viewer/words.js";
+} from "../../vitviz/viewer/data/saves.js";
+import { captionOf } from "../../vitviz/viewer/parts/saving.js";
+import { translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 const column = (table, name) => table.rows.map((row) => row[table.columns.indexOf(name)]);
@@ -156,7 +156,7 @@ test("a PNG names its colours where there are any, and the choice of a scale for
 test("every figure of the host is offered somewhere", () => {
   const python = readFileSync(new URL("../../vitviz/web/figures.py", import.meta.url), "utf8");
   const drawn = [...python.slice(python.indexOf("FIGURES:")).matchAll(/^ {4}"(\w+)":/gm)].map((match) => match[1]);
-  const source = readFileSync(new URL("../../vitviz/viewer/saves.js", import.meta.url), "utf8");
+  const source = readFileSync(new URL("../../vitviz/viewer/data/saves.js", import.meta.url), "utf8");
   const lists = [...source.matchAll(/figures(?:: | = )[^\n]*/g)].map(String).join() + source.match(/const FIGURES = \{[^}]*/);
   const offered = new Set([...lists.matchAll(/"(\w+)"/g)].map((match) => match[1]));
   for (const name of drawn) assert.ok(offered.has(name), name);

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { keyAction } from "../../vitviz/viewer/keys.js";
+import { keyAction } from "../../vitviz/viewer/state/keys.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import {
   PANEL_IDS, START_TASTE, carried, complete, openPanel, push, redo, startHistory, startSelection, undo,
   validSelection, validTaste, visitPanel,
-} from "../../vitviz/viewer/state.js";
+} from "../../vitviz/viewer/state/state.js";
 
 const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
 const shape = { depth: 4, heads: 3, grid };

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { digits, grouped, multiple, percent, percents, shapeText, signed } from "../../vitviz/viewer/numbers.js";
-import { STRINGS } from "../../vitviz/viewer/strings.js";
+import { digits, grouped, multiple, percent, percents, shapeText, signed } from "../../vitviz/viewer/maths/numbers.js";
+import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { FIXTURES } from "./fixture.js";
-import { prefixLabel, stepName, tokenName, translated, translator } from "../../vitviz/viewer/words.js";
+import { prefixLabel, stepName, tokenName, translated, translator } from "../../vitviz/viewer/text/words.js";
 
 const VIEWER = new URL("../../vitviz/viewer/", import.meta.url);
 
@@ -22,7 +22,7 @@ test("the same keys, and in each text the same values", () => {
 });
 
 test("every text is used, and every text that is used is there", () => {
-  const files = readdirSync(VIEWER, { recursive: true }).filter((name) => name.endsWith(".js") && name !== "strings.js");
+  const files = readdirSync(VIEWER, { recursive: true }).filter((name) => name.endsWith(".js") && name !== "text/strings.js");
   const source = files.map((name) => readFileSync(new URL(name, VIEWER), "utf8")).join("\n");
   for (const key of Object.keys(STRINGS.en)) {
     const [stem, first, base] = [/_[^_]*$/, /_.*$/, /_name$/].map((end, at) => key.replace(end, at < 2 ? "_" : ""));

@@ -1,17 +1,17 @@
 /** The board: title line, stage with its controls, and the panels behind their tabs. */
 
-import { el, freshId } from "./dom.js";
-import { createHelp } from "./help.js";
-import { overlayOf } from "./overlay.js";
+import { el, freshId } from "./parts/dom.js";
+import { createHelp } from "./parts/help.js";
+import { overlayOf } from "./maths/overlay.js";
 import { PANELS } from "./panels/index.js";
-import { createReadout } from "./readout.js";
-import { createSaving } from "./saving.js";
-import { createSharing } from "./sharing.js";
-import { createStage } from "./stage.js";
-import { visitPanel } from "./state.js";
-import { createSteering } from "./steering.js";
-import { allow, button } from "./widgets.js";
-import { translated } from "./words.js";
+import { createReadout } from "./parts/readout.js";
+import { createSaving } from "./parts/saving.js";
+import { createSharing } from "./parts/sharing.js";
+import { createStage } from "./parts/stage.js";
+import { visitPanel } from "./state/state.js";
+import { createSteering } from "./parts/steering.js";
+import { allow, button } from "./parts/widgets.js";
+import { translated } from "./text/words.js";
 
 /**
  * @param {import("./main.js").App} app

@@ -1,19 +1,19 @@
 /** mount: puts the viewer into an element, and keeps it in step with its manifest and its page. */
 
-import { explainFailure, openAnalysis, positionMaps } from "./analysis.js";
+import { explainFailure, openAnalysis, positionMaps } from "./data/analysis.js";
 import { createBoard } from "./board.js";
-import { el, keepFocus } from "./dom.js";
-import { fetchUrl } from "./files.js";
-import { createGlances } from "./glances.js";
-import { keyAction } from "./keys.js";
-import { readLink, writeLink } from "./link.js";
-import { recall, remember } from "./memory.js";
+import { el, keepFocus } from "./parts/dom.js";
+import { fetchUrl } from "./data/files.js";
+import { createGlances } from "./state/glances.js";
+import { keyAction } from "./state/keys.js";
+import { readLink, writeLink } from "./state/link.js";
+import { recall, remember } from "./state/memory.js";
 import {
   START_TASTE, carried, complete, push, redo, startHistory, startSelection, undo, validSelection, validTaste,
-} from "./state.js";
-import { watchSurroundings } from "./surroundings.js";
-import { button } from "./widgets.js";
-import { translator } from "./words.js";
+} from "./state/state.js";
+import { watchSurroundings } from "./parts/surroundings.js";
+import { button } from "./parts/widgets.js";
+import { translator } from "./text/words.js";
 
 /** A host and a screen reader hear of a selection when it has rested this long. */
 const SETTLED_MS = 250;
@@ -30,14 +30,14 @@ export function remembered() {
  * this and nothing else, and change what is shown only by `select`, `prefer` and `point`.
  * @typedef {{
  *   t: (key: string, values?: any) => string,
- *   manifest: import("./types.js").Manifest, grid: import("./geometry.js").Grid,
- *   picture: ReturnType<typeof import("./analysis.js").readPicture>,
- *   store: import("./layers.js").LayerStore, maps: import("./maps.js").AttentionMaps,
- *   matrices: import("./matrix.js").Matrices, embedding: import("./late.js").LateFile<import("./embedding.js").Embedding>,
- *   film: import("./late.js").LateFile<import("./film.js").Film>,
- *   relevance: import("./relevance.js").Relevance, features: import("./features.js").Features,
+ *   manifest: import("./types.js").Manifest, grid: import("./maths/geometry.js").Grid,
+ *   picture: ReturnType<typeof import("./data/analysis.js").readPicture>,
+ *   store: import("./data/layers.js").LayerStore, maps: import("./data/maps.js").AttentionMaps,
+ *   matrices: import("./data/matrix.js").Matrices, embedding: import("./data/late.js").LateFile<import("./maths/embedding.js").Embedding>,
+ *   film: import("./data/late.js").LateFile<import("./data/film.js").Film>,
+ *   relevance: import("./data/relevance.js").Relevance, features: import("./data/features.js").Features,
  *   positionMap: (token: number) => Float32Array|null,
- *   selection: import("./state.js").Selection, history: import("./state.js").History,
+ *   selection: import("./state/state.js").Selection, history: import("./state/state.js").History,
  *   taste: import("./types.js").Taste, pointed: number|null, previewed: number|null, shownToken: () => number,
  *   select: (wanted: any) => void, prefer: (wanted: any) => void,
  *   point: (token: number|null, exploring: boolean) => void,
@@ -50,7 +50,7 @@ export function remembered() {
  *   picksPartner: () => boolean, pairPick: string, choosePick: (pick: string) => void,
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
- *   languages: boolean, looksOpen: boolean, shape: import("./state.js").Shape,
+ *   languages: boolean, looksOpen: boolean, shape: import("./state/state.js").Shape,
  * }} App
  */
 

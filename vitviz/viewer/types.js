@@ -49,7 +49,7 @@
 
 /**
  * What is drawn: the token that is looked at, the one that is pointed at, what lies over the picture.
- * @typedef {{token: number, pointer: number|null, shown: import("./overlay.js").Overlay}} View
+ * @typedef {{token: number, pointer: number|null, shown: import("./maths/overlay.js").Overlay}} View
  */
 
 /**
@@ -62,6 +62,6 @@
  * @typedef {"picture"|{first: number, end: number}|null} Lit
  */
 
-/** @typedef {typeof import("./state.js").START_TASTE} Taste */
+/** @typedef {typeof import("./state/state.js").START_TASTE} Taste */
 
 export {};

@@ -1,23 +1,23 @@
 /** Panel Attention: heads of the layer, of all layers, one map as a whole, or every head as a dot. */
 
-import { shares } from "../attention.js";
-import { mapCanvas } from "../canvas.js";
-import { colourTable } from "../colour.js";
-import { caution } from "../caution.js";
-import { createDots } from "../dots.js";
-import { el, setText, show } from "../dom.js";
-import { createGallery } from "../gallery.js";
-import { createLegend } from "../legend.js";
-import { createEverything } from "../everything.js";
-import { createMatrix } from "../matrixview.js";
-import { digits, multiple } from "../numbers.js";
-import { attentionScale, patchScale } from "../overlay.js";
-import { createShares } from "../readout.js";
-import { attentionSaves } from "../saves.js";
-import { GALLERIES } from "../state.js";
-import { createWaiting, layerText } from "../waiting.js";
-import { choice } from "../widgets.js";
-import { tokenTitle } from "../words.js";
+import { shares } from "../maths/attention.js";
+import { mapCanvas } from "../parts/canvas.js";
+import { colourTable } from "../maths/colour.js";
+import { caution } from "../parts/caution.js";
+import { createDots } from "../parts/dots.js";
+import { el, setText, show } from "../parts/dom.js";
+import { createGallery } from "../parts/gallery.js";
+import { createLegend } from "../parts/legend.js";
+import { createEverything } from "../parts/everything.js";
+import { createMatrix } from "../parts/matrixview.js";
+import { digits, multiple } from "../maths/numbers.js";
+import { attentionScale, patchScale } from "../maths/overlay.js";
+import { createShares } from "../parts/readout.js";
+import { attentionSaves } from "../data/saves.js";
+import { GALLERIES } from "../state/state.js";
+import { createWaiting, layerText } from "../parts/waiting.js";
+import { choice } from "../parts/widgets.js";
+import { tokenTitle } from "../text/words.js";
 
 export const attention = { id: "attention", create, saves: attentionSaves };
 

@@ -1,18 +1,18 @@
 /** Panel Features: the tokens of a layer as colours (PCA), by their likeness, and by their length. */
 
-import { mapCanvas } from "../canvas.js";
-import { colourTable } from "../colour.js";
-import { el, setText, show } from "../dom.js";
-import { layerFeatures, outliers } from "../features.js";
-import { createGallery } from "../gallery.js";
-import { createLegend } from "../legend.js";
-import { digits, multiple, percent, signed } from "../numbers.js";
-import { similarityScale } from "../overlay.js";
-import { createPatchMap } from "../patchmap.js";
-import { explore } from "../pointing.js";
-import { featuresSaves } from "../saves.js";
-import { createWaiting, tokensText } from "../waiting.js";
-import { tokenName, tokenTitle } from "../words.js";
+import { mapCanvas } from "../parts/canvas.js";
+import { colourTable } from "../maths/colour.js";
+import { el, setText, show } from "../parts/dom.js";
+import { layerFeatures, outliers } from "../data/features.js";
+import { createGallery } from "../parts/gallery.js";
+import { createLegend } from "../parts/legend.js";
+import { digits, multiple, percent, signed } from "../maths/numbers.js";
+import { similarityScale } from "../maths/overlay.js";
+import { createPatchMap } from "../parts/patchmap.js";
+import { explore } from "../parts/pointing.js";
+import { featuresSaves } from "../data/saves.js";
+import { createWaiting, tokensText } from "../parts/waiting.js";
+import { tokenName, tokenTitle } from "../text/words.js";
 
 export const features = { id: "features", create, saves: featuresSaves };
 

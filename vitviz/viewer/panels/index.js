@@ -11,5 +11,5 @@ import { rollout } from "./rollout.js";
 import { training } from "./training.js";
 
 /** @type {{id: string, create: (app: import("../main.js").App) => import("../types.js").Panel,
- *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("../saves.js").Saves}[]} */
+ *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("../data/saves.js").Saves}[]} */
 export const PANELS = [patches, positions, attention, qk, rollout, features, predictions, training, model];

@@ -1,11 +1,11 @@
 /** Panel Model: what is known of the model in use, good and bad; all of it text, never markup. */
 
-import { el } from "../dom.js";
-import { labelName } from "../labels.js";
-import { digits, grouped, percent, percents } from "../numbers.js";
-import { chanceOf, modelSaves } from "../saves.js";
-import { STRINGS } from "../strings.js";
-import { groupName, translated } from "../words.js";
+import { el } from "../parts/dom.js";
+import { labelName } from "../text/labels.js";
+import { digits, grouped, percent, percents } from "../maths/numbers.js";
+import { chanceOf, modelSaves } from "../data/saves.js";
+import { STRINGS } from "../text/strings.js";
+import { groupName, translated } from "../text/words.js";
 
 export const model = { id: "model", create, saves: modelSaves };
 

@@ -1,17 +1,17 @@
 /** Panel Patches: a patch as numbers, what filters answer, the token it becomes, all shapes. */
 
-import { mapCanvas } from "../canvas.js";
-import { colourTable } from "../colour.js";
-import { el, setText, show } from "../dom.js";
-import { createFilters } from "../filters.js";
-import { boxOf } from "../geometry.js";
-import { createLedger } from "../ledger.js";
-import { signed } from "../numbers.js";
-import { ORDERS, elementAt, patchValues } from "../patch.js";
-import { patchesSaves } from "../saves.js";
-import { UNITS } from "../state.js";
-import { choice } from "../widgets.js";
-import { tokenTitle } from "../words.js";
+import { mapCanvas } from "../parts/canvas.js";
+import { colourTable } from "../maths/colour.js";
+import { el, setText, show } from "../parts/dom.js";
+import { createFilters } from "../parts/filters.js";
+import { boxOf } from "../maths/geometry.js";
+import { createLedger } from "../parts/ledger.js";
+import { signed } from "../maths/numbers.js";
+import { ORDERS, elementAt, patchValues } from "../maths/patch.js";
+import { patchesSaves } from "../data/saves.js";
+import { UNITS } from "../state/state.js";
+import { choice } from "../parts/widgets.js";
+import { tokenTitle } from "../text/words.js";
 
 export const patches = { id: "patches", create, saves: patchesSaves };
 

@@ -1,23 +1,23 @@
 /** Panel Positions: what the position embedding knows about which patch is whose neighbour. */
 
-import { positionMaps } from "../analysis.js";
-import { colourTable } from "../colour.js";
-import { createCurves } from "../curves.js";
-import { el, setText, show } from "../dom.js";
-import { mapRatio, placeOf, tokenOf } from "../geometry.js";
-import { inSlices } from "../idle.js";
-import { createLegend } from "../legend.js";
-import { similarities } from "../maps.js";
-import { marginals } from "../marginals.js";
-import { createMosaic } from "../mosaic.js";
-import { percent, signed } from "../numbers.js";
-import { createPatchMap } from "../patchmap.js";
-import { explore } from "../pointing.js";
-import { positionsSaves } from "../saves.js";
-import { MOSAICS } from "../state.js";
-import { choice } from "../widgets.js";
-import { tokenName, tokenTitle } from "../words.js";
-import { createZoom } from "../zoom.js";
+import { positionMaps } from "../data/analysis.js";
+import { colourTable } from "../maths/colour.js";
+import { createCurves } from "../parts/curves.js";
+import { el, setText, show } from "../parts/dom.js";
+import { mapRatio, placeOf, tokenOf } from "../maths/geometry.js";
+import { inSlices } from "../maths/idle.js";
+import { createLegend } from "../parts/legend.js";
+import { similarities } from "../data/maps.js";
+import { marginals } from "../maths/marginals.js";
+import { createMosaic } from "../parts/mosaic.js";
+import { percent, signed } from "../maths/numbers.js";
+import { createPatchMap } from "../parts/patchmap.js";
+import { explore } from "../parts/pointing.js";
+import { positionsSaves } from "../data/saves.js";
+import { MOSAICS } from "../state/state.js";
+import { choice } from "../parts/widgets.js";
+import { tokenName, tokenTitle } from "../text/words.js";
+import { createZoom } from "../parts/zoom.js";
 
 export const positions = { id: "positions", create, saves: positionsSaves };
 

@@ -1,12 +1,12 @@
 /** Panel Predictions: the answer in a phrase, groups and classes, and the answer of every layer. */
 
-import { caution } from "../caution.js";
-import { el, show } from "../dom.js";
-import { labelName } from "../labels.js";
-import { createLens } from "../lens.js";
-import { percent, percents, signed } from "../numbers.js";
-import { predictionsSaves } from "../saves.js";
-import { groupName, translated } from "../words.js";
+import { caution } from "../parts/caution.js";
+import { el, show } from "../parts/dom.js";
+import { labelName } from "../text/labels.js";
+import { createLens } from "../parts/lens.js";
+import { percent, percents, signed } from "../maths/numbers.js";
+import { predictionsSaves } from "../data/saves.js";
+import { groupName, translated } from "../text/words.js";
 
 export const predictions = { id: "predictions", create, saves: predictionsSaves };
 

@@ -1,15 +1,15 @@
 /** Panel Query and key: one attention value as the sum, the exponential and the share that it is. */
 
-import { colourTable } from "../colour.js";
-import { el, setText, show } from "../dom.js";
-import { digits, multiple, percent, plain, signed } from "../numbers.js";
-import { bySize, pairOf } from "../pair.js";
-import { qkSaves } from "../saves.js";
-import { createSoftmaxRow } from "../softmaxrow.js";
-import { createStrip } from "../strip.js";
-import { createWaiting, layerText } from "../waiting.js";
-import { button, choice } from "../widgets.js";
-import { tokenName } from "../words.js";
+import { colourTable } from "../maths/colour.js";
+import { el, setText, show } from "../parts/dom.js";
+import { digits, multiple, percent, plain, signed } from "../maths/numbers.js";
+import { bySize, pairOf } from "../maths/pair.js";
+import { qkSaves } from "../data/saves.js";
+import { createSoftmaxRow } from "../parts/softmaxrow.js";
+import { createStrip } from "../parts/strip.js";
+import { createWaiting, layerText } from "../parts/waiting.js";
+import { button, choice } from "../parts/widgets.js";
+import { tokenName } from "../text/words.js";
 
 export const qk = { id: "qk", create, saves: qkSaves };
 

@@ -1,19 +1,19 @@
 /** Panel Rollout: relevance of every token for the selected one, followed through the layers. */
 
-import { mapCanvas } from "../canvas.js";
-import { caution } from "../caution.js";
-import { colourTable } from "../colour.js";
-import { el, setText, show } from "../dom.js";
-import { createGallery } from "../gallery.js";
-import { createLegend } from "../legend.js";
-import { percent } from "../numbers.js";
-import { patchScale } from "../overlay.js";
-import { createShares } from "../readout.js";
-import { MOST_TOKENS } from "../relevance.js";
-import { FUSIONS } from "../rollout.js";
-import { rolloutSaves } from "../saves.js";
-import { button, choice, slider } from "../widgets.js";
-import { tokenTitle } from "../words.js";
+import { mapCanvas } from "../parts/canvas.js";
+import { caution } from "../parts/caution.js";
+import { colourTable } from "../maths/colour.js";
+import { el, setText, show } from "../parts/dom.js";
+import { createGallery } from "../parts/gallery.js";
+import { createLegend } from "../parts/legend.js";
+import { percent } from "../maths/numbers.js";
+import { patchScale } from "../maths/overlay.js";
+import { createShares } from "../parts/readout.js";
+import { MOST_TOKENS } from "../data/relevance.js";
+import { FUSIONS } from "../maths/rollout.js";
+import { rolloutSaves } from "../data/saves.js";
+import { button, choice, slider } from "../parts/widgets.js";
+import { tokenTitle } from "../text/words.js";
 
 export const rollout = { id: "rollout", create, saves: rolloutSaves };
 

@@ -1,20 +1,20 @@
 /** Panel Training: the film of how this model learned, moment by moment. */
 
-import { pictureCanvas, mapCanvas } from "../canvas.js";
-import { colourTable, largest, toRgba } from "../colour.js";
-import { el, setText, show } from "../dom.js";
-import { answersAt, attentionAt, epochText, knowsNothing, pixelsOf, similarityAt } from "../film.js";
-import { mapRatio, middleToken, placeOf, samePlace, tokenOf } from "../geometry.js";
-import { labelName } from "../labels.js";
-import { createLegend } from "../legend.js";
-import { createLineChart, createReading } from "../linechart.js";
-import { createMosaic } from "../mosaic.js";
-import { digits, grouped, multiple, percent, percents } from "../numbers.js";
-import { createPatchMap } from "../patchmap.js";
-import { trainingSaves } from "../saves.js";
-import { createWaiting, lostText } from "../waiting.js";
-import { button, choice, slider } from "../widgets.js";
-import { translated } from "../words.js";
+import { pictureCanvas, mapCanvas } from "../parts/canvas.js";
+import { colourTable, largest, toRgba } from "../maths/colour.js";
+import { el, setText, show } from "../parts/dom.js";
+import { answersAt, attentionAt, epochText, knowsNothing, pixelsOf, similarityAt } from "../data/film.js";
+import { mapRatio, middleToken, placeOf, samePlace, tokenOf } from "../maths/geometry.js";
+import { labelName } from "../text/labels.js";
+import { createLegend } from "../parts/legend.js";
+import { createLineChart, createReading } from "../parts/linechart.js";
+import { createMosaic } from "../parts/mosaic.js";
+import { digits, grouped, multiple, percent, percents } from "../maths/numbers.js";
+import { createPatchMap } from "../parts/patchmap.js";
+import { trainingSaves } from "../data/saves.js";
+import { createWaiting, lostText } from "../parts/waiting.js";
+import { button, choice, slider } from "../parts/widgets.js";
+import { translated } from "../text/words.js";
 
 export const training = { id: "training", create, saves: trainingSaves };
 

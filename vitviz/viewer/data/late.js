@@ -1,0 +1,59 @@
+/** A file that is fetched when somebody first looks for it. */
+
+import { fetchChecked } from "./files.js";
+
+/**
+ * Asked for while drawing; what was read of it is here when it has come.
+ * @template T
+ */
+export class LateFile {
+  /**
+   * @param {import("../types.js").PayloadFile|undefined} file  undefined where the analysis has none
+   * @param {(file: import("../types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+   * @param {AbortSignal} signal
+   * @param {(buffer: ArrayBuffer) => T} read
+   * @param {() => void} onProgress  something new can be drawn
+   */
+  constructor(file, fetchFile, signal, read, onProgress) {
+    this.file = file;
+    this.fetchFile = fetchFile;
+    this.signal = signal;
+    this.read = read;
+    this.onProgress = onProgress;
+    /** @type {T|null} */
+    this.here = null;
+    this.error = null;
+    this.pending = false;
+  }
+
+  /** Whether there is such a file at all. */
+  get exists() {
+    return this.file !== undefined;
+  }
+
+  /** @returns {T|null}  null while it is on its way, or after a failure: see `error` */
+  get() {
+    if (!this.here && this.exists) this.fetch();
+    return this.here;
+  }
+
+  async fetch() {
+    if (this.pending || this.error) return;
+    this.pending = true;
+    try {
+      this.here = this.read(await fetchChecked(this.fetchFile, this.file, this.signal));
+    } catch (error) {
+      if (this.signal.aborted) return;
+      this.error = error;
+    } finally {
+      this.pending = false;
+    }
+    if (!this.signal.aborted) this.onProgress();
+  }
+
+  /** Forgets a failure and tries again. */
+  retry() {
+    this.error = null;
+    this.onProgress();
+  }
+}

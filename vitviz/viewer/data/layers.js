@@ -1,0 +1,106 @@
+/** The layers of one analysis: fetched when needed, decoded once, forgotten when there are many. */
+
+import { decodeLayer } from "../maths/attention.js";
+import { fetchChecked } from "./files.js";
+
+/** Above this many bytes in all files, nothing is fetched ahead and old layers are let go. */
+export const MOST_BYTES = 64e6;
+
+/** Decoded layers are 32-bit and so twice the size of their files. */
+const MOST_DECODED_BYTES = 2 * MOST_BYTES;
+
+/** Fetches, decodes and keeps layers. One of these belongs to one manifest. */
+export class LayerStore {
+  /**
+   * @param {import("../types.js").Manifest} manifest
+   * @param {(file: import("../types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+   */
+  constructor(manifest, fetchFile) {
+    this.manifest = manifest;
+    this.fetchFile = fetchFile;
+    this.stop = new AbortController();
+    this.ready = new Map(); // layer -> Layer, least recently used first
+    this.pending = new Map(); // layer -> Promise<Layer>
+    const sizes = manifest.files.layers.map((file) => file.size);
+    this.total = sizes.every(Number.isFinite)
+      ? sizes.reduce((sum, size) => sum + size, 0)
+      : 4 * manifest.depth * manifest.num_tokens * manifest.num_heads * manifest.head_dim;
+    this.capacity = Math.max(2, Math.floor((MOST_DECODED_BYTES / 2 / this.total) * manifest.depth));
+  }
+
+  /** Whether all layers may be fetched ahead and kept. */
+  get keepsAll() {
+    return this.total <= MOST_BYTES;
+  }
+
+  /**
+   * The layer if it is here now, else undefined.
+   * @param {number} layer
+   * @returns {import("../maths/attention.js").Layer|undefined}
+   */
+  get(layer) {
+    const found = this.ready.get(layer);
+    if (found) {
+      this.ready.delete(layer);
+      this.ready.set(layer, found);
+    }
+    return found;
+  }
+
+  /**
+   * The layer, fetched if need be; two callers share one request.
+   * @param {number} layer
+   * @returns {Promise<import("../maths/attention.js").Layer>}
+   */
+  async ensure(layer) {
+    const found = this.get(layer);
+    if (found) return found;
+    if (!this.pending.has(layer)) {
+      const job = this.fetchLayer(layer).finally(() => this.pending.delete(layer));
+      this.pending.set(layer, job);
+    }
+    return this.pending.get(layer);
+  }
+
+  async fetchLayer(layer) {
+    const file = this.manifest.files.layers[layer];
+    const buffer = await fetchChecked(this.fetchFile, file, this.stop.signal);
+    const decoded = decodeLayer(buffer, this.manifest);
+    this.ready.set(layer, decoded);
+    while (!this.keepsAll && this.ready.size > this.capacity) {
+      this.ready.delete(this.ready.keys().next().value);
+    }
+    return decoded;
+  }
+
+  /**
+   * Fetch the layers that are still missing, one after another, the nearest to `start` first.
+   * Does nothing when they would not all fit. Stops quietly at the first failure: a layer
+   * that is looked at reports its own.
+   * @param {number} start
+   * @param {(layer: number) => void} onLayer
+   */
+  async prefetch(start, onLayer) {
+    if (!this.keepsAll) return;
+    const order = [...Array(this.manifest.depth).keys()];
+    order.sort((a, b) => Math.abs(a - start) - Math.abs(b - start));
+    for (const layer of order) {
+      if (this.stop.signal.aborted) return;
+      if (this.ready.has(layer)) continue;
+      try {
+        await this.ensure(layer);
+      } catch {
+        return;
+      }
+      if (this.stop.signal.aborted) return;
+      onLayer(layer);
+    }
+  }
+
+  /** Ends all requests and lets the memory go. */
+  dispose() {
+    this.stop.abort();
+    this.ready.clear();
+    this.pending.clear();
+  }
+}

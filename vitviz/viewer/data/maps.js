@@ -1,0 +1,71 @@
+/** The maps that can be shown, each computed at most once while it is remembered. */
+
+import { attentionRows, dotRows, meanOfHeads } from "../maths/attention.js";
+
+const MOST_REMEMBERED_BYTES = 8e6;
+
+/** Attention rows by (layer, token, direction), for every head and their mean. */
+export class AttentionMaps {
+  /**
+   * @param {import("./layers.js").LayerStore} store
+   * @param {{num_heads: number, num_tokens: number}} manifest
+   */
+  constructor(store, { num_heads: heads, num_tokens: tokens }) {
+    this.store = store;
+    this.heads = heads;
+    this.tokens = tokens;
+    this.remembered = new Map();
+    this.most = Math.max(16, Math.floor(MOST_REMEMBERED_BYTES / (4 * (heads + 1) * tokens)));
+  }
+
+  /**
+   * Null while the layer is not here.
+   * @param {number} layer
+   * @param {number} token
+   * @param {import("../maths/attention.js").Direction} direction
+   * @returns {{rows: Float32Array, mean: Float32Array}|null}  (H * N) and (N)
+   */
+  of(layer, token, direction) {
+    const key = direction + layer + ":" + token;
+    const found = this.remembered.get(key);
+    if (found) return found;
+    const decoded = this.store.get(layer);
+    if (!decoded) return null;
+    const rows = attentionRows(decoded, token, direction);
+    const maps = { rows, mean: meanOfHeads(rows, this.heads) };
+    this.remembered.set(key, maps);
+    if (this.remembered.size > this.most) {
+      this.remembered.delete(this.remembered.keys().next().value);
+    }
+    return maps;
+  }
+
+  /**
+   * The map of one head, or of their mean. (N), null while the layer is not here.
+   * @param {number} layer
+   * @param {number} token
+   * @param {import("../maths/attention.js").Direction} direction
+   * @param {number|"mean"} head
+   * @returns {Float32Array|null}
+   */
+  head(layer, token, direction, head) {
+    const maps = this.of(layer, token, direction);
+    if (!maps) return null;
+    if (head === "mean") return maps.mean;
+    return maps.rows.subarray(head * this.tokens, (head + 1) * this.tokens);
+  }
+}
+
+/**
+ * Similarity of one patch's position with all others. (P), from -1 to 1
+ * @param {Float32Array} positions  unit rows (P * D)
+ * @param {number} patch
+ * @param {number} count  P
+ * @returns {Float32Array}
+ */
+export function similarities(positions, patch, count) {
+  const dim = positions.length / count;
+  const out = new Float32Array(count);
+  dotRows(positions, patch * dim, positions, 0, count, dim, out, 0);
+  return out;
+}

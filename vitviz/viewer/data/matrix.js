@@ -1,0 +1,108 @@
+/** Whole attention maps, N x N, of one head or the mean: made in slices, the last few kept. */
+
+import { attentionFrom } from "../maths/attention.js";
+import { inSlices } from "../maths/idle.js";
+import { fuseRows } from "../maths/rollout.js";
+
+/** Above this many tokens a map has more numbers than a tab should hold and a screen can show. */
+export const MOST_MATRIX_TOKENS = 2100;
+
+const MOST_BYTES = 24e6;
+const ROWS = 8; // at a time
+
+/** The maps of one analysis: asked for while drawing, here when they have been made. */
+export class Matrices {
+  /**
+   * @param {import("./layers.js").LayerStore} store
+   * @param {import("../types.js").Manifest} manifest
+   * @param {() => void} onProgress  something new can be drawn
+   */
+  constructor(store, manifest, onProgress) {
+    this.store = store;
+    this.tokens = manifest.num_tokens;
+    this.possible = this.tokens <= MOST_MATRIX_TOKENS;
+    this.onProgress = onProgress;
+    this.made = new Map(); // key -> matrix, least recently used first
+    this.most = Math.max(1, Math.floor(MOST_BYTES / (4 * this.tokens ** 2)));
+    this.wanted = "";
+    this.making = "";
+    this.share = 0; // of the rows, while making
+  }
+
+  /**
+   * The map [query, key], null while it is being made or its layer is not here.
+   * @param {number} layer
+   * @param {number|"mean"} head
+   * @returns {Float32Array|null}  (N * N)
+   */
+  of(layer, head) {
+    const key = layer + "/" + head;
+    this.wanted = key;
+    const found = this.made.get(key);
+    if (found) {
+      this.made.delete(key);
+      this.made.set(key, found);
+      return found;
+    }
+    const decoded = this.possible && this.store.get(layer);
+    if (decoded && this.making === "") this.make(key, decoded, head);
+    return null;
+  }
+
+  async make(key, layer, head) {
+    this.making = key;
+    this.share = 0;
+    const { tokens } = this;
+    const matrix = new Float32Array(tokens * tokens);
+    let row = 0;
+    const step = () => {
+      if (this.wanted !== key) return true;
+      const end = Math.min(tokens, row + ROWS);
+      if (head === "mean") fuseRows(layer, "mean", row, end, matrix);
+      else for (let query = row; query < end; query++) attentionFrom(layer, head, query, matrix, query * tokens);
+      row = end;
+      return row === tokens;
+    };
+    const onSlice = () => {
+      this.share = row / tokens;
+      if (row < tokens) this.onProgress();
+    };
+    try {
+      await inSlices(step, { signal: this.store.stop.signal, onSlice });
+    } catch (error) {
+      if (this.store.stop.signal.aborted) return;
+      throw error;
+    } finally {
+      this.making = "";
+    }
+    if (row === tokens) {
+      this.made.set(key, matrix);
+      if (this.made.size > this.most) this.made.delete(this.made.keys().next().value);
+    }
+    this.onProgress();
+  }
+}
+
+/**
+ * The value that a share of all values lies below, as numpy's quantile has it; of more than 50,000
+ * values from a sample of as many.
+ * @param {ArrayLike<number>} values
+ * @param {number} share
+ * @returns {number}
+ */
+export function quantile(values, share) {
+  let step = Math.max(1, Math.ceil(values.length / 50000));
+  // A step that has a divisor in common with the length of a row would leave out whole columns.
+  while (step > 1 && divisor(step, values.length) > 1) step += 1;
+  const sample = new Float32Array(Math.ceil(values.length / step));
+  for (let i = 0; i < sample.length; i++) sample[i] = values[i * step];
+  sample.sort();
+  const place = share * (sample.length - 1);
+  const [low, high] = [Math.floor(place), Math.ceil(place)];
+  return sample[low] + (place - low) * (sample[high] - sample[low]);
+}
+
+/** The greatest common divisor. */
+function divisor(a, b) {
+  return b === 0 ? a : divisor(b, a % b);
+}

@@ -1,0 +1,158 @@
+/** Rollout for the token that is looked at: matrices built while idle, or asked of the host. */
+
+import { inSlices } from "../maths/idle.js";
+import { FUSIONS, fuseRowsEveryWay, rolloutRow, rowSums } from "../maths/rollout.js";
+
+/** Above this many tokens the matrices (N * N numbers per layer) are too much for a browser tab. */
+export const MOST_TOKENS = 400;
+
+/** More than this many answers of one analysis need not be remembered. */
+const MOST_ANSWERS = 512;
+
+/** A host is asked when a question has rested this long: a slider asks many on its way. */
+const REST_MS = 150;
+
+/** @typedef {{token: number, layer: number, first: number, residual: number, fusion: string}} Question */
+
+/** Fused matrices of one analysis, and the rollouts that were made of them. */
+export class Relevance {
+  /**
+   * @param {import("./layers.js").LayerStore} store
+   * @param {import("../types.js").Manifest} manifest
+   * @param {null|((name: string, params: any) => Promise<any>)} ask
+   * @param {() => void} onProgress  something new can be drawn
+   */
+  constructor(store, manifest, ask, onProgress) {
+    this.store = store;
+    this.manifest = manifest;
+    this.ask = manifest.num_tokens > MOST_TOKENS ? ask : null;
+    this.possible = manifest.num_tokens <= MOST_TOKENS || Boolean(ask);
+    this.onProgress = onProgress;
+    this.fused = new Map(); // fusion -> {matrix, sums}[] by layer
+    this.answers = new Map();
+    this.building = false;
+    this.share = 0; // of the matrices, while building
+    this.asking = null; // key of the question the host has
+    this.waiting = null; // {question, key}
+    this.resting = 0; // timer
+    this.error = null;
+  }
+
+  /**
+   * The rollout, or null while it is not known; then it is on its way, unless `error` says why not.
+   * @param {Question} question
+   * @returns {Float32Array|null}  (N), sums to 1
+   */
+  of(question) {
+    const key = keyOf(question);
+    const known = this.answers.get(key);
+    if (known) return known;
+    if (!this.possible) return null;
+    if (this.ask) {
+      this.askHost(question, key);
+      return null;
+    }
+    const layers = this.fused.get(question.fusion);
+    if (!layers) {
+      this.build();
+      return null;
+    }
+    const { first, layer, token, residual } = question;
+    const answer = rolloutRow(layers.slice(first, layer + 1), token, residual);
+    this.remember(key, answer);
+    return answer;
+  }
+
+  remember(key, answer) {
+    this.answers.set(key, answer);
+    if (this.answers.size > MOST_ANSWERS) this.answers.delete(this.answers.keys().next().value);
+  }
+
+  /**
+   * Builds the matrices of all layers, in slices: for every way to fuse heads at once, because
+   * the products of q and k are the dear part, and another fusion shall be there at a click.
+   */
+  async build() {
+    if (this.building || this.error) return;
+    this.building = true;
+    this.share = 0;
+    const { depth, num_tokens: tokens } = this.manifest;
+    const made = Object.fromEntries(FUSIONS.map((fusion) => [fusion, []]));
+    try {
+      for (let index = 0; index < depth; index++) {
+        const layer = await this.store.ensure(index);
+        const matrices = Object.fromEntries(
+          FUSIONS.map((fusion) => [fusion, new Float32Array(tokens * tokens)]));
+        let row = 0;
+        const step = () => {
+          const next = Math.min(tokens, row + 4);
+          fuseRowsEveryWay(layer, row, next, matrices);
+          row = next;
+          return row === tokens;
+        };
+        const onSlice = () => {
+          this.share = (index + row / tokens) / depth;
+          this.onProgress();
+        };
+        await inSlices(step, { signal: this.store.stop.signal, onSlice });
+        for (const fusion of FUSIONS) {
+          const matrix = matrices[fusion];
+          made[fusion].push({ matrix, sums: rowSums(matrix, tokens) });
+        }
+      }
+      for (const fusion of FUSIONS) this.fused.set(fusion, made[fusion]);
+    } catch (error) {
+      if (this.store.stop.signal.aborted) return;
+      this.error = error;
+    } finally {
+      this.building = false;
+    }
+    this.onProgress();
+  }
+
+  /** Asks the host when a question has rested; one at a time, the newest that had to wait follows. */
+  askHost(question, key) {
+    if (this.error?.key === key || this.asking === key || this.waiting?.key === key) return;
+    this.waiting = { question, key };
+    this.error = null; // of another question
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      this.resting = 0;
+      this.askNext();
+    }, REST_MS);
+  }
+
+  async askNext() {
+    if (this.asking || !this.waiting || this.resting || this.store.stop.signal.aborted) return;
+    const { question, key } = this.waiting;
+    this.waiting = null;
+    this.asking = key;
+    const { token, layer, first, residual, fusion } = question;
+    try {
+      const params = { id: this.manifest.id, token, layer, first, residual, head_fusion: fusion };
+      const reply = await this.ask("rollout", params);
+      const values = Float32Array.from(reply.values ?? reply);
+      if (values.length !== this.manifest.num_tokens) {
+        throw new Error(values.length + " values for " + this.manifest.num_tokens + " tokens");
+      }
+      this.remember(key, values);
+    } catch (error) {
+      if (this.store.stop.signal.aborted) return;
+      if (!this.waiting) this.error = Object.assign(error, { key }); // else nobody looks at it now
+    } finally {
+      this.asking = null;
+    }
+    this.onProgress();
+    this.askNext();
+  }
+
+  /** Forgets a failure, so that the next look tries again. */
+  retry() {
+    this.error = null;
+    this.onProgress();
+  }
+}
+
+function keyOf({ token, layer, first, residual, fusion }) {
+  return [token, layer, first, residual.toFixed(3), fusion].join("/");
+}

@@ -1,0 +1,92 @@
+/** What lies over the picture for a selection: the values, their scale, or why there are none. */
+
+import { largest } from "./colour.js";
+
+/**
+ * @typedef {{kind: string, values: Float32Array|null,
+ *   scale: {min: number, max: number}, colours: string, uniform: number|null,
+ *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"noPositions"}} Overlay
+ *   uniform: attention that is spread evenly; null where values are cosines
+ *   values: one for each token; NaN where a token has none
+ */
+
+/**
+ * @param {import("../main.js").App} app
+ * @param {number} token  shown now: the selected or the hovered one
+ * @returns {Overlay}
+ */
+export function overlayOf(app, token) {
+  const { selection } = app;
+  const none = { kind: selection.overlay, values: null, scale: { min: 0, max: 1 },
+    colours: app.taste.colours, uniform: 1 / app.grid.tokens, missing: null };
+  if (selection.overlay === "attention") return attentionOverlay(app, token, none);
+  if (selection.overlay === "rollout") return rolloutOverlay(app, token, none);
+  if (selection.overlay === "positions") return positionsOverlay(app, token, none);
+  if (selection.overlay === "features") return featuresOverlay(app, token, none);
+  return none;
+}
+
+function attentionOverlay(app, token, none) {
+  const { layer, head, direction } = app.selection;
+  const maps = app.maps.of(layer, token, direction);
+  if (!maps) return { ...none, missing: "layer" };
+  const values = app.maps.head(layer, token, direction, head);
+  return { ...none, values, scale: attentionScale(app, maps, values) };
+}
+
+/**
+ * From 0 to the largest patch, of this map or of all heads. Prefix tokens may lie above: they
+ * would make every patch look black, and their numbers stand on their tiles.
+ * @returns {{min: number, max: number}}
+ */
+export function attentionScale({ taste, grid, manifest }, maps, values) {
+  if (taste.scale === "map") return patchScale(values, grid);
+  let max = 0;
+  for (let head = 0; head < manifest.num_heads; head++) {
+    const start = head * grid.tokens;
+    max = largest(maps.rows, start + grid.prefix, start + grid.tokens, max);
+  }
+  return { min: 0, max: Math.max(max, 1e-7) };
+}
+
+/** From 0 to the largest patch of a map. */
+export function patchScale(values, grid) {
+  return { min: 0, max: largest(values, grid.prefix, grid.tokens, 1e-7) };
+}
+
+function rolloutOverlay(app, token, none) {
+  const { layer, first, residual, fusion } = app.selection;
+  const values = app.relevance.of({ token, layer, first, residual, fusion });
+  if (values) return { ...none, values, scale: patchScale(values, app.grid) };
+  if (!app.relevance.possible) return { ...none, missing: "impossible" };
+  if (app.relevance.error) return { ...none, missing: "failed" };
+  return { ...none, missing: app.relevance.ask ? "asking" : "building" };
+}
+
+function positionsOverlay(app, token, none) {
+  const scale = { min: -1, max: 1 };
+  const shown = { ...none, scale, colours: "diverging", uniform: null };
+  if (!app.picture.positions) return { ...shown, missing: "noPositions" };
+  const similar = app.positionMap(token);
+  if (!similar) return { ...shown, missing: "prefix" };
+  const values = new Float32Array(app.grid.tokens).fill(NaN);
+  values.set(similar, app.grid.prefix);
+  return { ...shown, values };
+}
+
+function featuresOverlay(app, token, none) {
+  const values = app.features.similarity(app.selection.layer, token);
+  const shown = { ...none, uniform: null };
+  if (!values) return { ...shown, missing: "tokens" };
+  return { ...shown, values, scale: similarityScale(values, app.grid) };
+}
+
+/** From the least to the most similar patch: all tokens of a layer may be much alike. */
+export function similarityScale(values, { prefix, tokens }) {
+  let [min, max] = [1, -1];
+  for (let token = prefix; token < tokens; token++) {
+    min = Math.min(min, values[token]);
+    max = Math.max(max, values[token]);
+  }
+  return { min, max: Math.max(max, min + 1e-6) };
+}

@@ -1,0 +1,50 @@
+/** Small canvases: one pixel per patch, made large by CSS. */
+
+import { packColour, paint } from "../maths/colour.js";
+import { el } from "./dom.js";
+
+/**
+ * A canvas of rows x cols pixels that values or colours are painted on.
+ * @param {number} rows
+ * @param {number} cols
+ * @param {string} className
+ * @returns {{canvas: HTMLCanvasElement, clear: () => void,
+ *   drawColours: (colours: ArrayLike<number>) => void,
+ *   draw: (values: ArrayLike<number>, offset: number, scale: {min: number, max: number},
+ *     table: Uint32Array) => void}}
+ */
+export function mapCanvas(rows, cols, className = "") {
+  const canvas = el("canvas", { class: ("vv-map " + className).trim(), width: cols, height: rows });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(cols, rows);
+  const pixels = new Uint32Array(image.data.buffer);
+  return {
+    canvas,
+    draw(values, offset, scale, table) {
+      paint(values, offset, scale, table, pixels);
+      context.putImageData(image, 0, 0);
+    },
+    /** Colours in [0, 1], red, green, blue after each other. */
+    drawColours(colours) {
+      for (let i = 0; i < pixels.length; i++) pixels[i] = packColour(colours, 3 * i);
+      context.putImageData(image, 0, 0);
+    },
+    clear() {
+      context.clearRect(0, 0, cols, rows);
+    },
+  };
+}
+
+/**
+ * A canvas that shows a picture's pixels as they are.
+ * @param {Uint8ClampedArray<ArrayBuffer>} rgba
+ * @param {number} height
+ * @param {number} width
+ * @param {string} className
+ * @returns {HTMLCanvasElement}
+ */
+export function pictureCanvas(rgba, height, width, className) {
+  const canvas = el("canvas", { class: className, width, height });
+  canvas.getContext("2d").putImageData(new ImageData(rgba, width, height), 0, 0);
+  return canvas;
+}

@@ -1,0 +1,27 @@
+/** Small maps side by side, in rows that are about equally full where there is room. */
+
+import { el } from "./dom.js";
+import { mapRatio } from "../maths/geometry.js";
+
+/**
+ * @param {{grid: import("../maths/geometry.js").Grid, label: string, maps: HTMLElement[], most: number, least: string}} props
+ *   most: maps in a row; least: their least width, which a narrow page keeps by shorter rows
+ * @returns {HTMLElement}
+ */
+export function createGallery({ grid, label, maps, most, least }) {
+  const root = el("div", { class: "vv-gallery", role: "group", "aria-label": label }, ...maps);
+  root.style.setProperty("--vv-ratio", String(mapRatio(grid)));
+  root.style.setProperty("--vv-columns", String(columnsOf(maps.length, most)));
+  root.style.setProperty("--vv-cell", least);
+  return root;
+}
+
+/**
+ * How many in a row leave the fewest gaps in the last one, with no more rows than needed.
+ * @param {number} count
+ * @param {number} most
+ * @returns {number}
+ */
+export function columnsOf(count, most) {
+  return Math.ceil(count / Math.ceil(count / most));
+}

@@ -1,0 +1,106 @@
+/** Saving: a dialog with all that can be saved of the picture and of the open panel. */
+
+import { csvText, fileName } from "../maths/csv.js";
+import { el, setText, show } from "./dom.js";
+import { stageSaves } from "../data/saves.js";
+import { snapshot } from "./snapshot.js";
+import { button } from "./widgets.js";
+import { tokenTitle, translated } from "../text/words.js";
+
+/**
+ * @param {import("../main.js").App} app
+ * @param {() => {view: import("../types.js").View, stage: HTMLElement, about: string,
+ *   panel: {id: string, page: HTMLElement, saves: function|undefined}}} look  what is shown now
+ * @returns {{button: HTMLElement, dialog: HTMLDialogElement}}
+ */
+export function createSaving(app, look) {
+  const { t, manifest } = app;
+  const list = el("div", { class: "vv-save-list" });
+  const said = el("p", { class: "vv-note", role: "status" });
+  const dialog = el("dialog", { class: "vv-help vv-save", "aria-label": t("save") },
+    el("div", { class: "vv-help-head" }, el("h3", { text: t("save") }),
+      button({ text: "✕", title: t("close"), onClick: () => dialog.close() })),
+    list, said);
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  return { button: button({ text: t("saveButton"), title: t("save"), onClick: open }), dialog };
+
+  function open() {
+    const now = look();
+    const { id, page, saves } = now.panel;
+    say("");
+    list.replaceChildren(
+      section(t("savePicture"), now, now.stage, "picture", stageSaves(app, now.view)),
+      section(t("savePanel", { panel: t("panel_" + id) }), now, page, id,
+        saves?.(app, now.view) ?? { tables: {}, figures: [] }));
+    dialog.showModal();
+  }
+
+  function section(title, now, node, what, { tables, figures }) {
+    const { layer, head, direction } = app.selection;
+    const nameOf = (...part) => fileName(manifest.photo.name, manifest.model.name, ...part, "layer" + layer,
+      head === "mean" ? "mean" : "head" + head, direction, "token" + now.view.token);
+    const item = (text, save) => button({ text, title: title + ": " + text, onClick: () => run(text, save) });
+    // One of its kind needs no name.
+    const named = (text, name, all) => all.length > 1 ? t("saveNamed", { what: text, name: t("save_" + name) }) : text;
+    const items = [
+      item(t("savePng"), async () => download(await snapshot(node, captionOf(app, now)), nameOf(what) + ".png")),
+      ...Object.entries(tables).map(([name, table], _at, all) => item(named(t("saveCsv"), name, all),
+        async () => download(new Blob(["\ufeff" + csvText(table)], { type: "text/csv;charset=utf-8" }),
+          nameOf(...new Set([what, name])) + ".csv"))),
+      ...figures.filter(() => app.ask).flatMap((kind) => ["svg", "pdf"].map((format) => item(
+        named(t("saveFigure", { format: format.toUpperCase() }), kind, figures),
+        () => drawn(kind, format, now.view.token)))),
+    ];
+    return el("section", {}, el("h4", { text: title }), el("div", { class: "vv-save-items" }, ...items));
+  }
+
+  /** A figure by the host, with the same selection. */
+  async function drawn(kind, format, token) {
+    const { layer, head, direction, first, residual, fusion } = app.selection;
+    const reply = await app.ask("figure", { id: manifest.id, kind, format, token, partner: app.shownPartner(), layer,
+      head: head === "mean" ? -1 : head, direction, first, residual, head_fusion: fusion,
+      scale: app.taste.scale });
+    const bytes = Uint8Array.from(atob(reply.data), (letter) => letter.charCodeAt(0));
+    download(new Blob([bytes]), reply.name);
+  }
+
+  async function run(text, save) {
+    say(t("saveBusy", { what: text }));
+    try {
+      await save();
+      say(t("saveDone", { what: text }));
+    } catch (error) {
+      say(t("saveFailed", { reason: error.message }));
+    }
+  }
+
+  function say(text) {
+    setText(said, text);
+    show(said, text !== "");
+  }
+}
+
+/**
+ * The lines below a PNG: what it shows, in which colours, and where it comes from.
+ * @param {import("../main.js").App} app
+ * @param {{view: import("../types.js").View, about: string}} now
+ * @returns {string[]}
+ */
+export function captionOf(app, { view, about }) {
+  const { t, manifest, taste } = app;
+  const { values, kind, colours } = view.shown;
+  const scale = t(taste.scale === "map" ? "scaleMap" : "scaleHeads");
+  return [
+    [manifest.photo.name, tokenTitle(view.token, app), about].filter(Boolean).join(" · "),
+    // The choice of a scale is one of attention; other maps have theirs in their legends.
+    ...(values ? [kind === "attention" ? t("captionScale", { colours, scale }) : t("captionColours", { colours })] : []),
+    t("captionSource", { model: manifest.model.name, source: translated(manifest.model.source, app) }),
+  ];
+}
+
+function download(blob, name) {
+  const url = URL.createObjectURL(blob);
+  const link = el("a", { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

@@ -1,0 +1,157 @@
+/** The stage: the picture as the model saw it, its patches, and the map that lies over them. */
+
+import { mapCanvas, pictureCanvas } from "./canvas.js";
+import { colourIndex, colourTable, cssColour } from "../maths/colour.js";
+import { el, setText, show } from "./dom.js";
+import { percentBox, tokenAt } from "../maths/geometry.js";
+import { createLegend } from "./legend.js";
+import { digits, percent, signed } from "../maths/numbers.js";
+import { explore } from "./pointing.js";
+import { createWaiting, layerText, tokensText } from "./waiting.js";
+import { prefixLabel, tokenName, tokenTitle, valueText } from "../text/words.js";
+
+/**
+ * @param {import("../main.js").App} app
+ * @returns {{root: HTMLElement, focus: HTMLElement, render: (view: import("../types.js").View) => void,
+ *   reading: () => string}}
+ *   reading: the token that is pointed at, with its value
+ */
+export function createStage(app) {
+  const { t, grid, manifest, picture } = app;
+  const { height, width } = manifest.image;
+  const pixels = pictureCanvas(picture.rgba, height, width, "vv-pixels");
+  // Few pixels are shown as the squares they are; many look better smoothed.
+  pixels.classList.toggle("vv-coarse", Math.max(height, width) <= 160);
+  const overlay = mapCanvas(grid.rows, grid.cols, "vv-overlay");
+  overlay.canvas.style.width = (100 * grid.cols * grid.patchWidth) / width + "%";
+  overlay.canvas.style.height = (100 * grid.rows * grid.patchHeight) / height + "%";
+  const lines = el("div", { class: "vv-lines" });
+  lines.style.width = overlay.canvas.style.width;
+  lines.style.height = overlay.canvas.style.height;
+  lines.style.setProperty("--vv-cols", grid.cols);
+  lines.style.setProperty("--vv-rows", grid.rows);
+  const pointed = el("div", { class: "vv-box vv-pointed" });
+  const selected = el("div", { class: "vv-box vv-selected" });
+  const partner = el("div", { class: "vv-box vv-partner-box" });
+  const waiting = createWaiting(app, "vv-waiting", "vv-again");
+  const board = el("div", { class: "vv-picture" },
+    pixels, overlay.canvas, lines, pointed, partner, selected, waiting.root);
+  board.style.aspectRatio = width + " / " + height;
+  board.style.setProperty("--vv-ratio", width / height);
+  const tiles = manifest.prefix_tokens.map((name) => createTile(prefixLabel(name)));
+  const column = el("div", { class: "vv-prefix" }, ...tiles.map((tile) => tile.root));
+  const frame = el("div", {
+    class: "vv-frame", tabindex: "0", role: "application", "aria-label": t("stageLabel"),
+    "aria-roledescription": t("stageRole"), "aria-keyshortcuts": "ArrowUp ArrowDown ArrowLeft ArrowRight Home Escape",
+  }, column, board);
+  column.hidden = tiles.length === 0;
+  column.classList.toggle("vv-many", tiles.length > 3);
+
+  const legend = createLegend(t);
+  const under = el("p", { class: "vv-under" });
+  const root = el("section", { class: "vv-stage", "aria-label": t("stageTitle") },
+    frame, legend.root, under);
+
+  const tokenOfEvent = (event) => {
+    const tile = tiles.findIndex(({ root: node }) => node.contains(event.target));
+    if (tile >= 0 && event.type !== "pointermove") return tile;
+    for (let at = 0; at < tiles.length; at++) {
+      const box = tiles[at].root.getBoundingClientRect();
+      if (event.clientX >= box.left && event.clientX < box.right &&
+          event.clientY >= box.top && event.clientY < box.bottom) return at;
+    }
+    const box = board.getBoundingClientRect();
+    return tokenAt(event.clientX - box.left, event.clientY - box.top, box, grid);
+  };
+  explore(frame, tokenOfEvent, app);
+
+  return { root, focus: frame, render, reading: () => under.textContent };
+
+  /** Draws everything on the stage; called in the pointer's own handler. */
+  function render(view) {
+    const { shown, token, pointer } = view;
+    const { taste, selection, lit } = app;
+    const other = selection.panel === "qk" ? app.shownPartner() : -1;
+    const table = colourTable(shown.colours);
+    if (shown.values) overlay.draw(shown.values, grid.prefix, shown.scale, table);
+    else overlay.clear();
+    overlay.canvas.style.opacity = String(shown.values ? taste.opacity : 0);
+    const litPatches = lit !== null && lit !== "picture" && lit.end > grid.prefix;
+    show(lines, taste.grid || litPatches);
+    lines.classList.toggle("vv-lit", litPatches);
+    frame.classList.toggle("vv-lighting", lit !== null);
+    board.classList.toggle("vv-lit", lit === "picture" || litPatches);
+    placeBox(partner, other, grid);
+    placeBox(selected, token, grid);
+    selected.classList.toggle("vv-pinned", selection.pinned);
+    placeBox(pointed, pointer !== null && pointer !== token ? pointer : -1, grid);
+    tiles.forEach((tile, at) => tile.render({
+      value: shown.values ? shown.values[at] : NaN, shown, table,
+      selected: at === token, pinned: selection.pinned, pointed: at === pointer, partner: at === other,
+      lit: lit !== null && lit !== "picture" && at >= lit.first && at < lit.end,
+    }));
+    waiting.render(messageOf(shown), (shown.missing === "layer" && app.failure !== null) ||
+      (shown.missing === "tokens" && app.features.error !== null));
+    renderLegend(shown, pointer);
+    setText(under, underPointer(shown, pointer));
+  }
+
+  function messageOf(shown) {
+    if (shown.missing === null) return "";
+    if (shown.missing === "layer") return layerText(app);
+    if (shown.missing === "building") {
+      return t("matricesBuilding", { share: percent(app.relevance.share) });
+    }
+    if (shown.missing === "tokens") return tokensText(app);
+    return t("missing_" + shown.missing);
+  }
+
+  function renderLegend(shown, pointer) {
+    show(legend.root, shown.values !== null);
+    if (!shown.values) return;
+    const value = pointer === null ? null : shown.values[pointer];
+    const note = shown.kind === "attention" && app.taste.scale === "heads"
+      ? t("scaleShared") : shown.uniform === null ? t("scale_" + shown.kind) : t("scaleOwn");
+    legend.render({ ...shown, note, marked: value, decimals: shown.kind === "features" ? 3 : 0 });
+  }
+
+  function underPointer(shown, pointer) {
+    if (pointer === null) return t(app.selection.pinned ? "hintPinned" : "hint");
+    const name = tokenName(pointer, app);
+    const value = shown.values?.[pointer];
+    if (!Number.isFinite(value)) return name;
+    const number = shown.uniform === null ? signed(value, 3).trim()
+      : valueText(value, grid.tokens, t);
+    return t("underPointer", { name, value: number });
+  }
+
+  function createTile(label) {
+    const value = el("span", { class: "vv-tile-value" });
+    const swatch = el("span", { class: "vv-swatch" });
+    const name = el("span", { class: "vv-tile-name", text: label });
+    const node = el("div", { class: "vv-tile", title: tokenTitle(
+      manifest.prefix_tokens.findIndex((prefix) => prefixLabel(prefix) === label), app) },
+    swatch, name, value);
+    return {
+      root: node,
+      render({ value: number, shown, table, selected: isSelected, pinned, pointed: isPointed,
+        partner: isPartner, lit: isLit }) {
+        const known = Number.isFinite(number);
+        setText(value, known ? digits(number) : "");
+        swatch.style.background = known ? cssColour(table[colourIndex(number, shown.scale)]) : "";
+        node.classList.toggle("vv-above", known && number > shown.scale.max);
+        node.classList.toggle("vv-selected", isSelected);
+        node.classList.toggle("vv-pinned", isSelected && pinned);
+        node.classList.toggle("vv-pointed", isPointed && !isSelected);
+        node.classList.toggle("vv-partnered", isPartner && !isSelected);
+        node.classList.toggle("vv-lit", isLit);
+      },
+    };
+  }
+}
+
+function placeBox(box, token, grid) {
+  const place = percentBox(token, grid);
+  show(box, place !== null);
+  if (place) Object.assign(box.style, place);
+}

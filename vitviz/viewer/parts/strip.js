@@ -1,0 +1,45 @@
+/** A vector as a strip of colours, one of its numbers marked. */
+
+import { mapCanvas } from "./canvas.js";
+import { largest } from "../maths/colour.js";
+import { el, show } from "./dom.js";
+
+/**
+ * @param {number} count
+ * @param {(at: number|null) => void} onPoint  a number is pointed at, or none any more
+ * @returns {{root: HTMLElement, draw: (values: ArrayLike<number>, table: Uint32Array,
+ *   reach?: number) => void, mark: (at: number|null) => void}}
+ *   reach: the number in full colour, by default the largest of them all
+ */
+export function createStrip(count, onPoint) {
+  const map = mapCanvas(1, count, "vv-strip");
+  const marker = el("span", { class: "vv-marker", hidden: true });
+  const root = el("div", { class: "vv-strip-bar" }, map.canvas, marker);
+  const atOf = (event) => {
+    const box = root.getBoundingClientRect();
+    const at = Math.floor(((event.clientX - box.left) / box.width) * count);
+    return at >= 0 && at < count ? at : null;
+  };
+  for (const kind of ["pointerdown", "pointermove"]) {
+    root.addEventListener(kind, (event) => onPoint(atOf(event)));
+  }
+  // A finger that leaves the glass keeps its number: there is no hovering to return to.
+  root.addEventListener("pointerleave", (event) => {
+    if (event.pointerType !== "touch") onPoint(null);
+  });
+  return {
+    root,
+    draw(values, table, reach = largestSize(values)) {
+      map.draw(values, 0, { min: -reach, max: reach }, table);
+    },
+    mark(at) {
+      show(marker, at !== null);
+      if (at !== null) marker.style.left = (100 * (at + 0.5)) / count + "%";
+    },
+  };
+}
+
+/** The largest of the numbers without their signs. */
+export function largestSize(values) {
+  return largest(Array.from(values, Math.abs), 0, values.length, 1e-9);
+}

@@ -1,0 +1,69 @@
+/** Glances: what the pointer shows while it is there, which undo and links know nothing of. */
+
+import { restingToken } from "./state.js";
+
+const NOTHING = { pointed: null, previewed: null, pointedPartner: null, lit: null };
+
+/**
+ * The part of the app that follows the pointer. `pointed` is marked and its value read;
+ * `previewed` is looked at in place of the selected token; `pointedPartner` stands in for the
+ * partner; `lit` is what a line of the ledger speaks of.
+ * @param {import("../main.js").App} app
+ * @param {() => void} render
+ * @returns {any}  to be merged into `app`
+ */
+export function createGlances(app, render) {
+  function look(next) {
+    const changed = Object.keys(next).filter((field) => next[field] !== app[field]);
+    if (changed.length === 0) return;
+    Object.assign(app, next);
+    render();
+  }
+  return {
+    ...NOTHING,
+    /** What a click on the picture chooses while a pair is looked at: "partner" or "token". */
+    pairPick: "partner",
+    shownToken: () => app.previewed ?? app.selection.token,
+    /** Beside the panel of pairs, whatever is pointed at makes a pair with what is looked at. */
+    shownPartner() {
+      const other = app.selection.panel === "qk" ? null : app.pointed;
+      return app.pointedPartner ?? other ?? app.selection.partner;
+    },
+    /** The two tokens of a pair by what they do: the one that looks, the one that is looked at. */
+    pair() {
+      const [token, partner] = [app.shownToken(), app.shownPartner()];
+      return app.selection.direction === "from" ? { query: token, key: partner }
+        : { query: partner, key: token };
+    },
+    picksPartner: () => app.selection.panel === "qk" && app.pairPick === "partner",
+    choosePick: (pairPick) => look({ pairPick }),
+    /** The pointer is over a token. A kept token stays, unless a finger explores. */
+    point(token, exploring) {
+      if (app.picksPartner()) return app.pointPartner(token);
+      const preview = token !== null && (exploring || !app.selection.pinned) ? token : null;
+      return look({ pointed: token, previewed: preview, pointedPartner: null });
+    },
+    pointPartner: (token) => look({ pointed: token, previewed: null, pointedPartner: token }),
+    /** The pointer is over a cell of a whole map, null: no longer. */
+    pointPair(cell) {
+      if (!cell) return look({ pointed: null, previewed: null, pointedPartner: null });
+      const [token, partner] = app.selection.direction === "from" ? [cell.query, cell.key]
+        : [cell.key, cell.query];
+      return look({ pointed: partner, previewed: token, pointedPartner: partner });
+    },
+    /** Lights a part of the picture: "picture", tokens {first, end}, or null. */
+    light: (lit) => look({ lit }),
+    /** Forgets all of it, before something else is drawn. */
+    forget: () => Object.assign(app, NOTHING),
+    choose: (token) => app.select(app.picksPartner() ? { partner: token } : { token, pinned: true }),
+    pin(token) {
+      const again = app.selection.pinned && app.selection.token === token;
+      if (again && !app.picksPartner()) app.release();
+      else app.choose(token);
+    },
+    release() {
+      app.previewed = app.pointed = null;
+      app.select({ token: restingToken(app.selection.panel, app.grid), pinned: false });
+    },
+  };
+}
