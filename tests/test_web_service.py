@@ -312,7 +312,6 @@ def test_figures_for_print(desk, upload, kind):
     key = desk.show(upload, "told", START)[0].id
     reply = desk.figure(drawing(key, kind=kind, head=1))
     assert reply.get("error") is None
-    assert reply["name"] == f"my-dog-told-{kind}.svg"
     assert base64.b64decode(reply["data"]).startswith(b"<?xml")
 
 
@@ -340,7 +339,7 @@ def test_scales_are_those_of_the_screen(desk, upload, monkeypatch):
 def test_a_film_is_the_one_that_was_sent(desk, upload):
     manifest = desk.show(upload, "told", START)[0]
     wanted = drawing(manifest.id, kind="training")
-    assert desk.figure(wanted)["name"] == "my-dog-told-training.svg"
+    assert desk.figure(wanted)["data"]
     Path(manifest.files["film"].path).write_text("damaged")
     reply = desk.figure(wanted)
     assert reply["error"] == "The film of this training cannot be read any more."
@@ -351,7 +350,6 @@ def test_a_film_is_the_one_that_was_sent(desk, upload):
 def test_a_figure_as_pdf(desk, upload):
     key = desk.show(upload, "tiny-cls", START)[0].id
     reply = desk.figure(drawing(key, kind="patches", format="pdf"))
-    assert reply["name"].endswith(".pdf")
     assert base64.b64decode(reply["data"]).startswith(b"%PDF")
 
 
@@ -395,7 +393,7 @@ def test_too_many_figures_at_a_time(desk, upload, monkeypatch):
     key = desk.show(upload, "tiny-cls", START)[0].id
     with desk._drawing:
         assert "Many figures" in desk.figure(drawing(key))["error"]
-    assert desk.figure(drawing(key))["name"]
+    assert desk.figure(drawing(key))["data"]
 
 
 def test_a_deleted_analysis_has_expired(desk, upload):

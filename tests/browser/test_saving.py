@@ -79,7 +79,7 @@ def test_every_panel_has_its_figures_and_tables(visit, pictures, ours):
     seen.upload(pictures["first"])
     seen.ready("first.png")
     seen.is_(head=1, token=6, layer=1)
-    tables = {}
+    tables, figures = {}, []
     for panel, buttons in {
         "Patches": [CSV, *prints("this patch", "all patches")],
         "Positions": [CSV, *prints("this position", "all positions")],
@@ -107,9 +107,13 @@ def test_every_panel_has_its_figures_and_tables(visit, pictures, ours):
             if name.startswith(CSV):
                 tables[file] = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
             else:
-                assert data.startswith(b"<?xml" if "SVG" in name else b"%PDF"), (panel, name)
+                ending, start = ("svg", b"<?xml") if "SVG" in name else ("pdf", b"%PDF")
+                assert data.startswith(start), (panel, name)
                 assert file.startswith("first-tiny-cls-")
+                assert file.endswith(f"-layer1-head1-from-token6.{ending}")
+                figures.append(file)
         page.locator(".vv-save[open]").get_by_role("button", name="Close").click()
+    assert len(set(figures)) == len(figures)  # none takes another's place
     row = tables["first-tiny-cls-qk-row-layer1-head1-from-token6.csv"]
     shares = [float(line["attention"]) for line in row]
     np.testing.assert_allclose(shares, analysis.attention(1, 1, 6), atol=1e-3)
@@ -141,7 +145,7 @@ def test_every_view_of_attention_has_its_figure_and_its_numbers(visit, pictures,
         section, names = opened(seen)
         assert names == [PNG, CSV, *prints()], view
         file, data = saved(page, section.locator("button", has_text="SVG"))
-        assert file == f"first-tiny-cls-{name}.svg"
+        assert file == f"first-tiny-cls-attention-{name}-layer2-head1-from-token0.svg"
         assert data.startswith(b"<?xml")
         file, data = saved(page, section.locator("button", has_text=CSV))
         assert file == f"first-tiny-cls-attention-{name}-layer2-head1-from-token0.csv"

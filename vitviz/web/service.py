@@ -168,7 +168,7 @@ class Service:
         return self._reply(question, self._rollout)
 
     def figure(self, question: Any) -> dict[str, Any]:
-        """What is looked at as a figure for print: {"name", "data" in base64} or {"error"}."""
+        """What is looked at as a figure for print: {"data": in base64} or {"error"}."""
         return self._reply(question, self._figure)
 
     def _reply(self, question: Any, answer: Callable[[str, Any], dict[str, Any]]) -> dict[str, Any]:
@@ -210,8 +210,7 @@ class Service:
             data = wanted.drawn(analysis, kept.film)
         finally:
             self._drawing.release()
-        name = file_name(analysis.photo_name, analysis.card.name, wanted.kind)
-        return {"name": f"{name}.{wanted.format}", "data": base64.b64encode(data).decode()}
+        return {"data": base64.b64encode(data).decode()}
 
     def _known(self, key: str) -> Kept:
         """What was analyzed for a page, while its file is there. Raises `VitvizError`."""

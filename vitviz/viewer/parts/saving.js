@@ -49,7 +49,7 @@ export function createSaving(app, look) {
           nameOf(...new Set([what, name])) + ".csv"))),
       ...figures.filter(() => app.ask).flatMap((kind) => ["svg", "pdf"].map((format) => item(
         named(t("saveFigure", { format: format.toUpperCase() }), kind, figures),
-        () => drawn(kind, format, now.view.token)))),
+        async () => download(await drawn(kind, format, now.view.token), nameOf(...new Set([what, kind])) + "." + format)))),
     ];
     return el("section", {}, el("h4", { text: title }), el("div", { class: "vv-save-items" }, ...items));
   }
@@ -60,8 +60,7 @@ export function createSaving(app, look) {
     const reply = await app.ask("figure", { id: manifest.id, kind, format, token, partner: app.shownPartner(), layer,
       head: head === "mean" ? -1 : head, direction, first, residual, head_fusion: fusion,
       scale: app.taste.scale });
-    const bytes = Uint8Array.from(atob(reply.data), (letter) => letter.charCodeAt(0));
-    download(new Blob([bytes]), reply.name);
+    return new Blob([Uint8Array.from(atob(reply.data), (letter) => letter.charCodeAt(0))]);
   }
 
   async function run(text, save) {
