@@ -22,15 +22,17 @@ ROOT = Path(__file__).resolve().parents[1]
 START_SECONDS = 90  # a loaded machine with two cores
 
 
-def save_tiny(folder: Path, name: str, labels: tuple[str, ...] | None = None) -> Path:
-    """One of `TINY` as a checkpoint file, exact to the last bit."""
+def save_tiny(
+    folder: Path,
+    name: str,
+    labels: tuple[str, ...] | None = None,
+    stem: str | None = None,
+    **details: str,
+) -> Path:
+    """One of `TINY` as a checkpoint file, exact to the last bit, with what it tells of itself."""
     loaded = tiny(name)
-    return _save(
-        folder / f"tiny-{name}.safetensors",
-        loaded.vit,
-        loaded.preprocess,
-        labels or loaded.card.labels,
-    )
+    path = folder / f"{stem or 'tiny-' + name}.safetensors"
+    return _save(path, loaded.vit, loaded.preprocess, labels or loaded.card.labels, details)
 
 
 def save_long(folder: Path) -> Path:
@@ -39,17 +41,23 @@ def save_long(folder: Path) -> Path:
         image_size=84, patch_size=4, embed_dim=16, depth=3, num_heads=2, num_classes=2
     )
     vit, path = spread(ViT(config)), folder / "long.safetensors"
-    return _save(path, vit, Preprocess(size=config.image_size), ("even", "odd"))
+    return _save(path, vit, Preprocess(size=config.image_size), ("even", "odd"), {})
 
 
-def _save(path: Path, vit: ViT, preprocess: Preprocess, labels: tuple[str, ...] | None) -> Path:
+def _save(
+    path: Path,
+    vit: ViT,
+    preprocess: Preprocess,
+    labels: tuple[str, ...] | None,
+    details: dict[str, str],
+) -> Path:
     save_checkpoint(
         path,
         vit.state_dict(),
         config=vit.config,
         preprocess=preprocess,
         labels=labels,
-        details={"data set": "none: random weights"},
+        details={"data set": "none: random weights"} | details,
         dtype=torch.float32,
     )
     return path

@@ -14,7 +14,6 @@ from tests.models import photo, tiny
 from tests.running import ROOT, save_tiny
 from tests.viewer_fixture import film
 from vitviz import Analysis, analyze, cli
-from vitviz.model.weights import save_checkpoint
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +47,7 @@ def refused(capsys: pytest.CaptureFixture, *arguments: object) -> str:
 
 
 def test_it_says_when_it_is_not_sure(capsys, tmp_path, picture) -> None:
-    loaded, path = tiny("cls"), tmp_path / "flat.safetensors"
-    save_checkpoint(
-        path,
-        loaded.vit.state_dict(),
-        config=loaded.card.config,
-        preprocess=loaded.preprocess,
-        labels=loaded.card.labels,
-        details={"temperature": "50"},
-    )
+    path = save_tiny(tmp_path, "cls", stem="flat", temperature="50")
     best = analyze(vitviz.load(path), picture).predictions(1)[0]
     code, out, _ = call(capsys, picture, "--model", path, "--out", tmp_path / "out")
     assert code == 0
@@ -138,15 +129,7 @@ def test_layer_head_token_and_format_are_followed(capsys, tmp_path, model, pictu
 
 @pytest.mark.parametrize(("told", "drawn"), [('{"top1": 0.5}', True), ('{"nll": 1.5}', False)])
 def test_what_is_known_of_the_model_is_drawn_too(capsys, tmp_path, picture, told, drawn) -> None:
-    loaded, path = tiny("cls"), tmp_path / "told.safetensors"
-    save_checkpoint(
-        path,
-        loaded.vit.state_dict(),
-        config=loaded.card.config,
-        preprocess=loaded.preprocess,
-        labels=loaded.card.labels,
-        details={"evaluation": told},
-    )
+    path = save_tiny(tmp_path, "cls", stem="told", evaluation=told)
     film(tmp_path / "told.film.safetensors")
     out = tmp_path / "o"
     assert call(capsys, picture, "--model", path, "--head", 1, "--out", out)[0] == 0

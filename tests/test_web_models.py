@@ -8,7 +8,7 @@ import pytest
 from tests.models import tiny
 from tests.running import save_tiny
 from vitviz.errors import WeightsError
-from vitviz.model.weights import CURATED, list_models, save_checkpoint
+from vitviz.model.weights import CURATED, list_models
 from vitviz.web import limits
 from vitviz.web import models as module
 from vitviz.web.models import Models, read_title
@@ -42,15 +42,7 @@ def test_the_menu_shows_titles_and_keeps_keys(tmp_path):
     path = save_tiny(tmp_path, "cls")
     models = Models([str(path), str(save_tiny(tmp_path, "grey"))])
     title = "A <b>very</b> small model"
-    loaded = models.get("tiny-cls")
-    save_checkpoint(
-        path,
-        loaded.vit.state_dict(),
-        config=loaded.card.config,
-        preprocess=loaded.preprocess,
-        labels=loaded.card.labels,
-        details={"title": title},
-    )
+    save_tiny(tmp_path, "cls", title=title)
     assert models.choices[:2] == [(title, "tiny-cls"), ("tiny-grey", "tiny-grey")]
     assert dict(map(reversed, models.choices))[next(iter(CURATED))].endswith("(timm)")
 

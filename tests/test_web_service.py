@@ -13,10 +13,9 @@ from PIL import Image
 
 import vitviz
 import vitviz.draw
-from tests.models import photo, tiny
+from tests.models import photo
 from tests.running import save_tiny
 from tests.viewer_fixture import film
-from vitviz.model.weights import save_checkpoint
 from vitviz.web import limits, service
 from vitviz.web.answers import APOLOGY
 from vitviz.web.components import Upload
@@ -40,17 +39,8 @@ def models(folder):
 
 def told(folder: Path) -> Path:
     """A tiny model that says what was measured of it, with a film of its training."""
-    loaded, path = tiny("cls"), folder / "told.safetensors"
     film(folder / "told.film.safetensors")
-    save_checkpoint(
-        path,
-        loaded.vit.state_dict(),
-        config=loaded.card.config,
-        preprocess=loaded.preprocess,
-        labels=loaded.card.labels,
-        details={"evaluation": '{"top1": 0.5}'},
-    )
-    return path
+    return save_tiny(folder, "cls", stem="told", evaluation='{"top1": 0.5}')
 
 
 @pytest.fixture
