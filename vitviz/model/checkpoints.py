@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..errors import WeightsError
 from .config import ViTConfig
-from .loaded import LoadedModel, ModelCard, build
+from .loaded import LoadedModel, ModelCard, build, head_of
 from .preprocess import Preprocess
 from .tensor_file import read_tensors, write_tensors
 from .torchvision_models import from_torchvision
@@ -116,7 +116,7 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
         source=f"{path.name}, trained with vitviz",
         config=config,
         labels=labels,
-        head="classes" if labels else "embedding" if config.num_classes else "none",
+        head=head_of(labels, config.num_classes),
         temperature=temperature,
         details=details,
     )

@@ -13,6 +13,13 @@ from .config import ViTConfig
 from .preprocess import Preprocess
 from .vit import ViT
 
+HeadKind = Literal["classes", "embedding", "none"]
+
+
+def head_of(labels: tuple[str, ...] | None, num_classes: int) -> HeadKind:
+    """What the outputs of a model are, as `ModelCard.head` says it."""
+    return "classes" if labels else "embedding" if num_classes else "none"
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCard:
@@ -30,7 +37,7 @@ class ModelCard:
     config: ViTConfig
     labels: tuple[str, ...] | None = None
     num_parameters: int = 0
-    head: Literal["classes", "embedding", "none"] = "none"
+    head: HeadKind = "none"
     temperature: float = 1.0
     details: Mapping[str, str] = field(default_factory=dict)
     trained: bool = True

@@ -12,7 +12,7 @@ from .checkpoints import CHECKPOINT_SUFFIXES
 from .config import ViTConfig
 from .hub import offline_unless_it_answers
 from .labels import imagenet_labels, own_labels
-from .loaded import LoadedModel, ModelCard, build
+from .loaded import LoadedModel, ModelCard, build, head_of
 from .menu import CURATED, list_models
 from .preprocess import Preprocess
 from .untrained import DEFAULT_SEED, drawn_with
@@ -74,7 +74,7 @@ def from_timm(
         source=source,
         config=config,
         labels=labels,
-        head="classes" if labels else "embedding" if config.num_classes else "none",
+        head=head_of(labels, config.num_classes),
         details=details,
     )
     state = {key: value.detach().clone().float() for key, value in model.state_dict().items()}

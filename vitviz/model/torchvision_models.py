@@ -7,7 +7,7 @@ from torch import Tensor
 from ..errors import WeightsError
 from .config import ViTConfig
 from .labels import imagenet_labels
-from .loaded import LoadedModel, ModelCard, build
+from .loaded import LoadedModel, ModelCard, build, head_of
 from .preprocess import Preprocess
 
 
@@ -45,9 +45,8 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
         hidden = len(renamed["blocks.0.mlp.fc1.weight"])
     except (KeyError, ValueError) as error:
         raise WeightsError(f"{path.name} looks like torchvision's ViT but lacks {error}") from error
-    heads = {768: 12, 1024: 16, 1280: 16}.get(
-        dim
-    )  # not in the file; torchvision has these three widths
+    # Not in the file; torchvision has these three widths.
+    heads = {768: 12, 1024: 16, 1280: 16}.get(dim)
     side = round(num_patches**0.5)
     if heads is None or side * side != num_patches:
         raise WeightsError(
@@ -70,11 +69,10 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
         source=f"{path.name}, a torchvision checkpoint",
         config=config,
         labels=labels,
-        head="classes" if labels else "embedding" if num_classes else "none",
+        head=head_of(labels, num_classes),
     )
-    plain = (
-        side * ph == 224
-    )  # torchvision's own transforms: 256 then 224 bilinear; SWAG weights resize only
+    # torchvision's own transforms: 256, then 224, bilinear; those of SWAG's weights resize only.
+    plain = side * ph == 224
     preprocess = Preprocess(
         size=config.image_size,
         channels=in_chans,
