@@ -54,8 +54,8 @@ for (const { name, expected, manifest, grid, layers, picture } of FIXTURES) {
       const { first, residual } = expected.rollout_options;
       const fused = layers.slice(first, layer + 1).map((decoded) => {
         const matrix = new Float32Array(tokens * tokens);
-        fuseRows(decoded, fusion, 0, 3, matrix);
-        fuseRows(decoded, fusion, 3, tokens, matrix);
+        fuseRows(decoded, 0, 3, { [fusion]: matrix });
+        fuseRows(decoded, 3, tokens, { [fusion]: matrix });
         return { matrix, sums: rowSums(matrix, tokens) };
       });
       const row = rolloutRow(fused, token, residual);

@@ -1,7 +1,7 @@
 /** Whole attention maps, N x N, of one head or the mean: made in slices, the last few kept. */
 
 import { attentionFrom } from "../maths/attention.js";
-import { inSlices } from "../maths/idle.js";
+import { inSlices } from "./idle.js";
 import { fuseRows } from "../maths/rollout.js";
 
 /** Above this many tokens a map has more numbers than a tab should hold and a screen can show. */
@@ -58,7 +58,7 @@ export class Matrices {
     const step = () => {
       if (this.wanted !== key) return true;
       const end = Math.min(tokens, row + ROWS);
-      if (head === "mean") fuseRows(layer, "mean", row, end, matrix);
+      if (head === "mean") fuseRows(layer, row, end, { mean: matrix });
       else for (let query = row; query < end; query++) attentionFrom(layer, head, query, matrix, query * tokens);
       row = end;
       return row === tokens;

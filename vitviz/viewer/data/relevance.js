@@ -1,7 +1,7 @@
 /** Rollout for the token that is looked at: matrices built while idle, or asked of the host. */
 
-import { inSlices } from "../maths/idle.js";
-import { FUSIONS, fuseRowsEveryWay, rolloutRow, rowSums } from "../maths/rollout.js";
+import { inSlices } from "./idle.js";
+import { FUSIONS, fuseRows, rolloutRow, rowSums } from "../maths/rollout.js";
 
 /** Above this many tokens the matrices (N * N numbers per layer) are too much for a browser tab. */
 export const MOST_TOKENS = 400;
@@ -86,7 +86,7 @@ export class Relevance {
         let row = 0;
         const step = () => {
           const next = Math.min(tokens, row + 4);
-          fuseRowsEveryWay(layer, row, next, matrices);
+          fuseRows(layer, row, next, matrices);
           row = next;
           return row === tokens;
         };

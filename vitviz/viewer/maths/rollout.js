@@ -10,43 +10,24 @@ import { attentionFrom } from "./attention.js";
 export const FUSIONS = ["mean", "max", "min"];
 
 /**
- * Rows [from, to) of the fused matrix of a layer, written into `matrix`. (N, N)
+ * Rows [from, to) of the fused matrices of a layer (N, N), by the ways to fuse that are wanted: many
+ * cost little more than one.
  * @param {import("./attention.js").Layer} layer
- * @param {Fusion} fusion
  * @param {number} from
  * @param {number} to
- * @param {Float32Array} matrix
+ * @param {Partial<Record<Fusion, Float32Array>>} matrices  written into
  */
-export function fuseRows(layer, fusion, from, to, matrix) {
+export function fuseRows(layer, from, to, matrices) {
   const { heads, tokens } = layer;
   const row = new Float32Array(tokens);
+  const wanted = FUSIONS.filter((fusion) => fusion in matrices);
   for (let query = from; query < to; query++) {
     const at = query * tokens;
     for (let head = 0; head < heads; head++) {
       attentionFrom(layer, head, query, row);
-      fuseInto(matrix, at, row, fusion, head === 0);
+      for (const fusion of wanted) fuseInto(matrices[fusion], at, row, fusion, head === 0);
     }
-    if (fusion === "mean") for (let j = 0; j < tokens; j++) matrix[at + j] /= heads;
-  }
-}
-
-/**
- * The same for every way to fuse, at the price of one.
- * @param {import("./attention.js").Layer} layer
- * @param {number} from
- * @param {number} to
- * @param {Record<string, Float32Array>} matrices
- */
-export function fuseRowsEveryWay(layer, from, to, matrices) {
-  const { heads, tokens } = layer;
-  const row = new Float32Array(tokens);
-  for (let query = from; query < to; query++) {
-    const at = query * tokens;
-    for (let head = 0; head < heads; head++) {
-      attentionFrom(layer, head, query, row);
-      for (const fusion of FUSIONS) fuseInto(matrices[fusion], at, row, fusion, head === 0);
-    }
-    for (let j = 0; j < tokens; j++) matrices.mean[at + j] /= heads;
+    if (matrices.mean) for (let j = 0; j < tokens; j++) matrices.mean[at + j] /= heads;
   }
 }
 
