@@ -1,4 +1,4 @@
-/** The panels, in the order of their tabs. A new one is a file, a line here and its id in state.js. */
+/** The panels, in the order of their tabs. A new one is a file, a line here and its id in state/state.js. */
 
 import { attention } from "./attention.js";
 import { features } from "./features.js";

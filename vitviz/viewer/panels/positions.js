@@ -5,7 +5,7 @@ import { colourTable } from "../maths/colour.js";
 import { createCurves } from "../parts/curves.js";
 import { el, setText, show } from "../parts/dom.js";
 import { mapRatio, placeOf, tokenOf } from "../maths/geometry.js";
-import { inSlices } from "../maths/idle.js";
+import { inSlices } from "../data/idle.js";
 import { createLegend } from "../parts/legend.js";
 import { similarities } from "../data/maps.js";
 import { marginals } from "../maths/marginals.js";
