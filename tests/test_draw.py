@@ -18,7 +18,7 @@ from PIL import Image
 from tests.models import photo, tiny
 from tests.viewer_fixture import film
 from vitviz import Analysis, SelectionError, VitvizError, analyze, draw
-from vitviz.draw.parts import percent, shares
+from vitviz.draw.parts import SIGNED, percent, shares
 from vitviz.probe import features
 from vitviz.probe.film import Film
 from vitviz.probe.heads import distances
@@ -112,7 +112,9 @@ def test_the_scale_of_a_rollout_leaves_out_the_patch_itself_and_says_so() -> Non
 
 def test_one_position_is_compared_with_all(any_tiny_analysis: Analysis) -> None:
     token = any_tiny_analysis.grid.token(1, 2)
-    (shown,) = arrays(draw.position_similarity(any_tiny_analysis, token))
+    figure = draw.position_similarity(any_tiny_analysis, token)
+    (shown,) = arrays(figure)
+    assert figure.axes[0].images[0].cmap is SIGNED  # as on the screen: 0 has a colour of its own
     assert np.array_equal(shown, any_tiny_analysis.position_similarity(token).numpy())
     assert shown[1, 2] == pytest.approx(1)
 
@@ -123,6 +125,7 @@ def test_the_mosaic_has_the_map_of_each_patch_at_its_place(any_tiny_analysis: An
     (image,) = figure.axes[0].images
     shown = image.get_array()
     assert (image.norm.vmin, image.norm.vmax) == (-1, 1)
+    assert image.cmap is SIGNED
     for row in range(grid.rows):
         for col in range(grid.cols):
             top, left = row * (grid.rows + 1), col * (grid.cols + 1)

@@ -2,7 +2,8 @@
 
 Each function returns a `matplotlib.figure.Figure` that no window and no pyplot state knows; a
 notebook shows it when it is the last line of a cell, and `save` writes it as PNG, SVG or PDF.
-Colours are perceptual (viridis), patches keep their edges, and every map has a bar with numbers.
+Colours are perceptual (viridis; blue to brown for values with a sign), patches keep their edges,
+and every map has a bar with numbers.
 """
 
 from .answers import lens, predictions

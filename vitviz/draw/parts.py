@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 from matplotlib import font_manager
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import Colormap, LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
@@ -141,13 +141,14 @@ def show(
     *,
     low: float = 0.0,
     alpha: float = 1.0,
+    colours: str | Colormap = COLOURS,
 ) -> AxesImage:
     """A map in the coordinates of the picture, so that both lie on each other."""
     height, width = analysis.grid.image_size
     return ax.imshow(
         patch_map(analysis, values),
         extent=(-0.5, width - 0.5, height - 0.5, -0.5),
-        cmap=COLOURS,
+        cmap=colours,
         vmin=low,
         vmax=top,
         alpha=alpha,

@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 from ..probe.analysis import Analysis
 from ..probe.features import OUTLIER_TIMES, norms, outliers, principal, similarity, tokens_after
 from .parts import (
-    COLOURS,
     REGISTERS,
+    SIGNED,
     VIT,
     bar,
     caption,
@@ -26,14 +26,14 @@ from .parts import (
 def position_similarity(analysis: Analysis, token: int | None = None) -> Figure:
     """How similar the learned position of a patch is to all others; None: every patch, as a mosaic.
 
-    Cosine similarity on a scale from -1 to 1. Raises `SelectionError` for a model without learned
-    positions and for a token that is no patch.
+    Cosine similarity from -1 (blue) to 1 (brown), as in the viewer. Raises `SelectionError` for a
+    model without learned positions and for a token that is no patch.
     """
     grid = analysis.grid
     if token is None:
         figure, (ax,) = panels(analysis, 1, size=6.4, paper=f"{VIT}, figure 7 (centre)")
         array = mosaic(np.asarray(analysis.position_similarities()), grid.rows, grid.cols)
-        image = ax.imshow(array, cmap=COLOURS, vmin=-1, vmax=1, interpolation="nearest")
+        image = ax.imshow(array, cmap=SIGNED, vmin=-1, vmax=1, interpolation="nearest")
         ax.set_aspect(grid.patch_size[0] / grid.patch_size[1])
         name_ticks(ax, "x", middles(grid.cols, grid.cols + 1), range(grid.cols))
         name_ticks(ax, "y", middles(grid.rows, grid.rows + 1), range(grid.rows))
@@ -43,7 +43,7 @@ def position_similarity(analysis: Analysis, token: int | None = None) -> Figure:
     else:
         figure, (ax,) = panels(analysis, 1, size=4.6, paper=f"{VIT}, figure 7 (centre)")
         values = np.asarray(analysis.position_similarity(token)).ravel()
-        image = show(ax, analysis, values, 1.0, low=-1.0)
+        image = show(ax, analysis, values, 1.0, low=-1.0, colours=SIGNED)
         mark(ax, analysis, token)
         text = f"Position embeddings: {token_name(analysis, token)} to all others"
     bar(figure, image, ax, "cosine similarity")
