@@ -243,19 +243,24 @@ class ViT(nn.Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw new weights: truncated normal .02, and Xavier for the patch projection."""
+        """Draw new weights: normal with deviation .02, and Xavier for the patch projection.
+
+        timm truncates the normal at -2 and 2. That is a hundred deviations away, where no number
+        ever lies, so `nn.init.normal_` serves as well. It draws the same numbers in every version
+        of torch; `nn.init.trunc_normal_` changed its method in 2.15.
+        """
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Conv2d):
-                nn.init.trunc_normal_(module.weight, std=0.02)
+                nn.init.normal_(module.weight, std=0.02)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
         # As the linear layer that it is: (D, C ph pw).
         nn.init.xavier_uniform_(self.patch_embed.proj.weight.data.flatten(1))
         for parameter in (self.cls_token, self.dist_token, self.reg_token, self.pos_embed):
             if parameter is not None:
-                nn.init.trunc_normal_(parameter, std=0.02)
+                nn.init.normal_(parameter, std=0.02)
         if self.attn_pool is not None:
-            nn.init.trunc_normal_(self.attn_pool.latent, std=self.config.embed_dim**-0.5)
+            nn.init.normal_(self.attn_pool.latent, std=self.config.embed_dim**-0.5)
 
     def forward(self, pixels: Tensor) -> Tensor:
         return self.forward_head(self.forward_features(pixels))
