@@ -23,7 +23,7 @@ from .heads import HeadStatistics, head_statistics
 from .lens import Line, has_lens, lines, logit_lens
 from .positions import Positions, similarity, untrained_positions
 from .steps import Step, steps
-from .trace import Trace, capture
+from .trace import Trace, capture, listening
 
 FORMAT = "vitviz analysis"  # the key of our JSON in the metadata of a saved analysis
 VERSION = 1
@@ -234,18 +234,13 @@ class Analysis:
                 f"pass the model: analysis.verify(load({self.card.name!r}))"
             )
         outputs: dict[int, Tensor] = {}
-        handles = [
-            block.attn.register_forward_hook(
-                lambda _m, _a, out, layer=layer: outputs.update({layer: out})
-            )
-            for layer, block in enumerate(loaded.vit.blocks)
-        ]
-        try:
-            with capture(loaded.vit) as recorder:
-                loaded.vit(self.pixels[None].to(loaded.device))
-        finally:
-            for handle in handles:
-                handle.remove()
+        with listening() as listen, capture(loaded.vit) as recorder:
+            for layer, block in enumerate(loaded.vit.blocks):
+                listen(
+                    block.attn.register_forward_hook,
+                    lambda _module, _args, out, layer=layer: outputs.update({layer: out}),
+                )
+            loaded.vit(self.pixels[None].to(loaded.device))
         worst = 0.0
         for layer, block in enumerate(loaded.vit.blocks):
             values = recorder.qkv[layer][2][0]  # (H, N, d)

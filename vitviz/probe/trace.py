@@ -1,8 +1,10 @@
 """Trace: what one forward pass of one image left behind, and `capture`, which listens to it."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -155,7 +157,8 @@ class Recorder:
         ]
         if silent:
             raise CaptureError(
-                f"nothing was heard from layer {', '.join(map(str, silent))}; did the model run?"
+                f"nothing was heard from layer {', '.join(map(str, silent))}; "
+                "did the model run, and in the thread that listens?"
             )
         if len(logits) != len(self.tokens[0]):
             raise CaptureError(
@@ -173,6 +176,40 @@ class Recorder:
         ]
 
 
+# torch numbers hooks with a counter of the process, which it reads and then raises: two threads at
+# once can get one number, and the second hook would take the place of the first.
+_registering = threading.Lock()
+
+
+@contextmanager
+def listening() -> Iterator[Callable[..., None]]:
+    """Hooks that hear this thread alone, and are gone at the end, whatever happens in between.
+
+        with listening() as listen:
+            listen(module.register_forward_hook, hook)
+            module(x)
+
+    Hooks belong to a module, and an app runs one model for many visitors at once: a hook that heard
+    every thread would mix their pictures.
+    """
+    listener = threading.get_ident()
+    handles = []
+
+    def listen(register: Callable[..., Any], hook: Callable[..., None]) -> None:
+        def hear(*args: object) -> None:
+            if threading.get_ident() == listener:
+                hook(*args)
+
+        with _registering:
+            handles.append(register(hear))
+
+    try:
+        yield listen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
 @contextmanager
 def capture(vit: ViT) -> Iterator[Recorder]:
     """Listen to a model while it runs; the model computes what it always computes.
@@ -181,11 +218,10 @@ def capture(vit: ViT) -> Iterator[Recorder]:
             logits = vit(pixels)
         trace = recorder.trace(logits)
 
-    Each hook knows its layer, so the order of calls does not matter. All hooks are removed at the
-    end, whatever happens in between.
+    Each hook knows its layer, so the order of calls does not matter. The model must run in the
+    thread that listens; what other threads do with it meanwhile is not heard.
     """
     recorder = Recorder(vit)
-    handles = []
 
     def listen_to(layer: int) -> None:
         block = vit.blocks[layer]
@@ -200,17 +236,14 @@ def capture(vit: ViT) -> Iterator[Recorder]:
             recorder.tokens[layer + 1] = out.detach()
 
         if layer == 0:
-            handles.append(block.register_forward_pre_hook(hear_block_input))
-        handles.append(block.attn.tap.register_forward_hook(hear_tap))
-        handles.append(block.register_forward_hook(hear_block))
+            listen(block.register_forward_pre_hook, hear_block_input)
+        listen(block.attn.tap.register_forward_hook, hear_tap)
+        listen(block.register_forward_hook, hear_block)
 
-    try:
+    with listening() as listen:
         for layer in range(recorder.depth):
             listen_to(layer)
         yield recorder
-    finally:
-        for handle in handles:
-            handle.remove()
 
 
 def _scores(q: Tensor, k: Tensor, scale: float) -> Tensor:
