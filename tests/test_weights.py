@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import threading
 
 import pytest
 import timm
@@ -225,23 +226,106 @@ def test_labels_must_match_the_classes() -> None:
         replace(tiny("cls").card, labels=("a", "b"))
 
 
-def test_weights_in_the_local_cache_load_without_a_network(monkeypatch, tmp_path) -> None:
-    """What huggingface_hub leaves after a download is enough when the hub does not answer."""
-    theirs = spread(timm.create_model("test_vit").eval())
-    snapshot = tmp_path / "models--timm--test_vit.r160_in1k" / "snapshots" / "0123abcd"
-    snapshot.mkdir(parents=True)
-    save_file(theirs.state_dict(), snapshot / "model.safetensors", metadata={"format": "pt"})
-    refs = tmp_path / "models--timm--test_vit.r160_in1k" / "refs"
-    refs.mkdir()
-    (refs / "main").write_text("0123abcd")
-    monkeypatch.setattr(hub, "answers", lambda url: False)
+@pytest.fixture
+def cache(monkeypatch, tmp_path):
+    """An empty cache of the hub's client, a hub that may be asked, and what puts a model there."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    loaded = load("test_vit.r160_in1k")
-    pixels = torch.randn(1, 3, 160, 160, generator=torch.Generator().manual_seed(0))
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+
+    def put(tag: str) -> torch.nn.Module:
+        from timm.models import save_for_hf
+
+        theirs = spread(timm.create_model(tag).eval())
+        repository = tmp_path / f"models--timm--{tag}"
+        snapshot = repository / "snapshots" / "0123abcd"
+        save_for_hf(theirs, snapshot, safe_serialization=True)
+        (repository / "refs").mkdir()
+        (repository / "refs" / "main").write_text("0123abcd")
+        return theirs
+
+    return put
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "test_vit.r160_in1k",
+        "vit_tiny_patch16_224.augreg_in21k_ft_in1k",  # whose original weights are JAX's
+        "hf-hub:timm/test_vit.r160_in1k",
+    ],
+)
+def test_weights_in_the_local_cache_load_without_a_network(monkeypatch, cache, name) -> None:
+    """What huggingface_hub leaves after a download is enough when the hub does not answer."""
+    theirs = cache(name.rpartition("/")[2])
+    monkeypatch.setattr(hub, "answers", lambda url: False)
+    loaded = load(name, device="cpu")
+    pixels = torch.randn(
+        1, 3, *loaded.card.config.image_size, generator=torch.Generator().manual_seed(0)
+    )
     with torch.inference_mode():
         assert_close(loaded.vit(pixels), theirs(pixels), atol=1e-5, rtol=1e-5)
     assert loaded.card.source == "timm, pretrained"
-    assert loaded.card.details["hf_hub_id"]
+    assert loaded.card.details["hf_hub_id"] == f"timm/{name.rpartition('/')[2]}"
+
+
+def test_a_model_in_the_cache_does_not_wait_for_a_download(monkeypatch, cache) -> None:
+    cache("test_vit.r160_in1k")
+    downloading, go_on = threading.Event(), threading.Event()
+    downloads = threading.local()
+
+    def download(*_args, **_kwargs):
+        downloading.set()
+        assert go_on.wait(60)
+        raise ConnectionResetError("cut off")
+
+    monkeypatch.setattr("timm.models._hub.hf_hub_download", download)
+    monkeypatch.setattr(hub, "answers", lambda url: getattr(downloads, "here", False))
+    told = []
+
+    def slow() -> None:
+        downloads.here = True  # the hub answers this thread, and not the other
+        try:
+            load("deit_tiny_patch16_224.fb_in1k", device="cpu")
+        except WeightsError as error:
+            told.append(str(error))
+
+    threads = [
+        threading.Thread(target=slow),
+        threading.Thread(target=lambda: told.append(load("test_vit.r160_in1k", device="cpu"))),
+    ]
+    threads[0].start()
+    assert downloading.wait(60)
+    threads[1].start()
+    threads[1].join(20)
+    try:
+        assert [loaded.card.source for loaded in told] == ["timm, pretrained"]
+        from huggingface_hub import constants
+
+        assert constants.HF_HUB_OFFLINE is False  # the download in the middle may go on
+    finally:
+        go_on.set()
+        for thread in threads:
+            thread.join()
+    assert "could not build deit_tiny_patch16_224.fb_in1k with its weights: cut off" in told[1]
+
+
+def test_a_download_that_fails_is_told_and_the_next_one_is_tried(monkeypatch, cache) -> None:
+    from huggingface_hub import constants
+    from huggingface_hub.errors import HfHubHTTPError
+
+    tries = []
+
+    def download(*_args, **_kwargs):
+        tries.append(constants.HF_HUB_OFFLINE)
+        raise HfHubHTTPError.__bases__[0]("")  # as of a hub that stops in the middle of a file
+
+    monkeypatch.setattr("timm.models._hub.hf_hub_download", download)
+    monkeypatch.setattr(hub, "answers", lambda url: True)
+    for name in ("test_vit.r160_in1k", "hf-hub:timm/test_vit.r160_in1k"):
+        with pytest.raises(WeightsError, match=r"hub did not give the weights of .*: HTTPError"):
+            load(name)
+    assert tries == [False, False]
+    assert constants.HF_HUB_OFFLINE is False
 
 
 def test_a_folder_as_timm_writes_it_loads(tmp_path) -> None:

@@ -1,6 +1,7 @@
 """timm's plain ViTs in our own ViT: by name or as an object; what we do not have is refused."""
 
 import difflib
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -8,14 +9,18 @@ import torch
 from torch import nn
 
 from ..errors import WeightsError
+from . import hub
 from .checkpoints import CHECKPOINT_SUFFIXES
 from .config import ViTConfig
-from .hub import offline_unless_it_answers
 from .labels import imagenet_labels, own_labels
 from .loaded import LoadedModel, ModelCard, build, head_of
 from .menu import CURATED, list_models
 from .preprocess import Preprocess
 from .untrained import DEFAULT_SEED, drawn_with
+
+HUB_IDS = ("hf-hub:", "hf_hub:")
+IDS = (*HUB_IDS, "local-dir:")
+HUB_FILES = ("model.safetensors", "pytorch_model.bin")  # in the order in which timm looks for them
 
 
 def load_timm(name: str, pretrained: bool, image_size: int | tuple[int, int] | None) -> LoadedModel:
@@ -26,26 +31,48 @@ def load_timm(name: str, pretrained: bool, image_size: int | tuple[int, int] | N
     """
     import timm
 
-    is_id = name.startswith(("hf-hub:", "hf_hub:", "local-dir:"))
-    if not is_id and not timm.is_model(name.partition(".")[0]):
+    if not name.startswith(IDS) and not timm.is_model(name.partition(".")[0]):
         raise WeightsError(_unknown_model(name))
     extra = {} if image_size is None else {"img_size": image_size}
     try:
-        if pretrained:
-            if not is_id:  # refuse what is not plain before anything is downloaded
-                with torch.device("meta"):
-                    config_from_timm(timm.create_model(name, pretrained=False), name)
-            with offline_unless_it_answers():
-                model = timm.create_model(name, pretrained=True, **extra)
-        else:
-            with drawn_with(DEFAULT_SEED):
-                model = timm.create_model(name, pretrained=False, **extra)
-    except (OSError, RuntimeError, ValueError, KeyError, TypeError, AssertionError) as error:
+        with nullcontext() if pretrained else drawn_with(DEFAULT_SEED):
+            model = _create(name, pretrained, **extra)
+    except WeightsError:
+        raise
+    except Exception as error:  # timm, the hub's client and its network fail in many types
         raise WeightsError(_why_not(name, pretrained, error)) from error
     if pretrained:
         return from_timm(model, name, "timm, pretrained")
     twin = from_timm(model, name, "untrained: timm's architecture, random weights of a fixed seed")
     return replace(twin, card=replace(twin.card, details={}, trained=False))
+
+
+def _create(name: str, pretrained: bool, **extra: Any) -> nn.Module:
+    """The timm model; what comes from the hub is read from the cache if the hub does not answer.
+
+    Left alone, the hub's client would go on asking for most of a minute. Its own offline mode is a
+    switch of the whole process, in which another thread may be downloading.
+    """
+    import timm
+
+    on_hub, cfg = name.startswith(HUB_IDS), {}
+    if pretrained and not name.startswith(IDS):  # refuse what is not plain before any download
+        with torch.device("meta"):
+            plain = timm.create_model(name, pretrained=False)
+        config_from_timm(plain, name)
+        cfg = plain.pretrained_cfg
+    model_id = name.partition(":")[2] if on_hub else cfg.get("hf_hub_id")
+    if not model_id or hub.is_there():
+        return timm.create_model(name, pretrained=pretrained, **extra)
+    if on_hub:
+        file = hub.cached(model_id, *(HUB_FILES if pretrained else ("config.json",)))
+        model = timm.create_model(f"local-dir:{file.parent}", pretrained=pretrained, **extra)
+        model.pretrained_cfg["hf_hub_id"] = model_id
+        return model
+    file = hub.cached(model_id, *filter(None, [cfg.get("hf_hub_filename")]), *HUB_FILES)
+    # `custom_load` speaks of another file, the original that timm's own was once made of.
+    overlay = {"file": str(file), "custom_load": False}
+    return timm.create_model(name, pretrained=True, pretrained_cfg_overlay=overlay, **extra)
 
 
 def from_timm(
@@ -103,10 +130,12 @@ def _why_not(name: str, pretrained: bool, error: Exception) -> str:
             "Hugging Face hub to download them; "
             f"{' and '.join(shipped) or 'the shipped models'} work without a network"
         )
-    if isinstance(error, HfHubHTTPError):
-        return f"the Hugging Face hub did not give the weights of {name}: {error}".splitlines()[0]
+    reason = str(error) or type(error).__name__
+    network_error = HfHubHTTPError.__bases__[0]  # of whichever library the hub's client talks with
+    if isinstance(error, network_error):
+        return f"the Hugging Face hub did not give the weights of {name}: {reason}".splitlines()[0]
     what = f"{name} with its weights" if pretrained else name
-    return f"timm could not build {what}: {error}".splitlines()[0]
+    return f"timm could not build {what}: {reason}".splitlines()[0]
 
 
 def config_from_timm(model: nn.Module, name: str) -> ViTConfig:
