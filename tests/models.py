@@ -7,12 +7,13 @@ import torch
 from torch import nn
 
 from vitviz.model.config import ViTConfig
+from vitviz.model.loaded import head_of
 from vitviz.model.preprocess import Preprocess
 from vitviz.model.vit import ViT
 from vitviz.model.weights import LoadedModel, ModelCard
 
-# What hides bugs varies here: prefix tokens 0, 1, 2 and 5, grids and patches that are not square,
-# one channel, another number of layers than of heads.
+# What hides bugs varies here: prefix tokens 0, 1, 2, 3 and 5, all ways to pool and none, grids and
+# patches that are not square, one channel, another number of layers than of heads.
 TINY = {
     "cls": ViTConfig(
         image_size=32, patch_size=8, embed_dim=24, depth=3, num_heads=2, num_classes=7
@@ -49,6 +50,26 @@ TINY = {
         layer_scale=True,
         qk_norm=True,
         mlp="swiglu",
+    ),
+    "map": ViTConfig(
+        image_size=(24, 32),
+        patch_size=8,
+        embed_dim=24,
+        depth=2,
+        num_heads=3,
+        num_classes=4,
+        reg_tokens=2,
+        global_pool="map",
+        pool_prefix=True,
+    ),
+    "no_pool": ViTConfig(
+        image_size=(16, 24),
+        patch_size=8,
+        embed_dim=16,
+        depth=3,
+        num_heads=2,
+        num_classes=5,
+        global_pool="",
     ),
     "grey": ViTConfig(
         image_size=28, patch_size=7, in_chans=1, embed_dim=16, depth=3, num_heads=4, num_classes=10
@@ -95,7 +116,7 @@ def tiny(name: str) -> LoadedModel:
             config=config,
             labels=labels,
             num_parameters=sum(p.numel() for p in vit.parameters()),
-            head="classes" if labels else "none",
+            head=head_of(labels, config),
         ),
         Preprocess(
             size=config.image_size,

@@ -178,6 +178,9 @@ def test_the_ledger_says_which_tokens_a_step_speaks_of(name: str) -> None:
     if name == "registers":  # no head: the answer is the CLS token itself
         assert steps["pooled"].tokens == (0, 1)
         return
+    if name == "no_pool":
+        assert "pooled" not in steps
+        assert steps["logits"].shape == (1, 7, 5)
     # Only the tokens that the answer is read from change it.
     tokens = torch.randn(1, *analysis.trace.tokens.shape[1:])
     answer = loaded.vit.forward_head(tokens)
@@ -186,6 +189,18 @@ def test_the_ledger_says_which_tokens_a_step_speaks_of(name: str) -> None:
         other = tokens.clone()
         other[0, token, 0] += 1  # of one number: a norm forgets what all have in common
         assert (loaded.vit.forward_head(other) != answer).any() == (first <= token < end), token
+
+
+def test_a_model_that_pools_nothing_has_no_single_answer() -> None:
+    """The head answers for each token, as in timm; none of them is the answer to the picture."""
+    analysis = analyze(tiny("no_pool"), photo())
+    assert analysis.trace.logits.shape == (7, 5)
+    assert analysis.card.head == "tokens"
+    assert len(analysis.card.labels) == 5
+    assert analysis.predictions() == analysis.lens_lines() == analysis.groups() == ()
+    assert analysis.answer() is None
+    assert analysis.lens is None
+    assert analysis.summary()["predictions"] == []
 
 
 def test_summary_is_json(tmp_path) -> None:

@@ -94,7 +94,8 @@ def test_every_tiny_model_answers_with_its_classes(name: str) -> None:
     pixels = torch.randn(
         2, config.in_chans, *config.image_size, generator=torch.Generator().manual_seed(0)
     )
-    assert loaded.vit(pixels).shape == (2, config.num_classes or config.embed_dim)
+    each = () if config.global_pool else (config.num_tokens,)
+    assert loaded.vit(pixels).shape == (2, *each, config.num_classes or config.embed_dim)
     assert loaded.vit.forward_features(pixels).shape == (2, config.num_tokens, config.embed_dim)
     assert config.num_tokens == len(config.prefix_names) + config.num_patches
 

@@ -193,6 +193,16 @@ def test_what_the_head_means() -> None:
         assert load(name, pretrained=False).card.head == head
 
 
+@pytest.mark.parametrize("pool", ["", "map"])
+def test_other_ways_to_pool_answer_as_timm_does(pool: str) -> None:
+    theirs = spread(timm.create_model("test_vit", global_pool=pool, num_classes=5).eval())
+    loaded = from_timm(theirs)
+    pixels = torch.randn(1, 3, 160, 160, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        assert_close(loaded.vit(pixels), theirs(pixels), atol=1e-5, rtol=1e-5)
+    assert loaded.card.head == ("embedding" if pool else "tokens")
+
+
 def test_labels_come_from_the_table_of_that_size() -> None:
     assert imagenet_labels(512) is None
     assert {n: len(imagenet_labels(n)) for n in (1000, 11821, 21841, 21843)} == {

@@ -116,7 +116,7 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
         source=f"{path.name}, trained with vitviz",
         config=config,
         labels=labels,
-        head=head_of(labels, config.num_classes),
+        head=head_of(labels, config),
         temperature=temperature,
         details=details,
     )

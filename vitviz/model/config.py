@@ -62,7 +62,7 @@ class ViTConfig:
     activation: Literal["gelu", "gelu_tanh", "quick_gelu", "silu"] = "gelu"
 
     # From tokens to the answer.
-    global_pool: Literal["token", "avg", "map", ""] = "token"
+    global_pool: Literal["token", "avg", "map", ""] = "token"  # "": none, an answer for each token
     pool_prefix: bool = False  # "avg" and "map" look at the prefix tokens too
 
     def __post_init__(self) -> None:

@@ -13,12 +13,16 @@ from .config import ViTConfig
 from .preprocess import Preprocess
 from .vit import ViT
 
-HeadKind = Literal["classes", "embedding", "none"]
+HeadKind = Literal["classes", "embedding", "tokens", "none"]
 
 
-def head_of(labels: tuple[str, ...] | None, num_classes: int) -> HeadKind:
+def head_of(labels: tuple[str, ...] | None, config: ViTConfig) -> HeadKind:
     """What the outputs of a model are, as `ModelCard.head` says it."""
-    return "classes" if labels else "embedding" if num_classes else "none"
+    if not config.num_classes:
+        return "none"
+    if not config.global_pool:
+        return "tokens"
+    return "classes" if labels else "embedding"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,10 +30,11 @@ class ModelCard:
     """What is known about a model: where it is from, what it is, what its outputs mean.
 
     `head` says what the outputs are: "classes" (labels exist), "embedding" (features, no class
-    names), "none" (there is no head). `details` are facts in words: data set, accuracy, terms,
-    ... `temperature` divides the logits before the softmax, so that shown probabilities are
-    calibrated (arXiv:1706.04599); 1 where nothing was fitted. `trained` is False for random
-    weights.
+    names), "tokens" (`global_pool` "": the head answers for every token, (N, C), and nothing for
+    the picture as a whole), "none" (there is no head). `details` are facts in words: data set,
+    accuracy, terms, ... `temperature` divides the logits before the softmax, so that shown
+    probabilities are calibrated (arXiv:1706.04599); 1 where nothing was fitted. `trained` is False
+    for random weights.
     """
 
     name: str

@@ -101,7 +101,7 @@ def from_timm(
         source=source,
         config=config,
         labels=labels,
-        head=head_of(labels, config.num_classes),
+        head=head_of(labels, config),
         details=details,
     )
     state = {key: value.detach().clone().float() for key, value in model.state_dict().items()}

@@ -69,7 +69,7 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
         source=f"{path.name}, a torchvision checkpoint",
         config=config,
         labels=labels,
-        head=head_of(labels, num_classes),
+        head=head_of(labels, config),
     )
     # torchvision's own transforms: 256, then 224, bilinear; those of SWAG's weights resize only.
     plain = side * ph == 224

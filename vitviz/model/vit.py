@@ -299,7 +299,8 @@ class ViT(nn.Module):
     def pool(self, x: Tensor) -> Tensor:
         """One vector for the whole image. (B, N, D) -> (B, D)
 
-        Equation 4 takes the CLS token; models without one take a mean, or a learned query.
+        Equation 4 takes the CLS token; models without one take a mean, or a learned query. Without
+        pooling all tokens stay, as in timm. (B, N, D)
         """
         patches = x if self.config.pool_prefix else x[:, self.config.num_prefix_tokens :]
         match self.config.global_pool:
@@ -313,7 +314,10 @@ class ViT(nn.Module):
                 return x
 
     def forward_head(self, x: Tensor) -> Tensor:
-        """Logits, or features where there is no head. (B, N, D) -> (B, num_classes)"""
+        """Logits, or features where there is no head. (B, N, D) -> (B, num_classes)
+
+        Without pooling, those of each token. (B, N, num_classes)
+        """
         if self.config.dist_token:  # DeiT: the mean of what its two heads say
             return (self.head(self.fc_norm(x[:, 0])) + self.head_dist(self.fc_norm(x[:, 1]))) / 2
         return self.head(self.fc_norm(self.pool(x)))

@@ -73,5 +73,5 @@ def pooled_tokens(config: ViTConfig) -> tuple[int, int]:
         return (0, 2)
     if config.global_pool == "token":
         return (0, 1)
-    whole = (config.pool_prefix and config.global_pool == "avg") or not config.global_pool
+    whole = config.pool_prefix or not config.global_pool
     return (0 if whole else config.num_prefix_tokens, config.num_tokens)

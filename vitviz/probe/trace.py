@@ -34,7 +34,8 @@ class Trace:
 
     q, k     (L, H, N, d)   as attention really used them: after q/k norm, before scaling
     tokens   (L + 1, N, D)  the residual stream: after embedding, and after each block
-    logits   (C,)           the model's answer; features where the model has no head
+    logits   (C,)           the model's answer; features where the model has no head; (N, C) where
+                            it pools nothing and answers for each token
     scale    what q k^T is multiplied with before the softmax, 1 / sqrt(d)
 
     The attention maps are not kept: a map costs N^2 numbers per head, q and k cost N. A map is a
