@@ -9,7 +9,7 @@
  * What a manifest says of the model. `figures`: what was measured, by name; of maps with boxes.
  * @typedef {{
  *   name: string, title: string, source: string, num_parameters: number, trained: boolean,
- *   head: "classes"|"embedding"|"none", temperature: number, details: Record<string, string>,
+ *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
  *   figures: {boxes?: Record<string, {energy: number, pointing: number}>, [name: string]: any},
  *   kinds: {name: string, labels: string[]}[],
  * }} Model
@@ -40,7 +40,7 @@
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
  *   num_tokens: number, scale: number, steps: Step[], embedding_norms: string[],
  *   heads: {entropy: number[][], distance: number[][]}, attention_error: number, outlier_times: number,
- *   num_classes: number, pool: "token"|"avg"|"map", predictions: Prediction[], groups: Group[],
+ *   num_classes: number, pool: "token"|"avg"|"map"|"", predictions: Prediction[], groups: Group[],
  *   answer: Answer|null, lens: LensLine[],
  *   files: {picture: PayloadFile, layers: PayloadFile[], features: PayloadFile,
  *     tokens: PayloadFile[], embedding?: PayloadFile, film?: PayloadFile},

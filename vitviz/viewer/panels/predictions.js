@@ -19,7 +19,7 @@ function create(app) {
   const groups = manifest.groups.slice(0, MOST_GROUPS);
   const classes = manifest.predictions;
   if (classes.length === 0) {
-    const why = model.head === "embedding" ? "headEmbedding" : "headNone";
+    const why = { embedding: "headEmbedding", tokens: "headTokens" }[/** @type {string} */ (model.head)] ?? "headNone";
     return {
       root: el("div", {}, el("p", { class: "vv-intro", text: t(why, { model: translated(model.title, app) }) })),
       render() {},
