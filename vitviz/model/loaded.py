@@ -34,7 +34,8 @@ class ModelCard:
     the picture as a whole), "none" (there is no head). `details` are facts in words: data set,
     accuracy, terms, ... `temperature` divides the logits before the softmax, so that shown
     probabilities are calibrated (arXiv:1706.04599); 1 where nothing was fitted. `trained` is False
-    for random weights.
+    for random weights. `resized_from` is the image size of the training where the positions were
+    resampled to another.
     """
 
     name: str
@@ -46,6 +47,7 @@ class ModelCard:
     temperature: float = 1.0
     details: Mapping[str, str] = field(default_factory=dict)
     trained: bool = True
+    resized_from: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         if self.labels is not None and len(self.labels) != self.config.num_classes:
@@ -64,6 +66,7 @@ class ModelCard:
             "temperature": self.temperature,
             "details": dict(self.details),
             "trained": self.trained,
+            "resized_from": None if self.resized_from is None else list(self.resized_from),
         }
 
     @classmethod
@@ -71,7 +74,13 @@ class ModelCard:
         values = dict(values)
         labels = values.pop("labels")
         config = ViTConfig.from_dict(values.pop("config"))
-        return cls(config=config, labels=None if labels is None else tuple(labels), **values)
+        resized_from = values.pop("resized_from", None)  # what older files do not say
+        return cls(
+            config=config,
+            labels=None if labels is None else tuple(labels),
+            resized_from=None if resized_from is None else tuple(resized_from),
+            **values,
+        )
 
 
 @dataclass(frozen=True, eq=False)

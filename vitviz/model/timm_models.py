@@ -23,7 +23,7 @@ IDS = (*HUB_IDS, "local-dir:")
 HUB_FILES = ("model.safetensors", "pytorch_model.bin")  # in the order in which timm looks for them
 
 
-def load_timm(name: str, pretrained: bool, image_size: int | tuple[int, int] | None) -> LoadedModel:
+def load_timm(name: str, pretrained: bool) -> LoadedModel:
     """The model behind a name that timm knows, or an hf-hub: or local-dir: id.
 
     Raises `WeightsError` for a name that nobody knows, weights that cannot be had, and a model that
@@ -33,10 +33,9 @@ def load_timm(name: str, pretrained: bool, image_size: int | tuple[int, int] | N
 
     if not name.startswith(IDS) and not timm.is_model(name.partition(".")[0]):
         raise WeightsError(_unknown_model(name))
-    extra = {} if image_size is None else {"img_size": image_size}
     try:
         with nullcontext() if pretrained else drawn_with(DEFAULT_SEED):
-            model = _create(name, pretrained, **extra)
+            model = _create(name, pretrained)
     except WeightsError:
         raise
     except Exception as error:  # timm, the hub's client and its network fail in many types
@@ -47,7 +46,7 @@ def load_timm(name: str, pretrained: bool, image_size: int | tuple[int, int] | N
     return replace(twin, card=replace(twin.card, details={}, trained=False))
 
 
-def _create(name: str, pretrained: bool, **extra: Any) -> nn.Module:
+def _create(name: str, pretrained: bool) -> nn.Module:
     """The timm model; what comes from the hub is read from the cache if the hub does not answer.
 
     Left alone, the hub's client would go on asking for most of a minute. Its own offline mode is a
@@ -63,16 +62,16 @@ def _create(name: str, pretrained: bool, **extra: Any) -> nn.Module:
         cfg = plain.pretrained_cfg
     model_id = name.partition(":")[2] if on_hub else cfg.get("hf_hub_id")
     if not model_id or hub.is_there():
-        return timm.create_model(name, pretrained=pretrained, **extra)
+        return timm.create_model(name, pretrained=pretrained)
     if on_hub:
         file = hub.cached(model_id, *(HUB_FILES if pretrained else ("config.json",)))
-        model = timm.create_model(f"local-dir:{file.parent}", pretrained=pretrained, **extra)
+        model = timm.create_model(f"local-dir:{file.parent}", pretrained=pretrained)
         model.pretrained_cfg["hf_hub_id"] = model_id
         return model
     file = hub.cached(model_id, *filter(None, [cfg.get("hf_hub_filename")]), *HUB_FILES)
     # `custom_load` speaks of another file, the original that timm's own was once made of.
     overlay = {"file": str(file), "custom_load": False}
-    return timm.create_model(name, pretrained=True, pretrained_cfg_overlay=overlay, **extra)
+    return timm.create_model(name, pretrained=True, pretrained_cfg_overlay=overlay)
 
 
 def from_timm(

@@ -8,6 +8,7 @@ from ..errors import WeightsError
 from .checkpoints import CHECKPOINT_SUFFIXES, load_checkpoint, save_checkpoint
 from .loaded import LoadedModel, ModelCard
 from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models
+from .resize import resized
 from .timm_models import from_timm, load_timm
 from .untrained import twin
 
@@ -38,8 +39,10 @@ def load(
     them. `pretrained=False` gives the untrained twin, always the same one: of a vitviz checkpoint
     exactly the random weights that its training began with (drawn for its own config, where that
     grew out of an earlier run's), of others weights of a fixed seed; nothing is downloaded, and
-    torch's random state is not touched. `image_size` (pixels) asks timm to interpolate the position
-    embedding to another size.
+    torch's random state is not touched. `image_size` (pixels, height before width) is that of the
+    pictures the model shall see, in patches of the same size: its positions are resampled to the
+    new grid (`resize.py`), those of the twin too, which is drawn at the model's own size. So what
+    resampling alone does to positions can be seen in the twin.
     Raises `WeightsError`, whose sentence says what is missing, damaged or not supported.
     """
     name = str(source)
@@ -48,9 +51,11 @@ def load(
     elif isinstance(source, Path) or name.endswith(CHECKPOINT_SUFFIXES):
         loaded = load_checkpoint(Path(source), Path(source).stem)
     else:
-        loaded = load_timm(name, pretrained, image_size)
+        loaded = load_timm(name, pretrained)
     if not pretrained and loaded.card.trained:
         loaded = twin(loaded)
+    if image_size is not None:
+        loaded = resized(loaded, image_size)
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     try:

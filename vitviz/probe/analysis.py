@@ -185,7 +185,7 @@ class Analysis:
         seed = first_seed(self.card.details)
         if self.positions is None or seed is None or not self.card.trained:
             return None
-        return untrained_positions(self.card.config, seed)
+        return untrained_positions(self.card.config, seed, self.card.resized_from)
 
     def steps(self) -> tuple[Step, ...]:
         """The shapes of every step from pixels to logits."""

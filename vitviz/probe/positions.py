@@ -1,12 +1,13 @@
 """What a position embedding knows about neighbourhood: which positions it makes similar."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import torch.nn.functional as F
 from torch import Tensor
 
 from ..model.config import ViTConfig
+from ..model.resize import resample_positions
 from ..model.untrained import draw
 
 
@@ -30,12 +31,17 @@ class Positions:
 
 
 @lru_cache(maxsize=8)
-def untrained_positions(config: ViTConfig, seed: int) -> Positions:
+def untrained_positions(
+    config: ViTConfig, seed: int, resized_from: tuple[int, int] | None = None
+) -> Positions:
     """The positions that a training run of this seed begins with; half a second, then remembered.
 
-    They know nothing: any two are about orthogonal.
+    They know nothing: any two are about orthogonal. Those of a model that was `resized_from` the
+    image size of its training are resampled as the model's own were, which makes neighbours alike.
     """
-    return Positions.of(draw(config, seed)["pos_embed"], config)
+    drawn = replace(config, image_size=resized_from or config.image_size)
+    pos_embed = resample_positions(draw(drawn, seed)["pos_embed"], drawn, config)
+    return Positions.of(pos_embed, config)
 
 
 def similarity(embedding: Tensor) -> Tensor:

@@ -1,0 +1,80 @@
+"""Weights for another image size or patch size: positions and filters are resampled."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+from torch import Tensor
+
+from .config import ViTConfig
+from .loaded import LoadedModel, build
+
+# Facts that were measured at the size of the training, and are not true at another.
+MEASURED = ("accuracy", "evaluation", "temperature")
+
+
+def resized(loaded: LoadedModel, image_size: int | tuple[int, int]) -> LoadedModel:
+    """The same model for pictures of another size, (height, width) in pixels, or one for both.
+
+    The patches stay as large as they are, so there are more of them, or fewer; the position
+    embedding is resampled to the new grid. What was measured of the model is left out, its
+    temperature too: nobody measured it at this size. Asking for its own size changes nothing.
+    Raises `WeightsError` for a size that is not a multiple of the patch, or too large.
+    """
+    old = loaded.card.config
+    wanted = (image_size, image_size) if isinstance(image_size, int) else image_size
+    if wanted in (old.image_size, loaded.preprocess.size):
+        return loaded
+    new = replace(old, image_size=wanted)
+    preprocess = replace(loaded.preprocess, size=new.image_size)
+    details = {key: text for key, text in loaded.card.details.items() if key not in MEASURED}
+    details["resized from"] = "{} x {} pixels".format(*old.image_size)
+    card = replace(
+        loaded.card, config=new, resized_from=old.image_size, temperature=1.0, details=details
+    )
+    state = resample(loaded.vit.state_dict(), old, new)
+    return replace(build(state, card, preprocess), film=loaded.film)
+
+
+def resample(state: Mapping[str, Tensor], old: ViTConfig, new: ViTConfig) -> dict[str, Tensor]:
+    """The weights of one model for another that differs in image size or patch size only."""
+    state = dict(state)
+    weight = "patch_embed.proj.weight"
+    state[weight] = resample_filters(state[weight], new.patch_size)
+    if "pos_embed" in state:
+        state["pos_embed"] = resample_positions(state["pos_embed"], old, new)
+    return state
+
+
+def resample_positions(pos_embed: Tensor, old: ViTConfig, new: ViTConfig) -> Tensor:
+    """Positions of the patches, interpolated as a picture with D colours. (1, N or P, D)
+
+    arXiv:2010.11929, section 3.2. Bicubic and smoothed where the grid becomes coarser, as timm's
+    `resample_abs_pos_embed` does it; prefix tokens have no place and keep their rows.
+    """
+    if old.grid_size == new.grid_size:
+        return pos_embed
+    count = old.num_prefix_tokens if old.pos_embed_prefix else 0
+    rows, cols = old.grid_size
+    grid = rearrange(pos_embed[:, count:], "1 (rows cols) d -> 1 d rows cols", rows=rows, cols=cols)
+    grid = F.interpolate(grid, size=new.grid_size, mode="bicubic", antialias=True)
+    return torch.cat([pos_embed[:, :count], rearrange(grid, "1 d rows cols -> 1 (rows cols) d")], 1)
+
+
+def resample_filters(weight: Tensor, patch_size: tuple[int, int]) -> Tensor:
+    """Filters for patches of another size. (D, C, ph, pw) -> (D, C, *patch_size)
+
+    A patch and the same patch shown larger or smaller shall give about the same token: the filters
+    are multiplied with the pseudoinverse of the matrix that resizes patches (FlexiViT,
+    arXiv:2212.08013, section 3.4), as timm's `resample_patch_embed` does it.
+    """
+    height, width = weight.shape[-2:]
+    if (height, width) == tuple(patch_size):
+        return weight
+    single = torch.eye(height * width, device=weight.device).view(-1, 1, height, width)
+    shown = F.interpolate(single, size=patch_size, mode="bicubic", antialias=True)
+    larger = rearrange(shown, "old 1 h w -> (h w) old")
+    filters = rearrange(weight, "d c h w -> d c (h w)") @ torch.linalg.pinv(larger)
+    return filters.unflatten(-1, patch_size)
