@@ -198,7 +198,7 @@ def test_a_folder_of_someone_else_is_left_alone(capsys, tmp_path, model, picture
     (theirs / "summary.json").write_text('{"my": "own"}')
     (theirs / "diary.txt").write_text("dear")
     arguments = [picture, "--model", model, "--out", theirs]
-    assert "files that vitviz did not write" in refused(capsys, *arguments)
+    assert "holds no analysis that can be read; name another" in refused(capsys, *arguments)
     assert (theirs / "summary.json").read_text() == '{"my": "own"}'
     assert call(capsys, *arguments, "--force")[0] == 0
     assert (theirs / "diary.txt").read_text() == "dear"
@@ -220,6 +220,65 @@ def test_without_out_the_folder_is_named_after_photo_and_model(
     monkeypatch.chdir(tmp_path)
     assert call(capsys, picture, "--model", model)[0] == 0
     assert (tmp_path / "vitviz-cat-tiny-cls" / "summary.json").is_file()
+
+
+def save_at(path: Path, height: int) -> Path:
+    """A picture of its own for each height."""
+    path.parent.mkdir(exist_ok=True)
+    Image.fromarray(photo(height)).save(path)
+    return path
+
+
+def pixels_in(folder: Path) -> torch.Tensor:
+    return Analysis.load(folder / "analysis.safetensors").picture
+
+
+def test_photos_of_one_name_have_folders_of_their_own(capsys, tmp_path, monkeypatch, model) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ["a/dog.jpg", "b/dog.jpg", "dog.png", "c/dog.JPG", "dog!.jpg"]
+    photos = [save_at(Path(name), 60 + i) for i, name in enumerate(names)]
+    first = "vitviz-dog-tiny-cls"
+    folders = [first, *(f"{first}-{number}" for number in range(2, 6))]
+    said = []
+    for picture in [*photos, photos[0], photos[3]]:  # two are run a second time
+        code, out, err = call(capsys, picture, "--model", model)
+        assert (code, err) == (0, "")
+        said.append(out)
+    assert sorted(path.name for path in tmp_path.glob("vitviz-*")) == folders
+    for picture, folder, out in zip(photos, folders, said, strict=False):
+        expected = analyze(vitviz.load(model), picture).picture
+        assert torch.equal(pixels_in(Path(folder)), expected)
+        assert str(Path(folder) / "summary.json") in out
+    assert said[5:] == [said[0], said[3]]
+    assert "note:" not in said[0]
+    held = f"note: {first} holds the analysis of"
+    assert f"{held} another dog.jpg by tiny-cls: b/dog.jpg goes to {first}-2\n" in said[1]
+    assert f"{held} dog.jpg by tiny-cls: dog.png goes to {first}-3\n" in said[2]
+
+
+def test_a_folder_that_was_named_is_not_written_for_another_photo_of_the_same_name(
+    capsys, tmp_path, model
+) -> None:
+    arguments = ["--model", model, "--out", tmp_path / "o"]
+    first, second = save_at(tmp_path / "a/dog.jpg", 60), save_at(tmp_path / "b/dog.jpg", 61)
+    assert call(capsys, first, *arguments)[0] == 0
+    before = pixels_in(tmp_path / "o")
+    assert "holds the analysis of another dog.jpg by tiny-cls" in refused(
+        capsys, second, *arguments
+    )
+    assert torch.equal(pixels_in(tmp_path / "o"), before)
+    assert call(capsys, second, *arguments, "--force")[0] == 0
+    assert not torch.equal(pixels_in(tmp_path / "o"), before)
+
+
+def test_a_folder_in_the_way_is_walked_past(capsys, tmp_path, monkeypatch, model, picture) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("vitviz-cat-tiny-cls").write_text("a file")
+    Path("vitviz-cat-tiny-cls-2").mkdir()
+    Path("vitviz-cat-tiny-cls-2/diary.txt").write_text("dear")
+    assert call(capsys, picture, "--model", model)[0] == 0
+    assert Path("vitviz-cat-tiny-cls-3/summary.json").is_file()
+    assert [path.name for path in Path("vitviz-cat-tiny-cls-2").iterdir()] == ["diary.txt"]
 
 
 def test_list_models_prints_what_load_takes(capsys) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from . import __version__
 from .errors import VitvizError
 from .model.weights import DEFAULT_MODEL, list_models, load
@@ -26,8 +28,11 @@ Run a Vision Transformer once on a photo and write down what happened inside:
                          model what was measured, and the film of its training
 """
 EPILOG = """\
-A folder is written to only if it is new, empty, or holds what vitviz wrote for the same photo and
-model; --force writes into any folder and replaces files of the same names, and nothing else.
+Without --out every photo has a folder of its own: where two would have the same name (a/dog.jpg and
+b/dog.jpg), the second one ends in -2, and the output says so. A folder named with --out is written
+to only if it is new, empty, or holds what vitviz wrote for the same photo and model. --force writes
+into the folder of that name, whatever it holds, and replaces files of the same names, and nothing
+else.
 
 examples:
   python -m vitviz cat.jpg
@@ -35,6 +40,7 @@ examples:
   python -m vitviz cat.jpg --layer 5 --head 2 --token 7,7 --format svg --out slides
   python -m vitviz --summary vit_base_patch16_224
 """
+ANALYSIS = "analysis.safetensors"
 EXIT_ERROR = 2
 
 
@@ -104,14 +110,22 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> None:
     """Analyze the photo, write everything, say what was found and where it lies."""
     model = _word(arguments.model) + ("-untrained" if arguments.untrained else "")
-    folder = arguments.out or Path(f"vitviz-{_word(arguments.photo)}-{model}")
+    default = Path(f"vitviz-{_word(arguments.photo)}-{model}")
     loaded = load(arguments.model, pretrained=not arguments.untrained)
     analysis = analyze(loaded, Path(arguments.photo))
     layer = choose_layer(analysis, arguments.layer)
     head = choose_head(analysis, arguments.head)
     token = choose_token(analysis, arguments.token)
-    claim(folder, analysis, force=arguments.force)
-    for note in analysis.notes:
+    notes = list(analysis.notes)
+    if arguments.out is None and not arguments.force:
+        folder = own_folder(default, analysis)
+        if folder != default:
+            other = held_by_another(default, analysis)
+            notes.append(f"{default} holds {other}: {arguments.photo} goes to {folder}")
+    else:
+        folder = arguments.out or default
+        claim(folder, analysis, force=arguments.force)
+    for note in notes:
         print(f"note: {note}")
     for answer in analysis.predictions():
         print(f"{answer.probability:7.1%}  {answer.label}")
@@ -163,7 +177,7 @@ def write(
             Film.read(film), analysis.card, layer, head
         )
 
-    paths = [folder / "summary.json", folder / "analysis.safetensors"]
+    paths = [folder / "summary.json", folder / ANALYSIS]
     text = json.dumps(analysis.summary(), ensure_ascii=False, indent=2) + "\n"
     _write_text(paths[0], text)
     analysis.save(paths[1])
@@ -178,6 +192,30 @@ def write(
     return paths
 
 
+def own_folder(first: Path, analysis: Analysis) -> Path:
+    """A folder for this photo and model alone: `first`, or one of first-2, first-3, ...
+
+    The first of them is taken that can be made new, or holds what was written for the same photo
+    and model. Raises `VitvizError` if no folder can be made.
+    """
+    folder, number = first, 1
+    while not _made(folder) and held_by_another(folder, analysis) is not None:
+        number += 1
+        folder = first.with_name(f"{first.name}-{number}")
+    return folder
+
+
+def _made(folder: Path) -> bool:
+    """Whether the folder could be made new; of two processes that try at once only one can."""
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise _unusable(folder, error) from error
+    return True
+
+
 def claim(folder: Path, analysis: Analysis, *, force: bool = False) -> None:
     """Make the folder, or see that it may be written to: empty, or ours, of this photo and model.
 
@@ -188,18 +226,33 @@ def claim(folder: Path, analysis: Analysis, *, force: bool = False) -> None:
         if force or not any(folder.iterdir()):
             return
     except OSError as error:
-        raise VitvizError(f"the folder {folder} cannot be used: {error.strerror}") from error
-    advice = "name another folder with --out, or write into it with --force"
+        raise _unusable(folder, error) from error
+    if (other := held_by_another(folder, analysis)) is not None:
+        advice = "name another folder with --out, or write into it with --force"
+        raise VitvizError(f"{folder} holds {other}; {advice}")
+
+
+def held_by_another(folder: Path, analysis: Analysis) -> str | None:
+    """What a folder holds, in words; None if it was written for the same photo and model.
+
+    Two photos of one name are told apart by what the model saw of them.
+    """
     try:
-        found = json.loads((folder / "summary.json").read_text("utf-8"))
-        model = found["model"]
-        before = found["photo"]["name"], model["name"], model.get("trained", True)
-    except (OSError, ValueError, KeyError, TypeError):
-        raise VitvizError(f"{folder} holds files that vitviz did not write; {advice}") from None
-    if before != (analysis.photo_name, analysis.card.name, analysis.card.trained):
-        photo, name, trained = before
-        by = name if trained else f"the untrained {name}"
-        raise VitvizError(f"{folder} holds the analysis of {photo} by {by}; {advice}")
+        before = Analysis.load(folder / ANALYSIS)
+    except VitvizError:
+        return "no analysis that can be read"
+    name, card = before.photo_name, before.card
+    by = card.name if card.trained else f"the untrained {card.name}"
+    now = analysis.photo_name, analysis.card.name, analysis.card.trained
+    if (name, card.name, card.trained) != now:
+        return f"the analysis of {name} by {by}"
+    if not torch.equal(before.picture, analysis.picture):
+        return f"the analysis of another {name} by {by}"
+    return None
+
+
+def _unusable(folder: Path, error: OSError) -> VitvizError:
+    return VitvizError(f"the folder {folder} cannot be used: {error.strerror}")
 
 
 def choose_layer(analysis: Analysis, layer: int | None) -> int:
@@ -236,8 +289,6 @@ def layer_table(model: str) -> str:
     Only the architecture is needed: a timm model is built with random weights, nothing is
     downloaded. Raises `WeightsError` for a model that vitviz cannot load.
     """
-    from torch import zeros
-
     loaded = load(model, pretrained=False, device="cpu")
     vit, config = loaded.vit, loaded.card.config
     shapes: dict[str, str] = {}
@@ -247,7 +298,7 @@ def layer_table(model: str) -> str:
                 {name: str(tuple(output.shape)) if hasattr(output, "shape") else ""}
             )
         )
-    vit(zeros(1, config.in_chans, *config.image_size))
+    vit(torch.zeros(1, config.in_chans, *config.image_size))
 
     rows = [("name", "module", "output", "parameters")]
     rows += [(name, "", "", f"{p.numel():,}") for name, p in vit.named_parameters(recurse=False)]
