@@ -316,6 +316,27 @@ def test_the_layer_table_adds_up_for_every_kind(tmp_path, name: str) -> None:
     assert sum(row[0].count(".") == 1 for row in rows) == tiny(name).card.config.depth
 
 
+def test_the_layer_table_says_which_weights_it_speaks_of(tmp_path) -> None:
+    path = save_tiny(tmp_path, "cls", seed="7")
+    name = "vit_tiny_patch16_224"
+
+    def title(*arguments: object) -> str:
+        return cli.layer_table(*arguments).splitlines()[0]
+
+    assert title("photos") == "photos: photos.safetensors, trained with vitviz"
+    assert title(str(path)) == "tiny-cls: tiny-cls.safetensors, trained with vitviz"
+    assert title(name) == f"{name}: timm's architecture, weights not loaded"
+    twin = "untrained: random weights with which training began (seed 7)"
+    assert title(str(path), False) == f"tiny-cls: {twin}"
+    assert title(name, False).startswith(f"{name}: untrained: timm's architecture, random weights")
+
+
+def test_summary_and_untrained_go_together(capsys) -> None:
+    assert call(capsys, "--summary", "mnist")[1].startswith("mnist: mnist.safetensors, trained")
+    untrained = call(capsys, "--summary", "mnist", "--untrained")[1]
+    assert untrained.startswith("mnist: untrained: random weights")
+
+
 def test_the_module_runs_and_a_closed_pipe_is_no_traceback() -> None:
     command = [sys.executable, "-m", "vitviz", "--list-models"]
     with subprocess.Popen(

@@ -12,7 +12,8 @@ import torch
 
 from . import __version__
 from .errors import VitvizError
-from .model.weights import DEFAULT_MODEL, list_models, load
+from .model.checkpoints import CHECKPOINT_SUFFIXES
+from .model.weights import CURATED, DEFAULT_MODEL, list_models, load
 from .probe.analysis import Analysis, analyze
 from .probe.figures import figures_of
 from .probe.film import Film
@@ -51,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.list_models:
             print("\n".join(list_models()))
         elif arguments.summary is not None:
-            print(layer_table(arguments.summary))
+            print(layer_table(arguments.summary, not arguments.untrained))
         elif arguments.photo is None:
             parser().error("name a photo, or one of --summary, --list-models, --version, --help")
         else:
@@ -79,7 +80,7 @@ def parser() -> argparse.ArgumentParser:
     add("photo", nargs="?", metavar="PHOTO", help="an image file")
     add("--version", action="version", version=f"vitviz {__version__}")
     add("--list-models", action="store_true", help="print the names --model takes, and exit")
-    add("--summary", metavar="MODEL", help="print a model's layers, without its weights, and exit")
+    add("--summary", metavar="MODEL", help="print a model's layers, without a download, and exit")
     add(
         "--model",
         default=DEFAULT_MODEL,
@@ -283,13 +284,19 @@ def choose_token(analysis: Analysis, text: str | None) -> int:
     return grid.check(_number(text, expected))
 
 
-def layer_table(model: str) -> str:
+def layer_table(model: str, pretrained: bool = True) -> str:
     """The layers of a model: name, module, output shape, parameters; equal blocks in one row each.
 
-    Only the architecture is needed: a timm model is built with random weights, nothing is
-    downloaded. Raises `WeightsError` for a model that vitviz cannot load.
+    The title says whose weights they are. A file is read; of a timm model only the architecture is
+    needed, so its weights are neither downloaded nor loaded. `pretrained=False`: the untrained
+    twin. Raises `WeightsError` for a model that vitviz cannot load.
     """
-    loaded = load(model, pretrained=False, device="cpu")
+    shipped = set(list_models()) - set(CURATED)
+    is_file = model in shipped or model.endswith(CHECKPOINT_SUFFIXES)
+    loaded = load(model, pretrained=pretrained and is_file, device="cpu")
+    source = loaded.card.source
+    if pretrained and not is_file:
+        source = "timm's architecture, weights not loaded"
     vit, config = loaded.vit, loaded.card.config
     shapes: dict[str, str] = {}
     for name, module in vit.named_modules():
@@ -321,7 +328,7 @@ def layer_table(model: str) -> str:
         f"{row[0]:{widths[0]}}  {row[1]:{widths[1]}}  {row[2]:{widths[2]}}  {row[3]:>{widths[3]}}"
         for row in rows
     ]
-    title = f"{loaded.card.name}: {loaded.card.source}"
+    title = f"{loaded.card.name}: {source}"
     rule = "-" * len(lines[0])
     return "\n".join([title, rule, lines[0], rule, *lines[1:-1], rule, lines[-1]])
 
