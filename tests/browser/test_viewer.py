@@ -505,14 +505,19 @@ def test_the_focus_is_not_lost_with_a_control_that_goes_out_of_use(shown) -> Non
     shown.get_by_role("tab", name="Patches").click()
     shown.get_by_role("tab", name="Features").click()
     layer.focus()
+    shown.keyboard.press("Tab")  # there and back: by the keyboard
+    shown.keyboard.press("Shift+Tab")
     shown.keyboard.press("Control+z")  # back where no layer is asked for
     says(shown, panel="patches")
     assert layer.is_disabled()
+    seen_on_the_picture = "document.activeElement.matches('.vv-frame:focus-visible')"
+    assert shown.evaluate(seen_on_the_picture)
     shown.keyboard.press("Control+Shift+Z")
     says(shown, panel="features")
     shown.locator("[role=tabpanel]:visible button").last.focus()
     shown.keyboard.press("Control+z")
     says(shown, panel="patches")
+    assert shown.evaluate(seen_on_the_picture)
     shown.keyboard.press("Control+z")
     says(shown, panel="attention")
     undo = shown.get_by_role("button", name="Undo")

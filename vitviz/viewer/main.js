@@ -2,7 +2,7 @@
 
 import { explainFailure, openAnalysis, positionMaps } from "./data/analysis.js";
 import { createBoard } from "./board.js";
-import { el, keepFocus } from "./parts/dom.js";
+import { el, guardFocus, keepFocus } from "./parts/dom.js";
 import { fetchUrl } from "./data/files.js";
 import { createGlances } from "./state/glances.js";
 import { keyAction } from "./state/keys.js";
@@ -240,12 +240,9 @@ export function mount(host) {
     const { selection } = app;
     if (app.failure && app.failure.layer !== selection.layer) app.failure = null;
     if (!opening) setState(app.failure ? "error" : "ready");
-    const { shown, token } = board.render();
-    // A control that has gone out of use has the keyboard no longer; the picture takes it.
-    const focus = document.activeElement;
-    if (content.contains(focus) && (focus.matches(":disabled") || focus.closest("[hidden]"))) {
-      board.stage.focus.focus({ preventScroll: true });
-    }
+    let view = null;
+    guardFocus(content, () => { view = board.render(); }, board.stage.focus);
+    const { shown, token } = view;
     Object.assign(element.dataset, {
       token, layer: selection.layer, head: selection.head, direction: selection.direction,
       panel: selection.panel, overlay: selection.overlay, pinned: selection.pinned,

@@ -51,6 +51,25 @@ export function keepFocus(node) {
   };
 }
 
+/**
+ * Draws, and gives the focus to another element where what had it is hidden, out of use or gone then.
+ * What had it is asked before: some browsers take it away in the moment in which a control is
+ * disabled, others with the next frame.
+ * @param {HTMLElement} node  inside of it the focus is looked after
+ * @param {() => void} draw
+ * @param {HTMLElement} otherwise
+ */
+export function guardFocus(node, draw, otherwise) {
+  const held = document.activeElement;
+  const mine = node.contains(held);
+  draw();
+  if (!mine) return;
+  const lost = !node.contains(held) || held.matches(":disabled") || held.closest("[hidden]");
+  // Drawing itself may have moved it, to another place that can have it.
+  const moved = document.activeElement !== held && document.activeElement !== document.body;
+  if (lost && !moved) otherwise.focus({ preventScroll: true });
+}
+
 let count = 0;
 
 /** A name that no other element of the page has, for labels and radio groups. */
