@@ -19,7 +19,7 @@ from vitviz.model.vit import ViT
 from vitviz.model.weights import save_checkpoint
 
 ROOT = Path(__file__).resolve().parents[1]
-START_SECONDS = 90  # a loaded machine with two cores
+START_SECONDS = 240  # a loaded machine with two cores
 
 
 def save_tiny(
@@ -94,7 +94,7 @@ def running_app(
     finally:
         process.terminate()
         try:
-            process.wait(timeout=20)
+            process.wait(timeout=60)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -106,7 +106,7 @@ def _wait(url: str, process: subprocess.Popen, log: Path) -> None:
         if process.poll() is not None:
             break
         try:
-            with urllib.request.urlopen(f"{url}/gradio_api/startup-events", timeout=2):
+            with urllib.request.urlopen(f"{url}/gradio_api/startup-events", timeout=30):
                 return
         except OSError:
             time.sleep(0.2)

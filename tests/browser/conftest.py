@@ -3,7 +3,9 @@
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,7 +22,7 @@ SWITCHES = (
     " --disable-background-networking --disable-component-update"
     " --use-fake-device-for-media-stream --use-fake-ui-for-media-stream"
 )
-PATIENCE_MS = 30_000  # a loaded machine with two cores
+PATIENCE_MS = 90_000  # a loaded machine with two cores
 STATE = ".vv-place"
 
 
@@ -87,6 +89,16 @@ def browser():
         browser.close()
 
 
+def stop_time(page) -> None:
+    """From now on timers of the page wait for `page.clock.run_for`.
+
+    What lasts a moment cannot be missed then, and what must not happen later can be waited for,
+    however slow the machine is.
+    """
+    page.clock.install()
+    page.clock.pause_at(datetime.now() + timedelta(hours=1))
+
+
 @dataclass
 class Visit:
     """One visitor's page, and what it asked for and complained of since it was opened."""
@@ -105,6 +117,14 @@ class Visit:
             }""",
             arg=[STATE, title],
         )
+
+    @contextmanager
+    def anew(self, title: str) -> Iterator[None]:
+        """Wait until another analysis is shown, also if its title is that of the one before."""
+        self.page.locator(f"{STATE} h2").evaluate("node => { node.dataset.before = 'yes'; }")
+        yield
+        self.page.locator(f"{STATE} h2:not([data-before])").wait_for()
+        self.ready(title)
 
     def is_(self, **selection: object) -> None:
         """Wait until the viewer says that this is selected."""

@@ -15,6 +15,9 @@ RUN = """async () => {
     .map(({ id, nodes }) => id + ": " + nodes.slice(0, 3).map(({ html, failureSummary }) =>
       html.slice(0, 160) + " " + failureSummary).join(" | "));
 }"""
+SETTLED = """() => Promise.allSettled(document.getAnimations()
+  .filter((one) => Number.isFinite(one.effect.getComputedTiming().endTime))
+  .map((one) => one.finished)).then(() => null)"""
 needs_axe = pytest.mark.skipif(
     not AXE.is_file(), reason="axe-core is not installed: run `npm ci` in tests/js"
 )
@@ -30,7 +33,7 @@ def test_no_serious_fault_in_any_panel(open_page, scheme, locale):
     tab.locator("summary").first.click()
     for panel in tab.get_by_role("tab").all():
         panel.click()
-        tab.wait_for_timeout(300)
+        tab.evaluate(SETTLED)  # half-way between two colours neither is meant
         assert tab.evaluate(RUN) == [], panel.inner_text()
     for opener in ("?", "Save" if locale == "en-US" else "저장"):
         tab.locator(".vv-tools").get_by_text(opener, exact=True).click()

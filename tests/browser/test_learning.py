@@ -1,5 +1,6 @@
 """Journeys about learning: trained against untrained, what a model answers, how it came about."""
 
+from tests.browser.conftest import stop_time
 from vitviz import analyze, load
 from vitviz.probe.figures import figures_of
 from vitviz.probe.film import Film
@@ -99,15 +100,15 @@ def test_the_film_of_a_training_plays(visit, models, pictures):
     assert page.get_by_text("<b>second</b>").count() == 1
     top = float(film.attention[1, 0, 2].float().mean(dim=0)[1:].max())
     assert f" = {17 * top:.1f} \u00d7 uniform" in seen.text(".vv-film-picture ~ .vv-note")
+    stop_time(page)
     page.get_by_role("button", name="Play the training").click()
-    page.wait_for_function(
-        "document.querySelector('.vv-film .vv-plot-reading').textContent.startsWith('Epoch 0,')"
-    )
+    assert reading.inner_text().startswith("Epoch 0,")
     assert "all classes alike" in seen.text(".vv-film-picture ~ ol")
-    page.wait_for_function(
-        "document.querySelector('.vv-film .vv-plot-reading').textContent.startsWith('Epoch 2.5')"
-    )
+    page.clock.run_for(600)  # the film rests on a moment as long as that
+    assert reading.inner_text().startswith("Epoch 2.5")
+    page.clock.run_for(600)
     page.get_by_role("button", name="Play the training").wait_for()  # it has stopped by itself
+    page.clock.resume()
     page.get_by_role("slider", name="Moment on the chart").focus()
     page.keyboard.press("Home")
     assert reading.inner_text().startswith("Epoch 0,")

@@ -3,6 +3,7 @@
 from html import escape
 from urllib.parse import parse_qs, urlsplit
 
+from tests.browser.conftest import stop_time
 from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.viewer import page as one_file
@@ -42,7 +43,7 @@ def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
     )  # fmt: skip
     assert page.evaluate("history.length") == steps  # Back leaves the page, as it should
     page.get_by_role("button", name="Copy the address").click()
-    page.locator(".vv-said", has_text="Link copied.").wait_for()
+    page.locator(".vv-said", has_text="Link copied.").wait_for(state="attached")
     assert "picture" not in seen.text(".vv-said")
     link = page.evaluate("navigator.clipboard.readText()")
     assert link == page.url
@@ -144,12 +145,14 @@ def test_a_film_that_was_left_while_it_played_shows_what_the_link_says(visit):
     page = seen.page
     reading = page.locator(".vv-film .vv-plot-reading")
     reading.filter(has_text="Epoch 2.5").wait_for()
+    stop_time(page)
     play = page.get_by_role("button", name="Play the training")
     play.click()
-    reading.filter(has_text="Epoch 0,").wait_for()
+    assert "Epoch 0," in reading.inner_text()
     seen.open_panel("Model")
-    page.wait_for_timeout(1000)  # longer than the film rests on a moment
+    page.clock.run_for(5000)  # longer than the film rests on a moment
     seen.open_panel("Training")
+    page.clock.resume()
     play.wait_for()
     assert "Epoch 2.5" in reading.inner_text()
     address_says(page, moment="last")
@@ -172,10 +175,8 @@ def test_an_own_picture_is_not_in_the_link_and_the_button_says_so(visit, picture
     page.get_by_role("button", name="coffee").click()
     seen.ready("coffee.jpg")
     address_says(page, example="coffee")
-    with page.expect_response("**/picture.safetensors"):
+    with seen.anew("coffee.jpg"):
         page.locator("#vv-analyze").click()
-    seen.ready("coffee.jpg")
-    page.wait_for_timeout(500)
     address_says(page, example="coffee", panel="positions")
 
 
@@ -256,6 +257,7 @@ def test_a_page_in_a_frame_without_an_address_works(open_page):
     tab = open_page(frame)
     inside = tab.frame_locator("iframe")
     inside.locator("[data-state=ready]").wait_for()
+    stop_time(tab)
     inside.get_by_role("tab", name="Features").click()
     inside.locator("[data-panel=features]").wait_for()
-    tab.wait_for_timeout(500)  # longer than the address waits
+    tab.clock.run_for(5000)  # longer than the address waits

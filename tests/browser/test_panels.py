@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.browser.conftest import PATIENCE_MS, Visit
+from tests.browser.conftest import PATIENCE_MS, Visit, stop_time
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.model.vit import ViT
@@ -337,6 +337,7 @@ def test_heads_that_lie_on_each_other_are_told_and_walked_through(browser, show)
     page.mouse.move(2, 2)
     # A finger hovers nowhere; what it tapped on can still be read.
     finger = browser.new_context(has_touch=True, viewport={"width": 390, "height": 844})
+    finger.set_default_timeout(PATIENCE_MS)
     try:
         tab = finger.new_page()
         tab.goto(page.url)
@@ -356,6 +357,7 @@ def test_one_value_as_the_sum_the_score_and_the_share_that_it_is(shown) -> None:
     seen, analysis, token = shown
     page, grid, trace = seen.page, analysis.grid, analysis.trace
     last = trace.depth - 1
+    stop_time(page)
     seen.open_panel("Query · key")
     seen.is_(panel="qk", head=0)  # the mean of heads has no queries
     key = grid.token(3, 0)
@@ -373,7 +375,7 @@ def test_one_value_as_the_sum_the_score_and_the_share_that_it_is(shown) -> None:
     check(token, key)
     # All numbers, for the board: q, k, their product and the running sum.
     page.get_by_text("All numbers, for the board").click()
-    page.wait_for_timeout(200)
+    page.clock.run_for(5000)  # they follow when the pointer rests
     table = [
         numbers(line.split("│")[1]) for line in seen.text(f"{PANEL} .vv-numbers").splitlines()[1:]
     ]
@@ -424,7 +426,10 @@ def test_rollout_changes_at_once_and_plays(shown) -> None:
     panel.get_by_label("First layer").fill("1")
     expected = analysis.rollout(token, residual=0.2, first=1)
     assert float(tile.inner_text()) == pytest.approx(float(expected[0]), rel=0.006)
+    stop_time(page)
     page.get_by_role("button", name="Play through the layers").click()
-    seen.is_(layer=1)
+    seen.is_(layer=1)  # the first layer that is asked for
+    page.clock.run_for(700)  # the film rests on a layer as long as that
     seen.is_(layer=2)
+    page.clock.run_for(700)
     page.get_by_role("button", name="Play through the layers").wait_for()

@@ -2,18 +2,20 @@
 
 import base64
 import json
+import time
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
 
+from tests.browser.conftest import stop_time
 from tests.models import photo, tiny
 from tests.viewer_fixture import film
 from vitviz import Analysis, analyze
 from vitviz.viewer import bundle, css, pack, page
 
 PLACE = "#viewer"
-SAME_MOVE_MS = 800  # a little longer than in state.js
 
 # A host whose files come when the test says so: window.gates[path] is what holds one back.
 HOST = """
@@ -103,17 +105,16 @@ def test_keys(shown) -> None:
     press(".")
     press(".")
     says(shown, head=1)
-    shown.wait_for_timeout(SAME_MOVE_MS)  # sooner, it would be one step of undo with the last one
-    press("m")
-    says(shown, head="mean")
     press("d")
     says(shown, direction="to")
-    press("Control+z")
-    says(shown, direction="from")
+    press("m")
+    says(shown, head="mean")
     press("Control+z")
     says(shown, head=1)
+    press("Control+z")
+    says(shown, direction="from")
     press("Control+Shift+Z")
-    says(shown, head="mean")
+    says(shown, direction="to")
     press("?")
     assert shown.locator("dialog[open]").is_visible()
     press("Escape")
@@ -158,19 +159,21 @@ def test_a_tap_keeps_and_a_sideways_drag_explores(open_page, analysis: Analysis)
     says(tab, token=6, pinned=True)
     cdp = tab.context.new_cdp_session(tab)
 
+    moments = count(time.time())
+
     def touch(kind: str, *points: tuple[float, float]) -> None:
+        """A second after the one before, as the browser is told: a fast finger would fling."""
         at = [{"x": x, "y": y} for x, y in points]
-        cdp.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": at})
+        event = {"type": kind, "touchPoints": at, "timestamp": next(moments)}
+        cdp.send("Input.dispatchTouchEvent", event)
 
     touch("touchStart", spot(tab, 2, 0))
     for col in (0.3, 0.6, 1, 2, 3):
         touch("touchMove", spot(tab, 2, col))
     # It was row 1. Chromium may hold the very last move back until the finger leaves.
     tab.locator(".vv-token-title", has_text="row 2, column").wait_for()
-    tab.wait_for_timeout(300)  # a finger that leaves in flight flings, and a tap only stops that
     touch("touchEnd")
     says(tab, token=12, pinned=True)
-    tab.wait_for_timeout(300)
     tab.touchscreen.tap(*spot(tab, 0, 0))
     says(tab, token=1, pinned=True)
 
@@ -321,7 +324,6 @@ def test_a_wall_has_every_head_of_every_layer_at_its_place(shown, analysis) -> N
     shown.get_by_role("radio", name="all layers and heads").check()
     canvas = shown.locator(".vv-everything canvas")
     shown.wait_for_function("!document.querySelector('.vv-everything .vv-note:not([hidden])')")
-    shown.wait_for_timeout(300)
     drawn = greens(canvas)
     for layer in range(3):
         for at, head in enumerate((None, 0, 1)):
@@ -435,8 +437,13 @@ def test_a_newer_analysis_wins_over_a_slow_older_one(host) -> None:
     hold_back(host, "first/picture.safetensors")
     host.evaluate("mounted.update(first); mounted.update(second)")
     host.wait_for_selector("h2:has-text('second')")
-    host.evaluate("go()")
-    host.wait_for_timeout(100)
+    # What the late file sets off needs no time but only turns, of which these are more than enough.
+    host.evaluate(
+        """async () => {
+            go();
+            for (let turn = 0; turn < 20; turn++) await new Promise((done) => setTimeout(done));
+        }"""
+    )
     assert host.locator("h2").inner_text().startswith("second")
     says(host, state="ready")
 
@@ -570,11 +577,13 @@ def test_what_only_a_panel_needs_can_be_tried_again_there(host, lost, panel, ove
 def test_the_host_hears_of_a_selection_but_not_of_hovering(host) -> None:
     host.evaluate("mounted.update(first)")
     says(host, state="ready")
+    stop_time(host)
     host.mouse.move(*spot(host, 1, 1))
-    host.wait_for_timeout(400)
+    host.clock.run_for(5000)  # longer than a selection rests before it is told
     assert host.evaluate("selections.length") == 0
     host.mouse.click(*spot(host, 1, 1))
-    host.wait_for_function("selections.length === 1")
+    host.clock.run_for(5000)
+    assert host.evaluate("selections.length") == 1
     assert host.evaluate("selections[0].token") == 6
     assert host.locator("[aria-live]").inner_text().startswith("Patch in row 1, column 1")
 
