@@ -183,6 +183,23 @@ test("a failed question is not asked again and again", async () => {
   assert.equal(relevance.error, null, "that was of another question");
 });
 
+test("a reply that holds not one number for each token is told as a failure, not drawn", async () => {
+  const list = new Array(1370).fill(0);
+  for (const [reply, said] of [
+    [list, "no values for 1370 tokens"], // an array has a `values` of its own, which is a function
+    [null, "no values for 1370 tokens"], [{ values: "0".repeat(1370) }, "no values for 1370 tokens"],
+    [{ values: [1, 2] }, "2 values for 1370 tokens"],
+    [{ values: list.map((value, at) => (at === 7 ? null : value)) }, "1369 values for 1370 tokens"],
+  ]) {
+    const relevance = new Relevance(new LayerStore(manifest, counting().fetchFile), { ...manifest, num_tokens: 1370 }, async () => reply, () => {});
+    const question = { token: 1, layer: 1, first: 0, residual: 0.5, fusion: "mean" };
+    relevance.of(question);
+    await until(() => relevance.error ?? relevance.of(question));
+    assert.equal(relevance.error?.message, said);
+    assert.equal(relevance.of(question), null);
+  }
+});
+
 test("long work stops when it is told to", async () => {
   const stop = new AbortController();
   let steps = 0;

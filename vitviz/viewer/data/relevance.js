@@ -131,11 +131,7 @@ export class Relevance {
     try {
       const params = { id: this.manifest.id, token, layer, first, residual, head_fusion: fusion };
       const reply = await this.ask("rollout", params);
-      const values = Float32Array.from(reply.values ?? reply);
-      if (values.length !== this.manifest.num_tokens) {
-        throw new Error(values.length + " values for " + this.manifest.num_tokens + " tokens");
-      }
-      this.remember(key, values);
+      this.remember(key, valuesOf(reply, this.manifest.num_tokens));
     } catch (error) {
       if (this.store.stop.signal.aborted) return;
       if (!this.waiting) this.error = Object.assign(error, { key }); // else nobody looks at it now
@@ -151,6 +147,15 @@ export class Relevance {
     this.error = null;
     this.onProgress();
   }
+}
+
+/** The values in a host's reply, one number for each token; anything else is no answer. */
+function valuesOf(reply, tokens) {
+  const values = reply?.values;
+  if (!Array.isArray(values) || values.length !== tokens || !values.every(Number.isFinite)) {
+    throw new Error((Array.isArray(values) ? values.filter(Number.isFinite).length : "no") + " values for " + tokens + " tokens");
+  }
+  return Float32Array.from(values);
 }
 
 function keyOf({ token, layer, first, residual, fusion }) {
