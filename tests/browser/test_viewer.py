@@ -187,6 +187,22 @@ def test_the_language_follows_the_page(shown) -> None:
     shown.wait_for_selector("text=Patch in row 1, column 2")
 
 
+def test_a_page_of_its_own_begins_in_the_language_that_it_is_asked_for(
+    open_page, analysis: Analysis
+) -> None:
+    html = page(analysis)
+    for locale, query, language in (
+        ("ko-KR", "", "ko"),
+        ("kok-IN", "", "en"),  # Konkani
+        ("fr-FR", "?lang=ko_KR", "ko"),
+        ("ko-KR", "?lang=en", "en"),
+    ):
+        tab = open_page(html, locale=locale)
+        if query:
+            tab.goto(tab.url.split("#")[0] + query)
+        tab.wait_for_selector(f'html[lang={language}] {PLACE}[data-state="ready"]')
+
+
 def test_the_stage_stays_in_sight(shown) -> None:
     shown.get_by_role("tab", name="Patches").click()
     shown.locator(".vv-ledger tr").last.scroll_into_view_if_needed()

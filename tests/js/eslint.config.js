@@ -2,7 +2,7 @@
 
 const browser = Object.fromEntries([
   "AbortController", "Blob", "CSSMediaRule", "DOMException", "HTMLElement", "Image", "ImageData",
-  "MutationObserver", "ResizeObserver", "TextDecoder", "URL", "XMLSerializer", "atob", "clearInterval", "clearTimeout",
+  "MutationObserver", "ResizeObserver", "TextDecoder", "URL", "URLSearchParams", "XMLSerializer", "atob", "clearInterval", "clearTimeout",
   "customElements", "document", "fetch", "getComputedStyle", "history", "innerHeight", "localStorage",
   "location", "matchMedia", "navigator", "performance", "requestAnimationFrame",
   "requestIdleCallback", "setInterval", "setTimeout", "window",

@@ -5,6 +5,8 @@ import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import { digits, grouped, multiple, percent, percents, shapeText, signed } from "../../vitviz/viewer/maths/numbers.js";
+import { labelName } from "../../vitviz/viewer/text/labels.js";
+import { languageOf } from "../../vitviz/viewer/text/language.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { FIXTURES } from "./fixture.js";
 import { prefixLabel, stepName, tokenName, translated, translator } from "../../vitviz/viewer/text/words.js";
@@ -39,6 +41,22 @@ test("a language is chosen by its tag, and a missing text is an error", () => {
   assert.equal(translator("fr")("mean"), "mean");
   assert.equal(translator("en")("patchShort", { row: 0, col: 3 }), "row 0, col 3");
   assert.throws(() => translator("en")("nothing"), /no text named nothing/);
+});
+
+test("Korean is Korean in any spelling of its tag, and no other language is", () => {
+  for (const tag of ["ko", "ko-KR", "KO", "ko_KR", "ko-Hang-KR", " ko "]) assert.equal(languageOf(tag), "ko", tag);
+  for (const tag of ["kok", "kok-IN", "kos", "en", "en-KO", "fr", "", null, undefined, 5, {}]) {
+    assert.equal(languageOf(tag), "en", String(tag));
+  }
+  assert.equal(translator("kok-IN")("mean"), "mean");
+  assert.equal(labelName("goldfish", "kok"), "goldfish");
+  assert.equal(translated("a", { manifest: { korean: { a: "가" } }, language: "kok" }), "a");
+});
+
+test("only one place knows what a tag of a language looks like", () => {
+  const files = readdirSync(VIEWER, { recursive: true }).filter((name) => /\.(js|html)$/.test(name));
+  const knowing = files.filter((name) => /startsWith\(["']ko|\bko\b.*i\.test/.test(readFileSync(new URL(name, VIEWER), "utf8")));
+  assert.deepEqual(knowing, ["text/language.js"]);
 });
 
 test("every step of every model has a name in both languages", () => {

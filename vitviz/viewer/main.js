@@ -13,6 +13,7 @@ import {
 } from "./state/state.js";
 import { watchSurroundings } from "./parts/surroundings.js";
 import { button } from "./parts/widgets.js";
+import { languageOf } from "./text/language.js";
 import { translator } from "./text/words.js";
 
 /** A host and a screen reader hear of a selection when it has rested this long. */
@@ -20,9 +21,14 @@ const SETTLED_MS = 250;
 
 const storage = () => localStorage;
 
-/** What this browser remembers of earlier visits, or nothing. */
-export function remembered() {
-  return recall(storage);
+/**
+ * The language to begin with, of a page that has none of its own: the one that its address asks
+ * for (`?lang=ko`), else that of the last visit, else the browser's.
+ * @param {string} search  the query of the address
+ */
+export function firstLanguage(search) {
+  const asked = new URLSearchParams(search).get("lang");
+  return languageOf(asked || recall(storage).language || navigator.language);
 }
 
 /**
@@ -111,7 +117,7 @@ export function mount(host) {
     expired,
     switchLanguage() {
       const page = document.documentElement;
-      page.lang = page.lang.toLowerCase().startsWith("ko") ? "en" : "ko";
+      page.lang = languageOf(page.lang) === "ko" ? "en" : "ko";
       remember(storage, { language: page.lang });
     },
     /** The address of what is looked at; null in a page that has none. */

@@ -1,5 +1,7 @@
 /** What the page around the viewer is like: its language, light or dark, and the room it gives. */
 
+import { languageOf } from "../text/language.js";
+
 /** Below this width the panels stand under the stage. */
 const WIDE_PX = 860;
 
@@ -12,7 +14,7 @@ const WIDE_PX = 860;
 export function watchSurroundings(element, onChange) {
   const page = document.documentElement;
   const read = () => ({
-    language: page.lang || "en",
+    language: languageOf(page.lang),
     theme: element.closest(".dark") ? "dark" : "light",
     size: element.clientWidth >= WIDE_PX ? "wide" : "narrow",
   });

@@ -1,5 +1,7 @@
 /** Korean names of the classes of the shipped photo model; a model brings its own in English. */
 
+import { languageOf } from "./language.js";
+
 const KOREAN = {
   goldfish: "금붕어", bullfrog: "황소개구리", "American alligator": "미시시피악어", "boa constrictor": "보아뱀",
   "black widow": "검은과부거미", tarantula: "타란툴라", goose: "거위", koala: "코알라", jellyfish: "해파리",
@@ -33,6 +35,6 @@ const KOREAN = {
  * @returns {string}
  */
 export function labelName(label, language) {
-  const korean = language.toLowerCase().startsWith("ko") && Object.hasOwn(KOREAN, label);
+  const korean = languageOf(language) === "ko" && Object.hasOwn(KOREAN, label);
   return korean ? KOREAN[label] : label;
 }

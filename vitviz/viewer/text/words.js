@@ -3,6 +3,7 @@
 import { prefixKind } from "../maths/attention.js";
 import { placeOf } from "../maths/geometry.js";
 import { digits, multiple } from "../maths/numbers.js";
+import { languageOf } from "./language.js";
 import { STRINGS } from "./strings.js";
 
 /**
@@ -11,7 +12,7 @@ import { STRINGS } from "./strings.js";
  * @returns {(key: string, values?: Record<string, *>) => string}
  */
 export function translator(language) {
-  const texts = STRINGS[language.toLowerCase().startsWith("ko") ? "ko" : "en"];
+  const texts = STRINGS[languageOf(language)];
   return (key, values = {}) => {
     if (!(key in texts)) throw new Error("no text named " + key);
     return texts[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
@@ -55,7 +56,7 @@ export function tokenTitle(token, { t, manifest, grid }) {
  * @returns {string}
  */
 export function translated(text, { language, manifest }) {
-  const known = language.toLowerCase().startsWith("ko") && Object.hasOwn(manifest.korean ?? {}, text);
+  const known = languageOf(language) === "ko" && Object.hasOwn(manifest.korean ?? {}, text);
   return known ? manifest.korean[text] : text;
 }
 
