@@ -183,3 +183,9 @@ test("names of files are safe and say what is in them", () => {
   assert.equal(fileName(accents), "crème"); // as a Mac names files
   assert.equal(fileName(korean), "우리-동네-강아지-산책-사진-모음집");
 });
+
+test("names of files follow the rule that holds in Python too", () => {
+  const { cases } = JSON.parse(readFileSync(new URL("../file_names.json", import.meta.url), "utf8"));
+  assert.ok(cases.length > 15);
+  for (const [parts, name] of cases) assert.equal(fileName(...parts), name, JSON.stringify(parts));
+});

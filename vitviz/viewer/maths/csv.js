@@ -21,13 +21,18 @@ function number(value) {
 }
 
 /**
- * A name for a file: letters of any script, digits, dots and dashes. A Mac sends names taken apart
- * into strokes and accents; they are put together first.
+ * A name for a file from the names of strangers, by the rule of tests/file_names.json: letters, marks
+ * and digits of any script, dots, dashes, underscores. Vowels of Hindi and accents that no letter
+ * has built in are marks. A Mac sends names taken apart into strokes and accents; they are put
+ * together first.
  * @param {...(string|number)} parts
  * @returns {string}
  */
 export function fileName(...parts) {
-  const words = parts.map((part) =>
-    String(part).normalize("NFC").replace(/\.[^.]{1,5}$/, "").replace(/[^\p{L}\p{N}.-]+/gu, "-").replace(/^[-.]+|[-.]+$/g, "").slice(0, 40));
-  return words.filter(Boolean).join("-") || "vitviz";
+  return parts.map((part) => safe(String(part))).filter(Boolean).join("-") || "vitviz";
+}
+
+function safe(text) {
+  const words = text.normalize("NFC").replace(/\.[^.]{1,5}$/, "").match(/[\p{L}\p{N}._-][\p{L}\p{M}\p{N}._-]*/gu) ?? [];
+  return [...words.join("-")].slice(0, 40).join("").replace(/^[._-]+|[._-]+$/g, "");
 }
