@@ -5,7 +5,10 @@ from pathlib import Path
 
 from .checkpoints import FILM_SUFFIX
 
-WEIGHTS_DIR = Path(__file__).resolve().parents[2] / "weights"
+# Installed, the shipped weights lie inside the package; in a checkout they lie beside it.
+_HOUSE = Path(__file__).resolve().parents[1]
+_INSIDE, _BESIDE = _HOUSE / "weights", _HOUSE.parent / "weights"
+WEIGHTS_DIR = _INSIDE if _INSIDE.is_dir() else _BESIDE
 DEFAULT_MODEL = "photos"
 
 

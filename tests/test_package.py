@@ -1,0 +1,156 @@
+"""What `pip install` gives is whole: the wheel is built, unpacked, and used far from here."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+import torch
+
+import vitviz
+from tests.running import ROOT
+from vitviz.viewer.bundle import bundle, css
+
+# All that a build may need: what else lies in a checkout (tests, runs, environments) is not copied.
+SOURCE = ("vitviz", "weights", "pyproject.toml", "README.md", "LICENSE", "requirements.txt")
+MADE_BY_RUNNING = shutil.ignore_patterns("__pycache__", "*.pyi", ".DS_Store")
+
+BUILD_SDIST = "import sys; from setuptools import build_meta; build_meta.build_sdist(sys.argv[1])"
+
+USE = """
+import json, sys
+from pathlib import Path
+
+place, photo, out = map(Path, sys.argv[1:])
+sys.path.insert(0, str(place))
+import torch
+import vitviz
+from vitviz.model.weights import WEIGHTS_DIR
+from vitviz.viewer import page
+from vitviz.viewer.bundle import bundle, css
+from vitviz.web import build_app
+
+assert Path(vitviz.__file__).is_relative_to(place), vitviz.__file__
+analyses = {}
+for name in ("photos", "mnist"):
+    loaded = vitviz.load(name)
+    torch.save(loaded.vit.state_dict(), out / f"{name}.pt")
+    analyses[name] = vitviz.analyze(loaded, photo)
+demo, _ = build_app()
+told = {
+    "models": vitviz.list_models(),
+    "weights": sorted(path.name for path in WEIGHTS_DIR.iterdir()),
+    "film": loaded.film.name,
+    "answers": {name: [one.label for one in a.predictions()] for name, a in analyses.items()},
+    "viewer": bundle() + css(),
+    "page": len(page(analyses["photos"])),
+    "app": "vv-place" in json.dumps(demo.get_config_file(), default=str),
+}
+(out / "told.json").write_text(json.dumps(told), encoding="utf-8")
+"""
+
+
+def run(*command: object, cwd: Path) -> str:
+    """The output of a command that must succeed; on a failure the test shows what it said."""
+    environ = {**os.environ, "HF_HUB_OFFLINE": "1", "PIP_NO_INDEX": "1"}
+    environ["PIP_CACHE_DIR"] = str(cwd / "pip")
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, env=environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def files_below(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+def files_in_wheel(wheel: Path) -> set[str]:
+    return {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+
+
+def make_wheel(source: Path, folder: Path) -> Path:
+    """What `pip wheel` makes of a folder or an sdist, with the setuptools of the tests."""
+    options = ["--no-deps", "--no-build-isolation", "--wheel-dir", folder / "wheel"]
+    run(sys.executable, "-m", "pip", "wheel", source, *options, cwd=folder)
+    (wheel,) = (folder / "wheel").glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what is built, because setuptools writes beside it."""
+    folder = tmp_path_factory.mktemp("source") / "vitviz-checkout"
+    folder.mkdir()
+    for name in SOURCE:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=MADE_BY_RUNNING)
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(source: Path) -> set[str]:
+    """What a wheel must hold: all of the package, and the weights as a folder inside it."""
+    package = {f"vitviz/{name}" for name in files_below(source / "vitviz")}
+    return package | {f"vitviz/weights/{name}" for name in files_below(source / "weights")}
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path, expected: set[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_wheel(source, tmp_path_factory.mktemp("built"))
+
+
+def test_the_wheel_holds_the_whole_package_and_the_weights(wheel: Path, expected: set[str]) -> None:
+    assert files_in_wheel(wheel) == expected
+    assert {"vitviz/weights/photos.safetensors", "vitviz/weights/README.md"} < expected
+    names = zipfile.ZipFile(wheel)
+    (entries,) = (name for name in names.namelist() if name.endswith("entry_points.txt"))
+    assert "vitviz = vitviz.cli:main" in names.read(entries).decode()
+
+
+def test_the_source_distribution_builds_the_same_wheel(
+    source: Path, expected: set[str], tmp_path: Path
+) -> None:
+    run(sys.executable, "-c", BUILD_SDIST, tmp_path, cwd=source)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"weights/photos.film.safetensors", "requirements.txt", "LICENSE"} < held
+    assert files_in_wheel(make_wheel(sdist, tmp_path)) == expected
+
+
+def test_an_installed_vitviz_is_what_the_checkout_is(wheel: Path, tmp_path: Path) -> None:
+    place, out = tmp_path / "site-packages", tmp_path / "out"
+    out.mkdir()
+    zipfile.ZipFile(wheel).extractall(place)
+    photo = place / "vitviz/web/examples/dog.jpg"
+    run(sys.executable, "-I", "-c", USE, place, photo, out, cwd=tmp_path)
+    told = json.loads((out / "told.json").read_text("utf-8"))
+    assert told["models"] == vitviz.list_models()
+    assert set(told["weights"]) == files_below(ROOT / "weights")
+    assert told["film"] == "mnist.film.safetensors"
+    assert told["viewer"] == bundle() + css()
+    assert told["page"] > len(told["viewer"])
+    assert told["app"]
+    for name in ("photos", "mnist"):
+        loaded = vitviz.load(name)
+        analysis = vitviz.analyze(loaded, ROOT / "vitviz/web/examples/dog.jpg")
+        assert told["answers"][name] == [one.label for one in analysis.predictions()]
+        state = torch.load(out / f"{name}.pt", weights_only=True)
+        ours = {key: value.cpu() for key, value in loaded.vit.state_dict().items()}
+        assert state.keys() == ours.keys()
+        assert all(torch.equal(state[key].cpu(), ours[key]) for key in ours)
+
+
+def test_the_command_of_an_installed_vitviz_runs(wheel: Path, tmp_path: Path) -> None:
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    start = "import sys; sys.path.insert(0, sys.argv.pop(1)); from vitviz.cli import main; main()"
+    said = run(sys.executable, "-I", "-c", start, tmp_path, "--list-models", cwd=tmp_path)
+    assert said.split() == vitviz.list_models()
