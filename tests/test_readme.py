@@ -26,6 +26,19 @@ def test_every_explainer_is_named(key: str) -> None:
     assert f"`{key}`" in README
 
 
+def test_it_says_who_reads_the_list_of_explainers() -> None:
+    """Only what reads the list gets a new explainer for nothing; the README names each reader."""
+    lists = {"vitviz/__init__.py", "vitviz/probe/explain.py"}
+    readers = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "vitviz").rglob("*.py")
+        if re.search(r"\bEXPLAINERS\b", path.read_text("utf-8"))
+    }
+    (paragraph,) = re.findall(r"^\*\*A new explainer\*\*.*?^$", README, re.MULTILINE | re.DOTALL)
+    named = set(re.findall(r"\]\((vitviz/[\w/]+\.py)\)", paragraph))
+    assert readers - lists == named - lists
+
+
 @pytest.mark.parametrize("panel", re.findall(r'from "\./(\w+)\.js"', PANELS))
 def test_every_panel_is_named(panel: str) -> None:
     strings = (ROOT / "vitviz" / "viewer" / "text" / "strings.js").read_text("utf-8")
