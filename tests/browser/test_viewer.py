@@ -590,6 +590,27 @@ def test_what_only_a_panel_needs_can_be_tried_again_there(host, lost, panel, ove
     assert host.get_by_role("button", name="Try again").count() == 0
 
 
+def test_what_the_host_refuses_is_told_in_the_language_of_the_page(host) -> None:
+    says(host, state="empty")
+    host.evaluate(
+        """() => {
+            document.querySelector("#viewer").replaceChildren();
+            const ask = async () => ({ error: "Come back later.", error_ko: "나중에 오세요." });
+            window.other = viewer.mount({
+                element: document.querySelector("#viewer"), fetchFile, ask, manifest: first });
+        }"""
+    )
+    says(host, state="ready")
+    host.get_by_role("button", name="Save what you see").click()
+    host.locator(".vv-save section").last.get_by_role("button", name="SVG").click()
+    host.get_by_text("That could not be saved: Come back later.").wait_for()
+    host.keyboard.press("Escape")
+    host.evaluate("document.documentElement.lang = 'ko'")
+    host.get_by_role("button", name="저장").click()
+    host.locator(".vv-save section").last.get_by_role("button", name="SVG").click()
+    host.get_by_text("저장하지 못했습니다: 나중에 오세요.").wait_for()
+
+
 def test_the_host_hears_of_a_selection_but_not_of_hovering(host) -> None:
     host.evaluate("mounted.update(first)")
     says(host, state="ready")

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { digits, grouped, multiple, percent, percents, shapeText, signed } from "../../vitviz/viewer/maths/numbers.js";
 import { labelName } from "../../vitviz/viewer/text/labels.js";
 import { languageOf } from "../../vitviz/viewer/text/language.js";
+import { granted, reasonOf } from "../../vitviz/viewer/text/refusal.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { FIXTURES } from "./fixture.js";
 import { prefixLabel, stepName, tokenName, translated, translator } from "../../vitviz/viewer/text/words.js";
@@ -57,6 +58,18 @@ test("only one place knows what a tag of a language looks like", () => {
   const files = readdirSync(VIEWER, { recursive: true }).filter((name) => /\.(js|html)$/.test(name));
   const knowing = files.filter((name) => /startsWith\(["']ko|\bko\b.*i\.test/.test(readFileSync(new URL(name, VIEWER), "utf8")));
   assert.deepEqual(knowing, ["text/language.js"]);
+});
+
+test("a refusal is told in the language of the page, whenever it is read", () => {
+  const refused = (reply) => {
+    try { granted(reply); } catch (error) { return ["en", "ko-KR", "kok"].map((language) => reasonOf(error, language)); }
+    return null;
+  };
+  assert.deepEqual(refused({ error: "Busy.", error_ko: "바쁩니다." }), ["Busy.", "바쁩니다.", "Busy."]);
+  assert.deepEqual(refused({ error: "Busy." }), ["Busy.", "Busy.", "Busy."]);
+  assert.deepEqual(refused(undefined), [STRINGS.en.noReply, STRINGS.ko.noReply, STRINGS.en.noReply]);
+  assert.equal(refused({ values: [] }), null);
+  assert.equal(reasonOf(new Error("2 values"), "ko"), "2 values");
 });
 
 test("every step of every model has a name in both languages", () => {

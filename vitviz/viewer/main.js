@@ -14,6 +14,7 @@ import {
 import { watchSurroundings } from "./parts/surroundings.js";
 import { button } from "./parts/widgets.js";
 import { languageOf } from "./text/language.js";
+import { granted } from "./text/refusal.js";
 import { translator } from "./text/words.js";
 
 /** A host and a screen reader hear of a selection when it has rested this long. */
@@ -66,6 +67,7 @@ export function firstLanguage(search) {
  *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
  *   selection?: any, taste?: any, languages?: boolean,
  *   address?: {read: () => string, write: (href: string) => void}, again?: () => void}} host
+ *   ask: a question to the host; a reply with an `error` (and the same in Korean, `error_ko`) refuses.
  *   fetchFile: by default the file's `url`; an error's `status` tells an expired file from others.
  *   selection, taste: where to start, in part; anything impossible in them is ignored.
  *   address: of the page; it says where to start, and follows what is looked at.
@@ -180,11 +182,9 @@ export function mount(host) {
     }
   }
 
-  /** What the host answers; it gives nothing at all when its server is away. */
+  /** What the host answers; what it refuses is an error. */
   async function ask(name, params) {
-    const reply = await host.ask(name, params);
-    if (reply === undefined) throw new Error(app.t("noReply"));
-    return reply;
+    return granted(await host.ask(name, params));
   }
 
   function show(mine, picture, shape, selection) {

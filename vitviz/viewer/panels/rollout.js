@@ -13,6 +13,7 @@ import { MOST_TOKENS } from "../data/relevance.js";
 import { FUSIONS } from "../maths/rollout.js";
 import { rolloutSaves } from "../data/saves.js";
 import { button, choice, slider } from "../parts/widgets.js";
+import { reasonOf } from "../text/refusal.js";
 import { tokenTitle } from "../text/words.js";
 
 export const rollout = { id: "rollout", create, saves: rolloutSaves };
@@ -133,7 +134,7 @@ function create(app) {
     else if (!relevance.possible) {
       text = t("rolloutTooLarge", { tokens: grid.tokens, most: MOST_TOKENS });
     } else if (!values && relevance.error) {
-      text = t("rolloutFailed", { reason: relevance.error.message });
+      text = t("rolloutFailed", { reason: reasonOf(relevance.error, app.language) });
     } else if (!values) text = t("missing_asking");
     setText(message, text);
     show(message, text !== "");

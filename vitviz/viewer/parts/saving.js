@@ -5,6 +5,7 @@ import { el, setText, show } from "./dom.js";
 import { stageSaves } from "../data/saves.js";
 import { snapshot } from "./snapshot.js";
 import { button } from "./widgets.js";
+import { reasonOf } from "../text/refusal.js";
 import { tokenTitle, translated } from "../text/words.js";
 
 /**
@@ -69,7 +70,7 @@ export function createSaving(app, look) {
       await save();
       say(t("saveDone", { what: text }));
     } catch (error) {
-      say(t("saveFailed", { reason: error.message }));
+      say(t("saveFailed", { reason: reasonOf(error, app.language) }));
     }
   }
 

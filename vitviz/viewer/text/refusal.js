@@ -1,0 +1,36 @@
+/** What a host refused or could not do, told in the language that the page has when it is read. */
+
+import { languageOf } from "./language.js";
+import { translator } from "./words.js";
+
+/** A failure whose reason is known in every language of the viewer; as an error it speaks English. */
+export class Refusal extends Error {
+  /** @param {Record<import("./language.js").Language, string>} reasons */
+  constructor(reasons) {
+    super(reasons.en);
+    this.reasons = reasons;
+  }
+}
+
+/**
+ * A host's reply, if it is one. A refusal brings its sentence in English, and where it can, in Korean.
+ * @template Reply
+ * @param {Reply & {error?: string, error_ko?: string}} reply
+ * @returns {Reply}
+ */
+export function granted(reply) {
+  // A host gives nothing at all when its server is away.
+  if (reply === undefined) throw new Refusal({ en: translator("en")("noReply"), ko: translator("ko")("noReply") });
+  if (reply?.error) throw new Refusal({ en: reply.error, ko: reply.error_ko ?? reply.error });
+  return reply;
+}
+
+/**
+ * Why something failed, in the language of the page where that is known.
+ * @param {Error} error
+ * @param {string} language
+ * @returns {string}
+ */
+export function reasonOf(error, language) {
+  return error instanceof Refusal ? error.reasons[languageOf(language)] : error.message;
+}
