@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.models import tiny
+from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.viewer import page
 
@@ -237,3 +237,61 @@ def test_lines_of_a_saved_picture_break_as_its_language_wants(visit):
     page.locator(".vv-tools button", has_text="저장").click()
     saved(page, page.locator(".vv-save section").last.get_by_role("button", name="PNG"))
     assert ' lang="ko"' in page.evaluate("drawn")
+
+
+# Every canvas that is seen in a part of the page: where in it, and the colours of its pixels.
+CANVASES = """root => {
+    const place = root.getBoundingClientRect();
+    const seen = [...root.querySelectorAll("canvas")].filter((one) =>
+        one.checkVisibility() && getComputedStyle(one).opacity === "1");
+    const above = root.querySelector(".vv-overlay");
+    return seen.filter((one) => !one.matches(".vv-pixels") || !seen.includes(above)).map((one) => {
+        const { left, top, width, height } = one.getBoundingClientRect();
+        const pixels = one.getContext("2d").getImageData(0, 0, one.width, one.height).data;
+        return { name: one.className + " of " + one.parentElement.className,
+            box: [left - place.left, top - place.top, width, height],
+            size: [one.height, one.width], pixels: [...pixels] };
+    });
+}"""
+# Nothing is on its way any more.
+STANDS = """() => [...document.querySelectorAll("progress, .vv-waiting, figure [role=status]")]
+    .every((one) => !one.checkVisibility())"""
+AROUND = 14  # pixels between the edge of a saved picture and what it shows
+SHARPNESS = 2  # pixels of it for one of the screen
+CLOSE = 6  # of 255: between two colours of a legend that is squeezed
+
+
+def missing(saved: bytes, canvas: dict) -> float:
+    """The share of the pixels of a canvas that a saved picture has not where the page has them."""
+    image = np.asarray(Image.open(io.BytesIO(saved)).convert("RGB")).astype(int)
+    (left, top, width, height), (rows, cols) = canvas["box"], canvas["size"]
+    y = SHARPNESS * (AROUND + top + (np.arange(rows) + 0.5) * height / rows)
+    x = SHARPNESS * (AROUND + left + (np.arange(cols) + 0.5) * width / cols)
+    colours = np.reshape(canvas["pixels"], (rows, cols, 4))
+    opaque = colours[..., 3] == 255
+    assert len(np.unique(colours[opaque], axis=0)) > 1, "nothing to compare"
+    drawn = image[np.ix_(y.astype(int), x.astype(int))]
+    return float((abs(drawn - colours[..., :3])[opaque].max(axis=-1) > CLOSE).mean())
+
+
+def test_a_saved_picture_has_the_colours_of_every_map_where_the_screen_has_them(open_page):
+    tab = open_page(page(analyze(tiny("cls"), photo())))
+    tab.wait_for_selector('#viewer[data-state="ready"]')
+    tab.locator("summary", has_text="Colours and scale").click()
+    tab.get_by_role("slider", name="Opacity").fill("100")
+    tab.locator(".vv-picture").click(position={"x": 5, "y": 5})
+    canvases_of = {"Patches": 30, "Positions": 5, "Attention": 6, "Rollout": 6, "Features": 10}
+    for panel, count in canvases_of.items():
+        tab.get_by_role("tab", name=panel).click()
+        tab.wait_for_function(STANDS)
+        parts = [tab.locator(".vv-stage"), tab.locator("[role=tabpanel]:visible")]
+        shown = [part.evaluate(CANVASES) for part in parts]
+        assert sum(map(len, shown)) == count, panel
+        tab.get_by_role("button", name="Save what you see").click()
+        for section, canvases in zip(tab.locator(".vv-save section").all(), shown, strict=True):
+            _, data = saved(tab, section.get_by_role("button", name="PNG"))
+            for canvas in canvases:
+                # A legend has its marks on it; a map has every pixel.
+                most = 0.1 if canvas["size"][0] == 1 else 0
+                assert missing(data, canvas) <= most, (panel, canvas["name"], canvas["box"])
+        tab.keyboard.press("Escape")
