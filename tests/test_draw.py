@@ -110,6 +110,25 @@ def test_the_scale_of_a_rollout_leaves_out_the_patch_itself_and_says_so() -> Non
     assert bars(draw.rollout(analysis, 0))[0]._colorbar.extend == "neither"
 
 
+def test_a_rollout_has_one_scale_up_to_the_largest_patch_but_its_own(
+    any_tiny_analysis, token
+) -> None:
+    analysis, grid = any_tiny_analysis, any_tiny_analysis.grid
+    options = {"head_fusion": "min", "residual": 0.75, "first": 1}
+    others = [at for at in range(grid.num_prefix_tokens, grid.num_tokens) if at != token]
+    layers = range(1, analysis.trace.depth)
+    largest = max(analysis.rollout(token, layer, **options)[others].max() for layer in layers)
+    figure = draw.rollout(analysis, token, **options)
+    maps = [image for ax in figure.axes for image in ax.images if image.get_array().dtype != "u1"]
+    assert len(maps) == len(layers)
+    assert {(image.norm.vmin, image.norm.vmax) for image in maps} == {(0, float(largest))}
+    (bar,) = bars(figure)
+    assert bar.get_ylim() == (0, float(largest))
+    assert "all tokens sum to 1" in words(figure)
+    fixed = draw.rollout(analysis, token, vmax=0.5)
+    assert {image.norm.vmax for image in fixed.axes[0].images[1:]} == {0.5}
+
+
 def test_one_position_is_compared_with_all(any_tiny_analysis: Analysis) -> None:
     token = any_tiny_analysis.grid.token(1, 2)
     figure = draw.position_similarity(any_tiny_analysis, token)

@@ -433,3 +433,42 @@ def test_rollout_changes_at_once_and_plays(shown) -> None:
     seen.is_(layer=2)
     page.clock.run_for(700)
     page.get_by_role("button", name="Play through the layers").wait_for()
+
+
+@pytest.mark.parametrize("fusion", ["mean", "max"])
+def test_the_scale_of_a_rollout_goes_from_nothing_to_its_largest_patch(shown, fusion) -> None:
+    seen, analysis, token = shown
+    page, grid = seen.page, analysis.grid
+    seen.open_panel("Rollout")
+    panel = page.locator(PANEL)
+    panel.get_by_role("radio", name=fusion, exact=True).check()
+    panel.get_by_label("Last layer").fill("1")
+    seen.is_(layer=1)
+    panel.locator(".vv-legend").wait_for()
+    seen.choose("rollout")
+    values = analysis.rollout(token, 1, head_fusion=fusion)
+    largest, uniform = float(grid.patches(values).max()), 1 / grid.num_tokens
+    ramp = 'c => [...c.getContext("2d").getImageData(0, 0, c.width, c.height).data]'
+    for legend in (page.locator(".vv-stage .vv-legend"), panel.locator(".vv-legend")):
+        low, high = legend.locator(".vv-ends span").all_inner_texts()
+        assert low == "0"
+        read = numbers(high)
+        assert read[0] == pytest.approx(largest, rel=0.006)
+        assert read[1] == pytest.approx(largest / uniform, abs=0.051)
+        tick = legend.locator(".vv-tick").evaluate("node => node.style.left")
+        assert float(tick.rstrip("%")) == pytest.approx(100 * uniform / largest, rel=0.006)
+        colours = np.reshape(legend.locator("canvas").evaluate(ramp), (-1, 4)).astype(int)
+        # The patches have the colours that the legend has for their values.
+        maps = page.locator(".vv-overlay"), panel.locator(".vv-head canvas").nth(1)
+        for canvas in maps:
+            drawn = np.reshape(canvas.evaluate(ramp), (-1, 4)).astype(int)
+            places = grid.patches(values).numpy() / largest * (len(colours) - 1)
+            wanted = colours[places.round().astype(int)]
+            assert abs(drawn - wanted).max() <= 6  # the legend has half as many steps
+    # Every other layer has a scale of its own: its largest patch has the last colour.
+    for layer in (0, 2):
+        patches = grid.patches(analysis.rollout(token, layer, head_fusion=fusion)).numpy()
+        canvas = panel.locator(".vv-head canvas").nth(layer)
+        drawn = np.reshape(canvas.evaluate(ramp), (-1, 4)).astype(int)
+        places = patches / patches.max() * (len(colours) - 1)
+        assert abs(drawn - colours[places.round().astype(int)]).max() <= 6
