@@ -338,6 +338,7 @@ const en = {
   fact_images_seen: "Pictures seen", fact_wall_time: "Training took", fact_device: "Trained on",
   fact_torch: "PyTorch", fact_commit: "Commit of the code", fact_trained: "Trained", fact_began_with: "Began with",
   fact_origin_url: "Original files", fact_hf_hub_id: "Hugging Face hub", fact_paper_name: "Paper", fact_tag: "timm's tag",
+  fact_resized_from: "Size of the training's pictures",
   model: "Model", source: "Source", temperature: "Temperature",
   // Whole
   summary: "{depth} layers · {heads} heads · {tokens} tokens",
@@ -688,6 +689,7 @@ const ko = {
   fact_images_seen: "본 그림 수", fact_wall_time: "학습 시간", fact_device: "학습 장치",
   fact_torch: "PyTorch", fact_commit: "코드 커밋", fact_trained: "학습한 날", fact_began_with: "시작 가중치",
   fact_origin_url: "원본 파일", fact_hf_hub_id: "허깅 페이스 허브", fact_paper_name: "논문", fact_tag: "timm 태그",
+  fact_resized_from: "학습한 그림 크기",
   model: "모델", source: "출처", temperature: "온도",
   summary: "레이어 {depth} · 헤드 {heads} · 토큰 {tokens}",
   untrained: "학습 전입니다.",
