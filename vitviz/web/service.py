@@ -28,7 +28,7 @@ from .examples import EXAMPLES
 from .figures import Wanted
 from .files import file_name, save_atomic
 from .models import Models
-from .wishes import Wishes
+from .wishes import Delivery, Wish, Wishes
 
 log = logging.getLogger("vitviz.web")
 
@@ -54,12 +54,20 @@ class Kept(NamedTuple):
     film: Path | None = None
 
 
+class Made(NamedTuple):
+    """All that a page will show, in the cache but not yet delivered."""
+
+    manifest: Manifest
+    saved: str
+    preview: str | None
+
+
 class Service:
     """One running app: its models and its files. What a visitor sees is kept in their own page.
 
     Methods for the page answer with (manifest, photo, model, shown, download, untrained), where
     `gr.skip()` leaves a place as it is. On a bad picture or model they say why and go on with what
-    is shown. If a page asks for something else before its answer is ready, that answer is dropped.
+    is shown. An answer is dropped if the answer to something that was asked for later is there.
     """
 
     def __init__(self, models: Models) -> None:
@@ -99,31 +107,67 @@ class Service:
             upload = shown.photo
         if upload is None:
             return AS_IT_IS
-        wish = self._wishes.begin(getattr(request, "session_hash", None))
-        upload = self._ours(upload, shown)
-        try:
-            analysis = self._analyze(upload, model, untrained is True)
-        except VitvizError as error:
-            if self._wishes.outdated(wish):
-                return AS_IT_IS
-            self._wishes.withdraw(wish)
-            gr.Warning(as_html(told(sentence(error), request)))
-            old = shown.preview or (shown.photo.path if shown.photo else "")
-            old = old if Path(old).is_file() else None
-            photo = old if isinstance(error, ImageError) else gr.skip()
-            return gr.skip(), photo, shown.model, shown, gr.skip(), shown.untrained
-        if self._wishes.outdated(wish):
-            return AS_IT_IS
+        return self._meet(upload, model, shown, untrained, request)
+
+    def _meet(
+        self,
+        upload: Upload,
+        model: str,
+        shown: Shown,
+        untrained: bool,
+        request: gr.Request | None,
+        place: bool = False,
+    ) -> tuple[Any, ...]:
+        """Make all that a page will show, which can fail or take long, and then deliver it.
+
+        `place`: the picture is not in the picture input yet.
+        """
+        untrained = untrained is True
+        with self._wishes.wish(getattr(request, "session_hash", None)) as wish:
+            upload = self._ours(upload, shown)
+            try:
+                made = self._make(upload, model, untrained)
+            except VitvizError as error:
+                now = self._wishes.failed(wish, shown)
+                if now is None:
+                    return AS_IT_IS
+                gr.Warning(as_html(told(sentence(error), request)))
+                photo = upload.path if place else gr.skip()
+                # Also if another answer came meanwhile and left the picture input to this wish.
+                if not place and (isinstance(error, ImageError) or now != shown):
+                    photo = self._before(now)
+                return gr.skip(), photo, now.model, now, gr.skip(), now.untrained
+            now = Shown(upload, model, made.preview, untrained)
+            return self._deliver(wish, made, now, place)
+
+    def _make(self, upload: Upload, model: str, untrained: bool) -> Made:
+        """Analyze a picture and write all that a page needs of it into the cache."""
+        analysis = self._analyze(upload, model, untrained)
         payload = pack(analysis, film=True)
-        payload.manifest["link"] = self._link(upload, model, untrained is True)
+        payload.manifest["link"] = self._link(upload, model, untrained)
         manifest = Manifest.place(payload, self._cache)
-        saved = self._save(analysis)
-        film = manifest.files.get("film")
-        self._remember(manifest.id, Kept(saved, Path(film.path) if film else None))
-        preview = self._preview(upload, analysis)
-        download = gr.update(value=saved, interactive=True)
-        now = Shown(upload, model, preview, untrained is True)
-        return manifest, preview or gr.skip(), model, now, download, now.untrained
+        return Made(manifest, self._save(analysis), self._preview(upload, analysis))
+
+    def _deliver(self, wish: Wish, made: Made, now: Shown, place: bool) -> tuple[Any, ...]:
+        """The one place where a page gets another analysis, if it is still to be shown."""
+        delivery = self._wishes.deliver(wish, now)
+        if delivery is Delivery.DROPPED:
+            return AS_IT_IS
+        film = made.manifest.files.get("film")
+        self._remember(made.manifest.id, Kept(made.saved, Path(film.path) if film else None))
+        photo, model, untrained = gr.skip(), gr.skip(), gr.skip()
+        if delivery is not Delivery.BESIDE:
+            model, untrained = now.model, now.untrained
+            if made.preview or place or delivery is Delivery.RESTORED:
+                photo = made.preview or now.photo.path
+        download = gr.update(value=made.saved, interactive=True)
+        return made.manifest, photo, model, now, download, untrained
+
+    @staticmethod
+    def _before(shown: Shown) -> str | None:
+        """What the picture input showed before a picture that cannot be shown."""
+        old = shown.preview or (shown.photo.path if shown.photo else "")
+        return old if Path(old).is_file() else None
 
     def show_example(
         self,
@@ -141,7 +185,8 @@ class Service:
         path, meant_for = self.examples[index]
         special = {example.model for example in self.examples}
         model = meant_for or (self.models.default if model in special else model)
-        return self._show_own(path, model, shown, untrained, request)
+        upload = Upload(path, Path(path).name)
+        return self._meet(upload, model, shown, untrained, request, place=True)
 
     def open(self, model: str, shown: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
         """A page is opened: show the first example, or what its address asks for.
@@ -155,7 +200,8 @@ class Service:
         named, path = asked.get("model") in self.models, paths.get(asked.get("example"))
         model = asked["model"] if named else model
         if named and path:
-            return self._show_own(path, model, shown, untrained, request)
+            upload = Upload(path, Path(path).name)
+            return self._meet(upload, model, shown, untrained, request, place=True)
         if path:
             index = list(paths.values()).index(path)
         else:
@@ -263,14 +309,6 @@ class Service:
         loaded = self.models.get(model, untrained)
         with self._computing:
             return analyze(loaded, photo)
-
-    def _show_own(
-        self, path: str, model: str, shown: Shown, untrained: bool, request: gr.Request | None
-    ) -> tuple[Any, ...]:
-        """Analyze one of our pictures and put it into the picture input."""
-        upload = Upload(path, Path(path).name)
-        answer = self.show(upload, model, shown, untrained, request)
-        return answer if answer is AS_IT_IS else (answer[0], path, *answer[2:])
 
     def _save(self, analysis: Analysis) -> str:
         """The analysis as a file in the cache, for whoever asked."""
