@@ -15,6 +15,7 @@ from vitviz.web import service
 from vitviz.web.components import Manifest, Upload
 from vitviz.web.models import Models
 from vitviz.web.service import AS_IT_IS, Service, Shown
+from vitviz.web.turns import Turns
 
 WAIT = 20  # seconds until a test gives up; none waits that long
 SKIP = gr.skip()
@@ -44,7 +45,7 @@ def models(folder):
 def desk(models, folder, monkeypatch):
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(folder / "cache"))
     desk = Service(models)
-    desk._computing = threading.Semaphore(4)  # a slow one here holds up no other
+    desk._computing = Turns(4, 0)  # a slow one here holds up no other
     return desk
 
 

@@ -141,3 +141,24 @@ def test_a_failed_load_can_be_tried_again(monkeypatch):
     with pytest.raises(WeightsError, match="no network"):
         models.get(name)
     assert models.get(name) is tiny("cls")
+
+
+def test_nobody_waits_for_ever_for_a_model_that_is_being_loaded(monkeypatch):
+    monkeypatch.setattr(limits, "LOADING_WAIT_SECONDS", 0.01)
+    begun, release, name = threading.Event(), threading.Event(), next(iter(CURATED))
+
+    def load(source, pretrained=True, image_size=None):
+        begun.set()
+        assert release.wait(20)
+        return tiny("cls")
+
+    monkeypatch.setattr(module, "load", load)
+    models = Models()
+    loading = threading.Thread(target=models.get, args=(name,))
+    loading.start()
+    assert begun.wait(20)
+    with pytest.raises(WeightsError, match="is being loaded for somebody else"):
+        models.get(name)
+    release.set()
+    loading.join()
+    assert models.get(name) is tiny("cls")

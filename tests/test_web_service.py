@@ -2,6 +2,7 @@
 
 import base64
 import re
+from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ import vitviz.draw
 from tests.models import photo
 from tests.running import save_tiny
 from tests.viewer_fixture import film
+from vitviz.errors import VitvizError
 from vitviz.web import limits, service
 from vitviz.web.answers import APOLOGY
 from vitviz.web.components import Upload
@@ -375,15 +377,32 @@ def test_a_bad_wish_for_a_figure_gets_a_sentence(desk, upload, changes, says):
     key = desk.show(upload, "tiny-cls", START)[0].id
     reply = desk.figure(drawing(key, **{"kind": "attention"} | changes))
     assert says in reply["error"]
-    assert desk._drawing._value == 1  # the next one can be drawn
+    assert desk._drawing._places._value == 1  # the next one can be drawn
 
 
 def test_too_many_figures_at_a_time(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "DRAWING_WAIT_SECONDS", 0.01)
     key = desk.show(upload, "tiny-cls", START)[0].id
-    with desk._drawing:
+    with desk._drawing.take(1, VitvizError()):
         assert "Many figures" in desk.figure(drawing(key))["error"]
     assert desk.figure(drawing(key))["data"]
+
+
+def test_nobody_waits_for_ever_to_compute(desk, upload, monkeypatch):
+    monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
+    key = desk.show(upload, "tiny-cls", START)[0].id
+    with ExitStack() as others:
+        for _ in range(limits.COMPUTING):
+            others.enter_context(desk._turn(desk._computing))
+            others.enter_context(desk._turn(desk._rolling))
+        reply = desk.rollout(question(key))
+        assert reply["error"] == "This server computes for many others; try again in a minute."
+        assert re.search("[가-힣]", reply["error_ko"])
+        with pytest.warns(UserWarning, match="This server computes for many others"):
+            assert desk.show(upload, "tiny-cls", START)[0] == SKIP
+        with pytest.raises(VitvizError, match="this server computes for many others"):
+            desk.answer(upload, "tiny-cls", 0, -1, -1)
+    assert desk.rollout(question(key))["values"]
 
 
 def test_a_deleted_analysis_has_expired(desk, upload):

@@ -144,6 +144,13 @@ SENTENCES = {
     "many figures are being drawn; try again in a minute": (
         "지금 그리는 그림이 많습니다. 잠시 뒤에 다시 시도해 주세요"
     ),
+    "this server computes for many others; try again in a minute": (
+        "지금 많은 분이 쓰고 있습니다. 잠시 뒤에 다시 시도해 주세요"
+    ),
+    "{} is being loaded for somebody else; try again in a minute, or choose another": (
+        "{0}은(는) 다른 분을 위해 불러오는 중입니다."
+        " 잠시 뒤에 다시 시도하거나 다른 모델을 골라 주세요"
+    ),
     "this model came without a film of its training": (
         "이 모델에는 학습 과정을 담은 영상이 없습니다"
     ),

@@ -11,6 +11,7 @@ from ..model.checkpoints import FORMAT
 from ..model.tensor_file import read_metadata
 from ..model.weights import CURATED, WEIGHTS_DIR, LoadedModel, list_models, load
 from . import limits
+from .turns import Turns
 
 
 class Models:
@@ -28,7 +29,7 @@ class Models:
         self._sources: dict[str, str] = {}
         self._loaded: OrderedDict[tuple[str, bool], LoadedModel] = OrderedDict()
         self._lock = threading.Lock()
-        self._loading: dict[tuple[str, bool], threading.Lock] = {}
+        self._loading: dict[tuple[str, bool], Turns] = {}
         for source in added:
             name = Path(source).stem if Path(source).is_file() else source
             key, count = name, 2
@@ -62,7 +63,8 @@ class Models:
     def get(self, key: str, untrained: bool = False) -> LoadedModel:
         """The model behind a key, or its untrained twin.
 
-        Raises `WeightsError`, also for what is not on the menu.
+        Raises `WeightsError`, also for what is not on the menu, and for what somebody else has been
+        waiting for too long.
         """
         if key not in self:
             raise WeightsError(
@@ -74,8 +76,11 @@ class Models:
             if wanted in self._loaded:
                 self._loaded.move_to_end(wanted)
                 return self._loaded[wanted]
-            loading = self._loading.setdefault(wanted, threading.Lock())
-        with loading:
+            loading = self._loading.setdefault(wanted, Turns(1, limits.LINE))
+        waiting = WeightsError(
+            f"{key} is being loaded for somebody else; try again in a minute, or choose another"
+        )
+        with loading.take(limits.LOADING_WAIT_SECONDS, waiting):
             with self._lock:
                 if wanted in self._loaded:  # another visitor was faster
                     return self._loaded[wanted]

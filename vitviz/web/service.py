@@ -6,9 +6,9 @@ import io
 import logging
 import shutil
 import tempfile
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from .examples import EXAMPLES
 from .figures import Wanted
 from .files import file_name, save_atomic
 from .models import Models
+from .turns import Turns
 from .wishes import Delivery, Wish, Wishes
 
 log = logging.getLogger("vitviz.web")
@@ -73,8 +74,10 @@ class Service:
     def __init__(self, models: Models) -> None:
         self.models = models
         self.examples = [e for e in EXAMPLES if e.model is None or e.model in models]
-        self._computing = threading.Semaphore(limits.COMPUTING)
-        self._drawing = threading.Semaphore(1)
+        self._computing = Turns(limits.COMPUTING, limits.LINE)
+        # Apart, so that many questions, which pass Gradio's queue by, refuse nobody an analysis.
+        self._rolling = Turns(limits.COMPUTING, limits.LINE)
+        self._drawing = Turns(1, limits.LINE)
         self._cache = get_upload_folder()
         Path(self._cache).mkdir(parents=True, exist_ok=True)
         self._wishes = Wishes()
@@ -242,20 +245,17 @@ class Service:
                 options = {"first": first, "residual": residual, "head_fusion": fusion}
             case _:
                 raise SelectionError("id, token, layer, first, residual, head_fusion are needed")
-        with self._computing:
+        with self._turn(self._rolling):
             values = Analysis.load(self._known(key).analysis).rollout(token, layer, **options)
         return {"values": values.tolist()}
 
     def _figure(self, key: str, question: Any) -> dict[str, Any]:
         wanted = Wanted.of(question)
-        if not self._drawing.acquire(timeout=limits.DRAWING_WAIT_SECONDS):
-            raise VitvizError("many figures are being drawn; try again in a minute")
-        try:  # one at a time: matplotlib keeps some settings for the whole process
+        many = VitvizError("many figures are being drawn; try again in a minute")
+        # One at a time: matplotlib keeps some settings for the whole process.
+        with self._drawing.take(limits.DRAWING_WAIT_SECONDS, many):
             kept = self._known(key)
-            analysis = Analysis.load(kept.analysis)
-            data = wanted.drawn(analysis, kept.film)
-        finally:
-            self._drawing.release()
+            data = wanted.drawn(Analysis.load(kept.analysis), kept.film)
         return {"data": base64.b64encode(data).decode()}
 
     def _known(self, key: str) -> Kept:
@@ -307,8 +307,14 @@ class Service:
             )
         photo = open_photo(upload.path, upload.name)
         loaded = self.models.get(model, untrained)
-        with self._computing:
+        with self._turn(self._computing):
             return analyze(loaded, photo)
+
+    @staticmethod
+    def _turn(turns: Turns) -> AbstractContextManager[None]:
+        """Computing, when it is one's turn. Raises `VitvizError` if that does not come soon."""
+        busy = VitvizError("this server computes for many others; try again in a minute")
+        return turns.take(limits.COMPUTING_WAIT_SECONDS, busy)
 
     def _save(self, analysis: Analysis) -> str:
         """The analysis as a file in the cache, for whoever asked."""

@@ -1,0 +1,33 @@
+"""Turns: so many at a time, and nobody waits for ever or in a line without end."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..errors import VitvizError
+
+
+class Turns:
+    """`places` may be taken at a time, `line` more may wait for one.
+
+    Whoever waits holds one of the few threads that answer everybody.
+    """
+
+    def __init__(self, places: int, line: int) -> None:
+        self._here = threading.BoundedSemaphore(places + line)
+        self._places = threading.BoundedSemaphore(places)
+
+    @contextmanager
+    def take(self, seconds: float, refusal: VitvizError) -> Iterator[None]:
+        """A place until the block ends. `refusal` is raised if none is free in time."""
+        if not self._here.acquire(blocking=False):
+            raise refusal
+        try:
+            if not self._places.acquire(timeout=seconds):
+                raise refusal
+            try:
+                yield
+            finally:
+                self._places.release()
+        finally:
+            self._here.release()
