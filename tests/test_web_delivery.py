@@ -12,6 +12,7 @@ from tests.models import photo
 from tests.running import save_tiny
 from vitviz.errors import CaptureError, ImageError
 from vitviz.web import service
+from vitviz.web.cache import Cache
 from vitviz.web.components import Manifest, Upload
 from vitviz.web.models import Models
 from vitviz.web.service import AS_IT_IS, Service, Shown
@@ -44,7 +45,7 @@ def models(folder):
 @pytest.fixture
 def desk(models, folder, monkeypatch):
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(folder / "cache"))
-    desk = Service(models)
+    desk = Service(models, Cache())
     desk._computing = Turns(4, 0)  # a slow one here holds up no other
     return desk
 

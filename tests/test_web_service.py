@@ -20,6 +20,7 @@ from tests.viewer_fixture import film
 from vitviz.errors import VitvizError
 from vitviz.web import limits, service
 from vitviz.web.answers import APOLOGY
+from vitviz.web.cache import Cache
 from vitviz.web.components import Upload
 from vitviz.web.figures import FIGURES
 from vitviz.web.models import Models
@@ -48,7 +49,7 @@ def told(folder: Path) -> Path:
 @pytest.fixture
 def desk(models, folder, monkeypatch):
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(folder / "cache"))
-    return Service(models)
+    return Service(models, Cache())
 
 
 @pytest.fixture(scope="module")

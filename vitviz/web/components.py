@@ -29,7 +29,7 @@ class Manifest(GradioModel):
     files: dict[str, FileData | list[FileData]]
 
     @classmethod
-    def place(cls, payload: Payload, cache: str) -> "Manifest":
+    def place(cls, payload: Payload, cache: Path) -> "Manifest":
         """Write the files of a packed analysis into the cache and point to them."""
 
         def put(file: dict[str, Any]) -> FileData:

@@ -6,6 +6,7 @@ import re
 import secrets
 import tempfile
 import unicodedata
+from contextlib import suppress
 from pathlib import Path
 
 # Whoever knows a name can fetch the file. The key makes names unpredictable even to those who know
@@ -17,14 +18,15 @@ def save_atomic(data: bytes, name: str, cache: str | Path) -> str:
     """Put bytes into the cache and return their path. The same bytes share one file.
 
     Two visitors may write the same file at once, and a third one read it meanwhile: the file
-    appears in one step. Writing it again only renews its age, which `delete_cache` goes by.
+    appears in one step. Writing it again only renews its age, which sweeping goes by.
     """
     folder = Path(cache) / hashlib.blake2b(data, key=_KEY, digest_size=32).hexdigest()
     path = folder / name
     folder.mkdir(parents=True, exist_ok=True)
-    if path.exists() and path.stat().st_size == len(data):
-        os.utime(path)
-        return str(path)
+    with suppress(FileNotFoundError):  # also if it is swept away at this moment
+        if path.stat().st_size == len(data):
+            os.utime(path)
+            return str(path)
     handle, partial = tempfile.mkstemp(dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -11,6 +11,7 @@ from .. import viewer
 from ..korean import in_korean
 from . import limits
 from .answers import guard
+from .cache import Cache
 from .components import PhotoInput, TrueOrFalse, Viewer, WholeNumber
 from .examples import FOLDER
 from .models import Models
@@ -48,12 +49,13 @@ class App(gr.Blocks):
 
 def build(settings: Settings) -> tuple[gr.Blocks, dict[str, Any]]:
     """Lay out the app and wire it; with it come the arguments for its `launch`."""
-    service = Service(Models(settings.models))
-    sweep = (limits.CACHE_SWEEP_SECONDS, limits.CACHE_AGE_SECONDS)
+    cache = Cache()  # before there is a component: each keeps the name of Gradio's folder
+    service = Service(Models(settings.models), cache)
     texts, titles = bilingual(title for title, _ in service.models.choices)
-    with App(title="vitviz", analytics_enabled=False, delete_cache=sweep) as demo:
+    with App(title="vitviz", analytics_enabled=False) as demo:
         _build_page(demo, service, titles)
         _build_endpoint(service)
+    cache.sweep_for_ever()
     demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)
     return demo, {
         "server_name": settings.host,
@@ -94,13 +96,15 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
             go = gr.Button(TEXTS("vv_analyze"), variant="primary", elem_id="vv-analyze")
             progress = gr.HTML("", elem_id="vv-progress")
             thumbnails = gr.Dataset(
-                components=[photo],  # of the page: its samples outlive `delete_cache`
+                components=[photo],
                 samples=[[example.path] for example in examples],
                 type="index",
                 layout="gallery",
                 label=TEXTS("vv_examples"),
                 elem_id="vv-examples",
             )
+            for sample, example in zip(thumbnails.samples, examples, strict=True):
+                sample[0]["path"] = example.path  # not a copy in the cache, which would be swept
         with gr.Column(scale=4, min_width=320):
             view = Viewer(elem_id="vv-viewer", server_functions=_server_functions(service))
             with gr.Row(elem_classes="vv-foot"):

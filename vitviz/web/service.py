@@ -4,7 +4,6 @@ import base64
 import filecmp
 import io
 import logging
-import shutil
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import gradio as gr
-from gradio.utils import get_upload_folder
 from PIL import Image
 
 from ..errors import ImageError, SelectionError, VitvizError
@@ -23,6 +21,7 @@ from ..probe.analysis import Analysis, analyze
 from ..viewer.payload import pack
 from . import limits
 from .answers import APOLOGY, as_html, sentence, told
+from .cache import Cache
 from .components import Manifest, Upload
 from .examples import EXAMPLES
 from .figures import Wanted
@@ -71,15 +70,14 @@ class Service:
     is shown. An answer is dropped if the answer to something that was asked for later is there.
     """
 
-    def __init__(self, models: Models) -> None:
+    def __init__(self, models: Models, cache: Cache) -> None:
         self.models = models
         self.examples = [e for e in EXAMPLES if e.model is None or e.model in models]
         self._computing = Turns(limits.COMPUTING, limits.LINE)
         # Apart, so that many questions, which pass Gradio's queue by, refuse nobody an analysis.
         self._rolling = Turns(limits.COMPUTING, limits.LINE)
         self._drawing = Turns(1, limits.LINE)
-        self._cache = get_upload_folder()
-        Path(self._cache).mkdir(parents=True, exist_ok=True)
+        self._cache = cache
         self._wishes = Wishes()
         self._kept: OrderedDict[str, Kept] = OrderedDict()  # by the id of a manifest
 
@@ -148,7 +146,7 @@ class Service:
         analysis = self._analyze(upload, model, untrained)
         payload = pack(analysis, film=True)
         payload.manifest["link"] = self._link(upload, model, untrained)
-        manifest = Manifest.place(payload, self._cache)
+        manifest = Manifest.place(payload, self._cache.folder)
         return Made(manifest, self._save(analysis), self._preview(upload, analysis))
 
     def _deliver(self, wish: Wish, made: Made, now: Shown, place: bool) -> tuple[Any, ...]:
@@ -299,8 +297,7 @@ class Service:
         return summary, self._save(analysis)
 
     def _analyze(self, upload: Upload, model: str, untrained: bool = False) -> Analysis:
-        if shutil.disk_usage(self._cache).free < limits.DISK_RESERVE_BYTES:
-            raise VitvizError("this server has no room for another analysis; try again in an hour")
+        self._cache.check_room()
         if not Path(upload.path).is_file():  # its path is nobody's business
             raise ImageError(
                 f"{upload.name[:80]!r} was deleted after about an hour; choose it again"
@@ -323,7 +320,7 @@ class Service:
             analysis.save(path)
             untrained = "" if analysis.card.trained else "untrained"
             name = file_name(analysis.photo_name, analysis.card.name, untrained)
-            return save_atomic(path.read_bytes(), f"{name}.safetensors", self._cache)
+            return save_atomic(path.read_bytes(), f"{name}.safetensors", self._cache.folder)
 
     def _link(self, upload: Upload, model: str, untrained: bool) -> dict[str, str]:
         """What `open` needs to show this again. Only our own pictures have a name for that."""
@@ -357,7 +354,7 @@ class Service:
             return None
         seen = Image.fromarray(analysis.picture.squeeze(-1).numpy())
         seen.save(buffer := io.BytesIO(), "PNG")
-        return save_atomic(buffer.getvalue(), "preview.png", self._cache)
+        return save_atomic(buffer.getvalue(), "preview.png", self._cache.folder)
 
 
 def _refusal(text: str) -> dict[str, str]:

@@ -1,0 +1,140 @@
+"""The cache: what is swept, what is never touched, and a folder that somebody else deletes."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from gradio.utils import get_upload_folder
+
+from vitviz.errors import VitvizError
+from vitviz.web import limits
+from vitviz.web.cache import PREFIX, Cache
+
+LONG_AGO = limits.CACHE_AGE_SECONDS + 100
+A_WHILE_AGO = limits.CACHE_SWEEP_SECONDS + 100
+
+
+@pytest.fixture
+def base(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def cache(base):
+    return Cache()
+
+
+def put(path: Path, age: float = 0, size: int = 3) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x" * size)
+    return aged(path, age)
+
+
+def aged(path: Path, age: float) -> Path:
+    os.utime(path, (time.time() - age,) * 2)
+    return path
+
+
+def test_gradio_uses_the_folder_and_a_second_app_has_one_beside_it(base, cache):
+    assert get_upload_folder() == str(cache.folder)
+    assert cache.folder.parent == Cache().folder.parent == base
+    assert cache.folder.is_dir()
+
+
+def test_what_is_old_or_broke_off_is_swept_and_what_is_young_stays(cache):
+    young = put(cache.folder / "a" / "photo.jpg", A_WHILE_AGO)
+    old = put(cache.folder / "b" / "photo.jpg", LONG_AGO)
+    arriving = put(cache.folder / "tmp1", A_WHILE_AGO / 2)
+    broken_off = put(cache.folder / "tmp2", A_WHILE_AGO)
+    cache.sweep()
+    assert [path.exists() for path in (young, old, arriving, broken_off)] == [
+        *(True, False, True, False),
+    ]
+    # A folder that has just become empty may be about to be written to.
+    assert old.parent.is_dir()
+    aged(old.parent, A_WHILE_AGO)
+    aged(young.parent, A_WHILE_AGO)
+    cache.sweep()
+    assert not old.parent.exists()
+    assert young.exists()
+
+
+def test_beyond_the_bound_the_oldest_go_first(cache, monkeypatch):
+    monkeypatch.setattr(limits, "CACHE_BYTES", 250)
+    files = [put(cache.folder / str(age) / "x", age, 100) for age in (10, 40, 20, 30)]
+    cache.sweep()
+    assert [path.exists() for path in files] == [True, False, True, False]
+
+
+def test_room_is_measured_while_files_come_in(cache, monkeypatch):
+    monkeypatch.setattr(limits, "CACHE_BYTES", 250)
+    cache.check_room()
+    old = put(cache.folder / "a" / "x", 10, 300)
+    cache.check_room()
+    assert old.exists()  # measured a moment ago
+    monkeypatch.setattr(limits, "CACHE_MEASURE_SECONDS", -1)
+    cache.check_room()
+    assert not old.exists()
+
+
+def test_the_reserve_of_the_disk_is_for_others(cache, monkeypatch):
+    monkeypatch.setattr(limits, "DISK_RESERVE_BYTES", 10**18)
+    with pytest.raises(VitvizError, match="no room for another analysis"):
+        cache.check_room()
+
+
+def test_a_folder_that_somebody_deleted_is_made_again_and_held(cache):
+    cache.folder.rmdir()
+    cache.check_room()
+    assert cache.folder.is_dir()
+    aged(cache.folder, LONG_AGO)
+    Cache().sweep()
+    assert cache.folder.is_dir()
+
+
+HOLD = """
+import os, signal
+from vitviz.web.cache import Cache
+cache = Cache()
+(cache.folder / "a").mkdir()
+(cache.folder / "a" / "photo.jpg").write_text("a face")
+print(cache.folder, flush=True)
+signal.pause()
+"""
+
+
+def test_what_a_killed_process_left_is_deleted_by_the_next_and_a_live_one_is_left_alone(base):
+    process = subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True)
+    try:
+        theirs = Path(process.stdout.readline().strip())
+        aged(theirs, LONG_AGO)
+        aged(theirs / "a" / "photo.jpg", LONG_AGO)
+        ours = Cache()
+        ours.sweep()
+        assert (theirs / "a" / "photo.jpg").exists()
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    ours.sweep()
+    assert not theirs.exists()
+
+
+def test_files_of_other_programs_are_never_touched(base, cache):
+    others = [put(base / name / "photo.jpg", LONG_AGO) for name in ("0a1b2c", "vitviz")]
+    others += [put(base / "tmpabc", LONG_AGO), put(base / f"{PREFIX}file", LONG_AGO)]
+    for folder in base.iterdir():
+        aged(folder, LONG_AGO)
+    cache.sweep()
+    assert all(path.exists() for path in others)
+
+
+def test_at_the_end_nothing_is_left(cache):
+    put(cache.folder / "a" / "photo.jpg")
+    put(cache.folder / "tmp1")
+    cache.delete()
+    assert not cache.folder.exists()
