@@ -4,10 +4,11 @@ import logging
 
 import gradio as gr
 import pytest
+from gradio.data_classes import ImageData
 
 from vitviz.errors import ImageError
-from vitviz.web.answers import APOLOGY, guard, sentence
-from vitviz.web.components import WholeNumber
+from vitviz.web.answers import APOLOGY, guard, in_both, sentence
+from vitviz.web.components import NOT_UPLOADED, PagePhotoInput, PhotoInput, WholeNumber
 
 
 def test_our_errors_become_sentences_and_their_html_is_text():
@@ -19,6 +20,36 @@ def test_our_errors_become_sentences_and_their_html_is_text():
         fail()
     text = "'&lt;img src=x onerror=alert(1)&gt;.png' is empty &amp; bad."
     assert caught.value.message == text
+
+
+def test_a_page_gets_both_languages_and_a_program_that_it_asks_for():
+    def fail(request=None):
+        raise ImageError("'<i>.png' is empty (0 bytes). x")
+
+    korean = "'&lt;i&gt;.png'은(는) 빈 파일입니다(0바이트). x."
+    english = "'&lt;i&gt;.png' is empty (0 bytes). x."
+    with pytest.raises(gr.Error) as caught:
+        guard(fail, page=True)()
+    both = f'<span class="vv-en">{english}</span><span class="vv-ko">{korean}</span>'
+    assert caught.value.message == both
+    for header, text in (("en-US,ko;q=0.5", english), ("ko-KR", korean), ("kok-IN", english)):
+        request = gr.Request(headers={"accept-language": header})
+        with pytest.raises(gr.Error) as caught:
+            guard(fail)(request)
+        assert caught.value.message == text
+
+
+def test_what_has_no_korean_is_said_once():
+    assert in_both("<b> & c") == "&lt;b&gt; &amp; c"
+
+
+@pytest.mark.parametrize("photo", [PhotoInput, PagePhotoInput])
+def test_links_and_paths_are_refused_in_both_languages_on_the_page(photo):
+    with pytest.raises(gr.Error) as caught:
+        photo().preprocess(ImageData(path="/etc/passwd"))
+    said = in_both(NOT_UPLOADED) if photo is PagePhotoInput else NOT_UPLOADED
+    assert caught.value.message == said
+    assert in_both(NOT_UPLOADED) != NOT_UPLOADED
 
 
 @pytest.mark.parametrize(

@@ -408,3 +408,21 @@ def test_a_model_is_told_of_in_the_language_of_the_page(visit):
     assert menu.input_value() == english
     assert "50000 training and 5000 test pictures" in page.locator(panel).all_inner_texts()[-1]
     page.locator("#vv-examples img[alt='red panda']").wait_for()
+
+
+def test_a_message_speaks_the_language_of_the_page_whatever_the_request_asks_for(visit, pictures):
+    seen = visit(locale="ko-KR", extra_http_headers={"Accept-Language": "en-US"})
+    seen.upload(pictures["text"])
+    toast = seen.page.locator(".toast-body")
+    toast.get_by_text("텍스트 파일입니다").wait_for()
+    assert "it is text" not in toast.inner_text()
+    # As Gradio's settings do; the photo's hostile name is still text.
+    for language, says in (
+        ("en", "it is text"),
+        ("kok", "it is text"),
+        ("ko", "텍스트 파일입니다"),
+    ):
+        seen.page.evaluate("language => { document.documentElement.lang = language; }", language)
+        assert says in toast.inner_text()
+        assert "not a <b>photo.jpg" in toast.inner_text()
+        assert toast.get_by_text("it is text").is_visible() == (says == "it is text")

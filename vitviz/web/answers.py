@@ -10,6 +10,7 @@ import gradio as gr
 
 from ..errors import VitvizError
 from ..korean import in_korean
+from .languages import preferred
 
 APOLOGY = (
     "Something went wrong on our side. It has been logged; please try another picture or model."
@@ -30,8 +31,12 @@ def sentence(error: VitvizError) -> str:
 
 def told(text: str, request: gr.Request | None) -> str:
     """A sentence in the language that the visitor's browser asks for, English or Korean."""
-    wanted = request.headers.get("accept-language", "") if request else ""
-    return in_korean(text) if wanted.lower().startswith("ko") else text
+    return told_in(text, request.headers.get("accept-language", "") if request else "")
+
+
+def told_in(text: str, accept_language: str) -> str:
+    """The same for an Accept-Language header."""
+    return in_korean(text) if preferred(accept_language) == "ko" else text
 
 
 def as_html(text: str) -> str:
@@ -39,8 +44,27 @@ def as_html(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def guard(function: Callable[P, T]) -> Callable[P, T]:
-    """Turn whatever `function` raises into the one kind of error that Gradio shows: `gr.Error`."""
+def in_both(text: str) -> str:
+    """A sentence as HTML for a page, which shows the one of its two languages that it is in.
+
+    Only the page knows that: a visitor can change it there, and no request says so. page.css hides
+    the other one.
+    """
+    english, korean = as_html(text), as_html(in_korean(text))
+    if english == korean:
+        return english
+    return f'<span class="vv-en">{english}</span><span class="vv-ko">{korean}</span>'
+
+
+def guard(function: Callable[P, T], *, page: bool = False) -> Callable[P, T]:
+    """Turn whatever `function` raises into the one kind of error that Gradio shows: `gr.Error`.
+
+    `page`: it answers a page of ours. A program is told in the language that it asks for.
+    """
+
+    def tell(text: str, args: tuple[object, ...]) -> gr.Error:
+        said = in_both(text) if page else as_html(told(text, _request(args)))
+        return gr.Error(said, print_exception=False)
 
     @wraps(function)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -49,13 +73,12 @@ def guard(function: Callable[P, T]) -> Callable[P, T]:
         except gr.Error:
             raise
         except VitvizError as error:
-            text = told(sentence(error), _request(args))
-            raise gr.Error(as_html(text), print_exception=False) from error
+            raise tell(sentence(error), args) from error
         except (
             Exception
         ) as error:  # whatever it is, the visitor gets an answer and we get the traceback
             log.exception("%s failed", function.__name__)
-            raise gr.Error(told(APOLOGY, _request(args)), print_exception=False) from error
+            raise tell(APOLOGY, args) from error
 
     return guarded
 

@@ -11,8 +11,9 @@ from pydantic import ConfigDict
 
 from .. import viewer
 from ..viewer.payload import Payload
-from .answers import as_html
+from .answers import as_html, in_both
 from .files import save_atomic
+from .languages import LANGUAGE_OF
 
 NOT_UPLOADED = "Upload the picture itself: links and paths are not opened."
 
@@ -56,7 +57,9 @@ class Viewer(gr.HTML):
         glue = (Path(__file__).parent / "viewer.js").read_text(encoding="utf-8")
         kwargs |= {
             "html_template": '<div class="vv-place"></div><vv-life></vv-life>',
-            "js_on_load": glue.replace("__BUNDLE__", viewer.bundle()),
+            "js_on_load": glue.replace("__LANGUAGE_OF__", LANGUAGE_OF).replace(
+                "__BUNDLE__", viewer.bundle()
+            ),
             "apply_default_css": False,
         }
         super().__init__(value, **kwargs)
@@ -94,6 +97,8 @@ class PhotoInput(gr.Image):
     transparency and EXIF rotation would be gone before we can say what was done about them.
     """
 
+    not_uploaded = NOT_UPLOADED
+
     def get_block_name(self) -> str:
         return "image"
 
@@ -103,7 +108,7 @@ class PhotoInput(gr.Image):
             return None
         path, folder = Path(payload.path or ""), Path(self.GRADIO_CACHE).resolve()
         if not payload.path or not path.resolve().is_relative_to(folder):
-            raise gr.Error(NOT_UPLOADED, print_exception=False)
+            raise gr.Error(self.not_uploaded, print_exception=False)
         return Upload(payload.path, payload.orig_name or path.name)
 
     async def async_move_resource_to_block_cache(
@@ -111,8 +116,14 @@ class PhotoInput(gr.Image):
     ) -> str | None:
         """Gradio would download a link here, of any length, on behalf of anybody."""
         if url_or_file_path is not None and is_http_url_like(str(url_or_file_path)):
-            raise gr.Error(NOT_UPLOADED, print_exception=False)
+            raise gr.Error(self.not_uploaded, print_exception=False)
         return await super().async_move_resource_to_block_cache(url_or_file_path)
+
+
+class PagePhotoInput(PhotoInput):
+    """The picture input of the page, which says in its language what it does not take."""
+
+    not_uploaded = in_both(NOT_UPLOADED)
 
 
 class WholeNumber(gr.Number):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -12,8 +13,9 @@ from ..korean import in_korean
 from . import limits
 from .answers import guard
 from .cache import Cache
-from .components import PhotoInput, TrueOrFalse, Viewer, WholeNumber
+from .components import PagePhotoInput, PhotoInput, TrueOrFalse, Viewer, WholeNumber
 from .examples import FOLDER
+from .languages import LANGUAGE_OF
 from .models import Models
 from .service import Service, Shown
 from .settings import Settings
@@ -23,10 +25,10 @@ from .theme import PAGE_CSS, theme
 # Says in words what the pictures on the buttons show, in the language of the page. They appear
 # some time after it.
 NAME_EXAMPLES = """() => {
-  const names = %s;
+  const names = __NAMES__;
   const name = (tries) => {
     const images = document.querySelectorAll("#vv-examples img");
-    const language = document.documentElement.lang.startsWith("ko") ? 1 : 0;
+    const language = __LANGUAGE_OF__(document.documentElement.lang) === "ko" ? 1 : 0;
     images.forEach((image, i) => { image.alt = names[i][language]; });
     if (images.length < names.length && tries > 0) setTimeout(name, 100, tries - 1);
   };
@@ -80,7 +82,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     gr.Markdown(TEXTS("vv_header"), elem_classes="vv-header")
     with gr.Row(equal_height=False, elem_classes="vv-room"):
         with gr.Column(scale=1, min_width=280):
-            photo = PhotoInput(
+            photo = PagePhotoInput(
                 label=TEXTS("vv_photo"),
                 sources=["upload", "webcam", "clipboard"],
                 height=260,
@@ -128,14 +130,16 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     }
     latest = {**once, "trigger_mode": "always_last"}
     chosen = [photo, model, shown, untrained]
-    photo.input(guard(service.show_photo), chosen, **latest)
-    model.select(guard(service.show), chosen, **latest)  # its "input" is sent twice
-    untrained.input(guard(service.show), chosen, **latest)
-    go.click(guard(service.show), chosen, **once)
-    view.submit(guard(service.show), chosen, **once)  # what has expired, once more
-    thumbnails.click(guard(service.show_example), [thumbnails, model, shown, untrained], **latest)
-    demo.load(guard(service.open), [model, shown], **once)
-    demo.load(None, js=NAME_EXAMPLES % json.dumps(names))
+    answer = partial(guard, page=True)
+    photo.input(answer(service.show_photo), chosen, **latest)
+    model.select(answer(service.show), chosen, **latest)  # its "input" is sent twice
+    untrained.input(answer(service.show), chosen, **latest)
+    go.click(answer(service.show), chosen, **once)
+    view.submit(answer(service.show), chosen, **once)  # what has expired, once more
+    thumbnails.click(answer(service.show_example), [thumbnails, model, shown, untrained], **latest)
+    demo.load(answer(service.open), [model, shown], **once)
+    naming = NAME_EXAMPLES.replace("__LANGUAGE_OF__", LANGUAGE_OF)
+    demo.load(None, js=naming.replace("__NAMES__", json.dumps(names)))
 
 
 def _build_endpoint(service: Service) -> None:

@@ -20,7 +20,7 @@ from ..model.photo import open_photo
 from ..probe.analysis import Analysis, analyze
 from ..viewer.payload import pack
 from . import limits
-from .answers import APOLOGY, as_html, sentence, told
+from .answers import APOLOGY, in_both, sentence
 from .cache import Cache
 from .components import Manifest, Upload
 from .examples import EXAMPLES
@@ -132,7 +132,7 @@ class Service:
                 now = self._wishes.failed(wish, shown)
                 if now is None:
                     return AS_IT_IS
-                gr.Warning(as_html(told(sentence(error), request)))
+                gr.Warning(in_both(sentence(error)))
                 photo = upload.path if place else gr.skip()
                 # Also if another answer came meanwhile and left the picture input to this wish.
                 if not place and (isinstance(error, ImageError) or now != shown):

@@ -1,5 +1,6 @@
 // Runs once when Gradio mounts the component; `element`, `props`, `server` and `watch` are its own.
 const viewer = __BUNDLE__;
+const languageOf = __LANGUAGE_OF__;
 
 // The address says where to look first and follows what is looked at: no reload, and no new step
 // for the Back button. Its state belongs to Gradio and stays.
@@ -14,7 +15,7 @@ const address = {
 async function ask(name, question) {
   const reply = await server[name](question);
   if (reply?.error) {
-    const korean = document.documentElement.lang.toLowerCase().startsWith('ko');
+    const korean = languageOf(document.documentElement.lang) === 'ko';
     throw new Error(korean ? reply.error_ko : reply.error);
   }
   return reply;
