@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import json
 import os
 import threading
 import time
@@ -72,6 +73,9 @@ def test_nothing_is_left_of_a_failed_write(tmp_path, monkeypatch):
     assert not [p for p in tmp_path.rglob("*") if p.is_file()]
 
 
+NAMES = json.loads(Path(__file__).with_name("file_names.json").read_text("utf-8"))["cases"]
+
+
 @pytest.mark.parametrize(
     ("parts", "name"),
     [
@@ -86,3 +90,17 @@ def test_nothing_is_left_of_a_failed_write(tmp_path, monkeypatch):
 )
 def test_file_names_are_safe(parts, name):
     assert file_name(*parts) == name
+
+
+@pytest.mark.parametrize(("parts", "name"), NAMES, ids=str)
+def test_file_names_are_those_of_the_viewer(parts, name):
+    assert file_name(*parts) == name
+
+
+@pytest.mark.parametrize("letter", ["x", "\u00e9", "\ud55c", "\U0001d4b3"])
+def test_a_file_name_fits_on_any_disk(tmp_path, letter):
+    name = file_name(*[f"{letter * 60}.jpg"] * 4)
+    path = Path(save_atomic(b"abc", f"{name}.safetensors", tmp_path))
+    assert path.read_bytes() == b"abc"
+    assert len(path.name.encode()) <= 255
+    assert set(name) == {letter, "-"}

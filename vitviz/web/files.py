@@ -11,6 +11,7 @@ from pathlib import Path
 
 # Whoever knows a name can fetch the file. The key makes names unpredictable even to those who know
 # the contents.
+NAME_BYTES = 200  # of the 255 that file systems take; an ending and a partial file's mark follow
 _KEY = secrets.token_bytes(32)
 
 
@@ -38,10 +39,28 @@ def save_atomic(data: bytes, name: str, cache: str | Path) -> str:
 
 
 def file_name(*parts: str) -> str:
-    """A safe file name from strangers' names: letters of any script, digits, dots, dashes.
+    """A safe name from names of strangers: letters, marks and digits of any script, dots, dashes.
 
     A Mac sends names taken apart into strokes and accents; they are put together first.
+    `maths/csv.js` of the viewer names files in the same way, both held to it by
+    tests/file_names.json. With the ending that callers add, no disk finds it too long.
     """
-    stems = (unicodedata.normalize("NFC", Path(part).stem) for part in parts)
-    words = (re.sub(r"[^\w.-]+", "-", stem).strip("-._")[:40] for stem in stems)
-    return "-".join(filter(None, words)) or "analysis"
+    words = (_word(Path(part).name) for part in parts)
+    name = "-".join(filter(None, words)) or "analysis"
+    whole = name.encode()[:NAME_BYTES].decode(errors="ignore")
+    return whole.strip("-._") or "analysis"
+
+
+def _word(name: str) -> str:
+    """One part: without its ending, at most 40 characters."""
+    text = re.sub(r"\.[^.]{1,5}$", "", unicodedata.normalize("NFC", name))
+    kept: list[str] = []
+    for letter in text:
+        kind = unicodedata.category(letter)[0]
+        # A mark needs something to stand on.
+        good = kind in "LN" or letter in "._-" or (kind == "M" and kept[-1:] not in ([], ["-"]))
+        if good:
+            kept.append(letter)
+        elif kept[-1:] != ["-"]:
+            kept.append("-")
+    return "".join(kept).strip("-._")[:40].strip("-._")
