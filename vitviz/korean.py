@@ -88,6 +88,9 @@ SENTENCES = {
     "q or k of layer {} is larger than half precision can hold (65504)": (
         "레이어 {0}의 q나 k가 반정밀도로 담을 수 있는 수(65504)보다 큽니다"
     ),
+    "{} computes values without bounds; its weights are damaged": (
+        "{0}의 계산 결과가 끝없이 커집니다. 가중치가 손상되었습니다"
+    ),
     "{} has no learned position embedding": "{0}에는 학습된 위치 임베딩이 없습니다",
     "{} names no classes: there are no predictions to draw": (
         "{0}은(는) 클래스를 말하지 않아 그릴 예측이 없습니다"

@@ -13,7 +13,9 @@ from .config import ViTConfig
 from .loaded import LoadedModel, ModelCard, build, head_of
 from .preprocess import Preprocess
 from .tensor_file import read_tensors, write_tensors
+from .told import parse, short
 from .torchvision_models import from_torchvision
+from .untrained import first_seed
 
 FORMAT = "vitviz"  # the key of our JSON in a checkpoint's safetensors metadata
 FILM_SUFFIX = ".film.safetensors"  # of the film of a training, beside its checkpoint
@@ -77,11 +79,9 @@ def _read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 def _read_pickle(path: Path) -> dict[str, Tensor]:
     """A state dict from torch's format. Only tensors: a pickle can hold code that runs."""
-    import pickle
-
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
+    except Exception as error:  # reading a damaged pickle can fail in any way
         raise WeightsError(
             f"{path.name} cannot be read as plain weights: it is damaged, or a pickle that needs "
             "more than tensors. Such a file could run code and is not opened; "
@@ -91,7 +91,7 @@ def _read_pickle(path: Path) -> dict[str, Tensor]:
         if isinstance(state, dict) and isinstance(state.get(key), dict):
             state = state[key]
     if not isinstance(state, dict) or not all(
-        isinstance(value, Tensor) for value in state.values()
+        isinstance(key, str) and isinstance(value, Tensor) for key, value in state.items()
     ):
         raise WeightsError(f"{path.name} does not hold a state_dict of tensors")
     return state
@@ -99,27 +99,35 @@ def _read_pickle(path: Path) -> dict[str, Tensor]:
 
 def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> LoadedModel:
     try:
-        meta = json.loads(text)
+        meta = parse(text)
         config = ViTConfig.from_dict(meta["config"])
         preprocess = Preprocess.from_dict(meta["preprocess"])
-        labels = None if meta["labels"] is None else tuple(map(str, meta["labels"]))
-        details = {str(key): str(value) for key, value in meta["details"].items()}
-        temperature = float(details.get("temperature", 1))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise WeightsError(f"the description inside {path.name} is damaged: {error!r}") from error
-    if not 0 < temperature < float("inf"):
-        raise WeightsError(
-            f"the temperature in {path.name} must be a positive number, got {temperature}"
+        labels = None if meta["labels"] is None else tuple(meta["labels"])
+        details = {key: str(value) for key, value in meta["details"].items()}
+        card = ModelCard(
+            name=name,
+            source=f"{path.name}, trained with vitviz",
+            config=config,
+            labels=labels,
+            head=head_of(labels, config),
+            temperature=float(details.get("temperature", 1)),
+            details=details,
         )
-    card = ModelCard(
-        name=name,
-        source=f"{path.name}, trained with vitviz",
-        config=config,
-        labels=labels,
-        head=head_of(labels, config),
-        temperature=temperature,
-        details=details,
-    )
-    loaded = build({key: value.float() for key, value in state.items()}, card, preprocess)
+        check_seed(details)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise WeightsError(
+            f"the description inside {path.name} is damaged: {short(error)}"
+        ) from error
+    loaded = build(state, card, preprocess)
     film = path.with_name(path.name.removesuffix(".safetensors") + FILM_SUFFIX)
     return replace(loaded, film=film) if film.is_file() else loaded
+
+
+def check_seed(details: Mapping[str, str]) -> None:
+    """Raises `ValueError` for details of which the twin of the model could not be drawn."""
+    try:
+        seed = first_seed(details)
+    except RecursionError as error:
+        raise ValueError("its recipe is nested too deeply") from error
+    if seed is not None and not 0 <= seed < 2**63:
+        raise ValueError(f"its seed must be from 0 to 2**63 - 1, got {short(seed)}")

@@ -5,12 +5,14 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from ..errors import WeightsError
+from .told import is_number, is_whole, short
 
 NORMS = ("layernorm", "rmsnorm")
 ACTIVATIONS = ("gelu", "gelu_tanh", "quick_gelu", "silu")
 MLPS = ("mlp", "swiglu", "swiglu_packed")
 POOLS = ("token", "avg", "map", "")
 FINAL_NORMS = ("before_pool", "after_pool", "none")
+MOST = 2**16  # of any size or number: a damaged file shall not make a machine run out of memory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,14 +70,20 @@ class ViTConfig:
     def __post_init__(self) -> None:
         for name in ("image_size", "patch_size"):
             object.__setattr__(self, name, _pair(name, getattr(self, name)))
+        for name in ("in_chans", "embed_dim", "depth", "num_heads"):
+            self._check_count(name, 1)
         if self.mlp_hidden_dim is None:
             object.__setattr__(self, "mlp_hidden_dim", 4 * self.embed_dim)
-        for name in ("in_chans", "embed_dim", "depth", "num_heads", "mlp_hidden_dim"):
-            if not _is_count(value := getattr(self, name)) or value < 1:
-                raise WeightsError(f"{name} must be a whole number of at least 1, got {value!r}")
+        self._check_count("mlp_hidden_dim", 1)
         for name in ("num_classes", "reg_tokens"):
-            if not _is_count(value := getattr(self, name)) or value < 0:
-                raise WeightsError(f"{name} must be a whole number of at least 0, got {value!r}")
+            self._check_count(name, 0)
+        for field in fields(self):
+            if field.type is bool and not isinstance(value := getattr(self, field.name), bool):
+                raise WeightsError(f"{field.name} must be true or false, got {short(value)}")
+        if not is_number(self.norm_eps, 1e-30, 1):
+            raise WeightsError(
+                f"norm_eps must be a number from 1e-30 to 1, got {short(self.norm_eps)}"
+            )
         for axis, size, patch in zip(
             ("height", "width"), self.image_size, self.patch_size, strict=True
         ):
@@ -96,7 +104,7 @@ class ViTConfig:
         ):
             if (value := getattr(self, name)) not in allowed:
                 raise WeightsError(
-                    f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}"
+                    f"{name} must be one of {', '.join(map(repr, allowed))}, got {short(value)}"
                 )
         if self.global_pool == "token" and not self.class_token:
             raise WeightsError(
@@ -106,6 +114,15 @@ class ViTConfig:
             raise WeightsError(
                 'dist_token needs global_pool "token": its head reads the distillation token'
             )
+
+    def _check_count(self, name: str, least: int) -> None:
+        value = getattr(self, name)
+        if not is_whole(value) or value < least:
+            raise WeightsError(
+                f"{name} must be a whole number of at least {least}, got {short(value)}"
+            )
+        if value > MOST:
+            raise WeightsError(f"{name} must be at most {MOST}, got {short(value)}")
 
     @property
     def grid_size(self) -> tuple[int, int]:
@@ -144,27 +161,26 @@ class ViTConfig:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ViTConfig":
         """The config that `to_dict` wrote. Raises `WeightsError` on a field that is not known."""
-        if unknown := sorted(set(values) - {field.name for field in fields(cls)}):
+        if not isinstance(values, Mapping):
+            raise WeightsError(f"a model's config must be a dictionary, got {short(values)}")
+        if unknown := sorted(map(str, set(values) - {field.name for field in fields(cls)})):
             raise WeightsError(
-                f"the model's config has fields that vitviz does not know: {', '.join(unknown)}"
+                f"the model's config has fields that vitviz does not know: {', '.join(unknown[:5])}"
             )
         return cls(**values)
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _pair(name: str, value: Any) -> tuple[int, int]:
     pair = (
         (value, value)
-        if _is_count(value)
+        if is_whole(value)
         else tuple(value)
         if isinstance(value, list | tuple)
         else ()
     )
-    if len(pair) != 2 or not all(_is_count(side) and side > 0 for side in pair):
+    if len(pair) != 2 or not all(is_whole(side) and 0 < side <= MOST for side in pair):
         raise WeightsError(
-            f"{name} must be one or two whole numbers of pixels (height, width), got {value!r}"
+            f"{name} must be one or two whole numbers of pixels (height, width), at most {MOST}, "
+            f"got {short(value)}"
         )
     return pair

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -11,9 +11,11 @@ from torch import Tensor
 from ..errors import WeightsError
 from .config import ViTConfig
 from .preprocess import Preprocess
+from .told import are_texts, is_number, is_whole, short
 from .vit import ViT
 
 HeadKind = Literal["classes", "embedding", "tokens", "none"]
+HEADS = get_args(HeadKind)
 
 
 def head_of(labels: tuple[str, ...] | None, config: ViTConfig) -> HeadKind:
@@ -50,6 +52,27 @@ class ModelCard:
     resized_from: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
+        """Raises `WeightsError` for what a damaged file says instead."""
+        details = isinstance(self.details, Mapping)
+        for name, kind, right in (
+            ("name", "a text", isinstance(self.name, str)),
+            ("source", "a text", isinstance(self.source, str)),
+            ("labels", "a list of texts", self.labels is None or are_texts(self.labels)),
+            ("details", "texts", details and are_texts([*self.details, *self.details.values()])),
+            ("head", f"one of {', '.join(HEADS)}", self.head in HEADS),
+            ("trained", "true or false", isinstance(self.trained, bool)),
+            ("num_parameters", "a whole number", is_whole(self.num_parameters)),
+            ("temperature", "from 0.001 to 1000", is_number(self.temperature, 1e-3, 1e3)),
+        ):
+            if not right:
+                value = short(getattr(self, name))
+                raise WeightsError(f"the {name} of a model must be {kind}, got {value}")
+        if self.resized_from is not None:
+            replace(self.config, image_size=self.resized_from)  # a size of this very model
+        if self.head == "classes" and head_of(self.labels, self.config) != "classes":
+            raise WeightsError(
+                f"{self.name} has no labels for classes, or no answer to the picture"
+            )
         if self.labels is not None and len(self.labels) != self.config.num_classes:
             raise WeightsError(
                 f"{self.name} has {len(self.labels)} labels for {self.config.num_classes} classes"
@@ -105,6 +128,14 @@ def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) 
 
     Raises `WeightsError` that names the parameters that do not fit, or one that is not finite.
     """
+    # First what costs least: a million blocks are not built to find out that there are three.
+    depth = len({key.split(".")[1] for key in state if key.startswith("blocks.")})
+    if depth != card.config.depth:
+        raise WeightsError(
+            f"the weights of {card.name} do not fit: they are of {depth} blocks, "
+            f"its config says {card.config.depth}"
+        )
+    check_size(card, preprocess)
     with torch.device("meta"):  # `state` takes the place of these: nothing is drawn or held twice
         vit = ViT(card.config)
     expected = {key: tuple(value.shape) for key, value in vit.state_dict().items()}
@@ -121,11 +152,37 @@ def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) 
         ]
         more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
         raise WeightsError(f"the weights of {card.name} do not fit: {'; '.join(wrong[:5])}{more}")
-    if bad := [key for key, value in state.items() if not torch.isfinite(value).all()]:
+    if bad := [key for key, value in state.items() if not _is_whole(value)]:
         raise WeightsError(
-            f"the weights of {card.name} are damaged: {bad[0]} holds values that are not finite"
+            f"the weights of {card.name} are damaged: {bad[0]} holds values that are not finite, "
+            "or lacks some"
         )
-    vit.load_state_dict(state, strict=True, assign=True)
+    whole = {key: value.float() for key, value in state.items()}
+    vit.load_state_dict(whole, strict=True, assign=True)
     vit.eval().requires_grad_(False)
     num_parameters = sum(parameter.numel() for parameter in vit.parameters())
     return LoadedModel(vit, replace(card, num_parameters=num_parameters), preprocess)
+
+
+def check_size(card: ModelCard, preprocess: Preprocess) -> None:
+    """Preprocessing must make what the model takes; a margin of part of a patch may be left.
+
+    Raises `WeightsError`.
+    """
+    config = card.config
+    margins = zip(preprocess.size, config.image_size, config.patch_size, strict=True)
+    fits = all(0 <= made - taken < patch for made, taken, patch in margins)
+    if not fits or preprocess.channels != config.in_chans:
+        raise WeightsError(
+            f"the preprocessing of {card.name} makes pictures of {preprocess.size} and "
+            f"{preprocess.channels} channels, but its config says {config.image_size} "
+            f"and {config.in_chans}"
+        )
+
+
+def _is_whole(tensor: Tensor) -> bool:
+    """Whether all numbers of a tensor are there and finite."""
+    dense = tensor.layout == torch.strided and not tensor.is_meta and not tensor.is_complex()
+    if not dense or tensor.numel() * tensor.itemsize > tensor.untyped_storage().nbytes():
+        return False
+    return bool(torch.isfinite(tensor.float()).all())

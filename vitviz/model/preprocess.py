@@ -15,7 +15,9 @@ from PIL import Image
 from torch import Tensor
 
 from ..errors import ImageError, WeightsError
+from .config import MOST
 from .photo import MAX_BYTES, MAX_PIXELS, Photo, open_photo
+from .told import is_number, is_whole, short
 
 __all__ = ["MAX_BYTES", "MAX_PIXELS", "Photo", "Preprocess", "open_photo"]
 
@@ -30,6 +32,7 @@ INTERPOLATIONS = {
     "hamming": Image.Resampling.HAMMING,
     "lanczos": Image.Resampling.LANCZOS,
 }
+MOST_SCALE = 1000.0  # of a mean, and of what pixels are multiplied with; published ones are near 1
 MAX_SIDE = 4096  # of what a model sees; no published ViT comes near it
 
 # The resized photo before cropping may be an endless strip: 1 x 10,000 pixels become 224 x
@@ -60,23 +63,28 @@ class Preprocess:
             object.__setattr__(self, name, _numbers(name, getattr(self, name), kind))
         if len(self.size) != 2 or not all(1 <= side <= MAX_SIDE for side in self.size):
             raise WeightsError(
-                f"size must be (height, width) from 1 to {MAX_SIDE} pixels, got {self.size}"
+                f"size must be (height, width) from 1 to {MAX_SIDE} pixels, got {short(self.size)}"
             )
-        if self.channels not in (1, 3):
-            raise WeightsError(f"channels must be 1 (grey) or 3 (RGB), got {self.channels!r}")
+        if not is_whole(self.channels) or self.channels not in (1, 3):
+            raise WeightsError(f"channels must be 1 (grey) or 3 (RGB), got {short(self.channels)}")
         for name in ("mean", "std"):
             if len(values := getattr(self, name)) != self.channels:
                 raise WeightsError(
-                    f"{name} needs one number for each of {self.channels} channels, got {values}"
+                    f"{name} needs one number for each of {self.channels} channels, "
+                    f"got {short(values)}"
                 )
         if min(self.std) <= 0:
             raise WeightsError(f"std must be positive, got {self.std}")
-        if not isinstance(self.crop_pct, int | float) or not 0.01 <= self.crop_pct <= 2:
-            raise WeightsError(f"crop_pct must lie between 0.01 and 2, got {self.crop_pct!r}")
+        if max(map(abs, self.mean)) > MOST_SCALE or min(self.std) < 1 / MOST_SCALE:
+            raise WeightsError(
+                f"mean and std are those of values from 0 to 1, got {self.mean} and {self.std}"
+            )
+        if not is_number(self.crop_pct, 0.01, 2):
+            raise WeightsError(f"crop_pct must lie between 0.01 and 2, got {short(self.crop_pct)}")
         for name, allowed in (("crop_mode", CROP_MODES), ("interpolation", tuple(INTERPOLATIONS))):
             if getattr(self, name) not in allowed:
                 raise WeightsError(
-                    f"{name} must be one of {', '.join(allowed)}, got {getattr(self, name)!r}"
+                    f"{name} must be one of {', '.join(allowed)}, got {short(getattr(self, name))}"
                 )
 
     def picture(self, photo: Photo) -> Tensor:
@@ -188,9 +196,10 @@ def _kept(full: int, start: int, kept: int) -> tuple[int, int]:
 
 def _numbers(name: str, values: object, kind: type) -> tuple:
     """A tuple of plain, finite numbers from a tuple or list, as a JSON file gives them."""
-    if not isinstance(values, tuple | list) or any(isinstance(v, bool) for v in values):
-        raise WeightsError(f"{name} must be a list of numbers, got {values!r}")
-    accepted = int if kind is int else int | float
-    if not all(isinstance(value, accepted) and math.isfinite(value) for value in values):
-        raise WeightsError(f"{name} must be a list of {kind.__name__} numbers, got {values!r}")
+
+    def accepted(value: object) -> bool:
+        return is_whole(value) if kind is int else is_number(value, -MOST, MOST)
+
+    if not isinstance(values, tuple | list) or not all(map(accepted, values)):
+        raise WeightsError(f"{name} must be a list of {kind.__name__} numbers, got {short(values)}")
     return tuple(kind(value) for value in values)

@@ -1,5 +1,6 @@
 """torchvision's ViTs: their parameters under our names, the config read off their shapes."""
 
+import math
 from pathlib import Path
 
 from torch import Tensor
@@ -37,17 +38,19 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
         new = key.replace("encoder.layers.encoder_layer_", "blocks.")
         for theirs, ours in names.items():
             new = new.replace(theirs, ours)
-        renamed[new] = value.float()
+        renamed[new] = value
     try:
         dim, in_chans, ph, pw = renamed["patch_embed.proj.weight"].shape
         num_patches = renamed["pos_embed"].shape[1] - 1
         num_classes = len(renamed["head.weight"]) if "head.weight" in renamed else 0
         hidden = len(renamed["blocks.0.mlp.fc1.weight"])
-    except (KeyError, ValueError) as error:
-        raise WeightsError(f"{path.name} looks like torchvision's ViT but lacks {error}") from error
+    except (KeyError, ValueError, IndexError, TypeError) as error:
+        raise WeightsError(
+            f"{path.name} looks like torchvision's ViT, but is damaged or lacks {error}"
+        ) from error
     # Not in the file; torchvision has these three widths.
     heads = {768: 12, 1024: 16, 1280: 16}.get(dim)
-    side = round(num_patches**0.5)
+    side = math.isqrt(max(0, num_patches))
     if heads is None or side * side != num_patches:
         raise WeightsError(
             f"{path.name} is not one of torchvision's ViTs: width {dim}, {num_patches} patches"

@@ -1,6 +1,5 @@
 """Analysis: one photo in one model, with all that a view may read; `analyze` makes it."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -9,13 +8,12 @@ import torch
 from einops import rearrange
 from torch import Tensor
 
-from ..errors import ImageError, SelectionError, VitvizError
+from ..errors import CaptureError, ImageError, SelectionError, VitvizError
 from ..model.loaded import LoadedModel, ModelCard
 from ..model.photo import open_photo
 from ..model.preprocess import Preprocess
-from ..model.tensor_file import read_tensors, write_tensors
 from ..model.untrained import first_seed
-from . import explain
+from . import explain, saved
 from .answer import NOT_SURE, Answer, Group, groups_of, summed
 from .embedding import Embedding
 from .grid import PatchGrid
@@ -23,11 +21,7 @@ from .heads import HeadStatistics, head_statistics
 from .lens import Line, has_lens, lines, logit_lens
 from .positions import Positions, similarity, untrained_positions
 from .steps import Step, steps
-from .trace import Trace, capture, listening
-
-FORMAT = "vitviz analysis"  # the key of our JSON in the metadata of a saved analysis
-VERSION = 1
-EMBEDDING = ("filters", "bias", "content", "position")  # as they are named in a saved analysis
+from .trace import Trace, capture, is_sound, listening
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,79 +248,20 @@ class Analysis:
 
         Raises `VitvizError` if the file cannot be written.
         """
-        tensors = {
-            "picture": self.picture,
-            "pixels": self.pixels,
-            "q": self.trace.q,
-            "k": self.trace.k,
-            "tokens": self.trace.tokens,
-            "logits": self.trace.logits,
-        }
-        if self.positions is not None:
-            tensors["positions.patches"] = self.positions.patches
-            tensors["positions.prefix"] = self.positions.prefix
-        if self.embedding is not None:
-            for name in EMBEDDING:
-                tensors[f"embedding.{name}"] = getattr(self.embedding, name)
-        if self.lens is not None:
-            tensors["lens"] = self.lens
-        text = {
-            "version": VERSION,
-            "card": self.card.to_dict(),
-            "preprocess": self.preprocess.to_dict(),
-            "grid": asdict(self.grid),
-            "scale": self.trace.scale,
-            "photo_name": self.photo_name,
-            "notes": list(self.notes),
-        }
-        try:
-            write_tensors(path, tensors, {FORMAT: json.dumps(text)})
-        except OSError as error:
-            raise VitvizError(f"the analysis could not be written to {path}: {error}") from error
+        saved.write(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> "Analysis":
         """Read what `save` wrote. Raises `VitvizError` for a file that is not a saved analysis."""
-        try:
-            tensors, metadata = read_tensors(path)
-            text = json.loads(metadata[FORMAT])
-            if text["version"] != VERSION:
-                raise VitvizError(
-                    f"{path} is an analysis of version {text['version']}; "
-                    f"this vitviz reads version {VERSION}"
-                )
-            grid = {key: tuple(v) if isinstance(v, list) else v for key, v in text["grid"].items()}
-            positions = None
-            if "positions.patches" in tensors:
-                positions = Positions(tensors["positions.prefix"], tensors["positions.patches"])
-            embedding = None
-            if "embedding.filters" in tensors:
-                embedding = Embedding(*(tensors[f"embedding.{name}"] for name in EMBEDDING))
-            return cls(
-                picture=tensors["picture"],
-                pixels=tensors["pixels"],
-                grid=PatchGrid(**grid),
-                trace=Trace(
-                    **{name: tensors[name] for name in ("q", "k", "tokens", "logits")},
-                    scale=text["scale"],
-                ),
-                positions=positions,
-                card=ModelCard.from_dict(text["card"]),
-                preprocess=Preprocess.from_dict(text["preprocess"]),
-                photo_name=text["photo_name"],
-                notes=tuple(text["notes"]),
-                embedding=embedding,
-                lens=tensors.get("lens"),
-            )
-        except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
-            raise VitvizError(f"{path} is not an analysis saved by vitviz: {error!r}") from error
+        return cls(**saved.read(path))
 
 
 def analyze(loaded: LoadedModel, image: Any) -> Analysis:
     """Run a model once on a photo and keep what happened inside.
 
     `image` is a path, bytes, a Pillow image, a numpy array (h, w), (h, w, 3) or (h, w, 4), or a
-    `Photo`. Raises `ImageError` if it cannot be read, with a sentence.
+    `Photo`. Raises `ImageError` if it cannot be read, with a sentence, and `CaptureError` if the
+    model does not answer with finite numbers.
     """
     photo = open_photo(image)
     config = loaded.card.config
@@ -342,6 +277,10 @@ def analyze(loaded: LoadedModel, image: Any) -> Analysis:
         logits = loaded.vit(pixels.to(loaded.device))
     pos_embed = loaded.vit.pos_embed
     trace = recorder.trace(logits)
+    if not all(map(is_sound, (trace.q, trace.k, trace.tokens, logits))):
+        raise CaptureError(
+            f"{loaded.card.name} computes values without bounds; its weights are damaged"
+        )
     names_classes = loaded.card.head == "classes" and has_lens(loaded.vit)
     return Analysis(
         picture=picture[:height, :width].contiguous(),

@@ -1,12 +1,12 @@
 """The answer in words: groups of classes, their summed probability, and whether to believe it."""
 
-import json
 from dataclasses import dataclass
 from typing import Literal
 
 from torch import Tensor
 
 from ..model.loaded import ModelCard
+from ..model.told import parse
 
 # An answer whose calibrated probability is below this is shown as "not sure". Calibrated means that
 # of the answers given with 25 %, about one in four is right: named or not, such an answer is wrong
@@ -41,7 +41,7 @@ class Answer:
 def groups_of(card: ModelCard) -> tuple[str, ...] | None:
     """The word for every class, if the checkpoint brings a whole list of them."""
     try:
-        words = json.loads(card.details["groups"])
+        words = parse(card.details["groups"])
     except (KeyError, ValueError):
         return None
     whole = isinstance(words, list) and len(words) == len(card.labels or ())

@@ -1,11 +1,11 @@
 """The figures that a checkpoint carries about itself: how often it is right, and where it looks."""
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any
 
 from ..model.loaded import ModelCard
+from ..model.told import parse
 from .answer import groups_of
 
 SHARES = ("top1", "top5", "group", "ece")
@@ -22,7 +22,7 @@ def figures_of(card: ModelCard) -> dict[str, Any]:
     that carries no figures.
     """
     try:
-        told = json.loads(card.details["evaluation"])
+        told = parse(card.details["evaluation"])
     except (KeyError, ValueError):
         return {}
     if not isinstance(told, dict):

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..errors import WeightsError
 from ..model.tensor_file import read_metadata, read_tensors, write_tensors
+from ..model.told import are_texts, is_number, is_whole, parse, short
 from ..model.vit import ViT
 from .grid import PatchGrid
 from .positions import Positions, similarity
@@ -18,6 +19,7 @@ from .trace import capture
 
 FORMAT = "vitviz_film"
 VERSION = 1
+MOST = 1e15  # of any number that is told of a moment
 TENSORS = ("pixels", "positions", "attention", "probabilities")
 
 
@@ -54,28 +56,80 @@ class Film:
         """What `save` wrote. Raises `WeightsError` if there is no film, or a damaged one."""
         try:
             tensors, metadata = read_tensors(path)
-            facts = json.loads(metadata[FORMAT])
             tensors = {name: tensors[name] for name in TENSORS}
+            facts = _facts(metadata[FORMAT])
+            _check_tensors(tensors, facts)
         except FileNotFoundError as error:
             raise WeightsError(f"there is no film {path}") from error
         except (OSError, KeyError, ValueError) as error:
             raise WeightsError(f"{path} is not a film of a training: {error}") from error
-        if facts.pop("version", None) != VERSION:
-            raise WeightsError(f"{path} was not written by this version of vitviz")
-        film = cls(**tensors, facts=facts)
-        lengths = {len(film), *map(len, (film.positions, film.attention, film.probabilities))}
-        if len(lengths) != 1:
-            raise WeightsError(f"{path} is damaged: its parts have {sorted(lengths)} moments")
-        return film
+        del facts["version"]
+        return cls(**tensors, facts=facts)
 
 
 def facts_of(path: str | Path) -> dict[str, Any]:
     """The facts of a film without its tensors; {} for a file that is none, or an older one."""
     try:
-        facts = json.loads(read_metadata(path)[FORMAT])
+        return _facts(read_metadata(path)[FORMAT])
     except (OSError, KeyError, ValueError):
         return {}
-    return facts if isinstance(facts, dict) and facts.get("version") == VERSION else {}
+
+
+def _facts(text: str) -> dict[str, Any]:
+    """The facts in the metadata of a film, all there and of their kind. Raises `ValueError`."""
+    facts = parse(text)
+    if not isinstance(facts, dict) or facts.get("version") != VERSION:
+        raise ValueError("it was not written by this version of vitviz")
+
+    def each(name: str) -> list[dict[str, Any]]:
+        found = facts.get(name)
+        listed = isinstance(found, list) and found and all(isinstance(one, dict) for one in found)
+        return found if listed else [{}]
+
+    for name, right in (
+        ("recipe", isinstance(facts.get("recipe"), str)),
+        ("began_with", isinstance(facts.get("began_with", ""), str)),
+        ("rows", is_whole(facts.get("rows"))),
+        ("cols", is_whole(facts.get("cols"))),
+        ("num_prefix_tokens", is_whole(facts.get("num_prefix_tokens"))),
+        ("labels", are_texts(facts.get("labels"))),
+        ("pictures", all(isinstance(one.get("name"), str) for one in each("pictures"))),
+        ("moments", all(map(_is_moment, each("moments")))),
+    ):
+        if not right:
+            raise ValueError(f"its {name} cannot be {short(facts.get(name))}")
+    return facts
+
+
+def _is_moment(facts: dict[str, Any]) -> bool:
+    """Whether these are the facts of one moment; what was not measured is None."""
+    counts = all(is_number(facts.get(name), 0, MOST) for name in ("step", "epoch", "images"))
+    loss = facts.get("loss") is None or is_number(facts["loss"], -MOST, MOST)
+    shares = all(is_number(facts.get(name), 0, 1) for name in ("top1", "top5"))
+    return counts and is_number(facts.get("seconds"), 0, MOST) and loss and shares
+
+
+def _check_tensors(tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
+    """Raises `ValueError` for tensors that are not of the pictures and moments of the facts."""
+    moments, pictures = len(facts["moments"]), len(facts["pictures"])
+    patches = facts["rows"] * facts["cols"]
+    tokens = facts["num_prefix_tokens"] + patches
+    shapes = {
+        "pixels": (pictures, None, None, None),
+        "positions": (moments, patches, patches),
+        "attention": (moments, pictures, None, None, tokens),
+        "probabilities": (moments, pictures, len(facts["labels"])),
+    }
+    for name, shape in shapes.items():
+        tensor = tensors[name]
+        found = zip(tensor.shape, shape, strict=False)
+        fits = tensor.ndim == len(shape) and all(b in (a, None) and a for a, b in found)
+        if not fits or tensor.dtype != (torch.uint8 if name == "pixels" else torch.float16):
+            raise ValueError(f"its {name} have shape {tuple(tensor.shape)} of {tensor.dtype}")
+        if not torch.isfinite(tensor).all():
+            raise ValueError(f"its {name} are not all finite")
+    if tensors["pixels"].shape[-1] not in (1, 3):
+        raise ValueError(f"its pictures have {tensors['pixels'].shape[-1]} channels")
 
 
 @torch.no_grad()

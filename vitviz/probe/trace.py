@@ -12,6 +12,8 @@ from torch import Tensor
 from ..errors import CaptureError, SelectionError
 from ..model.vit import ViT
 
+LARGEST = 1e15  # of what a sound model computes; float32 ends at 3.4e38
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RoundedLayer:
@@ -245,6 +247,11 @@ def capture(vit: ViT) -> Iterator[Recorder]:
         for layer in range(recorder.depth):
             listen_to(layer)
         yield recorder
+
+
+def is_sound(values: Tensor) -> bool:
+    """Whether all values are finite, and small enough that products of two of them are too."""
+    return values.numel() == 0 or bool(values.float().abs().amax() < LARGEST)
 
 
 def _scores(q: Tensor, k: Tensor, scale: float) -> Tensor:

@@ -1,0 +1,175 @@
+"""Damaged files are normal input: each is refused in a sentence, or is whole enough to be used."""
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests import damage, viewer_fixture
+from tests.models import photo, tiny
+from tests.running import save_tiny
+from vitviz import Analysis, CaptureError, VitvizError, WeightsError, analyze, draw, load
+from vitviz.model import loaded
+from vitviz.model.checkpoints import FORMAT
+from vitviz.model.tensor_file import read_tensors, write_tensors
+from vitviz.model.vit import ViT
+from vitviz.probe import film as films
+from vitviz.probe import saved
+from vitviz.probe.film import Film, facts_of
+from vitviz.viewer import pack
+
+# The same numbers give the same files; thousands more were tried by hand.
+CASES = {"checkpoint": 120, "torchvision": 25, "film": 60, "analysis": 150}
+DETAILS = {
+    "title": "T",
+    "seed": "3",
+    "recipe": json.dumps({"seed": 3, "zero_head": True}),
+    "temperature": "0.8",
+    "groups": json.dumps(["a", "b", "a", "b", "a", "b", "a"]),
+    "evaluation": json.dumps({"pictures": 9, "top1": 0.5, "boxes": {"x": {"energy": 1}}}),
+}
+
+
+def use(analysis: Analysis) -> None:
+    """All that a page reads; a value that JSON does not know is a fault here."""
+    json.dumps(analysis.summary(), allow_nan=False)
+    pack(analysis, film=True)
+
+
+def read_checkpoint(path: Path) -> None:
+    try:
+        model = load(path, device="cpu")
+    except WeightsError:
+        return
+    load(path, device="cpu", pretrained=False)
+    try:
+        use(analyze(model, photo()))
+    except CaptureError:  # finite weights can make numbers that are not
+        return
+
+
+def read_film(path: Path) -> None:
+    facts = facts_of(path)
+    pack(replace(analyze(tiny("cls"), photo()), loaded=replace(tiny("cls"), film=path)), film=True)
+    try:
+        film = Film.read(path)
+    except WeightsError:
+        return
+    assert facts == film.facts | {"version": 1}
+    draw.training(film, tiny("cls").card, layer=0)
+
+
+def read_analysis(path: Path) -> None:
+    try:
+        use(Analysis.load(path))
+    except VitvizError:
+        return
+
+
+def checkpoint(folder: Path) -> Path:
+    return save_tiny(folder, "cls", **DETAILS)
+
+
+def torchvisions(folder: Path) -> Path:
+    from torchvision.models import VisionTransformer
+
+    theirs = VisionTransformer(
+        image_size=8, patch_size=4, num_layers=1, num_heads=12, hidden_dim=768, mlp_dim=4
+    )
+    state = {name: value.half() for name, value in theirs.state_dict().items()}
+    torch.save(state, folder / "theirs.pth")
+    return folder / "theirs.pth"
+
+
+def film(folder: Path) -> Path:
+    viewer_fixture.film(folder / "x.film.safetensors")
+    return folder / "x.film.safetensors"
+
+
+def analysis(folder: Path) -> Path:
+    analyze(tiny("cls"), photo()).save(folder / "a.safetensors")
+    return folder / "a.safetensors"
+
+
+FILES = {
+    "checkpoint": (checkpoint, FORMAT, read_checkpoint),
+    "torchvision": (torchvisions, None, read_checkpoint),
+    "film": (film, films.FORMAT, read_film),
+    "analysis": (analysis, saved.FORMAT, read_analysis),
+}
+
+
+def damaged(path: Path, whole: bytes, key: str | None, case: int) -> None:
+    """Write a file with something wrong in it, the same for the same number."""
+    chance = random.Random(case)
+    path.write_bytes(whole)
+    kind = chance.randrange(8)
+    if kind == 0:
+        path.write_bytes(damage.cut_off(whole, chance))
+    elif kind <= 2:
+        path.write_bytes(damage.turn_bytes(whole, chance, 4096))
+    elif key is None:
+        path.write_bytes(damage.damage_pickle(whole, chance))
+    elif kind == 3:
+        damage.damage_tensor(path, chance)
+    else:
+        damage.damage_metadata(path, key, chance)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_damaged_file_is_refused_in_a_sentence_or_can_be_used(name: str, tmp_path: Path) -> None:
+    make, key, read = FILES[name]
+    path = make(tmp_path)
+    whole = path.read_bytes()
+    read(path)
+    for case in range(CASES[name]):
+        damaged(path, whole, key, case)
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"embed_dim": 10**9, "num_heads": 1},
+        {"embed_dim": 65520, "num_heads": 1},
+        {"depth": 10**6},
+        {"depth": 65536},
+        {"reg_tokens": 10**9},
+        {"num_classes": 65536},
+        {"mlp_hidden_dim": 10**9},
+        {"image_size": [4096, 4096], "patch_size": [1, 1]},
+        {"image_size": 10**9},
+    ],
+)
+def test_a_config_that_lies_is_refused_before_anything_is_built(wrong, tmp_path, monkeypatch):
+    """Sizes are compared on the meta device, which holds no numbers; depth is compared before."""
+
+    def vit(config):
+        assert config.depth == 3
+        assert torch.zeros(1).is_meta
+        return ViT(config)
+
+    monkeypatch.setattr(loaded, "ViT", vit)
+    path = checkpoint(tmp_path)
+    tensors, metadata = read_tensors(path)
+    text = json.loads(metadata[FORMAT])
+    text["config"] |= wrong
+    write_tensors(path, tensors, {FORMAT: json.dumps(text)})
+    with pytest.raises(
+        WeightsError, match=r"at most 65536|do not fit|the preprocessing|labels for"
+    ):
+        load(path)
+
+
+def test_weights_that_claim_more_than_the_file_holds_are_refused(tmp_path: Path) -> None:
+    """A tensor whose rows all lie in the same place takes terabytes as soon as it is looked at."""
+    path = torchvisions(tmp_path)
+    state = torch.load(path)
+    state["heads.head.weight"] = torch.zeros(1).expand(10**4, 768)
+    state["heads.head.bias"] = torch.zeros(10**4)
+    torch.save(state, path)
+    with pytest.raises(WeightsError, match=r"head.weight holds values .* or lacks some"):
+        load(path)

@@ -1,0 +1,141 @@
+"""Saved analyses: one .safetensors file with all of an `Analysis`, read back only if whole."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ..errors import VitvizError
+from ..model.checkpoints import check_seed
+from ..model.loaded import ModelCard, check_size
+from ..model.preprocess import Preprocess
+from ..model.tensor_file import read_tensors, write_tensors
+from ..model.told import are_texts, is_number, parse, short
+from .embedding import Embedding
+from .grid import PatchGrid
+from .positions import Positions
+from .trace import Trace, is_sound
+
+if TYPE_CHECKING:
+    from .analysis import Analysis
+
+FORMAT = "vitviz analysis"  # the key of our JSON in the metadata of a saved analysis
+VERSION = 1
+TRACE = ("q", "k", "tokens", "logits")
+EMBEDDING = ("filters", "bias", "content", "position")
+
+
+def write(analysis: "Analysis", path: str | Path) -> None:
+    """Write everything to one file. Raises `VitvizError` if it cannot be written."""
+    tensors = {"picture": analysis.picture, "pixels": analysis.pixels}
+    tensors |= {name: getattr(analysis.trace, name) for name in TRACE}
+    if analysis.positions is not None:
+        tensors["positions.patches"] = analysis.positions.patches
+        tensors["positions.prefix"] = analysis.positions.prefix
+    if analysis.embedding is not None:
+        for name in EMBEDDING:
+            tensors[f"embedding.{name}"] = getattr(analysis.embedding, name)
+    if analysis.lens is not None:
+        tensors["lens"] = analysis.lens
+    text = {
+        "version": VERSION,
+        "card": analysis.card.to_dict(),
+        "preprocess": analysis.preprocess.to_dict(),
+        "grid": asdict(analysis.grid),
+        "scale": analysis.trace.scale,
+        "photo_name": analysis.photo_name,
+        "notes": list(analysis.notes),
+    }
+    try:
+        write_tensors(path, tensors, {FORMAT: json.dumps(text)})
+    except OSError as error:
+        raise VitvizError(f"the analysis could not be written to {path}: {error}") from error
+
+
+def read(path: str | Path) -> dict[str, Any]:
+    """The fields of the analysis in a file. Raises `VitvizError` if it is none, or damaged."""
+    try:
+        return _read(path)
+    except VitvizError as error:
+        raise VitvizError(f"{path} cannot be read: {error}") from error
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise VitvizError(f"{path} is not an analysis saved by vitviz: {short(error)}") from error
+
+
+def _read(path: str | Path) -> dict[str, Any]:
+    tensors, metadata = read_tensors(path)
+    text = parse(metadata[FORMAT])
+    if text["version"] != VERSION:
+        raise VitvizError(
+            f"it is an analysis of version {short(text['version'])}; "
+            f"this vitviz reads version {VERSION}"
+        )
+    card = ModelCard.from_dict(text["card"])
+    check_seed(card.details)
+    preprocess = Preprocess.from_dict(text["preprocess"])
+    check_size(card, preprocess)
+    grid = PatchGrid.of(card.config)
+    told = {key: tuple(v) if isinstance(v, list) else v for key, v in text["grid"].items()}
+    if told != asdict(grid):
+        raise VitvizError(f"its grid {short(told)} is not that of its model")
+    for name, right in (
+        ("scale", is_number(text["scale"], 1e-6, 1e6)),
+        ("photo_name", isinstance(text["photo_name"], str)),
+        ("notes", are_texts(text["notes"])),
+    ):
+        if not right:
+            raise VitvizError(f"its {name} is {short(text[name])}")
+    _check_tensors(tensors, card)
+    positions = embedding = None
+    if "positions.patches" in tensors:
+        positions = Positions(tensors["positions.prefix"], tensors["positions.patches"])
+    if "embedding.filters" in tensors:
+        embedding = Embedding(*(tensors[f"embedding.{name}"] for name in EMBEDDING))
+    return {
+        "picture": tensors["picture"],
+        "pixels": tensors["pixels"],
+        "grid": grid,
+        "trace": Trace(**{name: tensors[name] for name in TRACE}, scale=text["scale"]),
+        "positions": positions,
+        "card": card,
+        "preprocess": preprocess,
+        "photo_name": text["photo_name"],
+        "notes": tuple(text["notes"]),
+        "embedding": embedding,
+        "lens": tensors.get("lens"),
+    }
+
+
+def _check_tensors(tensors: dict[str, torch.Tensor], card: ModelCard) -> None:
+    """Raises `VitvizError` for a tensor of a size that its model does not make, or too large."""
+    config = card.config
+    n, p, d = config.num_tokens, config.num_patches, config.embed_dim
+    heads = (config.depth, config.num_heads, n, config.head_dim)
+    count = min(len(tensors.get("embedding.bias", ())), d)
+    each = () if config.global_pool else (n,)
+    prefix = config.num_prefix_tokens if config.pos_embed_prefix else 0
+    shapes = {
+        "picture": (*config.image_size, config.in_chans),
+        "pixels": (config.in_chans, *config.image_size),
+        "q": heads,
+        "k": heads,
+        "tokens": (config.depth + 1, n, d),
+        "logits": (*each, config.num_classes or d),
+        "positions.patches": (p, d),
+        "positions.prefix": (prefix, d),
+        "embedding.filters": (count, config.in_chans, *config.patch_size),
+        "embedding.bias": (count,),
+        "embedding.content": (n, count),
+        "embedding.position": (n, count),
+        "lens": (config.depth, config.num_classes),
+    }
+    for name, tensor in tensors.items():
+        kind = torch.uint8 if name == "picture" else torch.float32
+        if tuple(tensor.shape) != shapes.get(name) or tensor.dtype != kind:
+            raise VitvizError(f"its {name} has shape {tuple(tensor.shape)} of {tensor.dtype}")
+        if not is_sound(tensor):
+            raise VitvizError(f"its {name} holds values without bounds")
+    if "lens" in tensors and card.head != "classes":
+        raise VitvizError("its model names no classes, but it has a lens")
