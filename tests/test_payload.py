@@ -14,12 +14,13 @@ from safetensors.torch import load
 
 from tests import viewer_fixture
 from tests.models import photo, tiny
-from vitviz import Analysis, analyze
+from vitviz import Analysis, SelectionError, analyze
 from vitviz.model.untrained import draw
 from vitviz.probe import features
 from vitviz.probe.positions import unit_rows
 from vitviz.viewer import bundle, css, pack, page
 from vitviz.viewer.bundle import join
+from vitviz.viewer.payload import LATE, late_file
 
 JS = Path(__file__).parent / "js"
 NODE = shutil.which("node")
@@ -44,7 +45,8 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
     assert len(json.dumps(manifest)) < 20_000
     assert json.loads(json.dumps(manifest)) == manifest
     assert manifest["num_tokens"] == len(manifest["prefix_tokens"]) + grid.num_patches
-    listed = [manifest["files"][name] for name in ("picture", "embedding", "features")]
+    singles = ("picture", "embedding", "features", "statistics")
+    listed = [manifest["files"][name] for name in singles]
     listed += [*manifest["files"]["layers"], *manifest["files"]["tokens"]]
     assert {file["path"]: file["size"] for file in listed} == {
         path: len(data) for path, data in payload.files.items()
@@ -68,7 +70,10 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
         torch.testing.assert_close(attention.sum(dim=-1), torch.ones(shape[:2]))
         worst = float((attention - trace.attention(layer)).abs().max())
         assert worst <= manifest["attention_error"] + 1e-6
-    assert manifest["heads"] == analysis.head_statistics().to_dict()
+    assert manifest["late"] == []
+    heads = load(payload.files[manifest["files"]["statistics"]["path"]])
+    assert torch.equal(heads["entropy"], analysis.head_statistics().entropy)
+    assert torch.equal(heads["distance"], analysis.head_statistics().distance)
     sent = load(payload.files[manifest["files"]["embedding"]["path"]])
     for name in ("bias", "content", "position"):
         assert torch.equal(sent[name], getattr(analysis.embedding, name))
@@ -105,15 +110,47 @@ def test_the_positions_that_training_began_with_are_sent_where_they_are_known(
     tiny_analysis: Analysis,
 ) -> None:
     card = replace(tiny_analysis.card, details={"seed": "3"})
-    picture = load(pack(replace(tiny_analysis, card=card)).files["picture.safetensors"])
+    sent = load(pack(replace(tiny_analysis, card=card)).files["untrained.safetensors"])["pos_embed"]
     began = draw(card.config, 3)["pos_embed"][0, 1:]
-    torch.testing.assert_close(
-        picture["pos_embed_untrained"].float(), unit_rows(began), rtol=0, atol=1e-3
-    )
-    assert picture["pos_embed_untrained"].dtype == torch.float16
+    torch.testing.assert_close(sent.float(), unit_rows(began), rtol=0, atol=1e-3)
+    assert sent.dtype == torch.float16
     twin = replace(tiny_analysis, card=replace(card, trained=False))
     for analysis in (tiny_analysis, twin, replace(tiny_analysis, card=card, positions=None)):
-        assert "pos_embed_untrained" not in load(pack(analysis).files["picture.safetensors"])
+        assert "untrained.safetensors" not in pack(analysis).files
+        assert "untrained" not in pack(analysis, whole=False).manifest["late"]
+        with pytest.raises(SelectionError, match="has no file 'untrained'"):
+            late_file(analysis, "untrained")
+
+
+def test_what_no_first_picture_needs_is_left_out_and_made_when_it_is_asked_for(
+    any_tiny_analysis: Analysis,
+) -> None:
+    analysis = replace(
+        any_tiny_analysis, card=replace(any_tiny_analysis.card, details={"seed": "3"})
+    )
+    whole, lean = pack(analysis), pack(analysis, whole=False)
+    assert lean.manifest["late"] == list(LATE)
+    for name in LATE:
+        path = whole.manifest["files"][name]["path"]
+        assert name not in lean.manifest["files"]
+        assert path not in lean.files
+        assert late_file(analysis, name) == whole.files[path]
+    assert lean.files.items() < whole.files.items()
+    with pytest.raises(SelectionError, match="has no file 'picture'"):
+        late_file(analysis, "picture")
+
+
+def test_a_lean_payload_makes_each_map_for_rounding_alone(
+    monkeypatch: pytest.MonkeyPatch, tiny_analysis: Analysis
+) -> None:
+    """Neither statistics of heads nor PCA nor the weights of the twin are computed for a visitor
+    who may never look at them."""
+    for name in LATE:
+        monkeypatch.setitem(LATE, name, lambda _: pytest.fail("computed before anyone asked"))
+    monkeypatch.setattr(
+        Analysis, "head_statistics", lambda _: pytest.fail("computed before anyone asked")
+    )
+    pack(tiny_analysis, whole=False)
 
 
 def test_the_film_of_a_training_is_sent_to_those_who_want_it(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Features, layerFeatures, outliers, readSummary } from "../../vitviz/viewer/data/features.js";
+import { fetchOrAsk, fileOf } from "../../vitviz/viewer/data/files.js";
 import { similarityScale } from "../../vitviz/viewer/maths/overlay.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
@@ -63,6 +64,31 @@ test("hovering costs no request, and old layers are let go", async () => {
   assert.ok(features.similarity(1, 5));
   assert.deepEqual([...features.units.keys()], [1]);
   assert.equal(asked.length, 2);
+});
+
+test("what the host makes when it is asked is read like a file, and a refusal is a failure", async () => {
+  const path = manifest.files.features.path;
+  const lean = { ...manifest, id: "x", files: { ...manifest.files, features: undefined }, late: ["features"] };
+  const questions = [];
+  const host = async (name, question) => {
+    questions.push([name, question]);
+    if (questions.length === 1) throw new Error("busy");
+    return { data: Buffer.from(buffers[path]).toString("base64") };
+  };
+  const fetchFile = fetchOrAsk(() => assert.fail("no file has an address"), host, "x");
+  const features = await new Promise((resolve) => {
+    const made = new Features(lean, fetchFile, new AbortController().signal, () => resolve(made));
+    made.summary();
+  });
+  assert.deepEqual([features.error.kind, features.error.message], ["network", "busy"]);
+  features.onProgress = () => {};
+  features.retry();
+  assert.equal(features.summary(), null);
+  await new Promise((resolve) => { features.onProgress = () => resolve(null); });
+  assert.deepEqual(features.summary(), readSummary(buffers[path], manifest));
+  assert.deepEqual(questions, Array(2).fill(["late", { id: "x", name: "features" }]));
+  assert.equal(fileOf(lean, "statistics").path, manifest.files.statistics.path);
+  assert.equal(fileOf({ ...lean, files: {} }, "film"), undefined);
 });
 
 test("a failure is kept until another try", async () => {

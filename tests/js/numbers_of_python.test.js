@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { positionMaps } from "../../vitviz/viewer/data/analysis.js";
+import { positionMaps, readPositions } from "../../vitviz/viewer/data/analysis.js";
 import { attentionFrom, attentionRows, meanOfHeads } from "../../vitviz/viewer/maths/attention.js";
 import { boxOf, placeOf } from "../../vitviz/viewer/maths/geometry.js";
 import { similarities } from "../../vitviz/viewer/data/maps.js";
 import { patchValues } from "../../vitviz/viewer/maths/patch.js";
 import { fuseRows, rolloutRow, rowSums } from "../../vitviz/viewer/maths/rollout.js";
+import { parseSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 test("there are fixtures with 0, 1, 2 and 5 prefix tokens, one channel, grids that are not square", () => {
@@ -20,7 +21,7 @@ test("there are fixtures with 0, 1, 2 and 5 prefix tokens, one channel, grids th
   assert.ok(FIXTURES.every(({ manifest }) => manifest.num_heads !== manifest.depth));
 });
 
-for (const { name, expected, manifest, grid, layers, picture } of FIXTURES) {
+for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTURES) {
   const { layer, token } = expected;
   const { num_heads: heads, num_tokens: tokens } = manifest;
 
@@ -77,10 +78,10 @@ for (const { name, expected, manifest, grid, layers, picture } of FIXTURES) {
   });
 
   test(name + ": positions that training began with", () => {
-    const { untrainedPositions } = picture;
-    assert.equal(untrainedPositions === null, expected.untrained_similarity === null);
-    if (!untrainedPositions) return;
-    const map = similarities(untrainedPositions, token - grid.prefix, grid.rows * grid.cols);
+    const file = manifest.files.untrained;
+    assert.equal(file === undefined, expected.untrained_similarity === null);
+    if (!file) return;
+    const map = similarities(readPositions(parseSafetensors(buffers[file.path]), grid), token - grid.prefix, grid.rows * grid.cols);
     assertClose(map, expected.untrained_similarity, 1e-3);
   });
 

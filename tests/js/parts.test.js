@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { readStatistics } from "../../vitviz/viewer/data/analysis.js";
 import { attentionFrom } from "../../vitviz/viewer/maths/attention.js";
 import { embeddedToken, filterPicture, readEmbedding } from "../../vitviz/viewer/maths/embedding.js";
 import { LateFile } from "../../vitviz/viewer/data/late.js";
@@ -66,9 +67,10 @@ for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTU
   });
 
   test(name + ": figures of every head", () => {
+    const statistics = readStatistics(buffers[manifest.files.statistics.path], manifest);
     for (const figure of ["entropy", "distance"]) {
-      assert.equal(manifest.heads[figure].length, manifest.depth);
-      assert.ok(manifest.heads[figure].every((heads) => heads.length === manifest.num_heads));
+      assert.equal(statistics[figure].length, manifest.depth);
+      assert.ok(statistics[figure].every((heads) => heads.length === manifest.num_heads));
     }
     // Entropy of the head, from the rows the browser makes.
     let sum = 0;
@@ -77,7 +79,7 @@ for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTU
       attentionFrom(layers[layer], head, query, row);
       sum -= row.reduce((total, value) => total + (value > 0 ? value * Math.log(value) : 0), 0);
     }
-    assertClose([sum / grid.tokens], [manifest.heads.entropy[layer][head]], 2e-3);
+    assertClose([sum / grid.tokens], [statistics.entropy[layer][head]], 2e-3);
     assertClose([evenDistance(grid)], [expected.even_distance], 1e-4);
   });
 }

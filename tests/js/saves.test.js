@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { attentionRows, meanOfHeads } from "../../vitviz/viewer/maths/attention.js";
 import { csvText, fileName } from "../../vitviz/viewer/maths/csv.js";
 import { layerFeatures, readSummary } from "../../vitviz/viewer/data/features.js";
+import { readStatistics } from "../../vitviz/viewer/data/analysis.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import {
   attentionSaves, featuresSaves, modelSaves, patchesSaves, positionsSaves, predictionsSaves, qkSaves, stageSaves,
@@ -29,7 +30,9 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     summary: () => readSummary(buffers[manifest.files.features.path], manifest),
     similarity: () => Float32Array.from(expected.feature_similarity),
   };
-  const app = { manifest, grid, picture, maps, features, taste: { gallery: "layer" },
+  const heads = readStatistics(buffers[manifest.files.statistics.path], manifest);
+  const statistics = { get: () => heads };
+  const app = { manifest, grid, picture, maps, features, statistics, taste: { gallery: "layer" },
     embedding: { exists: true }, selection: { layer, direction: "to", overlay: "attention" } };
 
   test(name + ": tables of attention, features and the patch", () => {
@@ -66,9 +69,11 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     assert.deepEqual(saved("matrix", 0).figures, []);
     const { tables, figures } = saved("dots", 1);
     assert.deepEqual(figures, ["statistics"]);
+    statistics.get = () => null; // on their way
+    assert.deepEqual(saved("dots", 1), { tables: {}, figures: ["statistics"] });
     assert.equal(tables.statistics.rows.length, manifest.depth * manifest.num_heads);
     assert.deepEqual(tables.statistics.rows.at(-1), [manifest.depth - 1, manifest.num_heads - 1,
-      manifest.heads.entropy.at(-1).at(-1), manifest.heads.distance.at(-1).at(-1)]);
+      heads.entropy.at(-1).at(-1), heads.distance.at(-1).at(-1)]);
   });
 
   test(name + ": the wall has every layer that is here, and no other", () => {

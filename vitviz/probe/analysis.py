@@ -171,13 +171,22 @@ class Analysis:
         row, col = self.grid.row_col(token)
         return self.grid.to_map(self.position_similarities()[row * self.grid.cols + col])
 
+    @property
+    def positions_seed(self) -> int | None:
+        """The seed that the learned positions were first drawn with.
+
+        None for a model without any, for an untrained model, and where the seed is not known.
+        """
+        if self.positions is None or not self.card.trained:
+            return None
+        return first_seed(self.card.details)
+
     def untrained_positions(self) -> Positions | None:
         """The position embedding that the training of this model began with.
 
-        None for a model without one, for an untrained model, and where the seed is not known.
+        None where `positions_seed` is None.
         """
-        seed = first_seed(self.card.details)
-        if self.positions is None or seed is None or not self.card.trained:
+        if (seed := self.positions_seed) is None:
             return None
         return untrained_positions(self.card.config, seed, self.card.resized_from)
 
@@ -186,7 +195,11 @@ class Analysis:
         return steps(self.card.config)
 
     def summary(self, k: int = 5) -> dict[str, Any]:
-        """What was found, in JSON's types: model, photo, sizes, predictions, shapes."""
+        """What was found, in JSON's types: model, photo, sizes, predictions, shapes, heads."""
+        return {**self.facts(k), "heads": self.head_statistics().to_dict()}
+
+    def facts(self, k: int = 5) -> dict[str, Any]:
+        """The part of the summary for which no attention map has to be made."""
         trace, grid = self.trace, self.grid
         card = self.card.to_dict()
         return {
@@ -209,7 +222,6 @@ class Analysis:
             "groups": [asdict(group) for group in self.groups(k)],
             "answer": None if (answer := self.answer()) is None else asdict(answer),
             "steps": [step.to_dict() for step in self.steps()],
-            "heads": self.head_statistics().to_dict(),
         }
 
     @torch.inference_mode()

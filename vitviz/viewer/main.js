@@ -42,6 +42,8 @@ export function firstLanguage(search) {
  *   store: import("./data/layers.js").LayerStore, maps: import("./data/maps.js").AttentionMaps,
  *   matrices: import("./data/matrix.js").Matrices, embedding: import("./data/late.js").LateFile<import("./maths/embedding.js").Embedding>,
  *   film: import("./data/late.js").LateFile<import("./data/film.js").Film>,
+ *   statistics: import("./data/late.js").LateFile<import("./data/analysis.js").Statistics>,
+ *   untrained: import("./data/late.js").LateFile<Float32Array|null>,
  *   relevance: import("./data/relevance.js").Relevance, features: import("./data/features.js").Features,
  *   positionMap: (token: number) => Float32Array|null,
  *   selection: import("./state/state.js").Selection, history: import("./state/state.js").History,
@@ -190,10 +192,10 @@ export function mount(host) {
   function show(mine, picture, shape, selection) {
     analysis?.dispose();
     analysis = mine;
-    const { manifest, grid, store, maps, matrices, relevance, features, embedding, film } = mine;
+    const { manifest, grid, store, maps, matrices, relevance, features, embedding, film, statistics, untrained } = mine;
     app.forget();
     Object.assign(app, {
-      manifest, grid, store, maps, matrices, relevance, features, embedding, film, picture, shape, selection,
+      manifest, grid, store, maps, matrices, relevance, features, embedding, film, statistics, untrained, picture, shape, selection,
       history: startHistory(selection), positionMap: positionMaps(picture.positions, grid),
     });
     fetching = -1;

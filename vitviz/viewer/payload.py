@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ..errors import SelectionError
 from ..korean import in_korean
 from ..probe import features
 from ..probe.figures import figures_of, kinds_of
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 VERSION = 1
 PICTURE = "picture.safetensors"
 EMBEDDING = "embedding.safetensors"
-FEATURES = "features.safetensors"
 FILM = "film.safetensors"
 MOST_WORDS = 300  # characters of one detail; training recipes and the like stay in the checkpoint
 
@@ -32,9 +32,10 @@ MOST_WORDS = 300  # characters of one detail; training recipes and the like stay
 class Payload:
     """What the viewer gets.
 
-    manifest  JSON-able, text and small numbers only; names its files by {"path", "size"}
-    files     path -> bytes: the picture, the embedding and the film where there are such, the
-              features, and two files per layer
+    manifest  JSON-able, text and small numbers only; names its files by {"path", "size"}, and under
+              "late" those that are made when the viewer asks for them
+    files     path -> bytes: the picture, the embedding and the film where there are such, two files
+              per layer, and in a whole payload the late ones
     """
 
     manifest: dict[str, Any]
@@ -51,11 +52,12 @@ def tokens_path(layer: int) -> str:
     return f"tokens-{layer:02d}.safetensors"
 
 
-def pack(analysis: "Analysis", *, k: int = 10, film: bool = False) -> Payload:
+def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool = True) -> Payload:
     """Everything the viewer draws, of one analysis; `k` classes at most.
 
     `film`: with the film of the model's training, if one lies beside its checkpoint; it can have
-    several megabytes.
+    several megabytes. `whole`: with the files of `LATE`; a server leaves them out and makes each
+    when a visitor looks for it, for the first picture needs none of them.
 
     q and k are sent as float16, with the normaliser of each row computed from the rounded values:
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
@@ -70,16 +72,33 @@ def pack(analysis: "Analysis", *, k: int = 10, film: bool = False) -> Payload:
     # Only fetched by those who look at patches, at features.
     if analysis.embedding is not None:
         files[EMBEDDING] = _pack_embedding(analysis.embedding)
-    files[FEATURES] = _pack_features(analysis)
     for layer in range(analysis.trace.depth):
         rows = unit_rows(features.tokens_after(analysis.trace, layer)).half()
         files[tokens_path(layer)] = _serialise({"unit": rows})
     recorded = analysis.loaded.film if film and analysis.loaded else None
     if recorded is not None and recorded.is_file():
         files[FILM] = recorded.read_bytes()
-    manifest = _manifest(analysis, files, error, k)
+    late = [name for name in LATE if name != "untrained" or analysis.positions_seed is not None]
+    if whole:
+        files |= {late_path(name): late_file(analysis, name) for name in late}
+    manifest = _manifest(analysis, files, late, error, k)
     manifest["korean"] = _korean(manifest, recorded if FILM in files else None)
     return Payload(manifest, files)
+
+
+def late_path(name: str) -> str:
+    """Name of a file of `LATE`."""
+    return f"{name}.safetensors"
+
+
+def late_file(analysis: "Analysis", name: str) -> bytes:
+    """One of the files that a viewer asks for when somebody looks at what is in it.
+
+    Raises `SelectionError` for a name that is not in `LATE`, or that this analysis has not.
+    """
+    if name not in LATE or (name == "untrained" and analysis.positions_seed is None):
+        raise SelectionError(f"this analysis has no file {name!r}")
+    return _serialise(LATE[name](analysis))
 
 
 def _korean(manifest: Mapping[str, Any], film: Path | None) -> dict[str, str]:
@@ -95,8 +114,6 @@ def _pack_picture(analysis: "Analysis") -> bytes:
     tensors = {"pixels": analysis.picture}
     if analysis.positions is not None:
         tensors["pos_embed"] = unit_rows(analysis.positions.patches).half()
-    if (before := analysis.untrained_positions()) is not None:
-        tensors["pos_embed_untrained"] = unit_rows(before.patches).half()
     return _serialise(tensors)
 
 
@@ -112,19 +129,35 @@ def _pack_embedding(embedding: "Embedding") -> bytes:
     )
 
 
-def _pack_features(analysis: "Analysis") -> bytes:
+def _features(analysis: "Analysis") -> dict[str, Tensor]:
     """PCA and norms of every layer; the tokens themselves are files of their own."""
     trace, grid = analysis.trace, analysis.grid
     layers = [features.tokens_after(trace, layer) for layer in range(trace.depth)]
     found = [features.principal(grid.patches(tokens.T).T) for tokens in layers]
-    return _serialise(
-        {
-            "scores": torch.stack([one.scores for one in found]),
-            "explained": torch.stack([one.explained for one in found]),
-            "range": torch.stack([torch.stack([one.low, one.high]) for one in found]),
-            "norms": torch.stack([features.norms(tokens) for tokens in layers]),
-        }
-    )
+    return {
+        "scores": torch.stack([one.scores for one in found]),
+        "explained": torch.stack([one.explained for one in found]),
+        "range": torch.stack([torch.stack([one.low, one.high]) for one in found]),
+        "norms": torch.stack([features.norms(tokens) for tokens in layers]),
+    }
+
+
+def _statistics(analysis: "Analysis") -> dict[str, Tensor]:
+    """Entropy and mean attention distance of every head. (L, H) each"""
+    found = analysis.head_statistics()
+    return {"entropy": found.entropy, "distance": found.distance}
+
+
+def _untrained(analysis: "Analysis") -> dict[str, Tensor]:
+    """The positions that training began with, as those of the picture."""
+    return {"pos_embed": unit_rows(analysis.untrained_positions().patches).half()}
+
+
+LATE: dict[str, Callable[["Analysis"], dict[str, Tensor]]] = {
+    "features": _features,
+    "statistics": _statistics,
+    "untrained": _untrained,
+}
 
 
 def _lens(analysis: "Analysis") -> list[dict[str, Any]]:
@@ -146,9 +179,9 @@ def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
 
 
 def _manifest(
-    analysis: "Analysis", files: Mapping[str, bytes], error: float, k: int
+    analysis: "Analysis", files: Mapping[str, bytes], late: Sequence[str], error: float, k: int
 ) -> dict[str, Any]:
-    summary = analysis.summary(k)
+    summary = analysis.facts(k)
     height, width, channels = analysis.picture.shape
     card, grid = analysis.card, analysis.grid
     patch_height, patch_width = grid.patch_size
@@ -183,7 +216,6 @@ def _manifest(
         "num_tokens": summary["num_tokens"],
         "scale": analysis.trace.scale,
         "steps": summary["steps"],
-        "heads": summary["heads"],
         # Norms that stand between a filter's answer and the token that enters the first block.
         "embedding_norms": [
             name
@@ -202,10 +234,11 @@ def _manifest(
             "picture": _file(PICTURE, files),
             "layers": [_file(layer_path(i), files) for i in range(summary["depth"])],
             **({"embedding": _file(EMBEDDING, files)} if EMBEDDING in files else {}),
-            "features": _file(FEATURES, files),
             "tokens": [_file(tokens_path(i), files) for i in range(summary["depth"])],
             **({"film": _file(FILM, files)} if FILM in files else {}),
+            **{name: _file(late_path(name), files) for name in late if late_path(name) in files},
         },
+        "late": [name for name in late if late_path(name) not in files],
     }
     # What leaves here must survive JSON as it is: tuples become lists, and NaN would be refused.
     return json.loads(json.dumps(manifest, allow_nan=False))

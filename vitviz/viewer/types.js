@@ -1,8 +1,8 @@
 /** Types that several modules share; nothing in here runs. */
 
 /**
- * A file of the payload, as the manifest names it.
- * @typedef {{path: string, size?: number, url?: string}} PayloadFile
+ * A file of the payload, as the manifest names it; `late`: its name, where the host makes it when asked.
+ * @typedef {{path: string, size?: number, url?: string, late?: string}} PayloadFile
  */
 
 /**
@@ -39,10 +39,11 @@
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
  *   num_tokens: number, scale: number, steps: Step[], embedding_norms: string[],
- *   heads: {entropy: number[][], distance: number[][]}, attention_error: number, outlier_times: number,
+ *   late: string[], attention_error: number, outlier_times: number,
  *   num_classes: number, pool: "token"|"avg"|"map"|"", predictions: Prediction[], groups: Group[],
  *   answer: Answer|null, lens: LensLine[],
- *   files: {picture: PayloadFile, layers: PayloadFile[], features: PayloadFile,
+ *   files: {picture: PayloadFile, layers: PayloadFile[], features?: PayloadFile,
+ *     statistics?: PayloadFile, untrained?: PayloadFile,
  *     tokens: PayloadFile[], embedding?: PayloadFile, film?: PayloadFile},
  * }} Manifest
  */

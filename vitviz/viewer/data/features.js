@@ -1,7 +1,7 @@
 /** Features: what the tokens of a layer have in common, fetched only by those who look at it. */
 
 import { dot } from "../maths/attention.js";
-import { fetchChecked } from "./files.js";
+import { fetchChecked, fileOf } from "./files.js";
 import { similarities } from "./maps.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
 
@@ -39,7 +39,7 @@ export class Features {
   /** @returns {Summary|null}  null while it is on its way, or after a failure: see `error` */
   summary() {
     if (!this.found) {
-      this.fetch("summary", this.manifest.files.features, (buffer) => {
+      this.fetch("summary", fileOf(this.manifest, "features"), (buffer) => {
         this.found = readSummary(buffer, this.manifest);
       });
     }

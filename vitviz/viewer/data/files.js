@@ -25,6 +25,31 @@ export async function fetchUrl(file, signal) {
 }
 
 /**
+ * Another way to get files: those that the host makes when somebody asks for them come as its reply.
+ * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile  of all others
+ * @param {null|((name: string, params: any) => Promise<any>)} ask
+ * @param {string} id  of the analysis
+ */
+export function fetchOrAsk(fetchFile, ask, id) {
+  return async (file, signal) => {
+    if (!file.late) return fetchFile(file, signal);
+    if (!ask) throw new Error("nobody can be asked for " + file.late);
+    const { data } = await ask("late", { id, name: file.late });
+    return Uint8Array.from(atob(data), (byte) => byte.charCodeAt(0)).buffer;
+  };
+}
+
+/**
+ * A file by its name: one of the payload, or one that the host makes when it is asked.
+ * @param {import("../types.js").Manifest} manifest
+ * @param {string} name
+ * @returns {import("../types.js").PayloadFile|undefined}  undefined where the analysis has none
+ */
+export function fileOf(manifest, name) {
+  return manifest.files[name] ?? (manifest.late?.includes(name) ? { path: name, late: name } : undefined);
+}
+
+/**
  * The bytes of a file, exactly as many as the manifest says; a wrong length is asked for once more.
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
  * @param {{size?: number}} file

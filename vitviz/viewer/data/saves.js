@@ -35,7 +35,8 @@ export function stageSaves(app, { shown }) {
 export function attentionSaves(app, { token }) {
   const { layer, direction, head } = app.selection;
   if (app.taste.gallery === "dots") {
-    return { tables: { statistics: headsTable(app.manifest) }, figures: ["statistics"] };
+    const found = app.statistics.get();
+    return { tables: found ? { statistics: headsTable(found) } : {}, figures: ["statistics"] };
   }
   if (app.taste.gallery === "matrix") {
     const matrix = app.matrices.of(layer, head);
@@ -62,7 +63,7 @@ function headColumns({ manifest, grid }, maps, stem) {
   return columns;
 }
 
-function headsTable({ heads: { entropy, distance } }) {
+function headsTable({ entropy, distance }) {
   const rows = entropy.flatMap((values, layer) =>
     values.map((value, head) => [layer, head, value, distance[layer][head]]));
   return { columns: ["layer", "head", "entropy", "distance"], rows };

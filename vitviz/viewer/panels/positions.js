@@ -15,6 +15,7 @@ import { createPatchMap } from "../parts/patchmap.js";
 import { explore } from "../parts/pointing.js";
 import { positionsSaves } from "../data/saves.js";
 import { MOSAICS } from "../state/state.js";
+import { createWaiting, lostText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 import { createZoom } from "../parts/zoom.js";
@@ -33,20 +34,23 @@ function create(app) {
     };
   }
   // The twin: the same positions as they were before training, where that is known.
-  const twin = picture.untrainedPositions ? positionMaps(picture.untrainedPositions, grid) : null;
+  const hasTwin = app.untrained.exists;
+  let twin = null; // its maps, when they are here
   const intro = el("p", { class: "vv-intro" });
   const value = el("p", { class: "vv-under" });
   const ones = [createOne(app, t("positionsOne"), (token) => app.positionMap(token), point)];
-  if (twin) ones.push(createOne(app, t("positionsOneUntrained"), twin, point));
-  const names = twin ? MOSAICS.map((which) => t("mosaic_" + which)) : [""];
+  if (hasTwin) ones.push(createOne(app, t("positionsOneUntrained"), (token) => twin?.(token) ?? null, point));
+  const names = hasTwin ? MOSAICS.map((which) => t("mosaic_" + which)) : [""];
   const curves = [
     { title: "positionsOfRows", axis: "rowAxis", count: grid.rows },
     { title: "positionsOfCols", axis: "colAxis", count: grid.cols },
   ].map(({ title, axis, count }) => createCurves({ title: t(title), axis: t(axis), count, scale: SCALE, names }));
   const legend = createLegend(t);
+  const waiting = createWaiting(app, "vv-note", "vv-button", app.untrained);
   const all = createAllPositions(app);
   const root = el("div", {}, intro,
-    el("div", { class: "vv-figures" }, ...ones.map((one) => one.root)), value, legend.root,
+    el("div", { class: "vv-figures" }, ...ones.map((one) => one.root)), value, waiting.root,
+    legend.root,
     el("div", { class: "vv-figures" }, ...curves.map((curve) => curve.root)), all.root,
     el("p", { class: "vv-note", text: t("positionsNote") }));
   let pointed = null;
@@ -60,6 +64,10 @@ function create(app) {
 
   function render({ token }) {
     const similar = app.positionMap(token);
+    const rows = hasTwin ? app.untrained.get() : null;
+    if (rows && !twin) twin = positionMaps(rows, grid);
+    const { error } = app.untrained;
+    waiting.render(!hasTwin || rows ? "" : error ? lostText(t, error) : t("untrainedLoading"), error !== null);
     setText(intro, similar ? t("positionsIntro", { token: tokenTitle(token, app) })
       : t("positionsPrefix", { token: tokenTitle(token, app) }));
     for (const one of ones) one.render(token);
@@ -79,7 +87,7 @@ function create(app) {
     if (pointed === null || !app.positionMap(token)) return setText(value, t("pointAtMap"));
     const at = pointed - grid.prefix;
     const read = (map) => signed(map[at], 3).trim();
-    const before = twin ? " (" + t("mosaic_untrained") + " " + read(twin(token)) + ")" : "";
+    const before = twin?.(token) ? " (" + t("mosaic_untrained") + " " + read(twin(token)) + ")" : "";
     return setText(value, t("underPointer", { name: tokenName(pointed, app),
       value: read(app.positionMap(token)) + before }));
   }
@@ -115,7 +123,7 @@ function createAllPositions(app) {
     label: t("positionsAll", { count: rows * cols }) });
   const zoom = createZoom(mosaic.frame, t);
   const status = el("p", { class: "vv-note", role: "status" });
-  const which = picture.untrainedPositions ? choice({
+  const which = app.untrained.exists ? choice({
     label: t("positionsMosaic"),
     options: MOSAICS.map((value) => ({ value, text: t("mosaic_" + value) })),
     onChoose: (value) => app.select({ mosaic: value }),
@@ -132,19 +140,21 @@ function createAllPositions(app) {
 
   function render(place) {
     const { mosaic: wanted } = app.selection;
-    const shown = picture.untrainedPositions ? wanted : "trained";
+    const shown = app.untrained.exists ? wanted : "trained";
     which?.set(shown);
-    if (drawn !== shown) start(shown);
-    drawn = shown;
+    const from = shown === "trained" ? picture.positions : app.untrained.get();
+    if (from && drawn !== shown) {
+      start(from);
+      drawn = shown;
+    }
     mosaic.mark(place);
     if (place) zoom.show({ left: (place.col + 0.5) / cols, top: (place.row + 0.5) / rows });
   }
 
-  async function start(shown) {
+  async function start(from) {
     stop.abort();
     stop = new AbortController();
     const { signal } = stop;
-    const from = shown === "trained" ? picture.positions : picture.untrainedPositions;
     const table = colourTable("diverging");
     let patch = 0;
     const step = () => {

@@ -8,6 +8,7 @@ import { digits } from "../maths/numbers.js";
 import { patchScale } from "../maths/overlay.js";
 import { dotInView, dotOfClick, evenDistance, headsByLayer, pileAt, ticks, topOf } from "../maths/scatter.js";
 import { svg } from "./svg.js";
+import { createWaiting, lostText } from "./waiting.js";
 
 const NOTHING = { nearest: null, pile: [] };
 const [REACH, OVERLAP] = [24, 5]; // in units of the drawing, which are about pixels
@@ -18,10 +19,31 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [340, 220, 38, 26, 10, 8];
  * @returns {{root: HTMLElement, render: (token: number) => void}}
  */
 export function createDots(app) {
+  const { t, statistics } = app;
+  const waiting = createWaiting(app, "vv-note", "vv-button", statistics);
+  const root = el("div", {}, waiting.root);
+  let view = null;
+  return {
+    root,
+    render(token) {
+      const found = statistics.get();
+      if (found && !view) {
+        view = createView(app, found);
+        root.append(view.root);
+      }
+      const { error } = statistics;
+      waiting.render(view ? "" : error ? lostText(t, error) : t("dotsLoading"), !view && error !== null);
+      view?.render(token);
+    },
+  };
+}
+
+/** @param {import("../main.js").App} app @param {import("../data/analysis.js").Statistics} statistics */
+function createView(app, statistics) {
   const { t, manifest, grid } = app;
   let found = NOTHING; // under the pointer, or where a finger has tapped
   const even = { entropy: Math.log(grid.tokens), distance: evenDistance(grid) };
-  const charts = ["entropy", "distance"].map((figure) => createChart(app, figure, even[figure], point, choose));
+  const charts = ["entropy", "distance"].map((figure) => createChart(app, figure, statistics[figure], even[figure], point, choose));
   const reading = el("p", { class: "vv-under", role: "status" });
   const others = el("p", { class: "vv-note" });
   const small = mapCanvas(grid.rows, grid.cols);
@@ -71,7 +93,7 @@ export function createDots(app) {
     setText(others, found.pile.length > 1 ? t("dotsPile", { count: found.pile.length, heads: headsByLayer(found.pile)
       .map(([of, heads]) => t(heads.length > 1 ? "dotsPileHeads" : "dotsPileHead", { layer: of, heads: heads.join(", ") })).join("; ") }) : "");
     if (!looked) return setText(reading, t("dotsPoint"));
-    const value = (figure) => manifest.heads[figure][looked.layer][looked.head];
+    const value = (figure) => statistics[figure][looked.layer][looked.head];
     setText(reading, t("dotsReading", { ...looked, entropy: digits(value("entropy")),
       spread: digits(Math.exp(value("entropy"))), tokens: grid.tokens, distance: digits(value("distance")) }));
     const { direction } = app.selection;
@@ -100,9 +122,8 @@ export function createDots(app) {
 }
 
 /** One chart: a dot for each head above its layer, a line where even attention would be. */
-function createChart(app, figure, even, onPoint, onChoose) {
+function createChart(app, figure, values, even, onPoint, onChoose) {
   const { t, manifest } = app;
-  const values = manifest.heads[figure];
   const top = topOf([even, ...values.flat()]);
   const x = (layer) => LEFT + ((layer + 0.5) / manifest.depth) * (WIDTH - LEFT - RIGHT);
   const y = (value) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
