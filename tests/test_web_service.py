@@ -18,6 +18,8 @@ from tests.models import photo
 from tests.running import save_tiny
 from tests.viewer_fixture import film
 from vitviz.errors import VitvizError
+from vitviz.viewer import pack
+from vitviz.viewer.payload import LATE
 from vitviz.web import limits, service
 from vitviz.web.answers import APOLOGY
 from vitviz.web.cache import Cache
@@ -43,7 +45,7 @@ def models(folder):
 def told(folder: Path) -> Path:
     """A tiny model that says what was measured of it, with a film of its training."""
     film(folder / "told.film.safetensors")
-    return save_tiny(folder, "cls", stem="told", evaluation='{"top1": 0.5}')
+    return save_tiny(folder, "cls", stem="told", seed="3", evaluation='{"top1": 0.5}')
 
 
 @pytest.fixture
@@ -288,6 +290,24 @@ def test_nonsense_gets_a_sentence(desk, nonsense):
     assert "are needed" in desk.rollout(nonsense)["error"]
 
 
+@pytest.mark.parametrize("name", LATE)
+def test_a_file_that_is_made_when_somebody_looks_at_it(desk, upload, name):
+    manifest, *_ = desk.show(upload, "told", Shown(None, "told"))
+    assert manifest.late == list(LATE)
+    assert name not in manifest.files
+    reply = desk.late({"id": manifest.id, "name": name})
+    whole = pack(vitviz.analyze(desk.models.get("told"), Path(upload.path)))
+    assert base64.b64decode(reply["data"]) == whole.files[f"{name}.safetensors"]
+
+
+def test_a_file_that_is_none_is_refused_with_a_sentence(desk, upload):
+    manifest, *_ = desk.show(upload, "told", Shown(None, "told"))
+    wrong = desk.late({"id": manifest.id, "name": "picture"})
+    assert wrong["error"] == "This analysis has no file 'picture'."
+    assert "are needed" in desk.late({"id": manifest.id, "name": 3})["error"]
+    assert "has expired" in desk.late({"id": "x", "name": "features"})["error"]
+
+
 def drawing(key, **changes):
     selected = {"token": 3, "partner": 0, "layer": 1, "head": -1, "direction": "to", "first": 1}
     rest = {
@@ -395,7 +415,7 @@ def test_nobody_waits_for_ever_to_compute(desk, upload, monkeypatch):
     with ExitStack() as others:
         for _ in range(limits.COMPUTING):
             others.enter_context(desk._turn(desk._computing))
-            others.enter_context(desk._turn(desk._rolling))
+            others.enter_context(desk._turn(desk._asking))
         reply = desk.rollout(question(key))
         assert reply["error"] == "This server computes for many others; try again in a minute."
         assert re.search("[가-힣]", reply["error_ko"])

@@ -1,5 +1,8 @@
 """Journeys about learning: trained against untrained, what a model answers, how it came about."""
 
+import numpy as np
+import pytest
+
 from tests.browser.conftest import stop_time
 from vitviz import analyze, load
 from vitviz.probe.figures import figures_of
@@ -61,6 +64,33 @@ def test_the_answer_and_what_every_layer_would_say(visit, pictures, ours):
         f"{percent(line.probabilities[-1])} after the last, rank {line.ranks[-1]}"
         for line in lines
     ]
+
+
+def test_what_few_look_at_is_made_when_they_look(visit):
+    """Figures of heads, positions before training and PCA come from the server, once each."""
+    seen = visit("?model=photos&example=dog")
+    page = seen.page
+    asked = lambda: sum("component_server" in address for address in seen.requests)  # noqa: E731
+    assert asked() == 0
+    analysis = analyze(load("photos"), next(e.path for e in EXAMPLES if e.path.endswith("dog.jpg")))
+    page.get_by_role("radio", name="range of every head").check()
+    dots = page.locator(".vv-chart:visible").first.locator(".vv-dot")
+    dots.first.wait_for()
+    heights = [float(dot.get_attribute("cy")) for dot in dots.all()]
+    expected = analysis.head_statistics().entropy.flatten()
+    assert np.corrcoef(heights, expected)[0, 1] == pytest.approx(-1, abs=1e-6)  # 0 is at the top
+    seen.open_panel("Positions")
+    page.locator("figure:visible polyline.vv-second-line").first.wait_for(state="attached")
+    page.wait_for_function(
+        "document.querySelector('polyline.vv-second-line').getAttribute('points')"
+    )
+    seen.open_panel("Features")
+    page.locator("[role=tabpanel]:visible canvas").first.wait_for()
+    page.locator("[role=tabpanel]:visible .vv-stale").wait_for(state="detached")
+    assert asked() == 3
+    for panel in ("Attention", "Positions", "Features"):
+        seen.open_panel(panel)
+    assert asked() == 3
 
 
 def test_the_card_tells_what_is_known(visit):

@@ -172,7 +172,10 @@ def _server_functions(service: Service) -> list[Any]:
     def rollout(question: Any) -> dict[str, Any]:
         return service.rollout(question)
 
+    def late(question: Any) -> dict[str, Any]:
+        return service.late(question)
+
     def figure(question: Any) -> dict[str, Any]:
         return service.figure(question)
 
-    return [rollout, figure]
+    return [rollout, late, figure]

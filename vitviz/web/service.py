@@ -18,7 +18,7 @@ from ..errors import ImageError, SelectionError, VitvizError
 from ..korean import in_korean
 from ..model.photo import open_photo
 from ..probe.analysis import Analysis, analyze
-from ..viewer.payload import pack
+from ..viewer.payload import late_file, pack
 from . import limits
 from .answers import APOLOGY, in_both, sentence
 from .cache import Cache
@@ -75,7 +75,7 @@ class Service:
         self.examples = [e for e in EXAMPLES if e.model is None or e.model in models]
         self._computing = Turns(limits.COMPUTING, limits.LINE)
         # Apart, so that many questions, which pass Gradio's queue by, refuse nobody an analysis.
-        self._rolling = Turns(limits.COMPUTING, limits.LINE)
+        self._asking = Turns(limits.COMPUTING, limits.LINE)
         self._drawing = Turns(1, limits.LINE)
         self._cache = cache
         self._wishes = Wishes()
@@ -144,7 +144,7 @@ class Service:
     def _make(self, upload: Upload, model: str, untrained: bool) -> Made:
         """Analyze a picture and write all that a page needs of it into the cache."""
         analysis = self._analyze(upload, model, untrained)
-        payload = pack(analysis, film=True)
+        payload = pack(analysis, film=True, whole=False)
         payload.manifest["link"] = self._link(upload, model, untrained)
         manifest = Manifest.place(payload, self._cache.folder)
         return Made(manifest, self._save(analysis), self._preview(upload, analysis))
@@ -214,6 +214,10 @@ class Service:
         """For a viewer that shows too many tokens to compute it itself: {"values"} or {"error"}."""
         return self._reply(question, self._rollout)
 
+    def late(self, question: Any) -> dict[str, Any]:
+        """A file that is made when a viewer asks for it: {"data": in base64} or {"error"}."""
+        return self._reply(question, self._late)
+
     def figure(self, question: Any) -> dict[str, Any]:
         """What is looked at as a figure for print: {"data": in base64} or {"error"}."""
         return self._reply(question, self._figure)
@@ -243,9 +247,17 @@ class Service:
                 options = {"first": first, "residual": residual, "head_fusion": fusion}
             case _:
                 raise SelectionError("id, token, layer, first, residual, head_fusion are needed")
-        with self._turn(self._rolling):
+        with self._turn(self._asking):
             values = Analysis.load(self._known(key).analysis).rollout(token, layer, **options)
         return {"values": values.tolist()}
+
+    def _late(self, key: str, question: Any) -> dict[str, Any]:
+        match question:
+            case {"name": str(name)}:
+                with self._turn(self._asking):
+                    data = late_file(Analysis.load(self._known(key).analysis), name)
+                return {"data": base64.b64encode(data).decode()}
+        raise SelectionError("id and name are needed")
 
     def _figure(self, key: str, question: Any) -> dict[str, Any]:
         wanted = Wanted.of(question)

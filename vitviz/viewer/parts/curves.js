@@ -10,6 +10,7 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM] = [300, 120, 30, 20];
  * A chart of one or two lines over the same places.
  * @param {{title: string, axis: string, count: number, scale: {min: number, max: number},
  *   names: string[]}} props  names: of the lines, written below if there are two
+ *   render draws those that are here
  * @returns {{root: HTMLElement, render: (lines: ArrayLike<number>[], marked: number|null) => void}}
  */
 export function createCurves({ title, axis, count, scale, names }) {
@@ -34,7 +35,8 @@ export function createCurves({ title, axis, count, scale, names }) {
   return {
     root,
     render(values, marked) {
-      lines.forEach((line, at) => line.setAttribute("points", linePoints(values[at], scale, inner, high)));
+      lines.forEach((line, at) => line.setAttribute("points",
+        values[at] ? linePoints(values[at], scale, inner, high) : ""));
       marker.setAttribute("visibility", marked === null ? "hidden" : "visible");
       if (marked === null) return;
       const place = ((marked + 0.5) / count) * inner;
