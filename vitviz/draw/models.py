@@ -7,10 +7,11 @@ from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
-from ..errors import SelectionError, VitvizError
+from ..errors import VitvizError
 from ..model.loaded import ModelCard
 from ..probe.figures import figures_of
 from ..probe.film import Film
+from ..probe.selection import choose
 from .parts import (
     BLUE,
     COLOURS,
@@ -53,12 +54,8 @@ def training(film: Film, card: ModelCard, layer: int, head: int | None = None) -
     """
     moments, names = film.facts["moments"], [str(one["name"]) for one in film.facts["pictures"]]
     layers, heads = film.attention.shape[2:4]
-    for what, value, count in (
-        ("layer", layer, layers),
-        ("head", 0 if head is None else head, heads),
-    ):
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < count:
-            raise SelectionError(f"{what} must be a whole number from 0 to {count - 1}")
+    layer = choose("layer", layer, layers)
+    head = None if head is None else choose("head", head, heads)
     shown = list(dict.fromkeys([0, (len(film) - 1) // 2, len(film) - 1]))
     ratio = ratio_of(tuple(film.pixels.shape[1:3]))
     figure = sheet(len(shown) * 2.5 + 1.6, 2.6 + len(names) * (2.5 * ratio + 0.4), card)

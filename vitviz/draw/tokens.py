@@ -57,7 +57,7 @@ def features(analysis: Analysis, layer: int, token: int = 0) -> Figure:
     Raises `SelectionError` for what the model does not have.
     """
     grid = analysis.grid
-    grid.check(token)
+    token = grid.check(token)
     tokens = tokens_after(analysis.trace, layer)
     found = principal(grid.patches(tokens.T).T)
     alike, lengths = np.asarray(similarity(tokens, token)), norms(tokens)

@@ -20,6 +20,7 @@ from .grid import PatchGrid
 from .heads import HeadStatistics, head_statistics
 from .lens import Line, has_lens, lines, logit_lens
 from .positions import Positions, similarity, untrained_positions
+from .selection import count_of
 from .steps import Step, steps
 from .trace import Trace, capture, is_sound, listening
 
@@ -62,10 +63,8 @@ class Analysis:
         """The k most probable classes, best first; nothing for a model that names no classes."""
         if self.card.head != "classes":
             return ()
-        if not isinstance(k, int) or k < 1:
-            raise SelectionError(f"k must be a whole number of at least 1, got {k!r}")
         probabilities = self._probabilities()
-        best = probabilities.topk(min(k, len(probabilities)))
+        best = probabilities.topk(min(count_of(k), len(probabilities)))
         return tuple(
             Prediction(index, self.card.labels[index], float(self.trace.logits[index]), probability)
             for probability, index in zip(best.values.tolist(), best.indices.tolist(), strict=True)
@@ -76,7 +75,7 @@ class Analysis:
         words = groups_of(self.card)
         if words is None or self.card.head != "classes":
             return ()
-        return summed(self._probabilities(), words)[:k]
+        return summed(self._probabilities(), words)[: count_of(k)]
 
     def answer(self) -> Answer | None:
         """What the model says in one phrase; None for a model that names no classes."""
@@ -94,7 +93,7 @@ class Analysis:
         """
         if self.lens is None:
             return ()
-        return lines(self.lens, self.card.labels, self.card.temperature, k)
+        return lines(self.lens, self.card.labels, self.card.temperature, count_of(k))
 
     def _probabilities(self) -> Tensor:
         return (self.trace.logits / self.card.temperature).softmax(dim=-1)

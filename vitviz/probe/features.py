@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from .positions import unit_rows
+from .selection import choose
 from .trace import Trace
 
 # A patch whose norm is this many times the median is marked as an outlier. arXiv:2309.16588 read
@@ -53,7 +54,7 @@ def similarity(tokens: Tensor, token: int) -> Tensor:
     high, and what tells is which are higher.
     """
     rows = unit_rows(tokens)
-    return rows @ rows[token]
+    return rows @ rows[choose("token", token, len(rows))]
 
 
 def norms(tokens: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from ..errors import SelectionError
 from ..model.config import ViTConfig
+from .selection import choose, whole
 
 
 @dataclass(frozen=True)
@@ -46,31 +47,25 @@ class PatchGrid:
         return self.check(token) >= self.num_prefix_tokens
 
     def check(self, token: int) -> int:
-        """The token itself, if the sequence has it; else `SelectionError`."""
-        if (
-            not isinstance(token, int)
-            or isinstance(token, bool)
-            or not 0 <= token < self.num_tokens
-        ):
-            raise SelectionError(
-                f"token must be a whole number from 0 to {self.num_tokens - 1}, got {token!r}"
-            )
-        return token
+        """The token as an int, if the sequence has it; else `SelectionError`."""
+        return choose("token", token, self.num_tokens)
 
     def token(self, row: int, col: int) -> int:
         """The token of the patch at (row, col). Raises `SelectionError` outside the grid."""
-        if not (0 <= row < self.rows and 0 <= col < self.cols):
+        y, x = whole(row), whole(col)
+        if y is None or x is None or not (0 <= y < self.rows and 0 <= x < self.cols):
             raise SelectionError(
                 f"the grid has rows 0 to {self.rows - 1} and cols 0 to {self.cols - 1}, "
                 f"got ({row}, {col})"
             )
-        return self.num_prefix_tokens + row * self.cols + col
+        return self.num_prefix_tokens + y * self.cols + x
 
     def row_col(self, token: int) -> tuple[int, int]:
         """Where the patch of a token is: (row, col).
 
         Raises `SelectionError` for a prefix token: it has no place.
         """
+        token = self.check(token)
         if not self.is_patch(token):
             raise SelectionError(
                 f"token {token} is a prefix token and has no place in the image; "

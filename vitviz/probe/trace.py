@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..errors import CaptureError, SelectionError
+from ..errors import CaptureError
 from ..model.vit import ViT
+from .selection import choose
 
 LARGEST = 1e15  # of what a sound model computes; float32 ends at 3.4e38
 
@@ -117,16 +118,16 @@ class Trace:
         return RoundedLayer(q, k, lse, error)
 
     def check_layer(self, layer: int) -> int:
-        """The layer itself, if the model has it; else `SelectionError`."""
-        return _check("layer", layer, self.depth)
+        """The layer as an int, if the model has it; else `SelectionError`."""
+        return choose("layer", layer, self.depth)
 
     def check_head(self, head: int) -> int:
-        """The head itself, if the layers have it; else `SelectionError`."""
-        return _check("head", head, self.num_heads)
+        """The head as an int, if the layers have it; else `SelectionError`."""
+        return choose("head", head, self.num_heads)
 
     def check_token(self, token: int) -> int:
-        """The token itself, if the sequence has it; else `SelectionError`."""
-        return _check("token", token, self.num_tokens)
+        """The token as an int, if the sequence has it; else `SelectionError`."""
+        return choose("token", token, self.num_tokens)
 
 
 class Recorder:
@@ -256,9 +257,3 @@ def is_sound(values: Tensor) -> bool:
 
 def _scores(q: Tensor, k: Tensor, scale: float) -> Tensor:
     return (q * scale) @ k.transpose(-2, -1)
-
-
-def _check(what: str, value: int, count: int) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < count:
-        raise SelectionError(f"{what} must be a whole number from 0 to {count - 1}, got {value!r}")
-    return value

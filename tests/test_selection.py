@@ -1,0 +1,104 @@
+"""A layer, a head, a token: whole numbers out of Python, numpy and torch are the same thing."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests import viewer_fixture
+from tests.models import tiny
+from vitviz import Analysis, SelectionError, draw
+from vitviz.probe import explain, features
+from vitviz.probe.pairs import pair
+from vitviz.probe.selection import choose, count_of
+
+MAKERS = [np.int64, np.uint8, np.array, torch.tensor, lambda n: torch.arange(n + 1)[n]]
+NO_NUMBERS = [True, 1.0, "1", None, np.True_, np.float32(1), torch.tensor(True), torch.tensor(1.0)]
+
+# What is asked of an analysis by number; `n` makes the numbers.
+QUESTIONS: dict[str, Callable[[Analysis, Callable[[int], Any]], Any]] = {
+    "attention": lambda a, n: a.attention(n(1), n(1), n(6), "to"),
+    "attention_of_heads": lambda a, n: a.attention_of_heads(n(1), n(6)),
+    "attention_matrix": lambda a, n: a.attention_matrix(n(1), n(1)),
+    "rollout": lambda a, n: a.rollout(n(6), n(2), first=n(1)),
+    "position_similarity": lambda a, n: a.position_similarity(n(6)),
+    "predictions": lambda a, n: [each.logit for each in a.predictions(n(2))],
+    "lens_lines": lambda a, n: [each.index for each in a.lens_lines(n(2))],
+    "explain.attention": lambda a, n: explain.attention(a.trace, n(6), layer=n(1), head=n(1)),
+    "explain.rollout_matrix": lambda a, n: explain.rollout_matrix(a.trace, last=n(1)),
+    "trace.attention": lambda a, n: a.trace.attention(n(1)),
+    "trace.attention_of": lambda a, n: a.trace.attention_of(n(1), n(1)),
+    "trace.rounded": lambda a, n: a.trace.rounded(n(1)).q,
+    "features": lambda a, n: features.similarity(features.tokens_after(a.trace, n(1)), n(6)),
+    "pair": lambda a, n: pair(a.trace, n(1), n(1), n(6), n(7)).scores,
+    "grid.box": lambda a, n: a.grid.box(n(6)),
+    "grid.patch": lambda a, n: a.grid.patch(a.pixels[0], n(6)),
+    "grid.row_col": lambda a, n: a.grid.row_col(n(6)),
+    "grid.token": lambda a, n: a.grid.token(n(1), n(2)),
+    "grid.is_patch": lambda a, n: a.grid.is_patch(n(6)),
+}
+FIGURES: dict[str, Callable[[Analysis, Callable[[int], Any]], Any]] = {
+    "attention": lambda a, n: draw.attention(a, n(1), n(1), n(6)),
+    "features": lambda a, n: draw.features(a, n(1), n(6)),
+    "head_statistics": lambda a, n: draw.head_statistics(a, n(1), n(1)),
+    "heads": lambda a, n: draw.heads(a, n(1), n(6)),
+    "matrix": lambda a, n: draw.matrix(a, n(1), n(1)),
+    "pair": lambda a, n: draw.pair(a, n(1), n(1), n(6), n(7)),
+    "patch": lambda a, n: draw.patch(a, n(6)),
+    "position_similarity": lambda a, n: draw.position_similarity(a, n(6)),
+    "predictions": lambda a, n: draw.predictions(a, n(2)),
+    "rollout": lambda a, n: draw.rollout(a, n(6), first=n(1)),
+    "wall": lambda a, n: draw.wall(a, n(6)),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_kind_of_whole_number_asks_the_same(name, make, tiny_analysis: Analysis) -> None:
+    expected, found = (QUESTIONS[name](tiny_analysis, n) for n in (int, make))
+    if isinstance(expected, torch.Tensor):
+        assert torch.equal(found, expected)
+    else:
+        assert found == expected
+        assert type(found) is type(expected)
+        assert not isinstance(found, tuple) or set(map(type, found)) == {int}
+
+
+@pytest.mark.parametrize("wrong", NO_NUMBERS, ids=repr)
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_what_is_no_whole_number_is_refused(name, wrong, tiny_analysis: Analysis) -> None:
+    if wrong is None and name in ("attention", "attention_matrix", "explain.attention", "rollout"):
+        return  # there it means the mean of the heads, or the last layer
+    if wrong is None and name == "explain.rollout_matrix":
+        return
+    with pytest.raises(SelectionError):
+        QUESTIONS[name](tiny_analysis, lambda _: wrong)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_take_every_kind_of_whole_number(name, tiny_analysis: Analysis) -> None:
+    def texts(figure: Any) -> list[str]:
+        return [text.get_text() for text in figure.findobj(lambda part: hasattr(part, "get_text"))]
+
+    expected = texts(FIGURES[name](tiny_analysis, int))
+    for make in (np.uint8, torch.tensor):
+        assert texts(FIGURES[name](tiny_analysis, make)) == expected
+
+
+def test_the_figure_of_a_training_does_too(tmp_path) -> None:
+    film, card = viewer_fixture.film(tmp_path / "x.film.safetensors"), tiny("cls").card
+    draw.training(film, card, np.int64(1), torch.tensor(1))
+    for layer, head in ((True, 0), (0, 1.0), (3, 0), (0, -1)):
+        with pytest.raises(SelectionError, match="must be a whole number from 0 to"):
+            draw.training(film, card, layer, head)
+
+
+def test_the_sentence_says_what_came() -> None:
+    assert choose("layer", np.int32(2), 3) == 2
+    assert count_of(torch.tensor(4)) == 4
+    with pytest.raises(SelectionError, match="layer must be a whole number from 0 to 2, got -1"):
+        choose("layer", -1, 3)
+    with pytest.raises(SelectionError, match="k must be a whole number of at least 1, got 0"):
+        count_of(0)
