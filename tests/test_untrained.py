@@ -11,7 +11,8 @@ from tests.models import tiny
 from vitviz import load
 from vitviz.model.preprocess import Preprocess
 from vitviz.model.untrained import draw, first_seed
-from vitviz.model.weights import save_checkpoint
+from vitviz.model.weights import CURATED, list_models, save_checkpoint
+from vitviz.probe.figures import figures_of
 from vitviz.train.dataset import Pictures
 from vitviz.train.recipe import Recipe
 from vitviz.train.run import Run
@@ -82,6 +83,24 @@ def test_the_card_of_a_twin_says_so_and_claims_nothing(tmp_path) -> None:
     assert not {"accuracy", "temperature"} & set(card.details)
     assert (card.config, card.labels) == (trained.config, trained.labels)
     assert type(card).from_dict(card.to_dict()) == card
+
+
+SHIPPED = [name for name in list_models() if name not in CURATED]
+# What a trained file says that is as true of its twin: names, and where both began.
+TRUE_OF_BOTH = {"title", "groups", "recipe", "seed"}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_twin_keeps_nothing_that_training_found_out(name: str) -> None:
+    """Every fact of every shipped file, and every figure that a page reads from it."""
+    trained, twin = load(name).card, load(name, pretrained=False).card
+    assert {"accuracy", "evaluation", "temperature", "data", "images seen"} <= set(trained.details)
+    for key, text in trained.details.items():
+        assert (twin.details.get(key) == text) == (key in TRUE_OF_BOTH), key
+    assert figures_of(trained)
+    assert figures_of(twin) == {}
+    assert (trained.temperature != 1, twin.temperature) == (True, 1)
+    assert "trained with" not in twin.source
 
 
 def test_a_file_without_a_seed_has_a_twin_of_a_fixed_seed(tmp_path) -> None:
