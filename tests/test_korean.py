@@ -15,7 +15,14 @@ from vitviz.web.answers import APOLOGY, sentence
 from vitviz.web.examples import EXAMPLES
 
 HOUSE = Path(__file__).resolve().parents[1] / "vitviz"
-VISITED = ("model/photo.py", "web/service.py", "web/models.py", "web/components.py", "web/cache.py")
+VISITED = (
+    "model/photo.py",
+    "web/service.py",
+    "web/models.py",
+    "web/components.py",
+    "web/cache.py",
+    "web/door.py",
+)
 # What only Python or whoever starts the app can meet, and questions that no viewer of ours asks.
 UNSEEN = (
     "array",

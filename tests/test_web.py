@@ -2,8 +2,11 @@
 
 import io
 import json
+import socket
 import subprocess
 import sys
+import time
+import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
@@ -240,6 +243,35 @@ def test_many_at_once_do_not_mix(client, folder, models):
         torch.testing.assert_close(
             vitviz.Analysis.load(file).trace.logits, ours.trace.logits, rtol=1e-5, atol=1e-6
         )
+
+
+@pytest.mark.parametrize("path", ["component_server", "queue/join", "call/analyze", "run/analyze"])
+def test_a_body_without_measure_is_refused_at_every_door(url, path):
+    request = urllib.request.Request(f"{url}/gradio_api/{path}", b"[" * 9_000_000)
+    request.add_header("Content-Type", "application/json")
+    with pytest.raises(OSError, match=r"413|[Rr]eset|[Pp]ipe"):  # it may hang up while we write
+        urllib.request.urlopen(request, timeout=30)
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(url, folder):
+    loose = lambda: [p for p in (folder / "cache").glob("vitviz-*/*") if p.is_file()]  # noqa: E731
+    host, port = urllib.parse.urlsplit(url).netloc.split(":")
+    head = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.png"\r\n\r\n'
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(
+            b"POST /gradio_api/upload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n"
+            b"Content-Type: multipart/form-data; boundary=x\r\n\r\n" + head + b"x" * 200_000
+        )
+        until(loose)
+    until(lambda: not loose())
+
+
+def until(true):
+    """Wait for something to happen on the other side."""
+    give_up = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < give_up
+        time.sleep(0.02)
 
 
 def test_a_host_who_names_a_wrong_model_gets_a_sentence(folder):

@@ -141,6 +141,10 @@ SENTENCES = {
     "Upload the picture itself: links and paths are not opened.": (
         "그림 파일을 직접 올려 주세요. 링크나 경로는 열지 않습니다."
     ),
+    "this request is larger than what is taken here": "요청이 여기서 받는 크기보다 큽니다",
+    "this server is being restarted; try again in a minute": (
+        "서버를 다시 시작하는 중입니다. 잠시 뒤에 다시 시도해 주세요"
+    ),
     "there is no model {} here; choose one of {}": (
         "{0}(이)라는 모델은 여기에 없습니다. 다음에서 골라 주세요: {1}"
     ),

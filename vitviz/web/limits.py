@@ -27,6 +27,8 @@ def usable_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
 
 
 UPLOAD_BYTES = MAX_BYTES  # of one file; larger uploads are cut off while they arrive
+UPLOAD_SECONDS = 600  # until a file has arrived
+BODY_BYTES = 64_000  # of any other request; a question is some hundred bytes
 QUEUE_SIZE = 64  # requests that may wait; the next one is told to come back later
 DRAWING_WAIT_SECONDS = 30  # for figures that others have asked for; one is drawn at a time
 LINE = 8  # that may wait for a turn of one kind; Gradio has 40 threads for everything

@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 from gradio.i18n import I18nData
+from starlette.middleware import Middleware
 
 from .. import viewer
 from ..korean import in_korean
@@ -14,6 +15,7 @@ from . import limits
 from .answers import guard
 from .cache import Cache
 from .components import PagePhotoInput, PhotoInput, TrueOrFalse, Viewer, WholeNumber
+from .door import Door, Gate
 from .examples import FOLDER
 from .languages import LANGUAGE_OF
 from .models import Models
@@ -68,6 +70,7 @@ def build(settings: Settings) -> tuple[gr.Blocks, dict[str, Any]]:
         "i18n": texts,
         "run_history": False,  # would keep pictures and dead links in the browser
         "footer_links": ["api", "settings"],
+        "app_kwargs": {"middleware": [Middleware(Door, gate=Gate(cache))]},
         "max_file_size": limits.UPLOAD_BYTES,
         "allowed_paths": [str(FOLDER)],  # works from any working directory
         "enable_monitoring": False,

@@ -1,0 +1,153 @@
+"""The door: what is refused before Gradio reads it, and what an upload that breaks off leaves."""
+
+import asyncio
+import json
+import re
+
+import pytest
+from starlette.formparsers import MultiPartException
+
+from vitviz.web import limits
+from vitviz.web.cache import Cache
+from vitviz.web.door import Door, Gate
+
+QUESTION, UPLOAD = "/gradio_api/component_server", "/gradio_api/upload"
+
+
+class App:
+    """Stands in for Gradio: reads the body whole and echoes how long it is."""
+
+    def __init__(self):
+        self.error = None
+
+    async def __call__(self, scope, receive, send):
+        body, more = b"", scope["method"] == "POST"
+        try:
+            while more:
+                message = await receive()
+                body, more = body + message["body"], message["more_body"]
+        except MultiPartException as error:
+            self.error = error.message
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": str(len(body)).encode()})
+
+
+@pytest.fixture
+def gate(tmp_path, monkeypatch):
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
+    return Gate(Cache())
+
+
+def ask(gate, path, chunks, app=None, method="POST", cut=False, headers=()):
+    """(status, answer, chunks that were read)"""
+    sent, waiting = [], list(chunks)
+
+    async def receive():
+        if not waiting and cut:
+            return {"type": "http.disconnect"}
+        body = waiting.pop(0)
+        return {"type": "http.request", "body": body, "more_body": bool(waiting) or cut}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": method, "path": path, "headers": list(headers)}
+    asyncio.run(Door(app or App(), gate)(scope, receive, send))
+    status = sent[0]["status"] if sent else None
+    text = b"".join(m.get("body", b"") for m in sent).decode()
+    return status, text, len(chunks) - len(waiting)
+
+
+def test_what_is_short_passes_as_it_came(gate):
+    assert ask(gate, QUESTION, [b"abc", b"", b"defg"]) == (200, "7", 3)
+    assert ask(gate, "/", [], method="GET") == (200, "0", 0)
+
+
+def test_a_long_body_is_refused_before_it_is_read(gate):
+    length = [(b"Content-Length", b"9000000")]
+    status, text, read = ask(gate, QUESTION, [b"[" * 9_000_000], headers=length)
+    assert (status, read) == (413, 0)
+    assert text == "This request is larger than what is taken here."
+
+
+def test_a_body_that_does_not_tell_its_length_is_read_up_to_the_bound(gate):
+    most = limits.BODY_BYTES
+    assert ask(gate, QUESTION, [b"[" * most])[:2] == (200, str(most))
+    status, _, read = ask(gate, QUESTION, [b"[" * 1000] * 1000)
+    assert (status, read) == (413, most // 1000 + 1)
+
+
+@pytest.mark.parametrize("length", [b"-1", b"many", b"1e9"])
+def test_a_length_that_is_no_number_is_refused(gate, length):
+    assert ask(gate, QUESTION, [b""], headers=[(b"content-length", length)])[0] == 413
+
+
+def test_an_upload_may_have_the_size_of_a_picture_but_no_more(gate, monkeypatch):
+    monkeypatch.setattr(limits, "UPLOAD_BYTES", 100_000)
+    assert ask(gate, UPLOAD, [b"x" * 50_000] * 2)[:2] == (200, "100000")
+    app = App()  # of several files none alone is too large for Gradio
+    assert ask(gate, UPLOAD, [b"x" * 50_000] * 9, app)[2] == 4
+    assert app.error == "Larger than the maximum allowed size."  # Gradio answers 413 to it
+    assert ask(gate, UPLOAD, [b""], headers=[(b"content-length", b"300000")])[0] == 413
+    assert ask(gate, "/not" + UPLOAD + "/either", [b"x" * 50_000] * 2)[0] == 413
+
+
+def test_an_upload_that_breaks_off_ends_as_an_error_that_deletes_its_file(gate):
+    app = App()
+    assert ask(gate, UPLOAD, [b"x"], app, cut=True)[0] is None
+    assert app.error == "The upload broke off."
+
+
+def test_an_upload_that_never_ends_is_ended(gate, monkeypatch):
+    monkeypatch.setattr(limits, "UPLOAD_SECONDS", 0)
+    app = App()
+
+    async def trickle():
+        await asyncio.Event().wait()
+
+    scope = {"type": "http", "method": "POST", "path": UPLOAD, "headers": []}
+    asyncio.run(Door(app, gate)(scope, trickle, None))
+    assert app.error == "The upload took too long."
+
+
+def test_where_the_disk_is_full_no_upload_is_taken(gate, monkeypatch):
+    monkeypatch.setattr(limits, "DISK_RESERVE_BYTES", 10**18)
+    status, text, read = ask(gate, UPLOAD, [b"x"], headers=[(b"accept-language", b"ko-KR")])
+    assert (status, read) == (507, 0)
+    assert re.search("[가-힣]", text)
+    assert ask(gate, QUESTION, [b"x"])[0] == 200
+
+
+def test_while_the_app_ends_nothing_new_begins_but_files_can_be_fetched(gate):
+    gate.closing = True
+    for path in (QUESTION, UPLOAD):
+        status, text, _ = ask(gate, path, [b"x"])
+        assert (status, text[:29]) == (503, "This server is being restarte")
+    assert ask(gate, "/gradio_api/file=x", [], method="GET")[0] == 200
+
+
+def test_who_is_inside_is_counted_but_not_who_only_has_a_page_open(gate):
+    seen = {}
+
+    async def app(scope, receive, send):
+        seen[scope["path"]] = gate.inside
+
+    for path in ("/gradio_api/queue/data", "/gradio_api/heartbeat/x"):
+        ask(gate, path, [], app, method="GET")
+    assert seen == {"/gradio_api/queue/data": 1, "/gradio_api/heartbeat/x": 0}
+    assert gate.inside == 0
+
+    async def broken(scope, receive, send):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        ask(gate, "/", [], broken, method="GET")
+    assert gate.inside == 0
+    assert not gate.quiet(1000)
+    assert gate.quiet(-1)
+
+
+def test_questions_of_the_viewer_are_far_below_the_bound():
+    question = {"id": "0" * 32, "token": 1369, "layer": 23, "head_fusion": "mean", "x": "y" * 500}
+    assert len(json.dumps(question)) < limits.BODY_BYTES / 50

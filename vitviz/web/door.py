@@ -1,0 +1,139 @@
+"""The door: bounds what may come in over HTTP, and is shut while the app ends."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.formparsers import MultiPartException
+from starlette.responses import PlainTextResponse
+
+from ..errors import VitvizError
+from . import limits
+from .answers import sentence, told_in
+from .cache import Cache
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+TOO_LARGE = VitvizError("this request is larger than what is taken here")
+CLOSING = VitvizError("this server is being restarted; try again in a minute")
+
+
+class Gate:
+    """What the door and whoever ends the app share: whether it is shut, and who is still inside."""
+
+    def __init__(self, cache: Cache) -> None:
+        self.cache = cache
+        self.closing = False
+        self.inside = 0
+        self.last = time.monotonic()  # when somebody came or went
+
+    def quiet(self, seconds: float) -> bool:
+        """Whether nobody is inside and nobody has been for a while."""
+        return self.inside == 0 and time.monotonic() - self.last > seconds
+
+
+class Door:
+    """ASGI middleware. Gradio reads a body whole, however long it is, before anybody is asked.
+
+    Uploads may be as long as one picture, all else is short. What an upload that breaks off, or
+    never ends, has brought is deleted at once.
+    """
+
+    def __init__(self, app: Callable[..., Awaitable[None]], gate: Gate) -> None:
+        self.app, self.gate = app, gate
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or "/heartbeat/" in scope["path"]:  # open as long as a page
+            await self.app(scope, receive, send)
+            return
+        self.gate.inside += 1
+        self.gate.last = time.monotonic()
+        try:
+            await self._let_in(scope, receive, send)
+        finally:
+            self.gate.inside -= 1
+            self.gate.last = time.monotonic()
+
+    async def _let_in(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            await self.app(scope, receive, send)
+            return
+        headers = {key.lower(): value for key, value in scope["headers"]}
+
+        async def refuse(status: int, error: VitvizError) -> None:
+            wanted = headers.get(b"accept-language", b"").decode("latin-1")
+            said = told_in(sentence(error), wanted)
+            # Nobody reads what is still to come.
+            response = PlainTextResponse(said, status, {"Connection": "close"})
+            await response(scope, receive, send)
+
+        if self.gate.closing:
+            await refuse(503, CLOSING)
+            return
+        upload = scope["path"].rstrip("/").endswith("/gradio_api/upload")
+        most = limits.UPLOAD_BYTES + limits.BODY_BYTES if upload else limits.BODY_BYTES
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > most:
+            await refuse(413, TOO_LARGE)
+            return
+        if upload:
+            try:
+                await run_in_threadpool(self.gate.cache.check_room)
+            except VitvizError as error:
+                await refuse(507, error)
+                return
+            await self.app(scope, _bounded(receive, most), send)
+            return
+        body = await _read(receive, most)
+        if body is None:
+            await refuse(413, TOO_LARGE)
+            return
+        await self.app(scope, _replayed(body, receive), send)
+
+
+async def _read(receive: Receive, most: int) -> bytes | None:
+    """A whole body; None if it is longer than `most` bytes. One that breaks off ends there."""
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > most:
+            return None
+        more = message.get("more_body", False)
+    return body
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    first = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+    async def replay() -> Message:
+        return next(first, None) or await receive()
+
+    return replay
+
+
+def _bounded(receive: Receive, most: int) -> Receive:
+    """Receiving that ends with the error upon which Gradio deletes what has arrived."""
+    until, left, done = time.monotonic() + limits.UPLOAD_SECONDS, most, False
+
+    async def bounded() -> Message:
+        nonlocal left, done
+        if done:
+            return await receive()
+        try:
+            message = await asyncio.wait_for(receive(), max(0, until - time.monotonic()))
+        except TimeoutError:
+            raise MultiPartException("The upload took too long.") from None
+        if message["type"] == "http.disconnect":
+            raise MultiPartException("The upload broke off.")
+        left -= len(message.get("body", b""))
+        if left < 0:
+            raise MultiPartException("Larger than the maximum allowed size.")
+        done = not message.get("more_body", False)
+        return message
+
+    return bounded
