@@ -124,6 +124,16 @@ def test_the_rounded_layer_makes_the_same_maps_within_its_error(name: str) -> No
         assert 0 < rounded.error < 5e-3
 
 
+@pytest.mark.parametrize("cached", [1, 40, 100])  # less than a row of 17, two rows, five
+def test_a_map_rounds_alike_in_any_number_of_parts(monkeypatch, cached: int) -> None:
+    trace = trace_of("cls")
+    whole = trace.rounded(1)
+    monkeypatch.setattr("vitviz.probe.trace.CACHED", cached)
+    parts = trace.rounded(1)
+    assert_close(parts.lse, whole.lse)
+    assert parts.error == pytest.approx(whole.error, abs=1e-6)
+
+
 def test_values_that_half_precision_cannot_hold_are_an_error() -> None:
     trace = trace_of("cls")
     for name in ("q", "k"):

