@@ -11,11 +11,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.test_train import PICTURES, PLAIN, SMALL, log_of, pack  # noqa: F401 (a fixture)
+from tests.test_train import PICTURES, PLAIN, SMALL, TEST, log_of, pack  # noqa: F401 (a fixture)
 from vitviz.probe.film import Film
 from vitviz.train.checkpoint import read_state
 from vitviz.train.command import main
 from vitviz.train.errors import TrainError
+from vitviz.train.others import Others
 from vitviz.train.processes import Processes
 from vitviz.train.run import Run
 
@@ -81,8 +82,11 @@ def test_two_processes_go_on_as_if_never_stopped(trained, tmp_path):
 
 
 def test_a_batch_that_cannot_be_shared_out_is_refused():
-    with pytest.raises(TrainError, match="a multiple of the 3 processes, got 8"):
+    with pytest.raises(TrainError, match=r"batch_size must make a multiple of the 3 .*, got 8"):
         Run(PLAIN, PICTURES, torch.device("cpu"), Processes(rank=1, size=3))
+    odd = PLAIN.changed({"others_share": 0.125})
+    with pytest.raises(TrainError, match=r"others_share must make a multiple of the 2 .*, got 1"):
+        Run(odd, PICTURES, torch.device("cpu"), Processes(rank=1, size=2), Others(TEST, TEST))
 
 
 NOT_A_NUMBER = """
@@ -92,7 +96,7 @@ from vitviz.train.run import Run
 def learn(self, pictures, targets, real=Run.learn):
     if self.step == 7 and self.processes.rank == 1:
         right = self.shared
-        self.shared = lambda x: right(x) * float("nan")
+        self.shared = lambda x: (a := right(x))._replace(logits=a.logits * float("nan"))
     return real(self, pictures, targets)
 Run.learn = learn
 sys.exit(main(sys.argv[1:]))

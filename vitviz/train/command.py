@@ -18,7 +18,8 @@ from ..model.weights import LoadedModel, load, save_checkpoint
 from .dataset import TERMS, TORCHVISION, Pictures, read
 from .errors import TrainError, writing
 from .filming import FILM
-from .loop import Stopped, Trained, train
+from .loop import SAVE_EVERY, Stopped, Trained, train
+from .others import Others, split_others
 from .precision import bfloat16_is_slow
 from .processes import first, how_started
 from .recipe import RECIPES, Recipe
@@ -28,13 +29,14 @@ EPILOG = """\
 A run is kept in the folder --out:
 
   log.jsonl             one JSON object per line: loss, accuracy, learning rate, images per second
-  state.pt              weights, optimisers and step, written after every epoch, for --resume
+  state.pt              weights, optimisers and step, written after every epoch and every
+                        --save-every minutes, for --resume
   film.safetensors      about 20 moments of positions and attention
   NAME.safetensors      at the end: the model and all that is known of it; vitviz.load reads it
   NAME.film.safetensors the film beside it, where the app looks for it
 
-Ctrl-C ends a run after the current step and saves it. A run that was killed goes on from the end
-of its last epoch; either way it ends as if it had never stopped.
+Ctrl-C ends a run after the current step and saves it. A run that was killed goes on from the last
+state written; either way it ends as if it had never stopped.
 
 examples:
   python -m vitviz.train --recipe mnist --download
@@ -97,6 +99,12 @@ def parser() -> argparse.ArgumentParser:
         "or a folder of .npz packs (default: the recipe's)",
     )
     top.add_argument(
+        "--others",
+        metavar="DATA",
+        help="pictures that show none of the classes, in any form of --data (default: the "
+        "recipe's)",
+    )
+    top.add_argument(
         "--data-dir", default="data", help="where named data sets are (default: %(default)s)"
     )
     top.add_argument(
@@ -104,6 +112,13 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--out", type=Path, help="folder of the run (default: runs/RECIPE)")
     top.add_argument("--resume", action="store_true", help="go on with the run in --out")
+    top.add_argument(
+        "--save-every",
+        type=float,
+        default=SAVE_EVERY,
+        metavar="MINUTES",
+        help="write the state so often within an epoch (default: %(default)g)",
+    )
     top.add_argument(
         "--film",
         metavar="PICTURE",
@@ -129,7 +144,7 @@ def parser() -> argparse.ArgumentParser:
     )
     group = top.add_argument_group("the recipe, field by field")
     for one in fields(Recipe):
-        if one.name in ("name", "data"):  # --recipe and --data decide these
+        if one.name in ("name", "data", "others"):  # --recipe, --data and --others decide these
             continue
         kind = {bool: _yes_or_no}.get(one.type, one.type)
         group.add_argument(
@@ -166,10 +181,12 @@ def _yes_or_no(text: str) -> bool:
 
 def chosen_recipe(args: argparse.Namespace) -> Recipe:
     """The named recipe with what the command line says otherwise."""
-    names = {one.name for one in fields(Recipe)} - {"name", "data"}
+    names = {one.name for one in fields(Recipe)} - {"name", "data", "others"}
     changes = {name: value for name, value in vars(args).items() if name in names}
     if args.data:
         changes["data"] = Path(args.data).name
+    if args.others:
+        changes["others"] = Path(args.others).name
     return RECIPES[args.recipe].changed(changes)
 
 
@@ -184,11 +201,21 @@ def train_and_save(args: argparse.Namespace) -> Path:
     data, cut = args.data or recipe.data, recipe.cut()
     where = {"data_dir": args.data_dir, "download": args.download}
     pictures, test = (read(data, split, cut, **where) for split in ("train", "test"))
+    others = read_others(args, recipe)
     slow = recipe.precision == "bfloat16" and not torch.cuda.is_available() and bfloat16_is_slow()
     if slow and first():
         tell("this CPU has no fast bfloat16: --precision float32 will be quicker")
     commit = current_commit()
-    trained = train(recipe, pictures, test, folder, resume=args.resume, film=args.film)
+    trained = train(
+        recipe,
+        pictures,
+        test,
+        folder,
+        resume=args.resume,
+        film=args.film,
+        others=others,
+        save_every=args.save_every,
+    )
     path = folder / f"{recipe.name}.safetensors"
     if not trained.first:
         return path
@@ -199,6 +226,16 @@ def train_and_save(args: argparse.Namespace) -> Path:
             shutil.copyfile(folder / FILM, film)
     print(f"{path}: {say(trained.scores)}")  # noqa: T201
     return path
+
+
+def read_others(args: argparse.Namespace, recipe: Recipe) -> Others | None:
+    """The pictures that show none of the classes, if the recipe wants any."""
+    data = args.others or recipe.others
+    if not data:
+        return None
+    where = {"data_dir": args.data_dir, "download": args.download}
+    train, test = (read(data, split, recipe.cut(), **where) for split in ("train", "test"))
+    return split_others(train, test, recipe.unseen, recipe.seed)
 
 
 def save(

@@ -19,12 +19,14 @@ from .dataset import Pictures
 from .errors import TrainError, writing
 from .evaluate import fit_temperature, score
 from .filming import Camera, cast
+from .others import Others
 from .processes import Processes, own_device, processes
 from .recipe import Recipe
 from .report import figures, report
 from .run import Run
 
 LOG_EVERY = 50  # steps
+SAVE_EVERY = 10.0  # minutes
 
 
 class Stopped(TrainError):
@@ -55,13 +57,16 @@ def train(
     *,
     resume: bool = False,
     film: Sequence[Path] = (),
+    others: Others | None = None,
+    save_every: float = SAVE_EVERY,
     device: torch.device | None = None,
 ) -> Trained:
     """Train a new ViT as the recipe says; log.jsonl, the film and the state to resume from are kept
-    in `folder`.
+    in `folder`, the state after every epoch and every `save_every` minutes.
 
-    `film` names the pictures of the film; without any, three of the test pictures. Processes
-    started together by `torchrun` train one model.
+    `film` names the pictures of the film; without any, three of the test pictures. `others` are
+    pictures that show none of the classes. Processes started together by `torchrun` train one
+    model.
 
     Ctrl-C (or SIGTERM) ends the run after the current step and saves it: `Stopped` is raised, and a
     call with `resume=True` goes on as if nothing had happened. A loss that is not a number raises
@@ -73,7 +78,7 @@ def train(
         folder.mkdir(parents=True, exist_ok=True)
     devices = range(torch.cuda.device_count())  # named, or torch warns where there are several
     with torch.random.fork_rng(devices), processes() as us, asked_to_stop(us.size) as stop:
-        run = Run(recipe, pictures, device, us)
+        run = Run(recipe, pictures, device, us, others)
         if resume:
             run.take_up(read_state(folder))
         log = Log(folder / "log.jsonl", append=resume, silent=not us.first)
@@ -86,7 +91,7 @@ def train(
             device=str(device),
             processes=us.size,
         )
-        follow(run, test, folder, log, camera, stop)
+        follow(run, test, folder, log, camera, stop, save_every)
         return finish(run, test, log)
 
 
@@ -97,11 +102,12 @@ def follow(
     log: "Log",
     camera: Camera,
     stop: threading.Event,
+    save_every: float,
 ) -> None:
     """Take all steps that are left; say, measure, film and save on the way."""
     recipe, us = run.recipe, run.processes
     watched = test.some(recipe.eval_pictures)
-    speed = Speed(run)
+    speed, saved = Speed(run), time.monotonic()
     bar = tqdm(
         total=run.steps * recipe.batch_size,
         initial=run.step * recipe.batch_size,
@@ -119,8 +125,8 @@ def follow(
     if camera.due:
         film(run.measure(watched), None)
     with bar:
-        for pictures, targets in run.batches():
-            facts = run.learn(pictures, targets)
+        for batch in run.batches():
+            facts = run.learn(*batch)
             bar.update(recipe.batch_size)
             if run.step % LOG_EVERY == 0:
                 bar.set_postfix(loss=f"{facts['loss']:.3f}", refresh=False)
@@ -142,8 +148,10 @@ def follow(
                         f"epoch {run.epoch:g} of {recipe.epochs:g}: top-1 {scores['top1']:.1%}, "
                         f"top-5 {scores['top5']:.1%}, nll {scores['nll']:.3f}"
                     )
-                run.save(folder)
                 speed.lap()
+            if epoch_done or time.monotonic() - saved > save_every * 60:
+                run.save(folder)
+                saved = time.monotonic()
             if wanted(stop, us):
                 run.save(folder)
                 raise Stopped(f"stopped after step {run.step} of {run.steps}, saved in {folder}")

@@ -91,13 +91,16 @@ def make_optimizers(
     vit: nn.Module,
     recipe: Recipe,
     processes: Processes = Processes(),  # noqa: B008 (a frozen value)
+    heads: nn.Module | None = None,
 ) -> list[torch.optim.Optimizer]:
-    """AdamW for everything, or Muon for the matrices in the blocks and AdamW for the rest.
+    """AdamW for everything, or Muon for the matrices in the blocks and AdamW for the rest; `heads`
+    stand beside the model and are trained with it.
 
     Only weight matrices decay: biases, norms and the learned tokens have no reason to be small.
     """
     qkv, matrices, decayed, plain = [], [], [], []
-    for name, p in vit.named_parameters():
+    further = heads.named_parameters() if heads is not None else ()
+    for name, p in [*vit.named_parameters(), *further]:
         is_matrix = name.endswith(".weight") and p.ndim > 1
         if recipe.optimizer == "muon" and name.startswith("blocks.") and is_matrix:
             (qkv if name.endswith("attn.qkv.weight") else matrices).append(p)

@@ -54,6 +54,31 @@ class Recipe:
         0.02, "share of the training pictures kept back to fit the temperature of the probabilities"
     )
 
+    # Pictures that show none of the classes, so that the model learns to tell (arXiv:1812.04606).
+    others: str = setting(
+        "",
+        "data set of such pictures, used when --others does not name one; empty: none are shown",
+    )
+    others_share: float = setting(0.25, "share of them in a step's pictures, where there are any")
+    others_weight: float = setting(
+        1.0, "weight of the question whether a picture shows one of the classes at all"
+    )
+    others_names: float = setting(
+        1.0,
+        "weight of naming their classes, for which a second head is trained and then thrown away: "
+        "more to tell apart makes better features; 0: they stay nameless",
+    )
+    unseen: int = setting(
+        30, "classes among them that are kept out of training, to test with; the seed draws them"
+    )
+
+    # A second task, which needs no labels.
+    neighbours: float = setting(
+        0.0,
+        "weight of guessing the pixels of a patch's four neighbours from its token half way up; "
+        "0: no such task",
+    )
+
     # The loss and the optimisers.
     label_smoothing: float = setting(0.0, "share of the target spread evenly over all classes")
     optimizer: str = setting(
@@ -164,6 +189,10 @@ class Recipe:
             "cutmix",
             "eval_pictures",
             "seed",
+            "others_weight",
+            "others_names",
+            "unseen",
+            "neighbours",
         ):
             check(getattr(self, name) >= 0, name, "0 or more")
         for name in ("patch_keep", "crop", "final_lr", "decay_share"):
@@ -186,6 +215,7 @@ class Recipe:
             "ema",
             "zoom",
             "colour",
+            "others_share",
         ):
             check(0 <= getattr(self, name) < 1, name, "at least 0 and less than 1")
         check(self.channels in (1, 3), "channels", "1 (grey) or 3 (RGB)")
@@ -222,11 +252,53 @@ class Recipe:
         return asdict(self)
 
 
-# 64-pixel photos of 100 everyday things. Muon learns more per step than AdamW; half of the
-# patches are dropped for most of the training, which halves its cost and which attention
-# copes with.
+# 64-pixel photos of 100 everyday things, shown with 72 so that maps get 12 x 12 places. One run
+# from random weights to the end.
+#
+# Muon learns more per step than AdamW; half of the patches are dropped for most of the training,
+# which halves its cost and which attention copes with. The learning rate stays high until the last
+# third, so that a run can still be made longer on the way. A quarter of the pictures show none of
+# the classes: to tell them from the others, and from each other, is learned beside the classes, and
+# so is guessing what lies next to a patch, for which it pays to look nearby.
 PHOTOS = Recipe(
     name="photos",
+    title="Everyday photos, 100 kinds of things",
+    data="everyday100",
+    image_size=72,
+    channels=3,
+    patch_size=6,
+    embed_dim=192,
+    depth=6,
+    num_heads=6,
+    epochs=60,
+    batch_size=192,
+    others="others100",
+    others_share=0.25,
+    neighbours=2.0,
+    label_smoothing=0.1,
+    optimizer="muon",
+    lr=1e-3,
+    muon_lr=0.02,
+    schedule="stable",
+    warmup=100,
+    decay_share=0.3,
+    patch_keep=0.45,
+    all_patches_share=0.12,
+    ema=0.998,
+    precision="bfloat16",
+    crop=0.3,
+    flip=True,
+    colour=0.3,
+    three_augment=0.2,
+    mixup=0.4,
+    cutmix=1.0,
+    mix_share=0.25,
+    eval_pictures=1000,
+)
+
+# How the shipped photo model was made, in two runs: first patches of 8 pixels of a picture of 64.
+PHOTOS_COARSE = Recipe(
+    name="photos-coarse",
     title="Everyday photos, 100 kinds of things",
     data="everyday100",
     image_size=64,
@@ -290,14 +362,15 @@ RECIPES = {
             precision="bfloat16",
         ),
         PHOTOS,
-        # The second half of the way: the model of "photos" goes on with patches of 6 pixels of a
-        # picture of 72, so that maps get 12 x 12 places instead of 8 x 8 and see finer things. The
+        PHOTOS_COARSE,
+        # The second half of the way: its model goes on with patches of 6 pixels of a picture of 72,
+        # so that maps get 12 x 12 places instead of 8 x 8 and see finer things. The
         # learning rate rises to a third of what it was, so as not to undo what is learned, and
         # falls for nearly all of the run.
-        PHOTOS.changed(
+        PHOTOS_COARSE.changed(
             {
                 "name": "photos-fine",
-                "start_from": "runs/photos/photos.safetensors",
+                "start_from": "runs/photos/photos-coarse.safetensors",
                 "image_size": 72,
                 "patch_size": 6,
                 "epochs": 6,

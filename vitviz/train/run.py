@@ -17,8 +17,10 @@ from .checkpoint import restore, save_state
 from .dataset import Pictures
 from .errors import TrainError
 from .evaluate import logits_of, normalise, score
+from .learner import Answers, Learner, known_or_not, neighbour_loss
 from .mix import mix
 from .optim import learning_rate, make_optimizers
+from .others import Others, auroc
 from .precision import precision
 from .processes import Processes
 from .recipe import Recipe
@@ -34,24 +36,26 @@ class Run:
         pictures: Pictures,
         device: torch.device,
         processes: Processes = Processes(),  # noqa: B008 (a frozen value)
+        others: Others | None = None,
     ) -> None:
         """New weights, drawn from torch's global generator seeded with the recipe's seed, or those
         of `recipe.start_from`.
         """
         self.recipe, self.device, self.processes = recipe, device, processes
+        self.others = others
         self.kept_back, self.pictures = hold_out(pictures, recipe)
         self.mean, self.std = self.pictures.mean_std()
-        self.steps_per_epoch = len(self.pictures) // recipe.batch_size  # the odd rest sits out
-        if self.steps_per_epoch == 0:
-            raise TrainError(
-                f"{len(self.pictures)} pictures do not fill one batch of {recipe.batch_size}; "
-                "use a smaller batch_size"
-            )
-        if recipe.batch_size % processes.size:
-            raise TrainError(
-                f"batch_size must be a multiple of the {processes.size} processes, "
-                f"got {recipe.batch_size}"
-            )
+        unknown = 0 if others is None else round(recipe.others_share * recipe.batch_size)
+        self.known_per_step, self.others_per_step = recipe.batch_size - unknown, unknown
+        self.order = Order(len(self.pictures), self.known_per_step, recipe.seed)
+        if others is not None:
+            self.others_order = Order(len(others.taught), unknown, recipe.seed)
+        self.steps_per_epoch = self.order.steps
+        for name, share in (("batch_size", recipe.batch_size), ("others_share", unknown)):
+            if share % processes.size:
+                raise TrainError(
+                    f"{name} must make a multiple of the {processes.size} processes, got {share}"
+                )
         self.steps = max(1, round(recipe.epochs * self.steps_per_epoch))
         self.step = 0
 
@@ -67,8 +71,13 @@ class Run:
         add_dropout(self.vit, recipe.dropout)
         self.vit.to(device).train()
         self.ema = running_mean(self.vit, recipe.ema) if recipe.ema else None
-        self.shared = processes.together(self.vit)
-        self.optimizers = make_optimizers(self.vit, recipe, processes)
+        self.learner = Learner(
+            self.vit,
+            others=len(others.taught.labels) if others and recipe.others_names else 0,
+            neighbours=recipe.neighbours > 0,
+        ).to(device)
+        self.shared = processes.together(self.learner)
+        self.optimizers = make_optimizers(self.vit, recipe, processes, self.learner.heads)
         self.highest_lrs = [[g["lr"] for g in o.param_groups] for o in self.optimizers]
 
         self.saved = 0  # the step that the folder can go on from
@@ -89,24 +98,23 @@ class Run:
         """How often every picture has been seen."""
         return self.step / self.steps_per_epoch
 
-    def batches(self) -> Iterator[tuple[Tensor, Tensor]]:
+    def batches(self) -> Iterator[tuple[Tensor, ...]]:
         """This process's share of the pictures and classes of all steps that are left, in an order
-        that only seed and epoch decide.
+        that only seed and epoch decide; of the others as well, where there are any.
         """
-        size, order, order_of = self.recipe.batch_size, torch.empty(0), -1
         while self.step < self.steps:
-            epoch, place = divmod(self.step, self.steps_per_epoch)
-            if epoch != order_of:
-                order, order_of = shuffled(len(self.pictures), self.recipe.seed, epoch), epoch
-            batch = self.processes.share(order[place * size : (place + 1) * size])
-            yield (
-                self.pictures.images[batch].to(self.device),
-                self.pictures.targets[batch].to(self.device),
-            )
+            sources = [(self.pictures, self.order)]
+            if self.others is not None:
+                sources.append((self.others.taught, self.others_order))
+            batch = []
+            for pictures, order in sources:
+                some = self.processes.share(order.at(self.step))
+                batch += [pictures.images[some], pictures.targets[some]]
+            yield tuple(part.to(self.device) for part in batch)
 
-    def learn(self, pictures: Tensor, targets: Tensor) -> dict[str, float]:
-        """One step. uint8 (B, C, h, w), (B,) -> what happened. Raises `TrainError` before weights
-        are spoiled.
+    def learn(self, pictures: Tensor, targets: Tensor, *others: Tensor) -> dict[str, float]:
+        """One step. uint8 (B, C, h, w), (B,) -> what happened; `others` are pictures that show none
+        of the classes, and their own classes. Raises `TrainError` before weights are spoiled.
 
         What is random in a step depends on seed, step and process alone, so nothing random has to
         be remembered for a resumed run.
@@ -120,20 +128,24 @@ class Run:
         all_patches = self.step >= (1 - recipe.all_patches_share) * self.steps
         self.vit.patch_keep = 1.0 if all_patches else recipe.patch_keep
 
-        x = augment(pictures, recipe)
+        known = len(pictures)
+        x = augment(torch.cat([pictures, *others[:1]]), recipe)
         if self.step < (1 - recipe.unmixed_share) * self.steps:
             if recipe.erase:
                 x = erase(x, recipe.erase)
             if recipe.mixup or recipe.cutmix:
-                x, targets = mix(x, targets, recipe, self.vit.config.num_classes)
+                mixed, targets = mix(x[:known], targets, recipe, self.vit.config.num_classes)
+                x = torch.cat([mixed, x[known:]])
         x = normalise(x, self.mean, self.std)
         with precision(recipe.precision, self.device):
-            logits = self.shared(x)
-        loss = F.cross_entropy(logits.float(), targets, label_smoothing=recipe.label_smoothing)
+            answers = self.shared(x)
+        losses = self.losses(answers, targets, x, *others[1:])
+        loss = sum(losses.values())
         loss.backward()
-        norm = nn.utils.clip_grad_norm_(self.vit.parameters(), recipe.clip or float("inf"))
+        norm = nn.utils.clip_grad_norm_(self.learner.parameters(), recipe.clip or float("inf"))
         # The gradient is the same in all processes by now; the loss is made so.
-        loss = self.processes.add_up(loss.detach()) / self.processes.size
+        told = torch.stack([loss, *losses.values()]).detach()
+        loss, *parts = self.processes.add_up(told) / self.processes.size
         if not (torch.isfinite(loss) and torch.isfinite(norm)):
             kept = f"the state of step {self.saved} is kept" if self.saved else "nothing was saved"
             raise TrainError(
@@ -147,17 +159,50 @@ class Run:
         self.step += 1
         if self.ema is not None:
             self.ema.update(self.vit, self.step)
-        return {
-            "loss": loss.item(),
+        facts = {"loss": loss.item()}
+        if len(parts) > 1:
+            facts |= {name: part.item() for name, part in zip(losses, parts, strict=True)}
+        return facts | {
             "gradient": norm.item(),
             "lr": rate,
             "patch_keep": self.vit.patch_keep,
         }
 
+    def losses(
+        self, answers: Answers, targets: Tensor, x: Tensor, names: Tensor | None = None
+    ) -> dict[str, Tensor]:
+        """What there is to get better at, each with its weight; their sum is the loss.
+
+        `answers` to the pictures x, first those with `targets`, then those that show none of the
+        classes; `names` are the classes of the latter. With all weights 1 this is the likelihood
+        of a softmax over all classes, ours and theirs, told in two stages: on which side, and then
+        which one of that side.
+        """
+        recipe, known, every = self.recipe, len(targets), len(x)
+        logits = answers.logits.float()
+        kinds = F.cross_entropy(logits[:known], targets, label_smoothing=recipe.label_smoothing)
+        losses = {"kinds": kinds * (known / every)}
+        if names is not None:
+            is_known = (torch.arange(every, device=x.device) < known).float()
+            told = F.binary_cross_entropy_with_logits(known_or_not(logits), is_known)
+            losses["known"] = recipe.others_weight * told
+        if names is not None and answers.others is not None:
+            named = F.cross_entropy(answers.others[known:].float(), names)
+            losses["others"] = recipe.others_names * named * (1 - known / every)
+        if answers.neighbours is not None:
+            guess = neighbour_loss(answers.neighbours, answers.kept, x, self.vit.config.grid_size)
+            losses["neighbours"] = recipe.neighbours * guess
+        return losses
+
     def measure(self, test: Pictures) -> dict[str, float]:
         """How good the model is now, with the numbers it trains with."""
         logits = self.logits(test.images, self.recipe.precision)
-        return score(logits, test.targets, test.groups)
+        scores = score(logits, test.targets, test.groups)
+        if self.others is not None:
+            unseen = self.others.unseen.some(len(test) // 2).images
+            unknown = self.logits(unseen, self.recipe.precision)
+            scores["auroc"] = auroc(known_or_not(logits), known_or_not(unknown))
+        return scores
 
     def logits(self, images: Tensor, numbers: str = "float32") -> Tensor:
         """What the model says to every picture; each process asks for its share. uint8 (n, C, h, w)
@@ -174,6 +219,8 @@ class Run:
             return
         facts = {"recipe": self.recipe.to_dict(), "pictures": len(self.pictures)}
         facts |= {"step": self.step, "seconds": self.seconds}
+        facts |= {"heads": self.learner.heads.state_dict()}
+        facts |= {"others": len(self.others.taught) if self.others else 0}
         if self.ema is not None:
             facts["ema"] = self.ema.module.state_dict()
         save_state(folder, vit=self.vit, optimizers=self.optimizers, facts=facts)
@@ -195,6 +242,11 @@ class Run:
             changed.append(
                 f"the number of pictures (was {state['pictures']}, now {len(self.pictures)})"
             )
+        others = len(self.others.taught) if self.others else 0
+        if state.get("others", 0) != others:
+            changed.append(
+                f"the number of pictures of others (was {state.get('others', 0)}, now {others})"
+            )
         if changed:
             raise TrainError(f"this is not the run to resume: {'; '.join(changed)}")
         if state["step"] > self.steps:
@@ -203,10 +255,34 @@ class Run:
                 f"are only {self.steps}"
             )
         restore(state, self.vit, self.optimizers)
+        self.learner.heads.load_state_dict(state.get("heads", {}))
         if self.ema is not None:
             self.ema.module.load_state_dict(state["ema"])
         self.step = self.saved = state["step"]
         self.seconds_before = state["seconds"]
+
+
+class Order:
+    """In which order n pictures are seen, `size` a step; the odd rest of an epoch sits out."""
+
+    def __init__(self, n: int, size: int, seed: int) -> None:
+        """Raises `TrainError` if there are not enough pictures for one step."""
+        self.n, self.size, self.seed = n, size, seed
+        self.steps = n // size if size else 0  # of one epoch
+        if size and not self.steps:
+            raise TrainError(
+                f"{n} pictures do not fill one batch of {size}; use a smaller batch_size"
+            )
+        self.epoch, self.order = -1, torch.empty(0)
+
+    def at(self, step: int) -> Tensor:
+        """The numbers of the pictures of this step. (size,)"""
+        if not self.size:
+            return torch.empty(0, dtype=torch.long)
+        epoch, place = divmod(step, self.steps)
+        if epoch != self.epoch:
+            self.epoch, self.order = epoch, shuffled(self.n, self.seed, epoch)
+        return self.order[place * self.size : (place + 1) * self.size]
 
 
 def shuffled(n: int, seed: int, epoch: int) -> Tensor:

@@ -1,0 +1,250 @@
+"""Pictures of none of the classes, and guessing neighbours: what is learned beside the classes."""
+
+import os
+import signal
+
+import pytest
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+
+from tests.test_train import PICTURES, PLAIN, TEST, TINY, log_of
+from vitviz.model.vit import ViT
+from vitviz.train import checkpoint
+from vitviz.train.dataset import Pictures
+from vitviz.train.errors import TrainError
+from vitviz.train.evaluate import logits_of
+from vitviz.train.learner import CELLS, SIDES, Answers, Learner, known_or_not, neighbour_loss
+from vitviz.train.loop import Stopped, train
+from vitviz.train.others import Others, auroc, only, split_others
+from vitviz.train.run import Order, Run
+
+CPU = torch.device("cpu")
+NAMES = ("columns", "checks", "left", "right")
+# With everything that is learned beside the classes.
+BESIDE = {"others_share": 0.25, "neighbours": 0.5, "unseen": 1}
+
+
+def four_kinds(n: int, seed: int = 0) -> Pictures:
+    """Noise with columns, with checks, and darker on one side."""
+    targets = torch.arange(n) % 4
+    generator = torch.Generator().manual_seed(seed)
+    images = torch.randint(0, 60, (n, 3, 8, 8), generator=generator)
+    images[targets == 0, ..., ::2] += 160
+    images[targets == 1, :, ::2, ::2] += 160
+    images[targets == 2, ..., :4] += 160
+    images[targets == 3, ..., 4:] += 160
+    return Pictures("sides", images.to(torch.uint8), targets, NAMES)
+
+
+OTHERS = split_others(four_kinds(80), four_kinds(40, seed=1), unseen=1, seed=0)
+
+
+def test_unseen_classes_are_drawn_by_the_seed_and_in_no_training_picture():
+    train_part, test_part = four_kinds(80), four_kinds(40, seed=1)
+    drawn = set()
+    for seed in range(8):
+        others = split_others(train_part, test_part, unseen=2, seed=seed)
+        again = split_others(train_part, test_part, unseen=2, seed=seed)
+        assert others.unseen.labels == again.unseen.labels
+        drawn.add(others.unseen.labels)
+        assert sorted(others.taught.labels + others.unseen.labels) == sorted(NAMES)
+        assert len(others.taught) == 40
+        assert len(others.unseen) == 20
+        for ours, source in ((others.taught, train_part), (others.unseen, test_part)):
+            for number, label in enumerate(ours.labels):
+                mine = ours.images[ours.targets == number]
+                assert torch.equal(mine, source.images[source.targets == NAMES.index(label)])
+    assert len(drawn) > 2
+
+
+@pytest.mark.parametrize("unseen", [0, 4])
+def test_others_must_be_left_on_both_sides(unseen):
+    with pytest.raises(TrainError, match="unseen must leave some of the 4 classes of sides"):
+        split_others(four_kinds(8), four_kinds(8), unseen, seed=0)
+
+
+def test_both_parts_of_the_others_name_the_same_classes():
+    with pytest.raises(TrainError, match="names other classes in its training and its test part"):
+        split_others(four_kinds(8), only(four_kinds(8), torch.arange(3)), 1, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("known", "unknown", "expected"),
+    [
+        ([2.0, 3], [0, 1], 1.0),
+        ([0.0, 1], [2, 3], 0.0),
+        ([1.0, 1], [1, 1, 1], 0.5),
+        ([1.0, 3], [2, 0, 1], (0.5 + 1 + 3) / 6),
+    ],
+)
+def test_auroc_counts_the_pairs_in_the_right_order(known, unknown, expected):
+    assert auroc(torch.tensor(known), torch.tensor(unknown).float()) == pytest.approx(expected)
+
+
+def test_auroc_is_the_share_of_pairs():
+    torch.manual_seed(0)
+    known, unknown = (torch.randn(300) + 1).round(decimals=1), torch.randn(200).round(decimals=1)
+    above = known[:, None] - unknown
+    expected = (above > 0).double().mean() + 0.5 * (above == 0).double().mean()
+    assert auroc(known, unknown) == pytest.approx(expected.item())
+
+
+def test_a_learner_draws_and_answers_as_its_model_does():
+    torch.manual_seed(3)
+    alone = ViT(TINY.config(3), patch_keep=0.5)
+    plain = Run(TINY, PICTURES, CPU)
+    beside = Run(TINY.changed(BESIDE), PICTURES, CPU, others=OTHERS)
+    for name, value in plain.vit.state_dict().items():
+        assert torch.equal(value, beside.vit.state_dict()[name]), name
+    learner = Learner(alone, others=4, neighbours=True)
+    pixels = torch.randn(5, 3, 8, 8)
+    for training in (True, False):
+        learner.train(training)
+        torch.manual_seed(7)
+        expected = alone(pixels)
+        torch.manual_seed(7)
+        answers = learner(pixels)
+        torch.testing.assert_close(answers.logits, expected)
+        assert answers.kept.shape == ((5, 2) if training else (5, 4))
+        assert alone.patch_keep == 0.5
+    tokens = alone.embed(pixels)  # eval: all of them
+    learner.train()
+    kept_tokens, kept = learner.embed(pixels)
+    for picture in range(5):
+        expected = tokens[picture, 1 + kept[picture]]
+        torch.testing.assert_close(kept_tokens[picture, 1:], expected)
+
+
+def test_neighbours_are_found_and_none_is_asked_for_beyond_the_edge():
+    pixels = torch.randn(2, 3, 16, 24)
+    rows, cols, side = 2, 3, 8
+    values = 3 * CELLS**2
+    small = F.avg_pool2d(pixels, side // CELLS)
+    patches = rearrange(small, "b c (h y) (w x) -> b (h w) (c y x)", y=CELLS, x=CELLS)
+    kept = torch.tensor([[0, 4], [5, 1]])
+    guess = torch.full((2, 2, len(SIDES), values), 99.0)
+    asked = 0
+    for picture in range(2):
+        for place, number in enumerate(kept[picture].tolist()):
+            for which, (down, right) in enumerate(SIDES):
+                row, col = number // cols + down, number % cols + right
+                if 0 <= row < rows and 0 <= col < cols:
+                    guess[picture, place, which] = patches[picture, row * cols + col]
+                    asked += 1
+    assert asked == 2 + 3 + 2 + 3
+    loss = neighbour_loss(guess.flatten(2), kept, pixels, (rows, cols))
+    assert loss.item() == pytest.approx(0, abs=1e-10)
+    guess[0, 0, 1] += 2  # to the right of the first patch: one of the ten that are asked for
+    loss = neighbour_loss(guess.flatten(2), kept, pixels, (rows, cols))
+    assert loss.item() == pytest.approx(4 / asked)
+
+
+def test_the_losses_are_the_likelihood_of_one_softmax_in_two_stages():
+    recipe = TINY.changed(BESIDE | {"label_smoothing": 0.0, "neighbours": 0.0})
+    a_run = Run(recipe, PICTURES, CPU, others=OTHERS)
+    torch.manual_seed(0)
+    logits, others = torch.randn(8, 3), torch.randn(8, 3)
+    targets, names = torch.tensor([0, 1, 2, 0, 1, 2]), torch.tensor([2, 0])
+    answers = Answers(logits, others, None, None)
+    found = a_run.losses(answers, targets, torch.zeros(8, 3, 8, 8), names)
+    # "None of these" is a class whose logit is 0; what it is then is asked of the others alone.
+    stage = torch.cat([logits, torch.zeros(8, 1)], dim=1).log_softmax(dim=1)
+    every = torch.cat([stage[:, :3], stage[:, 3:] + others.log_softmax(dim=1)], dim=1)
+    truth = torch.cat([targets, 3 + names])
+    torch.testing.assert_close(sum(found.values()), F.nll_loss(every, truth))
+    assert set(found) == {"kinds", "known", "others"}
+
+
+def test_pictures_of_others_teach_to_tell_them_even_where_their_class_was_never_seen(tmp_path):
+    recipe = PLAIN.changed(BESIDE | {"zero_head": True})
+    trained = train(recipe, PICTURES, TEST, tmp_path, others=OTHERS)
+    assert trained.scores["top1"] == 1
+    epochs = [line for line in log_of(tmp_path) if line["event"] == "epoch"]
+    assert epochs[-1]["auroc"] > 0.9
+    known, taught, unseen = (
+        known_or_not(logits_of(trained.vit, images, trained.mean, trained.std))
+        for images in (TEST.images, OTHERS.taught.images, OTHERS.unseen.images)
+    )
+    assert auroc(known, taught) == 1
+    assert auroc(known, unseen) > 0.9
+
+
+@pytest.mark.parametrize("step", [5, 7])  # an epoch has 6 steps
+def test_a_resumed_run_with_others_ends_as_an_uninterrupted_one(tmp_path, monkeypatch, step):
+    recipe = TINY.changed(BESIDE | {"epochs": 2})
+    whole = train(recipe, PICTURES, TEST, tmp_path / "whole", others=OTHERS)
+    assert whole.steps == 12
+    with monkeypatch.context() as patch:
+        learn = Run.learn
+
+        def learn_and_press(self, *batch):
+            facts = learn(self, *batch)
+            if self.step == step:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return facts
+
+        patch.setattr(Run, "learn", learn_and_press)
+        with pytest.raises(Stopped, match=f"stopped after step {step} of 12"):
+            train(recipe, PICTURES, TEST, tmp_path / "two", others=OTHERS)
+    parts = train(recipe, PICTURES, TEST, tmp_path / "two", resume=True, others=OTHERS)
+    for (name, ours), theirs in zip(
+        whole.vit.state_dict().items(), parts.vit.state_dict().values(), strict=True
+    ):
+        assert torch.equal(ours, theirs), name
+    heads = [checkpoint.read_state(tmp_path / name)["heads"] for name in ("whole", "two")]
+    assert set(heads[0]) == {
+        f"{head}.{part}" for head in ("others", "neighbours") for part in ("weight", "bias")
+    }
+    for name, ours in heads[0].items():
+        assert ours.abs().sum() > 0
+        assert torch.equal(ours, heads[1][name]), name
+
+
+def test_a_run_is_resumed_with_the_same_others_only(tmp_path):
+    recipe = TINY.changed(BESIDE | {"epochs": 1})
+    train(recipe, PICTURES, TEST, tmp_path, others=OTHERS)
+    fewer = Others(OTHERS.taught.take(torch.arange(30)), OTHERS.unseen)
+    with pytest.raises(TrainError, match=r"number of pictures of others \(was 60, now 30\)"):
+        train(recipe, PICTURES, TEST, tmp_path, resume=True, others=fewer)
+
+
+def test_a_step_shows_its_share_of_others_and_every_picture_gets_its_turn():
+    a_run = Run(TINY.changed(BESIDE), PICTURES, CPU, others=OTHERS)
+    assert (a_run.known_per_step, a_run.others_per_step) == (6, 2)
+    seen, others = [], []
+    for batch in a_run.batches():
+        assert [len(part) for part in batch] == [6, 6, 2, 2]
+        seen.append(batch[0])
+        others.append(batch[2])
+        a_run.step += 1
+    pictures = a_run.pictures.images
+    first_epoch = torch.cat(seen[:6]).flatten(1)
+    assert len(first_epoch.unique(dim=0)) == 36
+    assert (first_epoch[:, None] == pictures.flatten(1)).all(2).any(1).all()
+    assert len(torch.cat(others).flatten(1).unique(dim=0)) == 2 * len(seen)
+
+
+def test_an_order_is_the_same_from_any_step_on():
+    whole, later = Order(10, 3, seed=1), Order(10, 3, seed=1)
+    steps = [whole.at(step) for step in range(7)]
+    assert torch.equal(later.at(5), steps[5])
+    assert torch.equal(later.at(1), steps[1])
+    assert len(torch.cat(steps[:3]).unique()) == 9
+    assert not torch.equal(steps[0], steps[3])
+    with pytest.raises(TrainError, match="2 pictures do not fill one batch of 3"):
+        Order(2, 3, seed=1)
+
+
+def test_the_state_is_written_within_an_epoch_as_often_as_asked(tmp_path, monkeypatch):
+    saved = []
+    save = Run.save
+    monkeypatch.setattr(
+        Run, "save", lambda self, folder: (saved.append(self.step), save(self, folder))
+    )
+    recipe = PLAIN.changed({"epochs": 2})  # of 5 steps
+    train(recipe, PICTURES, TEST, tmp_path / "often", save_every=0)
+    assert saved == [*range(1, 10), 10]
+    saved.clear()
+    train(recipe, PICTURES, TEST, tmp_path / "seldom", save_every=1e9)
+    assert saved == [5, 10]
