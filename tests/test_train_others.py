@@ -234,17 +234,3 @@ def test_an_order_is_the_same_from_any_step_on():
     assert not torch.equal(steps[0], steps[3])
     with pytest.raises(TrainError, match="2 pictures do not fill one batch of 3"):
         Order(2, 3, seed=1)
-
-
-def test_the_state_is_written_within_an_epoch_as_often_as_asked(tmp_path, monkeypatch):
-    saved = []
-    save = Run.save
-    monkeypatch.setattr(
-        Run, "save", lambda self, folder: (saved.append(self.step), save(self, folder))
-    )
-    recipe = PLAIN.changed({"epochs": 2})  # of 5 steps
-    train(recipe, PICTURES, TEST, tmp_path / "often", save_every=0)
-    assert saved == [*range(1, 10), 10]
-    saved.clear()
-    train(recipe, PICTURES, TEST, tmp_path / "seldom", save_every=1e9)
-    assert saved == [5, 10]

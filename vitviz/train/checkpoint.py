@@ -12,6 +12,7 @@ from torch import nn
 from .errors import TrainError, writing
 
 STATE = "state.pt"
+HIGH = "state-high.pt"  # the last one before the learning rate falls: a longer run goes on from it
 VERSION = 2
 
 
@@ -21,6 +22,7 @@ def save_state(
     vit: nn.Module,
     optimizers: list[torch.optim.Optimizer],
     facts: dict[str, Any],
+    name: str = STATE,
 ) -> None:
     """Write everything at once or nothing: into a file beside the old one, which then takes its
     place.
@@ -31,15 +33,15 @@ def save_state(
         "optimizers": [optimizer.state_dict() for optimizer in optimizers],
         **facts,
     }
-    partial = folder / f".{STATE}.partial"
-    kept = "the state before it is kept" if (folder / STATE).exists() else "there is none before it"
-    with writing(folder / STATE, f"{kept}; make room, then go on with --resume"):
+    path, partial = folder / name, folder / f".{name}.partial"
+    kept = "the state before it is kept" if path.exists() else "there is none before it"
+    with writing(path, f"{kept}; make room, then go on with --resume"):
         try:
             with partial.open("wb") as file:
                 _save(state, file)
                 file.flush()
                 os.fsync(file.fileno())
-            partial.replace(folder / STATE)
+            partial.replace(path)
         finally:
             partial.unlink(missing_ok=True)
 
@@ -54,11 +56,11 @@ def _save(state: dict[str, Any], file: IO[bytes]) -> None:
         raise
 
 
-def read_state(folder: Path) -> dict[str, Any]:
+def read_state(folder: Path, name: str = STATE) -> dict[str, Any]:
     """What `save_state` wrote. Raises `TrainError` if there is none, or a damaged one."""
-    path = folder / STATE
+    path = folder / name
     if not path.is_file():
-        raise TrainError(f"there is nothing to resume in {folder}: it has no {STATE}")
+        raise TrainError(f"there is nothing to resume in {folder}: it has no {name}")
     try:
         with zipfile.ZipFile(path) as parts:  # torch writes checksums, but does not look at them
             broken = parts.testzip()

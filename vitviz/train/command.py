@@ -31,6 +31,8 @@ A run is kept in the folder --out:
   log.jsonl             one JSON object per line: loss, accuracy, learning rate, images per second
   state.pt              weights, optimisers and step, written after every epoch and every
                         --save-every minutes, for --resume
+  state-high.pt         the same before the learning rate falls (stable schedule): --resume with
+                        other --epochs goes on from it, so a run that is done can become longer
   film.safetensors      about 20 moments of positions and attention
   NAME.safetensors      at the end: the model and all that is known of it; vitviz.load reads it
   NAME.film.safetensors the film beside it, where the app looks for it

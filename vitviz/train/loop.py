@@ -14,11 +14,12 @@ import torch
 from tqdm import tqdm
 
 from ..model.vit import ViT
-from .checkpoint import read_state
+from .checkpoint import HIGH, read_state
 from .dataset import Pictures
 from .errors import TrainError, writing
 from .evaluate import fit_temperature, score
 from .filming import Camera, cast
+from .optim import last_high_step
 from .others import Others
 from .processes import Processes, own_device, processes
 from .recipe import Recipe
@@ -80,7 +81,7 @@ def train(
     with torch.random.fork_rng(devices), processes() as us, asked_to_stop(us.size) as stop:
         run = Run(recipe, pictures, device, us, others)
         if resume:
-            run.take_up(read_state(folder))
+            resume_from(run, folder)
         log = Log(folder / "log.jsonl", append=resume, silent=not us.first)
         camera = Camera(run, folder, *cast(test, film, recipe.cut()), labels=pictures.labels)
         log.write(
@@ -93,6 +94,19 @@ def train(
         )
         follow(run, test, folder, log, camera, stop, save_every)
         return finish(run, test, log)
+
+
+def resume_from(run: Run, folder: Path) -> None:
+    """Go on from the state in the folder; a run that gets another length while its learning rate
+    falls goes back to where that was the highest, and falls when it is time.
+    """
+    state = read_state(folder)
+    before = state["recipe"]["epochs"]
+    # How many steps it was to have does not depend on what may change but on `epochs` alone.
+    last = last_high_step(run.recipe, max(1, round(before * run.steps_per_epoch)))
+    if before != run.recipe.epochs and last is not None and state["step"] > last:
+        state = read_state(folder, HIGH)
+    run.take_up(state)
 
 
 def follow(
@@ -108,6 +122,7 @@ def follow(
     recipe, us = run.recipe, run.processes
     watched = test.some(recipe.eval_pictures)
     speed, saved = Speed(run), time.monotonic()
+    last_high = last_high_step(recipe, run.steps)
     bar = tqdm(
         total=run.steps * recipe.batch_size,
         initial=run.step * recipe.batch_size,
@@ -152,6 +167,8 @@ def follow(
             if epoch_done or time.monotonic() - saved > save_every * 60:
                 run.save(folder)
                 saved = time.monotonic()
+            if run.step == last_high:
+                run.save(folder, HIGH)
             if wanted(stop, us):
                 run.save(folder)
                 raise Stopped(f"stopped after step {run.step} of {run.steps}, saved in {folder}")

@@ -127,6 +127,17 @@ def make_optimizers(
     return [muon, adamw]
 
 
+def last_high_step(recipe: Recipe, steps: int) -> int | None:
+    """After how many steps a run of the stable schedule is still one of any length: from there on
+    the learning rate falls, all patches are seen, or nothing is mixed any more. None for the other
+    schedules, which depend on the length all the time or never.
+    """
+    if recipe.schedule != "stable":
+        return None
+    ending = max(recipe.decay_share, recipe.all_patches_share, recipe.unmixed_share)
+    return int((1 - ending) * steps)
+
+
 def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
     """The share of the highest learning rate that step `step` of `steps` uses, between 0 and 1.
 

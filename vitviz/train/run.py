@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from ..model.vit import ViT
 from ..model.weights import load
 from .augment import augment, erase
-from .checkpoint import restore, save_state
+from .checkpoint import STATE, restore, save_state
 from .dataset import Pictures
 from .errors import TrainError
 from .evaluate import logits_of, normalise, score
@@ -212,7 +212,7 @@ class Run:
         answers = logits_of(self.shown, share, self.mean, self.std, numbers=numbers)
         return self.processes.gather(answers, len(images))
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path, name: str = STATE) -> None:
         """Keep all that is needed to go on from here; one process does it for all."""
         self.saved = self.step
         if not self.processes.first:
@@ -223,7 +223,7 @@ class Run:
         facts |= {"others": len(self.others.taught) if self.others else 0}
         if self.ema is not None:
             facts["ema"] = self.ema.module.state_dict()
-        save_state(folder, vit=self.vit, optimizers=self.optimizers, facts=facts)
+        save_state(folder, vit=self.vit, optimizers=self.optimizers, facts=facts, name=name)
 
     def take_up(self, state: dict[str, Any]) -> None:
         """Go on from a saved state. Raises `TrainError` if it is of another run.
