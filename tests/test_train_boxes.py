@@ -17,6 +17,10 @@ from vitviz.train.boxes import (
     centre_map,
     hits,
     small_boxes,
+    standard_errors,
+)
+from vitviz.train.boxes import (
+    points as points_of,
 )
 from vitviz.train.dataset import Pictures
 from vitviz.train.evaluate import normalise
@@ -114,3 +118,15 @@ def test_a_batch_finds_what_every_picture_alone_finds():
             points.append(inside.flatten()[map.argmax()] > 0.5)
         assert got[name]["energy"] == pytest.approx(sum(energies).item() / 4, rel=1e-4)
         assert got[name]["pointing"] == pytest.approx(sum(points).item() / 4)
+        guesses = points_of(
+            centre_map(grid).expand(4, -1, -1), box_cover(grid, pictures.boxes[[0, 1, 3, 4]])
+        )
+        gap = torch.stack(points).double() - guesses
+        ahead = gap.mean() / (gap.std(correction=0) / 2) if gap.std() > 0 else 0
+        assert got[name]["ahead"] == pytest.approx(float(ahead))
+
+
+def test_being_ahead_is_counted_in_standard_errors():
+    assert standard_errors(torch.tensor([1.0, 0, 0, 1])) == pytest.approx(0.5 / (0.5 / 2))
+    assert standard_errors(torch.tensor([-1.0, 0, 0, -1])) == pytest.approx(-2)
+    assert standard_errors(torch.zeros(3)) == 0

@@ -1,22 +1,36 @@
 """Pictures of none of the classes, and guessing neighbours: what is learned beside the classes."""
 
+import json
 import os
 import signal
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from einops import rearrange
 
-from tests.test_train import PICTURES, PLAIN, TEST, TINY, log_of
+from tests.test_train import PICTURES, PLAIN, SMALL, TEST, TINY, log_of
+from vitviz import load
 from vitviz.model.vit import ViT
 from vitviz.train import checkpoint
+from vitviz.train.command import main
 from vitviz.train.dataset import Pictures
 from vitviz.train.errors import TrainError
 from vitviz.train.evaluate import logits_of
 from vitviz.train.learner import CELLS, SIDES, Answers, Learner, known_or_not, neighbour_loss
 from vitviz.train.loop import Stopped, train
-from vitviz.train.others import Others, auroc, only, split_others
+from vitviz.train.others import (
+    SCORES,
+    Others,
+    at_threshold,
+    auroc,
+    compare,
+    only,
+    split_others,
+    threshold,
+)
+from vitviz.train.report import figures
 from vitviz.train.run import Order, Run
 
 CPU = torch.device("cpu")
@@ -234,3 +248,111 @@ def test_an_order_is_the_same_from_any_step_on():
     assert not torch.equal(steps[0], steps[3])
     with pytest.raises(TrainError, match="2 pictures do not fill one batch of 3"):
         Order(2, 3, seed=1)
+
+
+def test_every_score_is_higher_for_a_sure_answer():
+    sure, unsure = torch.tensor([[5.0, 0, -1]]), torch.tensor([[0.2, 0.1, 0]])
+    for name, score in SCORES.items():
+        assert score(sure) > score(unsure), name
+        assert score(sure).shape == (1,), name
+    up = unsure + 4  # another level says nothing about which of them it is
+    for name, moves in zip(SCORES, (True, False, True, False), strict=True):
+        assert bool((SCORES[name](up) - SCORES[name](unsure)).abs() > 1e-4) is moves, name
+
+
+def test_a_threshold_keeps_its_share_of_the_known():
+    known = torch.arange(100).float()
+    limit = threshold(known)
+    assert (known >= limit).double().mean() == pytest.approx(0.96, abs=0.011)
+    assert threshold(torch.tensor([3.0])) == 3
+
+
+def test_scores_are_compared_where_they_keep_as_many():
+    # The last of twenty known pictures may be lost; half of the unknown score less than the rest.
+    known = torch.zeros(20, 3)
+    known[:, 0] = torch.linspace(2, 5, 20)
+    unknown = torch.zeros(4, 3)
+    unknown[:, 0] = torch.tensor([0.0, 1, 3, 9])
+    for name, found in compare(known, unknown, 1.0).items():
+        assert found["refused"] == 0.5, name
+        assert found["auroc"] == pytest.approx((20 + 20 + 13 + 0) / 80), name
+    # A temperature changes no order of logits, and the level is left as it was trained.
+    cold, plain = compare(known, unknown, 0.5), compare(known, unknown, 1.0)
+    assert cold["known or not"] == plain["known or not"]
+
+
+def test_what_a_threshold_does():
+    known = torch.tensor([[1.0, -9], [2, -9], [3, -9], [4, -9]])
+    found = at_threshold(known, known - 2, 2.0)
+    assert found == {"threshold": 2.0, "kept": 0.75, "refused": 0.75}
+
+
+@pytest.fixture
+def packs(tmp_path):
+    """Folders of packs: the classes, and the others."""
+    folders = {}
+    for name, parts in (
+        ("kinds", {"train": PICTURES, "val": TEST}),
+        ("sides", {"train": four_kinds(80), "val": four_kinds(40, seed=1)}),
+    ):
+        folders[name] = tmp_path / name
+        folders[name].mkdir()
+        for part, pictures in parts.items():
+            images = pictures.images.permute(0, 2, 3, 1).numpy()
+            np.savez(folders[name] / f"{name}_{part}.npz", images=images, labels=pictures.targets)
+        (folders[name] / "classes.json").write_text(json.dumps(parts["train"].labels))
+    return folders
+
+
+def test_one_command_trains_with_others_and_one_measures_on_what_was_kept_out(
+    packs, tmp_path, capsys
+):
+    out = tmp_path / "run"
+    words = ["--data", str(packs["kinds"]), "--others", str(packs["sides"]), "--unseen", "1"]
+    words += ["--out", str(out), *SMALL, "--others-share", "0.25", "--holdout", "0.1"]
+    assert main([*words, "--epochs", "8"]) == 0
+    loaded = load(out / "mnist.safetensors")
+    assert json.loads(loaded.card.details["recipe"])["others"] == "sides"
+    assert loaded.vit.config.num_classes == 3
+    facts = json.loads(loaded.card.details["others"])
+    expected = split_others(four_kinds(8), four_kinds(8), 1, seed=0)
+    assert (facts["taught"], facts["unseen"]) == (
+        list(expected.taught.labels),
+        list(expected.unseen.labels),
+    )
+    carried = json.loads(loaded.card.details["evaluation"])
+    assert carried["others"]["classes"] == facts["unseen"]
+    assert carried["others"]["chosen"]["threshold"] == pytest.approx(facts["threshold"], rel=1e-4)
+    capsys.readouterr()
+    file = str(out / "mnist.safetensors")
+    measure = ["--evaluate", file, "--data", str(packs["kinds"])]
+    again = tmp_path / "again.json"
+    assert main([*measure, "--others", str(packs["sides"]), "--json", str(again)]) == 0
+    told = capsys.readouterr().out
+    assert "told from 10 pictures of 1 kinds of things" in told
+    assert "with its own threshold" in told
+    measured = json.loads(again.read_text())
+    assert figures(measured) == carried
+    assert main(measure) == 0
+    assert "never shown" not in capsys.readouterr().out
+    # Other others lack what this model was kept from.
+    assert main([*measure, "--others", str(packs["kinds"])]) == 1
+    assert f"was kept from {facts['unseen'][0]}, which kinds has not" in capsys.readouterr().err
+
+
+def test_a_model_that_was_shown_no_others_is_asked_about_all_or_as_many_as_wanted(
+    packs, tmp_path, capsys
+):
+    words = ["--data", str(packs["kinds"]), "--out", str(tmp_path / "run"), *SMALL]
+    assert main([*words, "--epochs", "1"]) == 0
+    file = str(tmp_path / "run" / "mnist.safetensors")
+    assert "others" not in load(file).card.details
+    measure = ["--evaluate", file, "--data", str(packs["kinds"]), "--others", str(packs["sides"])]
+    assert main(measure) == 0
+    told = capsys.readouterr().out
+    assert "told from 40 pictures of 4 kinds of things" in told
+    assert "threshold" not in told
+    again = tmp_path / "again.json"
+    assert main([*measure, "--unseen", "2", "--json", str(again)]) == 0
+    expected = split_others(four_kinds(8), four_kinds(8), 2, seed=0).unseen.labels
+    assert json.loads(again.read_text())["others"]["classes"] == list(expected)

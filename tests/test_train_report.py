@@ -1,6 +1,7 @@
 """The report on a model: each figure is that of the function it comes from; JSON can hold it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from vitviz.probe.trace import capture
 from vitviz.train.boxes import attention_in_boxes
 from vitviz.train.dataset import Pictures
 from vitviz.train.evaluate import logits_of, normalise, score
+from vitviz.train.others import SCORES, auroc
 from vitviz.train.report import (
     figures,
     largest_confusions,
@@ -56,7 +58,8 @@ def test_a_report_gathers_what_its_parts_measure(vit):
     assert found["box_pictures"] == 9
     assert report(vit, test, MEAN, STD, 2.0, logits) == found
     carried = figures(found)
-    assert list(carried) == ["pictures", "top1", "top5", "group", "nll", "ece", "boxes"]
+    names = ["pictures", "top1", "top5", "group", "nll", "ece", "boxes", "distance"]
+    assert list(carried) == names
     assert carried["boxes"] == found["boxes"]
 
 
@@ -100,7 +103,10 @@ def test_a_report_in_words():
             "nll": 1.2344,
             "ece": 0.0456,
             "confusion": {"names": ["cat", "dog"], "counts": [[6, 4], [1, 9]]},
-            "boxes": {"rollout": {"energy": 1.618, "pointing": 0.654}},
+            "boxes": {
+                "centre": {"energy": 1.44, "pointing": 0.6},
+                "rollout": {"energy": 1.618, "pointing": 0.654, "ahead": 2.34},
+            },
             "box_pictures": 12,
             "distance": {"pixels": [[10.0, 20], [30, 12.34]], "uniform": 33.2},
         },
@@ -109,10 +115,34 @@ def test_a_report_in_words():
     assert told[0] == "top-1 50.00%, top-5 75.00%, nll 1.234, calibration error 0.046"
     assert told[1] == "cat taken for dog: 4 of 10 (40%)"
     assert told[2].startswith("where the CLS token looks, on 12 pictures")
-    assert told[3].split(": ")[1].startswith("1.62 times")
-    assert told[3].endswith("65.4%")
-    assert told[4] == (
+    assert told[3].endswith("60.0%")
+    assert told[4].split(": ")[1].startswith("1.62 times")
+    assert told[4].endswith("65.4% (+2.3 standard errors from the centre)")
+    assert told[5] == (
         "2 of 4 heads look nearby only (less than 0.5 times the 33.2 pixels of even attention); "
         "the shortest mean distance is 10.0 pixels, of layer 0, head 0"
     )
-    assert "0 of 1 heads" in say_distance({"pixels": [[20.0]], "uniform": 33.2})
+    assert told[6].endswith("as a share of even attention: 0.30 0.37")
+    assert "0 of 1 heads" in say_distance({"pixels": [[20.0]], "uniform": 33.2})[0]
+
+
+def test_others_are_told_apart_by_every_score_and_by_the_models_own_threshold(vit):
+    test, unseen = pictures(), pictures(5, groups=None, boxes=None)
+    unseen = replace(unseen, images=255 - unseen.images, labels=tuple("hijklmn"))
+    found = report(vit, test, MEAN, STD, 2.0, unseen=unseen, limit=1.5)
+    assert json.loads(json.dumps(found)) == found
+    known, unknown = (logits_of(vit, some.images, MEAN, STD) for some in (test, unseen))
+    others = found["others"]
+    assert (others["pictures"], others["classes"]) == (5, list("hijklmn"))
+    assert list(others["scores"]) == list(SCORES)
+    expected = auroc((known / 2).softmax(1).amax(1), (unknown / 2).softmax(1).amax(1))
+    assert others["scores"]["largest probability"]["auroc"] == pytest.approx(expected, rel=1e-4)
+    expected = auroc(known.logsumexp(1), unknown.logsumexp(1))
+    assert others["scores"]["known or not"]["auroc"] == pytest.approx(expected, rel=1e-4)
+    told = "\n".join(words(found))
+    assert "told from 5 pictures of 7 kinds of things that it was never shown" in told
+    assert f"known or not: {expected:.3f}, " in told
+    assert "with its own threshold, 1.5 of known or not, it keeps " in told
+    assert "chosen" not in report(vit, test, MEAN, STD, 2.0, unseen=unseen)["others"]
+    assert figures(found)["others"] == others
+    assert "others" not in report(vit, test, MEAN, STD)

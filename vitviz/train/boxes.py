@@ -27,7 +27,8 @@ def attention_in_boxes(
     a map's mass inside the box, divided by the share of the picture that the box covers, averaged
     over pictures: 1 is no better than chance. pointing is how often the largest patch of the map
     lies in the box (by more than half). Three maps that need no model stand before those of
-    `EXPLAINERS`: see `baselines`.
+    `EXPLAINERS`: see `baselines`. Each of the latter also has "ahead": how many standard errors its
+    pointing lies above that of the centre, picture by picture.
     """
     asked = small_boxes(pictures)
     if len(asked) == 0:
@@ -41,9 +42,14 @@ def attention_in_boxes(
         for trace in recorder.traces(logits):
             for name, explain in EXPLAINERS.items():
                 maps[name].append(grid.to_map(explain(trace, 0)))
-    every = baselines(grid, len(asked)) | {name: torch.stack(one) for name, one in maps.items()}
-    inside = box_cover(grid, pictures.boxes[asked])
-    return {name: hits(values, inside) for name, values in every.items()}
+    guesses, inside = baselines(grid, len(asked)), box_cover(grid, pictures.boxes[asked])
+    result = {name: hits(values, inside) for name, values in guesses.items()}
+    centre = points(guesses["centre"], inside)
+    for name, one in maps.items():
+        values = torch.stack(one)
+        ahead = standard_errors(points(values, inside) - centre)
+        result[name] = hits(values, inside) | {"ahead": ahead}
+    return result
 
 
 def small_boxes(pictures: Pictures) -> Tensor:
@@ -100,8 +106,19 @@ def hits(maps: Tensor, inside: Tensor) -> dict[str, float]:
     """(n, rows, cols) maps and covered shares -> {"energy", "pointing"}; equal largest patches
     share the point.
     """
-    maps, inside = maps.flatten(1).double(), inside.flatten(1).double()
-    energy = (maps * inside).sum(1) / maps.sum(1) / inside.mean(1)
-    largest = (maps == maps.amax(1, keepdim=True)).double()
-    pointing = (largest * (inside > 0.5)).sum(1) / largest.sum(1)
-    return {"energy": energy.mean().item(), "pointing": pointing.mean().item()}
+    flat, box = maps.flatten(1).double(), inside.flatten(1).double()
+    energy = (flat * box).sum(1) / flat.sum(1) / box.mean(1)
+    return {"energy": energy.mean().item(), "pointing": points(maps, inside).mean().item()}
+
+
+def points(maps: Tensor, inside: Tensor) -> Tensor:
+    """Whether the largest patch lies in the box, for each picture. (n, rows, cols) twice -> (n,)"""
+    flat, box = maps.flatten(1).double(), inside.flatten(1).double()
+    largest = (flat == flat.amax(1, keepdim=True)).double()
+    return (largest * (box > 0.5)).sum(1) / largest.sum(1)
+
+
+def standard_errors(differences: Tensor) -> float:
+    """How far their mean lies from 0, in standard errors; 0 if all are 0. (n,) -> a number"""
+    error = differences.std(correction=0).item() / len(differences) ** 0.5
+    return differences.mean().item() / error if error else 0.0

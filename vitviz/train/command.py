@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -19,7 +20,7 @@ from .dataset import TERMS, TORCHVISION, Pictures, read
 from .errors import TrainError, writing
 from .filming import FILM
 from .loop import SAVE_EVERY, Stopped, Trained, train
-from .others import Others, split_others
+from .others import Others, only, split_others
 from .precision import bfloat16_is_slow
 from .processes import first, how_started
 from .recipe import RECIPES, Recipe
@@ -88,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python -m vitviz.train",
         usage="%(prog)s [--recipe NAME] [--data DATA] [--out FOLDER] [--resume] [--FIELD VALUE ...]"
-        "\n       %(prog)s --evaluate CHECKPOINT --data DATA [--json FILE]"
+        "\n       %(prog)s --evaluate CHECKPOINT --data DATA [--others DATA] [--json FILE]"
         "\n       %(prog)s --plot RUN",
         description="Train a small Vision Transformer, measure one, or draw how a run went.",
         epilog=EPILOG,
@@ -104,7 +105,7 @@ def parser() -> argparse.ArgumentParser:
         "--others",
         metavar="DATA",
         help="pictures that show none of the classes, in any form of --data (default: the "
-        "recipe's)",
+        "recipe's); with --evaluate: measure how well the model tells them from its own",
     )
     top.add_argument(
         "--data-dir", default="data", help="where named data sets are (default: %(default)s)"
@@ -253,6 +254,7 @@ def save(
         **({"began with": trained.origin} if trained.origin else {}),
         "steps": str(trained.steps),
         "images seen": str(trained.steps * recipe.batch_size),
+        **({"others": json.dumps(known_of(trained))} if trained.others else {}),
         "wall time": f"{trained.seconds / 60:.0f} min",
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU",
         "torch": torch.__version__,
@@ -286,13 +288,55 @@ def evaluate(args: argparse.Namespace) -> None:
     cut = loaded.preprocess
     test = read(args.data, "test", cut, data_dir=args.data_dir, download=args.download)
     check_classes(loaded, test)
-    found = report(loaded.vit, test, cut.mean, cut.std, loaded.card.temperature)
+    unseen, limit = unseen_by(loaded, args)
+    found = report(
+        loaded.vit, test, cut.mean, cut.std, loaded.card.temperature, unseen=unseen, limit=limit
+    )
     print(f"{args.evaluate} on {len(test)} test pictures of {test.name}:")  # noqa: T201
     print("\n".join(words(found)))  # noqa: T201
     if args.json:
         facts = {"checkpoint": args.evaluate, "data": test.name, **found}
         with writing(args.json):
             args.json.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def known_of(trained: Trained) -> dict[str, Any]:
+    """What a file tells of the pictures of none of its classes: which the model was taught and
+    which it never saw, and from where on a picture counts as known (the logsumexp of its logits).
+    """
+    others = trained.others
+    facts: dict[str, Any] = {
+        "data": others.taught.name,
+        "taught": list(others.taught.labels),
+        "unseen": list(others.unseen.labels),
+        "score": "logsumexp of the logits",
+    }
+    return facts if trained.limit is None else facts | {"threshold": trained.limit}
+
+
+def unseen_by(
+    loaded: LoadedModel, args: argparse.Namespace
+) -> tuple[Pictures | None, float | None]:
+    """Test pictures of --others that the model was never shown, and its own threshold.
+
+    Which classes those are, stands in the file. A model that was shown none is asked about all of
+    them, or with --unseen about as many as a run would keep out.
+    """
+    if not args.others:
+        return None, None
+    where = {"data_dir": args.data_dir, "download": args.download}
+    test = read(args.others, "test", loaded.preprocess, **where)
+    facts = json.loads(loaded.card.details.get("others", "{}"))
+    if missing := sorted(set(facts.get("unseen", ())) - set(test.labels)):
+        raise TrainError(
+            f"{loaded.card.name} was kept from {', '.join(missing)}, which {test.name} has not"
+        )
+    if facts:
+        classes = [test.labels.index(label) for label in facts["unseen"]]
+        return only(test, torch.tensor(classes)), facts.get("threshold")
+    if "unseen" in args:
+        return split_others(test, test, args.unseen, vars(args).get("seed", 0)).unseen, None
+    return test, None
 
 
 def check_classes(loaded: LoadedModel, test: Pictures) -> None:

@@ -19,8 +19,9 @@ from .dataset import Pictures
 from .errors import TrainError, writing
 from .evaluate import fit_temperature, score
 from .filming import Camera, cast
+from .learner import known_or_not
 from .optim import last_high_step
-from .others import Others
+from .others import Others, threshold
 from .processes import Processes, own_device, processes
 from .recipe import Recipe
 from .report import figures, report
@@ -47,6 +48,8 @@ class Trained:
     steps: int
     seconds: float
     origin: str = ""  # the weights it began with, in words; empty: random ones
+    others: Others | None = None  # the pictures of none of the classes
+    limit: float | None = None  # what "known or not" must reach, where there are others
     first: bool = True  # whether this process speaks and writes for all
 
 
@@ -176,13 +179,13 @@ def follow(
 
 
 def finish(run: Run, test: Pictures, log: "Log") -> Trained:
-    """Fit the temperature on the pictures kept back, measure on all test pictures, in full
-    precision.
+    """Fit the temperature, and the threshold of "known or not", on the pictures kept back; measure
+    on all test pictures, in full precision.
 
     The file of the model keeps its weights in float16, so they are rounded first: what is measured
     is what the file holds.
     """
-    seconds, temperature = run.seconds, 1.0
+    seconds, temperature, limit = run.seconds, 1.0, None
     vit = run.shown.eval()
     vit.patch_keep = 1.0
     with torch.no_grad():
@@ -192,11 +195,14 @@ def finish(run: Run, test: Pictures, log: "Log") -> Trained:
         kept = run.kept_back
         logits = run.logits(kept.images)
         temperature = fit_temperature(logits, kept.targets)
+        if run.others is not None:
+            limit = threshold(known_or_not(logits))
     logits = run.logits(test.images)
     plain, scores = (score(logits, test.targets, test.groups, t) for t in (1.0, temperature))
     found: dict[str, Any] = {}
     if run.processes.first:
-        found = report(vit, test, run.mean, run.std, temperature, logits)
+        unseen = run.others.unseen if run.others else None
+        found = report(vit, test, run.mean, run.std, temperature, logits, unseen, limit)
     log.write(
         event="end",
         step=run.step,
@@ -215,6 +221,8 @@ def finish(run: Run, test: Pictures, log: "Log") -> Trained:
         steps=run.steps,
         seconds=seconds,
         origin=run.origin,
+        others=run.others,
+        limit=limit,
         first=run.processes.first,
     )
 

@@ -1,12 +1,25 @@
 """Pictures that show none of the classes: some are trained on, some are kept out for the test."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from .dataset import Pictures
 from .errors import TrainError
+from .learner import known_or_not
+
+KEPT = 0.95  # of the known pictures; the threshold of a score is where so many lie above it
+
+# From logits / temperature to how surely a picture is one of the classes. (n, K) -> (n,)
+SCORES: dict[str, Callable[[Tensor], Tensor]] = {
+    "known or not": known_or_not,
+    "largest probability": lambda logits: logits.softmax(1).amax(1),
+    "largest logit": lambda logits: logits.amax(1),
+    "largest logit less the mean": lambda logits: logits.amax(1) - logits.mean(1),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,3 +74,53 @@ def auroc(known: Tensor, unknown: Tensor) -> float:
     mean_rank = counts.cumsum(0) - (counts - 1) / 2  # ties share their mean rank, from 1
     above = mean_rank[inverse[: len(known)]].sum() - len(known) * (len(known) + 1) / 2
     return (above / (len(known) * len(unknown))).item()
+
+
+def threshold(known: Tensor) -> float:
+    """The score that `KEPT` of the known pictures reach. (n,) -> a number"""
+    return known.double().quantile(1 - KEPT, interpolation="lower").item()
+
+
+def compare(known: Tensor, unknown: Tensor, temperature: float) -> dict[str, dict[str, float]]:
+    """How well each of `SCORES` tells known pictures from unknown ones, by what a model says to
+    them. (n, K), (m, K) -> {score: {"auroc", "refused"}}
+
+    refused is the share of the unknown below the threshold that keeps `KEPT` of these very known
+    pictures, so that all scores refuse as many of those. "known or not" is asked of the logits
+    themselves, whose level training has chosen.
+    """
+    result = {}
+    for name, score in SCORES.items():
+        t = 1.0 if score is known_or_not else temperature
+        ours, theirs = score(known / t), score(unknown / t)
+        refused = (theirs < threshold(ours)).double().mean().item()
+        result[name] = {"auroc": auroc(ours, theirs), "refused": refused}
+    return result
+
+
+def at_threshold(known: Tensor, unknown: Tensor, limit: float) -> dict[str, float]:
+    """What a threshold of "known or not" does. (n, K), (m, K) -> {"threshold", "kept", "refused"}:
+    the shares of known pictures at or above it, and of unknown ones below it.
+    """
+    kept = (known_or_not(known) >= limit).double().mean().item()
+    refused = (known_or_not(unknown) < limit).double().mean().item()
+    return {"threshold": limit, "kept": kept, "refused": refused}
+
+
+def in_words(found: dict[str, Any]) -> list[str]:
+    """The part "others" of a report, in sentences."""
+    lines = [
+        f"told from {found['pictures']} pictures of {len(found['classes'])} kinds of things that "
+        f"it was never shown (AUROC, and refused where {KEPT:.0%} of the known are kept):"
+    ]
+    lines += [
+        f"  {name}: {one['auroc']:.3f}, {one['refused']:.1%}"
+        for name, one in found["scores"].items()
+    ]
+    if "chosen" in found:
+        chosen = found["chosen"]
+        lines.append(
+            f"  with its own threshold, {chosen['threshold']:.3g} of known or not, it keeps "
+            f"{chosen['kept']:.1%} of the known and refuses {chosen['refused']:.1%} of the others"
+        )
+    return lines

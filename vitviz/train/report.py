@@ -12,10 +12,12 @@ from ..probe.trace import capture
 from .boxes import LARGEST_BOX, attention_in_boxes, small_boxes
 from .dataset import Pictures
 from .evaluate import confusion, logits_of, normalise, score
+from .others import at_threshold, compare, in_words
 
-FIGURES = ("pictures", "top1", "top5", "group", "nll", "ece", "boxes")  # what a checkpoint carries
+# What a checkpoint carries.
+FIGURES = ("pictures", "top1", "top5", "group", "nll", "ece", "boxes", "distance", "others")
 LOCAL = 0.5  # a head that looks less far than this share of even attention's distance is local
-DISTANCE_PICTURES = 200  # so many settle a mean over patches to a tenth of a pixel
+DISTANCE_PICTURES = 500  # so many settle a mean over patches to less than a tenth of a pixel
 
 
 def report(
@@ -25,14 +27,18 @@ def report(
     std: tuple[float, ...],
     temperature: float = 1.0,
     logits: Tensor | None = None,
+    unseen: Pictures | None = None,
+    limit: float | None = None,
 ) -> dict[str, Any]:
     """Measure a model on pictures it was not trained on; in JSON's types. `logits`: what it says to
-    them, if that is known already.
+    them, if that is known already. `unseen`: pictures of none of its classes, which it was not
+    trained on either; `limit`: its own threshold, if it has one.
 
     The scores of `evaluate.score`; "confusion": {"names", "counts"}, counts[is][said], of groups,
     or of classes where the data has no groups; "boxes" and "box_pictures", where the data has
     boxes and the model a CLS token; "distance": {"pixels", "uniform", "pictures"}, pixels[layer]
-    [head] as `probe.heads` has it.
+    [head] as `probe.heads` has it; "others", where there are any: {"pictures", "classes", "scores"}
+    as `others.compare` has them, and "chosen", what the model's own threshold does.
     """
     if logits is None:
         logits = logits_of(vit, test.images, mean, std)
@@ -53,6 +59,15 @@ def report(
         "uniform": distances(PatchGrid.of(vit.config)).mean().item(),
         "pictures": len(some),
     }
+    if unseen is not None:
+        unknown = logits_of(vit, unseen.images, mean, std)
+        result["others"] = {
+            "pictures": len(unseen),
+            "classes": list(unseen.labels),
+            "scores": compare(logits, unknown, temperature),
+        }
+        if limit is not None:
+            result["others"]["chosen"] = at_threshold(logits, unknown, limit)
     return _rounded(result)
 
 
@@ -77,10 +92,18 @@ def words(report: dict[str, Any], confusions: int = 5) -> list[str]:
         )
         lines += [
             f"  {name}: {hit['energy']:.2f} times what chance puts into the object's box, "
-            f"largest patch in the box {hit['pointing']:.1%}"
+            f"largest patch in the box {hit['pointing']:.1%}{say_ahead(hit)}"
             for name, hit in report["boxes"].items()
         ]
-    return [*lines, say_distance(report["distance"])]
+    lines += say_distance(report["distance"])
+    return [*lines, *in_words(report["others"])] if "others" in report else lines
+
+
+def say_ahead(hit: dict[str, float]) -> str:
+    """How a map compares with a guess at the centre."""
+    if "ahead" not in hit:
+        return ""
+    return f" ({hit['ahead']:+.1f} standard errors from the centre)"
 
 
 def say(scores: dict[str, Any]) -> str:
@@ -91,16 +114,18 @@ def say(scores: dict[str, Any]) -> str:
     return f"{words}, nll {scores['nll']:.3f}, calibration error {scores['ece']:.3f}"
 
 
-def say_distance(distance: dict[str, Any]) -> str:
-    """How many heads look nearby only, and how far the nearest looks."""
+def say_distance(distance: dict[str, Any]) -> list[str]:
+    """How many heads look nearby only, and how far the nearest looks, of all and of each layer."""
     pixels = torch.tensor(distance["pixels"])  # (L, H)
     local = int((pixels < LOCAL * distance["uniform"]).sum())
     layer, head = divmod(int(pixels.argmin()), pixels.shape[1])
-    return (
+    shares = " ".join(f"{share:.2f}" for share in pixels.amin(1) / distance["uniform"])
+    return [
         f"{local} of {pixels.numel()} heads look nearby only (less than {LOCAL:g} times the "
         f"{distance['uniform']:.1f} pixels of even attention); the shortest mean distance is "
-        f"{pixels.min():.1f} pixels, of layer {layer}, head {head}"
-    )
+        f"{pixels.min():.1f} pixels, of layer {layer}, head {head}",
+        f"  the nearest of each layer, as a share of even attention: {shares}",
+    ]
 
 
 def largest_confusions(counts: Tensor, n: int) -> list[tuple[int, int, int, int]]:
