@@ -18,6 +18,7 @@ from vitviz.train.errors import TrainError
 from vitviz.train.evaluate import logits_of
 from vitviz.train.loop import Stopped, train
 from vitviz.train.recipe import RECIPES, Recipe
+from vitviz.train.report import FIGURES
 
 LABELS = ("light", "dark", "striped")
 
@@ -463,7 +464,7 @@ def test_a_checkpoint_is_measured_as_it_is_shipped(pack, tmp_path, capsys):
     assert "attention:" in told
     found = json.loads(figures.read_text("utf-8"))
     carried = json.loads(details["evaluation"])
-    assert set(carried) == {"pictures", "top1", "top5", "group", "nll", "ece", "boxes"}
+    assert set(carried) == set(FIGURES) - {"others"}
     assert carried == {name: found[name] for name in carried}
     assert (found["checkpoint"], found["data"]) == (file, "kinds")
     assert sum(map(sum, found["confusion"]["counts"])) == len(TEST)

@@ -112,6 +112,7 @@ def test_a_learner_draws_and_answers_as_its_model_does():
     for name, value in plain.vit.state_dict().items():
         assert torch.equal(value, beside.vit.state_dict()[name]), name
     learner = Learner(alone, others=4, neighbours=True)
+    assert not any(parameter.any() for parameter in learner.heads.parameters())
     pixels = torch.randn(5, 3, 8, 8)
     for training in (True, False):
         learner.train(training)

@@ -12,6 +12,7 @@ import torch.nn.functional as F
 from einops import einsum, rearrange
 from torch import Tensor
 
+from .ink import change_ink
 from .recipe import Recipe
 
 LUMA = (0.299, 0.587, 0.114)  # how bright red, green and blue look (ITU-R BT.601)
@@ -29,6 +30,8 @@ def augment(pictures: Tensor, recipe: Recipe) -> Tensor:
         x = F.grid_sample(x, grid, padding_mode="border", align_corners=False)
     if x.shape[1] == 3 and (recipe.colour or recipe.three_augment):
         x = change_colours(x, recipe)
+    if x.shape[1] == 1 and (recipe.stroke or recipe.paper or recipe.invert):
+        x = change_ink(x, recipe)
     return x
 
 
