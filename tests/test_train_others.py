@@ -277,9 +277,12 @@ def test_scores_are_compared_where_they_keep_as_many():
     for name, found in compare(known, unknown, 1.0).items():
         assert found["refused"] == 0.5, name
         assert found["auroc"] == pytest.approx((20 + 20 + 13 + 0) / 80), name
-    # A temperature changes no order of logits, and the level is left as it was trained.
-    cold, plain = compare(known, unknown, 0.5), compare(known, unknown, 1.0)
-    assert cold["known or not"] == plain["known or not"]
+    # Many small logits or one large one: the temperature would decide, had training not done so.
+    known, unknown = torch.tensor([[1.0, 1, 1]]), torch.tensor([[1.9, -9, -9]])
+    for temperature in (0.5, 1.0, 2.0):
+        found = compare(known, unknown, temperature)
+        assert found["known or not"]["auroc"] == 1
+        assert found["largest logit"]["auroc"] == 0
 
 
 def test_what_a_threshold_does():

@@ -38,7 +38,7 @@ def change_strokes(x: Tensor, by: Tensor) -> Tensor:
     """
     thicker = F.max_pool2d(x, 3, stride=1, padding=1)
     thinner = -F.max_pool2d(-x, 3, stride=1, padding=1)
-    return torch.where(by > 0, x.lerp(thicker, by.clamp(min=0)), x.lerp(thinner, -by.clamp(max=0)))
+    return torch.where(by > 0, x.lerp(thicker, by), x.lerp(thinner, -by))
 
 
 def put_on_paper(x: Tensor, strength: float) -> Tensor:
