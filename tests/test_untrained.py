@@ -121,6 +121,8 @@ def test_a_file_without_a_seed_has_a_twin_of_a_fixed_seed(tmp_path) -> None:
         ({"seed": "4", "recipe": '{"seed": 5, "start_from": "x.safetensors"}'}, 4),
         ({"recipe": "not JSON"}, None),
         ({"recipe": "[1]", "seed": "many"}, None),
+        ({"recipe": "[" * 9999}, None),
+        ({"recipe": '{"seed": 1e999}'}, None),
     ],
 )
 def test_the_seed_is_that_of_the_first_run(details, seed) -> None:

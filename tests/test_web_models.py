@@ -4,10 +4,13 @@ import threading
 import time
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
 from tests.models import tiny
 from tests.running import save_tiny
 from vitviz.errors import WeightsError
+from vitviz.model.checkpoints import FORMAT
 from vitviz.model.weights import CURATED, list_models
 from vitviz.web import limits
 from vitviz.web import models as module
@@ -53,6 +56,12 @@ def test_a_file_without_a_title_has_none(tmp_path, content):
     if content is not None:
         path.write_bytes(content)
     assert read_title(path) is None
+
+
+@pytest.mark.parametrize("text", ["[" * 9999, "{", "[]", '{"details": {}}'])
+def test_a_file_with_a_damaged_description_has_no_title(tmp_path, text):
+    save_file({"x": torch.zeros(1)}, tmp_path / "x.safetensors", metadata={FORMAT: text})
+    assert read_title(tmp_path / "x.safetensors") is None
 
 
 def test_two_files_of_one_name_are_told_apart(tmp_path):

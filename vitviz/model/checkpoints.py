@@ -125,9 +125,6 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
 
 def check_seed(details: Mapping[str, str]) -> None:
     """Raises `ValueError` for details of which the twin of the model could not be drawn."""
-    try:
-        seed = first_seed(details)
-    except RecursionError as error:
-        raise ValueError("its recipe is nested too deeply") from error
+    seed = first_seed(details)
     if seed is not None and not 0 <= seed < 2**63:
         raise ValueError(f"its seed must be from 0 to 2**63 - 1, got {short(seed)}")

@@ -1,6 +1,5 @@
 """The untrained twin: a model with the random weights that its training began with."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,6 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 from .config import ViTConfig
 from .loaded import LoadedModel, build
+from .told import parse
 from .vit import ViT
 
 DEFAULT_SEED = 0  # of a twin whose model does not say what it began with
@@ -86,7 +86,7 @@ def first_seed(details: Mapping[str, str]) -> int | None:
     for text in (details.get("seed"), _recipe(details).get("seed")):
         try:
             return int(text)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             continue
     return None
 
@@ -98,7 +98,7 @@ def starts_with_zero_head(details: Mapping[str, str]) -> bool:
 
 def _recipe(details: Mapping[str, str]) -> Mapping[str, Any]:
     try:
-        recipe = json.loads(details.get("recipe", "{}"))
+        recipe = parse(details.get("recipe", "{}"))
     except ValueError:
         return {}
     return recipe if isinstance(recipe, dict) else {}

@@ -1,6 +1,5 @@
 """The menu of models a visitor may choose from, and the few of them that are kept in memory."""
 
-import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -9,6 +8,7 @@ from pathlib import Path
 from ..errors import WeightsError
 from ..model.checkpoints import FORMAT
 from ..model.tensor_file import read_metadata
+from ..model.told import parse
 from ..model.weights import CURATED, WEIGHTS_DIR, LoadedModel, list_models, load
 from . import limits
 from .turns import Turns
@@ -96,6 +96,6 @@ class Models:
 def read_title(path: Path) -> str | None:
     """What a checkpoint of ours is called, from its metadata alone; None if it does not say."""
     try:
-        return str(json.loads(read_metadata(path)[FORMAT])["details"]["title"]) or None
+        return str(parse(read_metadata(path)[FORMAT])["details"]["title"]) or None
     except (OSError, KeyError, TypeError, ValueError):
         return None
