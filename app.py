@@ -4,11 +4,11 @@ import logging
 import sys
 
 from vitviz.errors import VitvizError
-from vitviz.web import Settings, build_app
+from vitviz.web import Settings, build_app, serve
 
 
 def main() -> None:
-    """Read the settings, load the host's models, serve until interrupted."""
+    """Read the settings, load the host's models, serve until interrupted or terminated."""
     logging.basicConfig(
         level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s"
     )
@@ -17,7 +17,7 @@ def main() -> None:
         demo, options = build_app(settings)
     except VitvizError as error:
         sys.exit(f"app.py: {error}")
-    demo.launch(**options)
+    serve(demo, options)
 
 
 if __name__ == "__main__":

@@ -74,8 +74,20 @@ def running_app(
     folder: Path, *models: Path, environ: Mapping[str, str] | None = None
 ) -> Iterator[str]:
     """The address of an app that runs until the block ends; its log is `folder`/app.log."""
+    with app_process(folder, *models, environ=environ) as (url, _):
+        yield url
+
+
+@contextmanager
+def app_process(
+    folder: Path,
+    *models: Path,
+    environ: Mapping[str, str] | None = None,
+    script: Path = ROOT / "app.py",
+) -> Iterator[tuple[str, subprocess.Popen]]:
+    """The same with its process. `script` takes the arguments of app.py."""
     port = free_port()
-    command = [sys.executable, str(ROOT / "app.py"), "--port", str(port)]
+    command = [sys.executable, str(script), "--port", str(port)]
     for model in models:
         command += ["--model", str(model)]
     env = {
@@ -90,7 +102,7 @@ def running_app(
         process = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log)
     try:
         _wait(f"http://127.0.0.1:{port}", process, log_path)
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}", process
     finally:
         process.terminate()
         try:

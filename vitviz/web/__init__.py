@@ -3,19 +3,20 @@
 import os
 from typing import TYPE_CHECKING, Any
 
+from .serving import serve
 from .settings import Settings
 
 if TYPE_CHECKING:
-    import gradio as gr
+    from .page import App
 
-__all__ = ["Settings", "build_app"]
+__all__ = ["Settings", "build_app", "serve"]
 
 # Read by gradio when it is imported: without this it asks its maker for news and counts visitors.
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 
-def build_app(settings: Settings | None = None) -> "tuple[gr.Blocks, dict[str, Any]]":
-    """The app, and the arguments for its `launch`.
+def build_app(settings: Settings | None = None) -> "tuple[App, dict[str, Any]]":
+    """The app, and the arguments for its `launch`; `serve` takes both.
 
     Raises `WeightsError` if a model that the host named cannot be loaded.
     """

@@ -44,4 +44,6 @@ CACHE_MEASURE_SECONDS = 30  # how often they are measured while they come in
 DISK_RESERVE_BYTES = 10**9  # of the cache's disk that must stay free; below it nothing is taken in
 ANALYSES_KNOWN = 1000  # that a viewer may ask about; their files live in the cache
 PAGES_KNOWN = 1000  # of which we know what they asked for last
+CLOSING_SECONDS = 8  # for those inside when the app ends; `docker stop` kills after ten
+CLOSING_QUIET_SECONDS = 1  # a page fetches its files right after its answer
 TOP_CLASSES = 5  # predictions in the answer of the API

@@ -47,11 +47,13 @@ class App(gr.Blocks):
     another input, does not.
     """
 
+    gate: Gate
+
     def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
         inputs.extend(block.value for block in block_fn.inputs[len(inputs) :])
 
 
-def build(settings: Settings) -> tuple[gr.Blocks, dict[str, Any]]:
+def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     """Lay out the app and wire it; with it come the arguments for its `launch`."""
     cache = Cache()  # before there is a component: each keeps the name of Gradio's folder
     service = Service(Models(settings.models), cache)
@@ -59,6 +61,7 @@ def build(settings: Settings) -> tuple[gr.Blocks, dict[str, Any]]:
     with App(title="vitviz", analytics_enabled=False) as demo:
         _build_page(demo, service, titles)
         _build_endpoint(service)
+    demo.gate = Gate(cache)
     cache.sweep_for_ever()
     demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)
     return demo, {
@@ -70,7 +73,7 @@ def build(settings: Settings) -> tuple[gr.Blocks, dict[str, Any]]:
         "i18n": texts,
         "run_history": False,  # would keep pictures and dead links in the browser
         "footer_links": ["api", "settings"],
-        "app_kwargs": {"middleware": [Middleware(Door, gate=Gate(cache))]},
+        "app_kwargs": {"middleware": [Middleware(Door, gate=demo.gate)]},
         "max_file_size": limits.UPLOAD_BYTES,
         "allowed_paths": [str(FOLDER)],  # works from any working directory
         "enable_monitoring": False,
