@@ -64,6 +64,10 @@ class Viewer(gr.HTML):
         }
         super().__init__(value, **kwargs)
 
+    def __getattr__(self, name: str) -> Any:
+        """Gradio's searches all of our script for a name that is missing, for each new session."""
+        raise AttributeError(f"a viewer has no {name!r}", name=name, obj=self)
+
     def get_block_name(self) -> str:
         return "html"
 

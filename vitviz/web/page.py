@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 from gradio.i18n import I18nData
+from PIL import Image
 from starlette.middleware import Middleware
 
 from .. import viewer
@@ -55,6 +56,7 @@ class App(gr.Blocks):
 
 def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     """Lay out the app and wire it; with it come the arguments for its `launch`."""
+    Image.core.set_block_size(limits.PILLOW_BLOCK_BYTES)
     cache = Cache()  # before there is a component: each keeps the name of Gradio's folder
     service = Service(Models(settings.models), cache)
     texts, titles = bilingual(title for title, _ in service.models.choices)
@@ -74,6 +76,7 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
         "run_history": False,  # would keep pictures and dead links in the browser
         "footer_links": ["api", "settings"],
         "app_kwargs": {"middleware": [Middleware(Door, gate=demo.gate)]},
+        "state_session_capacity": limits.SESSIONS_KNOWN,
         "max_file_size": limits.UPLOAD_BYTES,
         "allowed_paths": [str(FOLDER)],  # works from any working directory
         "enable_monitoring": False,
