@@ -1,0 +1,115 @@
+"""Several visitors at once: each gets the answer to their own picture, to the last number."""
+
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import numpy as np
+import pytest
+import torch
+from gradio_client import Client, handle_file
+from PIL import Image
+
+import vitviz
+from tests.models import photo
+from tests.running import running_app, save_tiny
+from vitviz.web import limits, service
+from vitviz.web.cache import Cache
+from vitviz.web.components import Upload
+from vitviz.web.models import Models
+from vitviz.web.service import Service, Shown
+
+ROUNDS = 25
+ARRAYS = ("q", "k", "tokens", "logits")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("together")
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    return save_tiny(folder, "cls")
+
+
+@pytest.fixture(scope="module")
+def pictures(folder):
+    """Two that no model can confuse."""
+    paths = [folder / "plain.png", folder / "inverse.png"]
+    for path, pixels in zip(paths, (photo(), 255 - np.roll(photo(), 31, axis=1)), strict=True):
+        Image.fromarray(pixels).save(path)
+    return paths
+
+
+@pytest.fixture(scope="module")
+def alone(model, pictures):
+    """What each is in the model with nobody else there."""
+    loaded = vitviz.load(model)
+    return [vitviz.analyze(loaded, path).trace for path in pictures]
+
+
+def same(trace, expected):
+    for name in ARRAYS:
+        torch.testing.assert_close(getattr(trace, name), getattr(expected, name))
+
+
+def test_two_analyses_at_once_hear_nothing_of_each_other(
+    model, folder, pictures, alone, monkeypatch
+):
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(folder / "cache"))
+    monkeypatch.setattr(limits, "COMPUTING", 2)
+    desk = Service(Models([str(model)]), Cache())
+    # Both have their hooks on the model before either computes, and meet again in every block.
+    loaded = desk.models.get("tiny-cls")
+    meeting = Barrier(2, timeout=20)
+
+    def meet(*_):
+        meeting.wait()
+
+    hooks = [block.register_forward_pre_hook(meet) for block in loaded.vit.blocks]
+    analyze, heard = service.analyze, {}
+
+    def listening(loaded, photo):
+        analysis = analyze(loaded, photo)
+        heard[photo.name] = analysis.trace
+        return analysis
+
+    monkeypatch.setattr(service, "analyze", listening)
+    uploads = [Upload(str(path), path.name) for path in pictures]
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(ROUNDS):
+            asked = [
+                pool.submit(desk.show, upload, "tiny-cls", Shown(None, "tiny-cls"))
+                for upload in uploads
+            ]
+            for upload, answer, expected in zip(uploads, asked, alone, strict=True):
+                manifest, *_, download, _ = answer.result(60)
+                assert manifest.photo["name"] == upload.name
+                same(heard[upload.name], expected)
+                same(vitviz.Analysis.load(download["value"]).trace, expected)
+    for hook in hooks:
+        hook.remove()
+
+
+def test_two_visitors_of_the_running_app_get_their_own(model, folder, pictures, alone):
+    with running_app(folder, model) as url, ThreadPoolExecutor(2) as pool:
+        clients = [
+            Client(url, verbose=False, download_files=str(folder / f"downloads-{i}"))
+            for i in range(2)
+        ]
+        start = Barrier(2, timeout=60)
+
+        def visit(client, path, expected):
+            for _ in range(8):
+                start.wait()
+                summary, file = client.predict(handle_file(path), "tiny-cls", api_name="/analyze")
+                assert summary["photo"]["name"] == path.name
+                analysis = vitviz.Analysis.load(file)
+                same(analysis.trace, expected)
+                got = summary["selection"]["attention"]
+                np.testing.assert_allclose(got, analysis.attention(2), rtol=1e-4, atol=1e-6)
+
+        for visitor in [
+            pool.submit(visit, *each) for each in zip(clients, pictures, alone, strict=True)
+        ]:
+            visitor.result(120)
