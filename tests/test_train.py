@@ -17,7 +17,8 @@ from vitviz.train.dataset import Pictures
 from vitviz.train.errors import TrainError
 from vitviz.train.evaluate import logits_of
 from vitviz.train.loop import Stopped, train
-from vitviz.train.recipe import RECIPES, Recipe
+from vitviz.train.recipe import Recipe
+from vitviz.train.recipes import RECIPES
 from vitviz.train.report import FIGURES
 
 LABELS = ("light", "dark", "striped")

@@ -10,7 +10,8 @@ from vitviz.probe.analysis import analyze
 from vitviz.train.augment import augment
 from vitviz.train.errors import TrainError
 from vitviz.train.ink import FADED, change_ink, change_strokes, light, put_on_paper
-from vitviz.train.recipe import RECIPES, Recipe
+from vitviz.train.recipe import Recipe
+from vitviz.train.recipes import RECIPES
 
 STILL = Recipe(image_size=28, patch_size=4)
 

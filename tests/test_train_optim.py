@@ -8,7 +8,8 @@ from vitviz.model.vit import ViT
 from vitviz.train.augment import augment, erase
 from vitviz.train.mix import mix
 from vitviz.train.optim import Muon, learning_rate, make_optimizers, orthogonalize
-from vitviz.train.recipe import RECIPES, Recipe
+from vitviz.train.recipe import Recipe
+from vitviz.train.recipes import RECIPES
 
 STILL = Recipe(image_size=8, channels=3, patch_size=4)  # changes nothing about a picture
 

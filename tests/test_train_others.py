@@ -20,6 +20,7 @@ from vitviz.train.errors import TrainError
 from vitviz.train.evaluate import logits_of
 from vitviz.train.learner import CELLS, SIDES, Answers, Learner, known_or_not, neighbour_loss
 from vitviz.train.loop import Stopped, train
+from vitviz.train.order import Order
 from vitviz.train.others import (
     SCORES,
     Others,
@@ -31,7 +32,7 @@ from vitviz.train.others import (
     threshold,
 )
 from vitviz.train.report import figures
-from vitviz.train.run import Order, Run
+from vitviz.train.run import Run
 
 CPU = torch.device("cpu")
 NAMES = ("columns", "checks", "left", "right")

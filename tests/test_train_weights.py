@@ -10,7 +10,8 @@ from PIL import Image, ImageDraw
 from vitviz import analyze, load
 from vitviz.model.weights import CURATED, WEIGHTS_DIR, list_models
 from vitviz.probe.film import Film
-from vitviz.train.recipe import RECIPES, Recipe
+from vitviz.train.recipe import Recipe
+from vitviz.train.recipes import RECIPES
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "vitviz" / "web" / "examples"
 SHIPPED = sorted(set(list_models()) - set(CURATED))

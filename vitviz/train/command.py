@@ -15,16 +15,18 @@ import torch
 
 from ..errors import VitvizError
 from ..model.checkpoints import FILM_SUFFIX
-from ..model.weights import LoadedModel, load, save_checkpoint
+from ..model.weights import save_checkpoint
 from .dataset import TERMS, TORCHVISION, Pictures, read
 from .errors import TrainError, writing
 from .filming import FILM
 from .loop import SAVE_EVERY, Stopped, Trained, train
-from .others import Others, only, split_others
+from .measure import evaluate
+from .others import Others, split_others
 from .precision import bfloat16_is_slow
 from .processes import first, how_started
-from .recipe import RECIPES, Recipe
-from .report import figures, report, say, words
+from .recipe import Recipe
+from .recipes import RECIPES
+from .report import figures, say
 
 EPILOG = """\
 A run is kept in the folder --out:
@@ -278,28 +280,6 @@ def save(
         )
 
 
-def evaluate(args: argparse.Namespace) -> None:
-    """Measure a checkpoint as it is shipped, on the test pictures, with its own preprocessing and
-    temperature.
-    """
-    if not args.data:
-        raise TrainError("--evaluate needs --data: which pictures to measure the model on")
-    loaded = load(args.evaluate)
-    cut = loaded.preprocess
-    test = read(args.data, "test", cut, data_dir=args.data_dir, download=args.download)
-    check_classes(loaded, test)
-    unseen, limit = unseen_by(loaded, args)
-    found = report(
-        loaded.vit, test, cut.mean, cut.std, loaded.card.temperature, unseen=unseen, limit=limit
-    )
-    print(f"{args.evaluate} on {len(test)} test pictures of {test.name}:")  # noqa: T201
-    print("\n".join(words(found)))  # noqa: T201
-    if args.json:
-        facts = {"checkpoint": args.evaluate, "data": test.name, **found}
-        with writing(args.json):
-            args.json.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
-
-
 def known_of(trained: Trained) -> dict[str, Any]:
     """What a file tells of the pictures of none of its classes: which the model was taught and
     which it never saw, and from where on a picture counts as known (the logsumexp of its logits).
@@ -312,41 +292,6 @@ def known_of(trained: Trained) -> dict[str, Any]:
         "score": "logsumexp of the logits",
     }
     return facts if trained.limit is None else facts | {"threshold": trained.limit}
-
-
-def unseen_by(
-    loaded: LoadedModel, args: argparse.Namespace
-) -> tuple[Pictures | None, float | None]:
-    """Test pictures of --others that the model was never shown, and its own threshold.
-
-    Which classes those are, stands in the file. A model that was shown none is asked about all of
-    them, or with --unseen about as many as a run would keep out.
-    """
-    if not args.others:
-        return None, None
-    where = {"data_dir": args.data_dir, "download": args.download}
-    test = read(args.others, "test", loaded.preprocess, **where)
-    facts = json.loads(loaded.card.details.get("others", "{}"))
-    if missing := sorted(set(facts.get("unseen", ())) - set(test.labels)):
-        raise TrainError(
-            f"{loaded.card.name} was kept from {', '.join(missing)}, which {test.name} has not"
-        )
-    if facts:
-        classes = [test.labels.index(label) for label in facts["unseen"]]
-        return only(test, torch.tensor(classes)), facts.get("threshold")
-    if "unseen" in args:
-        return split_others(test, test, args.unseen, vars(args).get("seed", 0)).unseen, None
-    return test, None
-
-
-def check_classes(loaded: LoadedModel, test: Pictures) -> None:
-    """Raises `TrainError` if the model names other classes than the data."""
-    ours, theirs = loaded.card.labels or (), test.labels
-    if ours != theirs:
-        raise TrainError(
-            f"{loaded.card.name} names other classes than {test.name}: {len(ours)} "
-            f"({', '.join(ours[:3])}, ...) and {len(theirs)} ({', '.join(theirs[:3])}, ...)"
-        )
 
 
 def current_commit() -> str:

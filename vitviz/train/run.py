@@ -20,6 +20,7 @@ from .evaluate import logits_of, normalise, score
 from .learner import Answers, Learner, known_or_not, neighbour_loss
 from .mix import mix
 from .optim import learning_rate, make_optimizers
+from .order import Order, hold_out
 from .others import Others, auroc
 from .precision import precision
 from .processes import Processes
@@ -260,45 +261,6 @@ class Run:
             self.ema.module.load_state_dict(state["ema"])
         self.step = self.saved = state["step"]
         self.seconds_before = state["seconds"]
-
-
-class Order:
-    """In which order n pictures are seen, `size` a step; the odd rest of an epoch sits out."""
-
-    def __init__(self, n: int, size: int, seed: int) -> None:
-        """Raises `TrainError` if there are not enough pictures for one step."""
-        self.n, self.size, self.seed = n, size, seed
-        self.steps = n // size if size else 0  # of one epoch
-        if size and not self.steps:
-            raise TrainError(
-                f"{n} pictures do not fill one batch of {size}; use a smaller batch_size"
-            )
-        self.epoch, self.order = -1, torch.empty(0)
-
-    def at(self, step: int) -> Tensor:
-        """The numbers of the pictures of this step. (size,)"""
-        if not self.size:
-            return torch.empty(0, dtype=torch.long)
-        epoch, place = divmod(step, self.steps)
-        if epoch != self.epoch:
-            self.epoch, self.order = epoch, shuffled(self.n, self.seed, epoch)
-        return self.order[place * self.size : (place + 1) * self.size]
-
-
-def shuffled(n: int, seed: int, epoch: int) -> Tensor:
-    """The order of n pictures in one epoch: it depends on the two numbers alone, so a resumed run
-    has it again.
-    """
-    return torch.randperm(n, generator=torch.Generator().manual_seed(seed * 1_000_003 + epoch))
-
-
-def hold_out(pictures: Pictures, recipe: Recipe) -> tuple[Pictures | None, Pictures]:
-    """Keep a random share of the training pictures back: (kept back or None, trained on)."""
-    n = round(recipe.holdout * len(pictures))
-    if n == 0:
-        return None, pictures
-    order = torch.randperm(len(pictures), generator=torch.Generator().manual_seed(recipe.seed))
-    return pictures.take(order[:n]), pictures.take(order[n:])
 
 
 def running_mean(vit: ViT, memory: float) -> nn.Module:

@@ -1,0 +1,69 @@
+"""`--evaluate`: measure a file as it is shipped, on pictures that no training step has seen."""
+
+import argparse
+import json
+
+import torch
+
+from ..model.weights import LoadedModel, load
+from .dataset import Pictures, read
+from .errors import TrainError, writing
+from .others import only, split_others
+from .report import report, words
+
+
+def evaluate(args: argparse.Namespace) -> None:
+    """Measure a checkpoint as it is shipped, on the test pictures, with its own preprocessing and
+    temperature.
+    """
+    if not args.data:
+        raise TrainError("--evaluate needs --data: which pictures to measure the model on")
+    loaded = load(args.evaluate)
+    cut = loaded.preprocess
+    test = read(args.data, "test", cut, data_dir=args.data_dir, download=args.download)
+    check_classes(loaded, test)
+    unseen, limit = unseen_by(loaded, args)
+    found = report(
+        loaded.vit, test, cut.mean, cut.std, loaded.card.temperature, unseen=unseen, limit=limit
+    )
+    print(f"{args.evaluate} on {len(test)} test pictures of {test.name}:")  # noqa: T201
+    print("\n".join(words(found)))  # noqa: T201
+    if args.json:
+        facts = {"checkpoint": args.evaluate, "data": test.name, **found}
+        with writing(args.json):
+            args.json.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def unseen_by(
+    loaded: LoadedModel, args: argparse.Namespace
+) -> tuple[Pictures | None, float | None]:
+    """Test pictures of --others that the model was never shown, and its own threshold.
+
+    Which classes those are, stands in the file. A model that was shown none is asked about all of
+    them, or with --unseen about as many as a run would keep out.
+    """
+    if not args.others:
+        return None, None
+    where = {"data_dir": args.data_dir, "download": args.download}
+    test = read(args.others, "test", loaded.preprocess, **where)
+    facts = json.loads(loaded.card.details.get("others", "{}"))
+    if missing := sorted(set(facts.get("unseen", ())) - set(test.labels)):
+        raise TrainError(
+            f"{loaded.card.name} was kept from {', '.join(missing)}, which {test.name} has not"
+        )
+    if facts:
+        classes = [test.labels.index(label) for label in facts["unseen"]]
+        return only(test, torch.tensor(classes)), facts.get("threshold")
+    if "unseen" in args:
+        return split_others(test, test, args.unseen, vars(args).get("seed", 0)).unseen, None
+    return test, None
+
+
+def check_classes(loaded: LoadedModel, test: Pictures) -> None:
+    """Raises `TrainError` if the model names other classes than the data."""
+    ours, theirs = loaded.card.labels or (), test.labels
+    if ours != theirs:
+        raise TrainError(
+            f"{loaded.card.name} names other classes than {test.name}: {len(ours)} "
+            f"({', '.join(ours[:3])}, ...) and {len(theirs)} ({', '.join(theirs[:3])}, ...)"
+        )

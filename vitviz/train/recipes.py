@@ -1,0 +1,155 @@
+"""The recipes that come with vitviz, by name."""
+
+from .recipe import Recipe
+
+# 64-pixel photos of 100 everyday things, shown with 72 so that maps get 12 x 12 places. One run
+# from random weights to the end.
+#
+# Muon learns more per step than AdamW; half of the patches are dropped for most of the training,
+# which halves its cost and which attention copes with. The learning rate stays high until the last
+# third, so that a run can still be made longer on the way. A quarter of the pictures show none of
+# the classes: to tell them from the others, and from each other, is learned beside the classes, and
+# so is guessing what lies next to a patch, for which it pays to look nearby.
+PHOTOS = Recipe(
+    name="photos",
+    title="Everyday photos, 100 kinds of things",
+    data="everyday100",
+    image_size=72,
+    channels=3,
+    patch_size=6,
+    embed_dim=192,
+    depth=6,
+    num_heads=6,
+    epochs=60,
+    batch_size=192,
+    others="others100",
+    others_share=0.25,
+    neighbours=2.0,
+    label_smoothing=0.1,
+    optimizer="muon",
+    lr=1e-3,
+    muon_lr=0.02,
+    schedule="stable",
+    warmup=100,
+    decay_share=0.3,
+    patch_keep=0.45,
+    all_patches_share=0.12,
+    ema=0.998,
+    precision="bfloat16",
+    crop=0.3,
+    flip=True,
+    colour=0.3,
+    three_augment=0.2,
+    mixup=0.4,
+    cutmix=1.0,
+    mix_share=0.25,
+    eval_pictures=1000,
+)
+
+# How the shipped photo model was made, in two runs: first patches of 8 pixels of a picture of 64.
+PHOTOS_COARSE = Recipe(
+    name="photos-coarse",
+    title="Everyday photos, 100 kinds of things",
+    data="everyday100",
+    image_size=64,
+    channels=3,
+    patch_size=8,
+    embed_dim=192,
+    depth=6,
+    num_heads=6,
+    epochs=24,
+    batch_size=192,
+    label_smoothing=0.1,
+    optimizer="muon",
+    lr=1e-3,
+    muon_lr=0.02,
+    schedule="stable",
+    warmup=60,
+    patch_keep=0.5,
+    precision="bfloat16",
+    crop=0.35,
+    flip=True,
+    colour=0.3,
+    three_augment=0.15,
+    eval_pictures=2000,
+)
+
+
+RECIPES = {
+    recipe.name: recipe
+    for recipe in (
+        # What the lecture notes do, step for step. Slow, but nothing in it needs explaining.
+        Recipe(
+            name="mnist-notes",
+            title="Handwritten digits, as in the lecture notes",
+            data="mnist",
+            epochs=10,
+            zero_head=False,
+            optimizer="adamw",
+            lr=1e-4,
+            beta2=0.999,
+            weight_decay=0.01,
+            clip=0,
+            schedule="constant",
+            dropout=0.1,
+        ),
+        # The same blocks, trained with what became usual since: a higher learning rate that rises
+        # and falls, softened targets, and digits as visitors bring them: turned, off centre, thick
+        # or thin, white on black or dark on paper, faded and in bad light. Patches of 4 pixels cut
+        # a digit into 7 x 7 and show more of what looks where than 4 x 4.
+        Recipe(
+            name="mnist",
+            title="Handwritten digits",
+            data="mnist",
+            patch_size=4,
+            epochs=30,
+            lr=1e-3,
+            warmup=200,
+            label_smoothing=0.05,
+            rotate=15,
+            zoom=0.25,
+            shift=4,
+            stroke=0.8,
+            invert=0.5,
+            paper=1.0,
+            precision="bfloat16",
+        ),
+        # How the shipped digits were trained: white on black, and centred.
+        Recipe(
+            name="mnist-centred",
+            title="Handwritten digits",
+            data="mnist",
+            patch_size=4,
+            epochs=15,
+            lr=1e-3,
+            warmup=200,
+            label_smoothing=0.05,
+            rotate=15,
+            zoom=0.1,
+            shift=2,
+            precision="bfloat16",
+        ),
+        PHOTOS,
+        PHOTOS_COARSE,
+        # The second half of the way: its model goes on with patches of 6 pixels of a picture of 72,
+        # so that maps get 12 x 12 places instead of 8 x 8 and see finer things. The
+        # learning rate rises to a third of what it was, so as not to undo what is learned, and
+        # falls for nearly all of the run.
+        PHOTOS_COARSE.changed(
+            {
+                "name": "photos-fine",
+                "start_from": "runs/photos/photos-coarse.safetensors",
+                "image_size": 72,
+                "patch_size": 6,
+                "epochs": 6,
+                "lr": 4e-4,
+                "muon_lr": 0.007,
+                "warmup": 40,
+                "decay_share": 0.9,
+                "patch_keep": 0.45,
+                "all_patches_share": 0.1,
+                "eval_pictures": 600,
+            }
+        ),
+    )
+}
