@@ -44,9 +44,7 @@ CACHE_MEASURE_SECONDS = 30  # how often they are measured while they come in
 DISK_RESERVE_BYTES = 10**9  # of the cache's disk that must stay free; below it nothing is taken in
 ANALYSES_KNOWN = 1000  # that a viewer may ask about; their files live in the cache
 SESSIONS_KNOWN = 200  # whose state Gradio keeps; a page that it forgot shows its picture as before
-PILLOW_BLOCK_BYTES = (
-    64 * 2**20
-)  # in one piece: such memory goes back to the system when it is freed
+PILLOW_BLOCK_BYTES = 64 * 2**20  # of pixels in one piece, which goes back to the system when freed
 PAGES_KNOWN = 1000  # of which we know what they asked for last
 CLOSING_SECONDS = 8  # for those inside when the app ends; `docker stop` kills after ten
 CLOSING_QUIET_SECONDS = 1  # a page fetches its files right after its answer
