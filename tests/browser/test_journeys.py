@@ -1,11 +1,14 @@
 """What visitors do, in a real browser; each number on the screen is the one Python computes."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 
 import vitviz
+from tests.browser.conftest import STATE
 
 MINUS = "\u2212"  # how the viewer writes it
 LAYER = ".vv-steering input[type=range]"
@@ -348,6 +351,62 @@ def test_two_visitors_see_their_own(visit, pictures):
     with one.page.expect_response("**/picture.safetensors"):
         one.page.locator("#vv-analyze").click()
     one.ready("first.png")
+
+
+@contextmanager
+def at_once(*pages) -> Iterator[None]:
+    """The pictures that the pages send inside of the block reach the server at the same moment."""
+    held, gone = [], []
+
+    def hold(route) -> None:
+        picture = route.request.post_data_json["data"][0]  # null: one was taken away
+        if picture is None or gone:
+            route.continue_()
+        else:
+            held.append(route)
+
+    for seen in pages:
+        seen.page.route("**/queue/join*", hold)
+    yield
+    while len(held) < len(pages):
+        pages[0].page.evaluate("0")  # lets the requests come
+    gone.append(True)
+    for route in held:
+        route.continue_()
+
+
+def test_analyses_at_the_same_moment_have_their_own_numbers(visit, pictures, ours):
+    pages = visit("?model=tiny-cls"), visit("?model=tiny-grey", "dog.jpg · tiny-grey")
+    for models, names in (
+        (("cls", "grey"), ("first", "second")),
+        (("cls", "grey"), ("second", "first")),
+        (("long", "long"), ("first", "second")),
+        (("long", "long"), ("second", "first")),
+        (("cls", "cls"), ("first", "second")),
+    ):
+        for seen, model in zip(pages, models, strict=True):
+            menu = seen.page.locator("#vv-model input")
+            if not menu.input_value().endswith(model):
+                menu.click()
+                with seen.anew(""):
+                    seen.page.get_by_role("option", name=model).click()
+        titles = [f"{pictures[name].name} · " for name in names]
+        with pages[0].anew(titles[0]), pages[1].anew(titles[1]), at_once(*pages):
+            for seen, name in zip(pages, names, strict=True):
+                seen.upload(pictures[name])
+        for seen, name, model in zip(pages, names, models, strict=True):
+            analysis = ours(pictures[name], model)
+            grid, last = analysis.grid, analysis.trace.depth - 1
+            place = seen.page.locator(STATE)
+            if place.get_attribute("data-pinned") == "false":
+                seen.page.mouse.click(*center(seen, grid, 1, 2))  # else one is pinned, and stays
+            seen.is_(pinned="true", layer=last, head="mean")
+            token = int(place.get_attribute("data-token"))
+            expected = analysis.attention(last, None, token)
+            for row in range(4):
+                for col in range(4):
+                    shown = hover(seen, grid, row, col)
+                    same(shown, expected[grid.token(row, col)])
 
 
 def test_the_keyboard_is_enough(visit):
