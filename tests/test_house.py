@@ -17,9 +17,10 @@ ROOMS = {
     "train": 3,
     "draw": 3,
     "viewer": 3,
-    "": 3,
+    "notebook": 4,
+    "": 5,
 }
-ROOMS |= {"web": 4, "cli": 4, "__main__": 5}  # "" is vitviz/__init__.py, the public names
+ROOMS |= {"web": 6, "cli": 6, "__main__": 7}  # "" is vitviz/__init__.py, the public names
 # Which files may import a package that is slow, or that only one room should know.
 GUESTS = {
     "gradio": ("web/",),
@@ -97,6 +98,9 @@ def test_a_file_opens_with_a_sentence(file: str) -> None:
         ("draw/parts.py", "import torch", True),
         ("cli.py", "from .web import build_app", True),
         ("cli.py", "from . import draw, load", False),
+        ("notebook.py", "def later():\n    from .viewer import page", False),
+        ("notebook.py", "from . import load", True),
+        ("probe/analysis.py", "from ..notebook import cell", True),
         ("probe/trace.py", "import timm", True),
         ("model/timm_models.py", "def later():\n    import timm", False),
         ("model/weights.py", "def later():\n    import timm", True),

@@ -59,6 +59,18 @@ class Analysis:
     lens: Tensor | None = None
     loaded: LoadedModel | None = None  # only to `verify`; not saved
 
+    def __repr__(self) -> str:
+        """One line: the photo, the model and its sizes, and what it says."""
+        trace = self.trace
+        sizes = f"{trace.depth} layers x {trace.num_heads} heads x {trace.num_tokens} tokens"
+        if (answer := self.answer()) is None:
+            said = "no class names"
+        else:
+            unsure = "not sure, " if answer.sure is False else ""
+            said = f'{unsure}"{answer.name}" {_percent(answer.probability)}'
+        line = f"Analysis({self.photo_name or 'a photo'}, {self.card.name}: {sizes}, {said})"
+        return "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
+
     def predictions(self, k: int = 5) -> tuple[Prediction, ...]:
         """The k most probable classes, best first; nothing for a model that names no classes."""
         if self.card.head != "classes":
@@ -307,3 +319,12 @@ def analyze(loaded: LoadedModel, image: Any) -> Analysis:
         lens=logit_lens(loaded.vit, trace.tokens) if names_classes else None,
         loaded=loaded,
     )
+
+
+def _percent(share: float) -> str:
+    """A share without decimals; what is not nothing, or not all, is not rounded to it."""
+    if 0 < share < 0.005:
+        return "< 1 %"
+    if 0.995 <= share < 1:
+        return "> 99 %"
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,34 @@
+"""The viewer in a notebook's cell: Python's numbers, files to save, no way out of its frame."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.models import photo, tiny
+from vitviz import analyze
+
+HOSTILE = '"><img src=x onerror="window.top.broken = window.broken = 1">'
+
+
+def test_a_cell_shows_the_numbers_of_python_and_runs_no_name(open_page):
+    analysis = analyze(tiny("cls"), photo())
+    card = replace(analysis.card, labels=(HOSTILE,) * 7)
+    analysis = replace(analysis, photo_name=HOSTILE, card=card)
+    tab = open_page(f"<!doctype html><body><pre>In [1]:</pre>{analysis._repr_html_()}</body>")
+    cell = tab.frame_locator("iframe")
+    cell.locator("#viewer[data-state=ready]").wait_for()
+    picture = cell.locator(".vv-picture")
+    box, token = picture.bounding_box(), analysis.grid.token(1, 2)
+    tab.mouse.click(box["x"] + 0.625 * box["width"], box["y"] + 0.375 * box["height"])
+    cell.locator(f"#viewer[data-token='{token}'][data-pinned=true]").wait_for()
+    shown = float(cell.locator(".vv-tile-value").inner_text())
+    assert shown == pytest.approx(float(analysis.attention(2, None, token)[0]), rel=0.006)
+    cell.get_by_role("tab", name="Predictions").click()
+    assert cell.locator(".vv-predictions .vv-label").first.inner_text() == HOSTILE
+    (frame,) = tab.frames[1:]
+    assert [one.evaluate("window.broken") for one in (tab.main_frame, frame)] == [None, None]
+    assert frame.evaluate("origin") == "null"  # it cannot read the notebook that it stands in
+    cell.get_by_role("button", name="Save what you see").click()
+    with tab.expect_download() as download:
+        cell.locator(".vv-save section").first.get_by_role("button", name="PNG").click()
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,57 @@
+"""The notebook: the viewer in a cell, for an analysis that stands alone at the end of one."""
+
+import base64
+import io
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .probe.analysis import Analysis
+
+MOST_BYTES = 24_000_000  # of HTML in one cell: notebooks keep it in their file and load it whole
+HEIGHT_PX = 820  # of the frame: the picture, its controls and the beginning of a panel
+PICTURE_PX = 224  # the longer side of the picture that stands there instead
+# Scripts of the viewer and its files to save, but nothing of the notebook that it stands in.
+SANDBOX = "allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox"
+
+
+def cell(analysis: "Analysis") -> str:
+    """HTML of an analysis for a notebook, as `_repr_html_` gives it; at most `MOST_BYTES` long.
+
+    The page of one file in a frame of its own. `srcdoc` needs neither a server nor a file, which
+    Jupyter, VS Code and Colab would each serve differently, and browsers refuse long `data:`
+    addresses. Where the page is too long a small picture stands, with the way to the page.
+    """
+    from .viewer import pack, page  # most analyses are never shown in a cell
+
+    payload = pack(analysis)
+    if 4 * sum(map(len, payload.files.values())) / 3 < MOST_BYTES:  # base64; else why write it
+        text = escape(page(payload))
+        html = (
+            f'<iframe srcdoc="{text}" sandbox="{SANDBOX}" title="{escape(repr(analysis))}" '
+            f'style="display: block; box-sizing: border-box; width: 100%; height: {HEIGHT_PX}px; '
+            'border: 1px solid #8886; border-radius: 8px; background: #fff"></iframe>'
+        )
+        if len(html.encode()) <= MOST_BYTES:
+            return html
+    return (
+        f'<figure style="margin: 0"><img src="{_picture(analysis)}" alt="" '
+        f'style="image-rendering: pixelated"><figcaption><p>{escape(repr(analysis))}</p>'
+        f"<p>The viewer would take more than the {MOST_BYTES // 1_000_000} MB that a cell may "
+        "have. As a file of its own it opens in any browser:</p>"
+        "<pre>from pathlib import Path\n\nfrom vitviz import viewer\n\n"
+        'Path("photo.html").write_text(viewer.page(analysis), encoding="utf-8")</pre>'
+        "</figcaption></figure>"
+    )
+
+
+def _picture(analysis: "Analysis") -> str:
+    """What the model saw as a small PNG, as an address."""
+    from PIL import Image
+
+    pixels = analysis.picture.numpy()
+    image = Image.fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels)
+    image.thumbnail((PICTURE_PX, PICTURE_PX))
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    return f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
