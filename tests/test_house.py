@@ -12,6 +12,7 @@ HOUSE = Path(__file__).resolve().parents[1] / "vitviz"
 ROOMS = {
     "errors": 0,
     "korean": 0,
+    "languages": 0,
     "model": 1,
     "probe": 2,
     "train": 3,

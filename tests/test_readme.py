@@ -11,6 +11,7 @@ import pytest
 
 import vitviz
 from tests.running import ROOT
+from vitviz.languages import dictionary
 
 README = (ROOT / "README.md").read_text("utf-8")
 PANELS = (ROOT / "vitviz/viewer/panels/index.js").read_text("utf-8")
@@ -41,9 +42,7 @@ def test_it_says_who_reads_the_list_of_explainers() -> None:
 
 @pytest.mark.parametrize("panel", re.findall(r'from "\./(\w+)\.js"', PANELS))
 def test_every_panel_is_named(panel: str) -> None:
-    strings = (ROOT / "vitviz" / "viewer" / "text" / "strings.js").read_text("utf-8")
-    name = re.search(rf'\bpanel_{panel}: "([^"]+)"', strings)[1]  # English stands first
-    assert f"| {name} |" in README
+    assert f"| {dictionary('en', 'viewer')[f'panel_{panel}']} |" in README
 
 
 def test_every_room_is_on_the_map() -> None:

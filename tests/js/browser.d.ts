@@ -1,5 +1,12 @@
 /** What browsers take that TypeScript's library does not say. */
 
+declare module "node:fs" {
+  /** Under Node, where `text/strings.js` reads the dictionaries itself. */
+  export function readFileSync(path: URL, encoding: "utf8"): string;
+  export function readdirSync(path: URL, options: { withFileTypes: true }):
+    { name: string, isDirectory: () => boolean }[];
+}
+
 interface CSSStyleDeclaration {
   /** Numbers are written out. */
   setProperty(property: string, value: string | number | null, priority?: string): void;

@@ -11,6 +11,7 @@ import { createStage } from "./parts/stage.js";
 import { visitPanel } from "./state/state.js";
 import { createSteering } from "./parts/steering.js";
 import { allow, button } from "./parts/widgets.js";
+import { languageName, nextLanguage } from "./text/language.js";
 import { translated } from "./text/words.js";
 
 /**
@@ -60,6 +61,13 @@ export function createBoard(app) {
   };
 }
 
+/** Offers the next language: its name as its speakers write it, what the button does as the page speaks. */
+function languageButton(app) {
+  const next = nextLanguage(app.language);
+  return button({ text: languageName(next, next), onClick: () => app.switchLanguage(),
+    title: app.t("languageTitle", { language: languageName(next, app.language) }) });
+}
+
 function createTitleBar(app, save, openHelp) {
   const { t, manifest } = app;
   const undo = button({ text: "↶", title: t("undo"), onClick: () => app.undo() });
@@ -67,8 +75,7 @@ function createTitleBar(app, save, openHelp) {
   const projector = button({ text: t("projector"), title: t("projectorTitle"), pressed: false,
     onClick: () => app.prefer({ projector: !app.taste.projector }) });
   projector.classList.add("vv-projector-button"); // nobody holds a phone to a wall
-  const language = app.languages ? button({ text: t("language"), title: t("languageTitle"),
-    onClick: () => app.switchLanguage() }) : null;
+  const language = app.languages ? languageButton(app) : null;
   const sharing = manifest.link ? createSharing(app) : null; // else nobody else could open it
   const names = [manifest.photo.name, translated(manifest.model.title, app)].filter(Boolean).join(" · ");
   const root = el("header", { class: "vv-title-bar" },

@@ -1,10 +1,14 @@
 """The bundle: all ES modules of the viewer as one text that defines nothing global."""
 
+import json
 import re
 from functools import cache
 from pathlib import Path
 
+from ..languages import dictionary, languages
+
 HERE = Path(__file__).resolve().parent
+STRINGS = HERE / "text" / "strings.js"  # reads a folder, which a browser has not
 STYLES = ("viewer.css", "panels.css", "drawings.css")
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
@@ -54,14 +58,21 @@ def _visit(path: Path, order: list[Path], above: tuple[Path, ...]) -> None:
         raise ValueError(f"modules import each other in a circle: {circle}")
     if path in order:
         return
-    source = path.read_text(encoding="utf-8")
+    source = "" if path == STRINGS else path.read_text(encoding="utf-8")
     for _, target in _IMPORT.findall(source):
         _visit((path.parent / target).resolve(), order, (*above, path))
     order.append(path)
 
 
+def _strings() -> str:
+    """The module in the place of `STRINGS`: the texts themselves."""
+    texts = {language: dictionary(language, "viewer") for language in languages()}
+    return f"export const STRINGS = {json.dumps(texts, ensure_ascii=False)};\n"
+
+
 def _wrap(path: Path, names: dict[Path, str]) -> str:
-    source = _COMMENT.sub("", path.read_text(encoding="utf-8"))
+    source = _strings() if path == STRINGS else path.read_text(encoding="utf-8")
+    source = _COMMENT.sub("", source)
 
     def bind(match: re.Match[str]) -> str:
         renamed = re.sub(r"\s+as\s+", ": ", " ".join(match[1].split()))

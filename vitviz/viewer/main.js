@@ -13,7 +13,7 @@ import {
 } from "./state/state.js";
 import { watchSurroundings } from "./parts/surroundings.js";
 import { button } from "./parts/widgets.js";
-import { languageOf } from "./text/language.js";
+import { languageOf, nextLanguage } from "./text/language.js";
 import { granted } from "./text/refusal.js";
 import { translator } from "./text/words.js";
 
@@ -121,7 +121,7 @@ export function mount(host) {
     expired,
     switchLanguage() {
       const page = document.documentElement;
-      page.lang = languageOf(page.lang) === "ko" ? "en" : "ko";
+      page.lang = nextLanguage(page.lang);
       remember(storage, { language: page.lang });
     },
     /** The address of what is looked at; null in a page that has none. */

@@ -1,13 +1,41 @@
 /** The languages of the viewer, and which of them a tag asks for. */
 
-/** @typedef {"en"|"ko"} Language */
+import { STRINGS } from "./strings.js";
+
+/** @typedef {string} Language  the name of a folder in `vitviz/languages` */
 
 /**
  * The language that the viewer speaks where a page is marked so: "ko-KR" is Korean, "kok" is
- * Konkani and no Korean; whatever is not known reads English.
+ * Konkani and no Korean; whatever is not known reads English. RFC 4647, section 3.4 (lookup).
  * @param {any} tag  as in `<html lang>`: BCP 47, in any case, also with underscores; or nothing
  * @returns {Language}
  */
 export function languageOf(tag) {
-  return /^ko([-_]|$)/i.test(String(tag ?? "").trim()) ? "ko" : "en";
+  const parts = String(tag ?? "").trim().toLowerCase().split(/[-_]/);
+  for (let count = parts.length; count > 0; count--) {
+    const asked = parts.slice(0, count).join("-");
+    const found = Object.keys(STRINGS).find((language) => language.toLowerCase() === asked);
+    if (found) return found;
+  }
+  return "en";
+}
+
+/**
+ * The language that comes after another one, for a button that goes round them all.
+ * @param {any} tag
+ * @returns {Language}
+ */
+export function nextLanguage(tag) {
+  const all = Object.keys(STRINGS);
+  return all[(all.indexOf(languageOf(tag)) + 1) % all.length];
+}
+
+/**
+ * What a language is called: "Korean" in English, "한국어" in Korean.
+ * @param {Language} language
+ * @param {Language} speaking
+ * @returns {string}
+ */
+export function languageName(language, speaking) {
+  return new Intl.DisplayNames([speaking, "en"], { type: "language" }).of(language) ?? language;
 }

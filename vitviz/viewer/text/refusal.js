@@ -1,6 +1,7 @@
 /** What a host refused or could not do, told in the language that the page has when it is read. */
 
 import { languageOf } from "./language.js";
+import { STRINGS } from "./strings.js";
 import { translator } from "./words.js";
 
 /** A failure whose reason is known in every language of the viewer; as an error it speaks English. */
@@ -20,7 +21,7 @@ export class Refusal extends Error {
  */
 export function granted(reply) {
   // A host gives nothing at all when its server is away.
-  if (reply === undefined) throw new Refusal({ en: translator("en")("noReply"), ko: translator("ko")("noReply") });
+  if (reply === undefined) throw new Refusal(Object.fromEntries(Object.keys(STRINGS).map((each) => [each, translator(each)("noReply")])));
   if (reply?.error) throw new Refusal({ en: reply.error, ko: reply.error_ko ?? reply.error });
   return reply;
 }

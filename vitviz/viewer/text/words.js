@@ -7,12 +7,12 @@ import { languageOf } from "./language.js";
 import { STRINGS } from "./strings.js";
 
 /**
- * The look-up for a language; unknown languages read English.
+ * The look-up for a language; unknown languages, and what a language lacks, read English.
  * @param {string} language
  * @returns {(key: string, values?: Record<string, *>) => string}
  */
 export function translator(language) {
-  const texts = STRINGS[languageOf(language)];
+  const texts = { ...STRINGS.en, ...STRINGS[languageOf(language)] };
   return (key, values = {}) => {
     if (!(key in texts)) throw new Error("no text named " + key);
     return texts[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name]));

@@ -1,0 +1,53 @@
+/** A language is a folder of dictionaries: one more makes the viewer speak it. */
+
+import assert from "node:assert/strict";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+import { languageName, languageOf, nextLanguage } from "../../vitviz/viewer/text/language.js";
+
+const HOUSE = new URL("../../vitviz/", import.meta.url);
+
+const copy = mkdtempSync(join(tmpdir(), "vitviz-languages-"));
+after(() => rmSync(copy, { recursive: true }));
+for (const room of ["viewer", "languages"]) cpSync(new URL(room, HOUSE), join(copy, room), { recursive: true });
+
+/** Every text in brackets, its placeholders as they are. */
+const pseudo = (texts) => Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, "[" + text + "]"]));
+
+test("a folder is all that another language of the viewer takes", async () => {
+  const english = JSON.parse(readFileSync(join(copy, "languages/en/viewer.json"), "utf8"));
+  const { untrained, ...some } = english;
+  mkdirSync(join(copy, "languages/qps"));
+  writeFileSync(join(copy, "languages/qps/viewer.json"), JSON.stringify(pseudo(some)));
+  const room = (name) => import(pathToFileURL(join(copy, "viewer/text", name)).href);
+  const [language, { translator }, { granted, reasonOf }] = await Promise.all(["language.js", "words.js", "refusal.js"].map(room));
+  assert.equal(language.languageOf("qps_Ploc"), "qps");
+  assert.deepEqual(["en", "ko", "qps"].map(language.nextLanguage), ["ko", "qps", "en"]);
+  const t = translator("qps");
+  assert.equal(t("patchShort", { row: 1, col: 2 }), "[row 1, col 2]");
+  for (const key of Object.keys(some)) assert.match(t(key), /^\[.*\]$/s, key);
+  assert.equal(t("untrained"), untrained, "what it lacks is English");
+  assert.throws(() => granted(undefined), (error) => reasonOf(error, "qps") === "[" + english.noReply + "]");
+});
+
+test("a button offers the language after this one, by its own name", () => {
+  assert.deepEqual([nextLanguage("en-GB"), nextLanguage("ko_KR"), nextLanguage("fr")], ["ko", "en", "ko"]);
+  assert.deepEqual([languageName("ko", "ko"), languageName("ko", "en"), languageName("en", "ko")], ["한국어", "Korean", "영어"]);
+});
+
+test("the most exact language that there is", () => {
+  assert.deepEqual(["ko-Hang-KR", "EN_us", "kok", ""].map(languageOf), ["ko", "en", "en", "en"]);
+});
+
+test("no module of the viewer names a language other than English", () => {
+  const named = readdirSync(new URL("languages/", HOUSE)).filter((name) => /^[a-z]/.test(name) && name !== "en");
+  const files = readdirSync(new URL("viewer/", HOUSE), { recursive: true }).filter((name) => /\.(js|html)$/.test(name));
+  const naming = files.filter((name) => named.some((language) =>
+    new RegExp(`["']${language}["']`).test(readFileSync(new URL("viewer/" + name, HOUSE), "utf8"))));
+  assert.ok(named.includes("ko"));
+  assert.deepEqual(naming.sort(), ["text/labels.js", "text/words.js"]);
+});

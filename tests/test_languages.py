@@ -1,0 +1,86 @@
+"""Languages are data: all say the same, and one more is one folder more."""
+
+import json
+import string
+from pathlib import Path
+
+import pytest
+
+from vitviz import languages
+from vitviz.languages import FOLDER, dictionary, language_of
+from vitviz.viewer.bundle import bundle
+
+SUBJECTS = sorted(path.stem for path in (FOLDER / "en").glob("*.json"))
+OTHERS = [language for language in languages.languages() if language != "en"]
+
+
+def placeholders(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name is not None}
+
+
+def faults(english: dict[str, str], other: dict[str, str]) -> list[str]:
+    """What a dictionary of another language has wrong, in words."""
+    found = [f"lacks {key}" for key in english.keys() - other.keys()]
+    found += [f"has {key}, which English has not" for key in other.keys() - english.keys()]
+    for key in english.keys() & other.keys():
+        if placeholders(english[key]) != placeholders(other[key]):
+            found.append(f"fills in other values in {key}")
+        if not other[key].strip():
+            found.append(f"says nothing in {key}")
+    return sorted(found)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_a_language_says_all_that_english_says_with_the_same_values(
+    language: str, subject: str
+) -> None:
+    assert faults(dictionary("en", subject), dictionary(language, subject)) == []
+
+
+def test_a_language_has_no_file_that_english_has_not() -> None:
+    for language in OTHERS:
+        assert sorted(path.stem for path in (FOLDER / language).iterdir()) == SUBJECTS
+
+
+def test_the_rule_itself() -> None:
+    english = {"a": "{x} of {y}", "b": "b", "c": "c"}
+    assert faults(english, {"a": "{y}", "b": " ", "d": "d"}) == [
+        "fills in other values in a",
+        "has d, which English has not",
+        "lacks c",
+        "says nothing in b",
+    ]
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*/*.json")), ids=lambda path: path.parent.name)
+def test_no_key_stands_twice(path: Path) -> None:
+    pairs = json.loads(path.read_text("utf-8"), object_pairs_hook=list)
+    keys = [key for key, _ in pairs]
+    assert len(keys) == len(set(keys))
+
+
+def test_english_and_korean_come_with_vitviz() -> None:
+    assert languages.languages() == ("en", "ko")
+
+
+def test_the_longest_beginning_of_a_tag_decides(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for tag in ("en", "ko", "zh", "zh-Hant"):
+        (tmp_path / tag).mkdir()
+        (tmp_path / tag / "viewer.json").write_text("{}")
+    monkeypatch.setattr(languages, "FOLDER", tmp_path)
+    languages.languages.cache_clear()
+    try:
+        asked = ["zh-TW", "zh_Hant_TW", "ZH-HANT", "zhx", " ko ", "kok", "", "*"]
+        got = ["zh", "zh-Hant", "zh-Hant", "en", "ko", "en", "en", "en"]
+        assert [language_of(tag) for tag in asked] == got
+    finally:
+        languages.languages.cache_clear()
+
+
+def test_the_bundle_brings_the_texts_and_reads_no_folder() -> None:
+    text = bundle()
+    assert "node:fs" not in text
+    assert dictionary("ko", "viewer")["untrainedNote"] in text
