@@ -25,6 +25,9 @@ export const FIXTURES = readdirSync(FOLDER).filter((name) => name.endsWith(".jso
   return { name: name.replace(".json", ""), expected, manifest, grid, buffers, layers, picture };
 });
 
+/** An app of what parts read, where all that is not of the app itself is of its source. */
+export const appOf = (parts) => ({ ...parts, source: parts });
+
 /** Asserts that two rows of numbers agree. */
 export function assertClose(actual, expected, tolerance = 1e-4) {
   if (actual.length !== expected.length) {

@@ -9,7 +9,7 @@ import { startSelection } from "../../vitviz/viewer/state/state.js";
 const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
 
 function opened(selection = {}) {
-  const app = { grid, drawn: 0, selection: { ...startSelection({ depth: 4, heads: 3, grid }), ...selection },
+  const app = { source: { grid }, drawn: 0, selection: { ...startSelection({ depth: 4, heads: 3, grid }), ...selection },
     select(wanted) { app.selection = { ...app.selection, ...wanted }; } };
   return Object.assign(app, createGlances(app, () => { app.drawn += 1; }));
 }

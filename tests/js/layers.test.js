@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { explainFailure } from "../../vitviz/viewer/data/analysis.js";
-import { FileError, fetchChecked } from "../../vitviz/viewer/data/files.js";
+import { FileError, explainFailure, fetchChecked } from "../../vitviz/viewer/data/files.js";
 import { inSlices } from "../../vitviz/viewer/data/idle.js";
 import { LayerStore, MOST_BYTES } from "../../vitviz/viewer/data/layers.js";
 import { Relevance } from "../../vitviz/viewer/data/relevance.js";

@@ -6,12 +6,12 @@ import { test } from "node:test";
 import { spanOf } from "../../vitviz/viewer/parts/compare.js";
 import { AttentionMaps } from "../../vitviz/viewer/data/maps.js";
 import { overlayOf } from "../../vitviz/viewer/maths/overlay.js";
-import { FIXTURES, assertClose } from "./fixture.js";
+import { FIXTURES, appOf, assertClose } from "./fixture.js";
 
 for (const { name, expected, manifest, grid, layers } of FIXTURES) {
   const { layer, token } = expected;
   const patches = (map) => map.slice(grid.prefix);
-  const app = (overlay, more = {}) => ({ manifest, grid, maps: new AttentionMaps({ get: (at) => layers[at] }, manifest),
+  const app = (overlay, more = {}) => appOf({ manifest, grid, maps: new AttentionMaps({ get: (at) => layers[at] }, manifest),
     selection: { overlay, layer, direction: "to", head: "mean" }, taste: { scale: "map", colours: "magma" }, ...more });
 
   test(name + ": attention up to the largest patch of the map, or of all heads", () => {
@@ -58,7 +58,7 @@ for (const { name, expected, manifest, grid, layers } of FIXTURES) {
 
 test("nothing lies over the picture where nothing is wanted", () => {
   const { manifest, grid } = FIXTURES[0];
-  const { values, missing, kind } = overlayOf({ manifest, grid, selection: { overlay: "none" }, taste: {} }, 0);
+  const { values, missing, kind } = overlayOf(appOf({ manifest, grid, selection: { overlay: "none" }, taste: {} }), 0);
   assert.deepEqual([values, missing, kind], [null, null, "none"]);
 });
 

@@ -14,7 +14,7 @@ import {
 } from "../../vitviz/viewer/data/saves.js";
 import { captionOf } from "../../vitviz/viewer/parts/saving.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, assertClose } from "./fixture.js";
+import { FIXTURES, appOf, assertClose } from "./fixture.js";
 
 const column = (table, name) => table.rows.map((row) => row[table.columns.indexOf(name)]);
 
@@ -36,7 +36,7 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     embedding: { exists: true }, selection: { layer, direction: "to", overlay: "attention" } };
 
   test(name + ": tables of attention, features and the patch", () => {
-    const table = attentionSaves(app, { token }).tables.attention;
+    const table = attentionSaves(appOf(app), { token }).tables.attention;
     assert.equal(table.rows.length, manifest.num_tokens);
     assertClose(column(table, "mean"), expected.mean_to, 1e-5);
     expected.attention_to.forEach((values, head) =>
@@ -44,24 +44,24 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     const [row, col] = expected.place;
     assert.deepEqual(table.rows[token].slice(0, 4), [token, "patch", row, col]);
     if (grid.prefix > 0) assert.deepEqual(table.rows[0].slice(1, 4), [manifest.prefix_tokens[0], "", ""]);
-    const found = featuresSaves(app, { token }).tables.features;
+    const found = featuresSaves(appOf(app), { token }).tables.features;
     assertClose(column(found, "norm"), expected.feature_norms);
     const { scores } = layerFeatures(features.summary(), layer, manifest);
     assertClose(["pc1", "pc2", "pc3"].map((axis) => column(found, axis)[token]),
       [0, 1, 2].map((axis) => scores[3 * (token - grid.prefix) + axis]), 0);
-    assert.deepEqual(featuresSaves({ ...app, features: { ...features, similarity: () => null } }, { token }).tables, {});
+    assert.deepEqual(featuresSaves(appOf({ ...app, features: { ...features, similarity: () => null } }), { token }).tables, {});
     assert.ok(found.rows.slice(0, grid.prefix).every((cells) => Number.isNaN(cells.at(-1))));
-    assertClose(column(patchesSaves(app, { token }).tables.patches, "normalised"), expected.patch_pixel);
-    assert.deepEqual(patchesSaves(app, { token }).figures, ["patch", "patches"]);
-    assert.deepEqual(patchesSaves({ ...app, embedding: { exists: false } }, { token }).figures, ["patches"]);
-    if (grid.prefix > 0) assert.deepEqual(patchesSaves(app, { token: 0 }), { tables: {}, figures: ["patches"] });
+    assertClose(column(patchesSaves(appOf(app), { token }).tables.patches, "normalised"), expected.patch_pixel);
+    assert.deepEqual(patchesSaves(appOf(app), { token }).figures, ["patch", "patches"]);
+    assert.deepEqual(patchesSaves(appOf({ ...app, embedding: { exists: false } }), { token }).figures, ["patches"]);
+    if (grid.prefix > 0) assert.deepEqual(patchesSaves(appOf(app), { token: 0 }), { tables: {}, figures: ["patches"] });
   });
 
   test(name + ": tables of a whole map and of the figures of heads", () => {
     const matrix = Float32Array.from({ length: grid.tokens ** 2 }, (_, at) => at);
     const matrices = { possible: true, of: (...asked) => (asked.join() === layer + ",1" ? matrix : null) };
-    const saved = (gallery, head) => attentionSaves({ ...app, matrices, taste: { gallery },
-      selection: { ...app.selection, head } }, { token });
+    const saved = (gallery, head) => attentionSaves(appOf({ ...app, matrices, taste: { gallery },
+      selection: { ...app.selection, head } }), { token });
     const shown = saved("matrix", 1);
     assert.deepEqual(shown.tables.matrix.rows[2].slice(0, 3), [2, 2 * grid.tokens, 2 * grid.tokens + 1]);
     assert.deepEqual([shown.figures, saved("matrix", 0)], [["matrix"], { tables: {}, figures: ["matrix"] }]);
@@ -77,8 +77,8 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
   });
 
   test(name + ": the wall has every layer that is here, and no other", () => {
-    const wall = (...here) => attentionSaves({ ...app, taste: { gallery: "all" },
-      store: { ready: new Map(here.map((at) => [at, layers[at]])) } }, { token });
+    const wall = (...here) => attentionSaves(appOf({ ...app, taste: { gallery: "all" },
+      store: { ready: new Map(here.map((at) => [at, layers[at]])) } }), { token });
     const { tables, figures } = wall(...layers.keys());
     assert.deepEqual(figures, ["wall"]);
     const names = tables.wall.columns.slice(4);
@@ -92,8 +92,8 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
   });
 
   test(name + ": a pair saves both vectors and its row; a mean the vectors of every head", () => {
-    const saved = (head, store = { get: (at) => layers[at] }) => qkSaves({ ...app, store,
-      selection: { ...app.selection, head }, pair: () => ({ query: token, key: 1 }) });
+    const saved = (head, store = { get: (at) => layers[at] }) => qkSaves(appOf({ ...app, store,
+      selection: { ...app.selection, head }, pair: () => ({ query: token, key: 1 }) }));
     const { tables, figures } = saved(expected.head);
     assert.deepEqual(figures, ["pair"]);
     assertClose(column(tables.vectors, "product"), expected.pair.products, 1e-5);
@@ -109,7 +109,7 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
   });
 
   test(name + ": predictions save the lens too, positions one and all", () => {
-    const { tables, figures } = predictionsSaves(app);
+    const { tables, figures } = predictionsSaves(appOf(app));
     if (manifest.predictions.length === 0) assert.deepEqual([tables, figures], [{}, []]);
     else {
       assert.deepEqual(figures, ["predictions", "lens"]);
@@ -119,25 +119,25 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
         assert.deepEqual([label, probability, rank], [line.label, line.probabilities[at], line.ranks[at]]);
       }
     }
-    const positions = (map) => positionsSaves({ ...app, positionMap: () => map }, { token });
+    const positions = (map) => positionsSaves(appOf({ ...app, positionMap: () => map }), { token });
     assert.deepEqual(positions(Float32Array.from(expected.similarity)).figures, ["positions", "mosaic"]);
     assert.deepEqual(positions(null), { tables: {}, figures: ["mosaic"] });
   });
 
   test(name + ": the stage saves what lies over it", () => {
     const values = Float32Array.from(expected.mean_to);
-    const saves = stageSaves(app, { token, shown: { values } });
+    const saves = stageSaves(appOf(app), { token, shown: { values } });
     assert.deepEqual(saves.figures, ["attention"]);
     assertClose(column(saves.tables.picture, "attention"), expected.mean_to);
-    assert.deepEqual(stageSaves(app, { token, shown: { values: null } }), { tables: {}, figures: ["attention"] });
+    assert.deepEqual(stageSaves(appOf(app), { token, shown: { values: null } }), { tables: {}, figures: ["attention"] });
     const places = { ...app, selection: { ...app.selection, overlay: "positions" } };
-    assert.deepEqual(stageSaves(places, { token, shown: { values } }).figures, ["positions"]);
-    assert.deepEqual(stageSaves(places, { token: 0, shown: { values: null } }).figures, []);
+    assert.deepEqual(stageSaves(appOf(places), { token, shown: { values } }).figures, ["positions"]);
+    assert.deepEqual(stageSaves(appOf(places), { token: 0, shown: { values: null } }).figures, []);
   });
 }
 
 test("what was measured of a model is saved beside chance, and nothing where nothing was", () => {
-  const saved = (figures) => modelSaves({ manifest: { num_classes: 10, model: { figures } } });
+  const saved = (figures) => modelSaves(appOf({ manifest: { num_classes: 10, model: { figures } } }));
   const { tables, figures } = saved({ top1: 0.6, ece: 0.03, boxes: { rollout: { energy: 1.2, pointing: 0.7 } } });
   assert.deepEqual(tables.measured.rows, [["top1", 0.6, 0.1], ["ece", 0.03, NaN]]);
   assert.deepEqual(tables.boxes.rows, [["rollout", 1.2, 0.7]]);
@@ -148,8 +148,8 @@ test("what was measured of a model is saved beside chance, and nothing where not
 
 test("a PNG names its colours where there are any, and the choice of a scale for attention only", () => {
   const cls = FIXTURES.find(({ name }) => name === "cls");
-  const app = { t: translator("en"), language: "en", taste: { scale: "heads" }, grid: cls.grid,
-    manifest: { ...cls.manifest, photo: { name: "a.jpg" }, model: { name: "m", source: "s" } } };
+  const app = appOf({ t: translator("en"), language: "en", taste: { scale: "heads" }, grid: cls.grid,
+    manifest: { ...cls.manifest, photo: { name: "a.jpg" }, model: { name: "m", source: "s" } } });
   const lines = (shown) => captionOf(app, { about: "x", view: { token: 0, shown } });
   const attention = { kind: "attention", values: [1], colours: "magma" };
   assert.deepEqual(lines(attention),

@@ -9,7 +9,7 @@ import { labelName } from "../../vitviz/viewer/text/labels.js";
 import { languageOf } from "../../vitviz/viewer/text/language.js";
 import { granted, reasonOf } from "../../vitviz/viewer/text/refusal.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
-import { FIXTURES } from "./fixture.js";
+import { FIXTURES, appOf } from "./fixture.js";
 import { prefixLabel, stepName, tokenName, translated, translator } from "../../vitviz/viewer/text/words.js";
 
 const VIEWER = new URL("../../vitviz/viewer/", import.meta.url);
@@ -41,7 +41,7 @@ test("Korean is Korean in any spelling of its tag, and no other language is", ()
   }
   assert.equal(translator("kok-IN")("mean"), "mean");
   assert.equal(labelName("goldfish", "kok"), "goldfish");
-  assert.equal(translated("a", { manifest: { korean: { a: "가" } }, language: "kok" }), "a");
+  assert.equal(translated("a", appOf({ manifest: { korean: { a: "가" } }, language: "kok" })), "a");
 });
 
 test("a refusal is told in the language of the page, whenever it is read", () => {
@@ -68,15 +68,15 @@ test("every step of every model has a name in both languages", () => {
 
 test("words that came with an analysis are read in Korean where it brought any", () => {
   const manifest = { korean: { "Handwritten digits": "손글씨 숫자" } };
-  assert.equal(translated("Handwritten digits", { manifest, language: "ko-KR" }), "손글씨 숫자");
-  assert.equal(translated("Handwritten digits", { manifest, language: "en" }), "Handwritten digits");
-  assert.equal(translated("constructor", { manifest, language: "ko" }), "constructor");
-  assert.equal(translated("x", { manifest: {}, language: "ko" }), "x", "from an older page");
+  assert.equal(translated("Handwritten digits", appOf({ manifest, language: "ko-KR" })), "손글씨 숫자");
+  assert.equal(translated("Handwritten digits", appOf({ manifest, language: "en" })), "Handwritten digits");
+  assert.equal(translated("constructor", appOf({ manifest, language: "ko" })), "constructor");
+  assert.equal(translated("x", appOf({ manifest: {}, language: "ko" })), "x", "from an older page");
 });
 
 test("names of tokens", () => {
   assert.deepEqual(["cls_token", "dist_token", "reg_token 3"].map(prefixLabel), ["CLS", "DIST", "REG 3"]);
-  const app = { t: translator("en"), manifest: { prefix_tokens: ["cls_token"] }, grid: { prefix: 1, cols: 3 } };
+  const app = appOf({ t: translator("en"), manifest: { prefix_tokens: ["cls_token"] }, grid: { prefix: 1, cols: 3 } });
   assert.deepEqual([0, 1, 5].map((token) => tokenName(token, app)), ["CLS", "row 0, col 0", "row 1, col 1"]);
 });
 

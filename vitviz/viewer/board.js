@@ -69,7 +69,8 @@ function languageButton(app) {
 }
 
 function createTitleBar(app, save, openHelp) {
-  const { t, manifest } = app;
+  const { t } = app;
+  const { manifest } = app.source;
   const undo = button({ text: "↶", title: t("undo"), onClick: () => app.undo() });
   const redo = button({ text: "↷", title: t("redo"), onClick: () => app.redo() });
   const projector = button({ text: t("projector"), title: t("projectorTitle"), pressed: false,
@@ -149,7 +150,7 @@ function createTabs(app) {
     const pageOf = (panel) => pages.find((one) => one.id === panel).page;
     const open = pageOf(app.selection.panel).getBoundingClientRect();
     const scrolled = open.top < list.getBoundingClientRect().bottom;
-    app.select(visitPanel(id, app.selection, app.grid));
+    app.select(visitPanel(id, app.selection, app.source.grid));
     // Not before all of it has its height: the browser would hold on to something further down.
     if (scrolled) requestAnimationFrame(() => pageOf(id).scrollIntoView());
   }

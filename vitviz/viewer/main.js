@@ -1,13 +1,13 @@
 /** mount: puts the viewer into an element, and keeps it in step with its manifest and its page. */
 
-import { explainFailure, openAnalysis, positionMaps } from "./data/analysis.js";
 import { createBoard } from "./board.js";
 import { el, guardFocus, keepFocus } from "./parts/dom.js";
-import { fetchUrl } from "./data/files.js";
+import { explainFailure, fetchUrl } from "./data/files.js";
 import { createGlances } from "./state/glances.js";
 import { keyAction } from "./state/keys.js";
 import { readLink, writeLink } from "./state/link.js";
 import { recall, remember } from "./state/memory.js";
+import { Source } from "./data/source.js";
 import {
   START_TASTE, carried, complete, push, redo, startHistory, startSelection, undo, validSelection, validTaste,
 } from "./state/state.js";
@@ -37,29 +37,20 @@ export function firstLanguage(search) {
  * this and nothing else, and change what is shown only by `select`, `prefer` and `point`.
  * @typedef {{
  *   t: (key: string, values?: any) => string,
- *   manifest: import("./types.js").Manifest, grid: import("./maths/geometry.js").Grid,
- *   picture: ReturnType<typeof import("./data/analysis.js").readPicture>,
- *   store: import("./data/layers.js").LayerStore, maps: import("./data/maps.js").AttentionMaps,
- *   matrices: import("./data/matrix.js").Matrices, embedding: import("./data/late.js").LateFile<import("./maths/embedding.js").Embedding>,
- *   film: import("./data/late.js").LateFile<import("./data/film.js").Film>,
- *   statistics: import("./data/late.js").LateFile<import("./data/analysis.js").Statistics>,
- *   untrained: import("./data/late.js").LateFile<Float32Array|null>,
- *   relevance: import("./data/relevance.js").Relevance, features: import("./data/features.js").Features,
- *   positionMap: (token: number) => Float32Array|null,
+ *   source: Source,
  *   selection: import("./state/state.js").Selection, history: import("./state/state.js").History,
  *   taste: import("./types.js").Taste, pointed: number|null, previewed: number|null, shownToken: () => number,
  *   select: (wanted: any) => void, prefer: (wanted: any) => void,
  *   point: (token: number|null, exploring: boolean) => void,
  *   pair: () => {query: number, key: number}, light: (part: import("./types.js").Lit) => void,
- *   failure: {layer: number, key: string, reason: string}|null, language: string,
- *   again: null|(() => void), expired: () => boolean,
+ *   language: string, again: null|(() => void),
  *   ask: null|((name: string, params: any) => Promise<any>), link: null|(() => string),
- *   undo: () => void, redo: () => void, retryLayer: () => void, switchLanguage: () => void,
+ *   undo: () => void, redo: () => void, switchLanguage: () => void,
  *   choose: (token: number) => void, pin: (token: number) => void, release: () => void,
  *   picksPartner: () => boolean, pairPick: string, choosePick: (pick: string) => void,
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
- *   languages: boolean, looksOpen: boolean, shape: import("./state/state.js").Shape,
+ *   languages: boolean, looksOpen: boolean,
  * }} App
  */
 
@@ -86,22 +77,21 @@ export function mount(host) {
   root.append(content, live);
   element.replaceChildren(root);
 
-  let analysis = null; // the one that is shown
-  let opening = null; // the one that is being fetched
+  let opening = null; // the source that is being fetched
+  let grid = null; // of what was selected last
   let board = null;
   let message = null; // what is told in place of the board, for the same in another language
   let settled = 0;
   let news = false; // another selection, which nobody was told of yet
-  let fetching = -1; // layer
   let asked = address ? readLink(address.read()) : null; // by the link that opened the page
 
   /** All that the parts of the viewer read and call. @type {any} */
   const app = {
     t: null, languages, ask: host.ask ? ask : null, again, history: null, looksOpen: false,
     taste: [recall(storage), host.taste, asked].reduce((base, wanted) => validTaste(wanted, base), START_TASTE),
-    selection: null, failure: null,
+    selection: null, source: null,
     select(wanted) {
-      const next = validSelection(wanted, app.selection, app.shape);
+      const next = validSelection(wanted, app.selection, app.source.shape);
       commit(push(app.history, next, performance.now()));
     },
     undo: () => commit(undo(app.history)),
@@ -112,20 +102,13 @@ export function mount(host) {
       render();
       settle();
     },
-    /** Another try for a layer that could not be fetched. */
-    retryLayer() {
-      app.failure = null;
-      app.features.error = null;
-      render();
-    },
-    expired,
     switchLanguage() {
       const page = document.documentElement;
       page.lang = nextLanguage(page.lang);
       remember(storage, { language: page.lang });
     },
     /** The address of what is looked at; null in a page that has none. */
-    link: address && (() => writeLink(address.read(), app.selection, app.taste, app.manifest.link ?? {}, app.grid)),
+    link: address && (() => writeLink(address.read(), app.selection, app.taste, app.source.manifest.link ?? {}, app.source.grid)),
   };
 
   Object.assign(app, createGlances(app, render));
@@ -144,7 +127,7 @@ export function mount(host) {
   dress(surroundings);
   root.addEventListener("keydown", onKey);
   update(host.manifest ?? null, host.selection);
-  return { update, select: (wanted) => analysis && app.select(wanted), destroy };
+  return { update, select: (wanted) => app.source && app.select(wanted), destroy };
 
   /** Shows another analysis (null: none). The one shown before stays until the new one is here. */
   function update(manifest, wanted = null) {
@@ -164,20 +147,18 @@ export function mount(host) {
   async function open(manifest, wanted) {
     let mine = null;
     try {
-      mine = openAnalysis(manifest, fetchFile, app.ask, () => mine === analysis && render());
+      mine = new Source(manifest, fetchFile, app.ask, () => mine === app.source && render());
       opening = mine;
-      const { depth, num_heads: heads } = manifest;
-      const shape = { depth, heads, grid: mine.grid };
-      const start = startSelection(shape);
+      const start = startSelection(mine.shape);
       // What was looked at stays, where the new model has it.
-      const kept = validSelection(app.selection && carried(app.selection, app.grid, mine.grid), start, shape);
-      const selection = validSelection(complete(wanted ?? asked, kept, mine.grid), kept, shape);
-      const [picture] = await Promise.all([mine.loaded, mine.store.ensure(selection.layer)]);
+      const kept = validSelection(app.selection && carried(app.selection, grid, mine.grid), start, mine.shape);
+      const selection = validSelection(complete(wanted ?? asked, kept, mine.grid), kept, mine.shape);
+      await Promise.all([mine.loaded, mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;
       opening = null;
-      show(mine, picture, shape, selection);
+      show(mine, selection);
     } catch (error) {
-      if (mine && (mine !== opening || mine.store.stop.signal.aborted)) return;
+      if (mine && (mine !== opening || mine.disposed)) return;
       mine?.dispose();
       opening = null;
       fail(error, () => update(manifest, wanted));
@@ -189,24 +170,18 @@ export function mount(host) {
     return granted(await host.ask(name, params));
   }
 
-  function show(mine, picture, shape, selection) {
-    analysis?.dispose();
-    analysis = mine;
-    const { manifest, grid, store, maps, matrices, relevance, features, embedding, film, statistics, untrained } = mine;
+  function show(mine, selection) {
+    app.source?.dispose();
     app.forget();
-    Object.assign(app, {
-      manifest, grid, store, maps, matrices, relevance, features, embedding, film, statistics, untrained, picture, shape, selection,
-      history: startHistory(selection), positionMap: positionMaps(picture.positions, grid),
-    });
-    fetching = -1;
-    app.failure = null;
+    grid = mine.grid;
+    Object.assign(app, { source: mine, selection, history: startHistory(selection) });
     rebuild();
     // The link that opened the page is as good as ours would be; another picture needs another.
     if (!asked) address?.write(app.link());
     asked = null;
     // Paint first; then the other layers, one after another.
     setTimeout(() => {
-      if (mine === analysis) mine.store.prefetch(app.selection.layer, () => mine === analysis && render());
+      if (mine === app.source) mine.store.prefetch(app.selection.layer, () => mine === app.source && render());
     }, 0);
   }
 
@@ -242,12 +217,12 @@ export function mount(host) {
   }
 
   function render() {
-    if (!analysis || !board) return;
+    if (!app.source || !board) return;
     root.classList.toggle("vv-smooth", app.taste.smooth);
     root.classList.toggle("vv-projector", app.taste.projector);
-    const { selection } = app;
-    if (app.failure && app.failure.layer !== selection.layer) app.failure = null;
-    if (!opening) setState(app.failure ? "error" : "ready");
+    const { selection, source } = app;
+    source.store.look(selection.layer);
+    if (!opening) setState(source.failure ? "error" : "ready");
     let view = null;
     guardFocus(content, () => { view = board.render(); }, board.stage.focus);
     const { shown, token } = view;
@@ -256,23 +231,7 @@ export function mount(host) {
       panel: selection.panel, overlay: selection.overlay, pinned: selection.pinned,
     });
     const needed = shown.missing === "layer" || selection.panel === "attention" || selection.panel === "qk";
-    if (needed && !app.failure && !analysis.store.get(selection.layer)) fetchLayer(selection.layer);
-  }
-
-  /** Fetches a layer that is looked at now and draws when it comes. */
-  async function fetchLayer(layer) {
-    if (fetching === layer) return;
-    fetching = layer;
-    const mine = analysis;
-    try {
-      await mine.store.ensure(layer);
-    } catch (error) {
-      if (mine !== analysis || mine.store.stop.signal.aborted) return;
-      if (layer === app.selection.layer) app.failure = { layer, ...explainFailure(error) };
-    } finally {
-      if (fetching === layer) fetching = -1;
-    }
-    if (mine === analysis) render();
+    if (needed) source.store.want(() => source === app.source && render());
   }
 
   function fail(error, retry) {
@@ -280,12 +239,6 @@ export function mount(host) {
     setState("error");
     const gone = key === "error_expired";
     showMessage({ key, values: { reason }, ...(gone ? { retry: again, label: "runAgain" } : { retry }) });
-  }
-
-  /** Whether what is looked at has failed because the host deleted its files. */
-  function expired() {
-    const key = app.failure?.key ?? (app.features.error && explainFailure(app.features.error).key);
-    return key === "error_expired";
   }
 
   function showMessage(wanted) {
@@ -307,7 +260,7 @@ export function mount(host) {
     if (!board || root.querySelector("dialog[open]")) return;
     const onStage = event.target === board.stage.focus;
     const moved = app.picksPartner() ? { ...app.selection, token: app.selection.partner } : app.selection;
-    const action = keyAction(event, moved, app.shape, onStage, app.pointed);
+    const action = keyAction(event, moved, app.source.shape, onStage, app.pointed);
     if (!action) return;
     event.preventDefault();
     if (action.point !== undefined) {
@@ -337,8 +290,8 @@ export function mount(host) {
   }
 
   function close() {
-    analysis?.dispose();
-    analysis = null;
+    app.source?.dispose();
+    app.source = null;
     board?.destroy();
     board = null;
   }

@@ -1,48 +1,8 @@
-/** One analysis in the browser: its picture, its grid, and the sources of all maps. */
+/** What the files of an analysis hold: its picture, its positions, the statistics of its heads. */
 
 import { toRgba } from "../maths/colour.js";
-import { readEmbedding } from "../maths/embedding.js";
-import { Features } from "./features.js";
-import { FileError, fetchChecked, fetchOrAsk, fileOf } from "./files.js";
-import { readFilm } from "./film.js";
-import { gridOf } from "../maths/geometry.js";
-import { LateFile } from "./late.js";
-import { LayerStore } from "./layers.js";
-import { AttentionMaps, similarities } from "./maps.js";
-import { Matrices } from "./matrix.js";
-import { Relevance } from "./relevance.js";
+import { similarities } from "./maps.js";
 import { FormatError, expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
-
-/**
- * Fetches the picture and begins with the layers.
- * @param {import("../types.js").Manifest} manifest
- * @param {(file: import("../types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
- * @param {null|((name: string, params: any) => Promise<any>)} ask
- * @param {() => void} onProgress
- * @returns {{manifest: import("../types.js").Manifest, grid: import("../maths/geometry.js").Grid, store: LayerStore,
- *   maps: AttentionMaps, matrices: Matrices, relevance: Relevance, features: Features,
- *   embedding: LateFile<import("../maths/embedding.js").Embedding>, film: LateFile<import("./film.js").Film>,
- *   statistics: LateFile<Statistics>, untrained: LateFile<Float32Array|null>,
- *   loaded: Promise<ReturnType<typeof readPicture>>, dispose: () => void}}
- */
-export function openAnalysis(manifest, fetchFile, ask, onProgress) {
-  const grid = gridOf(manifest);
-  const store = new LayerStore(manifest, fetchFile);
-  const late = (name, read) => new LateFile(fileOf(manifest, name), fetchOrAsk(fetchFile, ask, manifest.id),
-    store.stop.signal, read, onProgress);
-  const maps = new AttentionMaps(store, manifest);
-  const relevance = new Relevance(store, manifest, ask, onProgress);
-  const features = new Features(manifest, fetchOrAsk(fetchFile, ask, manifest.id), store.stop.signal, onProgress);
-  const matrices = new Matrices(store, manifest, onProgress);
-  const embedding = late("embedding", (buffer) => readEmbedding(buffer, manifest));
-  const film = late("film", readFilm);
-  const statistics = late("statistics", (buffer) => readStatistics(buffer, manifest));
-  const untrained = late("untrained", (buffer) => readPositions(parseSafetensors(buffer), grid));
-  const loaded = fetchChecked(fetchFile, manifest.files.picture, store.stop.signal)
-    .then((buffer) => readPicture(buffer, manifest, grid));
-  return { manifest, grid, store, maps, matrices, relevance, features, embedding, film, statistics, untrained,
-    loaded, dispose: () => store.dispose() };
-}
 
 /**
  * Of every head, [layer][head]: entropy in nats, mean attention distance in pixels.
@@ -94,14 +54,4 @@ export function positionMaps(positions, grid) {
     }
     return last.map;
   };
-}
-
-/**
- * Which of the sentences about failures fits, with its reason.
- * @param {Error} error
- * @returns {{key: string, reason: string}}  key: error_expired, error_broken or error_network
- */
-export function explainFailure(error) {
-  const kind = error instanceof FileError ? error.kind : "broken";
-  return { key: "error_" + kind, reason: error.message };
 }

@@ -74,3 +74,13 @@ async function fetchOnce(fetchFile, file, signal) {
     throw new FileError(GONE.includes(error?.status) ? "expired" : "network", error.message);
   }
 }
+
+/**
+ * Which of the sentences about failures fits, with its reason.
+ * @param {Error} error
+ * @returns {{key: string, reason: string}}  key: error_expired, error_broken or error_network
+ */
+export function explainFailure(error) {
+  const kind = error instanceof FileError ? error.kind : "broken";
+  return { key: "error_" + kind, reason: error.message };
+}

@@ -1,7 +1,7 @@
 /** The layers of one analysis: fetched when needed, decoded once, forgotten when there are many. */
 
 import { decodeLayer } from "../maths/attention.js";
-import { fetchChecked } from "./files.js";
+import { explainFailure, fetchChecked } from "./files.js";
 
 /** Above this many bytes in all files, nothing is fetched ahead and old layers are let go. */
 export const MOST_BYTES = 64e6;
@@ -21,6 +21,10 @@ export class LayerStore {
     this.stop = new AbortController();
     this.ready = new Map(); // layer -> Layer, least recently used first
     this.pending = new Map(); // layer -> Promise<Layer>
+    this.looked = -1; // the layer that is looked at
+    this.wanted = -1; // the layer that somebody waits for
+    /** @type {{layer: number, key: string, reason: string}|null} */
+    this.failure = null; // of the layer that is looked at
     const sizes = manifest.files.layers.map((file) => file.size);
     this.total = sizes.every(Number.isFinite)
       ? sizes.reduce((sum, size) => sum + size, 0)
@@ -71,6 +75,31 @@ export class LayerStore {
       this.ready.delete(this.ready.keys().next().value);
     }
     return decoded;
+  }
+
+  /** This layer is looked at now; what became of another one matters no more. */
+  look(layer) {
+    this.looked = layer;
+    if (this.failure?.layer !== layer) this.failure = null;
+  }
+
+  /**
+   * Fetches the layer that is looked at, unless it is here or has failed.
+   * @param {() => void} onCome  it is here, or `failure` says why not
+   */
+  async want(onCome) {
+    const layer = this.looked;
+    if (this.failure || this.wanted === layer || this.get(layer)) return;
+    this.wanted = layer;
+    try {
+      await this.ensure(layer);
+    } catch (error) {
+      if (this.stop.signal.aborted) return;
+      if (layer === this.looked) this.failure = { layer, ...explainFailure(error) };
+    } finally {
+      if (this.wanted === layer) this.wanted = -1;
+    }
+    if (!this.stop.signal.aborted) onCome();
   }
 
   /**

@@ -35,27 +35,27 @@ export function stageSaves(app, { shown }) {
 export function attentionSaves(app, { token }) {
   const { layer, direction, head } = app.selection;
   if (app.taste.gallery === "dots") {
-    const found = app.statistics.get();
+    const found = app.source.statistics.get();
     return { tables: found ? { statistics: headsTable(found) } : {}, figures: ["statistics"] };
   }
   if (app.taste.gallery === "matrix") {
-    const matrix = app.matrices.of(layer, head);
-    return { tables: matrix ? { matrix: matrixTable(matrix, app.grid.tokens) } : {},
-      figures: app.matrices.possible ? ["matrix"] : [] };
+    const matrix = app.source.matrices.of(layer, head);
+    return { tables: matrix ? { matrix: matrixTable(matrix, app.source.grid.tokens) } : {},
+      figures: app.source.matrices.possible ? ["matrix"] : [] };
   }
   if (app.taste.gallery === "all") {
     // Layers that are not here have no columns; the host has them all.
-    const here = [...Array(app.manifest.depth).keys()].filter((at) => app.store.ready.has(at));
+    const here = [...Array(app.source.manifest.depth).keys()].filter((at) => app.source.store.ready.has(at));
     const columns = Object.assign({}, ...here.map((at) =>
-      headColumns(app, app.maps.of(at, token, direction), "layer_" + at + "_")));
+      headColumns(app, app.source.maps.of(at, token, direction), "layer_" + at + "_")));
     return { tables: here.length > 0 ? { wall: tokenTable(app, columns) } : {}, figures: ["wall"] };
   }
-  const maps = app.maps.of(layer, token, direction);
+  const maps = app.source.maps.of(layer, token, direction);
   return { tables: maps ? { attention: tokenTable(app, headColumns(app, maps, "")) } : {}, figures: ["heads"] };
 }
 
 /** The mean and every head of a layer, by name. */
-function headColumns({ manifest, grid }, maps, stem) {
+function headColumns({ source: { manifest, grid } }, maps, stem) {
   const columns = { [stem + "mean"]: maps.mean };
   for (let head = 0; head < manifest.num_heads; head++) {
     columns[stem + "head_" + head] = maps.rows.subarray(head * grid.tokens, (head + 1) * grid.tokens);
@@ -80,8 +80,8 @@ function matrixTable(matrix, tokens) {
 export function rolloutSaves(app, { token }) {
   const { first, layer, residual, fusion } = app.selection;
   const columns = {};
-  for (let last = app.relevance.ask ? layer : first; last <= layer; last++) {
-    const values = app.relevance.of({ token, layer: last, first, residual, fusion });
+  for (let last = app.source.relevance.ask ? layer : first; last <= layer; last++) {
+    const values = app.source.relevance.of({ token, layer: last, first, residual, fusion });
     if (values) columns["up_to_layer_" + last] = values;
   }
   const known = Object.keys(columns).length > 0;
@@ -89,20 +89,20 @@ export function rolloutSaves(app, { token }) {
 }
 
 export function positionsSaves(app, { token }) {
-  const similar = app.positionMap(token);
-  if (!similar) return { tables: {}, figures: app.picture.positions ? ["mosaic"] : [] };
-  const values = new Float32Array(app.grid.tokens).fill(NaN);
-  values.set(similar, app.grid.prefix);
+  const similar = app.source.positionMap(token);
+  if (!similar) return { tables: {}, figures: app.source.picture.positions ? ["mosaic"] : [] };
+  const values = new Float32Array(app.source.grid.tokens).fill(NaN);
+  values.set(similar, app.source.grid.prefix);
   return { tables: { positions: tokenTable(app, { cosine: values }) }, figures: ["positions", "mosaic"] };
 }
 
 export function featuresSaves(app, { token }) {
   const { layer } = app.selection;
-  const [summary, similar] = [app.features.summary(), app.features.similarity(layer, token)];
+  const [summary, similar] = [app.source.features.summary(), app.source.features.similarity(layer, token)];
   if (!summary || !similar) return { tables: {}, figures: ["features"] };
-  const { prefix, tokens } = app.grid;
-  const { scores, norms } = layerFeatures(summary, layer, app.manifest);
-  const { above } = outliers(norms.subarray(prefix), app.manifest.outlier_times);
+  const { prefix, tokens } = app.source.grid;
+  const { scores, norms } = layerFeatures(summary, layer, app.source.manifest);
+  const { above } = outliers(norms.subarray(prefix), app.source.manifest.outlier_times);
   const ofPatches = (value) => Array.from({ length: tokens }, (_, at) => (at < prefix ? NaN : value(at - prefix)));
   return { figures: ["features"], tables: { features: tokenTable(app, {
     cosine: similar, norm: norms, outlier: ofPatches((patch) => Number(above.includes(patch))),
@@ -113,7 +113,7 @@ export function featuresSaves(app, { token }) {
 
 /** The numbers of the patch as the model gets them. */
 export function patchesSaves(app, { token }) {
-  const { manifest, grid, picture } = app;
+  const { manifest, grid, picture } = app.source;
   if (!boxOf(token, grid)) return { tables: {}, figures: ["patches"] };
   const { raw, normalised } = patchValues(picture, token, manifest, grid, "pixel");
   const rows = Array.from(raw, (value, at) => {
@@ -121,12 +121,12 @@ export function patchesSaves(app, { token }) {
     return [at, row, col, channel, value, normalised[at]];
   });
   // An analysis saved by an older version has no filters to draw.
-  return { figures: app.embedding.exists ? ["patch", "patches"] : ["patches"], tables: { patches: {
+  return { figures: app.source.embedding.exists ? ["patch", "patches"] : ["patches"], tables: { patches: {
     columns: ["element", "row", "col", "channel", "raw", "normalised"], rows } } };
 }
 
 /** The most probable classes, and what the model would answer after each block. */
-export function predictionsSaves({ manifest }) {
+export function predictionsSaves({ source: { manifest } }) {
   const { predictions, lens } = manifest;
   if (predictions.length === 0) return { tables: {}, figures: [] };
   const rows = predictions.map(({ index, label, probability, logit }, at) =>
@@ -140,7 +140,7 @@ export function predictionsSaves({ manifest }) {
 }
 
 /** The figures of every filmed moment of the training. */
-export function trainingSaves({ film }) {
+export function trainingSaves({ source: { film } }) {
   if (!film.exists) return { tables: {}, figures: [] };
   const columns = ["step", "epoch", "images", "seconds", "loss", "top1", "top5"];
   const rows = film.here?.moments.map((moment) => columns.map((name) => moment[name] ?? NaN));
@@ -153,7 +153,7 @@ export function chanceOf(classes) {
 }
 
 /** What was measured of the model: how often it is right, and whether it looks at the object. */
-export function modelSaves({ manifest }) {
+export function modelSaves({ source: { manifest } }) {
   const { figures } = manifest.model;
   const { boxes } = figures;
   const chance = chanceOf(manifest.num_classes);
@@ -172,7 +172,7 @@ export function modelSaves({ manifest }) {
 export function qkSaves(app) {
   const { layer, head } = app.selection;
   const figures = head === "mean" ? [] : ["pair"]; // a mean has no queries and keys of its own
-  const decoded = app.store.get(layer);
+  const decoded = app.source.store.get(layer);
   if (!decoded) return { tables: {}, figures };
   const { query, key } = app.pair();
   const columns = ["element", "q", "k", "product"];
@@ -189,7 +189,7 @@ export function qkSaves(app) {
 }
 
 /** One row for each token, with where it is; a value that a token does not have is left empty. */
-function tokenTable({ manifest, grid }, columns) {
+function tokenTable({ source: { manifest, grid } }, columns) {
   const names = Object.keys(columns);
   const rows = Array.from({ length: grid.tokens }, (_, token) => {
     const place = placeOf(token, grid);

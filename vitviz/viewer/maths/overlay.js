@@ -18,7 +18,7 @@ import { largest } from "./colour.js";
 export function overlayOf(app, token) {
   const { selection } = app;
   const none = { kind: selection.overlay, values: null, scale: { min: 0, max: 1 },
-    colours: app.taste.colours, uniform: 1 / app.grid.tokens, missing: null };
+    colours: app.taste.colours, uniform: 1 / app.source.grid.tokens, missing: null };
   if (selection.overlay === "attention") return attentionOverlay(app, token, none);
   if (selection.overlay === "rollout") return rolloutOverlay(app, token, none);
   if (selection.overlay === "positions") return positionsOverlay(app, token, none);
@@ -28,9 +28,9 @@ export function overlayOf(app, token) {
 
 function attentionOverlay(app, token, none) {
   const { layer, head, direction } = app.selection;
-  const maps = app.maps.of(layer, token, direction);
+  const maps = app.source.maps.of(layer, token, direction);
   if (!maps) return { ...none, missing: "layer" };
-  const values = app.maps.head(layer, token, direction, head);
+  const values = app.source.maps.head(layer, token, direction, head);
   return { ...none, values, scale: attentionScale(app, maps, values) };
 }
 
@@ -39,7 +39,7 @@ function attentionOverlay(app, token, none) {
  * would make every patch look black, and their numbers stand on their tiles.
  * @returns {{min: number, max: number}}
  */
-export function attentionScale({ taste, grid, manifest }, maps, values) {
+export function attentionScale({ taste, source: { grid, manifest } }, maps, values) {
   if (taste.scale === "map") return patchScale(values, grid);
   let max = 0;
   for (let head = 0; head < manifest.num_heads; head++) {
@@ -56,29 +56,29 @@ export function patchScale(values, grid) {
 
 function rolloutOverlay(app, token, none) {
   const { layer, first, residual, fusion } = app.selection;
-  const values = app.relevance.of({ token, layer, first, residual, fusion });
-  if (values) return { ...none, values, scale: patchScale(values, app.grid) };
-  if (!app.relevance.possible) return { ...none, missing: "impossible" };
-  if (app.relevance.error) return { ...none, missing: "failed" };
-  return { ...none, missing: app.relevance.ask ? "asking" : "building" };
+  const values = app.source.relevance.of({ token, layer, first, residual, fusion });
+  if (values) return { ...none, values, scale: patchScale(values, app.source.grid) };
+  if (!app.source.relevance.possible) return { ...none, missing: "impossible" };
+  if (app.source.relevance.error) return { ...none, missing: "failed" };
+  return { ...none, missing: app.source.relevance.ask ? "asking" : "building" };
 }
 
 function positionsOverlay(app, token, none) {
   const scale = { min: -1, max: 1 };
   const shown = { ...none, scale, colours: "diverging", uniform: null };
-  if (!app.picture.positions) return { ...shown, missing: "noPositions" };
-  const similar = app.positionMap(token);
+  if (!app.source.picture.positions) return { ...shown, missing: "noPositions" };
+  const similar = app.source.positionMap(token);
   if (!similar) return { ...shown, missing: "prefix" };
-  const values = new Float32Array(app.grid.tokens).fill(NaN);
-  values.set(similar, app.grid.prefix);
+  const values = new Float32Array(app.source.grid.tokens).fill(NaN);
+  values.set(similar, app.source.grid.prefix);
   return { ...shown, values };
 }
 
 function featuresOverlay(app, token, none) {
-  const values = app.features.similarity(app.selection.layer, token);
+  const values = app.source.features.similarity(app.selection.layer, token);
   const shown = { ...none, uniform: null };
   if (!values) return { ...shown, missing: "tokens" };
-  return { ...shown, values, scale: similarityScale(values, app.grid) };
+  return { ...shown, values, scale: similarityScale(values, app.source.grid) };
 }
 
 /** From the least to the most similar patch: all tokens of a layer may be much alike. */

@@ -23,7 +23,8 @@ export const attention = { id: "attention", create, saves: attentionSaves };
 
 /** @param {import("../main.js").App} app */
 function create(app) {
-  const { t, manifest, grid } = app;
+  const { t } = app;
+  const { manifest, grid } = app.source;
   const intro = el("p", { class: "vv-intro" });
   const heads = ["mean", ...Array(manifest.num_heads).keys()].map((head) => createHead(app, head));
   const few = heads.length <= 8;
@@ -50,7 +51,7 @@ function create(app) {
 
   function render({ token, shown: over }) {
     const { layer, direction, head } = app.selection;
-    const maps = app.maps.of(layer, token, direction);
+    const maps = app.source.maps.of(layer, token, direction);
     const shown = app.taste.gallery;
     which.set(shown);
     setText(intro, introText(shown, token));
@@ -66,12 +67,12 @@ function create(app) {
     if (shown === "all") everything.render(token);
     if (shown === "matrix") matrix.render();
     if (shown === "dots") dots.render(token);
-    waiting.render(maps ? "" : layerText(app), app.failure !== null && over.missing !== "layer");
+    waiting.render(maps ? "" : layerText(app), app.source.failure !== null && over.missing !== "layer");
     gallery.classList.toggle("vv-stale", !maps);
     if (!maps) return;
     const table = colourTable(app.taste.colours);
     if (shown === "layer") for (const small of heads) small.render(maps, table);
-    const values = app.maps.head(layer, token, direction, head);
+    const values = app.source.maps.head(layer, token, direction, head);
     legend.render({ scale: attentionScale(app, maps, values), colours: app.taste.colours,
       uniform: 1 / grid.tokens, note: app.taste.scale === "heads" ? t("scaleShared") : t("scaleEach") });
     bar.render(app.selection.overlay === "attention" ? null : values, direction);
@@ -91,7 +92,8 @@ function create(app) {
 
 /** One small map: a button that chooses its head, with a bar of where its attention goes. */
 function createHead(app, head) {
-  const { t, manifest, grid } = app;
+  const { t } = app;
+  const { manifest, grid } = app.source;
   const map = mapCanvas(grid.rows, grid.cols);
   const kinds = shares(new Float32Array(grid.tokens), manifest.prefix_tokens).map(({ kind }) =>
     el("span", { class: "vv-part vv-" + kind }));

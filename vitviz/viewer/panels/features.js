@@ -18,7 +18,8 @@ export const features = { id: "features", create, saves: featuresSaves };
 
 /** @param {import("../main.js").App} app */
 function create(app) {
-  const { t, grid, manifest } = app;
+  const { t } = app;
+  const { grid, manifest } = app.source;
   const times = manifest.outlier_times;
   const intro = el("p", { class: "vv-intro" });
   const [colours, similar, norms] = ["featuresColours", "featuresSimilar", "featuresNorms"].map(
@@ -44,10 +45,10 @@ function create(app) {
 
   function render({ token, shown: over }) {
     const { layer } = app.selection;
-    const summary = app.features.summary();
-    const values = app.features.similarity(layer, token);
+    const summary = app.source.features.summary();
+    const values = app.source.features.similarity(layer, token);
     setText(intro, t("featuresIntro", { token: tokenTitle(token, app), layer, dim: manifest.embed_dim }));
-    waiting.render(summary && values ? "" : tokensText(app), app.features.error !== null && over.missing !== "tokens");
+    waiting.render(summary && values ? "" : tokensText(app), app.source.features.error !== null && over.missing !== "tokens");
     maps.classList.toggle("vv-stale", !summary);
     similar.root.classList.toggle("vv-stale", !values);
     similar.title(t("featuresSimilar", { token: tokenName(token, app) }));
@@ -111,7 +112,8 @@ function about(t, times) {
 
 /** A map with its title on which tokens can be pointed at, chosen and marked. */
 function createMap(app, key, onPoint) {
-  const { t, grid } = app;
+  const { t } = app;
+  const { grid } = app.source;
   const { frame, put, tokenOf, mark, draw, drawColours } = createPatchMap(grid);
   const marks = el("div", { class: "vv-marks" });
   const title = el("figcaption", { text: t(key, { token: "" }) });
@@ -135,7 +137,8 @@ function createMap(app, key, onPoint) {
 
 /** One small PCA picture for each layer. */
 function createStrip(app, times) {
-  const { t, grid, manifest } = app;
+  const { t } = app;
+  const { grid, manifest } = app.source;
   const steps = Array.from({ length: manifest.depth }, (_, layer) => {
     const map = mapCanvas(grid.rows, grid.cols);
     const note = el("span", { "aria-hidden": "true" });

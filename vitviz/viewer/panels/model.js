@@ -19,7 +19,8 @@ function create(app) {
 }
 
 function summary(app) {
-  const { t, manifest } = app;
+  const { t } = app;
+  const { manifest } = app.source;
   const { model, image, grid, depth, num_heads: heads, embed_dim: dim } = manifest;
   return el("div", { class: "vv-card-part" }, el("h4", { text: translated(model.title, app) }), el("p", { class: "vv-intro", text: t("cardSize", {
     parameters: grouped(model.num_parameters), depth, heads, dim, height: image.height, width: image.width,
@@ -28,7 +29,8 @@ function summary(app) {
 
 /** How good it is: a table of what was measured, else the sentence in the file, else that nothing is known. */
 function accuracy(app) {
-  const { t, manifest } = app;
+  const { t } = app;
+  const { manifest } = app.source;
   const { model, num_classes: classes } = manifest;
   if (manifest.predictions.length === 0) return null;
   const { figures } = model;
@@ -48,7 +50,7 @@ function accuracy(app) {
 }
 
 /** Whether its attention lies on the objects, beside maps that need no model. */
-function looks({ t, manifest }) {
+function looks({ t, source: { manifest } }) {
   const { boxes } = manifest.model.figures;
   if (!boxes) return null;
   const maps = Object.entries(boxes);
@@ -67,7 +69,8 @@ function looks({ t, manifest }) {
 
 /** What it was shown, and what it has never seen. */
 function knows(app) {
-  const { t, language, manifest } = app;
+  const { t, language } = app;
+  const { manifest } = app.source;
   const { model } = manifest;
   const { data = "", terms, license } = model.details;
   const lacks = "lacks_" + data.split(":")[0];
@@ -90,7 +93,8 @@ function kinds(list, t, language) {
 
 /** Where it is from and how it was made; facts that are not known here keep their own names. */
 function origin(app) {
-  const { t, manifest } = app;
+  const { t } = app;
+  const { manifest } = app.source;
   const { model } = manifest;
   const name = (key) => {
     const own = "fact_" + key.replace(/[^A-Za-z0-9]+/g, "_");

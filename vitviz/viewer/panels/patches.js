@@ -19,7 +19,8 @@ const AT_ONCE = 96; // numbers written while the pointer moves; the rest when it
 
 /** @param {import("../main.js").App} app */
 function create(app) {
-  const { t, grid, manifest, picture } = app;
+  const { t } = app;
+  const { grid, manifest, picture } = app.source;
   const { channels } = manifest.image;
   const count = channels * grid.patchHeight * grid.patchWidth;
   const names = channels === 3 ? [" R", " G", " B"] : channels === 1 ? [""] : null;

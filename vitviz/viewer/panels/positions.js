@@ -26,7 +26,8 @@ const SCALE = { min: -1, max: 1 };
 
 /** @param {import("../main.js").App} app */
 function create(app) {
-  const { t, grid, picture } = app;
+  const { t } = app;
+  const { grid, picture } = app.source;
   if (!picture.positions) {
     return {
       root: el("div", {}, el("p", { class: "vv-intro", text: t("missing_noPositions") })),
@@ -34,11 +35,11 @@ function create(app) {
     };
   }
   // The twin: the same positions as they were before training, where that is known.
-  const hasTwin = app.untrained.exists;
+  const hasTwin = app.source.untrained.exists;
   let twin = null; // its maps, when they are here
   const intro = el("p", { class: "vv-intro" });
   const value = el("p", { class: "vv-under" });
-  const ones = [createOne(app, t("positionsOne"), (token) => app.positionMap(token), point)];
+  const ones = [createOne(app, t("positionsOne"), (token) => app.source.positionMap(token), point)];
   if (hasTwin) ones.push(createOne(app, t("positionsOneUntrained"), (token) => twin?.(token) ?? null, point));
   const names = hasTwin ? MOSAICS.map((which) => t("mosaic_" + which)) : [""];
   const curves = [
@@ -46,7 +47,7 @@ function create(app) {
     { title: "positionsOfCols", axis: "colAxis", count: grid.cols },
   ].map(({ title, axis, count }) => createCurves({ title: t(title), axis: t(axis), count, scale: SCALE, names }));
   const legend = createLegend(t);
-  const waiting = createWaiting(app, "vv-note", "vv-button", app.untrained);
+  const waiting = createWaiting(app, "vv-note", "vv-button", app.source.untrained);
   const all = createAllPositions(app);
   const root = el("div", {}, intro,
     el("div", { class: "vv-figures" }, ...ones.map((one) => one.root)), value, waiting.root,
@@ -63,10 +64,10 @@ function create(app) {
   }
 
   function render({ token }) {
-    const similar = app.positionMap(token);
-    const rows = hasTwin ? app.untrained.get() : null;
+    const similar = app.source.positionMap(token);
+    const rows = hasTwin ? app.source.untrained.get() : null;
     if (rows && !twin) twin = positionMaps(rows, grid);
-    const { error } = app.untrained;
+    const { error } = app.source.untrained;
     waiting.render(!hasTwin || rows ? "" : error ? lostText(t, error) : t("untrainedLoading"), error !== null);
     setText(intro, similar ? t("positionsIntro", { token: tokenTitle(token, app) })
       : t("positionsPrefix", { token: tokenTitle(token, app) }));
@@ -84,18 +85,18 @@ function create(app) {
   }
 
   function renderValue(token) {
-    if (pointed === null || !app.positionMap(token)) return setText(value, t("pointAtMap"));
+    if (pointed === null || !app.source.positionMap(token)) return setText(value, t("pointAtMap"));
     const at = pointed - grid.prefix;
     const read = (map) => signed(map[at], 3).trim();
     const before = twin?.(token) ? " (" + t("mosaic_untrained") + " " + read(twin(token)) + ")" : "";
     return setText(value, t("underPointer", { name: tokenName(pointed, app),
-      value: read(app.positionMap(token)) + before }));
+      value: read(app.source.positionMap(token)) + before }));
   }
 }
 
 /** The map of the selected position, large. */
 function createOne(app, title, mapOf, point) {
-  const map = createPatchMap(app.grid);
+  const map = createPatchMap(app.source.grid);
   const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: title }), map.frame);
   map.frame.addEventListener("pointermove", (event) => point(map.tokenOf(event)));
   map.frame.addEventListener("pointerleave", () => point(null));
@@ -117,13 +118,14 @@ function createOne(app, title, mapOf, point) {
 
 /** The maps of all positions, painted while idle; they can be made larger. */
 function createAllPositions(app) {
-  const { t, grid, picture } = app;
+  const { t } = app;
+  const { grid, picture } = app.source;
   const { rows, cols } = grid;
   const mosaic = createMosaic({ outerRows: rows, outerCols: cols, rows, cols, ratio: mapRatio(grid),
     label: t("positionsAll", { count: rows * cols }) });
   const zoom = createZoom(mosaic.frame, t);
   const status = el("p", { class: "vv-note", role: "status" });
-  const which = app.untrained.exists ? choice({
+  const which = app.source.untrained.exists ? choice({
     label: t("positionsMosaic"),
     options: MOSAICS.map((value) => ({ value, text: t("mosaic_" + value) })),
     onChoose: (value) => app.select({ mosaic: value }),
@@ -140,9 +142,9 @@ function createAllPositions(app) {
 
   function render(place) {
     const { mosaic: wanted } = app.selection;
-    const shown = app.untrained.exists ? wanted : "trained";
+    const shown = app.source.untrained.exists ? wanted : "trained";
     which?.set(shown);
-    const from = shown === "trained" ? picture.positions : app.untrained.get();
+    const from = shown === "trained" ? picture.positions : app.source.untrained.get();
     if (from && drawn !== shown) {
       start(from);
       drawn = shown;

@@ -14,7 +14,8 @@ const MOST_GROUPS = 5;
 
 /** @param {import("../main.js").App} app */
 function create(app) {
-  const { t, manifest } = app;
+  const { t } = app;
+  const { manifest } = app.source;
   const { model } = manifest;
   const groups = manifest.groups.slice(0, MOST_GROUPS);
   const classes = manifest.predictions;
@@ -52,7 +53,7 @@ function create(app) {
 }
 
 /** What the model says, in large; or that it is not sure, or that it has learned nothing yet. */
-function headline({ t, language, manifest }) {
+function headline({ t, language, source: { manifest } }) {
   const { answer, model } = manifest;
   const name = answer.kind === "group" ? groupName(answer.name, t) : labelName(answer.name, language);
   const share = percent(answer.probability);

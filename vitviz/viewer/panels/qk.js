@@ -17,7 +17,8 @@ const PARTS = ["q", "k", "products"];
 
 /** @param {import("../main.js").App} app */
 function create(app) {
-  const { t, grid } = app;
+  const { t } = app;
+  const { grid } = app.source;
   let order = "place";
   let pointed = null; // one of the d numbers
 
@@ -37,7 +38,7 @@ function create(app) {
       onClick: () => app.select({ head: 0 }) }));
   const strips = PARTS.map((part) => {
     const label = el("span", { class: "vv-strip-name", text: t("pair_" + part) });
-    const strip = createStrip(app.manifest.head_dim, (at) => { pointed = at; draw(); });
+    const strip = createStrip(app.source.manifest.head_dim, (at) => { pointed = at; draw(); });
     return { part, strip, root: el("div", { class: "vv-named-strip" }, label, strip.root) };
   });
   const reading = el("p", { class: "vv-under" });
@@ -72,8 +73,8 @@ function create(app) {
     setText(intro, t("pairIntro", { query: tokenName(query, app), key: tokenName(key, app), layer,
       head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
     show(noHead, head === "mean");
-    const decoded = head === "mean" ? null : app.store.get(layer);
-    waiting.render(head === "mean" || decoded ? "" : layerText(app), app.failure !== null && over.missing !== "layer");
+    const decoded = head === "mean" ? null : app.source.store.get(layer);
+    waiting.render(head === "mean" || decoded ? "" : layerText(app), app.source.failure !== null && over.missing !== "layer");
     show(body, Boolean(decoded));
     shown = decoded && head !== "mean" ? { pair: pairOf(decoded, head, query, key), key } : null;
     draw();

@@ -26,7 +26,8 @@ const MOST_PER_HOVER = 8e6;
 
 /** @param {import("../main.js").App} app */
 function create(app) {
-  const { t, manifest, grid } = app;
+  const { t } = app;
+  const { manifest, grid } = app.source;
   const last = manifest.depth - 1;
   const intro = el("p", { class: "vv-intro" });
   const first = slider({
@@ -51,7 +52,7 @@ function create(app) {
   const play = button({ text: "▶", title: t("play"), pressed: false, onClick: () => film(!playing) });
   const progress = el("progress", { max: "1", "aria-label": t("building") });
   const message = el("p", { class: "vv-note", role: "status" });
-  const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => app.relevance.retry() });
+  const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => app.source.relevance.retry() });
   const layers = Array.from({ length: manifest.depth }, (_, layer) => createStep(app, layer));
   const strip = createGallery({ grid, label: t("rolloutStrip"), maps: layers.map(({ root }) => root),
     most: 6, least: "4.5em" });
@@ -89,7 +90,7 @@ function create(app) {
       playing = setInterval(() => {
         const { layer: now, panel } = app.selection;
         if (panel !== "rollout" || now === last) film(false);
-        else if (app.relevance.of({ token: app.shownToken(), ...pick(app.selection) })) app.select({ layer: now + 1 });
+        else if (app.source.relevance.of({ token: app.shownToken(), ...pick(app.selection) })) app.select({ layer: now + 1 });
       }, FRAME_MS);
     }
     play.textContent = on ? "⏸" : "▶";
@@ -99,7 +100,8 @@ function create(app) {
   }
 
   function render({ token }) {
-    const { selection, relevance } = app;
+    const { selection } = app;
+    const { relevance } = app.source;
     const possible = relevance.possible;
     first.set(selection.first, possible);
     through.set(selection.layer, possible);
@@ -123,7 +125,7 @@ function create(app) {
   }
 
   function renderProgress(values) {
-    const { relevance } = app;
+    const { relevance } = app.source;
     const building = relevance.building && !values;
     const asking = relevance.ask !== null && !values && !relevance.error;
     show(progress, building || asking);
@@ -147,7 +149,7 @@ function create(app) {
     const key = JSON.stringify({ ...question, layer: 0 }) + app.taste.colours;
     for (const step of layers) step.mark();
     if (key === stripFor) return;
-    if (app.relevance.ask) {
+    if (app.source.relevance.ask) {
       // Each layer would be one request: only the one that is looked at is asked for.
       for (const step of layers) step.render(question, step.layer === question.layer);
       return;
@@ -168,7 +170,8 @@ function pick({ layer, first, residual, fusion }) {
 
 /** One layer of the strip: relevance after this layer; a click stops there. */
 function createStep(app, layer) {
-  const { t, grid } = app;
+  const { t } = app;
+  const { grid } = app.source;
   const map = mapCanvas(grid.rows, grid.cols);
   const root = el("button", {
     type: "button", class: "vv-head", "aria-label": t("afterLayer", { layer }),
@@ -177,7 +180,7 @@ function createStep(app, layer) {
   return {
     root, layer,
     render(question, wanted) {
-      const values = wanted ? app.relevance.of({ ...question, layer }) : null;
+      const values = wanted ? app.source.relevance.of({ ...question, layer }) : null;
       if (values) map.draw(values, grid.prefix, patchScale(values, grid), colourTable(app.taste.colours));
       else map.clear();
     },

@@ -28,14 +28,14 @@ const SHARE_TICKS = [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "\u
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t } = app;
-  const waiting = createWaiting(app, "vv-intro", "vv-button", app.film);
+  const waiting = createWaiting(app, "vv-intro", "vv-button", app.source.film);
   const root = el("div", {}, waiting.root);
   let view = null;
   return {
     root,
     render({ token }) {
-      const film = app.film.get();
-      const { error, exists } = app.film;
+      const film = app.source.film.get();
+      const { error, exists } = app.source.film;
       if (film && !view) {
         view = createView(app, film);
         root.append(view.root);
@@ -227,7 +227,8 @@ function createPicture(app, film, picture) {
 
 /** Similarity of positions: the selected patch, and all at their places. */
 function createPlaces(app, film) {
-  const { t, grid } = app;
+  const { t } = app;
+  const { grid } = app.source;
   const { rows, cols, height, width } = film;
   const filmed = { rows, cols, prefix: 0, tokens: rows * cols, height, width,
     patchHeight: height / rows, patchWidth: width / cols };

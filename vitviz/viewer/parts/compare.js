@@ -61,7 +61,7 @@ export function createCompare(app) {
 
   /** A host that computes rollouts is asked for the one that is looked at, not for a second. */
   function possible() {
-    return !(app.selection.overlay === "rollout" && app.relevance.ask);
+    return !(app.selection.overlay === "rollout" && app.source.relevance.ask);
   }
 }
 
@@ -71,7 +71,7 @@ export function spanOf(scale, other) {
 }
 
 function createSide(app, kind) {
-  const { grid } = app;
+  const { grid } = app.source;
   const map = mapCanvas(grid.rows, grid.cols);
   const box = el("span", { class: "vv-box" });
   const frame = el("div", { class: ("vv-compare-map " + kind).trim() }, map.canvas, box);

@@ -19,7 +19,8 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [340, 220, 38, 26, 10, 8];
  * @returns {{root: HTMLElement, render: (token: number) => void}}
  */
 export function createDots(app) {
-  const { t, statistics } = app;
+  const { t } = app;
+  const { statistics } = app.source;
   const waiting = createWaiting(app, "vv-note", "vv-button", statistics);
   const root = el("div", {}, waiting.root);
   let view = null;
@@ -40,7 +41,8 @@ export function createDots(app) {
 
 /** @param {import("../main.js").App} app @param {import("../data/analysis.js").Statistics} statistics */
 function createView(app, statistics) {
-  const { t, manifest, grid } = app;
+  const { t } = app;
+  const { manifest, grid } = app.source;
   let found = NOTHING; // under the pointer, or where a finger has tapped
   const even = { entropy: Math.log(grid.tokens), distance: evenDistance(grid) };
   const charts = ["entropy", "distance"].map((figure) => createChart(app, figure, statistics[figure], even[figure], point, choose));
@@ -97,7 +99,7 @@ function createView(app, statistics) {
     setText(reading, t("dotsReading", { ...looked, entropy: digits(value("entropy")),
       spread: digits(Math.exp(value("entropy"))), tokens: grid.tokens, distance: digits(value("distance")) }));
     const { direction } = app.selection;
-    const map = app.store.ready.has(looked.layer) ? app.maps.head(looked.layer, token, direction, looked.head) : null;
+    const map = app.source.store.ready.has(looked.layer) ? app.source.maps.head(looked.layer, token, direction, looked.head) : null;
     if (map) small.draw(map, grid.prefix, patchScale(map, grid), colourTable(app.taste.colours));
     else small.clear();
     return undefined;
@@ -123,7 +125,8 @@ function createView(app, statistics) {
 
 /** One chart: a dot for each head above its layer, a line where even attention would be. */
 function createChart(app, figure, values, even, onPoint, onChoose) {
-  const { t, manifest } = app;
+  const { t } = app;
+  const { manifest } = app.source;
   const top = topOf([even, ...values.flat()]);
   const x = (layer) => LEFT + ((layer + 0.5) / manifest.depth) * (WIDTH - LEFT - RIGHT);
   const y = (value) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);

@@ -17,7 +17,8 @@ const REST_MS = 120;
  * @returns {{root: HTMLElement, render: (token: number) => void, destroy: () => void}}
  */
 export function createEverything(app) {
-  const { t, manifest, grid } = app;
+  const { t } = app;
+  const { manifest, grid } = app.source;
   const { depth, num_heads: heads } = manifest;
   const mosaic = createMosaic({ outerRows: depth, outerCols: heads + 1, rows: grid.rows,
     cols: grid.cols, ratio: mapRatio(grid), label: t("everything") });
@@ -50,7 +51,7 @@ export function createEverything(app) {
   function draw(token) {
     const { direction } = app.selection;
     const { colours, scale } = app.taste;
-    const present = Array.from({ length: depth }, (_, layer) => Boolean(app.store.ready.has(layer)));
+    const present = Array.from({ length: depth }, (_, layer) => Boolean(app.source.store.ready.has(layer)));
     const key = [token, direction, colours, scale, present.join()].join("/");
     if (key === drawn) return;
     drawn = key;
@@ -60,7 +61,7 @@ export function createEverything(app) {
     if (missing > 0) mosaic.clear();
     const table = colourTable(colours);
     for (let layer = 0; layer < depth; layer++) {
-      const maps = present[layer] ? app.maps.of(layer, token, direction) : null;
+      const maps = present[layer] ? app.source.maps.of(layer, token, direction) : null;
       if (maps) drawLayer(layer, maps, table);
     }
     mosaic.flush();

@@ -15,7 +15,8 @@ const PARTS = ["content", "position", "sum"];
  * @returns {{root: HTMLElement, render: (token: number) => void}}
  */
 export function createFilters(app) {
-  const { t, manifest, grid, embedding: file } = app;
+  const { t } = app;
+  const { manifest, grid, embedding: file } = app.source;
   const { embed_dim: dim } = manifest;
   const waiting = createWaiting(app, "vv-note", "vv-button", file);
   const root = el("section", { class: "vv-embedding", "aria-label": t("filters") }, el("h4", { text: t("filters") }), waiting.root);

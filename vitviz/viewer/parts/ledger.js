@@ -10,7 +10,8 @@ import { stepName } from "../text/words.js";
  * @returns {HTMLElement}
  */
 export function createLedger(app) {
-  const { t, manifest } = app;
+  const { t } = app;
+  const { manifest } = app.source;
   const before = manifest.steps.filter((step, at) => !step.in_block && at < firstOfBlock());
   const ofBlock = manifest.steps.filter((step) => step.in_block);
   const after = manifest.steps.filter((step, at) => !step.in_block && at > firstOfBlock());

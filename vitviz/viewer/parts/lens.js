@@ -13,7 +13,8 @@ import { choice } from "./widgets.js";
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createLens(app) {
-  const { t, manifest } = app;
+  const { t } = app;
+  const { manifest } = app.source;
   const { depth, num_classes: classes } = manifest;
   const lens = manifest.lens.map((line) => ({ ...line, label: labelName(line.label, app.language) }));
   if (lens.length === 0) {

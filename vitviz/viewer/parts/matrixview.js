@@ -15,9 +15,10 @@ const SHOWN = 0.995;
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createMatrix(app) {
-  const { t, grid } = app;
+  const { t } = app;
+  const { grid } = app.source;
   const { tokens, prefix } = grid;
-  if (!app.matrices.possible) {
+  if (!app.source.matrices.possible) {
     const text = t("matrixTooLarge", { tokens, most: MOST_MATRIX_TOKENS });
     return { root: el("p", { class: "vv-note", text }), render() {} };
   }
@@ -71,14 +72,14 @@ export function createMatrix(app) {
 
   function render() {
     const { layer, head } = app.selection;
-    const matrix = app.matrices.of(layer, head);
-    show(progress, !matrix && app.store.ready.has(layer));
-    progress.value = app.matrices.share;
+    const matrix = app.source.matrices.of(layer, head);
+    show(progress, !matrix && app.source.store.ready.has(layer));
+    progress.value = app.source.matrices.share;
     frame.classList.toggle("vv-stale", !matrix);
     mark();
     if (!matrix) {
       drawn = "";
-      setText(reading, t("matrixBuilding", { share: percent(app.matrices.share) }));
+      setText(reading, t("matrixBuilding", { share: percent(app.source.matrices.share) }));
       return;
     }
     const wanted = [layer, head, app.taste.colours].join("/");

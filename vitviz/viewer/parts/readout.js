@@ -14,7 +14,8 @@ const PARTNERS = 4;
  *   sentence: (view: import("../types.js").View) => string, about: (view: import("../types.js").View) => string}}
  */
 export function createReadout(app) {
-  const { t, manifest, grid } = app;
+  const { t } = app;
+  const { manifest, grid } = app.source;
   const title = el("h3", { class: "vv-token-title" });
   const number = el("span", { class: "vv-token-number" });
   const pin = el("span", { class: "vv-pin-state" });
@@ -95,7 +96,7 @@ export function createReadout(app) {
  * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, render: (map: Float32Array|null, direction?: string) => void}}
  */
-export function createShares({ t, manifest }) {
+export function createShares({ t, source: { manifest } }) {
   const kinds = shares(new Float32Array(manifest.num_tokens), manifest.prefix_tokens);
   const parts = kinds.map(({ kind }) => {
     const part = el("span", { class: "vv-part vv-" + kind });

@@ -15,7 +15,8 @@ import { tokenTitle, translated } from "../text/words.js";
  * @returns {{button: HTMLElement, dialog: HTMLDialogElement}}
  */
 export function createSaving(app, look) {
-  const { t, manifest } = app;
+  const { t } = app;
+  const { manifest } = app.source;
   const list = el("div", { class: "vv-save-list" });
   const said = el("p", { class: "vv-note", role: "status" });
   const dialog = el("dialog", { class: "vv-help vv-save", "aria-label": t("save") },
@@ -87,7 +88,8 @@ export function createSaving(app, look) {
  * @returns {string[]}
  */
 export function captionOf(app, { view, about }) {
-  const { t, manifest, taste } = app;
+  const { t, taste } = app;
+  const { manifest } = app.source;
   const { values, kind, colours } = view.shown;
   const scale = t(taste.scale === "map" ? "scaleMap" : "scaleHeads");
   return [

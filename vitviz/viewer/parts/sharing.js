@@ -11,7 +11,8 @@ const SAID_MS = 6000;
  *   destroy: () => void}}
  */
 export function createSharing(app) {
-  const { t, manifest } = app;
+  const { t } = app;
+  const { manifest } = app.source;
   // Only pictures that the host can show to anybody have a name in the link.
   const own = !manifest.link?.example;
   const title = t(own ? "copyLinkOwn" : "copyLinkTitle");

@@ -14,7 +14,8 @@ const PARTNERS = 5;
  * @returns {{root: HTMLElement, render: (pair: import("../maths/pair.js").Pair, key: number) => void}}
  */
 export function createSoftmaxRow(app) {
-  const { t, grid } = app;
+  const { t } = app;
+  const { grid } = app.source;
   const charts = ["scores", "attention"].map((part) => createBars(app, part));
   const entries = Array.from({ length: Math.min(PARTNERS, grid.tokens) + 1 }, () => createEntry(app));
   const head = el("tr", {}, ...["rowKey", "rowScore", "rowShare"].map((key) =>
@@ -35,7 +36,8 @@ export function createSoftmaxRow(app) {
 
 /** Bars of one number for every token; pointing at one points at its token. */
 function createBars(app, part) {
-  const { t, grid } = app;
+  const { t } = app;
+  const { grid } = app.source;
   const bars = svg("path", { class: "vv-bars" });
   const chosen = svg("path", { class: "vv-bar-chosen" });
   const zero = svg("line", { class: "vv-axis", x1: 0, x2: WIDTH });

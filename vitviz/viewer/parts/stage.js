@@ -17,7 +17,8 @@ import { prefixLabel, tokenName, tokenTitle, valueText } from "../text/words.js"
  *   reading: the token that is pointed at, with its value
  */
 export function createStage(app) {
-  const { t, grid, manifest, picture } = app;
+  const { t } = app;
+  const { grid, manifest, picture } = app.source;
   const { height, width } = manifest.image;
   const pixels = pictureCanvas(picture.rgba, height, width, "vv-pixels");
   // Few pixels are shown as the squares they are; many look better smoothed.
@@ -90,8 +91,8 @@ export function createStage(app) {
       selected: at === token, pinned: selection.pinned, pointed: at === pointer, partner: at === other,
       lit: lit !== null && lit !== "picture" && at >= lit.first && at < lit.end,
     }));
-    waiting.render(messageOf(shown), (shown.missing === "layer" && app.failure !== null) ||
-      (shown.missing === "tokens" && app.features.error !== null));
+    waiting.render(messageOf(shown), (shown.missing === "layer" && app.source.failure !== null) ||
+      (shown.missing === "tokens" && app.source.features.error !== null));
     renderLegend(shown, pointer);
     setText(under, underPointer(shown, pointer));
   }
@@ -100,7 +101,7 @@ export function createStage(app) {
     if (shown.missing === null) return "";
     if (shown.missing === "layer") return layerText(app);
     if (shown.missing === "building") {
-      return t("matricesBuilding", { share: percent(app.relevance.share) });
+      return t("matricesBuilding", { share: percent(app.source.relevance.share) });
     }
     if (shown.missing === "tokens") return tokensText(app);
     return t("missing_" + shown.missing);

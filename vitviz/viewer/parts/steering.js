@@ -10,7 +10,8 @@ import { choice, slider, toggle } from "./widgets.js";
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createSteering(app) {
-  const { t, manifest } = app;
+  const { t } = app;
+  const { manifest } = app.source;
   const layer = slider({
     label: t("layer"), min: 0, max: manifest.depth - 1, step: 1,
     format: (value) => t("ofCount", { value, last: manifest.depth - 1 }),
@@ -45,7 +46,7 @@ export function createSteering(app) {
       const { selection } = app;
       const panel = selection.panel === "qk" ? "attention" : selection.panel;
       const uses = (kind) => (selection.overlay === kind || panel === kind) &&
-        (kind !== "rollout" || app.relevance.possible);
+        (kind !== "rollout" || app.source.relevance.possible);
       layer.set(selection.layer, uses("attention") || uses("rollout") || uses("features"));
       head.set(selection.head, uses("attention"));
       direction.set(selection.direction, uses("attention"));

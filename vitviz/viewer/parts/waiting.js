@@ -1,6 +1,6 @@
 /** What is on its way or lost, in a line, with a button for another try. */
 
-import { explainFailure } from "../data/analysis.js";
+import { explainFailure } from "../data/files.js";
 import { el, setText, show } from "./dom.js";
 
 /**
@@ -13,7 +13,7 @@ import { el, setText, show } from "./dom.js";
  */
 export function createWaiting(app, line = "vv-note", button = "vv-button", file = null) {
   const { t } = app;
-  const gone = () => (file ? file.error !== null && explainFailure(file.error).key === "error_expired" : app.expired());
+  const gone = () => (file ? file.error !== null && explainFailure(file.error).key === "error_expired" : app.source.expired());
   const message = el("span");
   const again = el("button", { type: "button", class: button,
     onclick: (event) => { event.stopPropagation(); retry(); } });
@@ -32,7 +32,7 @@ export function createWaiting(app, line = "vv-note", button = "vv-button", file 
   function retry() {
     if (gone()) app.again?.();
     else if (file) file.retry();
-    else app.retryLayer();
+    else app.source.retry();
   }
 }
 
@@ -43,14 +43,14 @@ export function lostText(t, error, otherwise = "") {
 }
 
 /** Where the layer that is looked at has got to: on its way, or lost. */
-export function layerText({ t, selection, failure }) {
+export function layerText({ t, selection, source: { failure } }) {
   if (!failure) return t("layerLoading", { layer: selection.layer });
   if (failure.key === "error_expired") return t("error_expired");
   return t("error_layer", { layer: selection.layer, reason: failure.reason });
 }
 
 /** Where the tokens of the layer that is looked at have got to. */
-export function tokensText({ t, selection, features }) {
+export function tokensText({ t, selection, source: { features } }) {
   if (!features.error) return t("tokensLoading", { layer: selection.layer });
   return lostText(t, features.error);
 }

@@ -63,7 +63,7 @@ export function createGlances(app, render) {
     },
     release() {
       app.previewed = app.pointed = null;
-      app.select({ token: restingToken(app.selection.panel, app.grid), pinned: false });
+      app.select({ token: restingToken(app.selection.panel, app.source.grid), pinned: false });
     },
   };
 }

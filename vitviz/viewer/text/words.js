@@ -34,7 +34,7 @@ export function prefixLabel(name) {
  * "row 4, col 7" or "CLS".
  * @returns {string}
  */
-export function tokenName(token, { t, manifest, grid }) {
+export function tokenName(token, { t, source: { manifest, grid } }) {
   const place = placeOf(token, grid);
   return place ? t("patchShort", place) : prefixLabel(manifest.prefix_tokens[token]);
 }
@@ -43,7 +43,7 @@ export function tokenName(token, { t, manifest, grid }) {
  * "Patch in row 4, column 7" or "CLS token", with the number in the sequence.
  * @returns {string}
  */
-export function tokenTitle(token, { t, manifest, grid }) {
+export function tokenTitle(token, { t, source: { manifest, grid } }) {
   const place = placeOf(token, grid);
   if (place) return t("patchTitle", place);
   return t("prefixTitle", { name: prefixLabel(manifest.prefix_tokens[token]) });
@@ -52,10 +52,10 @@ export function tokenTitle(token, { t, manifest, grid }) {
 /**
  * Words that came with the analysis, in Korean where the page is and its host knew how to say them.
  * @param {string} text
- * @param {{language: string, manifest: import("../types.js").Manifest}} app
+ * @param {{language: string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
-export function translated(text, { language, manifest }) {
+export function translated(text, { language, source: { manifest } }) {
   const known = languageOf(language) === "ko" && Object.hasOwn(manifest.korean ?? {}, text);
   return known ? manifest.korean[text] : text;
 }

@@ -1,0 +1,65 @@
+/** Sources: two analyses in one page know nothing of each other. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Source } from "../../vitviz/viewer/data/source.js";
+import { overlayOf } from "../../vitviz/viewer/maths/overlay.js";
+import { startSelection } from "../../vitviz/viewer/state/state.js";
+import { FIXTURES, assertClose } from "./fixture.js";
+
+const [cls, registers] = ["cls", "registers"].map((name) => FIXTURES.find((one) => one.name === name));
+
+function open({ manifest, buffers }, fetchFile = async ({ path }) => buffers[path]) {
+  const source = new Source(manifest, fetchFile, null, () => { told += 1; });
+  let told = 0;
+  return { source, told: () => told };
+}
+
+/** What lies over the picture in a source, at a selection. */
+function shown(source, { layer, token }) {
+  const selection = { ...startSelection(source.shape), layer, direction: "to" };
+  return overlayOf({ source, selection, taste: { scale: "map", colours: "magma" } }, token);
+}
+
+test("two sources offer their own numbers, and one that is closed takes nothing from the other", async () => {
+  const [one, two] = [cls, registers].map((fixture) => open(fixture).source);
+  await Promise.all([one, two].map((source) => source.loaded));
+  await Promise.all([one.store.ensure(cls.expected.layer), two.store.ensure(registers.expected.layer)]);
+  assertClose(shown(one, cls.expected).values, cls.expected.mean_to, 1e-5);
+  assertClose(shown(two, registers.expected).values, registers.expected.mean_to, 1e-5);
+  assertClose(one.positionMap(cls.expected.token), cls.expected.similarity, 1e-3);
+  two.dispose();
+  assert.deepEqual([one.disposed, two.disposed, two.store.ready.size], [false, true, 0]);
+  assertClose(shown(one, cls.expected).values, cls.expected.mean_to, 1e-5);
+  assert.notEqual(one.picture, null);
+});
+
+test("the layer that is looked at is fetched once, and tells why it is not here", async () => {
+  const asked = [];
+  let fails = true;
+  const { source } = open(cls, async ({ path }) => {
+    asked.push(path);
+    if (fails && path.startsWith("layer")) throw Object.assign(new Error("no"), { status: 403 });
+    return cls.buffers[path];
+  });
+  await source.loaded;
+  asked.length = 0;
+  const come = () => new Promise((resolve) => { source.store.want(() => resolve(null)); });
+  source.store.look(1);
+  const first = come();
+  source.store.want(() => assert.fail("somebody waits for it already"));
+  await first;
+  assert.deepEqual([source.failure.layer, source.failure.key, source.expired()], [1, "error_expired", true]);
+  source.store.want(() => assert.fail("it has failed"));
+  assert.equal(asked.length, 1);
+  source.store.look(0);
+  assert.equal(source.failure, null, "another layer is looked at");
+  fails = false;
+  await come();
+  assert.ok(source.store.get(0));
+  source.store.look(1);
+  source.retry();
+  await come();
+  assert.deepEqual([source.failure, asked.length], [null, 3]);
+});

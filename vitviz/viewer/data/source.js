@@ -1,0 +1,88 @@
+/** Source: all that one analysis offers to whatever draws it. */
+
+import { positionMaps, readPicture, readPositions, readStatistics } from "./analysis.js";
+import { readEmbedding } from "../maths/embedding.js";
+import { Features } from "./features.js";
+import { explainFailure, fetchChecked, fetchOrAsk, fileOf } from "./files.js";
+import { readFilm } from "./film.js";
+import { gridOf } from "../maths/geometry.js";
+import { LateFile } from "./late.js";
+import { LayerStore } from "./layers.js";
+import { AttentionMaps } from "./maps.js";
+import { Matrices } from "./matrix.js";
+import { Relevance } from "./relevance.js";
+import { parseSafetensors } from "../maths/safetensors.js";
+
+/**
+ * What can be drawn of one analysis, and where its maps come from. Two of them know nothing of each
+ * other; with a selection, a source is a view.
+ */
+export class Source {
+  /**
+   * Fetches the picture; all else comes when it is asked for.
+   * @param {import("../types.js").Manifest} manifest
+   * @param {(file: import("../types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+   * @param {null|((name: string, params: any) => Promise<any>)} ask
+   * @param {() => void} onProgress  something new can be drawn
+   */
+  constructor(manifest, fetchFile, ask, onProgress) {
+    this.manifest = manifest;
+    this.grid = gridOf(manifest);
+    this.store = new LayerStore(manifest, fetchFile);
+    const { signal } = this.store.stop;
+    const fetchAny = fetchOrAsk(fetchFile, ask, manifest.id);
+    const late = (name, read) => new LateFile(fileOf(manifest, name), fetchAny, signal, read, onProgress);
+    this.onProgress = onProgress;
+    this.maps = new AttentionMaps(this.store, manifest);
+    this.matrices = new Matrices(this.store, manifest, onProgress);
+    this.relevance = new Relevance(this.store, manifest, ask, onProgress);
+    this.features = new Features(manifest, fetchAny, signal, onProgress);
+    /** @type {LateFile<import("../maths/embedding.js").Embedding>} */
+    this.embedding = late("embedding", (buffer) => readEmbedding(buffer, manifest));
+    /** @type {LateFile<import("./film.js").Film>} */
+    this.film = late("film", readFilm);
+    /** @type {LateFile<import("./analysis.js").Statistics>} */
+    this.statistics = late("statistics", (buffer) => readStatistics(buffer, manifest));
+    /** @type {LateFile<Float32Array|null>} */
+    this.untrained = late("untrained", (buffer) => readPositions(parseSafetensors(buffer), this.grid));
+    /** The picture, once `loaded` is fulfilled. @type {ReturnType<typeof readPicture>} */
+    this.picture = null;
+    /** @type {(token: number) => Float32Array|null} */
+    this.positionMap = () => null;
+    this.loaded = fetchChecked(fetchFile, manifest.files.picture, signal).then((buffer) => {
+      this.picture = readPicture(buffer, manifest, this.grid);
+      this.positionMap = positionMaps(this.picture.positions, this.grid);
+    });
+  }
+
+  /** What a selection of it can be. */
+  get shape() {
+    return { depth: this.manifest.depth, heads: this.manifest.num_heads, grid: this.grid };
+  }
+
+  /** Why the layer that is looked at is not here, null while nothing is wrong. */
+  get failure() {
+    return this.store.failure;
+  }
+
+  get disposed() {
+    return this.store.stop.signal.aborted;
+  }
+
+  /** Whether something that is looked at has failed because the host deleted its files. */
+  expired() {
+    const key = this.failure?.key ?? (this.features.error && explainFailure(this.features.error).key);
+    return key === "error_expired";
+  }
+
+  /** Another try for what of a layer could not be fetched. */
+  retry() {
+    this.store.failure = null;
+    this.features.retry();
+  }
+
+  /** Ends all requests and lets the memory go. */
+  dispose() {
+    this.store.dispose();
+  }
+}
