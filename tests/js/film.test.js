@@ -7,7 +7,7 @@ import {
   answersAt, attentionAt, epochText, knowsNothing, pixelsOf, readFilm, similarityAt,
 } from "../../vitviz/viewer/data/film.js";
 import { FormatError } from "../../vitviz/viewer/maths/safetensors.js";
-import { trainingSaves } from "../../vitviz/viewer/data/saves.js";
+import { training } from "../../vitviz/viewer/panels/training.js";
 import { FIXTURES, appOf, assertClose } from "./fixture.js";
 
 const { film: expected } = FIXTURES.find(({ name }) => name === "cls").expected;
@@ -45,13 +45,13 @@ test("what is no film says so", () => {
 
 test("the figures of the moments as a table", () => {
   const film = readFilm(buffer);
-  const { tables: { training: table }, figures } = trainingSaves(appOf({ film: { exists: true, here: film } }));
+  const { tables: { training: table }, figures } = training.saves(appOf({ film: { exists: true, here: film } }));
   assert.deepEqual(figures, ["training"]);
   assert.deepEqual(table.columns.slice(0, 3), ["step", "epoch", "images"]);
   assert.deepEqual(table.rows[1], [20, 2.5, 2560, 90, 0.5, 0.6, 0.95]);
   assert.ok(Number.isNaN(table.rows[0][4])); // no loss before the first step
-  assert.deepEqual(trainingSaves(appOf({ film: { exists: true, here: null } })), { tables: {}, figures: ["training"] });
-  assert.deepEqual(trainingSaves(appOf({ film: { exists: false } })), { tables: {}, figures: [] });
+  assert.deepEqual(training.saves(appOf({ film: { exists: true, here: null } })), { tables: {}, figures: ["training"] });
+  assert.deepEqual(training.saves(appOf({ film: { exists: false } })), { tables: {}, figures: [] });
 });
 
 test("epochs on an axis", () => {

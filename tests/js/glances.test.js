@@ -4,12 +4,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { createGlances } from "../../vitviz/viewer/state/glances.js";
+import { PANELS } from "../../vitviz/viewer/panels/index.js";
+import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { startSelection } from "../../vitviz/viewer/state/state.js";
 
 const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
 
 function opened(selection = {}) {
-  const app = { source: { grid }, drawn: 0, selection: { ...startSelection({ depth: 4, heads: 3, grid }), ...selection },
+  const app = { source: { grid }, drawn: 0, selection: { ...startSelection({ depth: 4, heads: 3, grid, panels: PANELS }), ...selection },
+    panel: () => panelOf(PANELS, app.selection.panel),
     select(wanted) { app.selection = { ...app.selection, ...wanted }; } };
   return Object.assign(app, createGlances(app, () => { app.drawn += 1; }));
 }

@@ -5,19 +5,24 @@ import { test } from "node:test";
 
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { recall, remember } from "../../vitviz/viewer/state/memory.js";
-import {
-  PANEL_IDS, START_TASTE, complete, openPanel, startSelection, validSelection, validTaste, visitPanel,
-} from "../../vitviz/viewer/state/state.js";
+import { PANELS } from "../../vitviz/viewer/panels/index.js";
+import { openPanel, panelOf, visitPanel } from "../../vitviz/viewer/state/panels.js";
+import { complete, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
+import { startTaste, validTaste as valid } from "../../vitviz/viewer/state/taste.js";
 
 const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
-const shape = { depth: 4, heads: 3, grid };
+const shape = { depth: 4, heads: 3, grid, panels: PANELS };
 const start = startSelection(shape);
+const START_TASTE = startTaste(PANELS);
+const PANEL_IDS = PANELS.map(({ id }) => id);
+const open = (id) => openPanel(panelOf(PANELS, id));
+const validTaste = (wanted) => valid(wanted, START_TASTE, PANELS);
 const HREF = "http://127.0.0.1:7860/app/?__theme=dark&token=3&x=1#top";
 
 function roundTrip(selection, taste = START_TASTE) {
-  const href = writeLink(HREF, selection, taste, { model: "m" }, grid);
-  const found = readLink(href);
-  return [validSelection(complete(found, start, grid), start, shape), validTaste(found, START_TASTE)];
+  const href = writeLink(HREF, selection, taste, { model: "m" }, shape);
+  const found = readLink(href, PANELS);
+  return [validSelection(complete(found, start, shape), start, shape), validTaste(found)];
 }
 
 test("what is looked at comes back from its link", () => {
@@ -25,19 +30,20 @@ test("what is looked at comes back from its link", () => {
     start,
     { ...start, token: 5, pinned: true, layer: 1, head: 2, direction: "to" },
     { ...start, overlay: "none" },
-    { ...start, ...openPanel("rollout"), first: 1, residual: 0.35, fusion: "max" },
-    { ...start, ...openPanel("qk"), token: 2, pinned: true, partner: 6, head: 1 },
-    ...PANEL_IDS.map((panel) => ({ ...start, ...visitPanel(panel, start, grid), layer: 0 })),
+    { ...start, ...open("rollout"), first: 1, residual: 0.35, fusion: "max" },
+    { ...start, ...open("qk"), token: 2, pinned: true, partner: 6, head: 1 },
+    ...PANEL_IDS.map((panel) => ({ ...start, ...visitPanel(panel, start, shape), layer: 0 })),
   ];
   for (const selection of selections) {
-    assert.deepEqual(roundTrip(selection)[0], selection);
+    // What a panel will give back when it is left is not in a link.
+    assert.deepEqual({ ...roundTrip(selection)[0], lent: {} }, { ...selection, lent: {} });
   }
   const taste = { ...START_TASTE, scale: "heads", colours: "magma", gallery: "matrix" };
   assert.deepEqual(roundTrip(start, taste)[1], taste);
 });
 
 test("a token that nobody pinned is in a link too, unless the panel begins with it", () => {
-  const tokenOf = (panel, token) => new URL(writeLink("http://x/", { ...start, panel, token }, START_TASTE, {}, grid)).searchParams.get("token");
+  const tokenOf = (panel, token) => new URL(writeLink("http://x/", { ...start, panel, token }, START_TASTE, {}, shape)).searchParams.get("token");
   assert.deepEqual([tokenOf("attention", 0), tokenOf("attention", 5), tokenOf("patches", 5), tokenOf("patches", 0)], [null, "5", null, "0"]);
   assert.equal(roundTrip({ ...start, token: 5 })[0].token, 5);
 });
@@ -50,19 +56,19 @@ test("what only one panel shows is in its links alone", () => {
   const all = Object.assign({}, ...Object.values(own));
   const names = Object.keys(all);
   for (const panel of PANEL_IDS) {
-    const selection = validSelection({ ...openPanel(panel), ...all }, start, shape);
-    const href = writeLink(HREF, selection, validTaste(all), {}, grid);
+    const selection = validSelection({ ...open(panel), ...all }, start, shape);
+    const href = writeLink(HREF, selection, validTaste(all), {}, shape);
     const { searchParams } = new URL(href);
     assert.deepEqual(names.filter((name) => searchParams.has(name)), Object.keys(own[panel] ?? {}), panel);
-    const found = readLink(href);
-    const back = { ...validTaste(found), ...validSelection(complete(found, start, grid), start, shape) };
+    const found = readLink(href, PANELS);
+    const back = { ...validTaste(found), ...validSelection(complete(found, start, shape), start, shape) };
     for (const [name, value] of Object.entries(own[panel] ?? {})) assert.equal(back[name], value, name);
   }
 });
 
 test("a link names model and picture, and leaves alone what is not ours", () => {
   const href = writeLink(HREF + "", { ...start, token: 0 }, START_TASTE,
-    { model: "hf-hub:a/b & c", example: "red-panda", untrained: "1" }, grid);
+    { model: "hf-hub:a/b & c", example: "red-panda", untrained: "1" }, shape);
   const url = new URL(href);
   assert.equal(url.searchParams.get("model"), "hf-hub:a/b & c");
   assert.equal(url.searchParams.get("example"), "red-panda");
@@ -71,31 +77,31 @@ test("a link names model and picture, and leaves alone what is not ours", () => 
   assert.equal(url.searchParams.get("x"), "1");
   assert.equal(url.hash, "#top");
   assert.equal(url.searchParams.get("token"), null, "nothing is pinned any more");
-  const own = new URL(writeLink(href, start, START_TASTE, { model: "m" }, grid));
+  const own = new URL(writeLink(href, start, START_TASTE, { model: "m" }, shape));
   assert.equal(own.searchParams.get("example"), null, "the name of the picture before is gone");
   assert.equal(own.searchParams.get("untrained"), null);
 });
 
 test("an address can say anything", () => {
   const asked = readLink("http://x/?token=-1&layer=99&head=mean&panel=<b>&scale=1&colours=jet&residual=2&layer=3" +
-    "&moment=first&mosaic=4&order=size&units=&lens=logit&x=1&pinned=true&opacity=1");
-  assert.deepEqual(validSelection(complete(asked, start, grid), start, shape), start);
-  assert.deepEqual(validTaste(asked, START_TASTE), START_TASTE);
-  assert.deepEqual(readLink("http://x/"), {});
+    "&moment=first&mosaic=4&order=size&units=&lens=logit&x=1&pinned=true&opacity=1&lent=1", PANELS);
+  assert.deepEqual(validSelection(complete(asked, start, shape), start, shape), start);
+  assert.deepEqual(validTaste(asked), START_TASTE);
+  assert.deepEqual(readLink("http://x/", PANELS), {});
 });
 
 test("taste is remembered, and a damaged or refused memory is none", () => {
   const kept = new Map();
   const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) };
-  const open = () => storage;
-  assert.deepEqual(recall(open), {});
-  remember(open, { colours: "magma" });
-  remember(open, { opacity: 0.4, language: "ko" });
-  assert.deepEqual(recall(open), { colours: "magma", opacity: 0.4, language: "ko" });
+  const opened = () => storage;
+  assert.deepEqual(recall(opened), {});
+  remember(opened, { colours: "magma" });
+  remember(opened, { opacity: 0.4, language: "ko" });
+  assert.deepEqual(recall(opened), { colours: "magma", opacity: 0.4, language: "ko" });
   for (const text of ["{", "null", "7", '"x"']) {
     kept.set("vitviz-taste", text);
-    assert.equal(typeof recall(open), "object");
-    assert.deepEqual(validTaste(recall(open), START_TASTE), START_TASTE);
+    assert.equal(typeof recall(opened), "object");
+    assert.deepEqual(validTaste(recall(opened)), START_TASTE);
   }
   const refused = () => { throw new DOMException("denied", "SecurityError"); };
   assert.deepEqual(recall(refused), {});

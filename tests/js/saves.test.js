@@ -9,13 +9,14 @@ import { csvText, fileName } from "../../vitviz/viewer/maths/csv.js";
 import { layerFeatures, readSummary } from "../../vitviz/viewer/data/features.js";
 import { readStatistics } from "../../vitviz/viewer/data/analysis.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
-import {
-  attentionSaves, featuresSaves, modelSaves, patchesSaves, positionsSaves, predictionsSaves, qkSaves, stageSaves,
-} from "../../vitviz/viewer/data/saves.js";
+import { stageSaves } from "../../vitviz/viewer/data/saves.js";
 import { captionOf } from "../../vitviz/viewer/parts/saving.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, appOf, assertClose } from "./fixture.js";
 
+const savesOf = (id) => PANELS.find((panel) => panel.id === id).saves;
+const [attentionSaves, featuresSaves, modelSaves, patchesSaves, positionsSaves, predictionsSaves, qkSaves] =
+  ["attention", "features", "model", "patches", "positions", "predictions", "qk"].map(savesOf);
 const column = (table, name) => table.rows.map((row) => row[table.columns.indexOf(name)]);
 
 for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTURES) {
@@ -161,7 +162,8 @@ test("a PNG names its colours where there are any, and the choice of a scale for
 test("every figure of the host is offered somewhere", () => {
   const python = readFileSync(new URL("../../vitviz/web/figures.py", import.meta.url), "utf8");
   const drawn = [...python.slice(python.indexOf("FIGURES:")).matchAll(/^ {4}"(\w+)":/gm)].map((match) => match[1]);
-  const source = readFileSync(new URL("../../vitviz/viewer/data/saves.js", import.meta.url), "utf8");
+  const files = ["data/saves.js", ...PANELS.map(({ id }) => "panels/" + id + ".js")];
+  const source = files.map((name) => readFileSync(new URL("../../vitviz/viewer/" + name, import.meta.url), "utf8")).join("\n");
   const lists = [...source.matchAll(/figures(?:: | = )[^\n]*/g)].map(String).join() + source.match(/const FIGURES = \{[^}]*/);
   const offered = new Set([...lists.matchAll(/"(\w+)"/g)].map((match) => match[1]));
   for (const name of drawn) assert.ok(offered.has(name), name);

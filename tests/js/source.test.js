@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Source } from "../../vitviz/viewer/data/source.js";
+import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { overlayOf } from "../../vitviz/viewer/maths/overlay.js";
 import { startSelection } from "../../vitviz/viewer/state/state.js";
 import { FIXTURES, assertClose } from "./fixture.js";
@@ -18,7 +19,7 @@ function open({ manifest, buffers }, fetchFile = async ({ path }) => buffers[pat
 
 /** What lies over the picture in a source, at a selection. */
 function shown(source, { layer, token }) {
-  const selection = { ...startSelection(source.shape), layer, direction: "to" };
+  const selection = { ...startSelection({ ...source.shape, panels: PANELS }), layer, direction: "to" };
   return overlayOf({ source, selection, taste: { scale: "map", colours: "magma" } }, token);
 }
 

@@ -5,13 +5,14 @@ import { test } from "node:test";
 
 import { keyAction } from "../../vitviz/viewer/state/keys.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
+import { openPanel, panelOf, visitPanel } from "../../vitviz/viewer/state/panels.js";
 import {
-  PANEL_IDS, START_TASTE, carried, complete, openPanel, push, redo, startHistory, startSelection, undo,
-  validSelection, validTaste, visitPanel,
+  carried, complete, push, redo, startHistory, startSelection, undo, validSelection,
 } from "../../vitviz/viewer/state/state.js";
+import { startTaste, validTaste } from "../../vitviz/viewer/state/taste.js";
 
 const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
-const shape = { depth: 4, heads: 3, grid };
+const shape = { depth: 4, heads: 3, grid, panels: PANELS };
 const start = startSelection(shape);
 
 test("a selection starts at the last layer, at CLS, with the mean of heads", () => {
@@ -43,19 +44,49 @@ function pickRange({ first, layer }) {
 }
 
 test("a panel brings its overlay, and predictions leave it alone", () => {
-  assert.deepEqual(openPanel("rollout"), { panel: "rollout", overlay: "rollout" });
-  assert.deepEqual(openPanel("predictions"), { panel: "predictions" });
-  assert.deepEqual(PANELS.map(({ id }) => id), PANEL_IDS);
+  assert.deepEqual(open("rollout"), { panel: "rollout", overlay: "rollout" });
+  assert.deepEqual(open("predictions"), { panel: "predictions" });
 });
 
+const open = (id) => openPanel(panelOf(PANELS, id));
+
+/** The wish to visit a panel, without what the panel will give back. */
+function visit(id, from) {
+  const wish = visitPanel(id, from, shape);
+  delete wish.lent;
+  return wish;
+}
+
 test("patches and positions begin with a patch, unless a prefix token is pinned", () => {
-  assert.deepEqual(visitPanel("patches", start, grid), { panel: "patches", overlay: "none", token: 5 });
-  assert.deepEqual(visitPanel("positions", { ...start, pinned: true }, grid), openPanel("positions"));
-  assert.deepEqual(visitPanel("positions", { ...start, token: 3 }, grid), openPanel("positions"));
-  assert.deepEqual(visitPanel("rollout", start, grid), openPanel("rollout"));
-  assert.deepEqual(visitPanel("patches", { ...start, token: 1 }, grid), openPanel("patches"), "the first patch is one");
-  assert.deepEqual(visitPanel("qk", start, grid), { ...openPanel("qk"), head: 0 }, "a mean has no queries");
-  assert.deepEqual(visitPanel("qk", { ...start, head: 2 }, grid), openPanel("qk"));
+  assert.deepEqual(visit("patches", start), { panel: "patches", overlay: "none", token: 5 });
+  assert.deepEqual(visit("positions", { ...start, pinned: true }), open("positions"));
+  assert.deepEqual(visit("positions", { ...start, token: 3 }), open("positions"));
+  assert.deepEqual(visit("rollout", start), open("rollout"));
+  assert.deepEqual(visit("patches", { ...start, token: 1 }), open("patches"), "the first patch is one");
+  assert.deepEqual(visit("qk", start), { ...open("qk"), head: 0 }, "a mean has no queries");
+  assert.deepEqual(visit("qk", { ...start, head: 2 }), open("qk"));
+  assert.deepEqual([visitPanel("attention", start, shape), visitPanel("x", start, shape)], [open("attention"), {}]);
+});
+
+test("what a panel borrowed it gives back, unless something else was chosen meanwhile", () => {
+  const walk = (from, ...steps) => steps.reduce((now, step) => {
+    const wish = typeof step === "string" ? visitPanel(step, now, shape) : step;
+    return validSelection(wish, now, shape);
+  }, from);
+  const looked = ({ token, head, panel }) => [token, head, panel];
+  assert.deepEqual(looked(walk(start, "patches")), [5, "mean", "patches"]);
+  assert.deepEqual(looked(walk(start, "patches", "attention")), [0, "mean", "attention"]);
+  assert.deepEqual(looked(walk(start, "patches", "positions", "rollout")), [0, "mean", "rollout"]);
+  assert.deepEqual(looked(walk(start, "patches", { token: 5, pinned: true }, "attention")), [5, "mean", "attention"]);
+  assert.deepEqual(looked(walk(start, "patches", { token: 2 }, "attention")), [2, "mean", "attention"]);
+  assert.deepEqual(looked(walk(start, "qk")), [0, 0, "qk"]);
+  assert.deepEqual(looked(walk(start, "qk", { layer: 1 }, "model")), [0, "mean", "model"]);
+  assert.deepEqual(looked(walk(start, "qk", { head: 1 }, "model")), [0, 1, "model"]);
+  assert.deepEqual(looked(walk({ ...start, head: 0 }, "qk", "model")), [0, 0, "model"], "nothing was borrowed");
+  const history = push(startHistory(start), walk(start, "rollout"), 0);
+  assert.equal(push(history, walk(history.now, "rollout"), 9000), history, "the open panel is no step");
+  const coarse = { rows: 1, cols: 3, prefix: 0, tokens: 3 };
+  assert.equal(carried(walk(start, "patches"), grid, coarse).lent.token, null, "no prefix token there");
 });
 
 test("on another grid a patch stays at its place, and a prefix token that is not there is none", () => {
@@ -70,12 +101,12 @@ test("on another grid a patch stays at its place, and a prefix token that is not
 });
 
 test("an address may name a panel or a token and leave out what belongs to it", () => {
-  assert.deepEqual(complete({ panel: "rollout" }, start, grid), { panel: "rollout", overlay: "rollout" });
-  assert.deepEqual(complete({ panel: "rollout", overlay: "none" }, start, grid), { panel: "rollout", overlay: "none" });
-  assert.deepEqual(complete({ token: 3 }, start, grid), { token: 3, pinned: true });
-  assert.deepEqual(complete(null, start, grid), {});
-  assert.deepEqual(complete({ panel: "patches" }, start, grid), { panel: "patches", overlay: "none", token: 5 });
-  assert.equal(complete({ panel: "patches" }, { ...start, token: 3 }, grid).token, undefined, "another patch may stay");
+  assert.deepEqual(complete({ panel: "rollout" }, start, shape), { panel: "rollout", overlay: "rollout", lent: {} });
+  assert.deepEqual(complete({ panel: "rollout", overlay: "none" }, start, shape), { panel: "rollout", overlay: "none", lent: {} });
+  assert.deepEqual(complete({ token: 3 }, start, shape), { token: 3, pinned: true });
+  assert.deepEqual(complete(null, start, shape), {});
+  assert.deepEqual(complete({ panel: "patches" }, start, shape), { panel: "patches", overlay: "none", token: 5, lent: { token: 0 } });
+  assert.equal(complete({ panel: "patches" }, { ...start, token: 3 }, shape).token, undefined, "another patch may stay");
 });
 
 test("undo and redo walk through what was selected", () => {
@@ -110,11 +141,13 @@ test("history forgets its oldest steps", () => {
 });
 
 test("taste is checked too", () => {
-  assert.deepEqual(validTaste({ colours: "jet", opacity: 7, smooth: 1, scale: "x" }), START_TASTE);
-  assert.deepEqual(validTaste({ gallery: "x", order: 1, units: null, lens: ["rank"] }), START_TASTE);
-  for (const opacity of [null, "", "0.5", -0.1, NaN]) assert.equal(validTaste({ opacity }).opacity, START_TASTE.opacity);
+  const START_TASTE = startTaste(PANELS);
+  const valid = (wanted) => validTaste(wanted, START_TASTE, PANELS);
+  assert.deepEqual(valid({ colours: "jet", opacity: 7, smooth: 1, scale: "x" }), START_TASTE);
+  assert.deepEqual(valid({ gallery: "x", order: 1, units: null, lens: ["rank"] }), START_TASTE);
+  for (const opacity of [null, "", "0.5", -0.1, NaN]) assert.equal(valid({ opacity }).opacity, START_TASTE.opacity);
   const wanted = { opacity: 0, colours: "magma", scale: "heads", gallery: "dots", order: "channel", units: "raw", lens: "rank" };
-  assert.deepEqual(validTaste(wanted), { ...START_TASTE, ...wanted });
+  assert.deepEqual(valid(wanted), { ...START_TASTE, ...wanted });
 });
 
 const press = (key, code = "", more = {}) =>

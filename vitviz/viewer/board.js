@@ -3,12 +3,11 @@
 import { el, freshId } from "./parts/dom.js";
 import { createHelp } from "./parts/help.js";
 import { overlayOf } from "./maths/overlay.js";
-import { PANELS } from "./panels/index.js";
 import { createReadout } from "./parts/readout.js";
 import { createSaving } from "./parts/saving.js";
 import { createSharing } from "./parts/sharing.js";
 import { createStage } from "./parts/stage.js";
-import { visitPanel } from "./state/state.js";
+import { visitPanel } from "./state/panels.js";
 import { createSteering } from "./parts/steering.js";
 import { allow, button } from "./parts/widgets.js";
 import { languageName, nextLanguage } from "./text/language.js";
@@ -105,7 +104,7 @@ function createTitleBar(app, save, openHelp) {
 function createTabs(app) {
   const { t } = app;
   const made = new Map();
-  const pages = PANELS.map(({ id }) => {
+  const pages = app.panels.map(({ id }) => {
     const [tabId, pageId] = [freshId("tab"), freshId("panel")];
     const tab = el("button", { type: "button", role: "tab", id: tabId, "aria-controls": pageId,
       text: t("panel_" + id), onclick: () => visit(id) });
@@ -128,7 +127,7 @@ function createTabs(app) {
         }
         if (!open) continue;
         if (!made.has(id)) {
-          const panel = PANELS.find((entry) => entry.id === id).create(app);
+          const panel = app.panel().create(app);
           made.set(id, panel);
           page.append(panel.root);
         }
@@ -138,7 +137,7 @@ function createTabs(app) {
     /** The panel that is shown. */
     open() {
       const { id, page } = pages.find((one) => one.id === app.selection.panel);
-      return { id, page, saves: PANELS.find((entry) => entry.id === id).saves };
+      return { id, page, saves: app.panel().saves };
     },
     destroy() {
       for (const panel of made.values()) panel.destroy?.();
@@ -150,7 +149,7 @@ function createTabs(app) {
     const pageOf = (panel) => pages.find((one) => one.id === panel).page;
     const open = pageOf(app.selection.panel).getBoundingClientRect();
     const scrolled = open.top < list.getBoundingClientRect().bottom;
-    app.select(visitPanel(id, app.selection, app.source.grid));
+    app.select(visitPanel(id, app.selection, app.shape()));
     // Not before all of it has its height: the browser would hold on to something further down.
     if (scrolled) requestAnimationFrame(() => pageOf(id).scrollIntoView());
   }

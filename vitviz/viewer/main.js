@@ -8,14 +8,20 @@ import { keyAction } from "./state/keys.js";
 import { readLink, writeLink } from "./state/link.js";
 import { recall, remember } from "./state/memory.js";
 import { Source } from "./data/source.js";
+import { PANELS } from "./panels/index.js";
+import { panelOf } from "./state/panels.js";
 import {
-  START_TASTE, carried, complete, push, redo, startHistory, startSelection, undo, validSelection, validTaste,
+  carried, complete, push, redo, startHistory, startSelection, undo, validSelection,
 } from "./state/state.js";
+import { startTaste, validTaste } from "./state/taste.js";
 import { watchSurroundings } from "./parts/surroundings.js";
 import { button } from "./parts/widgets.js";
 import { languageOf, nextLanguage } from "./text/language.js";
 import { granted } from "./text/refusal.js";
 import { translator } from "./text/words.js";
+
+/** What a selection can be: of this source, in these panels. */
+const shapeOf = (source) => ({ ...source.shape, panels: PANELS });
 
 /** A host and a screen reader hear of a selection when it has rested this long. */
 const SETTLED_MS = 250;
@@ -51,6 +57,8 @@ export function firstLanguage(search) {
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   languages: boolean, looksOpen: boolean,
+ *   panels: import("./state/panels.js").PanelDescription[], shape: () => import("./state/state.js").Shape,
+ *   panel: () => import("./state/panels.js").PanelDescription,
  * }} App
  */
 
@@ -83,21 +91,23 @@ export function mount(host) {
   let message = null; // what is told in place of the board, for the same in another language
   let settled = 0;
   let news = false; // another selection, which nobody was told of yet
-  let asked = address ? readLink(address.read()) : null; // by the link that opened the page
+  let asked = address ? readLink(address.read(), PANELS) : null; // by the link that opened the page
 
   /** All that the parts of the viewer read and call. @type {any} */
   const app = {
     t: null, languages, ask: host.ask ? ask : null, again, history: null, looksOpen: false,
-    taste: [recall(storage), host.taste, asked].reduce((base, wanted) => validTaste(wanted, base), START_TASTE),
-    selection: null, source: null,
+    taste: [recall(storage), host.taste, asked].reduce((base, wanted) => validTaste(wanted, base, PANELS), startTaste(PANELS)),
+    selection: null, source: null, panels: PANELS,
+    panel: () => panelOf(PANELS, app.selection.panel),
+    shape: () => shapeOf(app.source),
     select(wanted) {
-      const next = validSelection(wanted, app.selection, app.source.shape);
+      const next = validSelection(wanted, app.selection, app.shape());
       commit(push(app.history, next, performance.now()));
     },
     undo: () => commit(undo(app.history)),
     redo: () => commit(redo(app.history)),
     prefer(wanted) {
-      app.taste = validTaste(wanted, app.taste);
+      app.taste = validTaste(wanted, app.taste, PANELS);
       remember(storage, Object.fromEntries(Object.keys(wanted).map((name) => [name, app.taste[name]])));
       render();
       settle();
@@ -108,7 +118,7 @@ export function mount(host) {
       remember(storage, { language: page.lang });
     },
     /** The address of what is looked at; null in a page that has none. */
-    link: address && (() => writeLink(address.read(), app.selection, app.taste, app.source.manifest.link ?? {}, app.source.grid)),
+    link: address && (() => writeLink(address.read(), app.selection, app.taste, app.source.manifest.link ?? {}, app.shape())),
   };
 
   Object.assign(app, createGlances(app, render));
@@ -149,10 +159,11 @@ export function mount(host) {
     try {
       mine = new Source(manifest, fetchFile, app.ask, () => mine === app.source && render());
       opening = mine;
-      const start = startSelection(mine.shape);
+      const shape = shapeOf(mine);
+      const start = startSelection(shape);
       // What was looked at stays, where the new model has it.
-      const kept = validSelection(app.selection && carried(app.selection, grid, mine.grid), start, mine.shape);
-      const selection = validSelection(complete(wanted ?? asked, kept, mine.grid), kept, mine.shape);
+      const kept = validSelection(app.selection && carried(app.selection, grid, mine.grid), start, shape);
+      const selection = validSelection(complete(wanted ?? asked, kept, shape), kept, shape);
       await Promise.all([mine.loaded, mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;
       opening = null;
@@ -230,8 +241,7 @@ export function mount(host) {
       token, layer: selection.layer, head: selection.head, direction: selection.direction,
       panel: selection.panel, overlay: selection.overlay, pinned: selection.pinned,
     });
-    const needed = shown.missing === "layer" || selection.panel === "attention" || selection.panel === "qk";
-    if (needed) source.store.want(() => source === app.source && render());
+    if (shown.missing === "layer" || app.panel().needs === "layer") source.store.want(() => source === app.source && render());
   }
 
   function fail(error, retry) {
@@ -260,7 +270,7 @@ export function mount(host) {
     if (!board || root.querySelector("dialog[open]")) return;
     const onStage = event.target === board.stage.focus;
     const moved = app.picksPartner() ? { ...app.selection, token: app.selection.partner } : app.selection;
-    const action = keyAction(event, moved, app.source.shape, onStage, app.pointed);
+    const action = keyAction(event, moved, app.shape(), onStage, app.pointed);
     if (!action) return;
     event.preventDefault();
     if (action.point !== undefined) {

@@ -63,6 +63,10 @@
  * @typedef {"picture"|{first: number, end: number}|null} Lit
  */
 
-/** @typedef {typeof import("./state/state.js").START_TASTE} Taste */
+/**
+ * How things are drawn; `own`: fields that a panel adds.
+ * @typedef {{colours: string, scale: "map"|"heads", smooth: boolean, opacity: number, grid: boolean,
+ *   projector: boolean, [own: string]: any}} Taste
+ */
 
 export {};

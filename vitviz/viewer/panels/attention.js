@@ -13,13 +13,20 @@ import { createMatrix } from "../parts/matrixview.js";
 import { digits, multiple } from "../maths/numbers.js";
 import { attentionScale, patchScale } from "../maths/overlay.js";
 import { createShares } from "../parts/readout.js";
-import { attentionSaves } from "../data/saves.js";
-import { GALLERIES } from "../state/state.js";
+import { tokenTable } from "../data/saves.js";
+import { oneOf } from "../state/panels.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";
 import { tokenTitle } from "../text/words.js";
 
-export const attention = { id: "attention", create, saves: attentionSaves };
+/** What it shows. */
+const GALLERIES = ["layer", "all", "matrix", "dots"];
+
+/** @type {import("../state/panels.js").PanelDescription} */
+export const attention = {
+  id: "attention", first: true, overlay: "attention", needs: "layer", prefers: { gallery: oneOf(GALLERIES) },
+  create, saves,
+};
 
 /** @param {import("../main.js").App} app */
 function create(app) {
@@ -120,4 +127,49 @@ function createHead(app, head) {
       root.classList.toggle("vv-chosen", chosen);
     },
   };
+}
+
+/** What the panel shows: every head of the layer or of all layers, a whole map, or figures of heads. */
+function saves(app, { token }) {
+  const { layer, direction, head } = app.selection;
+  if (app.taste.gallery === "dots") {
+    const found = app.source.statistics.get();
+    return { tables: found ? { statistics: headsTable(found) } : {}, figures: ["statistics"] };
+  }
+  if (app.taste.gallery === "matrix") {
+    const matrix = app.source.matrices.of(layer, head);
+    return { tables: matrix ? { matrix: matrixTable(matrix, app.source.grid.tokens) } : {},
+      figures: app.source.matrices.possible ? ["matrix"] : [] };
+  }
+  if (app.taste.gallery === "all") {
+    // Layers that are not here have no columns; the host has them all.
+    const here = [...Array(app.source.manifest.depth).keys()].filter((at) => app.source.store.ready.has(at));
+    const columns = Object.assign({}, ...here.map((at) =>
+      headColumns(app, app.source.maps.of(at, token, direction), "layer_" + at + "_")));
+    return { tables: here.length > 0 ? { wall: tokenTable(app, columns) } : {}, figures: ["wall"] };
+  }
+  const maps = app.source.maps.of(layer, token, direction);
+  return { tables: maps ? { attention: tokenTable(app, headColumns(app, maps, "")) } : {}, figures: ["heads"] };
+}
+
+/** The mean and every head of a layer, by name. */
+function headColumns({ source: { manifest, grid } }, maps, stem) {
+  const columns = { [stem + "mean"]: maps.mean };
+  for (let head = 0; head < manifest.num_heads; head++) {
+    columns[stem + "head_" + head] = maps.rows.subarray(head * grid.tokens, (head + 1) * grid.tokens);
+  }
+  return columns;
+}
+
+function headsTable({ entropy, distance }) {
+  const rows = entropy.flatMap((values, layer) =>
+    values.map((value, head) => [layer, head, value, distance[layer][head]]));
+  return { columns: ["layer", "head", "entropy", "distance"], rows };
+}
+
+/** A row for every query, a column for every key. */
+function matrixTable(matrix, tokens) {
+  const all = [...Array(tokens).keys()];
+  const rows = all.map((query) => [query, ...matrix.subarray(query * tokens, (query + 1) * tokens)]);
+  return { columns: ["query", ...all.map((key) => "key_" + key)], rows };
 }

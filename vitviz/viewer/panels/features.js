@@ -10,11 +10,12 @@ import { digits, multiple, percent, signed } from "../maths/numbers.js";
 import { similarityScale } from "../maths/overlay.js";
 import { createPatchMap } from "../parts/patchmap.js";
 import { explore } from "../parts/pointing.js";
-import { featuresSaves } from "../data/saves.js";
+import { tokenTable } from "../data/saves.js";
 import { createWaiting, tokensText } from "../parts/waiting.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 
-export const features = { id: "features", create, saves: featuresSaves };
+/** @type {import("../state/panels.js").PanelDescription} */
+export const features = { id: "features", overlay: "features", create, saves };
 
 /** @param {import("../main.js").App} app */
 function create(app) {
@@ -172,4 +173,19 @@ function createStrip(app, times) {
       }
     },
   };
+}
+
+function saves(app, { token }) {
+  const { layer } = app.selection;
+  const [summary, similar] = [app.source.features.summary(), app.source.features.similarity(layer, token)];
+  if (!summary || !similar) return { tables: {}, figures: ["features"] };
+  const { prefix, tokens } = app.source.grid;
+  const { scores, norms } = layerFeatures(summary, layer, app.source.manifest);
+  const { above } = outliers(norms.subarray(prefix), app.source.manifest.outlier_times);
+  const ofPatches = (value) => Array.from({ length: tokens }, (_, at) => (at < prefix ? NaN : value(at - prefix)));
+  return { figures: ["features"], tables: { features: tokenTable(app, {
+    cosine: similar, norm: norms, outlier: ofPatches((patch) => Number(above.includes(patch))),
+    pc1: ofPatches((patch) => scores[3 * patch]), pc2: ofPatches((patch) => scores[3 * patch + 1]),
+    pc3: ofPatches((patch) => scores[3 * patch + 2]),
+  }) } };
 }

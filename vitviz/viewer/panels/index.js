@@ -1,4 +1,4 @@
-/** The panels, in the order of their tabs. A new one is a file, a line here and its id in state/state.js. */
+/** The panels, in the order of their tabs. A new one is a file and a line here. */
 
 import { attention } from "./attention.js";
 import { features } from "./features.js";
@@ -10,6 +10,5 @@ import { qk } from "./qk.js";
 import { rollout } from "./rollout.js";
 import { training } from "./training.js";
 
-/** @type {{id: string, create: (app: import("../main.js").App) => import("../types.js").Panel,
- *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("../data/saves.js").Saves}[]} */
+/** @type {import("../state/panels.js").PanelDescription[]} */
 export const PANELS = [patches, positions, attention, qk, rollout, features, predictions, training, model];

@@ -3,11 +3,11 @@
 import { el } from "../parts/dom.js";
 import { labelName } from "../text/labels.js";
 import { digits, grouped, percent, percents } from "../maths/numbers.js";
-import { chanceOf, modelSaves } from "../data/saves.js";
 import { STRINGS } from "../text/strings.js";
 import { groupName, translated } from "../text/words.js";
 
-export const model = { id: "model", create, saves: modelSaves };
+/** @type {import("../state/panels.js").PanelDescription} */
+export const model = { id: "model", create, saves };
 
 /** Facts that have a place of their own, or are numbers for programs. */
 const ELSEWHERE = ["title", "accuracy", "evaluation", "data", "terms", "groups", "recipe", "temperature", "license"];
@@ -109,4 +109,25 @@ function origin(app) {
 function facts(rows) {
   return el("dl", { class: "vv-card-facts" }, ...rows.flatMap(([name, text]) =>
     [el("dt", { text: name }), el("dd", { text: String(text) })]));
+}
+
+/** How often a model that guesses is right. */
+function chanceOf(classes) {
+  return { top1: 1 / classes, top5: Math.min(1, 5 / classes) };
+}
+
+/** What was measured of the model: how often it is right, and whether it looks at the object. */
+function saves({ source: { manifest } }) {
+  const { figures } = manifest.model;
+  const { boxes } = figures;
+  const chance = chanceOf(manifest.num_classes);
+  const names = Object.keys(figures).filter((name) => name !== "boxes");
+  const tables = {
+    ...(names.length > 0 ? { measured: { columns: ["figure", "value", "chance"],
+      rows: names.map((name) => [name, figures[name], chance[name] ?? NaN]) } } : {}),
+    ...(boxes ? { boxes: { columns: ["map", "energy", "pointing"],
+      rows: Object.entries(boxes).map(([map, { energy, pointing }]) => [map, energy, pointing]) } } : {}),
+  };
+  const drawn = boxes || ["top1", "top5", "group"].some((name) => name in figures);
+  return { tables, figures: drawn ? ["measured"] : [] };
 }

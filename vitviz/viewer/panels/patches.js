@@ -4,16 +4,22 @@ import { mapCanvas } from "../parts/canvas.js";
 import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createFilters } from "../parts/filters.js";
-import { boxOf } from "../maths/geometry.js";
+import { boxOf, middleToken } from "../maths/geometry.js";
 import { createLedger } from "../parts/ledger.js";
 import { signed } from "../maths/numbers.js";
 import { ORDERS, elementAt, patchValues } from "../maths/patch.js";
-import { patchesSaves } from "../data/saves.js";
-import { UNITS } from "../state/state.js";
+import { oneOf } from "../state/panels.js";
 import { choice } from "../parts/widgets.js";
 import { tokenTitle } from "../text/words.js";
 
-export const patches = { id: "patches", create, saves: patchesSaves };
+/** How the numbers of a patch are written. */
+const UNITS = ["normalised", "raw"];
+
+/** @type {import("../state/panels.js").PanelDescription} */
+export const patches = {
+  id: "patches", overlay: "none", rests: middleToken, prefers: { order: oneOf(ORDERS), units: oneOf(UNITS) },
+  create, saves,
+};
 
 const AT_ONCE = 96; // numbers written while the pointer moves; the rest when it rests
 
@@ -158,4 +164,18 @@ function create(app) {
       rows: grid.rows, cols: grid.cols, patches: grid.rows * grid.cols, prefix: grid.prefix,
       tokens: grid.tokens, channels, count, dim: manifest.embed_dim });
   }
+}
+
+/** The numbers of the patch as the model gets them. */
+function saves(app, { token }) {
+  const { manifest, grid, picture } = app.source;
+  if (!boxOf(token, grid)) return { tables: {}, figures: ["patches"] };
+  const { raw, normalised } = patchValues(picture, token, manifest, grid, "pixel");
+  const rows = Array.from(raw, (value, at) => {
+    const { row, col, channel } = elementAt(at, manifest.image.channels, grid, "pixel");
+    return [at, row, col, channel, value, normalised[at]];
+  });
+  // An analysis saved by an older version has no filters to draw.
+  return { figures: app.source.embedding.exists ? ["patch", "patches"] : ["patches"], tables: { patches: {
+    columns: ["element", "row", "col", "channel", "raw", "normalised"], rows } } };
 }

@@ -4,7 +4,7 @@ import { positionMaps } from "../data/analysis.js";
 import { colourTable } from "../maths/colour.js";
 import { createCurves } from "../parts/curves.js";
 import { el, setText, show } from "../parts/dom.js";
-import { mapRatio, placeOf, tokenOf } from "../maths/geometry.js";
+import { mapRatio, middleToken, placeOf, tokenOf } from "../maths/geometry.js";
 import { inSlices } from "../data/idle.js";
 import { createLegend } from "../parts/legend.js";
 import { similarities } from "../data/maps.js";
@@ -13,14 +13,20 @@ import { createMosaic } from "../parts/mosaic.js";
 import { percent, signed } from "../maths/numbers.js";
 import { createPatchMap } from "../parts/patchmap.js";
 import { explore } from "../parts/pointing.js";
-import { positionsSaves } from "../data/saves.js";
-import { MOSAICS } from "../state/state.js";
+import { tokenTable } from "../data/saves.js";
+import { oneOf } from "../state/panels.js";
 import { createWaiting, lostText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 import { createZoom } from "../parts/zoom.js";
 
-export const positions = { id: "positions", create, saves: positionsSaves };
+/** The positions in the mosaic of them all. */
+const MOSAICS = ["trained", "untrained"];
+
+/** @type {import("../state/panels.js").PanelDescription} */
+export const positions = {
+  id: "positions", overlay: "positions", rests: middleToken, selects: { mosaic: oneOf(MOSAICS) }, create, saves,
+};
 
 const SCALE = { min: -1, max: 1 };
 
@@ -176,4 +182,12 @@ function createAllPositions(app) {
       if (!signal.aborted) throw error;
     }
   }
+}
+
+function saves(app, { token }) {
+  const similar = app.source.positionMap(token);
+  if (!similar) return { tables: {}, figures: app.source.picture.positions ? ["mosaic"] : [] };
+  const values = new Float32Array(app.source.grid.tokens).fill(NaN);
+  values.set(similar, app.source.grid.prefix);
+  return { tables: { positions: tokenTable(app, { cosine: values }) }, figures: ["positions", "mosaic"] };
 }

@@ -3,12 +3,13 @@
 import { caution } from "../parts/caution.js";
 import { el, show } from "../parts/dom.js";
 import { labelName } from "../text/labels.js";
-import { createLens } from "../parts/lens.js";
+import { LENSES, createLens } from "../parts/lens.js";
+import { oneOf } from "../state/panels.js";
 import { percent, percents, signed } from "../maths/numbers.js";
-import { predictionsSaves } from "../data/saves.js";
 import { groupName, translated } from "../text/words.js";
 
-export const predictions = { id: "predictions", create, saves: predictionsSaves };
+/** @type {import("../state/panels.js").PanelDescription} */
+export const predictions = { id: "predictions", prefers: { lens: oneOf(LENSES) }, create, saves };
 
 const MOST_GROUPS = 5;
 
@@ -77,4 +78,18 @@ function bar({ label, share, text, title, note }, at) {
     el("b", { text, title: percent(share) }),
     el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
     el("span", { class: "vv-logit", text: note }));
+}
+
+/** The most probable classes, and what the model would answer after each block. */
+function saves({ source: { manifest } }) {
+  const { predictions, lens } = manifest;
+  if (predictions.length === 0) return { tables: {}, figures: [] };
+  const rows = predictions.map(({ index, label, probability, logit }, at) =>
+    [at + 1, index, label, probability, logit]);
+  const tables = { predictions: { columns: ["rank", "class", "label", "probability", "logit"], rows } };
+  if (lens.length === 0) return { tables, figures: ["predictions"] };
+  const followed = lens.flatMap(({ index, label, probabilities, ranks }) =>
+    probabilities.map((probability, layer) => [layer, index, label, probability, ranks[layer]]));
+  return { figures: ["predictions", "lens"], tables: { ...tables,
+    lens: { columns: ["layer", "class", "label", "probability", "rank"], rows: followed } } };
 }

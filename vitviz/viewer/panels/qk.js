@@ -4,14 +4,19 @@ import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "../parts/dom.js";
 import { digits, multiple, percent, plain, signed } from "../maths/numbers.js";
 import { bySize, pairOf } from "../maths/pair.js";
-import { qkSaves } from "../data/saves.js";
+import { tokenTable } from "../data/saves.js";
 import { createSoftmaxRow } from "../parts/softmaxrow.js";
 import { createStrip } from "../parts/strip.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
 import { button, choice } from "../parts/widgets.js";
 import { tokenName } from "../text/words.js";
 
-export const qk = { id: "qk", create, saves: qkSaves };
+/** @type {import("../state/panels.js").PanelDescription} */
+export const qk = {
+  id: "qk", overlay: "attention", needs: "layer", pairs: true, link: ["partner"],
+  // The mean of heads has no queries and keys: they are those of head 0.
+  borrows: ({ head }) => (head === "mean" ? { head: 0 } : {}), create, saves,
+};
 
 const PARTS = ["q", "k", "products"];
 
@@ -133,4 +138,24 @@ function create(app) {
     });
     return [head, ...rows].join("\n");
   }
+}
+
+/** The two vectors of a pair and the row they meet in; of a mean of heads the vectors of every head. */
+function saves(app) {
+  const { layer, head } = app.selection;
+  const figures = head === "mean" ? [] : ["pair"]; // a mean has no queries and keys of its own
+  const decoded = app.source.store.get(layer);
+  if (!decoded) return { tables: {}, figures };
+  const { query, key } = app.pair();
+  const columns = ["element", "q", "k", "product"];
+  const vectors = ({ q, k, products }) => Array.from(products, (product, at) => [at, q[at], k[at], product]);
+  if (head === "mean") {
+    const heads = [...Array(decoded.heads).keys()];
+    const rows = heads.flatMap((each) =>
+      vectors(pairOf(decoded, each, query, key)).map((row) => [each, ...row]));
+    return { figures, tables: { vectors: { columns: ["head", ...columns], rows } } };
+  }
+  const pair = pairOf(decoded, head, query, key);
+  return { figures, tables: { vectors: { columns, rows: vectors(pair) },
+    row: tokenTable(app, { score: pair.scores, attention: pair.attention }) } };
 }

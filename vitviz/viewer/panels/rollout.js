@@ -11,12 +11,15 @@ import { patchScale } from "../maths/overlay.js";
 import { createShares } from "../parts/readout.js";
 import { MOST_TOKENS } from "../data/relevance.js";
 import { FUSIONS } from "../maths/rollout.js";
-import { rolloutSaves } from "../data/saves.js";
+import { tokenTable } from "../data/saves.js";
 import { button, choice, slider } from "../parts/widgets.js";
 import { reasonOf } from "../text/refusal.js";
 import { tokenTitle } from "../text/words.js";
 
-export const rollout = { id: "rollout", create, saves: rolloutSaves };
+/** @type {import("../state/panels.js").PanelDescription} */
+export const rollout = {
+  id: "rollout", overlay: "rollout", link: ["first", "residual", "fusion"], create, saves,
+};
 
 /** How long the film rests on a layer. */
 const FRAME_MS = 700;
@@ -89,7 +92,7 @@ function create(app) {
       app.select({ layer: layer === last ? from : layer, overlay: "rollout" });
       playing = setInterval(() => {
         const { layer: now, panel } = app.selection;
-        if (panel !== "rollout" || now === last) film(false);
+        if (panel !== rollout.id || now === last) film(false);
         else if (app.source.relevance.of({ token: app.shownToken(), ...pick(app.selection) })) app.select({ layer: now + 1 });
       }, FRAME_MS);
     }
@@ -192,4 +195,16 @@ function createStep(app, layer) {
       root.disabled = layer < selection.first;
     },
   };
+}
+
+/** Rollout after every layer; of many tokens only what the host was asked for. */
+function saves(app, { token }) {
+  const { first, layer, residual, fusion } = app.selection;
+  const columns = {};
+  for (let last = app.source.relevance.ask ? layer : first; last <= layer; last++) {
+    const values = app.source.relevance.of({ token, layer: last, first, residual, fusion });
+    if (values) columns["up_to_layer_" + last] = values;
+  }
+  const known = Object.keys(columns).length > 0;
+  return { tables: known ? { rollout: tokenTable(app, columns) } : {}, figures: ["rollout"] };
 }

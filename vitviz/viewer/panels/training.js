@@ -11,12 +11,15 @@ import { createLineChart, createReading } from "../parts/linechart.js";
 import { createMosaic } from "../parts/mosaic.js";
 import { digits, grouped, multiple, percent, percents } from "../maths/numbers.js";
 import { createPatchMap } from "../parts/patchmap.js";
-import { trainingSaves } from "../data/saves.js";
 import { createWaiting, lostText } from "../parts/waiting.js";
 import { button, choice, slider } from "../parts/widgets.js";
 import { translated } from "../text/words.js";
 
-export const training = { id: "training", create, saves: trainingSaves };
+/** A moment of the film; a film may have fewer. */
+const MOMENT = { start: "last", possible: (value) => value === "last" || (Number.isInteger(value) && value >= 0) };
+
+/** @type {import("../state/panels.js").PanelDescription} */
+export const training = { id: "training", selects: { moment: MOMENT }, create, saves };
 
 /** How long the film rests on a moment. */
 const FRAME_MS = 600;
@@ -270,4 +273,12 @@ function createPlaces(app, film) {
       }
     },
   };
+}
+
+/** The figures of every filmed moment of the training. */
+function saves({ source: { film } }) {
+  if (!film.exists) return { tables: {}, figures: [] };
+  const columns = ["step", "epoch", "images", "seconds", "loss", "top1", "top5"];
+  const rows = film.here?.moments.map((moment) => columns.map((name) => moment[name] ?? NaN));
+  return { figures: ["training"], tables: rows ? { training: { columns, rows } } : {} };
 }

@@ -27,7 +27,7 @@ export function createCompare(app) {
 
   function render({ shown }) {
     const { selection, pointed } = app;
-    const wanted = selection.pinned && selection.panel !== "qk" && possible();
+    const wanted = selection.pinned && !app.panel().pairs && possible();
     const first = wanted ? ofToken(selection.token, shown) : null;
     show(root, Boolean(first?.values));
     if (!first?.values) return;

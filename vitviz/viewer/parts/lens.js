@@ -5,8 +5,10 @@ import { labelName } from "../text/labels.js";
 import { createLineChart, createReading } from "./linechart.js";
 import { rankTicks, topShare } from "../maths/lines.js";
 import { percent } from "../maths/numbers.js";
-import { LENSES } from "../state/state.js";
 import { choice } from "./widgets.js";
+
+/** What the lines of the logit lens are. */
+export const LENSES = ["probability", "rank"];
 
 /**
  * @param {import("../main.js").App} app

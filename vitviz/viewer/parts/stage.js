@@ -72,7 +72,7 @@ export function createStage(app) {
   function render(view) {
     const { shown, token, pointer } = view;
     const { taste, selection, lit } = app;
-    const other = selection.panel === "qk" ? app.shownPartner() : -1;
+    const other = app.panel().pairs ? app.shownPartner() : -1;
     const table = colourTable(shown.colours);
     if (shown.values) overlay.draw(shown.values, grid.prefix, shown.scale, table);
     else overlay.clear();

@@ -44,8 +44,8 @@ export function createSteering(app) {
     root,
     render() {
       const { selection } = app;
-      const panel = selection.panel === "qk" ? "attention" : selection.panel;
-      const uses = (kind) => (selection.overlay === kind || panel === kind) &&
+      const panel = app.panel();
+      const uses = (kind) => (selection.overlay === kind || panel.overlay === kind) &&
         (kind !== "rollout" || app.source.relevance.possible);
       layer.set(selection.layer, uses("attention") || uses("rollout") || uses("features"));
       head.set(selection.head, uses("attention"));
@@ -92,7 +92,7 @@ function createLooks(app) {
       scale.set(taste.scale, uses("attention"));
       opacity.set(Math.round(taste.opacity * 100), selection.overlay !== "none");
       grid.set(taste.grid);
-      smooth.set(taste.smooth, selection.overlay !== "none" || selection.panel !== "patches");
+      smooth.set(taste.smooth, selection.overlay !== "none" || app.panel().overlay !== "none");
     },
   };
 }

@@ -1,6 +1,6 @@
 /** Glances: what the pointer shows while it is there, which undo and links know nothing of. */
 
-import { restingToken } from "./state.js";
+import { restingToken } from "./panels.js";
 
 const NOTHING = { pointed: null, previewed: null, pointedPartner: null, lit: null };
 
@@ -24,9 +24,9 @@ export function createGlances(app, render) {
     /** What a click on the picture chooses while a pair is looked at: "partner" or "token". */
     pairPick: "partner",
     shownToken: () => app.previewed ?? app.selection.token,
-    /** Beside the panel of pairs, whatever is pointed at makes a pair with what is looked at. */
+    /** Beside a panel of pairs, whatever is pointed at makes a pair with what is looked at. */
     shownPartner() {
-      const other = app.selection.panel === "qk" ? null : app.pointed;
+      const other = app.panel().pairs ? null : app.pointed;
       return app.pointedPartner ?? other ?? app.selection.partner;
     },
     /** The two tokens of a pair by what they do: the one that looks, the one that is looked at. */
@@ -35,7 +35,7 @@ export function createGlances(app, render) {
       return app.selection.direction === "from" ? { query: token, key: partner }
         : { query: partner, key: token };
     },
-    picksPartner: () => app.selection.panel === "qk" && app.pairPick === "partner",
+    picksPartner: () => Boolean(app.panel().pairs) && app.pairPick === "partner",
     choosePick: (pairPick) => look({ pairPick }),
     /** The pointer is over a token. A kept token stays, unless a finger explores. */
     point(token, exploring) {
@@ -63,7 +63,7 @@ export function createGlances(app, render) {
     },
     release() {
       app.previewed = app.pointed = null;
-      app.select({ token: restingToken(app.selection.panel, app.source.grid), pinned: false });
+      app.select({ token: restingToken(app.panel(), app.source.grid), pinned: false });
     },
   };
 }

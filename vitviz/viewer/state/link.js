@@ -1,40 +1,38 @@
 /** Links: what is looked at as the parameters of an address, and back. No document in here. */
 
-import { openPanel, restingToken } from "./state.js";
+import { linkOf, panelOf, restingToken } from "./panels.js";
 
 const always = () => true;
-const inPanel = (id) => ({ panel }) => panel === id;
-const inRollout = ({ panel, overlay }) => panel === "rollout" || overlay === "rollout";
 
 /**
- * What of a selection and of a taste a link holds, and where it matters.
- * @type {Record<string, (selection: import("./state.js").Selection, grid: import("../maths/geometry.js").Grid) => boolean>}
+ * What of a selection and of a taste every link can hold, and where it matters.
+ * @type {Record<string, (selection: import("./state.js").Selection, shape: import("./state.js").Shape) => boolean>}
  */
-const PARAMETERS = {
+const COMMON = {
   panel: always,
-  token: ({ pinned, token, panel }, grid) => pinned || token !== restingToken(panel, grid),
-  partner: inPanel("qk"),
+  token: ({ pinned, token, panel }, { grid, panels }) => pinned || token !== restingToken(panelOf(panels, panel), grid),
   layer: always, head: always, direction: always,
-  overlay: ({ panel, overlay }) => overlay !== openPanel(panel).overlay,
-  first: inRollout, residual: inRollout, fusion: inRollout,
+  overlay: ({ panel, overlay }, { panels }) => overlay !== panelOf(panels, panel).overlay,
   scale: always, colours: always,
-  order: inPanel("patches"), units: inPanel("patches"),
-  mosaic: inPanel("positions"),
-  gallery: inPanel("attention"),
-  lens: inPanel("predictions"),
-  moment: inPanel("training"),
 };
+/** What an overlay needs to be known of, whichever panel is open. */
+const OF_OVERLAY = { rollout: ["first", "residual", "fusion"] };
 const HOSTS = ["model", "example", "untrained"];
+
+function namesOf(panels) {
+  return [...new Set([...Object.keys(COMMON), ...Object.values(OF_OVERLAY).flat(), ...panels.flatMap(linkOf)])];
+}
 
 /**
  * What an address asks for, in part; it may be anything, so `validSelection` and `validTaste` judge
  * and take what is theirs.
  * @param {string} href
+ * @param {import("./panels.js").PanelDescription[]} panels
  * @returns {any}
  */
-export function readLink(href) {
+export function readLink(href, panels) {
   const asked = new URL(href).searchParams;
-  return Object.fromEntries(Object.keys(PARAMETERS).filter((name) => asked.has(name))
+  return Object.fromEntries(namesOf(panels).filter((name) => asked.has(name))
     .map((name) => [name, valueOf(asked.get(name))]));
 }
 
@@ -46,16 +44,17 @@ function valueOf(text) {
  * The address with what is looked at in it; parameters of others stay.
  * @param {string} href
  * @param {import("./state.js").Selection} selection
- * @param {typeof import("./state.js").START_TASTE} taste
+ * @param {import("../types.js").Taste} taste
  * @param {Record<string, string>} origin  how the host finds the picture and the model again
- * @param {import("../maths/geometry.js").Grid} grid
+ * @param {import("./state.js").Shape} shape
  * @returns {string}
  */
-export function writeLink(href, selection, taste, origin, grid) {
+export function writeLink(href, selection, taste, origin, shape) {
   const url = new URL(href);
   const values = { ...origin, ...taste, ...selection };
+  const own = [...linkOf(panelOf(shape.panels, selection.panel)), ...(OF_OVERLAY[selection.overlay] ?? [])];
   for (const name of HOSTS) put(name, name in origin);
-  for (const [name, matters] of Object.entries(PARAMETERS)) put(name, matters(selection, grid));
+  for (const name of namesOf(shape.panels)) put(name, COMMON[name]?.(selection, shape) || own.includes(name));
   return url.href;
 
   function put(name, wanted) {

@@ -1,40 +1,20 @@
 /** What is looked at: the selection, always valid, with its history. No document in here. */
 
-import { COLOUR_MAPS } from "../maths/colour.js";
 import { middleToken, placeOf, samePlace, startToken, tokenOf } from "../maths/geometry.js";
-import { ORDERS } from "../maths/patch.js";
+import { fieldsOf, openPanel, panelOf, startOf, visitPanel } from "./panels.js";
 import { FUSIONS } from "../maths/rollout.js";
 
-export const PANEL_IDS = ["patches", "positions", "attention", "qk", "rollout", "features", "predictions", "training", "model"];
-
-/** What can lie over the picture. Opening a panel puts its own subject there. */
+/** What can lie over the picture. */
 export const OVERLAYS = ["attention", "rollout", "positions", "features", "none"];
-
-const OVERLAY_OF_PANEL = {
-  patches: "none", positions: "positions", attention: "attention", rollout: "rollout",
-  features: "features", qk: "attention",
-};
-
-/** What the panel of attention shows. */
-export const GALLERIES = ["layer", "all", "matrix", "dots"];
-
-/** How the numbers of a patch are written. */
-export const UNITS = ["normalised", "raw"];
-
-/** What the lines of the logit lens are. */
-export const LENSES = ["probability", "rank"];
-
-/** The positions in the mosaic of them all. */
-export const MOSAICS = ["trained", "untrained"];
 
 /**
  * @typedef {{token: number, partner: number, pinned: boolean, layer: number, head: number|"mean",
  *   direction: "from"|"to", panel: string, overlay: string,
- *   first: number, residual: number, fusion: "mean"|"max"|"min",
- *   mosaic: "trained"|"untrained", moment: number|"last"}} Selection
+ *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, [own: string]: any}} Selection
  *   partner: the token on the other side of a pair; the key where attention is from the token
- *   moment: of the film of the training, which may have fewer
- * @typedef {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid}} Shape
+ *   lent: what the open panel has borrowed, as it was before; own: fields that a panel adds
+ * @typedef {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid,
+ *   panels: import("./panels.js").PanelDescription[]}} Shape
  */
 
 /**
@@ -42,12 +22,13 @@ export const MOSAICS = ["trained", "untrained"];
  * @param {Shape} shape
  * @returns {Selection}
  */
-export function startSelection({ depth, grid }) {
+export function startSelection({ depth, grid, panels }) {
+  const open = openPanel(panels.find(({ first }) => first) ?? panels[0]);
   return {
+    ...startOf(fieldsOf(panels, "selects")),
     token: startToken(grid), partner: middleToken(grid), pinned: false,
     layer: depth - 1, head: "mean", direction: "from",
-    panel: "attention", overlay: "attention", first: 0, residual: 0.5, fusion: "mean",
-    mosaic: "trained", moment: "last",
+    overlay: "none", ...open, first: 0, residual: 0.5, fusion: "mean", lent: {},
   };
 }
 
@@ -58,7 +39,7 @@ export function startSelection({ depth, grid }) {
  * @param {Shape} shape
  * @returns {Selection}
  */
-export function validSelection(wanted, base, { depth, heads, grid }) {
+export function validSelection(wanted, base, { depth, heads, grid, panels }) {
   const whole = (value, end) => Number.isInteger(value) && value >= 0 && value < end;
   const checks = {
     token: (value) => whole(value, grid.tokens),
@@ -67,14 +48,14 @@ export function validSelection(wanted, base, { depth, heads, grid }) {
     layer: (value) => whole(value, depth),
     head: (value) => value === "mean" || whole(value, heads),
     direction: (value) => value === "from" || value === "to",
-    panel: (value) => PANEL_IDS.includes(value),
+    panel: (value) => panelOf(panels, value) !== undefined,
     overlay: (value) => OVERLAYS.includes(value),
     first: (value) => whole(value, depth),
     residual: (value) => typeof value === "number" && value >= 0 && value <= 1,
     fusion: (value) => FUSIONS.includes(value),
-    mosaic: (value) => MOSAICS.includes(value),
-    moment: (value) => value === "last" || whole(value, Infinity),
+    lent: (value) => value !== null && typeof value === "object",
   };
+  for (const [name, { possible }] of Object.entries(fieldsOf(panels, "selects"))) checks[name] = possible;
   const valid = { ...base };
   for (const [field, possible] of Object.entries(checks)) {
     const value = wanted?.[field];
@@ -105,41 +86,9 @@ export function carried(selection, from, to) {
     const { row, col } = samePlace(place, from, to);
     return tokenOf(row, col, to);
   };
-  return { ...selection, token: follow(selection.token), partner: follow(selection.partner) };
-}
-
-/**
- * The wish to open a panel, with the overlay that belongs to it.
- * @param {string} panel
- * @returns {{panel: string, overlay?: string}}
- */
-export function openPanel(panel) {
-  const overlay = OVERLAY_OF_PANEL[panel];
-  return overlay ? { panel, overlay } : { panel };
-}
-
-/**
- * The token that is looked at in a panel where none was chosen: Patches and Positions have nothing
- * to show of a prefix token and begin with the patch in the middle.
- * @param {string} panel
- * @param {import("../maths/geometry.js").Grid} grid
- * @returns {number}
- */
-export function restingToken(panel, grid) {
-  return panel === "patches" || panel === "positions" ? middleToken(grid) : startToken(grid);
-}
-
-/**
- * The wish to open a panel, for a visitor who comes from `selection`: a prefix token that was not
- * pinned gives way to a patch where one is needed. The mean of heads has no queries and keys: they
- * are those of head 0.
- * @returns {any}
- */
-export function visitPanel(panel, { token, pinned, head }, grid) {
-  if (panel === "qk" && head === "mean") return { ...openPanel(panel), head: 0 };
-  const resting = restingToken(panel, grid);
-  if (resting < grid.prefix || pinned || token >= grid.prefix) return openPanel(panel);
-  return { ...openPanel(panel), token: resting };
+  const { lent } = selection;
+  return { ...selection, token: follow(selection.token), partner: follow(selection.partner),
+    lent: lent.token === undefined ? lent : { ...lent, token: follow(lent.token) } };
 }
 
 /**
@@ -147,12 +96,16 @@ export function visitPanel(panel, { token, pinned, head }, grid) {
  * kept.
  * @param {any|null} wanted
  * @param {Selection} base
- * @param {import("../maths/geometry.js").Grid} grid
+ * @param {Shape} shape
  * @returns {any}
  */
-export function complete(wanted, base, grid) {
+export function complete(wanted, base, shape) {
+  const { lent, ...visit } = wanted?.panel ? visitPanel(wanted.panel, base, shape) : /** @type {any} */ ({});
+  // What was asked for by name is not borrowed.
+  const borrowed = Object.entries(lent ?? {}).filter(([name]) => !(name in wanted));
   return {
-    ...(wanted?.panel ? visitPanel(wanted.panel, base, grid) : {}),
+    ...visit,
+    ...(lent ? { lent: Object.fromEntries(borrowed) } : {}),
     ...(wanted?.token === undefined ? {} : { pinned: true }),
     ...wanted,
   };
@@ -201,37 +154,4 @@ export function redo(history) {
   if (history.future.length === 0) return history;
   const [now, ...future] = history.future;
   return { past: [...history.past, history.now], now, future, key: "", time: -Infinity };
-}
-
-/**
- * Things of taste, which undo leaves alone.
- * @type {{colours: string, scale: "map"|"heads", smooth: boolean, opacity: number, grid: boolean,
- *   projector: boolean, gallery: string, order: "pixel"|"channel", units: "normalised"|"raw",
- *   lens: "probability"|"rank"}}
- */
-export const START_TASTE = {
-  colours: "viridis", scale: "map", smooth: false, opacity: 0.65, grid: true, projector: false,
-  gallery: "layer", order: "pixel", units: "normalised", lens: "probability",
-};
-
-/** Those that are one of a few. */
-const CHOICES = {
-  colours: COLOUR_MAPS, scale: ["map", "heads"], gallery: GALLERIES, order: ORDERS, units: UNITS, lens: LENSES,
-};
-
-/**
- * @param {any} wanted
- * @param {typeof START_TASTE} base
- * @returns {typeof START_TASTE}
- */
-export function validTaste(wanted, base = START_TASTE) {
-  const taste = { ...base };
-  for (const [name, values] of Object.entries(CHOICES)) {
-    if (values.includes(wanted?.[name])) taste[name] = wanted[name];
-  }
-  if (typeof wanted?.opacity === "number" && wanted.opacity >= 0 && wanted.opacity <= 1) taste.opacity = wanted.opacity;
-  for (const flag of ["smooth", "grid", "projector"]) {
-    if (typeof wanted?.[flag] === "boolean") taste[flag] = wanted[flag];
-  }
-  return taste;
 }

@@ -1,0 +1,109 @@
+/** What a panel says of itself, and what follows from it. The panels come from outside. */
+
+import { startToken } from "../maths/geometry.js";
+
+/**
+ * A field of the selection or of the taste: where it starts, and which values it can have.
+ * @typedef {{start: any, possible: (value: any) => boolean}} Field
+ */
+
+/**
+ * A panel as panels/ID.js describes it; in text/strings.js its name is "panel_ID".
+ * @typedef {{
+ *   id: string,
+ *   create: (app: import("../main.js").App) => import("../types.js").Panel,
+ *   first?: boolean, overlay?: string, needs?: "layer", pairs?: boolean,
+ *   rests?: (grid: import("../maths/geometry.js").Grid) => number,
+ *   borrows?: (selection: import("./state.js").Selection) => any,
+ *   selects?: Record<string, Field>, prefers?: Record<string, Field>, link?: string[],
+ *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("../data/saves.js").Saves,
+ * }} PanelDescription
+ *   first: it is open at the start
+ *   overlay: what it lays over the picture; by default what lies there stays
+ *   needs: what it draws from, besides what lies over the picture
+ *   pairs: it shows a pair of tokens, and pointing finds the other one
+ *   rests: the token that is looked at where none was chosen, by default the first prefix token
+ *   borrows: fields of the selection that it needs to be otherwise; they are given back when it is left
+ *   selects, prefers: fields of the selection and of the taste that only it has; both are in its links
+ *   link: fields of the selection that others have too, but only its links
+ */
+
+/** A field with one of a few values, the first at the start. @returns {Field} */
+export function oneOf(values) {
+  return { start: values[0], possible: (value) => values.includes(value) };
+}
+
+/** @returns {PanelDescription|undefined} */
+export function panelOf(panels, id) {
+  return panels.find((panel) => panel.id === id);
+}
+
+/** Fields by name that panels have for themselves. @returns {Record<string, Field>} */
+export function fieldsOf(panels, /** @type {"selects"|"prefers"} */ kind) {
+  return Object.assign({}, ...panels.map((panel) => panel[kind]));
+}
+
+/** Their values at the start. */
+export function startOf(fields) {
+  return Object.fromEntries(Object.entries(fields).map(([name, { start }]) => [name, start]));
+}
+
+/** The names that a panel adds to a link. @returns {string[]} */
+export function linkOf({ link = [], selects = {}, prefers = {} }) {
+  return [...link, ...Object.keys(selects), ...Object.keys(prefers)];
+}
+
+/**
+ * The wish to open a panel, with the overlay that belongs to it.
+ * @param {PanelDescription} panel
+ * @returns {{panel: string, overlay?: string}}
+ */
+export function openPanel({ id, overlay }) {
+  return overlay ? { panel: id, overlay } : { panel: id };
+}
+
+/**
+ * The token that is looked at in a panel where none was chosen.
+ * @param {PanelDescription} panel
+ * @param {import("../maths/geometry.js").Grid} grid
+ * @returns {number}
+ */
+export function restingToken({ rests = startToken }, grid) {
+  return rests(grid);
+}
+
+const NOTHING = Object.freeze({});
+
+/**
+ * The wish to open a panel, for a visitor who comes from `selection`: the panel that is left gives
+ * back what it had borrowed, if that was not chosen meanwhile, and the next one borrows.
+ * @param {string} id
+ * @param {import("./state.js").Selection} selection
+ * @param {import("./state.js").Shape} shape
+ * @returns {any}  to be checked by `validSelection`
+ */
+export function visitPanel(id, selection, { grid, panels }) {
+  const panel = panelOf(panels, id);
+  if (!panel) return {};
+  if (id === selection.panel) return openPanel(panel);
+  const back = givenBack(panelOf(panels, selection.panel), selection, grid);
+  const before = { ...selection, ...back };
+  const borrowed = borrowedBy(panel, before, grid);
+  const names = Object.keys(borrowed);
+  const lent = names.length > 0 ? Object.fromEntries(names.map((name) => [name, before[name]])) : NOTHING;
+  return { ...openPanel(panel), ...back, ...borrowed, lent };
+}
+
+/** A prefix token that was not pinned gives way where a panel rests on a patch. */
+function borrowedBy(panel, selection, grid) {
+  const resting = restingToken(panel, grid);
+  const patch = resting >= grid.prefix && !selection.pinned && selection.token < grid.prefix;
+  return { ...(patch ? { token: resting } : {}), ...panel.borrows?.(selection) };
+}
+
+function givenBack(panel, selection, grid) {
+  const { lent, pinned } = selection;
+  const borrowed = borrowedBy(panel, { ...selection, ...lent }, grid);
+  const kept = Object.keys(lent).filter((name) => selection[name] === borrowed[name] && !(name === "token" && pinned));
+  return Object.fromEntries(kept.map((name) => [name, lent[name]]));
+}

@@ -1,0 +1,38 @@
+/** Taste: how things are drawn, which undo leaves alone and a browser remembers. */
+
+import { COLOUR_MAPS } from "../maths/colour.js";
+import { fieldsOf, oneOf, startOf } from "./panels.js";
+
+const share = { start: 0.65, possible: (value) => typeof value === "number" && value >= 0 && value <= 1 };
+const flag = (start) => ({ start, possible: (value) => typeof value === "boolean" });
+
+/** @type {Record<string, import("./panels.js").Field>} */
+const COMMON = {
+  colours: oneOf(COLOUR_MAPS), scale: oneOf(["map", "heads"]), smooth: flag(false), opacity: share,
+  grid: flag(true), projector: flag(false),
+};
+
+const fields = (panels) => ({ ...COMMON, ...fieldsOf(panels, "prefers") });
+
+/**
+ * @param {import("./panels.js").PanelDescription[]} panels
+ * @returns {import("../types.js").Taste}
+ */
+export function startTaste(panels) {
+  return /** @type {any} */ (startOf(fields(panels)));
+}
+
+/**
+ * A taste in which every field is possible: what is not possible in `wanted` comes from `base`.
+ * @param {any} wanted
+ * @param {import("../types.js").Taste} base
+ * @param {import("./panels.js").PanelDescription[]} panels
+ * @returns {import("../types.js").Taste}
+ */
+export function validTaste(wanted, base, panels) {
+  const taste = { ...base };
+  for (const [name, { possible }] of Object.entries(fields(panels))) {
+    if (possible(wanted?.[name])) taste[name] = wanted[name];
+  }
+  return taste;
+}
