@@ -77,6 +77,19 @@ def test_save_and_load_round_trip_exactly(name: str, tmp_path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["photo.safetensors"]
 
 
+@pytest.mark.parametrize("name", TINY)
+def test_bytes_are_the_file(name: str, tmp_path) -> None:
+    analysis = analyze(tiny(name), photo())
+    analysis.save(tmp_path / "a.safetensors")
+    data = analysis.to_bytes()
+    assert data == (tmp_path / "a.safetensors").read_bytes()
+    read, loaded = Analysis.from_bytes(data), Analysis.load(tmp_path / "a.safetensors")
+    assert read.summary() == loaded.summary() == analysis.summary()
+    for field in ("q", "k", "tokens", "logits"):
+        assert torch.equal(getattr(read.trace, field), getattr(analysis.trace, field)), field
+    assert torch.equal(read.picture, analysis.picture)
+
+
 def test_a_file_that_is_no_analysis_is_refused(tmp_path) -> None:
     from safetensors.torch import save_file
 
@@ -85,6 +98,8 @@ def test_a_file_that_is_no_analysis_is_refused(tmp_path) -> None:
         wrong.write_bytes(content)
         with pytest.raises(VitvizError, match="not an analysis saved by vitviz"):
             Analysis.load(wrong)
+        with pytest.raises(VitvizError, match="this file is not an analysis saved by vitviz"):
+            Analysis.from_bytes(content)
     save_file({"q": torch.zeros(2)}, wrong)
     with pytest.raises(VitvizError, match="not an analysis saved by vitviz"):
         Analysis.load(wrong)

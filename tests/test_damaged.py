@@ -1,5 +1,6 @@
 """Damaged files are normal input: each is refused in a sentence, or is whole enough to be used."""
 
+import contextlib
 import json
 import random
 from dataclasses import replace
@@ -63,10 +64,16 @@ def read_film(path: Path) -> None:
 
 
 def read_analysis(path: Path) -> None:
+    """From the disk and from memory: the same is refused."""
     try:
-        use(Analysis.load(path))
+        analysis = Analysis.load(path)
     except VitvizError:
+        with pytest.raises(VitvizError, match="this file"):
+            Analysis.from_bytes(path.read_bytes())
         return
+    assert Analysis.from_bytes(path.read_bytes()).to_bytes() == analysis.to_bytes()
+    with contextlib.suppress(VitvizError):
+        use(analysis)
 
 
 def checkpoint(folder: Path) -> Path:

@@ -1,12 +1,19 @@
 """Files of tensors: they come back as they were, and a file that fails half-way leaves nothing."""
 
+import json
 from pathlib import Path
 
 import pytest
 import safetensors.torch
 import torch
 
-from vitviz.model.tensor_file import read_metadata, read_tensors, write_tensors
+from vitviz.model.tensor_file import (
+    read_metadata,
+    read_tensors,
+    tensors_from_bytes,
+    tensors_to_bytes,
+    write_tensors,
+)
 
 
 def test_what_is_written_comes_back(tmp_path: Path) -> None:
@@ -16,6 +23,26 @@ def test_what_is_written_comes_back(tmp_path: Path) -> None:
     assert torch.equal(tensors["a"], turned)
     assert metadata == read_metadata(path) == {"key": "text"}
     assert [file.name for file in tmp_path.iterdir()] == ["x.safetensors"]
+
+
+def test_bytes_are_those_of_the_file(tmp_path: Path) -> None:
+    path, turned = tmp_path / "x.safetensors", torch.arange(6).reshape(2, 3).T
+    for metadata in ({"key": "text"}, {}):
+        write_tensors(path, {"a": turned}, metadata)
+        data = tensors_to_bytes({"a": turned}, metadata)
+        assert data == path.read_bytes()
+        tensors, told = tensors_from_bytes(data)
+        assert torch.equal(tensors["a"], turned)
+        assert told == metadata
+    for damaged in (b"", data[:-1], data[8:], b"\xff" * 64, with_type("X64"), with_type("F6_E2M3")):
+        with pytest.raises(ValueError, match=r"header|metadata|variant|F6"):
+            tensors_from_bytes(damaged)
+
+
+def with_type(name: str) -> bytes:
+    """A file of four numbers of some type; the format knows more of them than torch."""
+    header = json.dumps({"a": {"dtype": name, "shape": [4], "data_offsets": [0, 3]}}).encode()
+    return len(header).to_bytes(8, "little") + header + b"abc"
 
 
 def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path, monkeypatch) -> None:

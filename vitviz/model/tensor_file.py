@@ -1,5 +1,6 @@
 """.safetensors files of ours: checkpoints, films and analyses, written whole or not at all."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -46,3 +47,24 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             return {name: file.get_tensor(name) for name in names}, dict(file.metadata() or {})
     except SafetensorError as error:
         raise ValueError(str(error)) from error
+
+
+def tensors_to_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> bytes:
+    """The file that `write_tensors` would write."""
+    from safetensors.torch import save
+
+    whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    return save(whole, dict(metadata))
+
+
+def tensors_from_bytes(data: bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """What `read_tensors` reads, from the bytes of a file. Raises `ValueError` for damaged ones."""
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    try:
+        tensors = load(data)
+    except (SafetensorError, KeyError) as error:  # KeyError: a type of number that torch lacks
+        raise ValueError(str(error)) from error
+    end = 8 + int.from_bytes(data[:8], "little")  # `load` has checked the header but keeps no text
+    return tensors, json.loads(data[8:end]).get("__metadata__") or {}

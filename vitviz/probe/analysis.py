@@ -278,6 +278,15 @@ class Analysis:
         """Read what `save` wrote. Raises `VitvizError` for a file that is not a saved analysis."""
         return cls(**saved.read(path))
 
+    def to_bytes(self) -> bytes:
+        """What `save` writes, without a file: to be sent, or kept elsewhere than on a disk."""
+        return saved.to_bytes(self)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Analysis":
+        """Read what `to_bytes` gave, or `save` wrote. Raises `VitvizError` as `load` does."""
+        return cls(**saved.from_bytes(data))
+
 
 def analyze(loaded: LoadedModel, image: Any) -> Analysis:
     """Run a model once on a photo and keep what happened inside.

@@ -1,6 +1,7 @@
 """Saved analyses: one .safetensors file with all of an `Analysis`, read back only if whole."""
 
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from ..errors import VitvizError
 from ..model.checkpoints import check_seed
 from ..model.loaded import ModelCard, check_size
 from ..model.preprocess import Preprocess
-from ..model.tensor_file import read_tensors, write_tensors
+from ..model.tensor_file import read_tensors, tensors_from_bytes, tensors_to_bytes, write_tensors
 from ..model.told import are_texts, is_number, parse, short
 from .embedding import Embedding
 from .grid import PatchGrid
@@ -25,10 +26,25 @@ FORMAT = "vitviz analysis"  # the key of our JSON in the metadata of a saved ana
 VERSION = 1
 TRACE = ("q", "k", "tokens", "logits")
 EMBEDDING = ("filters", "bias", "content", "position")
+Parts = tuple[dict[str, torch.Tensor], dict[str, str]]  # tensors and metadata of a file
 
 
 def write(analysis: "Analysis", path: str | Path) -> None:
     """Write everything to one file. Raises `VitvizError` if it cannot be written."""
+    tensors, metadata = _parts(analysis)
+    try:
+        write_tensors(path, tensors, metadata)
+    except OSError as error:
+        raise VitvizError(f"the analysis could not be written to {path}: {error}") from error
+
+
+def to_bytes(analysis: "Analysis") -> bytes:
+    """The file that `write` would write."""
+    return tensors_to_bytes(*_parts(analysis))
+
+
+def _parts(analysis: "Analysis") -> Parts:
+    """The tensors and the metadata of the file."""
     tensors = {"picture": analysis.picture, "pixels": analysis.pixels}
     tensors |= {name: getattr(analysis.trace, name) for name in TRACE}
     if analysis.positions is not None:
@@ -48,24 +64,30 @@ def write(analysis: "Analysis", path: str | Path) -> None:
         "photo_name": analysis.photo_name,
         "notes": list(analysis.notes),
     }
-    try:
-        write_tensors(path, tensors, {FORMAT: json.dumps(text)})
-    except OSError as error:
-        raise VitvizError(f"the analysis could not be written to {path}: {error}") from error
+    return tensors, {FORMAT: json.dumps(text)}
 
 
 def read(path: str | Path) -> dict[str, Any]:
     """The fields of the analysis in a file. Raises `VitvizError` if it is none, or damaged."""
+    return _checked(str(path), lambda: read_tensors(path))
+
+
+def from_bytes(data: bytes) -> dict[str, Any]:
+    """The same for the bytes of a file."""
+    return _checked("this file", lambda: tensors_from_bytes(data))
+
+
+def _checked(name: str, parts: Callable[[], Parts]) -> dict[str, Any]:
+    """The fields made of tensors and metadata; `name` is what a sentence calls the file."""
     try:
-        return _read(path)
+        return _fields(*parts())
     except VitvizError as error:
-        raise VitvizError(f"{path} cannot be read: {error}") from error
+        raise VitvizError(f"{name} cannot be read: {error}") from error
     except (OSError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise VitvizError(f"{path} is not an analysis saved by vitviz: {short(error)}") from error
+        raise VitvizError(f"{name} is not an analysis saved by vitviz: {short(error)}") from error
 
 
-def _read(path: str | Path) -> dict[str, Any]:
-    tensors, metadata = read_tensors(path)
+def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[str, Any]:
     text = parse(metadata[FORMAT])
     if text["version"] != VERSION:
         raise VitvizError(
