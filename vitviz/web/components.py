@@ -66,7 +66,7 @@ class Viewer(gr.HTML):
 
     def __getattr__(self, name: str) -> Any:
         """Gradio's searches all of our script for a name that is missing, for each new session."""
-        raise AttributeError(f"a viewer has no {name!r}", name=name, obj=self)
+        raise AttributeError(name, name=name, obj=self)
 
     def get_block_name(self) -> str:
         return "html"
