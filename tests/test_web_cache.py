@@ -88,9 +88,10 @@ def test_the_reserve_of_the_disk_is_for_others(cache, monkeypatch):
 
 
 def test_a_folder_that_somebody_deleted_is_made_again_and_held(cache):
-    cache.folder.rmdir()
-    cache.check_room()
-    assert cache.folder.is_dir()
+    for _ in range(2):  # also if it was measured a moment ago
+        cache.folder.rmdir()
+        cache.check_room()
+        assert cache.folder.is_dir()
     aged(cache.folder, LONG_AGO)
     Cache().sweep()
     assert cache.folder.is_dir()
