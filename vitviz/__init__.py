@@ -14,6 +14,7 @@ from .model.vit import ViT
 from .model.weights import from_timm, list_models, load
 from .notebook import cell
 from .probe.analysis import Analysis, Prediction, analyze
+from .probe.compare import compare
 from .probe.explain import EXPLAINERS, rollout, rollout_matrix
 from .probe.grid import PatchGrid
 from .probe.trace import Trace, capture
@@ -41,6 +42,7 @@ __all__ = [
     "WeightsError",
     "analyze",
     "capture",
+    "compare",
     "from_timm",
     "list_models",
     "load",

@@ -1,0 +1,155 @@
+"""Compare: two analyses side by side, on the same selection, and what differs between them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from ..errors import SelectionError
+from . import features
+from .analysis import Analysis
+from .grid import PatchGrid
+from .selection import count_of
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Maps:
+    """The same map of two analyses. Equal shapes where their grids are equal."""
+
+    first: Tensor
+    second: Tensor
+
+    @property
+    def difference(self) -> Tensor:
+        """First minus second, value by value. Raises `SelectionError` where the grids differ."""
+        if self.first.shape != self.second.shape:
+            raise SelectionError(
+                f"the first map has {self.first.numel()} values, the second {self.second.numel()}:"
+                " only maps of equal grids have a difference"
+            )
+        return self.first - self.second
+
+    @property
+    def common(self) -> float:
+        """What two distributions share: the sum of the smaller values. In [0, 1] if both sum to 1.
+
+        Raises `SelectionError` where the grids differ.
+        """
+        self.difference  # noqa: B018 - the same refusal
+        return float(torch.minimum(self.first, self.second).sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """One class in both answers. A probability is None where that model does not know the class."""
+
+    label: str
+    first: float | None
+    second: float | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Comparison:
+    """Two analyses on the same selection: layers and heads by number, patches by their place.
+
+    What is selected is selected in the first; a patch is carried over to the patch of the second
+    that covers its middle, a prefix token keeps its number.
+    """
+
+    first: Analysis
+    second: Analysis
+
+    @property
+    def same_grid(self) -> bool:
+        """Whether both have as many rows, columns and prefix tokens."""
+        return _sizes(self.first.grid) == _sizes(self.second.grid)
+
+    def carried(self, token: int) -> int:
+        """The token of the second analysis at the place of a token of the first.
+
+        Raises `SelectionError` where the first has no such token, or the second no such prefix
+        token.
+        """
+        one, other = self.first.grid, self.second.grid
+        if one.is_patch(token):
+            row, col = one.row_col(token)
+            return other.token(
+                (2 * row + 1) * other.rows // (2 * one.rows),
+                (2 * col + 1) * other.cols // (2 * one.cols),
+            )
+        if token >= other.num_prefix_tokens:
+            raise SelectionError(
+                f"the second model has {other.num_prefix_tokens} prefix tokens, no token {token}"
+            )
+        return token
+
+    def attention(
+        self,
+        layer: int,
+        head: int | None = None,
+        token: int = 0,
+        direction: Literal["from", "to"] = "from",
+    ) -> Maps:
+        """`Analysis.attention` of both. (N,) and (M,)"""
+        return self._both(token, lambda of, own: of.attention(layer, head, own, direction))
+
+    def rollout(self, token: int = 0, layer: int | None = None, **options: Any) -> Maps:
+        """`Analysis.rollout` of both, with the same options. (N,) and (M,)
+
+        `layer` None: the last one of each.
+        """
+        return self._both(token, lambda of, own: of.rollout(own, layer, **options))
+
+    def position_similarity(self, token: int) -> Maps:
+        """`Analysis.position_similarity` of both. (rows, cols) each"""
+        return self._both(token, lambda of, own: of.position_similarity(own))
+
+    def feature_similarity(self, layer: int, token: int = 0) -> Maps:
+        """Cosine similarity of a token with all, after a layer, in both. (N,) and (M,)"""
+
+        def similarity(of: Analysis, own: int) -> Tensor:
+            return features.similarity(features.tokens_after(of.trace, layer), own)
+
+        return self._both(token, similarity)
+
+    def answers(self, k: int = 5) -> tuple[Answers, ...]:
+        """The k most probable classes of either, the first's own first; classes are told by name.
+
+        Raises `SelectionError` where one of the models names no classes.
+        """
+        count = count_of(k)
+        known = []
+        for which, of in (("first", self.first), ("second", self.second)):
+            every = of.predictions(max(1, len(of.card.labels or ())))
+            if not every:
+                raise SelectionError(f"the {which} model, {of.card.name}, names no classes")
+            known.append(every)
+        labels = dict.fromkeys(one.label for every in known for one in every[:count])
+        # Of classes with the same name the most probable one: it comes first.
+        first, second = ({one.label: one.probability for one in every[::-1]} for every in known)
+        return tuple(Answers(label, first.get(label), second.get(label)) for label in labels)
+
+    def _both(self, token: int, make: Callable[[Analysis, int], Tensor]) -> Maps:
+        first = make(self.first, token)
+        try:
+            return Maps(first, make(self.second, self.carried(token)))
+        except SelectionError as error:
+            raise SelectionError(f"in the second analysis: {error}") from error
+
+
+def compare(first: Analysis, second: Analysis) -> Comparison:
+    """Two analyses side by side: a trained model and its twin, two photos, two models.
+
+    Raises `SelectionError` for what is no analysis; whatever the two do not both have is refused
+    when it is asked for.
+    """
+    for which, one in (("first", first), ("second", second)):
+        if not isinstance(one, Analysis):
+            raise SelectionError(f"the {which} must be an Analysis, got {type(one).__name__}")
+    return Comparison(first, second)
+
+
+def _sizes(grid: PatchGrid) -> tuple[int, int, int]:
+    return grid.rows, grid.cols, grid.num_prefix_tokens
