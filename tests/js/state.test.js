@@ -134,6 +134,12 @@ test("a slider that is dragged is one step", () => {
   assert.deepEqual(undo(undo(history)).now, start);
 });
 
+test("panels that are opened in haste are steps of their own", () => {
+  const walk = (history, panel, time) => push(history, validSelection(visitPanel(panel, history.now, shape), history.now, shape), time);
+  const history = walk(walk(startHistory(start), "patches", 0), "features", 100);
+  assert.deepEqual([undo(history).now.panel, undo(undo(history)).now], ["patches", start]);
+});
+
 test("history forgets its oldest steps", () => {
   let history = startHistory(start);
   for (let i = 1; i < 500; i++) history = push(history, { ...start, token: i % 7, layer: i % 4 }, i * 1e4);

@@ -126,7 +126,7 @@ export function startHistory(selection) {
 
 /**
  * The history after one more selection. A slider that is being dragged is one step: changes of
- * the same fields shortly after one another replace each other.
+ * the same fields shortly after one another replace each other. Every panel is a step of its own.
  * @param {History} history
  * @param {Selection} selection
  * @param {number} time  in milliseconds
@@ -136,7 +136,7 @@ export function push(history, selection, time) {
   const fields = Object.keys(selection).filter((f) => selection[f] !== history.now[f]);
   if (fields.length === 0) return history;
   const key = fields.join();
-  const same = key === history.key && time - history.time < SAME_MOVE_MS;
+  const same = key === history.key && !fields.includes("panel") && time - history.time < SAME_MOVE_MS;
   const past = same ? history.past : [...history.past, history.now].slice(-MOST_STEPS);
   return { past, now: selection, future: [], key, time };
 }
