@@ -274,6 +274,16 @@ def until(true):
         time.sleep(0.02)
 
 
+def test_examples_can_be_fetched_and_are_not_in_the_cache(url):
+    with urllib.request.urlopen(f"{url}/config", timeout=30) as answer:
+        components = json.load(answer)["components"]
+    dataset = next(one for one in components if one["type"] == "dataset")
+    for sample in dataset["props"]["samples"]:
+        assert "/cache/" not in sample[0]["url"]
+        with urllib.request.urlopen(sample[0]["url"], timeout=30) as answer:
+            assert len(answer.read()) > 100
+
+
 def test_a_host_who_names_a_wrong_model_gets_a_sentence(folder):
     command = [sys.executable, ROOT / "app.py", "--model", "missing.safetensors"]
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)

@@ -115,7 +115,9 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
                 elem_id="vv-examples",
             )
             for sample, example in zip(thumbnails.samples, examples, strict=True):
-                sample[0]["path"] = example.path  # not a copy in the cache, which would be swept
+                # Not the copy in the cache, which would be swept.
+                sample[0]["url"] = sample[0]["url"].replace(sample[0]["path"], example.path)
+                sample[0]["path"] = example.path
         with gr.Column(scale=4, min_width=320):
             view = Viewer(elem_id="vv-viewer", server_functions=_server_functions(service))
             with gr.Row(elem_classes="vv-foot"):
