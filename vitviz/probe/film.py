@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..errors import WeightsError
-from ..model.tensor_file import read_metadata, read_tensors, write_tensors
+from ..model.tensor_file import read_metadata, read_tensors, tensors_from_bytes, write_tensors
 from ..model.told import are_texts, is_number, is_whole, parse, short
 from ..model.vit import ViT
 from .grid import PatchGrid
@@ -55,14 +55,26 @@ class Film:
     def read(cls, path: str | Path) -> "Film":
         """What `save` wrote. Raises `WeightsError` if there is no film, or a damaged one."""
         try:
-            tensors, metadata = read_tensors(path)
-            tensors = {name: tensors[name] for name in TENSORS}
-            facts = _facts(metadata[FORMAT])
-            _check_tensors(tensors, facts)
+            return cls._of(*read_tensors(path))
         except FileNotFoundError as error:
             raise WeightsError(f"there is no film {path}") from error
         except (OSError, KeyError, ValueError) as error:
             raise WeightsError(f"{path} is not a film of a training: {error}") from error
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Film":
+        """The same from the bytes of a file. Raises `WeightsError` as `read` does."""
+        try:
+            return cls._of(*tensors_from_bytes(data))
+        except (KeyError, ValueError) as error:
+            raise WeightsError(f"this file is not a film of a training: {error}") from error
+
+    @classmethod
+    def _of(cls, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> "Film":
+        """Raises `KeyError` or `ValueError` for what is no film, or a damaged one."""
+        tensors = {name: tensors[name] for name in TENSORS}
+        facts = _facts(metadata[FORMAT])
+        _check_tensors(tensors, facts)
         del facts["version"]
         return cls(**tensors, facts=facts)
 
