@@ -7,8 +7,9 @@ import pytest
 from gradio.data_classes import ImageData
 
 from vitviz.errors import ImageError
-from vitviz.web.answers import APOLOGY, guard, in_both, sentence
+from vitviz.web.answers import APOLOGY, in_both, sentence
 from vitviz.web.components import NOT_UPLOADED, PagePhotoInput, PhotoInput, WholeNumber
+from vitviz.web.guard import guard
 
 
 def test_our_errors_become_sentences_and_their_html_is_text():

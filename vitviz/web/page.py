@@ -13,11 +13,11 @@ from starlette.middleware import Middleware
 from .. import viewer
 from ..korean import in_korean
 from . import limits
-from .answers import guard
 from .cache import Cache
 from .components import PagePhotoInput, PhotoInput, TrueOrFalse, Viewer, WholeNumber
 from .door import Door, Gate
 from .examples import FOLDER
+from .guard import guard
 from .languages import LANGUAGE_OF
 from .models import Models
 from .service import Service, Shown
