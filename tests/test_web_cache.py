@@ -7,25 +7,24 @@ import time
 from pathlib import Path
 
 import pytest
-from gradio.utils import get_upload_folder
 
 from vitviz.errors import VitvizError
 from vitviz.web import limits
 from vitviz.web.cache import PREFIX, Cache
+from vitviz.web.store import Expired
 
 LONG_AGO = limits.CACHE_AGE_SECONDS + 100
 A_WHILE_AGO = limits.CACHE_SWEEP_SECONDS + 100
 
 
 @pytest.fixture
-def base(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
+def base(tmp_path):
     return tmp_path
 
 
 @pytest.fixture
 def cache(base):
-    return Cache()
+    return Cache(base)
 
 
 def put(path: Path, age: float = 0, size: int = 3) -> Path:
@@ -39,10 +38,33 @@ def aged(path: Path, age: float) -> Path:
     return path
 
 
-def test_gradio_uses_the_folder_and_a_second_app_has_one_beside_it(base, cache):
-    assert get_upload_folder() == str(cache.folder)
-    assert cache.folder.parent == Cache().folder.parent == base
+def test_a_second_app_has_a_folder_beside_the_first(base, cache):
+    assert cache.folder.parent == Cache(cache.folder).folder.parent == base
     assert cache.folder.is_dir()
+
+
+def test_what_is_put_is_got_until_it_is_swept(cache):
+    address = cache.put(b"abc", "a.png")
+    assert cache.get(address) == b"abc"
+    assert address in cache
+    assert Path(address).name == "a.png"
+    aged(Path(address), LONG_AGO)
+    cache.sweep()
+    assert address not in cache
+    with pytest.raises(Expired, match="this analysis has expired"):
+        cache.get(address)
+
+
+def test_only_what_lies_in_the_folder_is_read(base, cache):
+    outside = put(base / "secret.txt")
+    (cache.folder / "a").mkdir()
+    (cache.folder / "a" / "link.txt").symlink_to(outside)
+    inside = Path(cache.put(b"abc", "a.png")).parent
+    escape = cache.folder / ".." / outside.name
+    for address in (outside, escape, cache.folder / "a" / "link.txt", inside, "", "nowhere"):
+        assert str(address) not in cache
+        with pytest.raises(Expired):
+            cache.get(str(address))
 
 
 def test_what_is_old_or_broke_off_is_swept_and_what_is_young_stays(cache):
@@ -87,20 +109,20 @@ def test_the_reserve_of_the_disk_is_for_others(cache, monkeypatch):
         cache.check_room()
 
 
-def test_a_folder_that_somebody_deleted_is_made_again_and_held(cache):
+def test_a_folder_that_somebody_deleted_is_made_again_and_held(base, cache):
     for _ in range(2):  # also if it was measured a moment ago
         cache.folder.rmdir()
         cache.check_room()
         assert cache.folder.is_dir()
     aged(cache.folder, LONG_AGO)
-    Cache().sweep()
+    Cache(base).sweep()
     assert cache.folder.is_dir()
 
 
 HOLD = """
-import os, signal
+import os, signal, sys
 from vitviz.web.cache import Cache
-cache = Cache()
+cache = Cache(sys.argv[1])
 (cache.folder / "a").mkdir()
 (cache.folder / "a" / "photo.jpg").write_text("a face")
 print(cache.folder, flush=True)
@@ -109,12 +131,13 @@ signal.pause()
 
 
 def test_what_a_killed_process_left_is_deleted_by_the_next_and_a_live_one_is_left_alone(base):
-    process = subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", HOLD, str(base)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         theirs = Path(process.stdout.readline().strip())
         aged(theirs, LONG_AGO)
         aged(theirs / "a" / "photo.jpg", LONG_AGO)
-        ours = Cache()
+        ours = Cache(base)
         ours.sweep()
         assert (theirs / "a" / "photo.jpg").exists()
     finally:

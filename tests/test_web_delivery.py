@@ -2,33 +2,33 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
-import gradio as gr
 import pytest
 from PIL import Image
 
 from tests.models import photo
 from tests.running import save_tiny
+from vitviz import Analysis
 from vitviz.errors import CaptureError, ImageError
-from vitviz.web import service
+from vitviz.web import engine
 from vitviz.web.cache import Cache
-from vitviz.web.components import Manifest, Upload
+from vitviz.web.engine import Local, Refusal
 from vitviz.web.models import Models
-from vitviz.web.service import AS_IT_IS, Service, Shown
+from vitviz.web.replies import Left, Refused, Shown, Unchanged
+from vitviz.web.service import Service
+from vitviz.web.store import Upload
 from vitviz.web.turns import Turns
 
 WAIT = 20  # seconds until a test gives up; none waits that long
-SKIP = gr.skip()
 START = Shown(None, "tiny-cls")
-PAGE = SimpleNamespace(session_hash="a page", query_params={}, headers={})
+PAGE = "a page"
 # Where an answer can fail or take long: (owner, name) of each step, in order.
 STEPS = {
-    "analyze": (service, "analyze"),
-    "pack": (service, "pack"),
-    "place": (Manifest, "place"),
-    "save": (Service, "_save"),
-    "preview": (Service, "_preview"),
+    "analyze": (engine, "analyze"),
+    "pack": (engine, "pack"),
+    "save": (Analysis, "to_bytes"),
+    "place": (Service, "_placed"),
+    "put": (Cache, "put"),
 }
 
 
@@ -43,20 +43,17 @@ def models(folder):
 
 
 @pytest.fixture
-def desk(models, folder, monkeypatch):
-    monkeypatch.setenv("GRADIO_TEMP_DIR", str(folder / "cache"))
-    desk = Service(models, Cache())
-    desk._computing = Turns(4, 0)  # a slow one here holds up no other
-    return desk
+def desk(models, folder):
+    here = Local(models)
+    here._computing = Turns(4, 0)  # a slow one here holds up no other
+    return Service(here, models, Cache(folder / "cache"))
 
 
-@pytest.fixture(scope="module")
-def uploads(folder):
-    made = []
-    for name in ("first.png", "second.png"):
-        Image.fromarray(photo()).save(folder / name)
-        made.append(Upload(str(folder / name), name))
-    return made
+@pytest.fixture
+def uploads(desk, folder):
+    Image.fromarray(photo()).save(folder / "a.png")
+    data = (folder / "a.png").read_bytes()
+    return [Upload(desk._store.put(data, name), name) for name in ("first.png", "second.png")]
 
 
 class Gate:
@@ -105,15 +102,16 @@ def test_a_slow_answer_never_overwrites_a_newer_one(desk, uploads, pool, monkeyp
     gate = Gate(monkeypatch, step)
     slow = slowly(pool, gate, desk, uploads[0], "tiny-cls")
     answer = desk.show(uploads[1], "tiny-grey", START, False, PAGE)
-    assert (answer[0].photo["name"], answer[2]) == ("second.png", "tiny-grey")
+    assert answer.manifest["photo"]["name"] == "second.png"
+    assert answer.shown.model == "tiny-grey"
     gate.open.set()
-    assert slow.result(WAIT) == AS_IT_IS
+    assert slow.result(WAIT) == Unchanged()
 
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("error", [ImageError, CaptureError, OSError])
 def test_a_failed_wish_leaves_the_one_before_to_come(desk, uploads, pool, monkeypatch, step, error):
-    gate, broken = Gate(monkeypatch, "preview"), Gate(monkeypatch, step)
+    gate, broken = Gate(monkeypatch, "save"), Gate(monkeypatch, step)
     slow = slowly(pool, gate, desk, uploads[0], "tiny-cls")
     broken.for_this_thread(error("no luck"))
     broken.open.set()
@@ -121,17 +119,16 @@ def test_a_failed_wish_leaves_the_one_before_to_come(desk, uploads, pool, monkey
         with pytest.raises(OSError, match="no luck"):
             desk.show(uploads[1], "tiny-grey", START, False, PAGE)
     else:
-        with pytest.warns(UserWarning, match="No luck"):
-            answer = desk.show(uploads[1], "tiny-grey", START, False, PAGE)
-        photo = None if error is ImageError else SKIP
-        assert answer == (SKIP, photo, "tiny-cls", START, SKIP, False)
+        answer = desk.show(uploads[1], "tiny-grey", START, False, PAGE)
+        photo = None if error is ImageError else Left.AS_IT_IS
+        assert answer == Refused(Refusal("No luck.", error is ImageError), START, photo)
     gate.open.set()
-    manifest, photo, model, shown, download, untrained = slow.result(WAIT)
-    assert manifest.photo["name"] == "first.png"
-    assert (photo, model, untrained) == (uploads[0].path, "tiny-cls", False)
-    assert shown == Shown(uploads[0], "tiny-cls")
-    assert "error" not in desk.rollout(question(manifest))
-    assert download["value"].endswith("first-tiny-cls.safetensors")
+    answer = slow.result(WAIT)
+    assert answer.manifest["photo"]["name"] == "first.png"
+    assert (answer.photo, answer.controls) == (uploads[0].address, True)
+    assert answer.shown == Shown(uploads[0], "tiny-cls")
+    assert "error" not in desk.rollout(question(answer.manifest))
+    assert answer.saved.endswith("first-tiny-cls.safetensors")
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -143,22 +140,21 @@ def test_a_wish_that_fails_after_another_was_delivered_changes_nothing(
 
     def ask():  # the page still says that it shows nothing
         broken.for_this_thread(error("no luck"))
-        with pytest.warns(UserWarning, match="No luck"):
-            return desk.show(uploads[1], "tiny-grey", START, False, PAGE)
+        return desk.show(uploads[1], "tiny-grey", START, False, PAGE)
 
     first = slowly(pool, gate, desk, uploads[0], "tiny-cls")
     failing = pool.submit(ask)
     assert broken.arrived.wait(WAIT)
     gate.open.set()
-    manifest, photo, model, now, download, untrained = first.result(WAIT)
+    answer = first.result(WAIT)
     # The controls say what was asked for last, which is under way.
-    assert manifest.photo["name"] == "first.png"
-    assert download["value"].endswith("first-tiny-cls.safetensors")
-    assert (photo, model, untrained) == (SKIP, SKIP, SKIP)
+    assert answer.manifest["photo"]["name"] == "first.png"
+    assert answer.saved.endswith("first-tiny-cls.safetensors")
+    assert (answer.photo, answer.controls) == (Left.AS_IT_IS, False)
+    assert answer.shown == Shown(uploads[0], "tiny-cls")
     broken.open.set()
-    answer = failing.result(WAIT)
-    assert answer == (SKIP, uploads[0].path, "tiny-cls", now, SKIP, False)
-    assert now == Shown(uploads[0], "tiny-cls")
+    refusal = Refusal("No luck.", error is ImageError)
+    assert failing.result(WAIT) == Refused(refusal, answer.shown, uploads[0].address)
 
 
 def test_a_slow_failure_is_not_told_after_a_newer_answer(desk, uploads, pool, monkeypatch):
@@ -167,7 +163,7 @@ def test_a_slow_failure_is_not_told_after_a_newer_answer(desk, uploads, pool, mo
     gate.error = CaptureError("no luck")
     desk.show(uploads[1], "tiny-grey", START, False, PAGE)
     gate.open.set()
-    assert slow.result(WAIT) == AS_IT_IS  # and no warning: warnings are errors here
+    assert slow.result(WAIT) == Unchanged()
 
 
 def test_an_example_that_is_slow_leaves_the_picture_input_alone(desk, uploads, pool, monkeypatch):
@@ -186,11 +182,11 @@ def test_an_example_that_is_slow_leaves_the_picture_input_alone(desk, uploads, p
     later = pool.submit(ask)
     assert second.arrived.wait(WAIT)
     gate.open.set()
-    assert slow.result(WAIT)[1] == SKIP
+    assert slow.result(WAIT).photo is Left.AS_IT_IS
     second.open.set()
-    assert later.result(WAIT)[0].photo["name"] == "second.png"
+    assert later.result(WAIT).manifest["photo"]["name"] == "second.png"
 
 
 def question(manifest):
     rest = {"first": 0, "residual": 0.5, "head_fusion": "mean"}
-    return {"id": manifest.id, "token": 3, "layer": 1, **rest}
+    return {"id": manifest["id"], "token": 3, "layer": 1, **rest}

@@ -36,7 +36,7 @@ class App:
 @pytest.fixture
 def gate(tmp_path, monkeypatch):
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
-    return Gate(Cache())
+    return Gate(Cache(tmp_path))
 
 
 def ask(gate, path, chunks, app=None, method="POST", cut=False, headers=()):

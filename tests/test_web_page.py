@@ -1,15 +1,21 @@
-"""What the page costs for each of many visitors."""
+"""The page: what is put where for each reply, and what it costs for each of many visitors."""
 
 import json
 import os
 import subprocess
 import sys
 
+import gradio as gr
 import pytest
 
 from tests.running import ROOT, save_tiny
 from vitviz.web import limits
+from vitviz.web.components import Manifest
+from vitviz.web.engine import Refusal
 from vitviz.web.examples import EXAMPLES
+from vitviz.web.page import places
+from vitviz.web.replies import Answered, Left, Refused, Shown, Stored, Unchanged
+from vitviz.web.store import Upload
 
 # In a process of its own: Gradio leaves loops and sockets open.
 FACTS = """
@@ -32,6 +38,7 @@ print(json.dumps({
     "configs": configs,
     "longest search": max(searched, default=0),
     "lacks": not hasattr(viewer, "nothing"),
+    "folders": [viewer.GRADIO_CACHE, str(demo.gate.cache.folder)],
     "sessions": options["state_session_capacity"],
     "block": Image.core.get_block_size(),
     "examples": [sample[0] for sample in thumbnails.samples],
@@ -56,6 +63,11 @@ def test_a_session_does_not_search_our_script(facts):
     assert facts["lacks"]
 
 
+def test_gradio_keeps_its_files_where_ours_lie(facts):
+    theirs, ours = facts["folders"]
+    assert theirs == ours
+
+
 def test_only_so_many_sessions_are_kept(facts):
     assert facts["sessions"] == limits.SESSIONS_KNOWN
 
@@ -72,3 +84,35 @@ def test_no_example_is_shown_from_the_cache(facts):
     assert [example["url"] for example in facts["examples"]] == [
         f"/gradio_api/file={path}" for path in paths
     ]
+
+
+SHOWN = Shown(Upload("/cache/a.png", "a.png"), "mnist", None, True)
+SKIP = gr.skip()
+
+
+def test_what_stays_as_it_is():
+    assert places(Unchanged()) == (SKIP,) * 6
+
+
+def test_a_refusal_is_told_and_the_controls_say_what_is_shown():
+    refusal = Refusal("'<b>.jpg' is empty (0 bytes). x.", of_picture=True)
+    for photo, there in ((Left.AS_IT_IS, SKIP), (None, None), ("/cache/b.png", "/cache/b.png")):
+        with pytest.warns(UserWarning, match=r"'&lt;b&gt;.jpg' is empty.*vv-ko.*빈 파일"):
+            answer = places(Refused(refusal, SHOWN, photo))
+        assert answer == (SKIP, there, "mnist", SHOWN, SKIP, True)
+
+
+def test_an_answer_fills_the_places_that_are_its_own():
+    files = {"picture": Stored("/cache/p", "p", 3), "layers": [Stored("/cache/l", "l", 4)] * 2}
+    manifest = {"id": "1", "depth": 2, "files": files}
+    download = gr.update(value="/cache/s", interactive=True)
+    view, *rest = places(Answered(manifest, "/cache/s", SHOWN))
+    assert rest == [SKIP, "mnist", SHOWN, download, True]
+    assert isinstance(view, Manifest)
+    assert (view.id, view.depth) == ("1", 2)
+    picture, layers = view.files["picture"], view.files["layers"]
+    assert (picture.path, picture.orig_name, picture.size) == ("/cache/p", "p", 3)
+    assert [file.path for file in layers] == ["/cache/l"] * 2
+    # While a later wish is under way, the controls are its own.
+    _, *rest = places(Answered(manifest, "/cache/s", SHOWN, "/cache/q", controls=False))
+    assert rest == ["/cache/q", SKIP, SHOWN, download, SKIP]

@@ -4,9 +4,7 @@ import base64
 import re
 from contextlib import ExitStack
 from pathlib import Path
-from types import SimpleNamespace
 
-import gradio as gr
 import pytest
 import torch
 from matplotlib.figure import Figure
@@ -23,12 +21,13 @@ from vitviz.viewer.payload import LATE
 from vitviz.web import limits, service
 from vitviz.web.answers import APOLOGY
 from vitviz.web.cache import Cache
-from vitviz.web.components import Upload
+from vitviz.web.engine import Local, Refusal
 from vitviz.web.figures import FIGURES
 from vitviz.web.models import Models
-from vitviz.web.service import Service, Shown
-
-SKIP = gr.skip()
+from vitviz.web.replies import Answered, Left, Refused, Shown, Unchanged
+from vitviz.web.service import Service
+from vitviz.web.store import Upload
+from vitviz.web.turns import computing
 
 
 @pytest.fixture(scope="module")
@@ -49,20 +48,36 @@ def told(folder: Path) -> Path:
 
 
 @pytest.fixture
-def desk(models, folder, monkeypatch):
-    monkeypatch.setenv("GRADIO_TEMP_DIR", str(folder / "cache"))
-    return Service(models, Cache())
-
-
-@pytest.fixture(scope="module")
-def upload(folder):
-    Image.fromarray(photo()).save(folder / "a.png")
-    return Upload(str(folder / "a.png"), "my dog.png")
+def here(models):
+    return Local(models)
 
 
 @pytest.fixture
-def analysis(desk, upload):
-    return vitviz.analyze(desk.models.get("tiny-cls"), upload.path)
+def desk(here, models, folder):
+    return Service(here, models, Cache(folder / "cache"))
+
+
+@pytest.fixture
+def sent(desk, folder):
+    """What sends a picture, under a name."""
+
+    def send(name, data=None):
+        if data is None:
+            Image.fromarray(photo()).save(folder / f"a{Path(name).suffix.lower()}")
+            data = (folder / f"a{Path(name).suffix.lower()}").read_bytes()
+        return Upload(desk._store.put(data, name), name)
+
+    return send
+
+
+@pytest.fixture
+def upload(sent):
+    return sent("my dog.png")
+
+
+@pytest.fixture
+def analysis(models, upload):
+    return vitviz.analyze(models.get("tiny-cls"), upload.address)
 
 
 START = Shown(None, "tiny-cls")
@@ -73,149 +88,159 @@ def question(key, **changes):
     return {"id": key, **asked, **changes}
 
 
+def made(answer: Answered):
+    """The photo and the model that an answer is of."""
+    return answer.manifest["photo"]["name"], answer.manifest["model"]["name"]
+
+
 def test_an_answer_fills_every_place(desk, upload, analysis):
-    manifest, kept_photo, model, shown, download, untrained = desk.show(upload, "tiny-cls", START)
-    assert manifest.photo["name"] == "my dog.png"
-    assert kept_photo == SKIP
-    assert (model, shown, untrained) == ("tiny-cls", Shown(upload, "tiny-cls"), False)
-    assert manifest.model["trained"]
-    saved = vitviz.Analysis.load(download["value"])
+    answer = desk.show(upload, "tiny-cls", START)
+    assert answer.manifest["photo"]["name"] == "my dog.png"
+    assert (answer.photo, answer.controls) == (Left.AS_IT_IS, True)
+    assert answer.shown == Shown(upload, "tiny-cls")
+    assert answer.manifest["model"]["trained"]
+    saved = vitviz.Analysis.load(answer.saved)
     assert torch.equal(saved.trace.q, analysis.trace.q)
-    for file in (manifest.files["picture"], *manifest.files["layers"]):
-        assert Path(file.path).stat().st_size == file.size
+    files = answer.manifest["files"]
+    for file in (files["picture"], *files["layers"]):
+        assert Path(file.address).stat().st_size == file.size
 
 
 def test_two_analyses_of_one_photo_differ_in_id_and_share_files(desk, upload):
-    first, second = (desk.show(upload, "tiny-cls", START)[0] for _ in "ab")
-    assert first.id != second.id
-    assert first.files["picture"].path == second.files["picture"].path
+    first, second = (desk.show(upload, "tiny-cls", START).manifest for _ in "ab")
+    assert first["id"] != second["id"]
+    assert first["files"]["picture"] == second["files"]["picture"]
 
 
-def test_a_link_names_our_own_pictures_only(desk, upload, folder):
+def test_a_link_names_our_own_pictures_only(desk, upload, sent):
     index = [example.name for example in desk.examples].index("red panda")
-    manifest, path, *_ = desk.show_example(index, "tiny-cls", START)
-    assert manifest.link == {"model": "tiny-cls", "example": "red-panda"}
-    copy = folder / "red-panda.jpg"  # the page sends an example back as a file of its own
-    copy.write_bytes(Path(path).read_bytes())
-    manifest, *_ = desk.show(Upload(str(copy), copy.name), "tiny-grey", START, True)
-    assert manifest.link == {"model": "tiny-grey", "example": "red-panda", "untrained": "1"}
-    assert desk.show(upload, "tiny-cls", START)[0].link == {"model": "tiny-cls"}
-    named = Upload(upload.path, "red-panda.jpg")  # another picture under its name
-    assert desk.show(named, "tiny-cls", START)[0].link == {"model": "tiny-cls"}
+    answer = desk.show_example(index, "tiny-cls", START)
+    assert answer.manifest["link"] == {"model": "tiny-cls", "example": "red-panda"}
+    # The page sends an example back as a file of its own.
+    copy = sent("red-panda.jpg", Path(answer.photo).read_bytes())
+    manifest = desk.show(copy, "tiny-grey", START, True).manifest
+    assert manifest["link"] == {"model": "tiny-grey", "example": "red-panda", "untrained": "1"}
+    assert desk.show(upload, "tiny-cls", START).manifest["link"] == {"model": "tiny-cls"}
+    named = Upload(upload.address, "red-panda.jpg")  # another picture under its name
+    assert desk.show(named, "tiny-cls", START).manifest["link"] == {"model": "tiny-cls"}
 
 
-def test_the_untrained_twin_of_a_model(desk, upload):
-    manifest, _, model, shown, download, untrained = desk.show(upload, "tiny-cls", START, True)
-    assert not manifest.model["trained"]
-    assert (model, shown.untrained, untrained) == ("tiny-cls", True, True)
-    saved = vitviz.Analysis.load(download["value"])
+def test_the_untrained_twin_of_a_model(desk, models, upload):
+    answer = desk.show(upload, "tiny-cls", START, True)
+    assert not answer.manifest["model"]["trained"]
+    assert (answer.shown, answer.controls) == (Shown(upload, "tiny-cls", None, True), True)
+    saved = vitviz.Analysis.load(answer.saved)
     assert saved.card.source.startswith("untrained")
-    assert download["value"].endswith("untrained.safetensors")
-    twin = vitviz.load(desk.models._sources["tiny-cls"], pretrained=False)
-    assert torch.equal(saved.trace.logits, vitviz.analyze(twin, upload.path).trace.logits)
+    assert answer.saved.endswith("untrained.safetensors")
+    twin = vitviz.load(models._sources["tiny-cls"], pretrained=False)
+    assert torch.equal(saved.trace.logits, vitviz.analyze(twin, upload.address).trace.logits)
     # What fails leaves the switch where it was; what comes from outside is not believed.
-    with pytest.warns(UserWarning, match="There is no model"):
-        assert desk.show(upload, "nonsense", shown, False)[-1] is True
-    assert desk.show(upload, "tiny-cls", START, "no")[-1] is False
+    refused = desk.show(upload, "nonsense", answer.shown, False)
+    assert refused.refusal.text.startswith("There is no model 'nonsense'")
+    assert refused.shown.untrained is True
+    assert desk.show(upload, "tiny-cls", START, "no").shown.untrained is False
 
 
-def test_a_bad_picture_gives_way_to_the_one_before(desk, upload, folder):
-    (folder / "bad.jpg").write_text("text")
+def test_a_bad_picture_gives_way_to_the_one_before(desk, upload, sent):
     shown = Shown(upload, "tiny-cls")
-    with pytest.warns(UserWarning, match="'bad &lt;b&gt;.jpg' is not a picture"):
-        answer = desk.show(Upload(str(folder / "bad.jpg"), "bad <b>.jpg"), "tiny-grey", shown)
-    assert answer == (SKIP, upload.path, "tiny-cls", shown, SKIP, False)
+    answer = desk.show(sent("bad <b>.jpg", b"text"), "tiny-grey", shown)
+    assert answer == Refused(answer.refusal, shown, upload.address)
+    assert answer.refusal.text.startswith("'bad <b>.jpg' is not a picture")
 
 
 def test_an_expired_picture_is_asked_for_again(desk, folder):
     gone = Upload(str(folder / "gone.png"), "my dog.png")
     shown = Shown(gone, "tiny-cls")
-    with pytest.warns(UserWarning, match="'my dog.png' was deleted after about an hour; choose"):
-        answer = desk.show(None, "tiny-grey", shown)
-    assert answer == (SKIP, None, "tiny-cls", shown, SKIP, False)
+    answer = desk.show(None, "tiny-grey", shown)
+    text = "'my dog.png' was deleted after about an hour; choose it again."
+    assert answer == Refused(Refusal(text, of_picture=True), shown, None)
 
 
 def test_an_example_never_expires(desk, folder):
-    _, path, _, shown, *_ = desk.show_example(1, "tiny-cls", START)
-    gone = Upload(str(folder / "swept" / Path(path).name), Path(path).name)
-    manifest, *_ = desk.show(gone, "tiny-grey", shown)
-    assert manifest.photo["name"] == Path(path).name
-    assert manifest.link["example"] == Path(path).stem
-    with pytest.warns(UserWarning, match="was deleted after about an hour"):
-        desk.show(gone, "tiny-grey", START)  # another picture of that name, for all we know
+    answer = desk.show_example(1, "tiny-cls", START)
+    path = Path(answer.photo)
+    gone = Upload(str(folder / "swept" / path.name), path.name)
+    manifest = desk.show(gone, "tiny-grey", answer.shown).manifest
+    assert manifest["photo"]["name"] == path.name
+    assert manifest["link"]["example"] == path.stem
+    # Another picture of that name, for all we know.
+    refused = desk.show(gone, "tiny-grey", START)
+    assert "was deleted after about an hour" in refused.refusal.text
+    # What the picture input showed before a bad picture can be an example too.
+    refused = desk.show(gone, "tiny-grey", Shown(Upload(str(path), "another.jpg"), "tiny-cls"))
+    assert refused.photo == str(path)
 
 
 def test_a_missing_model_gives_way_to_the_one_before(desk, upload):
     shown = Shown(upload, "tiny-grey")
-    with pytest.warns(UserWarning, match="not on this machine"):
-        answer = desk.show(upload, "deit_tiny_patch16_224.fb_in1k", shown)
-    assert answer == (SKIP, SKIP, "tiny-grey", shown, SKIP, False)
+    answer = desk.show(upload, "deit_tiny_patch16_224.fb_in1k", shown)
+    assert answer == Refused(answer.refusal, shown, Left.AS_IT_IS)
+    assert "not on this machine" in answer.refusal.text
 
 
 def test_a_full_disk_is_no_reason_to_fail_half_way(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "DISK_RESERVE_BYTES", 10**18)
-    with pytest.warns(UserWarning, match="no room for another analysis"):
-        answer = desk.show(upload, "tiny-cls", START)
-    assert answer[0] == SKIP
+    for refusal in (
+        desk.show(upload, "tiny-cls", START).refusal,
+        desk.answer(upload, "tiny-cls", 0, -1, -1),
+    ):
+        assert "no room for another analysis" in refusal.text
 
 
 def test_without_a_picture_the_one_on_the_page_is_meant(desk, upload):
-    assert desk.show(None, "tiny-cls", START) == (SKIP,) * 6
-    assert desk.show_photo(None, "tiny-cls", Shown(upload, "tiny-cls")) == (SKIP,) * 6
-    manifest, *_ = desk.show(None, "tiny-grey", Shown(upload, "tiny-cls"))
-    assert (manifest.photo["name"], manifest.model["name"]) == ("my dog.png", "tiny-grey")
+    assert desk.show(None, "tiny-cls", START) == Unchanged()
+    assert desk.show_photo(None, "tiny-cls", Shown(upload, "tiny-cls")) == Unchanged()
+    assert made(desk.show(None, "tiny-grey", Shown(upload, "tiny-cls"))) == (
+        *("my dog.png", "tiny-grey"),
+    )
 
 
 def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
-    desk, upload, folder, monkeypatch
+    desk, upload, sent, monkeypatch
 ):
-    page = SimpleNamespace(session_hash="a page", query_params={}, headers={})
-    analyze, answers = desk._analyze, []
+    order, answers = desk._order, []
 
     def slowly(*asked):  # meanwhile the visitor chooses a photo, and it is ready sooner
-        monkeypatch.setattr(desk, "_analyze", analyze)
-        answers.append(desk.show_photo(chosen, "tiny-cls", START, False, page))
-        return analyze(*asked)
+        monkeypatch.setattr(desk, "_order", order)
+        answers.append(desk.show_photo(chosen, "tiny-cls", START, False, "a page"))
+        return order(*asked)
 
     chosen = upload
-    monkeypatch.setattr(desk, "_analyze", slowly)
-    assert desk.open("tiny-cls", START, page) == (SKIP,) * 6
-    assert answers[0][0].photo["name"] == "my dog.png"
+    monkeypatch.setattr(desk, "_order", slowly)
+    assert desk.open("tiny-cls", START, {}, "a page") == Unchanged()
+    assert answers[0].manifest["photo"]["name"] == "my dog.png"
     # One that cannot be shown is no reason to show nothing.
-    (folder / "no.png").write_text("no picture")
-    chosen = Upload(str(folder / "no.png"), "no.png")
-    monkeypatch.setattr(desk, "_analyze", slowly)
-    with pytest.warns(UserWarning, match="no.png"):
-        manifest, *_ = desk.open("tiny-cls", START, page)
-    assert manifest.photo["name"] == "dog.jpg"
+    chosen = sent("no.png", b"no picture")
+    monkeypatch.setattr(desk, "_order", slowly)
+    assert made(desk.open("tiny-cls", START, {}, "a page"))[0] == "dog.jpg"
+    assert "no.png" in answers[1].refusal.text
     # Other pages have wishes of their own, and whoever has no page is answered.
-    for other in (SimpleNamespace(session_hash="another"), None):
+    for other in ("another", None):
         chosen = upload
-        monkeypatch.setattr(desk, "_analyze", slowly)
-        assert desk.show(upload, "tiny-cls", START, False, other)[0].photo["name"] == "my dog.png"
+        monkeypatch.setattr(desk, "_order", slowly)
+        assert made(desk.show(upload, "tiny-cls", START, False, other))[0] == "my dog.png"
 
 
-def test_a_preview_stands_for_its_photo(desk, folder):
-    Image.fromarray(photo()).save(folder / "a.tif")
-    scan = Upload(str(folder / "a.tif"), "a.TIF")
-    _, preview, _, shown, *_ = desk.show(scan, "tiny-grey", START)
-    with Image.open(preview) as image:
+def test_a_preview_stands_for_its_photo(desk, sent):
+    scan = sent("a.TIF")
+    answer = desk.show(scan, "tiny-grey", START)
+    with Image.open(answer.photo) as image:
         assert image.size == (28, 28)
-    assert shown == Shown(scan, "tiny-grey", preview)
-    manifest, again, *_ = desk.show(Upload(preview, "preview.png"), "tiny-cls", shown)
-    assert manifest.photo["name"] == "a.TIF"
-    assert again != preview
+    assert answer.shown == Shown(scan, "tiny-grey", answer.photo)
+    again = desk.show(Upload(answer.photo, "preview.png"), "tiny-cls", answer.shown)
+    assert made(again)[0] == "a.TIF"
+    assert again.photo != answer.photo
 
 
-def test_examples_need_their_models(desk):
+def test_examples_need_their_models(desk, models):
     names = [example.name for example in desk.examples]
     assert names[:2] == ["dog", "cat"]
     assert "red panda" in names
-    assert ("digit" in names) == ("mnist" in desk.models)
-    manifest, path, model, *_ = desk.show_example(1, "tiny-grey", START)
-    assert manifest.photo["name"] == "cat.jpg"
-    assert path.endswith("cat.jpg")
-    assert model == "tiny-grey"
+    assert ("digit" in names) == ("mnist" in models)
+    answer = desk.show_example(1, "tiny-grey", START)
+    assert made(answer) == ("cat.jpg", "tiny-grey")
+    assert answer.photo.endswith("cat.jpg")
+    assert answer.shown.model == "tiny-grey"
 
 
 def test_an_example_goes_to_the_model_it_suits(desk):
@@ -226,8 +251,8 @@ def test_an_example_goes_to_the_model_it_suits(desk):
         (0, "tiny-grey", "tiny-cls"),  # made for other pictures: the first model takes this one
         (1, "tiny-grey", "tiny-grey"),
     ):
-        manifest, _, model, *_ = desk.show_example(index, chosen, START)
-        assert (model, manifest.model["name"]) == (used, used)
+        answer = desk.show_example(index, chosen, START)
+        assert (answer.shown.model, made(answer)[1]) == (used, used)
 
 
 @pytest.mark.parametrize(
@@ -248,14 +273,14 @@ def test_an_address_picks_example_and_model(desk, address, photo_name, model):
     desk.examples = [
         e._replace(model="tiny-grey" if e.name == "cat" else None) for e in desk.examples
     ]
-    manifest, *_ = desk.open("tiny-cls", START, SimpleNamespace(query_params=address))
-    assert (manifest.photo["name"], manifest.model["name"]) == (photo_name, model)
-    assert manifest.model["trained"] is ("untrained" not in address)
+    answer = desk.open("tiny-cls", START, address)
+    assert made(answer) == (photo_name, model)
+    assert answer.manifest["model"]["trained"] is ("untrained" not in address)
 
 
 @pytest.mark.parametrize("fusion", ["mean", "max", "min"])
 def test_rollout_for_a_viewer_that_cannot_compute_it(desk, upload, analysis, fusion):
-    key = desk.show(upload, "tiny-cls", START)[0].id
+    key = desk.show(upload, "tiny-cls", START).manifest["id"]
     reply = desk.rollout(question(key, first=1, residual=0.25, head_fusion=fusion))
     want = analysis.rollout(3, 2, first=1, residual=0.25, head_fusion=fusion)
     torch.testing.assert_close(torch.tensor(reply["values"]), want)
@@ -280,7 +305,7 @@ def test_rollout_for_a_viewer_that_cannot_compute_it(desk, upload, analysis, fus
     ids=str,
 )
 def test_a_bad_question_gets_a_sentence(desk, upload, changes, says):
-    key = desk.show(upload, "tiny-cls", START)[0].id
+    key = desk.show(upload, "tiny-cls", START).manifest["id"]
     reply = desk.rollout(question(key, **{"layer": 2} | changes))
     assert says in reply["error"]
 
@@ -291,20 +316,20 @@ def test_nonsense_gets_a_sentence(desk, nonsense):
 
 
 @pytest.mark.parametrize("name", LATE)
-def test_a_file_that_is_made_when_somebody_looks_at_it(desk, upload, name):
-    manifest, *_ = desk.show(upload, "told", Shown(None, "told"))
-    assert manifest.late == list(LATE)
-    assert name not in manifest.files
-    reply = desk.late({"id": manifest.id, "name": name})
-    whole = pack(vitviz.analyze(desk.models.get("told"), Path(upload.path)))
+def test_a_file_that_is_made_when_somebody_looks_at_it(desk, models, upload, name):
+    manifest = desk.show(upload, "told", Shown(None, "told")).manifest
+    assert manifest["late"] == list(LATE)
+    assert name not in manifest["files"]
+    reply = desk.late({"id": manifest["id"], "name": name})
+    whole = pack(vitviz.analyze(models.get("told"), Path(upload.address)))
     assert base64.b64decode(reply["data"]) == whole.files[f"{name}.safetensors"]
 
 
 def test_a_file_that_is_none_is_refused_with_a_sentence(desk, upload):
-    manifest, *_ = desk.show(upload, "told", Shown(None, "told"))
-    wrong = desk.late({"id": manifest.id, "name": "picture"})
+    manifest = desk.show(upload, "told", Shown(None, "told")).manifest
+    wrong = desk.late({"id": manifest["id"], "name": "picture"})
     assert wrong["error"] == "This analysis has no file 'picture'."
-    assert "are needed" in desk.late({"id": manifest.id, "name": 3})["error"]
+    assert "are needed" in desk.late({"id": manifest["id"], "name": 3})["error"]
     assert "has expired" in desk.late({"id": "x", "name": "features"})["error"]
 
 
@@ -322,7 +347,7 @@ def drawing(key, **changes):
 
 @pytest.mark.parametrize("kind", FIGURES)
 def test_figures_for_print(desk, upload, kind):
-    key = desk.show(upload, "told", START)[0].id
+    key = desk.show(upload, "told", START).manifest["id"]
     reply = desk.figure(drawing(key, kind=kind, head=1))
     assert reply.get("error") is None
     assert base64.b64decode(reply["data"]).startswith(b"<?xml")
@@ -331,7 +356,7 @@ def test_figures_for_print(desk, upload, kind):
 def test_a_pair_follows_the_direction(desk, upload, monkeypatch):
     drawn = []
     monkeypatch.setattr(vitviz.draw, "pair", lambda *given: drawn.append(given[1:]) or Figure())
-    key = desk.show(upload, "tiny-cls", START)[0].id
+    key = desk.show(upload, "tiny-cls", START).manifest["id"]
     for direction in ("from", "to"):
         desk.figure(drawing(key, kind="pair", head=1, direction=direction))
     assert drawn == [(1, 1, 3, 0), (1, 1, 0, 3)]
@@ -342,7 +367,7 @@ def test_scales_are_those_of_the_screen(desk, upload, monkeypatch):
     for name in ("heads", "wall"):
         draw = lambda *_, scale, **__: scales.append(scale) or Figure()  # noqa: E731
         monkeypatch.setattr(vitviz.draw, name, draw)
-    key = desk.show(upload, "tiny-cls", START)[0].id
+    key = desk.show(upload, "tiny-cls", START).manifest["id"]
     for kind in ("heads", "wall"):
         for scale in ("heads", "map"):
             desk.figure(drawing(key, kind=kind, scale=scale))
@@ -350,18 +375,20 @@ def test_scales_are_those_of_the_screen(desk, upload, monkeypatch):
 
 
 def test_a_film_is_the_one_that_was_sent(desk, upload):
-    manifest = desk.show(upload, "told", START)[0]
-    wanted = drawing(manifest.id, kind="training")
+    manifest = desk.show(upload, "told", START).manifest
+    wanted = drawing(manifest["id"], kind="training")
     assert desk.figure(wanted)["data"]
-    Path(manifest.files["film"].path).write_text("damaged")
+    film = Path(manifest["files"]["film"].address)
+    film.write_text("damaged")
     reply = desk.figure(wanted)
     assert reply["error"] == "The film of this training cannot be read any more."
     assert re.search("[가-힣]", reply["error_ko"])
-    Path(manifest.files["film"].path).unlink()  # the cache is by content: let others write it anew
+    film.unlink()
+    assert "has expired" in desk.figure(wanted)["error"]
 
 
 def test_a_figure_as_pdf(desk, upload):
-    key = desk.show(upload, "tiny-cls", START)[0].id
+    key = desk.show(upload, "tiny-cls", START).manifest["id"]
     reply = desk.figure(drawing(key, kind="patches", format="pdf"))
     assert base64.b64decode(reply["data"]).startswith(b"%PDF")
 
@@ -395,7 +422,7 @@ def test_a_figure_as_pdf(desk, upload):
     ids=str,
 )
 def test_a_bad_wish_for_a_figure_gets_a_sentence(desk, upload, changes, says):
-    key = desk.show(upload, "tiny-cls", START)[0].id
+    key = desk.show(upload, "tiny-cls", START).manifest["id"]
     reply = desk.figure(drawing(key, **{"kind": "attention"} | changes))
     assert says in reply["error"]
     assert desk._drawing._places._value == 1  # the next one can be drawn
@@ -403,44 +430,43 @@ def test_a_bad_wish_for_a_figure_gets_a_sentence(desk, upload, changes, says):
 
 def test_too_many_figures_at_a_time(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "DRAWING_WAIT_SECONDS", 0.01)
-    key = desk.show(upload, "tiny-cls", START)[0].id
+    key = desk.show(upload, "tiny-cls", START).manifest["id"]
     with desk._drawing.take(1, VitvizError()):
         assert "Many figures" in desk.figure(drawing(key))["error"]
     assert desk.figure(drawing(key))["data"]
 
 
-def test_nobody_waits_for_ever_to_compute(desk, upload, monkeypatch):
+def test_nobody_waits_for_ever_to_compute(desk, here, upload, monkeypatch):
     monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
-    key = desk.show(upload, "tiny-cls", START)[0].id
+    key = desk.show(upload, "tiny-cls", START).manifest["id"]
     with ExitStack() as others:
         for _ in range(limits.COMPUTING):
-            others.enter_context(desk._turn(desk._computing))
-            others.enter_context(desk._turn(desk._asking))
+            others.enter_context(computing(here._computing))
+            others.enter_context(computing(desk._asking))
         reply = desk.rollout(question(key))
         assert reply["error"] == "This server computes for many others; try again in a minute."
         assert re.search("[가-힣]", reply["error_ko"])
-        with pytest.warns(UserWarning, match="This server computes for many others"):
-            assert desk.show(upload, "tiny-cls", START)[0] == SKIP
-        with pytest.raises(VitvizError, match="this server computes for many others"):
-            desk.answer(upload, "tiny-cls", 0, -1, -1)
+        refusal = Refusal(reply["error"])
+        assert desk.show(upload, "tiny-cls", START).refusal == refusal
+        assert desk.answer(upload, "tiny-cls", 0, -1, -1) == refusal
     assert desk.rollout(question(key))["values"]
 
 
 def test_a_deleted_analysis_has_expired(desk, upload):
-    manifest, *_, download, _ = desk.show(upload, "tiny-cls", START)
-    vitviz.Analysis.load(download["value"])
-    Path(download["value"]).unlink()
-    assert "has expired" in desk.rollout(question(manifest.id))["error"]
+    answer = desk.show(upload, "tiny-cls", START)
+    vitviz.Analysis.load(answer.saved)
+    Path(answer.saved).unlink()
+    assert "has expired" in desk.rollout(question(answer.manifest["id"]))["error"]
 
 
 def test_a_bug_gets_an_apology_and_a_log_entry(desk, upload, monkeypatch, caplog):
-    key = desk.show(upload, "tiny-cls", START)[0].id
-    monkeypatch.setattr(service.Analysis, "load", lambda path: 1 / 0)
+    key = desk.show(upload, "tiny-cls", START).manifest["id"]
+    monkeypatch.setattr(service.Analysis, "from_bytes", lambda data: 1 / 0)
     assert desk.rollout(question(key))["error"] == APOLOGY
     assert "ZeroDivisionError" in caplog.text
 
 
 def test_only_so_many_analyses_are_remembered(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "ANALYSES_KNOWN", 2)
-    keys = [desk.show(upload, "tiny-cls", START)[0].id for _ in range(3)]
+    keys = [desk.show(upload, "tiny-cls", START).manifest["id"] for _ in range(3)]
     assert ["error" in desk.rollout(question(key)) for key in keys] == [True, False, False]

@@ -12,11 +12,13 @@ from PIL import Image
 import vitviz
 from tests.models import photo
 from tests.running import running_app, save_tiny
-from vitviz.web import limits, service
+from vitviz.web import engine, limits
 from vitviz.web.cache import Cache
-from vitviz.web.components import Upload
+from vitviz.web.engine import Local
 from vitviz.web.models import Models
-from vitviz.web.service import Service, Shown
+from vitviz.web.replies import Shown
+from vitviz.web.service import Service
+from vitviz.web.store import Upload
 
 ROUNDS = 25
 ARRAYS = ("q", "k", "tokens", "logits")
@@ -56,26 +58,26 @@ def same(trace, expected):
 def test_two_analyses_at_once_hear_nothing_of_each_other(
     model, folder, pictures, alone, monkeypatch
 ):
-    monkeypatch.setenv("GRADIO_TEMP_DIR", str(folder / "cache"))
     monkeypatch.setattr(limits, "COMPUTING", 2)
-    desk = Service(Models([str(model)]), Cache())
+    models, cache = Models([str(model)]), Cache(folder / "cache")
+    desk = Service(Local(models), models, cache)
     # Both have their hooks on the model before either computes, and meet again in every block.
-    loaded = desk.models.get("tiny-cls")
+    loaded = models.get("tiny-cls")
     meeting = Barrier(2, timeout=20)
 
     def meet(*_):
         meeting.wait()
 
     hooks = [block.register_forward_pre_hook(meet) for block in loaded.vit.blocks]
-    analyze, heard = service.analyze, {}
+    analyze, heard = engine.analyze, {}
 
     def listening(loaded, photo):
         analysis = analyze(loaded, photo)
         heard[photo.name] = analysis.trace
         return analysis
 
-    monkeypatch.setattr(service, "analyze", listening)
-    uploads = [Upload(str(path), path.name) for path in pictures]
+    monkeypatch.setattr(engine, "analyze", listening)
+    uploads = [Upload(cache.put(path.read_bytes(), path.name), path.name) for path in pictures]
     with ThreadPoolExecutor(2) as pool:
         for _ in range(ROUNDS):
             asked = [
@@ -83,10 +85,10 @@ def test_two_analyses_at_once_hear_nothing_of_each_other(
                 for upload in uploads
             ]
             for upload, answer, expected in zip(uploads, asked, alone, strict=True):
-                manifest, *_, download, _ = answer.result(60)
-                assert manifest.photo["name"] == upload.name
+                reply = answer.result(60)
+                assert reply.manifest["photo"]["name"] == upload.name
                 same(heard[upload.name], expected)
-                same(vitviz.Analysis.load(download["value"]).trace, expected)
+                same(vitviz.Analysis.from_bytes(cache.get(reply.saved)).trace, expected)
     for hook in hooks:
         hook.remove()
 

@@ -15,10 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from gradio.utils import get_upload_folder
-
 from ..errors import VitvizError
 from . import limits
+from .files import save_atomic
+from .store import Expired
 
 try:
     import fcntl
@@ -37,17 +37,16 @@ class _File(NamedTuple):
 
 
 class Cache:
-    """A folder for uploads and for what is made of them; nothing in it lives for long.
+    """A `Store` in a folder, for uploads and what is made of them; nothing in it lives for long.
 
-    It lies in Gradio's folder, beside those of other programs, which are never touched. While the
-    process lives it holds a lock on the folder. Without one it belongs to nobody and is deleted by
-    the next to start.
+    It lies beside those of other programs, which are never touched. While the process lives it
+    holds a lock on the folder. Without one it belongs to nobody and is deleted by the next to
+    start.
     """
 
-    def __init__(self) -> None:
-        """Make the folder and let Gradio use it: by its environment, it knows no other way."""
-        given = Path(get_upload_folder()).resolve()
-        # Where another app of this process has been here before, beside its folder.
+    def __init__(self, base: str | Path) -> None:
+        """Make the folder in `base`, or beside `base` if that is the folder of another cache."""
+        given = Path(base).resolve()
         self._base = given.parent if given.name.startswith(PREFIX) else given
         self._base.mkdir(parents=True, exist_ok=True)
         self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._base))
@@ -55,7 +54,23 @@ class Cache:
         self._lock = threading.Lock()
         self._measured = float("-inf")
         self.hold()
-        os.environ["GRADIO_TEMP_DIR"] = str(self.folder)
+
+    def put(self, data: bytes, name: str) -> str:
+        """Write a file and return its path. The same bytes under the same name share one."""
+        return save_atomic(data, name, self.folder)
+
+    def get(self, address: str) -> bytes:
+        """Read a file of the folder, and no other. Raises `Expired` if it is not there."""
+        if address not in self:
+            raise Expired
+        try:
+            return Path(address).read_bytes()
+        except FileNotFoundError as error:  # swept at this moment
+            raise Expired from error
+
+    def __contains__(self, address: str) -> bool:
+        path = Path(address).resolve()
+        return path.is_relative_to(self.folder) and path.is_file()
 
     def hold(self) -> None:
         """See to it that the folder is there and ours: somebody may tidy up where it lies."""

@@ -1,7 +1,8 @@
 """Gradio components of our own: the viewer, and inputs that answer bad values with a sentence."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import gradio as gr
 from gradio.components.base import Component
@@ -10,10 +11,10 @@ from gradio_client.utils import is_http_url_like
 from pydantic import ConfigDict
 
 from .. import viewer
-from ..viewer.payload import Payload
 from .answers import as_html, in_both
-from .files import save_atomic
 from .languages import LANGUAGE_OF
+from .replies import Stored
+from .store import Upload
 
 NOT_UPLOADED = "Upload the picture itself: links and paths are not opened."
 
@@ -30,19 +31,17 @@ class Manifest(GradioModel):
     files: dict[str, FileData | list[FileData]]
 
     @classmethod
-    def place(cls, payload: Payload, cache: Path) -> "Manifest":
-        """Write the files of a packed analysis into the cache and point to them."""
+    def of(cls, manifest: Mapping[str, Any]) -> "Manifest":
+        """The manifest of an answer, its files in the words of Gradio."""
 
-        def put(file: dict[str, Any]) -> FileData:
-            data, name = payload.files[file["path"]], Path(file["path"]).name
-            path = save_atomic(data, name, cache)
-            return FileData(path=path, orig_name=name, size=len(data))
+        def data(file: Stored) -> FileData:
+            return FileData(path=file.address, orig_name=file.name, size=file.size)
 
         files = {
-            key: [put(one) for one in file] if isinstance(file, list) else put(file)
-            for key, file in payload.manifest["files"].items()
+            key: [data(one) for one in file] if isinstance(file, list) else data(file)
+            for key, file in manifest["files"].items()
         }
-        return cls(**{**payload.manifest, "files": files})
+        return cls(**{**manifest, "files": files})
 
 
 class Viewer(gr.HTML):
@@ -85,13 +84,6 @@ class Viewer(gr.HTML):
 
     def example_value(self) -> None:
         return None
-
-
-class Upload(NamedTuple):
-    """A file as a visitor sent it. `name` is theirs: only to be shown."""
-
-    path: str
-    name: str
 
 
 class PhotoInput(gr.Image):

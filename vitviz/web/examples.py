@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from .store import Upload
+
 FOLDER = Path(__file__).parent / "examples"
 
 
@@ -16,6 +18,14 @@ class Example(NamedTuple):
     def name(self) -> str:
         """What it shows, in words: "red panda"."""
         return Path(self.path).stem.replace("-", " ")
+
+    @property
+    def upload(self) -> Upload:
+        """The picture as if a visitor had sent it; its address is no store's, but its path."""
+        return Upload(self.path, Path(self.path).name)
+
+    def read(self) -> bytes:
+        return Path(self.path).read_bytes()
 
 
 EXAMPLES = (

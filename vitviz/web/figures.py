@@ -61,7 +61,7 @@ class Wanted:
             f"a figure is one of {', '.join(FIGURES)} as svg or pdf, with what is selected"
         )
 
-    def drawn(self, analysis: Analysis, film: Path | None = None) -> bytes:
+    def drawn(self, analysis: Analysis, film: bytes | None = None) -> bytes:
         """The figure as a file. `film` is that of the model's training, if there is one.
 
         Raises `VitvizError` for what the analysis or its model does not have.
@@ -74,39 +74,39 @@ class Wanted:
             return path.read_bytes()
 
 
-def _heads(draw: Any, analysis: Analysis, wanted: Wanted, _film: Path | None) -> Any:
+def _heads(draw: Any, analysis: Analysis, wanted: Wanted, _film: bytes | None) -> Any:
     scale = "shared" if wanted.scale == "heads" else "own"
     return draw.heads(analysis, wanted.layer, wanted.token, direction=wanted.direction, scale=scale)
 
 
-def _wall(draw: Any, analysis: Analysis, wanted: Wanted, _film: Path | None) -> Any:
+def _wall(draw: Any, analysis: Analysis, wanted: Wanted, _film: bytes | None) -> Any:
     scale = "layer" if wanted.scale == "heads" else "own"
     return draw.wall(analysis, wanted.token, direction=wanted.direction, scale=scale)
 
 
-def _pair(draw: Any, analysis: Analysis, wanted: Wanted, _film: Path | None) -> Any:
+def _pair(draw: Any, analysis: Analysis, wanted: Wanted, _film: bytes | None) -> Any:
     ends = (wanted.token, wanted.partner)
     query, key = ends if wanted.direction == "from" else ends[::-1]
     return draw.pair(analysis, wanted.layer, wanted.head, query, key)
 
 
-def _rollout(draw: Any, analysis: Analysis, wanted: Wanted, _film: Path | None) -> Any:
+def _rollout(draw: Any, analysis: Analysis, wanted: Wanted, _film: bytes | None) -> Any:
     options = {"head_fusion": wanted.head_fusion, "residual": wanted.residual}
     return draw.rollout(analysis, wanted.token, first=wanted.first, **options)
 
 
-def _training(draw: Any, analysis: Analysis, wanted: Wanted, film: Path | None) -> Any:
+def _training(draw: Any, analysis: Analysis, wanted: Wanted, film: bytes | None) -> Any:
     if film is None:
         raise SelectionError("this model came without a film of its training")
     try:
-        read = Film.read(film)
-    except WeightsError as error:  # it names a file of this server
+        read = Film.from_bytes(film)
+    except WeightsError as error:
         raise VitvizError("the film of this training cannot be read any more") from error
     return draw.training(read, analysis.card, wanted.layer, wanted.head)
 
 
 # (vitviz.draw, analysis, wanted, film) -> a matplotlib Figure
-FIGURES: dict[str, Callable[[Any, Analysis, Wanted, Path | None], Any]] = {
+FIGURES: dict[str, Callable[[Any, Analysis, Wanted, bytes | None], Any]] = {
     "attention": lambda d, a, w, _: d.attention(a, w.layer, w.head, w.token, direction=w.direction),
     "heads": _heads,
     "wall": _wall,

@@ -14,29 +14,21 @@ from . import limits
 from .turns import Turns
 
 
-class Models:
-    """Keys of the menu -> loaded models. Visitors see keys; only the host names files.
+class Menu:
+    """What a visitor may choose: keys, and what stands behind them. Nothing is loaded.
 
-    Loading is done once for all who wait for the same model, and does not hold up those who use
-    another one.
+    Visitors see keys and titles; only the host names files.
     """
 
     def __init__(self, added: Sequence[str] = ()) -> None:
-        """`added` are the host's own, loaded now: a typing error ends the start, not a visit.
-
-        Raises `WeightsError` if one of them cannot be loaded.
-        """
+        """`added` are the host's own. Raises `WeightsError` if there is no model at all."""
         self._sources: dict[str, str] = {}
-        self._loaded: OrderedDict[tuple[str, bool], LoadedModel] = OrderedDict()
-        self._lock = threading.Lock()
-        self._loading: dict[tuple[str, bool], Turns] = {}
         for source in added:
             name = Path(source).stem if Path(source).is_file() else source
             key, count = name, 2
             while key in self._sources:
                 key, count = f"{name} ({count})", count + 1
             self._sources[key] = source
-            self.get(key)
         for name in list_models():
             self._sources.setdefault(name, name)
         if not self._sources:
@@ -59,6 +51,26 @@ class Models:
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and key in self._sources
+
+
+class Models(Menu):
+    """Keys of the menu -> loaded models; they stand where the engine computes.
+
+    Loading is done once for all who wait for the same model, and does not hold up those who use
+    another one.
+    """
+
+    def __init__(self, added: Sequence[str] = ()) -> None:
+        """The host's own are loaded now: a typing error ends the start, not a visit.
+
+        Raises `WeightsError` if one of them cannot be loaded.
+        """
+        super().__init__(added)
+        self._loaded: OrderedDict[tuple[str, bool], LoadedModel] = OrderedDict()
+        self._lock = threading.Lock()
+        self._loading: dict[tuple[str, bool], Turns] = {}
+        for key in list(self._sources)[: len(added)]:
+            self.get(key)
 
     def get(self, key: str, untrained: bool = False) -> LoadedModel:
         """The model behind a key, or its untrained twin.

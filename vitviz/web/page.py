@@ -1,26 +1,32 @@
 """The page and the public endpoint: what is on them, and what answers when it is used."""
 
 import json
-from collections.abc import Mapping
-from functools import partial
+import os
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 import gradio as gr
 from gradio.i18n import I18nData
+from gradio.utils import get_upload_folder
 from PIL import Image
 from starlette.middleware import Middleware
 
 from .. import viewer
+from ..errors import VitvizError
 from ..korean import in_korean
 from . import limits
+from .answers import in_both
 from .cache import Cache
-from .components import PagePhotoInput, PhotoInput, TrueOrFalse, Viewer, WholeNumber
+from .components import Manifest, PagePhotoInput, PhotoInput, TrueOrFalse, Viewer, WholeNumber
 from .door import Door, Gate
+from .engine import Local, Refusal
 from .examples import FOLDER
 from .guard import guard
 from .languages import LANGUAGE_OF
 from .models import Models
-from .service import Service, Shown
+from .replies import Answered, Left, Refused, Reply, Shown, Unchanged
+from .service import Service
 from .settings import Settings
 from .texts import TEXTS, bilingual
 from .theme import PAGE_CSS, theme
@@ -57,9 +63,12 @@ class App(gr.Blocks):
 def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     """Lay out the app and wire it; with it come the arguments for its `launch`."""
     Image.core.set_block_size(limits.PILLOW_BLOCK_BYTES)
-    cache = Cache()  # before there is a component: each keeps the name of Gradio's folder
-    service = Service(Models(settings.models), cache)
-    texts, titles = bilingual(title for title, _ in service.models.choices)
+    cache = Cache(get_upload_folder())
+    # Gradio learns it from its environment alone, and each component keeps it when it is made.
+    os.environ["GRADIO_TEMP_DIR"] = str(cache.folder)
+    models = Models(settings.models)
+    service = Service(Local(models), models, cache)
+    texts, titles = bilingual(title for title, _ in service.menu.choices)
     with App(title="vitviz", analytics_enabled=False) as demo:
         _build_page(demo, service, titles)
         _build_endpoint(service)
@@ -85,8 +94,8 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
 
 
 def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData]) -> None:
-    models, examples = service.models, service.examples
-    menu = [(titles.get(title, title), key) for title, key in models.choices]
+    examples, default = service.examples, service.menu.default
+    choices = [(titles.get(title, title), key) for title, key in service.menu.choices]
     names = [(example.name, in_korean(example.name)) for example in examples]
     gr.Markdown(TEXTS("vv_header"), elem_classes="vv-header")
     with gr.Row(equal_height=False, elem_classes="vv-room"):
@@ -98,9 +107,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
                 buttons=[],
                 elem_id="vv-photo",
             )
-            model = gr.Dropdown(
-                menu, value=models.default, label=TEXTS("vv_model"), elem_id="vv-model"
-            )
+            model = gr.Dropdown(choices, value=default, label=TEXTS("vv_model"), elem_id="vv-model")
             untrained = gr.Checkbox(
                 False, label=TEXTS("vv_untrained"), container=False, elem_id="vv-untrained"
             )
@@ -130,7 +137,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
                     elem_id="vv-download",
                 )
                 gr.Markdown(TEXTS("vv_privacy"), elem_classes="vv-small")
-    shown = gr.State(Shown(None, models.default))
+    shown = gr.State(Shown(None, default))
 
     once = {
         "outputs": [view, photo, model, shown, download, untrained],
@@ -141,25 +148,79 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     }
     latest = {**once, "trigger_mode": "always_last"}
     chosen = [photo, model, shown, untrained]
-    answer = partial(guard, page=True)
-    photo.input(answer(service.show_photo), chosen, **latest)
-    model.select(answer(service.show), chosen, **latest)  # its "input" is sent twice
-    untrained.input(answer(service.show), chosen, **latest)
-    go.click(answer(service.show), chosen, **once)
-    view.submit(answer(service.show), chosen, **once)  # what has expired, once more
-    thumbnails.click(answer(service.show_example), [thumbnails, model, shown, untrained], **latest)
-    demo.load(answer(service.open), [model, shown], **once)
+    show, show_photo, show_example, open_ = _page_functions(service)
+    photo.input(show_photo, chosen, **latest)
+    model.select(show, chosen, **latest)  # its "input" is sent twice
+    untrained.input(show, chosen, **latest)
+    go.click(show, chosen, **once)
+    view.submit(show, chosen, **once)  # what has expired, once more
+    thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest)
+    demo.load(open_, [model, shown], **once)
     naming = NAME_EXAMPLES.replace("__LANGUAGE_OF__", LANGUAGE_OF)
     demo.load(None, js=naming.replace("__NAMES__", json.dumps(names)))
 
 
+def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
+    """What answers the page: `show`, `show_photo`, `show_example` and `open`.
+
+    Gradio gives a request to each that has a place for one.
+    """
+
+    def answer(ask: Callable[..., Reply]) -> Callable[..., tuple[Any, ...]]:
+        def answered(
+            what: Any,
+            model: str,
+            shown: Shown,
+            untrained: bool,
+            request: gr.Request | None = None,
+        ) -> tuple[Any, ...]:
+            return places(ask(what, model, shown, untrained, _session(request)))
+
+        return guard(answered, page=True)
+
+    def opened(model: str, shown: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
+        asked = request.query_params if request else {}
+        return places(service.open(model, shown, asked, _session(request)))
+
+    asks = (service.show, service.show_photo, service.show_example)
+    return [*map(answer, asks), guard(opened, page=True)]
+
+
+def _session(request: gr.Request | None) -> str | None:
+    return getattr(request, "session_hash", None)
+
+
+def places(reply: Reply) -> tuple[Any, ...]:
+    """A reply in Gradio's words, for viewer, photo, model, shown, download and untrained."""
+    match reply:
+        case Unchanged():
+            return (gr.skip(),) * 6
+        case Refused(refusal, now, photo):
+            gr.Warning(in_both(refusal.text))
+            photo = gr.skip() if photo is Left.AS_IT_IS else photo
+            return gr.skip(), photo, now.model, now, gr.skip(), now.untrained
+        case Answered(manifest, saved, now, photo, controls):
+            photo = gr.skip() if photo is Left.AS_IT_IS else photo
+            model, untrained = (now.model, now.untrained) if controls else (gr.skip(), gr.skip())
+            download = gr.update(value=saved, interactive=True)
+            return Manifest.of(manifest), photo, model, now, download, untrained
+
+
 def _build_endpoint(service: Service) -> None:
     """`/analyze`, with inputs and outputs of its own: a program wants other things than a page."""
-    models = service.models
+    menu = service.menu
+
+    @wraps(service.answer)  # whose arguments Gradio tells to programs
+    def analyze(*asked: Any) -> tuple[Any, ...]:
+        answer = service.answer(*asked)
+        if isinstance(answer, Refusal):
+            raise VitvizError(answer.text)
+        return answer
+
     with gr.Group(visible=False):
         inputs = [
             PhotoInput(label="photo"),
-            gr.Dropdown(models.choices, value=models.default, label="model"),
+            gr.Dropdown(menu.choices, value=menu.default, label="model"),
             WholeNumber(0, label="token"),
             WholeNumber(-1, label="layer"),
             WholeNumber(-1, label="head"),
@@ -167,7 +228,7 @@ def _build_endpoint(service: Service) -> None:
         ]
         outputs = [gr.JSON(label="summary"), gr.File(label="analysis")]
         gr.Button().click(
-            guard(service.answer),
+            guard(analyze),
             inputs,
             outputs,
             api_name="analyze",

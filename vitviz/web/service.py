@@ -1,83 +1,62 @@
 """What a page or a program asks for, and what it is answered; no layout in here."""
 
 import base64
-import filecmp
-import io
 import logging
-import tempfile
 from collections import OrderedDict
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import gradio as gr
-from PIL import Image
-
 from ..errors import ImageError, SelectionError, VitvizError
 from ..korean import in_korean
-from ..model.photo import open_photo
-from ..probe.analysis import Analysis, analyze
-from ..viewer.payload import late_file, pack
+from ..probe.analysis import Analysis
+from ..viewer.payload import late_file
 from . import limits
-from .answers import APOLOGY, in_both, sentence
-from .cache import Cache
-from .components import Manifest, Upload
+from .answers import APOLOGY, sentence
+from .engine import Engine, Order, Refusal, Result, Selection
 from .examples import EXAMPLES
 from .figures import Wanted
-from .files import file_name, save_atomic
-from .models import Models
-from .turns import Turns
+from .models import Menu
+from .replies import Answered, Left, Refused, Reply, Shown, Stored, Unchanged
+from .store import Expired, Store, Upload
+from .turns import Turns, computing
 from .wishes import Delivery, Wish, Wishes
 
 log = logging.getLogger("vitviz.web")
 
-UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # browsers cannot show
-
-
-AS_IT_IS = (gr.skip(),) * 6  # the answer that changes nothing on a page
-
-
-class Shown(NamedTuple):
-    """What a visitor's page shows at the moment; where it goes on after something failed."""
-
-    photo: Upload | None
-    model: str
-    preview: str | None = None  # the picture input shows this file in place of the photo
-    untrained: bool = False
-
 
 class Kept(NamedTuple):
-    """Files in the cache of what a page shows: its analysis, and the film of its model."""
+    """Addresses of what a page shows: its analysis, and the film of its model."""
 
     analysis: str
-    film: Path | None = None
+    film: str | None = None
 
 
 class Made(NamedTuple):
-    """All that a page will show, in the cache but not yet delivered."""
+    """All that a page will show, in the store but not yet delivered."""
 
-    manifest: Manifest
+    manifest: Mapping[str, Any]
     saved: str
     preview: str | None
 
 
 class Service:
-    """One running app: its models and its files. What a visitor sees is kept in their own page.
+    """One running app. What a visitor sees is kept in their own page, files lie in the store.
 
-    Methods for the page answer with (manifest, photo, model, shown, download, untrained), where
-    `gr.skip()` leaves a place as it is. On a bad picture or model they say why and go on with what
-    is shown. An answer is dropped if the answer to something that was asked for later is there.
+    Methods for the page take its session and what it shows, and give a `Reply`. On a bad picture or
+    model it says why. An answer is dropped if the answer to something that was asked for later is
+    there.
     """
 
-    def __init__(self, models: Models, cache: Cache) -> None:
-        self.models = models
-        self.examples = [e for e in EXAMPLES if e.model is None or e.model in models]
-        self._computing = Turns(limits.COMPUTING, limits.LINE)
-        # Apart, so that many questions, which pass Gradio's queue by, refuse nobody an analysis.
+    def __init__(self, engine: Engine, menu: Menu, store: Store) -> None:
+        self.menu = menu
+        self.examples = [e for e in EXAMPLES if e.model is None or e.model in menu]
+        self._engine = engine
+        # Apart from the engine's, so that many questions, which pass Gradio's queue by, refuse
+        # nobody an analysis.
         self._asking = Turns(limits.COMPUTING, limits.LINE)
         self._drawing = Turns(1, limits.LINE)
-        self._cache = cache
+        self._store = store
         self._wishes = Wishes()
         self._kept: OrderedDict[str, Kept] = OrderedDict()  # by the id of a manifest
 
@@ -87,10 +66,10 @@ class Service:
         model: str,
         shown: Shown,
         untrained: bool = False,
-        request: gr.Request | None = None,
-    ) -> tuple[Any, ...]:
+        page: str | None = None,
+    ) -> Reply:
         """A picture was chosen; or taken away, then the page stays as it is."""
-        return AS_IT_IS if upload is None else self.show(upload, model, shown, untrained, request)
+        return Unchanged() if upload is None else self.show(upload, model, shown, untrained, page)
 
     def show(
         self,
@@ -98,17 +77,17 @@ class Service:
         model: str,
         shown: Shown,
         untrained: bool = False,
-        request: gr.Request | None = None,
-    ) -> tuple[Any, ...]:
+        page: str | None = None,
+    ) -> Reply:
         """Analyze a picture, the one that is shown if none is chosen.
 
         `untrained`: with the random weights that the model's training began with.
         """
-        if upload is None or upload.path == shown.preview:
+        if upload is None or upload.address == shown.preview:
             upload = shown.photo
         if upload is None:
-            return AS_IT_IS
-        return self._meet(upload, model, shown, untrained, request)
+            return Unchanged()
+        return self._meet(upload, model, shown, untrained, page)
 
     def _meet(
         self,
@@ -116,59 +95,88 @@ class Service:
         model: str,
         shown: Shown,
         untrained: bool,
-        request: gr.Request | None,
+        page: str | None,
         place: bool = False,
-    ) -> tuple[Any, ...]:
+    ) -> Reply:
         """Make all that a page will show, which can fail or take long, and then deliver it.
 
         `place`: the picture is not in the picture input yet.
         """
         untrained = untrained is True
-        with self._wishes.wish(getattr(request, "session_hash", None)) as wish:
+        with self._wishes.wish(page) as wish:
             upload = self._ours(upload, shown)
-            try:
-                made = self._make(upload, model, untrained)
-            except VitvizError as error:
-                now = self._wishes.failed(wish, shown)
-                if now is None:
-                    return AS_IT_IS
-                gr.Warning(in_both(sentence(error)))
-                photo = upload.path if place else gr.skip()
-                # Also if another answer came meanwhile and left the picture input to this wish.
-                if not place and (isinstance(error, ImageError) or now != shown):
-                    photo = self._before(now)
-                return gr.skip(), photo, now.model, now, gr.skip(), now.untrained
-            now = Shown(upload, model, made.preview, untrained)
-            return self._deliver(wish, made, now, place)
+            made = self._make(upload, model, untrained)
+            if isinstance(made, Made):
+                return self._deliver(
+                    wish, made, Shown(upload, model, made.preview, untrained), place
+                )
+            now = self._wishes.failed(wish, shown)
+            if now is None:
+                return Unchanged()
+            photo = upload.address if place else Left.AS_IT_IS
+            # Also if another answer came meanwhile and left the picture input to this wish.
+            if not place and (made.of_picture or now != shown):
+                photo = self._before(now)
+            return Refused(made, now, photo)
 
-    def _make(self, upload: Upload, model: str, untrained: bool) -> Made:
-        """Analyze a picture and write all that a page needs of it into the cache."""
-        analysis = self._analyze(upload, model, untrained)
-        payload = pack(analysis, film=True, whole=False)
-        payload.manifest["link"] = self._link(upload, model, untrained)
-        manifest = Manifest.place(payload, self._cache.folder)
-        return Made(manifest, self._save(analysis), self._preview(upload, analysis))
+    def _make(self, upload: Upload, model: str, untrained: bool) -> Made | Refusal:
+        """Analyze a picture and put all that a page needs of it into the store."""
+        try:
+            result = self._order(upload, model, untrained)
+            if result.refused:
+                return result.refused
+            link = self._link(upload, model, untrained)
+            manifest = {**result.manifest, "files": self._placed(result), "link": link}
+            saved = self._store.put(result.saved, result.saved_name)
+            preview = result.preview and self._store.put(result.preview, "preview.png")
+            return Made(manifest, saved, preview)
+        except VitvizError as error:
+            return Refusal.of(error)
 
-    def _deliver(self, wish: Wish, made: Made, now: Shown, place: bool) -> tuple[Any, ...]:
+    def _order(
+        self, upload: Upload, model: str, untrained: bool, selection: Selection | None = None
+    ) -> Result:
+        """Have a picture analyzed. Raises `VitvizError` without room, or without the picture."""
+        self._store.check_room()
+        return self._engine.run(
+            Order(
+                photo=self._read(upload),
+                name=upload.name,
+                model=model,
+                untrained=untrained,
+                selection=selection,
+            )
+        )
+
+    def _placed(self, result: Result) -> dict[str, Stored | list[Stored]]:
+        """The files of a payload, in the store."""
+
+        def put(file: Mapping[str, Any]) -> Stored:
+            data, name = result.files[file["path"]], Path(file["path"]).name
+            return Stored(self._store.put(data, name), name, len(data))
+
+        return {
+            key: [put(one) for one in file] if isinstance(file, list) else put(file)
+            for key, file in result.manifest["files"].items()
+        }
+
+    def _deliver(self, wish: Wish, made: Made, now: Shown, place: bool) -> Reply:
         """The one place where a page gets another analysis, if it is still to be shown."""
         delivery = self._wishes.deliver(wish, now)
         if delivery is Delivery.DROPPED:
-            return AS_IT_IS
-        film = made.manifest.files.get("film")
-        self._remember(made.manifest.id, Kept(made.saved, Path(film.path) if film else None))
-        photo, model, untrained = gr.skip(), gr.skip(), gr.skip()
-        if delivery is not Delivery.BESIDE:
-            model, untrained = now.model, now.untrained
-            if made.preview or place or delivery is Delivery.RESTORED:
-                photo = made.preview or now.photo.path
-        download = gr.update(value=made.saved, interactive=True)
-        return made.manifest, photo, model, now, download, untrained
+            return Unchanged()
+        film = made.manifest["files"].get("film")
+        self._remember(made.manifest["id"], Kept(made.saved, film.address if film else None))
+        photo, controls = Left.AS_IT_IS, delivery is not Delivery.BESIDE
+        if controls and (made.preview or place or delivery is Delivery.RESTORED):
+            photo = made.preview or now.photo.address
+        return Answered(made.manifest, made.saved, now, photo, controls)
 
-    @staticmethod
-    def _before(shown: Shown) -> str | None:
+    def _before(self, shown: Shown) -> str | None:
         """What the picture input showed before a picture that cannot be shown."""
-        old = shown.preview or (shown.photo.path if shown.photo else "")
-        return old if Path(old).is_file() else None
+        old = shown.preview or (shown.photo.address if shown.photo else "")
+        ours = old in [example.path for example in self.examples]
+        return old if ours or old in self._store else None
 
     def show_example(
         self,
@@ -176,39 +184,39 @@ class Service:
         model: str,
         shown: Shown,
         untrained: bool = False,
-        request: gr.Request | None = None,
-    ) -> tuple[Any, ...]:
+        page: str | None = None,
+    ) -> Reply:
         """Analyze one of our pictures, with the model it was made for.
 
         A picture for any model goes to the chosen one, unless that is made for other examples: a
         dog tells nothing about a model of digits.
         """
-        path, meant_for = self.examples[index]
+        example = self.examples[index]
         special = {example.model for example in self.examples}
-        model = meant_for or (self.models.default if model in special else model)
-        upload = Upload(path, Path(path).name)
-        return self._meet(upload, model, shown, untrained, request, place=True)
+        model = example.model or (self.menu.default if model in special else model)
+        return self._meet(example.upload, model, shown, untrained, page, place=True)
 
-    def open(self, model: str, shown: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
+    def open(
+        self, model: str, shown: Shown, asked: Mapping[str, str], page: str | None = None
+    ) -> Reply:
         """A page is opened: show the first example, or what its address asks for.
 
         `?model=mnist&example=digit` picks from the menu and from the examples, in any pair: a link
         shows what was seen. `untrained=1` is the untrained twin; anything else is ignored.
         """
-        asked = request.query_params if request else {}
         untrained = asked.get("untrained") == "1"
-        paths = {Path(example.path).stem: example.path for example in self.examples}
-        named, path = asked.get("model") in self.models, paths.get(asked.get("example"))
+        names = [Path(example.path).stem for example in self.examples]
+        named, wanted = asked.get("model") in self.menu, asked.get("example")
         model = asked["model"] if named else model
-        if named and path:
-            upload = Upload(path, Path(path).name)
-            return self._meet(upload, model, shown, untrained, request, place=True)
-        if path:
-            index = list(paths.values()).index(path)
-        else:
+        if wanted not in names:
             made_for = [example.model for example in self.examples]
             index = made_for.index(model) if model in made_for else 0
-        return self.show_example(index, model, shown, untrained, request)
+        elif named:
+            upload = self.examples[names.index(wanted)].upload
+            return self._meet(upload, model, shown, untrained, page, place=True)
+        else:
+            index = names.index(wanted)
+        return self.show_example(index, model, shown, untrained, page)
 
     def rollout(self, question: Any) -> dict[str, Any]:
         """For a viewer that shows too many tokens to compute it itself: {"values"} or {"error"}."""
@@ -247,15 +255,15 @@ class Service:
                 options = {"first": first, "residual": residual, "head_fusion": fusion}
             case _:
                 raise SelectionError("id, token, layer, first, residual, head_fusion are needed")
-        with self._turn(self._asking):
-            values = Analysis.load(self._known(key).analysis).rollout(token, layer, **options)
+        with computing(self._asking):
+            values = self._analysis(self._known(key)).rollout(token, layer, **options)
         return {"values": values.tolist()}
 
     def _late(self, key: str, question: Any) -> dict[str, Any]:
         match question:
             case {"name": str(name)}:
-                with self._turn(self._asking):
-                    data = late_file(Analysis.load(self._known(key).analysis), name)
+                with computing(self._asking):
+                    data = late_file(self._analysis(self._known(key)), name)
                 return {"data": base64.b64encode(data).decode()}
         raise SelectionError("id and name are needed")
 
@@ -265,25 +273,29 @@ class Service:
         # One at a time: matplotlib keeps some settings for the whole process.
         with self._drawing.take(limits.DRAWING_WAIT_SECONDS, many):
             kept = self._known(key)
-            data = wanted.drawn(Analysis.load(kept.analysis), kept.film)
+            film = self._store.get(kept.film) if kept.film else None
+            data = wanted.drawn(self._analysis(kept), film)
         return {"data": base64.b64encode(data).decode()}
 
     def _known(self, key: str) -> Kept:
-        """What was analyzed for a page, while its file is there. Raises `VitvizError`."""
-        kept = self._kept.get(key)
-        if kept is None or not Path(kept.analysis).is_file():
-            raise VitvizError("this analysis has expired; analyze the picture again")
-        return kept
+        """What was analyzed for a page. Raises `Expired` if that was too long ago."""
+        if key not in self._kept:
+            raise Expired
+        return self._kept[key]
+
+    def _analysis(self, kept: Kept) -> Analysis:
+        """Raises `Expired` if it is not there any more."""
+        return Analysis.from_bytes(self._store.get(kept.analysis))
 
     def answer(
         self,
         photo: Upload | None,
         model: str,
-        token: int,
-        layer: int,
-        head: int,
+        token: int | None,
+        layer: int | None,
+        head: int | None,
         untrained: bool = False,
-    ) -> tuple[dict[str, Any], str]:
+    ) -> tuple[Mapping[str, Any], str] | Refusal:
         """Analyze a picture: a JSON object, and a .safetensors file for `vitviz.Analysis.load`.
 
         The object holds what the model answered, the shape of every step, and under "selection" the
@@ -291,53 +303,34 @@ class Service:
         all), and its rollout. With "untrained" the model has the random weights that its training
         began with.
         """
-        if photo is None:
-            raise ImageError("a picture is needed, none came")
-        analysis = self._analyze(photo, model, untrained)
-        token = token or 0
-        layer = analysis.trace.depth - 1 if layer in (-1, None) else layer
-        head = None if head == -1 else head
-        attention, rollout = analysis.attention(layer, head, token), analysis.rollout(token, layer)
-        summary = analysis.summary(limits.TOP_CLASSES)
-        summary["selection"] = {
-            "token": token,
-            "layer": layer,
-            "head": "mean" if head is None else head,
-            "attention": attention.tolist(),
-            "rollout": rollout.tolist(),
-        }
-        return summary, self._save(analysis)
+        try:
+            if photo is None:
+                raise ImageError("a picture is needed, none came")
+            given = {"token": token, "layer": layer, "head": head}
+            selection = Selection(**{key: one for key, one in given.items() if one is not None})
+            result = self._order(photo, model, untrained, selection)
+            if result.refused:
+                return result.refused
+            return result.summary, self._store.put(result.saved, result.saved_name)
+        except VitvizError as error:
+            return Refusal.of(error)
 
-    def _analyze(self, upload: Upload, model: str, untrained: bool = False) -> Analysis:
-        self._cache.check_room()
-        if not Path(upload.path).is_file():  # its path is nobody's business
+    def _read(self, upload: Upload) -> bytes:
+        """The bytes of a picture, one of ours or from the store. Raises `ImageError`."""
+        for example in self.examples:
+            if upload.address == example.path:
+                return example.read()
+        try:
+            return self._store.get(upload.address)
+        except Expired as error:
             raise ImageError(
                 f"{upload.name[:80]!r} was deleted after about an hour; choose it again"
-            )
-        photo = open_photo(upload.path, upload.name)
-        loaded = self.models.get(model, untrained)
-        with self._turn(self._computing):
-            return analyze(loaded, photo)
-
-    @staticmethod
-    def _turn(turns: Turns) -> AbstractContextManager[None]:
-        """Computing, when it is one's turn. Raises `VitvizError` if that does not come soon."""
-        busy = VitvizError("this server computes for many others; try again in a minute")
-        return turns.take(limits.COMPUTING_WAIT_SECONDS, busy)
-
-    def _save(self, analysis: Analysis) -> str:
-        """The analysis as a file in the cache, for whoever asked."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "analysis.safetensors"
-            analysis.save(path)
-            untrained = "" if analysis.card.trained else "untrained"
-            name = file_name(analysis.photo_name, analysis.card.name, untrained)
-            return save_atomic(path.read_bytes(), f"{name}.safetensors", self._cache.folder)
+            ) from error
 
     def _link(self, upload: Upload, model: str, untrained: bool) -> dict[str, str]:
         """What `open` needs to show this again. Only our own pictures have a name for that."""
-        ours = upload.path in [example.path for example in self.examples]
-        link = {"model": model} | ({"example": Path(upload.path).stem} if ours else {})
+        ours = upload.address in [example.path for example in self.examples]
+        link = {"model": model} | ({"example": Path(upload.address).stem} if ours else {})
         return link | ({"untrained": "1"} if untrained else {})
 
     def _ours(self, upload: Upload, shown: Shown) -> Upload:
@@ -347,11 +340,14 @@ class Service:
         that file is gone, by being what is shown.
         """
         for example in self.examples:
-            own = Upload(example.path, Path(example.path).name)
+            own = example.upload
             if own.name != upload.name:
                 continue
-            here = Path(upload.path).is_file()
-            if filecmp.cmp(own.path, upload.path, shallow=False) if here else own == shown.photo:
+            try:
+                same = self._read(upload) == example.read()
+            except ImageError:
+                same = own == shown.photo
+            if same:
                 return own
         return upload
 
@@ -359,14 +355,6 @@ class Service:
         self._kept[key] = kept
         while len(self._kept) > limits.ANALYSES_KNOWN:
             self._kept.popitem(last=False)
-
-    def _preview(self, upload: Upload, analysis: Analysis) -> str | None:
-        """What the model saw as PNG, for the picture input, if no browser shows the upload."""
-        if Path(upload.name).suffix.lower() not in UNSEEN:
-            return None
-        seen = Image.fromarray(analysis.picture.squeeze(-1).numpy())
-        seen.save(buffer := io.BytesIO(), "PNG")
-        return save_atomic(buffer.getvalue(), "preview.png", self._cache.folder)
 
 
 def _refusal(text: str) -> dict[str, str]:

@@ -2,9 +2,10 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from ..errors import VitvizError
+from . import limits
 
 
 class Turns:
@@ -31,3 +32,9 @@ class Turns:
                 self._places.release()
         finally:
             self._here.release()
+
+
+def computing(turns: Turns) -> AbstractContextManager[None]:
+    """Computing, when it is one's turn. Raises `VitvizError` if that does not come soon."""
+    busy = VitvizError("this server computes for many others; try again in a minute")
+    return turns.take(limits.COMPUTING_WAIT_SECONDS, busy)

@@ -1,0 +1,163 @@
+"""The engine: orders and results that travel, refusals as values, and nothing of Gradio."""
+
+import pickle
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
+from io import BytesIO
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+import vitviz
+from tests.models import photo
+from tests.running import ROOT, save_tiny
+from vitviz.viewer import pack
+from vitviz.web import engine, limits
+from vitviz.web.engine import Local, Order, Refusal, Result, Selection, fulfil
+from vitviz.web.models import Menu, Models
+from vitviz.web.turns import computing
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("engine")
+    return Models([str(save_tiny(folder, name)) for name in ("cls", "grey")])
+
+
+def picture(kind="PNG"):
+    Image.fromarray(photo()).save(data := BytesIO(), kind)
+    return data.getvalue()
+
+
+def order(**changes):
+    return Order(**{"photo": picture(), "name": "a dog.png", "model": "tiny-cls"} | changes)
+
+
+def test_orders_and_results_travel(models):
+    for one in (order(), order(selection=Selection(3)), order(photo=b""), order(model="none")):
+        there = pickle.loads(pickle.dumps(one))
+        assert there == one
+        result = fulfil(there, models)
+        back = pickle.loads(pickle.dumps(result))
+        assert vars(back) == vars(result)
+        assert (back.refused is None) == bool(back.saved)
+    assert "PNG" not in repr(order()) + repr(fulfil(order(), models))  # a picture in no log
+
+
+def test_a_page_gets_what_its_viewer_draws(models):
+    result = Local(models).run(order(untrained=True))
+    ours = vitviz.analyze(models.get("tiny-cls", untrained=True), picture())
+    payload = pack(ours, film=True, whole=False)
+    assert result.files == payload.files
+    assert set(result.manifest) == set(payload.manifest)
+    assert result.manifest["predictions"] == payload.manifest["predictions"]
+    saved = vitviz.Analysis.from_bytes(result.saved)
+    assert torch.equal(saved.trace.q, ours.trace.q)
+    assert saved.photo_name == "a dog.png"
+    assert result.saved_name == "a-dog-tiny-cls-untrained.safetensors"
+    assert (result.refused, result.preview, result.summary) == (None, None, {})
+
+
+def test_a_program_gets_the_summary_of_what_it_asked_about(models):
+    ours = vitviz.analyze(models.get("tiny-cls"), picture())
+    result = fulfil(order(selection=Selection(token=5, layer=1, head=0)), models)
+    told = dict(result.summary)
+    chosen = told.pop("selection")
+    assert told == ours.summary(limits.TOP_CLASSES) | {"photo": told["photo"]}
+    assert (chosen["token"], chosen["layer"], chosen["head"]) == (5, 1, 0)
+    np.testing.assert_allclose(chosen["attention"], ours.attention(1, 0, 5))
+    np.testing.assert_allclose(chosen["rollout"], ours.rollout(5, 1))
+    last = fulfil(order(selection=Selection()), models).summary["selection"]
+    assert (last["token"], last["layer"], last["head"]) == (0, ours.trace.depth - 1, "mean")
+    assert (result.manifest, result.files, result.preview) == ({}, {}, None)
+    assert vitviz.Analysis.from_bytes(result.saved).photo_name == "a dog.png"
+
+
+def test_what_no_browser_shows_comes_with_a_preview(models):
+    result = fulfil(order(photo=picture("TIFF"), name="a.TIF", model="tiny-grey"), models)
+    with Image.open(BytesIO(result.preview)) as image:
+        assert (image.format, image.size, image.mode) == ("PNG", (28, 28), "L")
+
+
+@pytest.mark.parametrize(
+    ("changes", "says", "of_picture"),
+    [
+        ({"photo": b"text", "name": "x.jpg"}, "'x.jpg' is not a picture", True),
+        ({"photo": b""}, "'a dog.png' is empty", True),
+        ({"model": "nonsense"}, "There is no model 'nonsense'", False),
+        ({"model": "deit_tiny_patch16_224.fb_in1k"}, "The weights of", False),
+        ({"selection": Selection(token=99)}, "Token must be", False),
+        ({"selection": Selection(layer=-2)}, "Layer must be", False),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_shown_is_a_value(models, changes, says, of_picture):
+    result = Local(models).run(order(**changes))
+    assert result.refused.text.startswith(says)
+    assert result.refused.text.endswith(".")
+    assert result.refused.of_picture is of_picture
+    assert vars(result) == vars(Result(refused=result.refused))
+
+
+def test_a_fault_of_the_machine_is_raised(models, monkeypatch):
+    def broken(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(engine, "analyze", broken)
+    with pytest.raises(OSError, match="no space left"):
+        Local(models).run(order())
+
+
+def test_so_many_compute_at_a_time(models, monkeypatch):
+    monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
+    here = Local(models)
+    with ExitStack() as others:
+        for _ in range(limits.COMPUTING):
+            others.enter_context(computing(here._computing))
+        refused = here.run(order()).refused
+        assert refused == Refusal("This server computes for many others; try again in a minute.")
+        # What is bad is refused without a turn.
+        assert here.run(order(photo=b"")).refused.of_picture
+    assert here.run(order()).refused is None
+
+
+def test_a_turn_is_taken_for_the_pass_alone(models, monkeypatch):
+    seen, inside = [], False
+
+    @contextmanager
+    def turn():
+        nonlocal inside
+        inside = True
+        yield
+        inside = False
+
+    for name in ("open_photo", "analyze", "pack"):
+        before = getattr(engine, name)
+
+        def noted(*args, name=name, before=before, **kwargs):
+            seen.append((name, inside))
+            return before(*args, **kwargs)
+
+        monkeypatch.setattr(engine, name, noted)
+    fulfil(order(), models, turn)
+    assert seen == [("open_photo", False), ("analyze", True), ("pack", False)]
+
+
+def test_a_menu_loads_nothing(models, monkeypatch):
+    """Whoever only asks an engine elsewhere needs no weights."""
+    monkeypatch.setattr("vitviz.web.models.load", None)
+    menu = Menu(list(models._sources.values())[:2])
+    assert (menu.choices, menu.default) == (models.choices, models.default)
+    assert "tiny-grey" in menu
+
+
+def test_nothing_behind_the_page_imports_gradio():
+    """Neither itself nor through another file."""
+    script = "import sys, vitviz.web.{}; print('gradio' in sys.modules)"
+    for name in ("service", "cache", "door"):
+        command = [sys.executable, "-c", script.format(name)]
+        said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        assert said.stdout.strip() == "False", name
