@@ -17,14 +17,16 @@ from tests.running import ROOT, app_process, save_tiny
 
 # app.py with an analysis that says that it has begun, and waits until it may go on.
 SLOW = f"""
-import sys, time, uuid
+import signal, sys, time, uuid
 from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
+# A shell lets what it starts in the background ignore Ctrl-C, and children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import app
-from vitviz.web import limits, service
+from vitviz.web import engine, limits
 
 limits.COMPUTING = 3
-analyze = service.analyze
+analyze = engine.analyze
 
 def slowly(*args):
     Path("begun-" + uuid.uuid4().hex).touch()
@@ -32,7 +34,7 @@ def slowly(*args):
         time.sleep(0.01)
     return analyze(*args)
 
-service.analyze = slowly
+engine.analyze = slowly
 app.main()
 """
 
