@@ -21,6 +21,8 @@ VISITED = (
     "web/models.py",
     "web/components.py",
     "web/cache.py",
+    "web/store.py",
+    "web/turns.py",
     "web/door.py",
 )
 # What only Python or whoever starts the app can meet, and questions that no viewer of ours asks.
@@ -52,7 +54,7 @@ def sentences(file: str) -> set[str]:
         if isinstance(node, ast.Call) and node.args:
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
             owner = getattr(getattr(node.func, "value", None), "id", "")
-            if name.endswith("Error") or (owner, name) == ("notes", "append"):
+            if name.endswith("Error") or name == "__init__" or (owner, name) == ("notes", "append"):
                 found.add(template(node.args[0]))
         if file == "model/photo.py" and isinstance(node, ast.Return):  # parts of sentences
             values = node.value.elts if isinstance(node.value, ast.List) else [node.value]

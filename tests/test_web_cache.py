@@ -11,7 +11,7 @@ import pytest
 from vitviz.errors import VitvizError
 from vitviz.web import limits
 from vitviz.web.cache import PREFIX, Cache
-from vitviz.web.store import Expired
+from vitviz.web.store import ExpiredError
 
 LONG_AGO = limits.CACHE_AGE_SECONDS + 100
 A_WHILE_AGO = limits.CACHE_SWEEP_SECONDS + 100
@@ -51,7 +51,7 @@ def test_what_is_put_is_got_until_it_is_swept(cache):
     aged(Path(address), LONG_AGO)
     cache.sweep()
     assert address not in cache
-    with pytest.raises(Expired, match="this analysis has expired"):
+    with pytest.raises(ExpiredError, match="this analysis has expired"):
         cache.get(address)
 
 
@@ -63,7 +63,7 @@ def test_only_what_lies_in_the_folder_is_read(base, cache):
     escape = cache.folder / ".." / outside.name
     for address in (outside, escape, cache.folder / "a" / "link.txt", inside, "", "nowhere"):
         assert str(address) not in cache
-        with pytest.raises(Expired):
+        with pytest.raises(ExpiredError):
             cache.get(str(address))
 
 

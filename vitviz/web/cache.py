@@ -18,7 +18,7 @@ from typing import NamedTuple
 from ..errors import VitvizError
 from . import limits
 from .files import save_atomic
-from .store import Expired
+from .store import ExpiredError
 
 try:
     import fcntl
@@ -60,13 +60,13 @@ class Cache:
         return save_atomic(data, name, self.folder)
 
     def get(self, address: str) -> bytes:
-        """Read a file of the folder, and no other. Raises `Expired` if it is not there."""
+        """Read a file of the folder, and no other. Raises `ExpiredError` if it is not there."""
         if address not in self:
-            raise Expired
+            raise ExpiredError
         try:
             return Path(address).read_bytes()
         except FileNotFoundError as error:  # swept at this moment
-            raise Expired from error
+            raise ExpiredError from error
 
     def __contains__(self, address: str) -> bool:
         path = Path(address).resolve()

@@ -18,7 +18,7 @@ from .examples import EXAMPLES
 from .figures import Wanted
 from .models import Menu
 from .replies import Answered, Left, Refused, Reply, Shown, Stored, Unchanged
-from .store import Expired, Store, Upload
+from .store import ExpiredError, Store, Upload
 from .turns import Turns, computing
 from .wishes import Delivery, Wish, Wishes
 
@@ -278,13 +278,13 @@ class Service:
         return {"data": base64.b64encode(data).decode()}
 
     def _known(self, key: str) -> Kept:
-        """What was analyzed for a page. Raises `Expired` if that was too long ago."""
+        """What was analyzed for a page. Raises `ExpiredError` if that was too long ago."""
         if key not in self._kept:
-            raise Expired
+            raise ExpiredError
         return self._kept[key]
 
     def _analysis(self, kept: Kept) -> Analysis:
-        """Raises `Expired` if it is not there any more."""
+        """Raises `ExpiredError` if it is not there any more."""
         return Analysis.from_bytes(self._store.get(kept.analysis))
 
     def answer(
@@ -322,7 +322,7 @@ class Service:
                 return example.read()
         try:
             return self._store.get(upload.address)
-        except Expired as error:
+        except ExpiredError as error:
             raise ImageError(
                 f"{upload.name[:80]!r} was deleted after about an hour; choose it again"
             ) from error

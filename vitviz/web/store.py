@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from ..errors import VitvizError
 
 
-class Expired(VitvizError):
+class ExpiredError(VitvizError):
     """What lay at an address is there no more."""
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class Store(Protocol):
         """Keep bytes and return their address. `name` is what a browser saves them as."""
 
     def get(self, address: str) -> bytes:
-        """The bytes at an address. Raises `Expired` if there are none."""
+        """The bytes at an address. Raises `ExpiredError` if there are none."""
 
     def __contains__(self, address: str) -> bool:
         """Whether there are bytes at an address, at this moment."""
