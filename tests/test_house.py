@@ -11,7 +11,6 @@ HOUSE = Path(__file__).resolve().parents[1] / "vitviz"
 # The rooms from left to right; rooms that share a number are neighbours and strangers.
 ROOMS = {
     "errors": 0,
-    "korean": 0,
     "languages": 0,
     "model": 1,
     "probe": 2,

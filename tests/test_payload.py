@@ -15,6 +15,7 @@ from safetensors.torch import load
 from tests import viewer_fixture
 from tests.models import photo, tiny
 from vitviz import Analysis, SelectionError, analyze
+from vitviz.languages import Message
 from vitviz.model.untrained import draw
 from vitviz.probe import features
 from vitviz.probe.positions import unit_rows
@@ -172,25 +173,48 @@ def test_the_title_of_a_model_is_its_own_or_its_name(tiny_analysis: Analysis) ->
     assert pack(replace(tiny_analysis, card=titled)).manifest["model"]["title"] == "Tiny"
 
 
-def test_words_are_sent_with_their_korean(tmp_path: Path, tiny_analysis: Analysis) -> None:
-    details = {"title": "Handwritten digits", "wall time": "3 min", "data set": "my own"}
-    card = replace(tiny_analysis.card, details=details)
-    analysis = replace(tiny_analysis, card=card, notes=("first of 3 frames", "a new note"))
-    assert pack(analysis).manifest["korean"] == {
-        "Handwritten digits": "손글씨 숫자",
-        "3 min": "3분",
-        "first of 3 frames": "장면 3개 가운데 첫 장면입니다",
+def test_words_are_sent_with_what_they_are_in_other_languages(
+    tmp_path: Path, tiny_analysis: Analysis
+) -> None:
+    assert pack(tiny_analysis).manifest["words"] == {}
+    details = {
+        "title": Message("training.digits"),
+        "wall time": Message("training.minutes", minutes=3),
+        "data set": "my own",
+        "recipe": "x" * 301,
+    }
+    names = {
+        "ko": {"labels": {"class 1": "첫째"}, "groups": {"dog": "개"}},
+        "en": {"groups": {"dog": "a dog"}},
+        "xx": {"labels": {"class 1": "not a language of ours"}},
+    }
+    card = replace(tiny_analysis.card, details=details, words=names)
+    notes = (Message("photo.first_of", count=3), "a new note")
+    analysis = replace(tiny_analysis, card=card, notes=notes)
+    words = pack(analysis).manifest["words"]
+    assert words["en"] == {**names["en"], "texts": {}}
+    assert words.keys() == {"en", "ko"}
+    assert words["ko"] == {
+        **names["ko"],
+        "texts": {
+            "Handwritten digits": "손글씨 숫자",
+            "3 min": "3분",
+            "first of 3 frames": "장면 3개 가운데 첫 장면입니다",
+        },
     }
     # Those of a film too; one that is damaged has none, and is told of by its own panel.
     path = tmp_path / "x.film.safetensors"
     made = viewer_fixture.film(path)
-    pictures = [{"name": "dog"}, *made.facts["pictures"][1:]]
+    pictures = [{"name": "dog"}, {"name": "class 1"}, *made.facts["pictures"][2:]]
     replace(made, facts=made.facts | {"pictures": pictures}).save(path)
     filmed = analyze(replace(tiny("cls"), film=path), photo())
-    assert pack(filmed, film=True).manifest["korean"] == {"dog": "개"}
-    assert pack(filmed).manifest["korean"] == {}
+    assert pack(filmed, film=True).manifest["words"] == {"ko": {"texts": {"dog": "개"}}}
+    assert pack(filmed).manifest["words"] == {}
+    named = replace(filmed, card=replace(filmed.card, words={"ko": names["ko"]}))
+    texts = pack(named, film=True).manifest["words"]["ko"]["texts"]
+    assert texts == {"dog": "개", "class 1": "첫째"}
     path.write_bytes(path.read_bytes()[:100])
-    assert pack(filmed, film=True).manifest["korean"] == {}
+    assert pack(filmed, film=True).manifest["words"] == {}
 
 
 def test_the_bundle_is_one_closed_expression() -> None:

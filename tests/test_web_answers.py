@@ -6,8 +6,10 @@ import gradio as gr
 import pytest
 from gradio.data_classes import ImageData
 
+from vitviz import languages
 from vitviz.errors import ImageError
-from vitviz.web.answers import APOLOGY, in_both, sentence
+from vitviz.languages import Message
+from vitviz.web.answers import APOLOGY, hiding, in_all, sentence
 from vitviz.web.components import NOT_UPLOADED, PagePhotoInput, PhotoInput, WholeNumber
 from vitviz.web.guard import guard
 
@@ -23,9 +25,9 @@ def test_our_errors_become_sentences_and_their_html_is_text():
     assert caught.value.message == text
 
 
-def test_a_page_gets_both_languages_and_a_program_that_it_asks_for():
+def test_a_page_gets_all_languages_and_a_program_that_it_asks_for():
     def fail(request=None):
-        raise ImageError("'<i>.png' is empty (0 bytes). x")
+        raise ImageError(Message("photo.empty", name="'<i>.png'", allowed="x."))
 
     korean = "'&lt;i&gt;.png'은(는) 빈 파일입니다(0바이트). x."
     english = "'&lt;i&gt;.png' is empty (0 bytes). x."
@@ -40,17 +42,37 @@ def test_a_page_gets_both_languages_and_a_program_that_it_asks_for():
         assert caught.value.message == text
 
 
-def test_what_has_no_korean_is_said_once():
-    assert in_both("<b> & c") == "&lt;b&gt; &amp; c"
+def test_what_is_no_message_is_said_once():
+    assert in_all("<b> & c") == "&lt;b&gt; &amp; c."
+
+
+def test_a_page_hides_what_it_does_not_speak(monkeypatch, tmp_path):
+    assert hiding() == ".vv-en:lang(ko), .vv-ko:not(:lang(ko)) { display: none; }"
+    for tag in ("en", "zh", "zh-Hant"):
+        (tmp_path / tag).mkdir()
+        (tmp_path / tag / "web.json").write_text("{}")
+    monkeypatch.setattr(languages, "FOLDER", tmp_path)
+    languages.languages.cache_clear()
+    try:
+        hidden = hiding()
+    finally:
+        languages.languages.cache_clear()
+    assert hidden.removesuffix(" { display: none; }").split(", ") == [
+        ".vv-en:lang(zh)",
+        ".vv-en:lang(zh-Hant)",
+        ".vv-zh:not(:lang(zh))",
+        ".vv-zh:lang(zh-Hant)",
+        ".vv-zh-Hant:not(:lang(zh-Hant))",
+    ]
 
 
 @pytest.mark.parametrize("photo", [PhotoInput, PagePhotoInput])
-def test_links_and_paths_are_refused_in_both_languages_on_the_page(photo):
+def test_links_and_paths_are_refused_in_all_languages_on_the_page(photo):
     with pytest.raises(gr.Error) as caught:
         photo().preprocess(ImageData(path="/etc/passwd"))
-    said = in_both(NOT_UPLOADED) if photo is PagePhotoInput else NOT_UPLOADED
+    said = in_all(NOT_UPLOADED) if photo is PagePhotoInput else NOT_UPLOADED
     assert caught.value.message == said
-    assert in_both(NOT_UPLOADED) != NOT_UPLOADED
+    assert in_all(NOT_UPLOADED) != NOT_UPLOADED
 
 
 @pytest.mark.parametrize(
@@ -63,7 +85,7 @@ def test_links_and_paths_are_refused_in_both_languages_on_the_page(photo):
     ],
 )
 def test_sentences(raw, text):
-    assert sentence(ImageError(raw)) == text
+    assert sentence(raw) == text
 
 
 def test_bugs_are_logged_with_their_traceback_and_apologised_for(caplog):

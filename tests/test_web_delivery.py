@@ -121,7 +121,7 @@ def test_a_failed_wish_leaves_the_one_before_to_come(desk, uploads, pool, monkey
     else:
         answer = desk.show(uploads[1], "tiny-grey", START, False, PAGE)
         photo = None if error is ImageError else Left.AS_IT_IS
-        assert answer == Refused(Refusal("No luck.", error is ImageError), START, photo)
+        assert answer == Refused(Refusal("no luck", error is ImageError), START, photo)
     gate.open.set()
     answer = slow.result(WAIT)
     assert answer.manifest["photo"]["name"] == "first.png"
@@ -153,7 +153,7 @@ def test_a_wish_that_fails_after_another_was_delivered_changes_nothing(
     assert (answer.photo, answer.controls) == (Left.AS_IT_IS, False)
     assert answer.shown == Shown(uploads[0], "tiny-cls")
     broken.open.set()
-    refusal = Refusal("No luck.", error is ImageError)
+    refusal = Refusal("no luck", error is ImageError)
     assert failing.result(WAIT) == Refused(refusal, answer.shown, uploads[0].address)
 
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from vitviz import web
-from vitviz.web.languages import LANGUAGE_OF, language_of, preferred
+import vitviz
+from vitviz.languages import language_of, languages
+from vitviz.viewer.bundle import language_of as language_of_js
+from vitviz.web.languages import preferred
 
 TAGS = {
     **dict.fromkeys(("ko", "ko-KR", "KO", "ko_KR", "ko-Hang-KR", " ko "), "ko"),
@@ -21,7 +23,7 @@ def test_korean_is_korean_in_any_spelling_and_no_other_language_is():
 
 
 def test_the_browser_says_the_same():
-    script = f"const of = {LANGUAGE_OF}; console.log(JSON.stringify({list(TAGS)}.map(of)))"
+    script = f"const of = {language_of_js()}; console.log(JSON.stringify({list(TAGS)}.map(of)))"
     said = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
     assert json.loads(said.stdout) == list(TAGS.values())
 
@@ -50,11 +52,16 @@ def test_quality_values_decide(header, language):
     assert preferred(header) == language
 
 
-def test_only_one_place_knows_what_a_tag_of_a_language_looks_like():
-    room = Path(web.__file__).parent
-    knowing = [
-        path.name
-        for path in sorted((*room.glob("*.py"), *room.glob("*.js")))
-        if re.search(r"""starts[wW]ith\(["']ko|\bko\b.*\.test\(""", path.read_text("utf-8"))
+def test_no_code_names_a_language_other_than_english():
+    house = Path(vitviz.__file__).parent
+    others = "|".join(one for one in languages() if one != "en")
+    naming = [
+        path.relative_to(house).as_posix()
+        for path in sorted((*house.rglob("*.py"), *house.rglob("*.js"), *house.rglob("*.css")))
+        if re.search(rf"""["'](?:{others})["']""", without_docstrings(path))
     ]
-    assert knowing == ["languages.py"]
+    assert naming == []
+
+
+def without_docstrings(path: Path) -> str:
+    return re.sub(r'""".*?"""', "", path.read_text("utf-8"), flags=re.DOTALL)

@@ -9,6 +9,7 @@ import gradio as gr
 import pytest
 
 from tests.running import ROOT, save_tiny
+from vitviz.languages import Message
 from vitviz.web import limits
 from vitviz.web.components import Manifest
 from vitviz.web.engine import Refusal
@@ -95,7 +96,8 @@ def test_what_stays_as_it_is():
 
 
 def test_a_refusal_is_told_and_the_controls_say_what_is_shown():
-    refusal = Refusal("'<b>.jpg' is empty (0 bytes). x.", of_picture=True)
+    text = Message("photo.empty", name="'<b>.jpg'", allowed="x.")
+    refusal = Refusal(text, of_picture=True)
     for photo, there in ((Left.AS_IT_IS, SKIP), (None, None), ("/cache/b.png", "/cache/b.png")):
         with pytest.warns(UserWarning, match=r"'&lt;b&gt;.jpg' is empty.*vv-ko.*빈 파일"):
             answer = places(Refused(refusal, SHOWN, photo))

@@ -136,7 +136,7 @@ def test_the_untrained_twin_of_a_model(desk, models, upload):
     assert torch.equal(saved.trace.logits, vitviz.analyze(twin, upload.address).trace.logits)
     # What fails leaves the switch where it was; what comes from outside is not believed.
     refused = desk.show(upload, "nonsense", answer.shown, False)
-    assert refused.refusal.text.startswith("There is no model 'nonsense'")
+    assert refused.refusal.text.startswith("there is no model 'nonsense'")
     assert refused.shown.untrained is True
     assert desk.show(upload, "tiny-cls", START, "no").shown.untrained is False
 
@@ -152,7 +152,7 @@ def test_an_expired_picture_is_asked_for_again(desk, folder):
     gone = Upload(str(folder / "gone.png"), "my dog.png")
     shown = Shown(gone, "tiny-cls")
     answer = desk.show(None, "tiny-grey", shown)
-    text = "'my dog.png' was deleted after about an hour; choose it again."
+    text = "'my dog.png' was deleted after about an hour; choose it again"
     assert answer == Refused(Refusal(text, of_picture=True), shown, None)
 
 
@@ -382,7 +382,7 @@ def test_a_film_is_the_one_that_was_sent(desk, upload):
     film.write_text("damaged")
     reply = desk.figure(wanted)
     assert reply["error"] == "The film of this training cannot be read any more."
-    assert re.search("[가-힣]", reply["error_ko"])
+    assert re.search("[가-힣]", reply["errors"]["ko"])
     film.unlink()
     assert "has expired" in desk.figure(wanted)["error"]
 
@@ -445,8 +445,8 @@ def test_nobody_waits_for_ever_to_compute(desk, here, upload, monkeypatch):
             others.enter_context(computing(desk._asking))
         reply = desk.rollout(question(key))
         assert reply["error"] == "This server computes for many others; try again in a minute."
-        assert re.search("[가-힣]", reply["error_ko"])
-        refusal = Refusal(reply["error"])
+        assert re.search("[가-힣]", reply["errors"]["ko"])
+        refusal = Refusal("this server computes for many others; try again in a minute")
         assert desk.show(upload, "tiny-cls", START).refusal == refusal
         assert desk.answer(upload, "tiny-cls", 0, -1, -1) == refusal
     assert desk.rollout(question(key))["values"]

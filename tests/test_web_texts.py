@@ -3,28 +3,29 @@
 import re
 from pathlib import Path
 
+from vitviz.languages import Message, dictionary
 from vitviz.web import texts
 from vitviz.web.examples import EXAMPLES, FOLDER
 from vitviz.web.theme import PAGE_CSS
 
 
-def test_languages_have_the_same_keys():
-    assert texts.ENGLISH.keys() == texts.KOREAN.keys()
-    assert all(key.startswith("vv_") for key in texts.ENGLISH)
-    assert all(re.search("[가-힣]", text) for text in texts.KOREAN.values())
-
-
-def test_every_label_is_used():
+def test_every_label_is_used_and_there():
     source = (FOLDER.parent / "page.py").read_text(encoding="utf-8")
-    assert set(re.findall(r'TEXTS\("(\w+)"\)', source)) == set(texts.ENGLISH)
+    used = set(re.findall(r'TEXTS\("(\w+)"\)', source))
+    assert used == {f"vv_{name}" for name in dictionary("en", "page")}
+    for language, page in texts.translated([])[0].translations.items():
+        assert page == {f"vv_{name}": text for name, text in dictionary(language, "page").items()}
 
 
-def test_titles_of_models_are_in_both_languages_where_they_have_korean():
-    i18n, shown = texts.bilingual(["My own", "Handwritten digits", "CLIP base 16 (timm)"])
+def test_titles_of_models_are_in_all_languages_that_say_them_otherwise():
+    digits = Message("training.digits")
+    clip = Message("models.of_timm", title="CLIP base 16")
+    i18n, shown = texts.translated(["My own", digits, clip])
     assert list(shown) == ["Handwritten digits"]
     key = shown["Handwritten digits"].key
-    assert i18n.translations["en"] == texts.ENGLISH | {key: "Handwritten digits"}
-    assert i18n.translations["ko"] == texts.KOREAN | {key: "손글씨 숫자"}
+    assert i18n.translations["en"][key] == "Handwritten digits"
+    assert i18n.translations["ko"][key] == "손글씨 숫자"
+    assert i18n.translations["ko"]["vv_analyze"] == "분석하기"
 
 
 def test_every_example_is_there_small_and_named_with_its_terms():

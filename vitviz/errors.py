@@ -1,12 +1,21 @@
 """The errors whose text is written for the person in front of the screen.
 
 Every door (page, HTTP API, command line, notebook) shows the sentence of a `VitvizError` as it
-is. Anything else that is raised is a bug and is shown as one.
+is. Anything else that is raised is a bug and is shown as one. What a visitor of the app can meet
+is raised with a `Message`, so that the app can say it in the visitor's language; what only a
+command line, a notebook or a training can meet is plain English.
 """
 
 
 class VitvizError(Exception):
-    """Something a user can understand and mend; `str(error)` is the sentence to show."""
+    """Something a user can understand and mend; `str(error)` is the sentence to show.
+
+    `message` is the same as it was given: `vitviz.languages.say` takes it.
+    """
+
+    @property
+    def message(self) -> str:
+        return self.args[0] if self.args else ""
 
 
 class ImageError(VitvizError):

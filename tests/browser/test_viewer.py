@@ -595,7 +595,8 @@ def test_what_the_host_refuses_is_told_in_the_language_of_the_page(host) -> None
     host.evaluate(
         """() => {
             document.querySelector("#viewer").replaceChildren();
-            const ask = async () => ({ error: "Come back later.", error_ko: "나중에 오세요." });
+            const ask = async () => ({
+                error: "Come back later.", errors: { ko: "나중에 오세요." } });
             window.other = viewer.mount({
                 element: document.querySelector("#viewer"), fetchFile, ask, manifest: first });
         }"""

@@ -9,7 +9,7 @@ const browser = Object.fromEntries([
 ].map((name) => [name, "readonly"]));
 // What Gradio hands to the code of a component.
 const gradio = Object.fromEntries(
-  ["element", "props", "server", "trigger", "watch", "__BUNDLE__", "__LANGUAGE_OF__"].map((name) => [name, "readonly"]));
+  ["element", "props", "server", "trigger", "watch", "__BUNDLE__"].map((name) => [name, "readonly"]));
 const node = Object.fromEntries([
   "AbortController", "Buffer", "DOMException", "TextDecoder", "TextEncoder", "URL", "process", "setTimeout",
 ].map((name) => [name, "readonly"]));

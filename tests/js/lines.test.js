@@ -1,14 +1,11 @@
 /** Where lines and their names lie, and what the logit lens says in words. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { columnAt, heightOf, nearestLine, placeOfColumn, rankTicks, spread, topShare } from "../../vitviz/viewer/maths/lines.js";
-import { labelName } from "../../vitviz/viewer/text/labels.js";
 import { lensSentence } from "../../vitviz/viewer/parts/lens.js";
-import { readMetadata } from "../../vitviz/viewer/maths/safetensors.js";
-import { groupName, translator } from "../../vitviz/viewer/text/words.js";
+import { translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 test("heights of shares and of ranks", () => {
@@ -83,27 +80,4 @@ test("what the lens says", () => {
     "Its final answer, dog, stands at 10.0\u00a0% by then, rank 3.");
   const even = lens.map((line) => ({ ...line, ranks: [1, 1] }));
   assert.equal(lensSentence(even, 0, t), "After block 0 every class is as likely as any other.");
-});
-
-test("classes of the photo model have Korean names, and strangers keep theirs", () => {
-  assert.equal(labelName("German shepherd", "ko-KR"), "저먼 셰퍼드");
-  assert.equal(labelName("German shepherd", "en"), "German shepherd");
-  assert.equal(labelName("constructor", "ko"), "constructor");
-  assert.equal(labelName("goldfish, Carassius auratus", "ko"), "goldfish, Carassius auratus");
-});
-
-test("every class and group of the shipped photo model has a Korean name", () => {
-  const file = readFileSync(new URL("../../weights/photos.safetensors", import.meta.url));
-  const { labels, details } = JSON.parse(readMetadata(Uint8Array.from(file).buffer).vitviz);
-  assert.equal(labels.length, 100);
-  for (const label of labels) assert.notEqual(labelName(label, "ko"), label, label);
-  for (const group of JSON.parse(details.groups)) {
-    assert.match(groupName(group, translator("ko")), /[가-힣]/, group);
-  }
-});
-
-test("groups have names in both languages, and strangers keep theirs", () => {
-  assert.equal(groupName("dog", translator("en")), "a dog");
-  assert.equal(groupName("bear, panda, koala", translator("ko")), "곰, 판다 또는 코알라");
-  assert.equal(groupName("<b>new</b>", translator("ko")), "<b>new</b>");
 });

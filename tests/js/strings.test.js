@@ -5,12 +5,11 @@ import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import { digits, grouped, multiple, percent, percents, shapeText, signed } from "../../vitviz/viewer/maths/numbers.js";
-import { labelName } from "../../vitviz/viewer/text/labels.js";
 import { languageOf } from "../../vitviz/viewer/text/language.js";
 import { granted, reasonOf } from "../../vitviz/viewer/text/refusal.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { FIXTURES, appOf } from "./fixture.js";
-import { prefixLabel, stepName, tokenName, translated, translator } from "../../vitviz/viewer/text/words.js";
+import { groupName, labelName, prefixLabel, stepName, tokenName, translated, translator } from "../../vitviz/viewer/text/words.js";
 
 const VIEWER = new URL("../../vitviz/viewer/", import.meta.url);
 
@@ -40,8 +39,7 @@ test("Korean is Korean in any spelling of its tag, and no other language is", ()
     assert.equal(languageOf(tag), "en", String(tag));
   }
   assert.equal(translator("kok-IN")("mean"), "mean");
-  assert.equal(labelName("goldfish", "kok"), "goldfish");
-  assert.equal(translated("a", appOf({ manifest: { korean: { a: "가" } }, language: "kok" })), "a");
+  assert.equal(translated("a", appOf({ manifest: { words: { ko: { texts: { a: "가" } } } }, language: "kok" })), "a");
 });
 
 test("a refusal is told in the language of the page, whenever it is read", () => {
@@ -49,7 +47,7 @@ test("a refusal is told in the language of the page, whenever it is read", () =>
     try { granted(reply); } catch (error) { return ["en", "ko-KR", "kok"].map((language) => reasonOf(error, language)); }
     return null;
   };
-  assert.deepEqual(refused({ error: "Busy.", error_ko: "바쁩니다." }), ["Busy.", "바쁩니다.", "Busy."]);
+  assert.deepEqual(refused({ error: "Busy.", errors: { ko: "바쁩니다." } }), ["Busy.", "바쁩니다.", "Busy."]);
   assert.deepEqual(refused({ error: "Busy." }), ["Busy.", "Busy.", "Busy."]);
   assert.deepEqual(refused(undefined), [STRINGS.en.noReply, STRINGS.ko.noReply, STRINGS.en.noReply]);
   assert.equal(refused({ values: [] }), null);
@@ -66,12 +64,24 @@ test("every step of every model has a name in both languages", () => {
   assert.equal(stepName("a new step", translator("ko")), "a new step");
 });
 
-test("words that came with an analysis are read in Korean where it brought any", () => {
-  const manifest = { korean: { "Handwritten digits": "손글씨 숫자" } };
+test("words that came with an analysis are read in those languages that it brought", () => {
+  const manifest = { words: { ko: { texts: { "Handwritten digits": "손글씨 숫자" } } } };
   assert.equal(translated("Handwritten digits", appOf({ manifest, language: "ko-KR" })), "손글씨 숫자");
   assert.equal(translated("Handwritten digits", appOf({ manifest, language: "en" })), "Handwritten digits");
   assert.equal(translated("constructor", appOf({ manifest, language: "ko" })), "constructor");
   assert.equal(translated("x", appOf({ manifest: {}, language: "ko" })), "x", "from an older page");
+});
+
+test("classes and groups have the names that the checkpoint brought, and strangers keep theirs", () => {
+  const words = { en: { groups: { dog: "a dog" } }, ko: { labels: { dog: "개라는 클래스" }, groups: { dog: "개" } } };
+  const names = (language, manifest = { words }) => ["dog", "constructor", "<b>new</b>"].flatMap((name) =>
+    [labelName, groupName].map((told) => told(name, appOf({ language, manifest }))));
+  const rest = ["constructor", "constructor", "<b>new</b>", "<b>new</b>"];
+  assert.deepEqual(names("ko-KR"), ["개라는 클래스", "개", ...rest]);
+  assert.deepEqual(names("en"), ["dog", "a dog", ...rest]);
+  assert.deepEqual(names("kok"), ["dog", "a dog", ...rest]);
+  assert.deepEqual(names("ko", { words: { en: words.en } }), ["dog", "a dog", ...rest], "what Korean lacks is English");
+  assert.deepEqual(names("ko", {}), ["dog", "dog", ...rest], "from an older page");
 });
 
 test("names of tokens", () => {

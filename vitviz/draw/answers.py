@@ -3,6 +3,7 @@
 from matplotlib.figure import Figure
 
 from ..errors import VitvizError
+from ..languages import Message
 from ..probe.analysis import Analysis
 from .parts import chart, fonts, panels, percent, picture, sheet, title
 
@@ -17,9 +18,7 @@ def predictions(analysis: Analysis, k: int = 5) -> Figure:
     """The k most probable classes beside the picture. Raises `VitvizError` if there are none."""
     answers = analysis.predictions(k)
     if not answers:
-        raise VitvizError(
-            f"{analysis.card.name} names no classes: there are no predictions to draw"
-        )
+        raise VitvizError(Message("models.no_classes", name=analysis.card.name))
     figure, (left, ax) = panels(analysis, 2, size=3.4, paper="")
     picture(left, analysis)
     probabilities = [answer.probability for answer in answers]

@@ -2,14 +2,20 @@
 
 A language is a folder here, named by its tag (BCP 47), with the files that `en` has: JSON, from
 a key to a text, in which {name} is what is filled in. What a language lacks is said in English.
+
+A `Message` is an English sentence that knows the key and the values it is made of, so `say` can say
+it in any language. Nothing is translated by looking at a sentence.
 """
 
 import json
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 FOLDER = Path(__file__).resolve().parent
 ENGLISH = "en"
+SUBJECTS = frozenset(path.stem for path in (FOLDER / ENGLISH).glob("*.json"))
 
 
 @cache
@@ -39,3 +45,84 @@ def spoken(tag: str) -> str | None:
     parts = tag.strip().lower().replace("_", "-").split("-")
     beginnings = ("-".join(parts[:count]) for count in range(len(parts), 0, -1))
     return next((known[asked] for asked in beginnings if asked in known), None)
+
+
+class Message(str):
+    """A text of the dictionaries with its values filled in: a `str` in English, for whoever asks.
+
+    `Message("photo.empty", name="'a.png'")` is the text "empty" of `photo.json`. Values are texts,
+    numbers, other messages, or tuples of them, which are joined by commas. Raises `KeyError` for
+    a text that English has not, or without one of its values: that is a bug.
+    """
+
+    key: str
+    values: Mapping[str, Any]
+
+    def __new__(cls, key: str, /, **values: Any) -> "Message":
+        self = super().__new__(cls, _filled(key, values, ENGLISH))
+        self.key, self.values = key, values
+        return self
+
+    def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
+        """How copies and pickles are made."""
+        return (self.key,), dict(self.values)
+
+
+def say(text: str, language: str) -> str:
+    """A text in a language; one that is no `Message` stays as it is."""
+    if isinstance(text, Message):
+        return _filled(text.key, text.values, language)
+    return text
+
+
+def in_others(text: str) -> dict[str, str]:
+    """Language -> the text in it, for every language that does not say the same as English."""
+    said = {language: say(text, language) for language in languages()}
+    return {language: one for language, one in said.items() if one != text}
+
+
+def _filled(key: str, values: Mapping[str, Any], language: str) -> str:
+    subject, _, name = key.partition(".")
+    text = dictionary(language, subject).get(name) or dictionary(ENGLISH, subject)[name]
+    return text.format(**{name: _inner(value, language) for name, value in values.items()})
+
+
+def _inner(value: Any, language: str) -> Any:
+    if isinstance(value, tuple):
+        return ", ".join(str(_inner(one, language)) for one in value)
+    return say(value, language)
+
+
+def to_file(texts: Iterable[str]) -> dict[str, Any]:
+    """What a file keeps beside its texts, in JSON's types: of which message each of them is."""
+    return {str(text): _parts(text) for text in texts if isinstance(text, Message)}
+
+
+def from_file(text: str, kept: Any) -> str:
+    """The message that a text was when `to_file` kept it; a text that was none stays one.
+
+    `kept` is what a file says, which can be anything: what does not say this very text is ignored.
+    """
+    try:
+        message = _message(kept[text])
+    except (AttributeError, KeyError, TypeError, RecursionError):
+        return text
+    return message if message == text else text
+
+
+def _parts(value: Any) -> Any:
+    if isinstance(value, Message):
+        values = {name: _parts(one) for name, one in value.values.items()}
+        return {"key": value.key, "values": values}
+    return [_parts(one) for one in value] if isinstance(value, tuple) else value
+
+
+def _message(parts: Any) -> Any:
+    """The inverse of `_parts`. Raises several errors for what that never gave."""
+    if isinstance(parts, list):
+        return tuple(map(_message, parts))
+    if not isinstance(parts, dict):
+        return parts
+    if parts["key"].partition(".")[0] not in SUBJECTS:  # a path in it would lead anywhere
+        raise KeyError(parts["key"])
+    return Message(parts["key"], **{name: _message(one) for name, one in parts["values"].items()})

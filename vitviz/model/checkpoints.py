@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from ..errors import WeightsError
+from ..languages import Message, from_file, to_file
 from .config import ViTConfig
 from .loaded import LoadedModel, ModelCard, build, head_of
 from .preprocess import Preprocess
@@ -30,11 +31,13 @@ def save_checkpoint(
     preprocess: Preprocess,
     labels: tuple[str, ...] | None,
     details: Mapping[str, str],
+    words: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
     dtype: torch.dtype = torch.float16,
 ) -> None:
     """Write the file that `load` reads: weights, and in its metadata all it takes to use them.
 
-    A "temperature" in `details` is applied to the shown probabilities. Raises `OSError` if the file
+    A "temperature" in `details` is applied to the shown probabilities. `words` are those of
+    `ModelCard`. Raises `OSError` if the file
     cannot be written; nothing is left behind then.
     """
     text = json.dumps(
@@ -43,6 +46,8 @@ def save_checkpoint(
             "preprocess": preprocess.to_dict(),
             "labels": None if labels is None else list(labels),
             "details": dict(details),
+            "messages": to_file(details.values()),
+            "words": dict(words or {}),
         }
     )
     tensors = {name: tensor.detach().to("cpu", dtype) for name, tensor in state_dict.items()}
@@ -103,15 +108,17 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
         config = ViTConfig.from_dict(meta["config"])
         preprocess = Preprocess.from_dict(meta["preprocess"])
         labels = None if meta["labels"] is None else tuple(meta["labels"])
-        details = {key: str(value) for key, value in meta["details"].items()}
+        messages = meta.get("messages")  # older files have neither these nor words
+        details = {key: from_file(str(text), messages) for key, text in meta["details"].items()}
         card = ModelCard(
             name=name,
-            source=f"{path.name}, trained with vitviz",
+            source=Message("models.of_vitviz", file=path.name),
             config=config,
             labels=labels,
             head=head_of(labels, config),
             temperature=float(details.get("temperature", 1)),
             details=details,
+            words=meta.get("words", {}),
         )
         check_seed(details)
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:

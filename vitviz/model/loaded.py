@@ -34,9 +34,11 @@ class ModelCard:
     `head` says what the outputs are: "classes" (labels exist), "embedding" (features, no class
     names), "tokens" (`global_pool` "": the head answers for every token, (N, C), and nothing for
     the picture as a whole), "none" (there is no head). `details` are facts in words: data set,
-    accuracy, terms, ... `temperature` divides the logits before the softmax, so that shown
-    probabilities are calibrated (arXiv:1706.04599); 1 where nothing was fitted. `trained` is False
-    for random weights. `resized_from` is the image size of the training where the positions were
+    accuracy, terms, ... `words` are the names of classes and groups in other languages, as far as
+    the checkpoint brings them: {"ko": {"labels": {"goldfish": "금붕어"}, "groups": {"dog": "개"}}}.
+    `temperature` divides the logits before the softmax, so that shown probabilities are calibrated
+    (arXiv:1706.04599); 1 where nothing was fitted. `trained` is False for random weights.
+    `resized_from` is the image size of the training where the positions were
     resampled to another.
     """
 
@@ -50,6 +52,7 @@ class ModelCard:
     details: Mapping[str, str] = field(default_factory=dict)
     trained: bool = True
     resized_from: tuple[int, int] | None = None
+    words: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raises `WeightsError` for what a damaged file says instead."""
@@ -62,6 +65,7 @@ class ModelCard:
             ("head", f"one of {', '.join(HEADS)}", self.head in HEADS),
             ("trained", "true or false", isinstance(self.trained, bool)),
             ("num_parameters", "a whole number", is_whole(self.num_parameters)),
+            ("words", "texts by language and kind", are_words(self.words)),
             ("temperature", "from 0.001 to 1000", is_number(self.temperature, 1e-3, 1e3)),
         ):
             if not right:
@@ -90,6 +94,10 @@ class ModelCard:
             "details": dict(self.details),
             "trained": self.trained,
             "resized_from": None if self.resized_from is None else list(self.resized_from),
+            "words": {
+                language: {kind: dict(names) for kind, names in kinds.items()}
+                for language, kinds in self.words.items()
+            },
         }
 
     @classmethod
@@ -104,6 +112,18 @@ class ModelCard:
             resized_from=None if resized_from is None else tuple(resized_from),
             **values,
         )
+
+
+def are_words(words: object) -> bool:
+    """Whether it maps language and kind to names and what they are in that language."""
+    if not isinstance(words, Mapping) or not are_texts([*words]):
+        return False
+    if not all(isinstance(kinds, Mapping) for kinds in words.values()):
+        return False
+    kinds = [names for kinds in words.values() for names in kinds.values()]
+    return all(
+        isinstance(names, Mapping) and are_texts([*names, *names.values()]) for names in kinds
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..languages import Message
 from .checkpoints import FILM_SUFFIX
 
 # Installed, the shipped weights lie inside the package; in a checkout they lie beside it.
@@ -20,14 +21,20 @@ class Curated:
     image_size: int | None = None  # None: the size the model was trained with
 
 
+def _self_supervised(name: str) -> Message:
+    return Message("models.self_supervised", name=name)
+
+
 CURATED = {
     "deit_tiny_patch16_224.fb_in1k": Curated("DeiT tiny 16"),
     "deit_small_patch16_224.fb_in1k": Curated("DeiT small 16"),
     "vit_tiny_patch16_224.augreg_in21k_ft_in1k": Curated("ViT tiny 16, AugReg"),
     "vit_base_patch16_224.augreg2_in21k_ft_in1k": Curated("ViT base 16, AugReg"),
-    "vit_small_patch16_224.dino": Curated("DINO small 16, self-supervised"),
-    "vit_small_patch14_dinov2.lvd142m": Curated("DINOv2 small 14, self-supervised", 224),
-    "vit_small_patch14_reg4_dinov2.lvd142m": Curated("DINOv2 small 14 with registers", 224),
+    "vit_small_patch16_224.dino": Curated(_self_supervised("DINO small 16")),
+    "vit_small_patch14_dinov2.lvd142m": Curated(_self_supervised("DINOv2 small 14"), 224),
+    "vit_small_patch14_reg4_dinov2.lvd142m": Curated(
+        Message("models.registers", name="DINOv2 small 14"), 224
+    ),
     "vit_base_patch16_clip_224.openai": Curated("CLIP base 16"),
     "vit_base_patch16_siglip_224.webli": Curated("SigLIP base 16"),
 }

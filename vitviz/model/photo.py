@@ -19,6 +19,7 @@ import numpy as np
 from PIL import Image
 
 from ..errors import ImageError
+from ..languages import Message
 
 # The limits of an upload, all of them. 64 million pixels hold a 50-megapixel phone photo and take
 # 0.5 GB to decode.
@@ -28,10 +29,7 @@ MAX_PIXELS = 64_000_000
 # Formats that are tried. Not on the list on purpose: EPS (runs Ghostscript), ICO (holds pictures
 # larger than its header says), and rare ones whose decoders are little tested.
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM")
-ALLOWED = (
-    "Allowed are JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, JPEG 2000 and PPM files"
-    f" of at most {MAX_BYTES // 2**20} MB and {MAX_PIXELS // 10**6} megapixels."
-)
+ALLOWED = Message("photo.allowed", megabytes=MAX_BYTES // 2**20, megapixels=MAX_PIXELS // 10**6)
 
 # What a decoder raises when the bytes are not what the header promised: seen while flipping and
 # cutting bytes.
@@ -101,9 +99,12 @@ def open_photo(
         return _from_image(source, name)
     data = _read(source, name)
     if not data:
-        raise ImageError(f"{name!r} is empty (0 bytes). {ALLOWED}")
+        raise ImageError(Message("photo.empty", name=repr(name), allowed=ALLOWED))
     if len(data) > MAX_BYTES:
-        raise ImageError(f"{name!r} is larger than {MAX_BYTES // 2**20} MB. {ALLOWED}")
+        most = MAX_BYTES // 2**20
+        raise ImageError(
+            Message("photo.too_long", name=repr(name), megabytes=most, allowed=ALLOWED)
+        )
     return _from_bytes(data, name)
 
 
@@ -146,7 +147,7 @@ def _read(source: object, name: str) -> bytes:
                 return data
             raise ImageError(f"{name!r} was opened as text; open it with mode 'rb'.")
     except (OSError, ValueError) as error:  # ValueError: a null byte in a path, a closed file
-        raise ImageError(f"{name!r} cannot be read: {error}.") from error
+        raise ImageError(Message("photo.unreadable", name=repr(name), reason=str(error))) from error
     raise ImageError(
         f"A picture can be a path, bytes, an open file, a Pillow image or a numpy array;"
         f" a {type(source).__name__} came."
@@ -165,7 +166,9 @@ def _from_bytes(data: bytes, name: str) -> Photo:
             ) from error
         except DECODER_ERRORS as error:
             raise ImageError(
-                f"{name!r} is not a picture we can read: {_looks_like(data)}. {ALLOWED}"
+                Message(
+                    "photo.no_picture", name=repr(name), what=_looks_like(data), allowed=ALLOWED
+                )
             ) from error
         _check_size(image, name)
         try:
@@ -173,8 +176,7 @@ def _from_bytes(data: bytes, name: str) -> Photo:
             image.load()
         except (*DECODER_ERRORS, Image.DecompressionBombError) as error:
             raise ImageError(
-                f"{name!r} begins like a {image.format} file, but it is cut off or damaged."
-                " Save it again and retry."
+                Message("photo.cut_off", name=repr(name), format=image.format)
             ) from error
         _check_size(image, name)
         return _finish(image, name, notes)
@@ -244,16 +246,25 @@ def _to_8_bits(values: np.ndarray, highest: float, lowest: float = 0.0) -> np.nd
 def _check_size(image: Image.Image, name: str) -> None:
     width, height = image.size
     if width < 1 or height < 1:
-        raise ImageError(f"{name!r} is {width} x {height} pixels: there is nothing to see.")
+        raise ImageError(
+            Message("photo.nothing_to_see", name=repr(name), width=width, height=height)
+        )
     if width * height > MAX_PIXELS:
         raise _too_large(name, width * height, image.size)
 
 
 def _too_large(name: str, pixels: int, size: tuple[int, int] | None = None) -> ImageError:
-    what = f"{size[0]:,} x {size[1]:,} pixels" if size else f"{pixels:,} pixels"
+    told = Message("photo.pixels", count=f"{pixels:,}")
+    if size:
+        told = Message("photo.size", width=f"{size[0]:,}", height=f"{size[1]:,}")
     return ImageError(
-        f"{name!r} is too large: {what} ({pixels / 1e6:.0f} megapixels)."
-        f" At most {MAX_PIXELS // 10**6} megapixels are allowed: make it smaller and retry."
+        Message(
+            "photo.too_large",
+            name=repr(name),
+            size=told,
+            megapixels=f"{pixels / 1e6:.0f}",
+            most=MAX_PIXELS // 10**6,
+        )
     )
 
 
@@ -264,14 +275,14 @@ def _first_frame(image: Image.Image, data: bytes) -> list[str]:
     hostile files), and frames of a GIF only if its bytes leave room for a sane number of them.
     """
     if image.format == "TIFF":
-        return ["first page of several"] if getattr(image, "is_animated", False) else []
+        return [Message("photo.first_page")] if getattr(image, "is_animated", False) else []
     if image.format not in ("GIF", "PNG", "WEBP", "AVIF") or not getattr(
         image, "is_animated", False
     ):
         return []  # the second picture in an MPO is a preview or a depth map: nobody misses it
     if image.format == "GIF" and data.count(b",") > 100_000:  # the byte that opens each frame
-        return ["first frame of an animation"]
-    return [f"first of {image.n_frames} frames"]
+        return [Message("photo.first_frame")]
+    return [Message("photo.first_of", count=image.n_frames)]
 
 
 def _finish(image: Image.Image, name: str, notes: list[str]) -> Photo:
@@ -282,11 +293,11 @@ def _finish(image: Image.Image, name: str, notes: list[str]) -> Photo:
         image = _to_rgb_or_grey(image, name, notes)
     except (ValueError, OSError, MemoryError) as error:
         raise ImageError(
-            f"{name!r} holds {image.mode} colours, which cannot be shown. {ALLOWED}"
+            Message("photo.colours", name=repr(name), mode=image.mode, allowed=ALLOWED)
         ) from error
     if orientation in UPRIGHT:
         image = image.transpose(UPRIGHT[orientation])
-        notes.append("turned upright as its EXIF data says")
+        notes.append(Message("photo.upright"))
     image.info = {}  # where the photo was taken is nobody's business
     return Photo(image, name, tuple(notes))
 
@@ -312,11 +323,11 @@ def _to_rgb_or_grey(image: Image.Image, name: str, notes: list[str]) -> Image.Im
         if layers.getextrema()[3][0] < 255:
             white = Image.new("RGBA", layers.size, "white")
             image = Image.alpha_composite(white, layers)
-            notes.append("transparent parts shown on white")
+            notes.append(Message("photo.on_white"))
         else:
             image = layers
     elif image.mode == "CMYK":
-        notes.append("CMYK colours converted to RGB without their colour profile")
+        notes.append(Message("photo.from_cmyk"))
     return image.convert("L" if grey else "RGB")
 
 
@@ -330,16 +341,16 @@ def _deep_grey(image: Image.Image, name: str, notes: list[str]) -> np.ndarray:
     values = np.asarray(image)
     low, high = float(values.min()), float(values.max())
     if not (np.isfinite(low) and np.isfinite(high)):
-        raise ImageError(f"{name!r} holds NaN or infinite values; every pixel needs a number.")
+        raise ImageError(Message("photo.not_finite", name=repr(name)))
     if image.mode.startswith("I;16") or image.format == "PPM":
-        notes.append("16-bit values scaled to 8 bits")
+        notes.append(Message("photo.from_16_bits"))
         return _to_8_bits(values, 65535)
     tops = (1, 255, 65535) if image.mode == "F" else (255, 65535)
     for top in tops:
         if low >= 0 and high <= top:
-            notes.append(f"32-bit values from 0 to {top} scaled to 8 bits")
+            notes.append(Message("photo.from_32_bits", top=top))
             return _to_8_bits(values, top)
-    notes.append(f"32-bit values from {low:g} to {high:g} stretched to 8 bits")
+    notes.append(Message("photo.stretched", low=f"{low:g}", high=f"{high:g}"))
     return _to_8_bits(values, high if high > low else low + 1, low)
 
 
@@ -349,23 +360,23 @@ def _looks_like(data: bytes) -> str:
     lower = head.lower()
     if data[4:8] == b"ftyp":
         if data[8:12] in (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1"):
-            return "it is a HEIC photo, as iPhones make them; export it as JPEG"
-        return "it is a video"
+            return Message("photo.is_heic")
+        return Message("photo.is_video")
     if b"<svg" in lower:
-        return "it is an SVG drawing, not pixels; export it as PNG"
+        return Message("photo.is_svg")
     for start, what in (
-        (b"<!doctype html", "it is a web page"),
-        (b"<html", "it is a web page"),
-        (b"%pdf", "it is a PDF document; export the page as PNG"),
-        (b"%!ps", "it is a PostScript file; export it as PNG"),
-        (b"pk\x03\x04", "it is a ZIP archive or an office document"),
-        (b"\x1f\x8b", "it is a compressed archive"),
-        (b"8bps", "it is a Photoshop file; export it as PNG"),
-        (b"\x00\x00\x01\x00", "it is an icon; save it as PNG"),
-        (b"\xff\xd8\xff", "it begins like a JPEG file, but it is damaged"),
-        (b"\x89png", "it begins like a PNG file, but it is damaged"),
-        (b"gif8", "it begins like a GIF file, but it is damaged"),
-        (b"riff", "it begins like a WebP or a sound file, but it holds no picture"),
+        (b"<!doctype html", Message("photo.is_web_page")),
+        (b"<html", Message("photo.is_web_page")),
+        (b"%pdf", Message("photo.is_pdf")),
+        (b"%!ps", Message("photo.is_postscript")),
+        (b"pk\x03\x04", Message("photo.is_zip")),
+        (b"\x1f\x8b", Message("photo.is_archive")),
+        (b"8bps", Message("photo.is_photoshop")),
+        (b"\x00\x00\x01\x00", Message("photo.is_icon")),
+        (b"\xff\xd8\xff", Message("photo.is_damaged", format="JPEG")),
+        (b"\x89png", Message("photo.is_damaged", format="PNG")),
+        (b"gif8", Message("photo.is_damaged", format="GIF")),
+        (b"riff", Message("photo.is_riff")),
     ):
         if lower.startswith(start):
             return what
@@ -373,6 +384,6 @@ def _looks_like(data: bytes) -> str:
         try:
             data[:512].decode("utf-8", errors="strict" if len(data) <= 512 else "ignore")
         except UnicodeDecodeError:
-            return "its format is unknown"
-        return "it is text"
-    return "its format is unknown"
+            return Message("photo.is_unknown")
+        return Message("photo.is_text")
+    return Message("photo.is_unknown")

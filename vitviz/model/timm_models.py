@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from ..errors import WeightsError
+from ..languages import Message
 from . import hub
 from .checkpoints import CHECKPOINT_SUFFIXES
 from .config import ViTConfig
@@ -41,8 +42,8 @@ def load_timm(name: str, pretrained: bool) -> LoadedModel:
     except Exception as error:  # timm, the hub's client and its network fail in many types
         raise WeightsError(_why_not(name, pretrained, error)) from error
     if pretrained:
-        return from_timm(model, name, "timm, pretrained")
-    twin = from_timm(model, name, "untrained: timm's architecture, random weights of a fixed seed")
+        return from_timm(model, name, Message("models.pretrained"))
+    twin = from_timm(model, name, Message("models.untrained_timm"))
     return replace(twin, card=replace(twin.card, details={}, trained=False))
 
 
@@ -124,17 +125,14 @@ def _why_not(name: str, pretrained: bool, error: Exception) -> str:
 
     if isinstance(error, LocalEntryNotFoundError | OfflineModeIsEnabled):
         shipped = [model for model in list_models() if model not in CURATED]
-        return (
-            f"the weights of {name} are not on this machine and there is no connection to the "
-            "Hugging Face hub to download them; "
-            f"{' and '.join(shipped) or 'the shipped models'} work without a network"
-        )
-    reason = str(error) or type(error).__name__
+        others = " and ".join(shipped) or "the shipped models"
+        return Message("models.no_connection", name=name, others=others)
+    reason = (str(error) or type(error).__name__).splitlines()[0]
     network_error = HfHubHTTPError.__bases__[0]  # of whichever library the hub's client talks with
     if isinstance(error, network_error):
-        return f"the Hugging Face hub did not give the weights of {name}: {reason}".splitlines()[0]
+        return Message("models.hub_refused", name=name, reason=reason)
     what = f"{name} with its weights" if pretrained else name
-    return f"timm could not build {what}: {reason}".splitlines()[0]
+    return Message("models.timm_failed", name=what, reason=reason)
 
 
 def config_from_timm(model: nn.Module, name: str) -> ViTConfig:

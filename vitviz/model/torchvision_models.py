@@ -6,6 +6,7 @@ from pathlib import Path
 from torch import Tensor
 
 from ..errors import WeightsError
+from ..languages import Message
 from .config import ViTConfig
 from .labels import imagenet_labels
 from .loaded import LoadedModel, ModelCard, build, head_of
@@ -69,7 +70,7 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
     labels = imagenet_labels(num_classes)
     card = ModelCard(
         name=name,
-        source=f"{path.name}, a torchvision checkpoint",
+        source=Message("models.of_torchvision", file=path.name),
         config=config,
         labels=labels,
         head=head_of(labels, config),

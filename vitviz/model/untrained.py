@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from ..languages import Message
 from .config import ViTConfig
 from .loaded import LoadedModel, build
 from .told import parse
@@ -30,10 +31,12 @@ def twin(loaded: LoadedModel) -> LoadedModel:
         DEFAULT_SEED if seed is None else seed,
         zero_head=starts_with_zero_head(details),
     )
-    how = f"with which training began (seed {seed})" if seed is not None else "of a fixed seed"
+    source = Message("models.untrained")
+    if seed is not None:
+        source = Message("models.untrained_seed", seed=seed)
     card = replace(
         loaded.card,
-        source=f"untrained: random weights {how}",
+        source=source,
         temperature=1.0,
         details={key: details[key] for key in KEPT_DETAILS if key in details},
         trained=False,

@@ -9,6 +9,7 @@ from einops import rearrange
 from torch import Tensor
 
 from ..errors import CaptureError, ImageError, SelectionError, VitvizError
+from ..languages import Message
 from ..model.loaded import LoadedModel, ModelCard
 from ..model.photo import open_photo
 from ..model.preprocess import Preprocess
@@ -174,7 +175,7 @@ class Analysis:
         Raises `SelectionError` if the model learned no position embedding.
         """
         if self.positions is None:
-            raise SelectionError(f"{self.card.name} has no learned position embedding")
+            raise SelectionError(Message("models.no_positions", name=self.card.name))
         return similarity(self.positions.patches)
 
     def position_similarity(self, token: int) -> Tensor:
@@ -310,9 +311,7 @@ def analyze(loaded: LoadedModel, image: Any) -> Analysis:
     pos_embed = loaded.vit.pos_embed
     trace = recorder.trace(logits)
     if not all(map(is_sound, (trace.q, trace.k, trace.tokens, logits))):
-        raise CaptureError(
-            f"{loaded.card.name} computes values without bounds; its weights are damaged"
-        )
+        raise CaptureError(Message("models.without_bounds", name=loaded.card.name))
     names_classes = loaded.card.head == "classes" and has_lens(loaded.vit)
     return Analysis(
         picture=picture[:height, :width].contiguous(),

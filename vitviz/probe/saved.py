@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ..errors import VitvizError
+from ..languages import from_file, to_file
 from ..model.checkpoints import check_seed
 from ..model.loaded import ModelCard, check_size
 from ..model.preprocess import Preprocess
@@ -55,14 +56,16 @@ def _parts(analysis: "Analysis") -> Parts:
             tensors[f"embedding.{name}"] = getattr(analysis.embedding, name)
     if analysis.lens is not None:
         tensors["lens"] = analysis.lens
+    card = analysis.card
     text = {
         "version": VERSION,
-        "card": analysis.card.to_dict(),
+        "card": card.to_dict(),
         "preprocess": analysis.preprocess.to_dict(),
         "grid": asdict(analysis.grid),
         "scale": analysis.trace.scale,
         "photo_name": analysis.photo_name,
         "notes": list(analysis.notes),
+        "messages": to_file([card.source, *card.details.values(), *analysis.notes]),
     }
     return tensors, {FORMAT: json.dumps(text)}
 
@@ -94,7 +97,10 @@ def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[
             f"it is an analysis of version {short(text['version'])}; "
             f"this vitviz reads version {VERSION}"
         )
+    messages = text.get("messages")  # older files have none
     card = ModelCard.from_dict(text["card"])
+    details = {name: from_file(words, messages) for name, words in card.details.items()}
+    card = replace(card, source=from_file(card.source, messages), details=details)
     check_seed(card.details)
     preprocess = Preprocess.from_dict(text["preprocess"])
     check_size(card, preprocess)
@@ -124,7 +130,7 @@ def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[
         "card": card,
         "preprocess": preprocess,
         "photo_name": text["photo_name"],
-        "notes": tuple(text["notes"]),
+        "notes": tuple(from_file(note, messages) for note in text["notes"]),
         "embedding": embedding,
         "lens": tensors.get("lens"),
     }

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..errors import CaptureError
+from ..languages import Message
 from ..model.vit import ViT
 from .selection import choose
 
@@ -104,9 +105,7 @@ class Trace:
         exact_q, exact_k = self.q[layer], self.k[layer]
         q, k = exact_q.half(), exact_k.half()
         if not (q.isfinite().all() and k.isfinite().all()):
-            raise CaptureError(
-                f"q or k of layer {layer} is larger than half precision can hold (65504)"
-            )
+            raise CaptureError(Message("models.half_precision", layer=layer))
         lse, error = torch.empty(q.shape[:2]), 0.0
         for heads, rows in self._blocks():
             scores = _scores(q[heads, rows].float(), k[heads].float(), self.scale)

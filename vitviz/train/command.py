@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from ..errors import VitvizError
+from ..languages import Message
 from ..model.checkpoints import FILM_SUFFIX
 from ..model.weights import save_checkpoint
 from .dataset import TERMS, TORCHVISION, Pictures, read
@@ -25,7 +26,7 @@ from .others import Others, split_others
 from .precision import bfloat16_is_slow
 from .processes import first, how_started
 from .recipe import Recipe
-from .recipes import RECIPES
+from .recipes import RECIPES, TITLES
 from .report import figures, say
 
 EPILOG = """\
@@ -247,17 +248,22 @@ def save(
     path: Path, recipe: Recipe, trained: Trained, pictures: Pictures, test: Pictures, commit: str
 ) -> None:
     """The model and the facts about it, in the one file that `vitviz.load` reads."""
-    details = {"title": recipe.title} if recipe.title else {}
+    details = {"title": TITLES.get(recipe.title, recipe.title)} if recipe.title else {}
     details |= {
-        "data": f"{pictures.name}: {len(pictures)} training and {len(test)} test pictures, "
-        f"{len(pictures.labels)} classes",
+        "data": Message(
+            "training.data",
+            name=pictures.name,
+            train=len(pictures),
+            test=len(test),
+            classes=len(pictures.labels),
+        ),
         "recipe": json.dumps(recipe.to_dict()),
         "seed": str(recipe.seed),
         **({"began with": trained.origin} if trained.origin else {}),
         "steps": str(trained.steps),
         "images seen": str(trained.steps * recipe.batch_size),
         **({"others": json.dumps(known_of(trained))} if trained.others else {}),
-        "wall time": f"{trained.seconds / 60:.0f} min",
+        "wall time": Message("training.minutes", minutes=f"{trained.seconds / 60:.0f}"),
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU",
         "torch": torch.__version__,
         "commit": commit,
@@ -265,7 +271,7 @@ def save(
         "temperature": str(trained.temperature),
         "accuracy": say(trained.scores),
         "evaluation": json.dumps(figures(trained.report)),
-        "terms": TERMS.get(pictures.name, "as the data set's"),
+        "terms": TERMS.get(pictures.name, Message("training.terms")),
     }
     if pictures.groups is not None:
         details["groups"] = json.dumps(pictures.groups)
@@ -277,6 +283,7 @@ def save(
             preprocess=replace(recipe.cut(), mean=trained.mean, std=trained.std),
             labels=pictures.labels,
             details=details,
+            words=pictures.words,
         )
 
 

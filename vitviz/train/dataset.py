@@ -6,7 +6,7 @@ Sets as small as these need no loader processes.
 import io
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,9 +17,11 @@ from torch import Tensor
 from tqdm import tqdm
 
 from ..errors import ImageError
+from ..languages import Message
 from ..model.photo import Photo, open_photo
 from ..model.preprocess import Preprocess
 from .errors import TrainError
+from .names import Words, names_of, read_names
 
 TORCHVISION = {
     "mnist": "MNIST",
@@ -28,10 +30,7 @@ TORCHVISION = {
     "imagenette": "Imagenette",
 }
 TERMS = {
-    "mnist": "MNIST: Y. LeCun, C. Cortes and C. Burges, usually stated as CC BY-SA 3.0",
-    "everyday100": "Pictures of Tiny ImageNet, a subset of ILSVRC: non-commercial research and "
-    "educational use; copyright stays with the photographers, no picture is in this file",
-    "imagenette": "A subset of ImageNet: non-commercial research and educational use",
+    name: Message(f"training.terms_of_{name}") for name in ("mnist", "everyday100", "imagenette")
 }
 PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
 ROOTS = {"train": ("train",), "test": ("val", "validation", "test")}
@@ -43,7 +42,8 @@ class Pictures:
 
     images uint8 (n, C, h, w); targets int64 (n,), index into `labels`; boxes float32 (n, 4) = left,
     top, right and bottom edge of the object in pixels of `images`, where the data set has them: a
-    box around one pixel is 1 wide; groups[label] = a coarser word.
+    box around one pixel is 1 wide; groups[label] = a coarser word; words = what labels and groups
+    are in other languages, as in `ModelCard`.
     """
 
     name: str
@@ -52,6 +52,7 @@ class Pictures:
     labels: tuple[str, ...]
     groups: tuple[str, ...] | None = None
     boxes: Tensor | None = None
+    words: Words = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.images) == 0:
@@ -105,7 +106,8 @@ def read(
 
     `data` is one of `TORCHVISION`'s names, kept in `data_dir`, or a path: a folder with one folder
     of pictures per class under train/ and val/, or a folder of .npz packs (`images` or `jpeg` +
-    `offsets`, and `labels`) with a classes.json. A path wins over a name. Raises `TrainError` if
+    `offsets`, and `labels`) with a classes.json. A names.json in it says what classes and groups
+    are in other languages. A path wins over a name. Raises `TrainError` if
     there is no such data.
     """
     path = next((p for p in (Path(data), Path(data_dir) / data) if p.is_dir()), None)
@@ -190,7 +192,9 @@ def read_folder(path: Path, split: str, cut: Preprocess) -> Pictures:
                 raise TrainError(f"{file}: {error}") from error
 
     pictures = stack(images(), cut, f"{path.name} {split}", len(files))
-    return Pictures(path.name, pictures, torch.tensor(targets), labels)
+    return Pictures(
+        path.name, pictures, torch.tensor(targets), labels, words=read_names(path / "names.json")
+    )
 
 
 def read_packs(path: Path, split: str, cut: Preprocess) -> Pictures:
@@ -205,7 +209,8 @@ def read_packs(path: Path, split: str, cut: Preprocess) -> Pictures:
     targets = torch.cat(targets)
     labels, groups = _read_classes(path / "classes.json", int(targets.max()) + 1)
     boxes = None if None in boxes else torch.cat(boxes)
-    return Pictures(path.name, torch.cat(images), targets, labels, groups, boxes)
+    words = names_of(path.name, labels, groups) | read_names(path / "names.json")
+    return Pictures(path.name, torch.cat(images), targets, labels, groups, boxes, words)
 
 
 def _read_pack(pack: Path, cut: Preprocess) -> tuple[Tensor, Tensor, Tensor | None]:

@@ -1,6 +1,14 @@
 """The recipes that come with vitviz, by name."""
 
+from ..languages import Message
 from .recipe import Recipe
+
+# Their titles, which the menu of the app says in every language. A recipe is kept with the state
+# of its run, so it holds plain text.
+PHOTOS_TITLE = Message("training.photos")
+DIGITS_TITLE = Message("training.digits")
+NOTES_TITLE = Message("training.digits_of_notes")
+TITLES = {str(title): title for title in (PHOTOS_TITLE, DIGITS_TITLE, NOTES_TITLE)}
 
 # 64-pixel photos of 100 everyday things, shown with 72 so that maps get 12 x 12 places. One run
 # from random weights to the end.
@@ -12,7 +20,7 @@ from .recipe import Recipe
 # so is guessing what lies next to a patch, for which it pays to look nearby.
 PHOTOS = Recipe(
     name="photos",
-    title="Everyday photos, 100 kinds of things",
+    title=str(PHOTOS_TITLE),
     data="everyday100",
     image_size=72,
     channels=3,
@@ -49,7 +57,7 @@ PHOTOS = Recipe(
 # How the shipped photo model was made, in two runs: first patches of 8 pixels of a picture of 64.
 PHOTOS_COARSE = Recipe(
     name="photos-coarse",
-    title="Everyday photos, 100 kinds of things",
+    title=str(PHOTOS_TITLE),
     data="everyday100",
     image_size=64,
     channels=3,
@@ -81,7 +89,7 @@ RECIPES = {
         # What the lecture notes do, step for step. Slow, but nothing in it needs explaining.
         Recipe(
             name="mnist-notes",
-            title="Handwritten digits, as in the lecture notes",
+            title=str(NOTES_TITLE),
             data="mnist",
             epochs=10,
             zero_head=False,
@@ -99,7 +107,7 @@ RECIPES = {
         # a digit into 7 x 7 and show more of what looks where than 4 x 4.
         Recipe(
             name="mnist",
-            title="Handwritten digits",
+            title=str(DIGITS_TITLE),
             data="mnist",
             patch_size=4,
             epochs=30,
@@ -117,7 +125,7 @@ RECIPES = {
         # How the shipped digits were trained: white on black, and centred.
         Recipe(
             name="mnist-centred",
-            title="Handwritten digits",
+            title=str(DIGITS_TITLE),
             data="mnist",
             patch_size=4,
             epochs=15,

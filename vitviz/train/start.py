@@ -3,6 +3,7 @@
 import hashlib
 from pathlib import Path
 
+from ..languages import Message
 from ..model.loaded import LoadedModel
 from ..model.resize import resample
 from ..model.vit import ViT
@@ -29,11 +30,12 @@ def origin(loaded: LoadedModel, path: str) -> str:
     """Where a run began, in words: the file and what its metadata says of it."""
     details = loaded.card.details
     told = [
-        f"{name} {details[name]}"
-        for name in ("commit", "images seen", "wall time")
+        Message(f"training.origin_{key}", value=details[name])
+        for key, name in (("commit", "commit"), ("images", "images seen"), ("time", "wall time"))
         if name in details
     ]
     file = Path(path)
     if file.is_file():
         told.append(f"SHA-256 {hashlib.sha256(file.read_bytes()).hexdigest()[:16]}")
-    return f"{loaded.card.name}: {', '.join(told)}" if told else loaded.card.name
+    name = loaded.card.name
+    return Message("training.origin", name=name, facts=tuple(told)) if told else name

@@ -34,16 +34,24 @@ def join(entry: Path, name: str) -> str:
     Raises ValueError for anything else, and for modules that import each other in a circle.
     `name` is what a debugger shows as the file.
     """
+    return f"{_joined(entry, _strings())}\n//# sourceURL={name}\n"
+
+
+def _joined(entry: Path, strings: str) -> str:
+    """The expression of `join`; `strings` is the module in the place of `STRINGS`."""
     order: list[Path] = []
     _visit(entry.resolve(), order, ())
     names = {path: f"module_{i}" for i, path in enumerate(order)}
-    body = "\n".join(_wrap(path, names) for path in order)
+    body = "\n".join(_wrap(path, names, strings) for path in order)
     if "</script" in body.lower() or "<!--" in body:
         raise ValueError("the modules must not contain the end of a script element")
-    return (
-        f'(() => {{\n"use strict";\n{body}\nreturn {names[order[-1]]};\n}})()\n'
-        f"//# sourceURL={name}\n"
-    )
+    return f'(() => {{\n"use strict";\n{body}\nreturn {names[order[-1]]};\n}})()'
+
+
+@cache
+def language_of() -> str:
+    """`languageOf` of the viewer as an expression, for the other scripts of a page."""
+    return f"{_joined(HERE / 'text' / 'language.js', _strings(empty=True))}.languageOf"
 
 
 @cache
@@ -64,14 +72,14 @@ def _visit(path: Path, order: list[Path], above: tuple[Path, ...]) -> None:
     order.append(path)
 
 
-def _strings() -> str:
-    """The module in the place of `STRINGS`: the texts themselves."""
-    texts = {language: dictionary(language, "viewer") for language in languages()}
+def _strings(*, empty: bool = False) -> str:
+    """The module in the place of `STRINGS`: the texts themselves, or only their languages."""
+    texts = {one: {} if empty else dictionary(one, "viewer") for one in languages()}
     return f"export const STRINGS = {json.dumps(texts, ensure_ascii=False)};\n"
 
 
-def _wrap(path: Path, names: dict[Path, str]) -> str:
-    source = _strings() if path == STRINGS else path.read_text(encoding="utf-8")
+def _wrap(path: Path, names: dict[Path, str], strings: str) -> str:
+    source = strings if path == STRINGS else path.read_text(encoding="utf-8")
     source = _COMMENT.sub("", source)
 
     def bind(match: re.Match[str]) -> str:

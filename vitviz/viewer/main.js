@@ -68,7 +68,7 @@ export function firstLanguage(search) {
  *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
  *   selection?: any, taste?: any, languages?: boolean,
  *   address?: {read: () => string, write: (href: string) => void}, again?: () => void}} host
- *   ask: a question to the host; a reply with an `error` (and the same in Korean, `error_ko`) refuses.
+ *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; an error's `status` tells an expired file from others.
  *   selection, taste: where to start, in part; anything impossible in them is ignored.
  *   address: of the page; it says where to start, and follows what is looked at.

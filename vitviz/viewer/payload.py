@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from ..errors import SelectionError
-from ..korean import in_korean
+from ..languages import ENGLISH, Message, dictionary, in_others, languages
+from ..model.loaded import ModelCard
 from ..probe import features
 from ..probe.figures import figures_of, kinds_of
 from ..probe.film import facts_of
@@ -82,7 +83,7 @@ def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool =
     if whole:
         files |= {late_path(name): late_file(analysis, name) for name in late}
     manifest = _manifest(analysis, files, late, error, k)
-    manifest["korean"] = _korean(manifest, recorded if FILM in files else None)
+    manifest["words"] = _words(analysis, recorded if FILM in files else None)
     return Payload(manifest, files)
 
 
@@ -101,13 +102,35 @@ def late_file(analysis: "Analysis", name: str) -> bytes:
     return _serialise(LATE[name](analysis))
 
 
-def _korean(manifest: Mapping[str, Any], film: Path | None) -> dict[str, str]:
-    """Words of the manifest and of the film that have Korean, and their Korean."""
-    model, facts = manifest["model"], facts_of(film) if film else {}
-    words = [model["title"], model["source"], *model["details"].values(), facts.get("began_with")]
-    words += [*manifest["photo"]["notes"], *(one.get("name") for one in facts.get("pictures", ()))]
-    said = {text: in_korean(text) for text in words if isinstance(text, str)}
-    return {text: korean for text, korean in said.items() if korean != text}
+def _words(analysis: "Analysis", film: Path | None) -> dict[str, dict[str, dict[str, str]]]:
+    """What the manifest and the film say in English, in other words: language -> kind -> English
+    -> the other.
+
+    Kinds are "labels" and "groups", which the checkpoint brings (some in English too: "a dog"), and
+    "texts": facts about the model, notes about the photo, and names of the film's pictures.
+    """
+    card, facts = analysis.card, facts_of(film) if film else {}
+    kept = {language: card.words[language] for language in languages() if language in card.words}
+    words = {
+        language: {kind: dict(names) for kind, names in kinds.items()}
+        for language, kinds in kept.items()
+    }
+    texts = {str(text): text for text in (card.source, *analysis.notes, *_details(card).values())}
+    ours = dictionary(ENGLISH, "pictures")
+    names = [picture["name"] for picture in facts.get("pictures", ())]
+    texts |= {name: Message(f"pictures.{name}") for name in names if name in ours}
+    for english, text in texts.items():
+        for language, said in in_others(text).items():
+            words.setdefault(language, {}).setdefault("texts", {})[english] = said
+    for kinds in words.values():
+        labels = {name: kinds["labels"][name] for name in names if name in kinds.get("labels", {})}
+        kinds["texts"] = labels | kinds.get("texts", {})
+    return words
+
+
+def _details(card: ModelCard) -> dict[str, str]:
+    """The facts about a model that are sent."""
+    return {name: words for name, words in card.details.items() if len(words) <= MOST_WORDS}
 
 
 def _pack_picture(analysis: "Analysis") -> bytes:
@@ -190,9 +213,7 @@ def _manifest(
         "id": uuid.uuid4().hex,
         "model": {
             **summary["model"],
-            "details": {
-                name: words for name, words in card.details.items() if len(words) <= MOST_WORDS
-            },
+            "details": _details(card),
             "figures": figures_of(card),
             "kinds": kinds_of(card),
             "title": str(card.details.get("title", card.name)),

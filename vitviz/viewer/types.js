@@ -34,7 +34,7 @@
  * What describes an analysis: vitviz/viewer/payload.py writes it, and hosts may add to it.
  * @typedef {{
  *   version: number, id: string, link?: Record<string, string>,
- *   model: Model, photo: {name: string, notes: string[]}, korean: Record<string, string>,
+ *   model: Model, photo: {name: string, notes: string[]}, words?: Record<string, Record<string, Record<string, string>>>,
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,

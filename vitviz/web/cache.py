@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import VitvizError
+from ..languages import Message
 from . import limits
 from .files import save_atomic
 from .store import ExpiredError
@@ -107,7 +108,7 @@ class Cache:
         if due:
             self.sweep()
         if shutil.disk_usage(self.folder).free < limits.DISK_RESERVE_BYTES:
-            raise VitvizError("this server has no room for another analysis; try again in an hour")
+            raise VitvizError(Message("web.no_room"))
 
     def sweep(self) -> None:
         """Delete what is too old, too much, empty or broken off, and folders of ended processes."""

@@ -11,12 +11,12 @@ from gradio_client.utils import is_http_url_like
 from pydantic import ConfigDict
 
 from .. import viewer
-from .answers import as_html, in_both
-from .languages import LANGUAGE_OF
+from ..languages import Message
+from .answers import as_html, in_all
 from .replies import Stored
 from .store import Upload
 
-NOT_UPLOADED = "Upload the picture itself: links and paths are not opened."
+NOT_UPLOADED = Message("web.not_uploaded")
 
 
 class Manifest(GradioModel):
@@ -56,9 +56,7 @@ class Viewer(gr.HTML):
         glue = (Path(__file__).parent / "viewer.js").read_text(encoding="utf-8")
         kwargs |= {
             "html_template": '<div class="vv-place"></div><vv-life></vv-life>',
-            "js_on_load": glue.replace("__LANGUAGE_OF__", LANGUAGE_OF).replace(
-                "__BUNDLE__", viewer.bundle()
-            ),
+            "js_on_load": glue.replace("__BUNDLE__", viewer.bundle()),
             "apply_default_css": False,
         }
         super().__init__(value, **kwargs)
@@ -119,7 +117,7 @@ class PhotoInput(gr.Image):
 class PagePhotoInput(PhotoInput):
     """The picture input of the page, which says in its language what it does not take."""
 
-    not_uploaded = in_both(NOT_UPLOADED)
+    not_uploaded = in_all(NOT_UPLOADED)
 
 
 class WholeNumber(gr.Number):

@@ -10,16 +10,17 @@ from starlette.formparsers import MultiPartException
 from starlette.responses import PlainTextResponse
 
 from ..errors import VitvizError
+from ..languages import Message
 from . import limits
-from .answers import sentence, told_in
+from .answers import told_in
 from .cache import Cache
 
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+Event = MutableMapping[str, Any]  # what ASGI calls a message
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
 
-TOO_LARGE = VitvizError("this request is larger than what is taken here")
-CLOSING = VitvizError("this server is being restarted; try again in a minute")
+TOO_LARGE = VitvizError(Message("web.too_large"))
+CLOSING = VitvizError(Message("web.closing"))
 
 
 class Gate:
@@ -46,7 +47,7 @@ class Door:
     def __init__(self, app: Callable[..., Awaitable[None]], gate: Gate) -> None:
         self.app, self.gate = app, gate
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or "/heartbeat/" in scope["path"]:  # open as long as a page
             await self.app(scope, receive, send)
             return
@@ -58,7 +59,7 @@ class Door:
             self.gate.inside -= 1
             self.gate.last = time.monotonic()
 
-    async def _let_in(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def _let_in(self, scope: Event, receive: Receive, send: Send) -> None:
         if scope["method"] in ("GET", "HEAD", "OPTIONS"):
             await self.app(scope, receive, send)
             return
@@ -66,7 +67,7 @@ class Door:
 
         async def refuse(status: int, error: VitvizError) -> None:
             wanted = headers.get(b"accept-language", b"").decode("latin-1")
-            said = told_in(sentence(error), wanted)
+            said = told_in(error.message, wanted)
             # Nobody reads what is still to come.
             response = PlainTextResponse(said, status, {"Connection": "close"})
             await response(scope, receive, send)
@@ -110,7 +111,7 @@ async def _read(receive: Receive, most: int) -> bytes | None:
 def _replayed(body: bytes, receive: Receive) -> Receive:
     first = iter([{"type": "http.request", "body": body, "more_body": False}])
 
-    async def replay() -> Message:
+    async def replay() -> Event:
         return next(first, None) or await receive()
 
     return replay
@@ -120,7 +121,7 @@ def _bounded(receive: Receive, most: int) -> Receive:
     """Receiving that ends with the error upon which Gradio deletes what has arrived."""
     until, left, done = time.monotonic() + limits.UPLOAD_SECONDS, most, False
 
-    async def bounded() -> Message:
+    async def bounded() -> Event:
         nonlocal left, done
         if done:
             return await receive()

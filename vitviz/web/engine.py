@@ -19,7 +19,6 @@ from ..model.photo import open_photo
 from ..probe.analysis import Analysis, analyze
 from ..viewer.payload import pack
 from . import limits
-from .answers import sentence
 from .files import file_name
 from .models import Models
 from .turns import Turns, computing
@@ -53,7 +52,7 @@ class Order:
 
 
 class Refusal(NamedTuple):
-    """Why there is no answer, as a sentence; `of_picture`: another picture may help."""
+    """Why there is no answer, in any language; `of_picture`: another picture may help."""
 
     text: str
     of_picture: bool = False
@@ -61,7 +60,7 @@ class Refusal(NamedTuple):
     @classmethod
     def of(cls, error: VitvizError) -> "Refusal":
         """An error as a value: many lose their class on the way from another machine."""
-        return cls(sentence(error), isinstance(error, ImageError))
+        return cls(error.message, isinstance(error, ImageError))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from ..languages import Message
 from .store import Upload
 
 FOLDER = Path(__file__).parent / "examples"
@@ -15,9 +16,9 @@ class Example(NamedTuple):
     model: str | None = None
 
     @property
-    def name(self) -> str:
+    def name(self) -> Message:
         """What it shows, in words: "red panda"."""
-        return Path(self.path).stem.replace("-", " ")
+        return Message(f"pictures.{Path(self.path).stem}")
 
     @property
     def upload(self) -> Upload:

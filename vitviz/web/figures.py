@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import SelectionError, VitvizError, WeightsError
+from ..languages import Message
 from ..probe.analysis import Analysis
 from ..probe.film import Film
 
@@ -97,11 +98,11 @@ def _rollout(draw: Any, analysis: Analysis, wanted: Wanted, _film: bytes | None)
 
 def _training(draw: Any, analysis: Analysis, wanted: Wanted, film: bytes | None) -> Any:
     if film is None:
-        raise SelectionError("this model came without a film of its training")
+        raise SelectionError(Message("web.no_film"))
     try:
         read = Film.from_bytes(film)
     except WeightsError as error:
-        raise VitvizError("the film of this training cannot be read any more") from error
+        raise VitvizError(Message("web.film_gone")) from error
     return draw.training(read, analysis.card, wanted.layer, wanted.head)
 
 

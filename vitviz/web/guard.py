@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 import gradio as gr
 
 from ..errors import VitvizError
-from .answers import APOLOGY, as_html, in_both, sentence, told_in
+from .answers import APOLOGY, as_html, in_all, told_in
 
 log = logging.getLogger("vitviz.web")
 P = ParamSpec("P")
@@ -22,7 +22,7 @@ def guard(function: Callable[P, T], *, page: bool = False) -> Callable[P, T]:
     """
 
     def tell(text: str, args: tuple[object, ...]) -> gr.Error:
-        said = in_both(text) if page else as_html(_told(text, _request(args)))
+        said = in_all(text) if page else as_html(_told(text, _request(args)))
         return gr.Error(said, print_exception=False)
 
     @wraps(function)
@@ -32,7 +32,7 @@ def guard(function: Callable[P, T], *, page: bool = False) -> Callable[P, T]:
         except gr.Error:
             raise
         except VitvizError as error:
-            raise tell(sentence(error), args) from error
+            raise tell(error.message, args) from error
         except (
             Exception
         ) as error:  # whatever it is, the visitor gets an answer and we get the traceback
@@ -43,7 +43,7 @@ def guard(function: Callable[P, T], *, page: bool = False) -> Callable[P, T]:
 
 
 def _told(text: str, request: gr.Request | None) -> str:
-    """A sentence in the language that the visitor's browser asks for, English or Korean."""
+    """The sentence in the language that the visitor's browser asks for."""
     return told_in(text, request.headers.get("accept-language", "") if request else "")
 
 

@@ -1,14 +1,8 @@
-"""Which of its languages the app speaks to whom: English, or Korean where that is asked for."""
+"""Which of the languages that there are a browser is spoken to in."""
 
 import re
 
-# The same in the browser, for the snippets of this room; the viewer has its own.
-LANGUAGE_OF = "((tag) => (/^ko([-_]|$)/i.test(String(tag ?? '').trim()) ? 'ko' : 'en'))"
-
-
-def language_of(tag: str) -> str:
-    """What is spoken where a tag is asked for: Korean for "ko-KR", English for "kok" (Konkani)."""
-    return "ko" if re.match(r"ko([-_]|$)", tag.strip(), re.IGNORECASE) else "en"
+from ..languages import ENGLISH, spoken
 
 
 def preferred(accept_language: str) -> str:
@@ -16,12 +10,12 @@ def preferred(accept_language: str) -> str:
 
     RFC 9110, section 12.5.4: "en-US,ko;q=0.5" is English, "fr,ko;q=0.5" is Korean.
     """
-    best, weight = "en", 0.0
+    best, weight = ENGLISH, 0.0
     for entry in accept_language.split(","):
         tag, *parameters = (part.strip() for part in entry.split(";"))
-        spoken = language_of(tag) == "ko" or re.match(r"en([-_]|$)", tag, re.IGNORECASE)
-        if spoken and (quality := _quality(parameters)) > weight:
-            best, weight = language_of(tag), quality
+        language, quality = spoken(tag), _quality(parameters)
+        if language and quality > weight:
+            best, weight = language, quality
     return best
 
 

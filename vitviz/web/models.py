@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import WeightsError
+from ..languages import Message, from_file
 from ..model.checkpoints import FORMAT
 from ..model.tensor_file import read_metadata
 from ..model.told import parse
@@ -41,7 +42,7 @@ class Menu:
 
     def _title(self, key: str) -> str:
         if key in CURATED:
-            return f"{CURATED[key].title} (timm)"
+            return Message("models.of_timm", title=CURATED[key].title)
         own, shipped = Path(self._sources[key]), WEIGHTS_DIR / f"{key}.safetensors"
         return read_title(own if own.is_file() else shipped) or key
 
@@ -80,8 +81,7 @@ class Models(Menu):
         """
         if key not in self:
             raise WeightsError(
-                f"there is no model {str(key)[:80]!r} here; choose one of"
-                f" {', '.join(self._sources)}"
+                Message("web.no_model", name=repr(str(key)[:80]), names=tuple(self._sources))
             )
         wanted = key, untrained
         with self._lock:
@@ -89,9 +89,7 @@ class Models(Menu):
                 self._loaded.move_to_end(wanted)
                 return self._loaded[wanted]
             loading = self._loading.setdefault(wanted, Turns(1, limits.LINE))
-        waiting = WeightsError(
-            f"{key} is being loaded for somebody else; try again in a minute, or choose another"
-        )
+        waiting = WeightsError(Message("web.loading", name=key))
         with loading.take(limits.LOADING_WAIT_SECONDS, waiting):
             with self._lock:
                 if wanted in self._loaded:  # another visitor was faster
@@ -108,6 +106,7 @@ class Models(Menu):
 def read_title(path: Path) -> str | None:
     """What a checkpoint of ours is called, from its metadata alone; None if it does not say."""
     try:
-        return str(parse(read_metadata(path)[FORMAT])["details"]["title"]) or None
+        told = parse(read_metadata(path)[FORMAT])
+        return from_file(str(told["details"]["title"]), told.get("messages")) or None
     except (OSError, KeyError, TypeError, ValueError):
         return None

@@ -14,30 +14,31 @@ from starlette.middleware import Middleware
 
 from .. import viewer
 from ..errors import VitvizError
-from ..korean import in_korean
+from ..languages import languages, say
+from ..viewer.bundle import language_of
 from . import limits
-from .answers import in_both
+from .answers import hiding, in_all
 from .cache import Cache
 from .components import Manifest, PagePhotoInput, PhotoInput, TrueOrFalse, Viewer, WholeNumber
 from .door import Door, Gate
 from .engine import Local, Refusal
 from .examples import FOLDER
 from .guard import guard
-from .languages import LANGUAGE_OF
 from .models import Models
 from .replies import Answered, Left, Refused, Reply, Shown, Unchanged
 from .service import Service
 from .settings import Settings
-from .texts import TEXTS, bilingual
+from .texts import TEXTS, translated
 from .theme import PAGE_CSS, theme
 
 # Says in words what the pictures on the buttons show, in the language of the page. They appear
 # some time after it.
 NAME_EXAMPLES = """() => {
   const names = __NAMES__;
+  const languageOf = __LANGUAGE_OF__;
   const name = (tries) => {
     const images = document.querySelectorAll("#vv-examples img");
-    const language = __LANGUAGE_OF__(document.documentElement.lang) === "ko" ? 1 : 0;
+    const language = languageOf(document.documentElement.lang);
     images.forEach((image, i) => { image.alt = names[i][language]; });
     if (images.length < names.length && tries > 0) setTimeout(name, 100, tries - 1);
   };
@@ -68,7 +69,7 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     os.environ["GRADIO_TEMP_DIR"] = str(cache.folder)
     models = Models(settings.models)
     service = Service(Local(models), models, cache)
-    texts, titles = bilingual(title for title, _ in service.menu.choices)
+    texts, titles = translated(title for title, _ in service.menu.choices)
     with App(title="vitviz", analytics_enabled=False) as demo:
         _build_page(demo, service, titles)
         _build_endpoint(service)
@@ -80,7 +81,7 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
         "server_port": settings.port,
         "share": settings.share,
         "theme": theme(),
-        "css": f"{PAGE_CSS}\n{viewer.css()}",
+        "css": f"{PAGE_CSS}\n{hiding()}\n{viewer.css()}",
         "i18n": texts,
         "run_history": False,  # would keep pictures and dead links in the browser
         "footer_links": ["api", "settings"],
@@ -96,7 +97,7 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
 def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData]) -> None:
     examples, default = service.examples, service.menu.default
     choices = [(titles.get(title, title), key) for title, key in service.menu.choices]
-    names = [(example.name, in_korean(example.name)) for example in examples]
+    names = [{one: say(example.name, one) for one in languages()} for example in examples]
     gr.Markdown(TEXTS("vv_header"), elem_classes="vv-header")
     with gr.Row(equal_height=False, elem_classes="vv-room"):
         with gr.Column(scale=1, min_width=280):
@@ -156,7 +157,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     view.submit(show, chosen, **once)  # what has expired, once more
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest)
     demo.load(open_, [model, shown], **once)
-    naming = NAME_EXAMPLES.replace("__LANGUAGE_OF__", LANGUAGE_OF)
+    naming = NAME_EXAMPLES.replace("__LANGUAGE_OF__", language_of())
     demo.load(None, js=naming.replace("__NAMES__", json.dumps(names)))
 
 
@@ -196,7 +197,7 @@ def places(reply: Reply) -> tuple[Any, ...]:
         case Unchanged():
             return (gr.skip(),) * 6
         case Refused(refusal, now, photo):
-            gr.Warning(in_both(refusal.text))
+            gr.Warning(in_all(refusal.text))
             photo = gr.skip() if photo is Left.AS_IT_IS else photo
             return gr.skip(), photo, now.model, now, gr.skip(), now.untrained
         case Answered(manifest, saved, now, photo, controls):

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import ImageError, SelectionError, VitvizError
-from ..korean import in_korean
+from ..languages import Message
 from ..probe.analysis import Analysis
 from ..viewer.payload import late_file
 from . import limits
-from .answers import APOLOGY, sentence
+from .answers import APOLOGY, in_each, sentence
 from .engine import Engine, Order, Refusal, Result, Selection
 from .examples import EXAMPLES
 from .figures import Wanted
@@ -238,7 +238,7 @@ class Service:
                     return answer(key, question)
             raise SelectionError("the id of an analysis and what is selected are needed")
         except VitvizError as error:
-            return _refusal(sentence(error))
+            return _refusal(error.message)
         except Exception:  # as in `guard`: an answer for the visitor, the traceback for us
             log.exception("a viewer's question failed")
             return _refusal(APOLOGY)
@@ -269,7 +269,7 @@ class Service:
 
     def _figure(self, key: str, question: Any) -> dict[str, Any]:
         wanted = Wanted.of(question)
-        many = VitvizError("many figures are being drawn; try again in a minute")
+        many = VitvizError(Message("web.many_figures"))
         # One at a time: matplotlib keeps some settings for the whole process.
         with self._drawing.take(limits.DRAWING_WAIT_SECONDS, many):
             kept = self._known(key)
@@ -323,9 +323,7 @@ class Service:
         try:
             return self._store.get(upload.address)
         except ExpiredError as error:
-            raise ImageError(
-                f"{upload.name[:80]!r} was deleted after about an hour; choose it again"
-            ) from error
+            raise ImageError(Message("web.deleted", name=repr(upload.name[:80]))) from error
 
     def _link(self, upload: Upload, model: str, untrained: bool) -> dict[str, str]:
         """What `open` needs to show this again. Only our own pictures have a name for that."""
@@ -357,6 +355,6 @@ class Service:
             self._kept.popitem(last=False)
 
 
-def _refusal(text: str) -> dict[str, str]:
-    """A viewer knows its language better than we do: both are sent."""
-    return {"error": text, "error_ko": in_korean(text)}
+def _refusal(text: str) -> dict[str, Any]:
+    """A viewer knows its language better than we do: all are sent."""
+    return {"error": sentence(text), "errors": in_each(text)}

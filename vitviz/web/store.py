@@ -6,13 +6,14 @@
 from typing import NamedTuple, Protocol
 
 from ..errors import VitvizError
+from ..languages import Message
 
 
 class ExpiredError(VitvizError):
     """What lay at an address is there no more."""
 
     def __init__(self) -> None:
-        super().__init__("this analysis has expired; analyze the picture again")
+        super().__init__(Message("web.expired"))
 
 
 class Store(Protocol):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from ..errors import VitvizError
+from ..languages import Message
 from . import limits
 
 
@@ -36,5 +37,5 @@ class Turns:
 
 def computing(turns: Turns) -> AbstractContextManager[None]:
     """Computing, when it is one's turn. Raises `VitvizError` if that does not come soon."""
-    busy = VitvizError("this server computes for many others; try again in a minute")
+    busy = VitvizError(Message("web.busy"))
     return turns.take(limits.COMPUTING_WAIT_SECONDS, busy)

@@ -1,6 +1,5 @@
 // Runs once when Gradio mounts the component; `element`, `props`, `server` and `watch` are its own.
 const viewer = __BUNDLE__;
-const languageOf = __LANGUAGE_OF__;
 
 // The address says where to look first and follows what is looked at: no reload, and no new step
 // for the Back button. Its state belongs to Gradio and stays.
@@ -12,14 +11,7 @@ const address = {
 };
 
 // What only Python can do: figures for print, and the rollout of very many tokens.
-async function ask(name, question) {
-  const reply = await server[name](question);
-  if (reply?.error) {
-    const korean = languageOf(document.documentElement.lang) === 'ko';
-    throw new Error(korean ? reply.error_ko : reply.error);
-  }
-  return reply;
-}
+const ask = (name, question) => server[name](question);
 
 const mounted = viewer.mount({
   element: element.querySelector('.vv-place'), ask, address,

@@ -1,10 +1,9 @@
 /** Panel Model: what is known of the model in use, good and bad; all of it text, never markup. */
 
 import { el } from "../parts/dom.js";
-import { labelName } from "../text/labels.js";
 import { digits, grouped, percent, percents } from "../maths/numbers.js";
 import { STRINGS } from "../text/strings.js";
-import { groupName, translated } from "../text/words.js";
+import { groupName, labelName, translated } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const model = { id: "model", create, saves };
@@ -69,7 +68,7 @@ function looks({ t, source: { manifest } }) {
 
 /** What it was shown, and what it has never seen. */
 function knows(app) {
-  const { t, language } = app;
+  const { t } = app;
   const { manifest } = app.source;
   const { model } = manifest;
   const { data = "", terms, license } = model.details;
@@ -80,15 +79,15 @@ function knows(app) {
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardKnows") }),
     model.trained === false ? el("p", { class: "vv-intro", text: t("cardUnseen") })
       : lacks in STRINGS.en ? el("p", { class: "vv-intro", text: t(lacks) }) : null,
-    facts(rows), ...kinds(model.kinds, t, language));
+    facts(rows), ...kinds(model.kinds, app));
 }
 
-function kinds(list, t, language) {
+function kinds(list, app) {
   if (list.length === 0) return [];
   const count = list.reduce((sum, { labels }) => sum + labels.length, 0);
-  const rows = list.map(({ name, labels }) => [groupName(name, t), labels.map((label) => labelName(label, language)).join(", ")]);
+  const rows = list.map(({ name, labels }) => [groupName(name, app), labels.map((label) => labelName(label, app)).join(", ")]);
   const body = rows.length > 1 ? facts(rows) : el("p", { class: "vv-note", text: rows[0][1] });
-  return [el("details", { class: "vv-facts" }, el("summary", { text: t("cardClasses", { count }) }), body)];
+  return [el("details", { class: "vv-facts" }, el("summary", { text: app.t("cardClasses", { count }) }), body)];
 }
 
 /** Where it is from and how it was made; facts that are not known here keep their own names. */

@@ -2,11 +2,10 @@
 
 import { caution } from "../parts/caution.js";
 import { el, show } from "../parts/dom.js";
-import { labelName } from "../text/labels.js";
 import { LENSES, createLens } from "../parts/lens.js";
 import { oneOf } from "../state/panels.js";
 import { percent, percents, signed } from "../maths/numbers.js";
-import { groupName, translated } from "../text/words.js";
+import { groupName, labelName, translated } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const predictions = { id: "predictions", prefers: { lens: oneOf(LENSES) }, create, saves };
@@ -31,11 +30,11 @@ function create(app) {
   const classShares = percents(classes.map(({ probability }) => probability));
   const lists = el("div", { class: "vv-answers" },
     groups.length === 0 ? null : list(t("groupsTitle"), groups.map((group, at) => bar({
-      label: groupName(group.name, t), share: group.probability, text: groupShares[at], note: "",
+      label: groupName(group.name, app), share: group.probability, text: groupShares[at], note: "",
       title: t("groupSize", { count: group.classes.length }),
     }, at))),
     list(t("classesTitle"), classes.map((entry, at) => bar({
-      label: labelName(entry.label, app.language), share: entry.probability, text: classShares[at],
+      label: labelName(entry.label, app), share: entry.probability, text: classShares[at],
       title: t("classNumber", { index: entry.index }) + ": " + entry.label,
       note: t("logit", { logit: signed(entry.logit).trim() }),
     }, at)), restOf(classes)));
@@ -54,9 +53,10 @@ function create(app) {
 }
 
 /** What the model says, in large; or that it is not sure, or that it has learned nothing yet. */
-function headline({ t, language, source: { manifest } }) {
+function headline(app) {
+  const { t, source: { manifest } } = app;
   const { answer, model } = manifest;
-  const name = answer.kind === "group" ? groupName(answer.name, t) : labelName(answer.name, language);
+  const name = answer.kind === "group" ? groupName(answer.name, app) : labelName(answer.name, app);
   const share = percent(answer.probability);
   const [text, note] = model.trained === false ? [t("noAnswer"), t("noAnswerWhy")]
     : answer.sure === false ? [t("notSure"), t("notSureWhy", { name, share })]

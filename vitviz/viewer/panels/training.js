@@ -5,7 +5,6 @@ import { colourTable, largest, toRgba } from "../maths/colour.js";
 import { el, setText, show } from "../parts/dom.js";
 import { answersAt, attentionAt, epochText, knowsNothing, pixelsOf, similarityAt } from "../data/film.js";
 import { mapRatio, middleToken, placeOf, samePlace, tokenOf } from "../maths/geometry.js";
-import { labelName } from "../text/labels.js";
 import { createLegend } from "../parts/legend.js";
 import { createLineChart, createReading } from "../parts/linechart.js";
 import { createMosaic } from "../parts/mosaic.js";
@@ -13,7 +12,7 @@ import { digits, grouped, multiple, percent, percents } from "../maths/numbers.j
 import { createPatchMap } from "../parts/patchmap.js";
 import { createWaiting, lostText } from "../parts/waiting.js";
 import { button, choice, slider } from "../parts/widgets.js";
-import { translated } from "../text/words.js";
+import { labelName, translated } from "../text/words.js";
 
 /** A moment of the film; a film may have fewer. */
 const MOMENT = { start: "last", possible: (value) => value === "last" || (Number.isInteger(value) && value >= 0) };
@@ -220,7 +219,7 @@ function createPicture(app, film, picture) {
       const shares = percents(answers.map(({ probability }) => probability));
       const even = knowsNothing(answers, labels.length);
       entries.forEach(({ root: entry, name, share }, at) => {
-        setText(name, even ? t("filmNothing") : labelName(answers[at].label, app.language));
+        setText(name, even ? t("filmNothing") : labelName(answers[at].label, app));
         setText(share, shares[at]);
         show(entry, !even || at === 0);
       });

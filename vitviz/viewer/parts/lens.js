@@ -1,7 +1,7 @@
 /** The logit lens: lines of the classes over the layers, as probabilities or as ranks. */
 
 import { el } from "./dom.js";
-import { labelName } from "../text/labels.js";
+import { labelName } from "../text/words.js";
 import { createLineChart, createReading } from "./linechart.js";
 import { rankTicks, topShare } from "../maths/lines.js";
 import { percent } from "../maths/numbers.js";
@@ -18,7 +18,7 @@ export function createLens(app) {
   const { t } = app;
   const { manifest } = app.source;
   const { depth, num_classes: classes } = manifest;
-  const lens = manifest.lens.map((line) => ({ ...line, label: labelName(line.label, app.language) }));
+  const lens = manifest.lens.map((line) => ({ ...line, label: labelName(line.label, app) }));
   if (lens.length === 0) {
     return { root: el("div", {}, el("h4", { text: t("lens") }), el("p", { class: "vv-note", text: t("lensNone") })),
       render() {} };

@@ -14,15 +14,15 @@ export class Refusal extends Error {
 }
 
 /**
- * A host's reply, if it is one. A refusal brings its sentence in English, and where it can, in Korean.
+ * A host's reply, if it is one. A refusal brings its sentence in English, and in those languages that it can.
  * @template Reply
- * @param {Reply & {error?: string, error_ko?: string}} reply
+ * @param {Reply & {error?: string, errors?: Record<import("./language.js").Language, string>}} reply
  * @returns {Reply}
  */
 export function granted(reply) {
   // A host gives nothing at all when its server is away.
   if (reply === undefined) throw new Refusal(Object.fromEntries(Object.keys(STRINGS).map((each) => [each, translator(each)("noReply")])));
-  if (reply?.error) throw new Refusal({ en: reply.error, ko: reply.error_ko ?? reply.error });
+  if (reply?.error) throw new Refusal({ ...reply.errors, en: reply.error });
   return reply;
 }
 
@@ -33,5 +33,5 @@ export function granted(reply) {
  * @returns {string}
  */
 export function reasonOf(error, language) {
-  return error instanceof Refusal ? error.reasons[languageOf(language)] : error.message;
+  return (error instanceof Refusal && error.reasons[languageOf(language)]) || error.message;
 }

@@ -50,14 +50,36 @@ export function tokenTitle(token, { t, source: { manifest, grid } }) {
 }
 
 /**
- * Words that came with the analysis, in Korean where the page is and its host knew how to say them.
+ * What the analysis brought in a language for a text, a class or a group.
+ * @param {"texts"|"labels"|"groups"} kind
+ * @param {string} text  in English
+ * @param {import("../types.js").Manifest} manifest
+ * @param {string} language
+ * @returns {string|null}  null: nothing
+ */
+function brought(kind, text, manifest, language) {
+  const known = manifest.words?.[languageOf(language)]?.[kind] ?? {};
+  return Object.hasOwn(known, text) ? known[text] : null;
+}
+
+/**
+ * Words that came with the analysis, in the language of the page where its host knew how to say them.
  * @param {string} text
  * @param {{language: string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
 export function translated(text, { language, source: { manifest } }) {
-  const known = languageOf(language) === "ko" && Object.hasOwn(manifest.korean ?? {}, text);
-  return known ? manifest.korean[text] : text;
+  return brought("texts", text, manifest, language) ?? text;
+}
+
+/**
+ * A class in the visitor's language; one whose name the checkpoint did not bring stays as it is.
+ * @param {string} label
+ * @param {{language: string, source: {manifest: import("../types.js").Manifest}}} app
+ * @returns {string}
+ */
+export function labelName(label, { language, source: { manifest } }) {
+  return brought("labels", label, manifest, language) ?? label;
 }
 
 /**
@@ -71,13 +93,13 @@ export function stepName(name, t) {
 }
 
 /**
- * A group of classes in the visitor's language; one that is not known stays as it came.
- * @param {string} name  from the checkpoint, in English: "dog"
+ * A group of classes in the visitor's language, else in English as it is read: "a dog" for "dog".
+ * @param {string} name  as the checkpoint groups its classes
+ * @param {{language: string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
-export function groupName(name, t) {
-  const key = "group_" + name.replace(/[^A-Za-z0-9]+/g, "_");
-  return key in STRINGS.en ? t(key) : name;
+export function groupName(name, { language, source: { manifest } }) {
+  return brought("groups", name, manifest, language) ?? brought("groups", name, manifest, "en") ?? name;
 }
 
 /**
