@@ -3,7 +3,7 @@
 The notes follow one picture into a Vision Transformer: it is cut into patches, each patch becomes
 a token, a CLS token is put in front, and positions are added. Each step has its example here, with
 the sizes that stand in the notes, made with vitviz's own code (`vitviz/model/vit.py`, and
-`vitviz/model/patches.py` for the ways in which tutorials cut patches).
+`vitviz/model/patch_embed_three_ways.py` for the ways in which tutorials cut patches).
 
 Letters in shapes: B images, C channels, h and w pixels, P patches, N tokens, D numbers per token.
 """
@@ -16,7 +16,12 @@ from torch.testing import assert_close
 
 from tests.models import spread
 from vitviz import ViT, ViTConfig
-from vitviz.model.patches import ConvPatches, RearrangePatches, UnfoldPatches, share_weights
+from vitviz.model.patch_embed_three_ways import (
+    ConvPatches,
+    RearrangePatches,
+    UnfoldPatches,
+    share_weights,
+)
 from vitviz.model.vit import PatchEmbed
 
 # The three examples of the notes: (B, C, h, w), then the ViT that takes such pictures. Depth 1,

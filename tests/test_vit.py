@@ -7,7 +7,12 @@ from torch.testing import assert_close
 
 from tests.models import TINY, spread, tiny
 from vitviz import ImageError, ViT, ViTConfig, WeightsError
-from vitviz.model.patches import ConvPatches, RearrangePatches, UnfoldPatches, share_weights
+from vitviz.model.patch_embed_three_ways import (
+    ConvPatches,
+    RearrangePatches,
+    UnfoldPatches,
+    share_weights,
+)
 from vitviz.model.vit import Attention, drop_patches
 
 SIZES = {  # google-research/vision_transformer and timm count the same

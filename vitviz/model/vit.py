@@ -29,7 +29,7 @@ class PatchEmbed(nn.Module):
     Equation 1, the term x_p E: a patch is flattened to a row of numbers and multiplied with one
     matrix E, the same for every patch. Up to here a token knows nothing about where it came from.
     The weight keeps the shape (D, C, ph, pw) of a convolution whose stride is its kernel, which
-    is the same operation (see `patches.py`).
+    is the same operation (see `patch_embed_three_ways.py`).
     """
 
     def __init__(self, config: ViTConfig) -> None:
