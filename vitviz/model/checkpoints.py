@@ -19,7 +19,7 @@ from .torchvision_models import from_torchvision
 from .untrained import first_seed
 
 FORMAT = "vitviz"  # the key of our JSON in a checkpoint's safetensors metadata
-FILM_SUFFIX = ".film.safetensors"  # of the film of a training, beside its checkpoint
+FILM_SUFFIX = ".film.safetensors"  # a film of the training, beside its checkpoint
 CHECKPOINT_SUFFIXES = (".safetensors", ".pth", ".pt", ".bin")
 
 
@@ -36,9 +36,8 @@ def save_checkpoint(
 ) -> None:
     """Write the file that `load` reads: weights, and in its metadata all it takes to use them.
 
-    A "temperature" in `details` is applied to the shown probabilities. `words` are those of
-    `ModelCard`. Raises `OSError` if the file
-    cannot be written; nothing is left behind then.
+    A "temperature" in `details` divides the logits before the softmax. `words` are those of
+    `ModelCard`. Raises `OSError` if the file cannot be written; no part of it is left then.
     """
     text = json.dumps(
         {
@@ -55,7 +54,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(path: Path, name: str) -> LoadedModel:
-    """The model of a file of ours or of torchvision's, under the name that its card shall have.
+    """Read a checkpoint of vitviz or of torchvision; `name` becomes the name on the model's card.
 
     Raises `WeightsError` for a file that is missing, damaged or neither.
     """
@@ -92,7 +91,7 @@ def _read_pickle(path: Path) -> dict[str, Tensor]:
             "more than tensors. Such a file could run code and is not opened; "
             "save its state_dict as .safetensors instead"
         ) from error
-    for key in ("state_dict", "model"):  # as many training scripts wrap it
+    for key in ("state_dict", "model"):  # many training scripts wrap the state dict so
         if isinstance(state, dict) and isinstance(state.get(key), dict):
             state = state[key]
     if not isinstance(state, dict) or not all(
@@ -131,7 +130,7 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
 
 
 def check_seed(details: Mapping[str, str]) -> None:
-    """Raises `ValueError` for details of which the twin of the model could not be drawn."""
+    """Raise `ValueError` if the seed in `details` is none that torch can draw the twin with."""
     seed = first_seed(details)
     if seed is not None and not 0 <= seed < 2**63:
         raise ValueError(f"its seed must be from 0 to 2**63 - 1, got {short(seed)}")

@@ -12,7 +12,7 @@ ACTIVATIONS = ("gelu", "gelu_tanh", "quick_gelu", "silu")
 MLPS = ("mlp", "swiglu", "swiglu_packed")
 POOLS = ("token", "avg", "map", "")
 FINAL_NORMS = ("before_pool", "after_pool", "none")
-MOST = 2**16  # of any size or number: a damaged file shall not make a machine run out of memory
+MOST = 2**16  # bound of every size and count: a damaged file must not exhaust the memory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,8 +64,8 @@ class ViTConfig:
     activation: Literal["gelu", "gelu_tanh", "quick_gelu", "silu"] = "gelu"
 
     # From tokens to the answer.
-    global_pool: Literal["token", "avg", "map", ""] = "token"  # "": none, an answer for each token
-    pool_prefix: bool = False  # "avg" and "map" look at the prefix tokens too
+    global_pool: Literal["token", "avg", "map", ""] = "token"  # "": no pooling, logits per token
+    pool_prefix: bool = False  # "avg" and "map" read the prefix tokens too
 
     def __post_init__(self) -> None:
         for name in ("image_size", "patch_size"):

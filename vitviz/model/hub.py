@@ -1,7 +1,7 @@
-"""The Hugging Face hub: whether it answers, and what of it lies on this disk already.
+"""The Hugging Face hub: whether it answers, and which of its files this disk holds.
 
-Nothing here is a switch of the whole process, as the client's own offline mode is: one thread may
-read the cache while another downloads.
+The offline mode of the hub's own client is not used. It is a switch of the whole process, and one
+thread may have to read the cache while another downloads.
 """
 
 import urllib.error
@@ -28,9 +28,10 @@ def answers(url: str) -> bool:
 
 
 def cached(model_id: str, *names: str) -> Path:
-    """The first of these files of a model, "owner/name" or "owner/name@revision", in the cache.
+    """The path of the first of these files that the hub's cache holds for a model.
 
-    Asks nobody and waits for nobody. Raises `LocalEntryNotFoundError` if none of them is there.
+    `model_id` is "owner/name" or "owner/name@revision". Nothing goes over the network. Raises
+    `LocalEntryNotFoundError` if the cache holds none of the files.
     """
     from huggingface_hub import constants, try_to_load_from_cache
     from huggingface_hub.errors import LocalEntryNotFoundError
@@ -40,6 +41,6 @@ def cached(model_id: str, *names: str) -> Path:
         found = try_to_load_from_cache(
             repository, name, constants.HF_HUB_CACHE, revision=revision or None
         )
-        if isinstance(found, str):  # neither None nor the mark for "the hub does not have it"
+        if isinstance(found, str):  # else None, or the marker for "not on the hub"
             return Path(found)
     raise LocalEntryNotFoundError(f"the cache has none of {', '.join(names)} of {model_id}")

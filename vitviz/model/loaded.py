@@ -1,4 +1,4 @@
-"""What loading gives: `LoadedModel` with its `ModelCard`; `build` puts the weights into the ViT."""
+"""What `load` returns: `LoadedModel` with its `ModelCard`; `build` puts weights into a ViT."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -55,7 +55,7 @@ class ModelCard:
     words: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raises `WeightsError` for what a damaged file says instead."""
+        """Raise `WeightsError` for a field of a wrong type or range, as a damaged file has them."""
         details = isinstance(self.details, Mapping)
         for name, kind, right in (
             ("name", "a text", isinstance(self.name, str)),
@@ -72,7 +72,7 @@ class ModelCard:
                 value = short(getattr(self, name))
                 raise WeightsError(f"the {name} of a model must be {kind}, got {value}")
         if self.resized_from is not None:
-            replace(self.config, image_size=self.resized_from)  # a size of this very model
+            replace(self.config, image_size=self.resized_from)  # raises for a wrong size
         if self.head == "classes" and head_of(self.labels, self.config) != "classes":
             raise WeightsError(
                 f"{self.name} has no labels for classes, or no answer to the picture"
@@ -105,7 +105,7 @@ class ModelCard:
         values = dict(values)
         labels = values.pop("labels")
         config = ViTConfig.from_dict(values.pop("config"))
-        resized_from = values.pop("resized_from", None)  # what older files do not say
+        resized_from = values.pop("resized_from", None)  # older files do not have it
         return cls(
             config=config,
             labels=None if labels is None else tuple(labels),
@@ -148,7 +148,7 @@ def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) 
 
     Raises `WeightsError` that names the parameters that do not fit, or one that is not finite.
     """
-    # First what costs least: a million blocks are not built to find out that there are three.
+    # The cheapest check comes first: a config of a million blocks is refused before they are built.
     depth = len({key.split(".")[1] for key in state if key.startswith("blocks.")})
     if depth != card.config.depth:
         raise WeightsError(
@@ -156,7 +156,7 @@ def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) 
             f"its config says {card.config.depth}"
         )
     check_size(card, preprocess)
-    with torch.device("meta"):  # `state` takes the place of these: nothing is drawn or held twice
+    with torch.device("meta"):  # no memory, no random draws: `state` replaces all parameters
         vit = ViT(card.config)
     expected = {key: tuple(value.shape) for key, value in vit.state_dict().items()}
     found = {key: tuple(value.shape) for key, value in state.items()}
@@ -185,9 +185,9 @@ def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) 
 
 
 def check_size(card: ModelCard, preprocess: Preprocess) -> None:
-    """Preprocessing must make what the model takes; a margin of part of a patch may be left.
+    """Raise `WeightsError` unless preprocessing makes the size and channels that the model takes.
 
-    Raises `WeightsError`.
+    A margin narrower than a patch may be left over.
     """
     config = card.config
     margins = zip(preprocess.size, config.image_size, config.patch_size, strict=True)
@@ -201,7 +201,7 @@ def check_size(card: ModelCard, preprocess: Preprocess) -> None:
 
 
 def _is_whole(tensor: Tensor) -> bool:
-    """Whether all numbers of a tensor are there and finite."""
+    """Whether a tensor is stored completely and all of its numbers are finite."""
     dense = tensor.layout == torch.strided and not tensor.is_meta and not tensor.is_complex()
     if not dense or tensor.numel() * tensor.itemsize > tensor.untyped_storage().nbytes():
         return False

@@ -1,4 +1,4 @@
-"""Names instead of paths: the shipped models, and timm's models that are worth a look."""
+"""The menu of models: names of the shipped ones, and of timm's models that are worth a look."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ DEFAULT_MODEL = "photos"
 
 @dataclass(frozen=True)
 class Curated:
-    """One line of the menu of timm models: what it is, and the image size that suits two cores."""
+    """One line of the menu of timm models: its title, and an image size that two cores manage."""
 
     title: str
     image_size: int | None = None  # None: the size the model was trained with

@@ -61,8 +61,8 @@ UPRIGHT = {
 }
 EXIF_ORIENTATION = 0x0112
 
-# Pillow warns about large or odd files. Its warnings are silenced by a process-wide setting, so one
-# photo at a time.
+# Pillow warns about large or odd files. The setting that silences warnings is process-wide, so the
+# lock lets one thread at a time change it.
 _quiet = threading.Lock()
 
 
@@ -303,7 +303,7 @@ def _finish(image: Image.Image, name: str, notes: list[str]) -> Photo:
 
 
 def _orientation(image: Image.Image) -> object:
-    """The EXIF orientation; 1 where there is none or it is damaged: the picture still counts."""
+    """The EXIF orientation; 1 where there is none, or a damaged one: the picture is still good."""
     try:
         return image.getexif().get(EXIF_ORIENTATION, 1)
     except DECODER_ERRORS:

@@ -32,8 +32,8 @@ INTERPOLATIONS = {
     "hamming": Image.Resampling.HAMMING,
     "lanczos": Image.Resampling.LANCZOS,
 }
-MOST_SCALE = 1000.0  # of a mean, and of what pixels are multiplied with; published ones are near 1
-MAX_SIDE = 4096  # of what a model sees; no published ViT comes near it
+MOST_SCALE = 1000.0  # bound of |mean| and of 1 / std; those of published models are small
+MAX_SIDE = 4096  # pixels on a side of a model's input; no published ViT comes near it
 
 # The resized photo before cropping may be an endless strip: 1 x 10,000 pixels become 224 x
 # 2,240,000. Above this many pixels (128 MB) only the part that survives the crop is computed.
@@ -45,9 +45,9 @@ class Preprocess:
     """Size (height, width), channels, and timm's names for the rest of its evaluation transform.
 
     crop_mode "center": the short side becomes size / crop_pct, then the middle is cut out;
-    "squash": both sides become size / crop_pct whatever the shape; "border": the long side does,
-    the rest is filled with the mean colour. Raises `WeightsError` for values that make no
-    transform: they come with a checkpoint.
+    "squash": both sides become size / crop_pct, whatever the shape; "border": the long side becomes
+    size / crop_pct, and the rest is filled with the mean colour. The values come with a checkpoint;
+    those that make no transform raise `WeightsError`.
     """
 
     size: tuple[int, int]
@@ -149,8 +149,8 @@ class Preprocess:
     def from_timm(cls, cfg: Mapping[str, Any]) -> "Preprocess":
         """From `timm.data.resolve_model_data_config(model)`.
 
-        A grey model without numbers of its own comes with ImageNet's three: their averages are
-        used.
+        timm gives ImageNet's three means and deviations to a grey model that has none of its own;
+        it gets their averages here.
         """
         channels, height, width = cfg["input_size"]
 

@@ -16,7 +16,7 @@ MEASURED = ("accuracy", "evaluation", "temperature")
 
 
 def resized(loaded: LoadedModel, image_size: int | tuple[int, int]) -> LoadedModel:
-    """The same model for pictures of another size, (height, width) in pixels, or one for both.
+    """The same model for pictures of another size: (height, width) in pixels, an int for a square.
 
     The patches stay as large as they are, so there are more of them, or fewer; the position
     embedding is resampled to the new grid. What was measured of the model is left out, its

@@ -10,7 +10,7 @@ from torch import Tensor
 def write_tensors(
     path: str | Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
 ) -> None:
-    """Write the file beside its place, then move it there. Raises `OSError` if that fails."""
+    """Write a temporary file beside `path` and rename it. Raises `OSError` if that fails."""
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
@@ -20,7 +20,7 @@ def write_tensors(
     try:
         save_file(whole, partial, metadata=dict(metadata))
         partial.replace(path)
-    except SafetensorError as error:  # what it makes of a full disk
+    except SafetensorError as error:  # a full disk, for example
         raise OSError(str(error)) from error
     finally:
         partial.unlink(missing_ok=True)
@@ -64,7 +64,7 @@ def tensors_from_bytes(data: bytes) -> tuple[dict[str, Tensor], dict[str, str]]:
 
     try:
         tensors = load(data)
-    except (SafetensorError, KeyError) as error:  # KeyError: a type of number that torch lacks
+    except (SafetensorError, KeyError) as error:  # KeyError: a dtype that torch lacks
         raise ValueError(str(error)) from error
-    end = 8 + int.from_bytes(data[:8], "little")  # `load` has checked the header but keeps no text
+    end = 8 + int.from_bytes(data[:8], "little")  # the header, which `load` checked but dropped
     return tensors, json.loads(data[8:end]).get("__metadata__") or {}

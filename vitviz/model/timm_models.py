@@ -1,4 +1,4 @@
-"""timm's plain ViTs in our own ViT: by name or as an object; what we do not have is refused."""
+"""timm's plain ViTs as vitviz's own ViT, by name or as an object; others are refused."""
 
 import difflib
 from contextlib import nullcontext
@@ -25,10 +25,10 @@ HUB_FILES = ("model.safetensors", "pytorch_model.bin")  # in the order in which 
 
 
 def load_timm(name: str, pretrained: bool) -> LoadedModel:
-    """The model behind a name that timm knows, or an hf-hub: or local-dir: id.
+    """Load a model by a name that timm knows, or by an hf-hub: or local-dir: id.
 
-    Raises `WeightsError` for a name that nobody knows, weights that cannot be had, and a model that
-    is not a plain Vision Transformer.
+    Raises `WeightsError` for an unknown name, for weights that can neither be downloaded nor found
+    in the cache, and for a model that is not a plain Vision Transformer.
     """
     import timm
 
@@ -39,7 +39,7 @@ def load_timm(name: str, pretrained: bool) -> LoadedModel:
             model = _create(name, pretrained)
     except WeightsError:
         raise
-    except Exception as error:  # timm, the hub's client and its network fail in many types
+    except Exception as error:  # timm, the hub's client and the network raise many types
         raise WeightsError(_why_not(name, pretrained, error)) from error
     if pretrained:
         return from_timm(model, name, Message("models.pretrained"))
@@ -50,13 +50,13 @@ def load_timm(name: str, pretrained: bool) -> LoadedModel:
 def _create(name: str, pretrained: bool) -> nn.Module:
     """The timm model; what comes from the hub is read from the cache if the hub does not answer.
 
-    Left alone, the hub's client would go on asking for most of a minute. Its own offline mode is a
-    switch of the whole process, in which another thread may be downloading.
+    Without that, the hub's client would retry for most of a minute. Its offline mode is a switch of
+    the whole process, in which another thread may be downloading.
     """
     import timm
 
     on_hub, cfg = name.startswith(HUB_IDS), {}
-    if pretrained and not name.startswith(IDS):  # refuse what is not plain before any download
+    if pretrained and not name.startswith(IDS):  # refuse before any download
         with torch.device("meta"):
             plain = timm.create_model(name, pretrained=False)
         config_from_timm(plain, name)
@@ -70,7 +70,7 @@ def _create(name: str, pretrained: bool) -> nn.Module:
         model.pretrained_cfg["hf_hub_id"] = model_id
         return model
     file = hub.cached(model_id, *filter(None, [cfg.get("hf_hub_filename")]), *HUB_FILES)
-    # `custom_load` speaks of another file, the original that timm's own was once made of.
+    # `custom_load` belongs to the original file, from which timm's own was once converted.
     overlay = {"file": str(file), "custom_load": False}
     return timm.create_model(name, pretrained=True, pretrained_cfg_overlay=overlay)
 
@@ -128,7 +128,7 @@ def _why_not(name: str, pretrained: bool, error: Exception) -> str:
         others = " and ".join(shipped) or "the shipped models"
         return Message("models.no_connection", name=name, others=others)
     reason = (str(error) or type(error).__name__).splitlines()[0]
-    network_error = HfHubHTTPError.__bases__[0]  # of whichever library the hub's client talks with
+    network_error = HfHubHTTPError.__bases__[0]  # of requests or of httpx, as the version has it
     if isinstance(error, network_error):
         return Message("models.hub_refused", name=name, reason=reason)
     what = f"{name} with its weights" if pretrained else name

@@ -1,11 +1,11 @@
-"""What files say of themselves: JSON that may be anything, and how a sentence quotes it."""
+"""JSON from files that may hold anything: parse it, check its values, quote them in a sentence."""
 
 import json
 from typing import Any
 
 
 def parse(text: str) -> Any:
-    """The value of a JSON text. Raises `ValueError` for everything that is none."""
+    """The value of a JSON text. Raises `ValueError` for a text that is not JSON."""
     try:
         return json.loads(text)
     except RecursionError as error:
@@ -13,7 +13,7 @@ def parse(text: str) -> Any:
 
 
 def short(value: object) -> str:
-    """A value as a sentence can quote it."""
+    """A value, cut to a length that a sentence can quote."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # a number of thousands of digits, lists without end
@@ -22,12 +22,12 @@ def short(value: object) -> str:
 
 
 def is_whole(value: object) -> bool:
-    """Whether it is a whole number; True and 1.0 are none."""
+    """Whether it is an int; True and 1.0 do not count."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_number(value: object, least: float, most: float) -> bool:
-    """Whether it is a number in this range; NaN is in none."""
+    """Whether it is a number from `least` to `most`; NaN is not."""
     return isinstance(value, int | float) and not isinstance(value, bool) and least <= value <= most
 
 

@@ -14,10 +14,10 @@ from .preprocess import Preprocess
 
 
 def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedModel:
-    """torchvision's `vit_b_16` and its sisters: the same model under other names.
+    """torchvision's `vit_b_16` and its sisters: the same architecture, other parameter names.
 
     Names: https://github.com/pytorch/vision/blob/main/torchvision/models/vision_transformer.py
-    Raises `WeightsError` for a file of another make; `path` is what its sentence speaks of.
+    Raises `WeightsError`, whose sentence names `path`, for any other set of parameters.
     """
     names = {
         "class_token": "cls_token",
@@ -49,7 +49,7 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
         raise WeightsError(
             f"{path.name} looks like torchvision's ViT, but is damaged or lacks {error}"
         ) from error
-    # Not in the file; torchvision has these three widths.
+    # The file does not hold the number of heads; torchvision has these three widths.
     heads = {768: 12, 1024: 16, 1280: 16}.get(dim)
     side = math.isqrt(max(0, num_patches))
     if heads is None or side * side != num_patches:
@@ -75,7 +75,7 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
         labels=labels,
         head=head_of(labels, config),
     )
-    # torchvision's own transforms: 256, then 224, bilinear; those of SWAG's weights resize only.
+    # torchvision's own transforms: resize to 256, crop to 224, bilinear. SWAG's weights: no crop.
     plain = side * ph == 224
     preprocess = Preprocess(
         size=config.image_size,

@@ -15,10 +15,10 @@ from .loaded import LoadedModel, build
 from .told import parse
 from .vit import ViT
 
-DEFAULT_SEED = 0  # of a twin whose model does not say what it began with
+DEFAULT_SEED = 0  # of the twin where a model does not tell the seed of its training
 
-# What training found out, and what it was shown, is not true of the twin; what it is called, what
-# its answers mean and what it was drawn from, is.
+# Details that hold for the twin too: its title, what its answers mean, what it was drawn from. What
+# training found out, and what it was shown, does not.
 KEPT_DETAILS = ("title", "groups", "recipe", "seed")
 
 
@@ -63,7 +63,7 @@ class _OwnGenerator(TorchFunctionMode):
 
 @contextmanager
 def drawn_with(seed: int) -> Iterator[None]:
-    """New weights inside are those of `torch.manual_seed(seed)`, but no global state is touched.
+    """Inside, new weights are those of `torch.manual_seed(seed)`; the global state stays as it is.
 
     An app loads models in several threads, which share torch's global generator.
     """
@@ -95,7 +95,7 @@ def first_seed(details: Mapping[str, str]) -> int | None:
 
 
 def starts_with_zero_head(details: Mapping[str, str]) -> bool:
-    """Whether the classifier began at zero, so that the first answers are even."""
+    """Whether the classifier began at zero, so that its first answers are uniform."""
     return _recipe(details).get("zero_head") is True
 
 

@@ -59,7 +59,7 @@ class PatchEmbed(nn.Module):
 
 
 class Tap(nn.Module):
-    """A named place to listen: hands q, k and v on as attention really uses them."""
+    """A named place for a hook: passes q, k and v on, as attention really uses them."""
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return q, k, v
@@ -91,16 +91,16 @@ class Attention(nn.Module):
             self.qkv(x), "b n (three h d) -> three b h n d", three=3, h=self.num_heads
         )
         q, k, v = self.tap(self.q_norm(q), self.k_norm(k), v)
-        # softmax(q k^T * scale) v without storing the N x N map: q and k can make it again
+        # softmax(q k^T * scale) v without storing the N x N map, which q and k suffice to compute
         x = F.scaled_dot_product_attention(q, k, v, scale=self.scale)
         return self.proj(self.norm(rearrange(x, "b h n d -> b n (h d)")))
 
 
 class Mlp(nn.Module):
-    """Two linear layers with a bend between them, for each token alone. (B, N, D) -> (B, N, D)
+    """Linear, nonlinearity, linear, for each token on its own. (B, N, D) -> (B, N, D)
 
-    The MLP of equation 3. Attention moves information between tokens; this is where a token works
-    on its own.
+    The MLP of equation 3. Attention moves information between tokens; the MLP works on each
+    token alone.
     """
 
     def __init__(self, config: ViTConfig) -> None:
@@ -116,7 +116,7 @@ class Mlp(nn.Module):
 
 
 class SwiGLU(nn.Module):
-    """A gated MLP: one half decides how much of the other passes (arXiv:2002.05202).
+    """A gated MLP: one half, the gate, decides how much of the other passes (arXiv:2002.05202).
 
     Two layouts are in use: two layers `fc1_g` (gate) and `fc1_x`, or both packed into one `fc1`.
     """
@@ -155,7 +155,7 @@ class Block(nn.Module):
 
     Equations 2 and 3. The sums are the residual stream: a block never replaces a token, it writes
     something onto it. That is why the same patch can be followed through all layers. The norm
-    stands before each branch (pre-norm).
+    stands before each branch (pre-norm); with `post_norm` it stands after the branch.
     """
 
     def __init__(self, config: ViTConfig, drop_path: float = 0.0) -> None:
@@ -254,7 +254,7 @@ class ViT(nn.Module):
                 nn.init.normal_(module.weight, std=0.02)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-        # As the linear layer that it is: (D, C ph pw).
+        # Xavier looks at the sizes of the matrix that the filters are: (D, C ph pw).
         nn.init.xavier_uniform_(self.patch_embed.proj.weight.data.flatten(1))
         for parameter in (self.cls_token, self.dist_token, self.reg_token, self.pos_embed):
             if parameter is not None:
@@ -299,8 +299,8 @@ class ViT(nn.Module):
     def pool(self, x: Tensor) -> Tensor:
         """One vector for the whole image. (B, N, D) -> (B, D)
 
-        Equation 4 takes the CLS token; models without one take a mean, or a learned query. Without
-        pooling all tokens stay, as in timm. (B, N, D)
+        Equation 4 takes the CLS token; models without one take the mean of the patches, or ask
+        with a learned query. Without pooling all tokens stay, as in timm: (B, N, D).
         """
         patches = x if self.config.pool_prefix else x[:, self.config.num_prefix_tokens :]
         match self.config.global_pool:
@@ -316,9 +316,9 @@ class ViT(nn.Module):
     def forward_head(self, x: Tensor) -> Tensor:
         """Logits, or features where there is no head. (B, N, D) -> (B, num_classes)
 
-        Without pooling, those of each token. (B, N, num_classes)
+        Without pooling there are logits for each token: (B, N, num_classes).
         """
-        if self.config.dist_token:  # DeiT: the mean of what its two heads say
+        if self.config.dist_token:  # DeiT: the mean of the logits of both heads
             return (self.head(self.fc_norm(x[:, 0])) + self.head_dist(self.fc_norm(x[:, 1]))) / 2
         return self.head(self.fc_norm(self.pool(x)))
 
@@ -326,7 +326,7 @@ class ViT(nn.Module):
 def drop_patches(x: Tensor, num_prefix_tokens: int, keep: float) -> Tensor:
     """Keep a random share of the patches of each image. (B, N, D) -> (B, n, D)
 
-    Training gets cheaper by nearly that share (arXiv:2212.00794).
+    A training step then costs little more than that share of the full one (arXiv:2212.00794).
     """
     prefix, patches = x[:, :num_prefix_tokens], x[:, num_prefix_tokens:]
     batch, num_patches, dim = patches.shape
@@ -342,7 +342,7 @@ def make_norm(config: ViTConfig, dim: int) -> nn.Module:
 
 
 def make_activation(config: ViTConfig) -> nn.Module:
-    """The bend between two linear layers; without one they would be a single matrix."""
+    """The nonlinearity between two linear layers; without one they would be a single matrix."""
     match config.activation:
         case "gelu":
             return nn.GELU()
@@ -362,9 +362,9 @@ class QuickGELU(nn.Module):
 
 
 def make_drop_path(rate: float) -> nn.Module:
-    """Leave a branch out at random while training (arXiv:1603.09382); nothing at rate 0."""
+    """Leave a branch out at random while training (arXiv:1603.09382); at rate 0 never."""
     if rate == 0:
         return nn.Identity()
-    from torchvision.ops import StochasticDepth  # a second to import, and only training needs it
+    from torchvision.ops import StochasticDepth  # takes a second, and only training needs it
 
     return StochasticDepth(rate, mode="row")

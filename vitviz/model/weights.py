@@ -1,4 +1,4 @@
-"""Where weights come from: `load` takes a name, a file, a timm name or a hub id -> LoadedModel."""
+"""Where weights come from: `load` turns a name, a file, a timm name or a hub id into a model."""
 
 from pathlib import Path
 
@@ -36,13 +36,19 @@ def load(
 
     `source` is a shipped model ("photos", "mnist"); a checkpoint file made by vitviz, or one of
     torchvision's ViTs; any timm name; or `hf-hub:owner/name` and `local-dir:folder`, as timm reads
-    them. `pretrained=False` gives the untrained twin, always the same one: of a vitviz checkpoint
-    exactly the random weights that its training began with (drawn for its own config, where that
-    grew out of an earlier run's), of others weights of a fixed seed; nothing is downloaded, and
-    torch's random state is not touched. `image_size` (pixels, height before width) is that of the
-    pictures the model shall see, in patches of the same size: its positions are resampled to the
-    new grid (`resize.py`), those of the twin too, which is drawn at the model's own size. So what
-    resampling alone does to positions can be seen in the twin.
+    them.
+
+    `pretrained=False` gives the untrained twin, always the same one. The twin of a vitviz
+    checkpoint has exactly the random weights that its training began with; where the training went
+    on from a run of another config, they are drawn for the checkpoint's own config. The twin of any
+    other model has weights of a fixed seed. Nothing is downloaded, and torch's random state is not
+    touched.
+
+    `image_size` (pixels, height before width) is the size of the pictures that the model is to see,
+    in patches of the size it has: positions are resampled to the new grid (`resize.py`). Those of
+    the twin are drawn at the model's own size and resampled too, so the twin shows what resampling
+    alone does to positions.
+
     Raises `WeightsError`, whose sentence says what is missing, damaged or not supported.
     """
     name = str(source)
