@@ -8,9 +8,10 @@ import torch
 
 from tests.models import TINY, spread
 from vitviz.model.vit import ViT
+from vitviz.probe.explain import EXPLAINERS
 from vitviz.probe.grid import PatchGrid
 from vitviz.probe.heads import head_statistics
-from vitviz.probe.trace import capture
+from vitviz.probe.trace import Trace, capture
 from vitviz.train.boxes import attention_in_boxes
 from vitviz.train.dataset import Pictures
 from vitviz.train.evaluate import logits_of, normalise, score
@@ -61,6 +62,22 @@ def test_a_report_gathers_what_its_parts_measure(vit):
     names = ["pictures", "top1", "top5", "group", "nll", "ece", "boxes", "distance"]
     assert list(carried) == names
     assert carried["boxes"] == found["boxes"]
+
+
+def test_another_explainer_is_one_function_and_one_line(vit, monkeypatch):
+    """Whatever stands in `EXPLAINERS` is measured, carried by the checkpoint and told in words."""
+
+    def first_patch(trace: Trace, query: int) -> torch.Tensor:
+        """All of it to the first patch. (N,), sums to 1"""
+        return torch.eye(trace.num_tokens)[1]
+
+    monkeypatch.setitem(EXPLAINERS, "first_patch", first_patch)
+    found = report(vit, pictures(), MEAN, STD, temperature=1.0)
+    # The box covers 16 x 24 of 32 x 32 pixels from the corner on, so the first patch lies in it.
+    assert found["boxes"]["first_patch"]["pointing"] == 1
+    assert found["boxes"]["first_patch"]["energy"] == pytest.approx(32 * 32 / (16 * 24), rel=1e-4)
+    assert figures(found)["boxes"]["first_patch"] == found["boxes"]["first_patch"]
+    assert any("first_patch" in line and "2.67 times" in line for line in words(found))
 
 
 def test_without_groups_and_boxes_there_are_classes_and_no_boxes(vit):
