@@ -17,8 +17,13 @@ from tests.running import ROOT, save_tiny
 from vitviz.languages import say
 from vitviz.viewer import pack
 from vitviz.web import engine, limits
+from vitviz.web.answers import in_each
+from vitviz.web.cache import Cache
 from vitviz.web.engine import Local, Order, Refusal, Result, Selection, fulfil
 from vitviz.web.models import Menu, Models
+from vitviz.web.replies import Shown
+from vitviz.web.service import Service
+from vitviz.web.store import Upload
 from vitviz.web.turns import computing
 
 
@@ -46,6 +51,52 @@ def test_orders_and_results_travel(models):
         assert vars(back) == vars(result)
         assert (back.refused is None) == bool(back.saved)
     assert "PNG" not in repr(order()) + repr(fulfil(order(), models))  # a picture in no log
+
+
+ELSEWHERE = """
+import pickle, sys
+from vitviz.web.engine import fulfil
+from vitviz.web.models import Models
+models = Models(sys.argv[1:])
+while True:
+    try:
+        order = pickle.load(sys.stdin.buffer)
+    except EOFError:
+        break
+    pickle.dump(fulfil(order, models), sys.stdout.buffer)
+    sys.stdout.flush()
+"""
+
+
+class Elsewhere:
+    """An engine in another process; here is nothing but the menu."""
+
+    def __init__(self, sources):
+        command = [sys.executable, "-c", ELSEWHERE, *sources]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = subprocess.Popen(command, cwd=ROOT, **pipes)
+
+    def run(self, order):
+        pickle.dump(order, self.process.stdin)
+        self.process.stdin.flush()
+        return pickle.load(self.process.stdout)
+
+
+def test_a_page_is_answered_by_an_engine_elsewhere(models, tmp_path):
+    sources = [models._sources[key] for key in ("tiny-cls", "tiny-grey")]
+    there, cache = Elsewhere(sources), Cache(tmp_path)
+    desk, start = Service(there, Menu(sources), cache), Shown(None, "tiny-cls")
+    with there.process:
+        answer = desk.show(Upload(cache.put(picture(), "a.png"), "a.png"), "tiny-grey", start)
+        ours = vitviz.analyze(models.get("tiny-grey"), picture())
+        saved = vitviz.Analysis.from_bytes(cache.get(answer.saved))
+        torch.testing.assert_close(saved.trace.q, ours.trace.q)
+        question = {"token": 3, "layer": 1, "first": 0, "residual": 0.5, "head_fusion": "mean"}
+        reply = desk.rollout({"id": answer.manifest["id"], **question})
+        torch.testing.assert_close(torch.tensor(reply["values"]), ours.rollout(3, 1))
+        refused = desk.show(Upload(cache.put(b"", "b.png"), "b.png"), "tiny-grey", answer.shown)
+        assert refused.refusal.of_picture
+        assert "빈 파일" in in_each(refused.refusal.text)["ko"]  # said in any language here
 
 
 def test_a_page_gets_what_its_viewer_draws(models):
