@@ -470,3 +470,73 @@ def test_only_so_many_analyses_are_remembered(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "ANALYSES_KNOWN", 2)
     keys = [desk.show(upload, "tiny-cls", START).manifest["id"] for _ in range(3)]
     assert ["error" in desk.rollout(question(key)) for key in keys] == [True, False, False]
+
+
+def beside(desk, manifest, wanted):
+    return desk.beside({"id": manifest["id"], "beside": wanted})
+
+
+def test_what_can_stand_beside_is_in_the_manifest(desk, upload):
+    now = desk.show(upload, "tiny-cls", START).manifest
+    kinds = [one["kind"] for one in now["beside"]]
+    assert kinds[0] == "untrained"
+    assert kinds.count("example") == len(desk.examples)
+    names = {one["key"]: one["name"] for one in now["beside"]}
+    assert names["model-tiny-grey"] == "tiny-grey"
+    assert "model-tiny-cls" not in names
+    panda = next(one for one in now["beside"] if one["key"] == "example-red-panda")
+    assert (panda["name"], panda["names"]["ko"]) == ("red panda", "레서판다")
+    dog = next(i for i, example in enumerate(desk.examples) if example.name == "dog")
+    twin = desk.show_example(dog, "tiny-cls", START, True).manifest
+    keys = [one["key"] for one in twin["beside"]]
+    assert twin["beside"][0]["kind"] == "trained"
+    assert "example-dog" not in keys
+
+
+def test_the_twin_another_picture_and_another_model_stand_beside(desk, models, upload):
+    now = desk.show(upload, "tiny-cls", START).manifest
+    twin = beside(desk, now, "untrained")["manifest"]
+    assert twin["model"]["trained"] is False
+    assert twin["photo"]["name"] == "my dog.png"
+    path = Path(twin["files"]["layers"][1]["path"])
+    assert path.stat().st_size == twin["files"]["layers"][1]["size"]
+    expected = vitviz.analyze(models.get("tiny-cls", True), upload.address)
+    ours = pack(expected, whole=False)
+    assert path.read_bytes() == ours.files["layer-01.safetensors"]
+    bison = beside(desk, now, "example-bison")["manifest"]
+    assert (bison["photo"]["name"], bison["model"]["name"]) == ("bison.jpg", now["model"]["name"])
+    grey = beside(desk, now, "model-tiny-grey")["manifest"]
+    assert (grey["photo"]["name"], grey["model"]["name"]) == ("my dog.png", "tiny-grey")
+    # It can be asked about, and something can stand beside it in turn.
+    assert "data" in desk.late({"id": bison["id"], "name": "features"})
+    again = beside(desk, grey, "model-tiny-cls")["manifest"]
+    assert again["model"]["name"] == now["model"]["name"]
+
+
+@pytest.mark.parametrize(
+    "wanted", ["model-tiny-cls", "example-x", "model-../x", "", 3, None, ["x"]]
+)
+def test_nothing_else_is_put_beside(desk, upload, wanted):
+    now = desk.show(upload, "tiny-cls", START).manifest
+    refused = beside(desk, now, wanted)
+    assert refused["error"] == "This cannot be put beside it."
+    assert refused["errors"]["ko"] == "이것은 나란히 놓을 수 없습니다."
+
+
+def test_beside_what_has_expired_stands_nothing(desk, upload):
+    assert "expired" in beside(desk, {"id": "nobody"}, "untrained")["error"]
+    now = desk.show(upload, "tiny-cls", START).manifest
+    Path(upload.address).unlink()
+    refused = beside(desk, now, "untrained")
+    assert refused["error"].startswith("'my dog.png' was deleted after about an hour")
+    assert refused["errors"]["ko"] != refused["error"]
+
+
+def test_what_stands_beside_waits_for_its_turn(desk, here, upload, monkeypatch):
+    now = desk.show(upload, "tiny-cls", START).manifest
+    monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
+    with ExitStack() as all_places:
+        for _ in range(limits.COMPUTING):
+            all_places.enter_context(computing(here._computing))
+        assert "computes for many others" in beside(desk, now, "untrained")["error"]
+    assert "manifest" in beside(desk, now, "untrained")

@@ -41,6 +41,19 @@ def test_no_serious_fault_in_any_panel(open_page, scheme, locale):
         tab.keyboard.press("Escape")
 
 
+@needs_axe
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_serious_fault_with_two_beside_each_other(open_page, scheme):
+    two = [analyze(tiny("cls"), picture) for picture in (photo(), photo(90, 50))]
+    tab = open_page(page(two[0], beside=two[1]), color_scheme=scheme)
+    tab.wait_for_selector('#viewer[data-beside="other"]')
+    tab.evaluate(AXE.read_text("utf-8") + "; 0")
+    for panel in tab.get_by_role("tab").all():
+        panel.click()
+        tab.evaluate(SETTLED)
+        assert tab.evaluate(RUN) == [], panel.inner_text()
+
+
 def test_what_is_chosen_is_seen_in_forced_colours(open_page):
     tab = open_page(page(analyze(tiny("cls"), photo())), forced_colors="active")
     tab.wait_for_selector('#viewer[data-state="ready"]')

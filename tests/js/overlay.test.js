@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { spanOf } from "../../vitviz/viewer/parts/compare.js";
 import { AttentionMaps } from "../../vitviz/viewer/data/maps.js";
-import { overlayOf } from "../../vitviz/viewer/maths/overlay.js";
+import { overlayOf, spanOf } from "../../vitviz/viewer/maths/overlay.js";
 import { FIXTURES, appOf, assertClose } from "./fixture.js";
 
 for (const { name, expected, manifest, grid, layers } of FIXTURES) {

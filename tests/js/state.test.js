@@ -138,6 +138,9 @@ test("panels that are opened in haste are steps of their own", () => {
   const walk = (history, panel, time) => push(history, validSelection(visitPanel(panel, history.now, shape), history.now, shape), time);
   const history = walk(walk(startHistory(start), "patches", 0), "features", 100);
   assert.deepEqual([undo(history).now.panel, undo(undo(history)).now], ["patches", start]);
+  const beside = (history, key, time) => push(history, { ...history.now, beside: key }, time);
+  const opened = beside(beside(beside(startHistory(start), "a", 0), "", 100), "a", 200);
+  assert.deepEqual([undo(opened).now.beside, undo(undo(opened)).now.beside], ["", "a"]);
 });
 
 test("history forgets its oldest steps", () => {

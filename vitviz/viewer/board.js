@@ -1,8 +1,10 @@
 /** The board: title line, stage with its controls, and the panels behind their tabs. */
 
 import { el, freshId } from "./parts/dom.js";
+import { createBeside } from "./parts/beside.js";
 import { createHelp } from "./parts/help.js";
 import { overlayOf } from "./maths/overlay.js";
+import { createPage } from "./tabpage.js";
 import { createReadout } from "./parts/readout.js";
 import { createSaving } from "./parts/saving.js";
 import { createSharing } from "./parts/sharing.js";
@@ -28,24 +30,27 @@ export function createBoard(app) {
   const tabs = createTabs(app);
   const saving = createSaving(app, () => (
     { view, stage: stage.root, about: readout.about(view), panel: tabs.open() }));
+  const beside = createBeside(app);
   const bar = createTitleBar(app, saving.button, () => help.showModal());
   const root = el("div", { class: "vv-board" }, bar.root,
     el("div", { class: "vv-columns" },
       el("div", { class: "vv-left" }, stage.root, steering.root),
-      el("div", { class: "vv-right" }, readout.root, ...tabs.pages)),
+      el("div", { class: "vv-right" }, readout.root, beside.root, ...tabs.pages)),
     help, saving.dialog);
   let view = null;
   return {
     root, stage, help,
     /** Draws everything for the present selection and pointer; synchronous. */
     render() {
-      const token = app.shownToken();
-      view = { token, pointer: app.pointed, shown: overlayOf(app, token) };
+      view = viewOf(app);
+      const other = app.facing();
+      const second = other && viewOf(other);
       stage.render(view);
       readout.render(view);
       steering.render();
       bar.render();
-      tabs.render(view);
+      beside.render(view, second);
+      tabs.render(view, second);
       return view;
     },
     sentence: () => readout.sentence(view),
@@ -100,6 +105,12 @@ function createTitleBar(app, save, openHelp) {
   };
 }
 
+/** What is drawn of a source: a view. @returns {import("./types.js").View} */
+function viewOf(app) {
+  const token = app.shownToken();
+  return { source: app.source, token, pointer: app.pointed, shown: overlayOf(app, token) };
+}
+
 /** Tabs as the ARIA practices describe them; a panel is made when it is first opened. */
 function createTabs(app) {
   const { t } = app;
@@ -115,7 +126,7 @@ function createTabs(app) {
     onkeydown: moveTab }, ...pages.map(({ tab }) => tab));
   return {
     list, pages: pages.map(({ page }) => page),
-    render(view) {
+    render(view, second) {
       for (const { id, tab, page } of pages) {
         const open = id === app.selection.panel;
         if (tab.getAttribute("aria-selected") !== String(open)) {
@@ -126,12 +137,8 @@ function createTabs(app) {
           if (open) list.scrollLeft = tab.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
         }
         if (!open) continue;
-        if (!made.has(id)) {
-          const panel = app.panel().create(app);
-          made.set(id, panel);
-          page.append(panel.root);
-        }
-        made.get(id).render(view);
+        if (!made.has(id)) made.set(id, createPage(app, page));
+        made.get(id).render(view, second);
       }
     },
     /** The panel that is shown. */
@@ -140,7 +147,7 @@ function createTabs(app) {
       return { id, page, saves: app.panel().saves };
     },
     destroy() {
-      for (const panel of made.values()) panel.destroy?.();
+      for (const page of made.values()) page.destroy();
     },
   };
 

@@ -9,7 +9,7 @@ from ..languages import dictionary, languages
 
 HERE = Path(__file__).resolve().parent
 STRINGS = HERE / "text" / "strings.js"  # reads a folder, which a browser has not
-STYLES = ("viewer.css", "panels.css", "drawings.css")
+STYLES = ("viewer.css", "panels.css", "drawings.css", "beside.css")
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(

@@ -4,8 +4,10 @@ import { createBoard } from "./board.js";
 import { el, guardFocus, keepFocus } from "./parts/dom.js";
 import { explainFailure, fetchUrl } from "./data/files.js";
 import { createGlances } from "./state/glances.js";
+import { KEPT, besidesOf } from "./state/kept.js";
 import { keyAction } from "./state/keys.js";
 import { readLink, writeLink } from "./state/link.js";
+import { createSecond } from "./second.js";
 import { recall, remember } from "./state/memory.js";
 import { Source } from "./data/source.js";
 import { PANELS } from "./panels/index.js";
@@ -20,8 +22,6 @@ import { languageOf, nextLanguage } from "./text/language.js";
 import { granted } from "./text/refusal.js";
 import { translator } from "./text/words.js";
 
-/** What a selection can be: of this source, in these panels. */
-const shapeOf = (source) => ({ ...source.shape, panels: PANELS });
 
 /** A host and a screen reader hear of a selection when it has rested this long. */
 const SETTLED_MS = 250;
@@ -56,6 +56,7 @@ export function firstLanguage(search) {
  *   picksPartner: () => boolean, pairPick: string, choosePick: (pick: string) => void,
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
+ *   facing: () => App|null, besides: () => import("./types.js").Beside[], second: import("./second.js").Second, keep: () => void,
  *   languages: boolean, looksOpen: boolean,
  *   panels: import("./state/panels.js").PanelDescription[], shape: () => import("./state/state.js").Shape,
  *   panel: () => import("./state/panels.js").PanelDescription,
@@ -67,11 +68,13 @@ export function firstLanguage(search) {
  *   fetchFile?: (file: any, signal: AbortSignal) => Promise<ArrayBuffer>,
  *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
  *   selection?: any, taste?: any, languages?: boolean,
- *   address?: {read: () => string, write: (href: string) => void}, again?: () => void}} host
+ *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
+ *   beside?: (key: string, id: string) => Promise<any>}} host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; an error's `status` tells an expired file from others.
  *   selection, taste: where to start, in part; anything impossible in them is ignored.
  *   address: of the page; it says where to start, and follows what is looked at.
+ *   beside: the manifest of what `beside` of a manifest offers, by its key and the id of that manifest.
  *   again: runs the analysis once more, when its files have expired.
  *   languages: offer a button that changes the language of the page.
  * @returns {{update: (manifest: any|null, selection?: any) => void,
@@ -85,12 +88,14 @@ export function mount(host) {
   root.append(content, live);
   element.replaceChildren(root);
 
+  const offers = Boolean(host.beside);
   let opening = null; // the source that is being fetched
   let grid = null; // of what was selected last
   let board = null;
   let message = null; // what is told in place of the board, for the same in another language
   let settled = 0;
   let news = false; // another selection, which nobody was told of yet
+  let kept = null; // the manifest of an analysis that can be put beside another
   let asked = address ? readLink(address.read(), PANELS) : null; // by the link that opened the page
 
   /** All that the parts of the viewer read and call. @type {any} */
@@ -100,6 +105,15 @@ export function mount(host) {
     selection: null, source: null, panels: PANELS,
     panel: () => panelOf(PANELS, app.selection.panel),
     shape: () => shapeOf(app.source),
+    facing: () => app.second?.app ?? null,
+    /** What can be put beside, and what is. */
+    besides: () => besidesOf(app.source.manifest, kept, offers),
+    second: null,
+    keep() {
+      if (app.selection.beside === KEPT) second.close();
+      kept = app.source.manifest;
+      app.select({ beside: KEPT });
+    },
     select(wanted) {
       const next = validSelection(wanted, app.selection, app.shape());
       commit(push(app.history, next, performance.now()));
@@ -122,6 +136,7 @@ export function mount(host) {
   };
 
   Object.assign(app, createGlances(app, render));
+  const second = createSecond(app, manifestOf, fetchFile, render);
 
   const surroundings = watchSurroundings(root, (now) => {
     dress(now);
@@ -174,6 +189,16 @@ export function mount(host) {
       opening = null;
       fail(error, () => update(manifest, wanted));
     }
+  }
+
+  /** What a selection can be: of this source, in these panels, beside what is there. */
+  function shapeOf(source) {
+    const besides = besidesOf(source.manifest, kept, offers).map(({ key }) => key);
+    return { ...source.shape, panels: PANELS, besides };
+  }
+
+  async function manifestOf(key) {
+    return key === KEPT ? kept : granted(await host.beside(key, app.source.manifest.id));
   }
 
   /** What the host answers; what it refuses is an error. */
@@ -233,6 +258,7 @@ export function mount(host) {
     root.classList.toggle("vv-projector", app.taste.projector);
     const { selection, source } = app;
     source.store.look(selection.layer);
+    app.second = second.follow();
     if (!opening) setState(source.failure ? "error" : "ready");
     let view = null;
     guardFocus(content, () => { view = board.render(); }, board.stage.focus);
@@ -240,6 +266,7 @@ export function mount(host) {
     Object.assign(element.dataset, {
       token, layer: selection.layer, head: selection.head, direction: selection.direction,
       panel: selection.panel, overlay: selection.overlay, pinned: selection.pinned,
+      beside: app.second.error ? "error" : app.second.app ? selection.beside : selection.beside && "loading",
     });
     if (shown.missing === "layer" || app.panel().needs === "layer") source.store.want(() => source === app.source && render());
   }
@@ -300,6 +327,7 @@ export function mount(host) {
   }
 
   function close() {
+    second.close();
     app.source?.dispose();
     app.source = null;
     board?.destroy();

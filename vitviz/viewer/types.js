@@ -33,7 +33,7 @@
 /**
  * What describes an analysis: vitviz/viewer/payload.py writes it, and hosts may add to it.
  * @typedef {{
- *   version: number, id: string, link?: Record<string, string>,
+ *   version: number, id: string, link?: Record<string, string>, beside?: Beside[],
  *   model: Model, photo: {name: string, notes: string[]}, words?: Record<string, Record<string, Record<string, string>>>,
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
@@ -49,8 +49,16 @@
  */
 
 /**
- * What is drawn: the token that is looked at, the one that is pointed at, what lies over the picture.
- * @typedef {{token: number, pointer: number|null, shown: import("./maths/overlay.js").Overlay}} View
+ * What can be put beside an analysis; `photo`: the name of a file; `name`: of a model or an example, in English;
+ * `names`: the same in other languages.
+ * @typedef {{key: string, kind: "untrained"|"trained"|"example"|"model"|"other"|"kept", photo?: string, name?: string,
+ *   names?: Record<string, string>}} Beside
+ */
+
+/**
+ * What is drawn: of a source the token that is looked at, the one that is pointed at, what lies over the picture.
+ * @typedef {{source: import("./data/source.js").Source, token: number, pointer: number|null,
+ *   shown: import("./maths/overlay.js").Overlay}} View
  */
 
 /**

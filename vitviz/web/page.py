@@ -251,4 +251,7 @@ def _server_functions(service: Service) -> list[Any]:
     def figure(question: Any) -> dict[str, Any]:
         return service.figure(question)
 
-    return [rollout, late, figure]
+    def beside(question: Any) -> dict[str, Any]:
+        return service.beside(question)
+
+    return [rollout, late, figure, beside]

@@ -3,7 +3,7 @@
 import base64
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from ..probe.analysis import Analysis
 from ..viewer.payload import late_file
 from . import limits
 from .answers import APOLOGY, in_each, sentence
+from .beside import Choice, choices
 from .engine import Engine, Order, Refusal, Result, Selection
 from .examples import EXAMPLES
 from .figures import Wanted
@@ -26,8 +27,9 @@ log = logging.getLogger("vitviz.web")
 
 
 class Kept(NamedTuple):
-    """Addresses of what a page shows: its analysis, and the film of its model."""
+    """What a viewer shows, and the addresses of its analysis and of the film of its model."""
 
+    shown: Shown
     analysis: str
     film: str | None = None
 
@@ -126,7 +128,11 @@ class Service:
             if result.refused:
                 return result.refused
             link = self._link(upload, model, untrained)
+            besides = [
+                one.to_dict() for one in self._choices(Shown(upload, model, None, untrained))
+            ]
             manifest = {**result.manifest, "files": self._placed(result), "link": link}
+            manifest["beside"] = besides
             saved = self._store.put(result.saved, result.saved_name)
             preview = result.preview and self._store.put(result.preview, "preview.png")
             return Made(manifest, saved, preview)
@@ -165,8 +171,7 @@ class Service:
         delivery = self._wishes.deliver(wish, now)
         if delivery is Delivery.DROPPED:
             return Unchanged()
-        film = made.manifest["files"].get("film")
-        self._remember(made.manifest["id"], Kept(made.saved, film.address if film else None))
+        self._remember(made, now)
         photo, controls = Left.AS_IT_IS, delivery is not Delivery.BESIDE
         if controls and (made.preview or place or delivery is Delivery.RESTORED):
             photo = made.preview or now.photo.address
@@ -230,6 +235,10 @@ class Service:
         """What is looked at as a figure for print: {"data": in base64} or {"error"}."""
         return self._reply(question, self._figure)
 
+    def beside(self, question: Any) -> dict[str, Any]:
+        """What a viewer puts beside what it shows: {"manifest"}, files by address, or {"error"}."""
+        return self._reply(question, self._beside)
+
     def _reply(self, question: Any, answer: Callable[[str, Any], dict[str, Any]]) -> dict[str, Any]:
         """Answer a viewer, outside of Gradio's queue; anybody can ask anything."""
         try:
@@ -276,6 +285,27 @@ class Service:
             film = self._store.get(kept.film) if kept.film else None
             data = wanted.drawn(self._analysis(kept), film)
         return {"data": base64.b64encode(data).decode()}
+
+    def _beside(self, key: str, question: Any) -> dict[str, Any]:
+        found = {choice.key: choice.shown for choice in self._choices(self._known(key).shown)}
+        match question:
+            case {"beside": str(wanted)} if wanted in found:
+                shown = found[wanted]
+            case _:
+                raise SelectionError(Message("web.not_beside"))
+        made = self._make(shown.photo, shown.model, shown.untrained)
+        if isinstance(made, Refusal):
+            return _refusal(made.text)
+        self._remember(made, shown)
+
+        def put(file: Stored) -> dict[str, Any]:
+            return {"path": file.address, "size": file.size}
+
+        files = {
+            name: [put(one) for one in file] if isinstance(file, list) else put(file)
+            for name, file in made.manifest["files"].items()
+        }
+        return {"manifest": {**made.manifest, "files": files}}
 
     def _known(self, key: str) -> Kept:
         """What was analyzed for a page. Raises `ExpiredError` if that was too long ago."""
@@ -349,8 +379,13 @@ class Service:
                 return own
         return upload
 
-    def _remember(self, key: str, kept: Kept) -> None:
-        self._kept[key] = kept
+    def _choices(self, shown: Shown) -> Iterator[Choice]:
+        return choices(shown, self.examples, self.menu)
+
+    def _remember(self, made: Made, shown: Shown) -> None:
+        film = made.manifest["files"].get("film")
+        kept = Kept(shown, made.saved, film.address if film else None)
+        self._kept[made.manifest["id"]] = kept
         while len(self._kept) > limits.ANALYSES_KNOWN:
             self._kept.popitem(last=False)
 

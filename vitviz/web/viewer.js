@@ -13,8 +13,19 @@ const address = {
 // What only Python can do: figures for print, and the rollout of very many tokens.
 const ask = (name, question) => server[name](question);
 
+// Another analysis comes as an answer, so Gradio has not written where its files can be fetched: they
+// lie in the same cache as those that it has, behind the same proxies.
+async function beside(key, id) {
+  const { manifest } = await ask('beside', { id, beside: key });
+  const { url } = props.value.files.picture;
+  const place = url.slice(0, url.indexOf('/file=') + '/file='.length);
+  const put = (file) => (Array.isArray(file) ? file.map(put) : { ...file, url: place + file.path });
+  const files = Object.entries(manifest.files).map(([name, file]) => [name, put(file)]);
+  return { ...manifest, files: Object.fromEntries(files) };
+}
+
 const mounted = viewer.mount({
-  element: element.querySelector('.vv-place'), ask, address,
+  element: element.querySelector('.vv-place'), ask, address, beside,
   again: () => trigger('submit'), // of this component: page.py answers it as the button would
 });
 let shown = 0;

@@ -16,6 +16,38 @@ import { largest } from "./colour.js";
  * @returns {Overlay}
  */
 export function overlayOf(app, token) {
+  const own = overlayAlone(app, token);
+  const other = app.facing?.();
+  if (!other || !own.values) return own;
+  const { values, scale } = overlayAlone(other, other.shownToken());
+  return values ? { ...own, scale: spanOf(own.scale, own.uniform === null ? scale : perToken(scale, other, app)) } : own;
+}
+
+/** The scale on which two maps can be read. */
+export function spanOf(scale, other) {
+  return other ? { min: Math.min(scale.min, other.min), max: Math.max(scale.max, other.max) } : scale;
+}
+
+/** A scale of one grid in the numbers of another: the same multiples of uniform attention. */
+function perToken({ min, max }, from, to) {
+  const times = from.source.grid.tokens / to.source.grid.tokens;
+  return { min: min * times, max: max * times };
+}
+
+/**
+ * A scale that what stands beside is drawn on too.
+ * @param {import("../main.js").App} app
+ * @param {(app: import("../main.js").App) => {min: number, max: number}|null} scaleOf  of one of the two, null while it is not known
+ * @param {boolean} shares  whether the numbers are shares of attention, which are less where tokens are more
+ * @returns {{min: number, max: number}|null}
+ */
+export function scaleOfBoth(app, scaleOf, shares = true) {
+  const [own, other] = [scaleOf(app), app.facing?.() ?? null];
+  const theirs = own && other && scaleOf(other);
+  return theirs ? spanOf(own, shares ? perToken(theirs, other, app) : theirs) : own;
+}
+
+function overlayAlone(app, token) {
   const { selection } = app;
   const none = { kind: selection.overlay, values: null, scale: { min: 0, max: 1 },
     colours: app.taste.colours, uniform: 1 / app.source.grid.tokens, missing: null };
@@ -47,6 +79,33 @@ export function attentionScale({ taste, source: { grid, manifest } }, maps, valu
     max = largest(maps.rows, start + grid.prefix, start + grid.tokens, max);
   }
   return { min: 0, max: Math.max(max, 1e-7) };
+}
+
+/**
+ * What stands beside a layer or a head: what is selected beside what is selected, else the same number.
+ * @param {import("../main.js").App} app
+ * @param {import("../main.js").App} of
+ * @param {"layer"|"head"} field
+ */
+export function opposite(app, of, field, value) {
+  return value === app.selection[field] ? of.selection[field] : value;
+}
+
+/**
+ * The scale of the map of one head in a layer, for the token that is looked at, here and beside.
+ * @param {import("../main.js").App} app
+ * @param {number} layer
+ * @param {number|"mean"} head
+ */
+export function headScale(app, layer, head) {
+  return scaleOfBoth(app, (of) => {
+    const { depth, num_heads: heads } = of.source.manifest;
+    const at = { layer: opposite(app, of, "layer", layer), head: opposite(app, of, "head", head) };
+    if (at.layer >= depth || (at.head !== "mean" && at.head >= heads)) return null;
+    const { direction } = of.selection;
+    const maps = of.source.maps.of(at.layer, of.shownToken(), direction);
+    return maps && attentionScale(of, maps, of.source.maps.head(at.layer, of.shownToken(), direction, at.head));
+  });
 }
 
 /** From 0 to the largest patch of a map. */

@@ -11,7 +11,7 @@ import { createLegend } from "../parts/legend.js";
 import { createEverything } from "../parts/everything.js";
 import { createMatrix } from "../parts/matrixview.js";
 import { digits, multiple } from "../maths/numbers.js";
-import { attentionScale, patchScale } from "../maths/overlay.js";
+import { headScale, patchScale } from "../maths/overlay.js";
 import { createShares } from "../parts/readout.js";
 import { tokenTable } from "../data/saves.js";
 import { oneOf } from "../state/panels.js";
@@ -80,8 +80,8 @@ function create(app) {
     const table = colourTable(app.taste.colours);
     if (shown === "layer") for (const small of heads) small.render(maps, table);
     const values = app.source.maps.head(layer, token, direction, head);
-    legend.render({ scale: attentionScale(app, maps, values), colours: app.taste.colours,
-      uniform: 1 / grid.tokens, note: app.taste.scale === "heads" ? t("scaleShared") : t("scaleEach") });
+    legend.render({ scale: headScale(app, layer, head), colours: app.taste.colours,
+      uniform: 1 / grid.tokens, note: t(app.taste.scale === "heads" ? "scaleShared" : app.facing() ? "scaleBoth" : "scaleEach") });
     bar.render(app.selection.overlay === "attention" ? null : values, direction);
   }
 
@@ -117,7 +117,7 @@ function createHead(app, head) {
       const values = head === "mean" ? maps.mean : maps.rows;
       const offset = head === "mean" ? 0 : head * grid.tokens;
       const own = head === "mean" ? maps.mean : maps.rows.subarray(offset, offset + grid.tokens);
-      map.draw(values, offset + grid.prefix, attentionScale(app, maps, own), table);
+      map.draw(values, offset + grid.prefix, headScale(app, app.selection.layer, head), table);
       shares(own, manifest.prefix_tokens).forEach(({ share }, at) => {
         kinds[at].style.width = 100 * share + "%";
       });

@@ -7,7 +7,7 @@ import { layerFeatures, outliers } from "../data/features.js";
 import { createGallery } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
 import { digits, multiple, percent, signed } from "../maths/numbers.js";
-import { similarityScale } from "../maths/overlay.js";
+import { scaleOfBoth, similarityScale } from "../maths/overlay.js";
 import { createPatchMap } from "../parts/patchmap.js";
 import { explore } from "../parts/pointing.js";
 import { tokenTable } from "../data/saves.js";
@@ -55,30 +55,29 @@ function create(app) {
     similar.title(t("featuresSimilar", { token: tokenName(token, app) }));
     for (const map of [colours, similar, norms]) map.mark(token);
     if (values) renderSimilar(values);
-    if (summary && (shown.layer !== layer || shown.table !== app.taste.colours)) {
-      renderLayer(summary, layer);
-    }
+    const scale = scaleOfBoth(app, lengths, false);
+    const stale = shown.layer !== layer || shown.table !== app.taste.colours || shown.min !== scale?.min || shown.max !== scale?.max;
+    if (summary && stale) renderLayer(summary, layer, scale);
     strip.mark();
     shown.values = values;
     renderReading();
   }
 
   function renderSimilar(values) {
-    const scale = similarityScale(values, grid);
+    const scale = scaleOfBoth(app, likeness, false);
     similar.draw(values, grid.prefix, scale, colourTable(app.taste.colours));
     similarLegend.render({ scale, colours: app.taste.colours, uniform: null, decimals: 3 });
   }
 
-  function renderLayer(summary, layer) {
+  function renderLayer(summary, layer, scale) {
     const one = layerFeatures(summary, layer, manifest);
     const patchNorms = one.norms.subarray(grid.prefix);
     const { median, above } = outliers(patchNorms, times);
-    shown = { layer, table: app.taste.colours, norms: one.norms, median };
+    shown = { layer, table: app.taste.colours, ...scale, norms: one.norms, median };
     colours.drawColours(one.colours);
     const share = (axis) => percent(one.explained[axis]);
     setText(explained, t("featuresExplained", { red: share(0), green: share(1), blue: share(2),
       sum: percent(one.explained[0] + one.explained[1] + one.explained[2]) }));
-    const scale = { min: Math.min(...patchNorms), max: Math.max(...patchNorms) };
     norms.draw(one.norms, grid.prefix, scale, colourTable(app.taste.colours));
     normLegend.render({ scale, colours: app.taste.colours, uniform: null, ends: digits });
     norms.outline(above, (patch) => t("featuresOutlier", { name: tokenName(patch + grid.prefix, app),
@@ -99,6 +98,20 @@ function create(app) {
     return setText(reading, t("featuresReading", { name: tokenName(token, app),
       value: signed(values[token], 3).trim(), norm: digits(all[token]), times: multiple(all[token] / median) }));
   }
+}
+
+/** The scale of the similarities that are shown. */
+function likeness({ source, selection, shownToken }) {
+  const values = source.features.similarity(selection.layer, shownToken());
+  return values && similarityScale(values, source.grid);
+}
+
+/** The scale of the norms of the patches after the layer that is looked at. */
+function lengths({ source, selection }) {
+  const summary = source.features.summary();
+  if (!summary) return null;
+  const norms = layerFeatures(summary, selection.layer, source.manifest).norms.subarray(source.grid.prefix);
+  return { min: Math.min(...norms), max: Math.max(...norms) };
 }
 
 /** How the pictures are made and what they do not say. */

@@ -1,14 +1,16 @@
 /** Panel Predictions: the answer in a phrase, groups and classes, and the answer of every layer. */
 
+import { createAnswers } from "../parts/answers.js";
 import { caution } from "../parts/caution.js";
 import { el, show } from "../parts/dom.js";
+import { answerOf } from "../text/answer.js";
 import { LENSES, createLens } from "../parts/lens.js";
 import { oneOf } from "../state/panels.js";
 import { percent, percents, signed } from "../maths/numbers.js";
 import { groupName, labelName, translated } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const predictions = { id: "predictions", prefers: { lens: oneOf(LENSES) }, create, saves };
+export const predictions = { id: "predictions", prefers: { lens: oneOf(LENSES) }, both: createAnswers, create, saves };
 
 const MOST_GROUPS = 5;
 
@@ -54,13 +56,7 @@ function create(app) {
 
 /** What the model says, in large; or that it is not sure, or that it has learned nothing yet. */
 function headline(app) {
-  const { t, source: { manifest } } = app;
-  const { answer, model } = manifest;
-  const name = answer.kind === "group" ? groupName(answer.name, app) : labelName(answer.name, app);
-  const share = percent(answer.probability);
-  const [text, note] = model.trained === false ? [t("noAnswer"), t("noAnswerWhy")]
-    : answer.sure === false ? [t("notSure"), t("notSureWhy", { name, share })]
-      : [t("answer", { name, share }), ""];
+  const { text, note } = answerOf(app);
   const why = el("p", { class: "vv-note", text: note });
   show(why, note !== "");
   return el("div", { class: "vv-headline" }, el("p", { class: "vv-headline-text", text }), why);

@@ -7,7 +7,7 @@ import { el, setText, show } from "../parts/dom.js";
 import { createGallery } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
 import { percent } from "../maths/numbers.js";
-import { patchScale } from "../maths/overlay.js";
+import { opposite, patchScale, scaleOfBoth } from "../maths/overlay.js";
 import { createShares } from "../parts/readout.js";
 import { MOST_TOKENS } from "../data/relevance.js";
 import { FUSIONS } from "../maths/rollout.js";
@@ -121,8 +121,8 @@ function create(app) {
     renderProgress(values);
     show(shown, values !== null);
     if (!values) return;
-    legend.render({ scale: patchScale(values, grid), colours: app.taste.colours,
-      uniform: 1 / grid.tokens, note: t("scaleEachLayer") });
+    legend.render({ scale: stepScale(app, app.selection.layer), colours: app.taste.colours,
+      uniform: 1 / grid.tokens, note: t(app.facing() ? "scaleBoth" : "scaleEachLayer") });
     bar.render(app.selection.overlay === "rollout" ? null : values);
     renderStrip(question);
   }
@@ -149,7 +149,7 @@ function create(app) {
   /** All layers at once cost depth^2 / 2 products: at once if cheap, else when the pointer rests. */
   function renderStrip(question) {
     clearTimeout(late);
-    const key = JSON.stringify({ ...question, layer: 0 }) + app.taste.colours;
+    const key = JSON.stringify({ ...question, layer: 0 }) + app.taste.colours + stepScale(app, question.layer).max;
     for (const step of layers) step.mark();
     if (key === stripFor) return;
     if (app.source.relevance.ask) {
@@ -171,6 +171,16 @@ function pick({ layer, first, residual, fusion }) {
   return { layer, first, residual, fusion };
 }
 
+/** The scale of the map after a layer, here and beside. */
+function stepScale(app, layer) {
+  return scaleOfBoth(app, (of) => {
+    const at = opposite(app, of, "layer", layer);
+    const values = at < of.source.manifest.depth
+      ? of.source.relevance.of({ ...pick(of.selection), token: of.shownToken(), layer: at }) : null;
+    return values && patchScale(values, of.source.grid);
+  });
+}
+
 /** One layer of the strip: relevance after this layer; a click stops there. */
 function createStep(app, layer) {
   const { t } = app;
@@ -184,7 +194,7 @@ function createStep(app, layer) {
     root, layer,
     render(question, wanted) {
       const values = wanted ? app.source.relevance.of({ ...question, layer }) : null;
-      if (values) map.draw(values, grid.prefix, patchScale(values, grid), colourTable(app.taste.colours));
+      if (values) map.draw(values, grid.prefix, stepScale(app, layer), colourTable(app.taste.colours));
       else map.clear();
     },
     mark() {

@@ -18,7 +18,7 @@ import { labelName, translated } from "../text/words.js";
 const MOMENT = { start: "last", possible: (value) => value === "last" || (Number.isInteger(value) && value >= 0) };
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const training = { id: "training", selects: { moment: MOMENT }, create, saves };
+export const training = { id: "training", alone: true, selects: { moment: MOMENT }, create, saves };
 
 /** How long the film rests on a moment. */
 const FRAME_MS = 600;

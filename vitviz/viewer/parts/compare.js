@@ -6,7 +6,7 @@ import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
 import { mapRatio, percentBox } from "../maths/geometry.js";
 import { digits, percent } from "../maths/numbers.js";
-import { overlayOf } from "../maths/overlay.js";
+import { overlayOf, spanOf } from "../maths/overlay.js";
 import { tokenName } from "../text/words.js";
 
 /**
@@ -63,11 +63,6 @@ export function createCompare(app) {
   function possible() {
     return !(app.selection.overlay === "rollout" && app.source.relevance.ask);
   }
-}
-
-/** The scale on which both maps can be read. */
-export function spanOf(scale, other) {
-  return other ? { min: Math.min(scale.min, other.min), max: Math.max(scale.max, other.max) } : scale;
 }
 
 function createSide(app, kind) {

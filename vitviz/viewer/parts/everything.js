@@ -4,7 +4,7 @@ import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
 import { mapRatio } from "../maths/geometry.js";
 import { createMosaic } from "./mosaic.js";
-import { attentionScale } from "../maths/overlay.js";
+import { headScale } from "../maths/overlay.js";
 
 /** Multiplications that drawing all maps may cost while the pointer moves (about 8 ms). */
 const MOST_PER_HOVER = 4e6;
@@ -52,7 +52,8 @@ export function createEverything(app) {
     const { direction } = app.selection;
     const { colours, scale } = app.taste;
     const present = Array.from({ length: depth }, (_, layer) => Boolean(app.source.store.ready.has(layer)));
-    const key = [token, direction, colours, scale, present.join()].join("/");
+    const beside = app.facing() ? [...app.facing().source.store.ready.keys()].sort() : [];
+    const key = [token, direction, colours, scale, present.join(), beside.join()].join("/");
     if (key === drawn) return;
     drawn = key;
     const missing = present.filter((here) => !here).length;
@@ -68,11 +69,11 @@ export function createEverything(app) {
   }
 
   function drawLayer(layer, maps, table) {
-    mosaic.place(layer, 0, maps.mean, grid.prefix, attentionScale(app, maps, maps.mean), table);
+    mosaic.place(layer, 0, maps.mean, grid.prefix, headScale(app, layer, "mean"), table);
     for (let head = 0; head < heads; head++) {
       const start = head * grid.tokens;
       const own = maps.rows.subarray(start, start + grid.tokens);
-      mosaic.place(layer, head + 1, own, grid.prefix, attentionScale(app, maps, own), table);
+      mosaic.place(layer, head + 1, own, grid.prefix, headScale(app, layer, head), table);
     }
   }
 }

@@ -1,14 +1,13 @@
 /** The stage: the picture as the model saw it, its patches, and the map that lies over them. */
 
-import { mapCanvas, pictureCanvas } from "./canvas.js";
 import { colourIndex, colourTable, cssColour } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
-import { percentBox, tokenAt } from "../maths/geometry.js";
 import { createLegend } from "./legend.js";
-import { digits, percent, signed } from "../maths/numbers.js";
+import { digits, percent } from "../maths/numbers.js";
+import { createPicture, placeBox, readingOf } from "./picture.js";
 import { explore } from "./pointing.js";
 import { createWaiting, layerText, tokensText } from "./waiting.js";
-import { prefixLabel, tokenName, tokenTitle, valueText } from "../text/words.js";
+import { prefixLabel, tokenTitle } from "../text/words.js";
 
 /**
  * @param {import("../main.js").App} app
@@ -18,27 +17,12 @@ import { prefixLabel, tokenName, tokenTitle, valueText } from "../text/words.js"
  */
 export function createStage(app) {
   const { t } = app;
-  const { grid, manifest, picture } = app.source;
-  const { height, width } = manifest.image;
-  const pixels = pictureCanvas(picture.rgba, height, width, "vv-pixels");
-  // Few pixels are shown as the squares they are; many look better smoothed.
-  pixels.classList.toggle("vv-coarse", Math.max(height, width) <= 160);
-  const overlay = mapCanvas(grid.rows, grid.cols, "vv-overlay");
-  overlay.canvas.style.width = (100 * grid.cols * grid.patchWidth) / width + "%";
-  overlay.canvas.style.height = (100 * grid.rows * grid.patchHeight) / height + "%";
-  const lines = el("div", { class: "vv-lines" });
-  lines.style.width = overlay.canvas.style.width;
-  lines.style.height = overlay.canvas.style.height;
-  lines.style.setProperty("--vv-cols", grid.cols);
-  lines.style.setProperty("--vv-rows", grid.rows);
-  const pointed = el("div", { class: "vv-box vv-pointed" });
-  const selected = el("div", { class: "vv-box vv-selected" });
+  const { grid, manifest } = app.source;
   const partner = el("div", { class: "vv-box vv-partner-box" });
   const waiting = createWaiting(app, "vv-waiting", "vv-again");
-  const board = el("div", { class: "vv-picture" },
-    pixels, overlay.canvas, lines, pointed, partner, selected, waiting.root);
-  board.style.aspectRatio = width + " / " + height;
-  board.style.setProperty("--vv-ratio", width / height);
+  const picture = createPicture(app, partner);
+  const board = picture.root;
+  board.append(waiting.root);
   const tiles = manifest.prefix_tokens.map((name) => createTile(prefixLabel(name)));
   const column = el("div", { class: "vv-prefix" }, ...tiles.map((tile) => tile.root));
   const frame = el("div", {
@@ -61,8 +45,7 @@ export function createStage(app) {
       if (event.clientX >= box.left && event.clientX < box.right &&
           event.clientY >= box.top && event.clientY < box.bottom) return at;
     }
-    const box = board.getBoundingClientRect();
-    return tokenAt(event.clientX - box.left, event.clientY - box.top, box, grid);
+    return picture.tokenOf(event);
   };
   explore(frame, tokenOfEvent, app);
 
@@ -74,18 +57,13 @@ export function createStage(app) {
     const { taste, selection, lit } = app;
     const other = app.panel().pairs ? app.shownPartner() : -1;
     const table = colourTable(shown.colours);
-    if (shown.values) overlay.draw(shown.values, grid.prefix, shown.scale, table);
-    else overlay.clear();
-    overlay.canvas.style.opacity = String(shown.values ? taste.opacity : 0);
+    picture.render(view);
     const litPatches = lit !== null && lit !== "picture" && lit.end > grid.prefix;
-    show(lines, taste.grid || litPatches);
-    lines.classList.toggle("vv-lit", litPatches);
+    show(picture.lines, taste.grid || litPatches);
+    picture.lines.classList.toggle("vv-lit", litPatches);
     frame.classList.toggle("vv-lighting", lit !== null);
     board.classList.toggle("vv-lit", lit === "picture" || litPatches);
     placeBox(partner, other, grid);
-    placeBox(selected, token, grid);
-    selected.classList.toggle("vv-pinned", selection.pinned);
-    placeBox(pointed, pointer !== null && pointer !== token ? pointer : -1, grid);
     tiles.forEach((tile, at) => tile.render({
       value: shown.values ? shown.values[at] : NaN, shown, table,
       selected: at === token, pinned: selection.pinned, pointed: at === pointer, partner: at === other,
@@ -112,18 +90,13 @@ export function createStage(app) {
     if (!shown.values) return;
     const value = pointer === null ? null : shown.values[pointer];
     const note = shown.kind === "attention" && app.taste.scale === "heads"
-      ? t("scaleShared") : shown.uniform === null ? t("scale_" + shown.kind) : t("scaleOwn");
+      ? t("scaleShared") : shown.uniform === null ? t("scale_" + shown.kind) : t(app.facing() ? "scaleBoth" : "scaleOwn");
     legend.render({ ...shown, note, marked: value, decimals: shown.kind === "features" ? 3 : 0 });
   }
 
   function underPointer(shown, pointer) {
     if (pointer === null) return t(app.selection.pinned ? "hintPinned" : "hint");
-    const name = tokenName(pointer, app);
-    const value = shown.values?.[pointer];
-    if (!Number.isFinite(value)) return name;
-    const number = shown.uniform === null ? signed(value, 3).trim()
-      : valueText(value, grid.tokens, t);
-    return t("underPointer", { name, value: number });
+    return readingOf(app, shown, pointer);
   }
 
   function createTile(label) {
@@ -149,10 +122,4 @@ export function createStage(app) {
       },
     };
   }
-}
-
-function placeBox(box, token, grid) {
-  const place = percentBox(token, grid);
-  show(box, place !== null);
-  if (place) Object.assign(box.style, place);
 }

@@ -1,6 +1,7 @@
 /** The controls under the stage: what is looked at, and how it is drawn. */
 
 import { COLOUR_MAPS } from "../maths/colour.js";
+import { createBesideChoice } from "./beside.js";
 import { el } from "./dom.js";
 import { OVERLAYS } from "../state/state.js";
 import { choice, slider, toggle } from "./widgets.js";
@@ -36,10 +37,11 @@ export function createSteering(app) {
       { value, text: t("overlay_" + value) })),
     onChoose: (value) => app.select({ overlay: value }),
   });
+  const beside = createBesideChoice(app);
   const looks = createLooks(app);
   const root = el("section", { class: "vv-steering", "aria-label": t("controls") },
     layer.root, head.root,
-    el("div", { class: "vv-pair" }, direction.root, overlay.root), looks.root);
+    el("div", { class: "vv-pair" }, direction.root, overlay.root), beside.root, looks.root);
   return {
     root,
     render() {
@@ -51,6 +53,7 @@ export function createSteering(app) {
       head.set(selection.head, uses("attention"));
       direction.set(selection.direction, uses("attention"));
       overlay.set(selection.overlay);
+      beside.render();
       looks.render(uses);
     },
   };

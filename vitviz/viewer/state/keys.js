@@ -7,7 +7,7 @@ import { neighbour, startToken } from "../maths/geometry.js";
  * @param {{key: string, code: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean,
  *   shiftKey: boolean}} event
  * @param {import("./state.js").Selection} selection
- * @param {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid}} shape
+ * @param {import("./state.js").Shape} shape
  * @param {boolean} onStage  whether the picture has the focus
  * @param {number|null} pointed  the token that is pointed at
  * @returns {{select?: any, point?: number, command?: string}|null}
@@ -37,6 +37,7 @@ export function keyAction(event, selection, shape, onStage, pointed = null) {
   if (key === "Escape" && selection.pinned) return { command: "release" };
   if (code === "KeyM") return { select: { head: "mean" } };
   if (code === "KeyD") return { select: { direction: selection.direction === "from" ? "to" : "from" } };
+  if (code === "KeyB" && shape.besides.length > 0) return { select: { beside: selection.beside ? "" : shape.besides[0] } };
   return null;
 }
 

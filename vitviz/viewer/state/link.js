@@ -1,5 +1,6 @@
 /** Links: what is looked at as the parameters of an address, and back. No document in here. */
 
+import { KEPT } from "./kept.js";
 import { linkOf, panelOf, restingToken } from "./panels.js";
 
 const always = () => true;
@@ -14,6 +15,8 @@ const COMMON = {
   layer: always, head: always, direction: always,
   overlay: ({ panel, overlay }, { panels }) => overlay !== panelOf(panels, panel).overlay,
   scale: always, colours: always,
+  // What was kept is in this page alone.
+  beside: ({ beside }) => beside !== "" && beside !== KEPT,
 };
 /** What an overlay needs to be known of, whichever panel is open. */
 const OF_OVERLAY = { rollout: ["first", "residual", "fusion"] };

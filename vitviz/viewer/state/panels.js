@@ -16,6 +16,8 @@ import { startToken } from "../maths/geometry.js";
  *   rests?: (grid: import("../maths/geometry.js").Grid) => number,
  *   borrows?: (selection: import("./state.js").Selection) => any,
  *   selects?: Record<string, Field>, prefers?: Record<string, Field>, link?: string[],
+ *   alone?: boolean,
+ *   both?: (app: import("../main.js").App, other: import("../main.js").App) => import("../types.js").Panel,
  *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("../data/saves.js").Saves,
  * }} PanelDescription
  *   first: it is open at the start
@@ -25,6 +27,8 @@ import { startToken } from "../maths/geometry.js";
  *   rests: the token that is looked at where none was chosen, by default the first prefix token
  *   borrows: fields of the selection that it needs to be otherwise; they are given back when it is left
  *   selects, prefers: fields of the selection and of the taste that only it has; both are in its links
+ *   alone, both: beside another analysis a panel stands twice, unless it is the same for both; above
+ *     it stands what it shows of both at once
  *   link: fields of the selection that others have too, but only its links
  */
 

@@ -10,11 +10,13 @@ export const OVERLAYS = ["attention", "rollout", "positions", "features", "none"
 /**
  * @typedef {{token: number, partner: number, pinned: boolean, layer: number, head: number|"mean",
  *   direction: "from"|"to", panel: string, overlay: string,
- *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, [own: string]: any}} Selection
+ *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string, [own: string]: any}} Selection
  *   partner: the token on the other side of a pair; the key where attention is from the token
+ *   beside: the key of what stands beside it, "" if nothing does
  *   lent: what the open panel has borrowed, as it was before; own: fields that a panel adds
  * @typedef {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid,
- *   panels: import("./panels.js").PanelDescription[]}} Shape
+ *   panels: import("./panels.js").PanelDescription[], besides: string[]}} Shape
+ *   besides: what can be put beside it, by its keys
  */
 
 /**
@@ -28,7 +30,7 @@ export function startSelection({ depth, grid, panels }) {
     ...startOf(fieldsOf(panels, "selects")),
     token: startToken(grid), partner: middleToken(grid), pinned: false,
     layer: depth - 1, head: "mean", direction: "from",
-    overlay: "none", ...open, first: 0, residual: 0.5, fusion: "mean", lent: {},
+    overlay: "none", ...open, first: 0, residual: 0.5, fusion: "mean", lent: {}, beside: "",
   };
 }
 
@@ -39,7 +41,7 @@ export function startSelection({ depth, grid, panels }) {
  * @param {Shape} shape
  * @returns {Selection}
  */
-export function validSelection(wanted, base, { depth, heads, grid, panels }) {
+export function validSelection(wanted, base, { depth, heads, grid, panels, besides }) {
   const whole = (value, end) => Number.isInteger(value) && value >= 0 && value < end;
   const checks = {
     token: (value) => whole(value, grid.tokens),
@@ -53,6 +55,7 @@ export function validSelection(wanted, base, { depth, heads, grid, panels }) {
     first: (value) => whole(value, depth),
     residual: (value) => typeof value === "number" && value >= 0 && value <= 1,
     fusion: (value) => FUSIONS.includes(value),
+    beside: (value) => value === "" || besides.includes(value),
     lent: (value) => value !== null && typeof value === "object",
   };
   for (const [name, { possible }] of Object.entries(fieldsOf(panels, "selects"))) checks[name] = possible;
@@ -72,6 +75,17 @@ export function validSelection(wanted, base, { depth, heads, grid, panels }) {
 }
 
 /**
+ * A token on another grid: a patch stays where it is in the picture, a prefix token keeps its number.
+ * @returns {number|null}  null for a prefix token that the other grid has not
+ */
+export function followed(token, from, to) {
+  const place = placeOf(token, from);
+  if (!place) return token < to.prefix ? token : null;
+  const { row, col } = samePlace(place, from, to);
+  return tokenOf(row, col, to);
+}
+
+/**
  * A selection for another grid: a patch stays where it is in the picture, a prefix token keeps its
  * number, and is none where there are fewer of them.
  * @param {Selection} selection
@@ -80,12 +94,7 @@ export function validSelection(wanted, base, { depth, heads, grid, panels }) {
  * @returns {any}  to be checked by `validSelection`
  */
 export function carried(selection, from, to) {
-  const follow = (token) => {
-    const place = placeOf(token, from);
-    if (!place) return token < to.prefix ? token : null;
-    const { row, col } = samePlace(place, from, to);
-    return tokenOf(row, col, to);
-  };
+  const follow = (token) => followed(token, from, to);
   const { lent } = selection;
   return { ...selection, token: follow(selection.token), partner: follow(selection.partner),
     lent: lent.token === undefined ? lent : { ...lent, token: follow(lent.token) } };
@@ -126,7 +135,7 @@ export function startHistory(selection) {
 
 /**
  * The history after one more selection. A slider that is being dragged is one step: changes of
- * the same fields shortly after one another replace each other. Every panel is a step of its own.
+ * the same fields shortly after one another replace each other. What is opened is a step of its own.
  * @param {History} history
  * @param {Selection} selection
  * @param {number} time  in milliseconds
@@ -136,7 +145,8 @@ export function push(history, selection, time) {
   const fields = Object.keys(selection).filter((f) => selection[f] !== history.now[f]);
   if (fields.length === 0) return history;
   const key = fields.join();
-  const same = key === history.key && !fields.includes("panel") && time - history.time < SAME_MOVE_MS;
+  const sliding = !fields.includes("panel") && !fields.includes("beside");
+  const same = sliding && key === history.key && time - history.time < SAME_MOVE_MS;
   const past = same ? history.past : [...history.past, history.now].slice(-MOST_STEPS);
   return { past, now: selection, future: [], key, time };
 }

@@ -111,3 +111,37 @@ export function groupName(name, { language, source: { manifest } }) {
 export function valueText(value, tokens, t) {
   return t("valueTimes", { value: digits(value), times: multiple(value * tokens) });
 }
+
+/**
+ * What an analysis is called beside another one: picture, model, and whether it is untrained.
+ * @param {{t: (key: string) => string, language: string, source: {manifest: import("../types.js").Manifest}}} app
+ * @returns {string}
+ */
+export function sourceName(app) {
+  const { photo, model } = app.source.manifest;
+  const untrained = model.trained === false ? app.t("besideUntrained") : "";
+  return [photo.name, translated(model.title, app), untrained].filter(Boolean).join(" · ");
+}
+
+/**
+ * The two of them by what differs: their pictures, their models, what training has done; in full
+ * where nothing does.
+ * @returns {[string, string]}
+ */
+export function sideNames(app, other) {
+  const [one, two] = [app, other].map(({ source: { manifest: { photo, model } } }) => [
+    photo.name, translated(model.title, app), app.t(model.trained === false ? "besideUntrained" : "besideTrained")]);
+  const differ = one.map((part, at) => part !== two[at]);
+  if (!differ.includes(true)) return [sourceName(app), sourceName(other)];
+  const name = (parts) => parts.filter((part, at) => differ[at] && part).join(" · ");
+  return [name(one), name(two)];
+}
+
+/**
+ * What can be put beside, as it stands on the menu.
+ * @param {import("../types.js").Beside} beside
+ * @returns {string}
+ */
+export function besideName({ kind, photo = "", name = "", names = {} }, { t, language }) {
+  return t("beside_" + kind, { name: [photo, names[languageOf(language)] ?? name].filter(Boolean).join(" · ") });
+}

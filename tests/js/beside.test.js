@@ -1,0 +1,192 @@
+/** Two beside each other: what is selected is carried over, scales are shared, differences are Python's. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { besideEachOther, differenceOf, evenScale, mostDifferent, sameGrid } from "../../vitviz/viewer/maths/difference.js";
+import { headScale, overlayOf, spanOf } from "../../vitviz/viewer/maths/overlay.js";
+import { PANELS } from "../../vitviz/viewer/panels/index.js";
+import { createSecond } from "../../vitviz/viewer/second.js";
+import { Source } from "../../vitviz/viewer/data/source.js";
+import { facing } from "../../vitviz/viewer/state/facing.js";
+import { createGlances } from "../../vitviz/viewer/state/glances.js";
+import { keyAction } from "../../vitviz/viewer/state/keys.js";
+import { KEPT, besidesOf } from "../../vitviz/viewer/state/kept.js";
+import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
+import { panelOf } from "../../vitviz/viewer/state/panels.js";
+import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
+import { startTaste } from "../../vitviz/viewer/state/taste.js";
+import { sideNames, translator } from "../../vitviz/viewer/text/words.js";
+import { FIXTURES, assertClose } from "./fixture.js";
+
+const [cls, registers] = ["cls", "registers"].map((name) => FIXTURES.find((one) => one.name === name));
+const BESIDES = ["untrained", "model-b", KEPT];
+
+function sourceOf({ manifest, buffers }, id = "a", fetchFile = async ({ path }) => buffers[path]) {
+  return new Source({ ...manifest, id }, fetchFile, null, () => {});
+}
+
+/** An app of a source, as main.js makes it. */
+function appOf(source) {
+  const shape = () => ({ ...source.shape, panels: PANELS, besides: BESIDES });
+  const app = { source, shape, second: null, facing: () => app.second?.app ?? null, taste: startTaste(PANELS), ask: null,
+    selection: startSelection(shape()), panel: () => panelOf(PANELS, app.selection.panel),
+    select(wanted) { app.selection = validSelection(wanted, app.selection, shape()); } };
+  return Object.assign(app, createGlances(app, () => {}));
+}
+
+test("what is selected in one is selected in the other, at its place", () => {
+  const app = appOf(sourceOf(cls)); // 4 x 4 patches, 1 prefix token, 3 layers, 2 heads
+  const other = facing(app, sourceOf(registers)); // 4 x 6, 5 prefix tokens, 5 layers, 2 heads
+  app.select({ token: 1 + 4 * 1 + 2, layer: 2, head: 1, pinned: true });
+  assert.deepEqual([other.shownToken(), other.selection.token], [5 + 6 * 1 + 3, 5 + 6 * 1 + 3]);
+  assert.deepEqual([other.selection.layer, other.selection.head, other.selection.pinned], [2, 1, true]);
+  assert.equal(other.selection, other.selection, "made once for a selection");
+  app.select({ token: 0 });
+  assert.equal(other.shownToken(), 0, "a prefix token keeps its number");
+  other.pin(5 + 6 * 3 + 5);
+  assert.deepEqual([app.selection.token, app.selection.pinned], [1 + 4 * 3 + 3, true]);
+  other.point(5, false);
+  assert.deepEqual([app.pointed, other.pointed], [1, 5]);
+  other.point(null, false);
+  assert.deepEqual([app.pointed, other.pointed], [null, null]);
+  other.select({ layer: 4 });
+  assert.equal(app.selection.layer, 2, "the first has no such layer");
+  const back = facing(appOf(sourceOf(registers)), sourceOf(cls));
+  assert.equal(back.selection.layer, 2, "of more layers than there are the last one");
+  app.pointPair({ query: 0, key: 16 });
+  assert.deepEqual(other.pair(), { query: 0, key: 5 + 23 });
+  assert.equal(other.facing(), app);
+});
+
+test("two maps lie on one scale, in multiples of uniform attention", async () => {
+  const [one, two] = [sourceOf(cls), sourceOf(registers)];
+  await Promise.all([one.loaded, two.loaded, one.store.ensure(1), two.store.ensure(1)]);
+  const app = appOf(one);
+  app.select({ layer: 1, head: 0, token: 6 });
+  const other = facing(app, two);
+  const alone = overlayOf(app, 6);
+  app.second = { app: other };
+  const [here, there] = [overlayOf(app, app.shownToken()), overlayOf(other, other.shownToken())];
+  assert.deepEqual(here.values, alone.values);
+  assertClose([here.scale.max * one.grid.tokens], [there.scale.max * two.grid.tokens], 1e-6);
+  const largest = (source, token) => Math.max(...[...source.maps.head(1, token, "from", 0)].slice(source.grid.prefix)) * source.grid.tokens;
+  assertClose([here.scale.max * one.grid.tokens], [Math.max(largest(one, 6), largest(two, other.shownToken()))], 1e-5);
+  assertClose([headScale(app, 1, 0).max], [here.scale.max], 1e-9);
+  const changed = [largest(one, 6), largest(two, other.shownToken())].filter((max) => max < 0.999 * here.scale.max * one.grid.tokens);
+  assert.equal(changed.length, 1, "one of them alone would end earlier");
+});
+
+test("a layer that is selected faces the one that is selected there", async () => {
+  const [one, two] = [sourceOf(registers), sourceOf(cls)];
+  await Promise.all([one.loaded, two.loaded, one.store.ensure(4), one.store.ensure(3), two.store.ensure(2)]);
+  const app = appOf(one);
+  app.select({ layer: 4, direction: "from" });
+  const alone = headScale(app, 3, "mean");
+  app.second = { app: facing(app, two) };
+  const [here, there] = [headScale(app, 4, "mean"), headScale(app.facing(), 2, "mean")];
+  assertClose([here.max * one.grid.tokens], [there.max * two.grid.tokens], 1e-6);
+  assert.deepEqual(headScale(app, 3, "mean"), alone, "there is no layer 3");
+});
+
+test("a difference is as long above 0 as below, and the largest is found", () => {
+  const grid = { rows: 1, cols: 3, prefix: 1, tokens: 4 };
+  const values = differenceOf([9, 0.25, 0.5, 0.25], [0, 0.5, 0.25, 0.25]);
+  assert.deepEqual([...values], [9, -0.25, 0.25, 0]);
+  assert.deepEqual(evenScale(values, grid), { min: -0.25, max: 0.25 });
+  assert.equal(mostDifferent(values), 0);
+  assert.equal(mostDifferent(Float32Array.of(NaN, NaN, 0.1, -0.3)), 3, "a prefix token has no position");
+  assert.ok(evenScale(differenceOf([1, 1, 1, 1], [1, 1, 1, 1]), grid).max > 0, "a scale has two ends");
+  assert.ok(sameGrid(grid, { ...grid }));
+  for (const field of ["rows", "cols", "prefix"]) assert.ok(!sameGrid(grid, { ...grid, [field]: 2 }), field);
+  assert.deepEqual(spanOf({ min: 0, max: 1 }, null), { min: 0, max: 1 });
+});
+
+test("classes face each other by their names", () => {
+  const answer = (...pairs) => pairs.map(([label, probability]) => ({ label, probability, index: 0, logit: 0 }));
+  const found = besideEachOther(answer(["a", 0.6], ["b", 0.3], ["c", 0.1]), answer(["c", 0.5], ["x", 0.4], ["c", 0.1]), 2);
+  assert.deepEqual(found, [{ label: "a", first: 0.6, second: null }, { label: "b", first: 0.3, second: null },
+    { label: "c", first: 0.1, second: 0.5 }, { label: "x", first: null, second: 0.4 }]);
+});
+
+test("what stands beside is in the link, unless only this page has it", () => {
+  const shape = { ...sourceOf(cls).shape, panels: PANELS, besides: BESIDES };
+  const start = startSelection(shape);
+  const link = (beside) => writeLink("http://x/", { ...start, beside }, startTaste(PANELS), {}, shape);
+  assert.equal(new URL(link("model-b")).searchParams.get("beside"), "model-b");
+  assert.equal(validSelection(readLink(link("model-b"), PANELS), start, shape).beside, "model-b");
+  for (const beside of ["", KEPT]) assert.equal(new URL(link(beside)).searchParams.has("beside"), false);
+  assert.equal(validSelection({ beside: "nothing" }, start, shape).beside, "");
+  const press = (code, selection) => keyAction({ key: "b", code, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false }, selection, shape, false);
+  assert.deepEqual(press("KeyB", start), { select: { beside: "untrained" } });
+  assert.deepEqual(press("KeyB", { ...start, beside: "model-b" }), { select: { beside: "" } });
+  const offered = { beside: [{ key: "untrained", kind: "untrained" }] };
+  const kept = { photo: { name: "a.jpg" }, model: { title: "m" } };
+  assert.deepEqual(besidesOf(offered, null, false), []);
+  assert.deepEqual(besidesOf(offered, kept, true).map(({ key }) => key), ["untrained", KEPT]);
+});
+
+test("the two are called by what differs", () => {
+  const side = (photo, title, trained) => ({ t: translator("en"), language: "en",
+    source: { manifest: { photo: { name: photo }, model: { title, trained }, korean: {} } } });
+  assert.deepEqual(sideNames(side("a", "m", true), side("a", "m", false)), ["trained", "untrained"]);
+  assert.deepEqual(sideNames(side("a", "m", true), side("b", "m", true)), ["a", "b"]);
+  assert.deepEqual(sideNames(side("a", "m", true), side("b", "n", true)), ["a · m", "b · n"]);
+  assert.deepEqual(sideNames(side("a", "m", true), side("a", "m", true)), ["a · m", "a · m"]);
+});
+
+/** A second source beside an app, with a host that answers when it is told to. */
+function stand() {
+  const app = appOf(sourceOf(cls));
+  const asked = [];
+  const opened = [];
+  const host = (key) => new Promise((resolve, reject) => { asked.push({ key, resolve, reject }); });
+  const fetchFile = async ({ path }, signal) => { opened.push(signal); return registers.buffers[path]; };
+  let drawn = null;
+  const render = () => { app.second = second.follow(); drawn?.(); };
+  const second = createSecond(app, host, fetchFile, render);
+  const next = () => new Promise((resolve) => { drawn = () => resolve(null); });
+  return { app, asked, opened, second, render, next };
+}
+
+test("the second source comes when it is asked for, and goes when it is not", async () => {
+  const { app, asked, opened, render, next } = stand();
+  render();
+  assert.deepEqual([asked.length, app.second.key, app.facing()], [0, "", null]);
+  app.select({ beside: "untrained" });
+  render();
+  render();
+  assert.deepEqual([asked.length, app.second.key, app.second.app], [1, "untrained", null]);
+  const here = next();
+  asked[0].resolve({ ...registers.manifest, id: "b" });
+  await here;
+  const { source } = app.facing();
+  assert.equal(source.manifest.id, "b");
+  app.select({ beside: "" });
+  render();
+  assert.deepEqual([app.facing(), source.disposed, opened[0].aborted], [null, true, true]);
+});
+
+test("an answer that nobody waits for any more opens nothing, and a refusal can be tried again", async () => {
+  const { app, asked, opened, render, next } = stand();
+  app.select({ beside: "untrained" });
+  render();
+  app.select({ beside: "model-b" });
+  render();
+  asked[0].resolve({ ...registers.manifest, id: "late" });
+  const refused = next();
+  asked[1].reject(new Error("busy"));
+  await refused;
+  assert.deepEqual([app.second.error.message, app.second.key, app.facing(), opened.length], ["busy", "model-b", null, 0]);
+  render();
+  assert.equal(asked.length, 2, "a failure is kept");
+  app.second.retry();
+  assert.equal(asked.length, 3);
+  const here = next();
+  asked[2].resolve({ ...registers.manifest, id: "b" });
+  await here;
+  assert.equal(app.second.error, null);
+  app.source = sourceOf(cls, "another");
+  render();
+  assert.deepEqual([asked.length, app.facing()], [4, null], "beside another analysis stands another");
+});

@@ -1,0 +1,54 @@
+/** The difference of two maps of equal grids: value by value, on a scale that is as long on both sides. */
+
+import { largest } from "./colour.js";
+
+/** Whether two grids have as many rows, columns and prefix tokens, so that tokens face each other. */
+export function sameGrid(one, other) {
+  return one.rows === other.rows && one.cols === other.cols && one.prefix === other.prefix;
+}
+
+/**
+ * First minus second, one for each token; NaN where one of them has no value.
+ * @param {ArrayLike<number>} first
+ * @param {ArrayLike<number>} second
+ * @returns {Float32Array}
+ */
+export function differenceOf(first, second) {
+  return Float32Array.from(first, (value, token) => value - second[token]);
+}
+
+/**
+ * As far below 0 as above it, to the largest difference of a patch.
+ * @param {Float32Array} difference
+ * @param {import("./geometry.js").Grid} grid
+ * @returns {{min: number, max: number}}
+ */
+export function evenScale(difference, { prefix, tokens }) {
+  const max = largest(difference.map(Math.abs), prefix, tokens, 1e-7);
+  return { min: -max, max };
+}
+
+/** The patch, or any token where there is none, whose values differ most. */
+export function mostDifferent(difference) {
+  let most = 0;
+  for (let token = 1; token < difference.length; token++) {
+    const [here, best] = [Math.abs(difference[token]), Math.abs(difference[most])];
+    if (here > best || Number.isNaN(best)) most = token;
+  }
+  return most;
+}
+
+/**
+ * The classes of two answers side by side, told by their names, those of the first in front.
+ * @param {import("../types.js").Prediction[]} first
+ * @param {import("../types.js").Prediction[]} second
+ * @param {number} count  so many of each
+ * @returns {{label: string, first: number|null, second: number|null}[]}
+ *   null: not among the classes that came with the analysis
+ */
+export function besideEachOther(first, second, count) {
+  const labels = new Set([...first.slice(0, count), ...second.slice(0, count)].map(({ label }) => label));
+  // Of classes with the same name the most probable one: it comes first.
+  const of = (answers, label) => answers.find((one) => one.label === label)?.probability ?? null;
+  return [...labels].map((label) => ({ label, first: of(first, label), second: of(second, label) }));
+}

@@ -1,0 +1,49 @@
+/** The answers of two analyses: for each class a bar of the one above a bar of the other. */
+
+import { el, show } from "./dom.js";
+import { besideEachOther } from "../maths/difference.js";
+import { percent } from "../maths/numbers.js";
+import { labelName, sideNames } from "../text/words.js";
+
+const MOST = 5;
+
+/**
+ * @param {import("../main.js").App} app
+ * @param {import("../main.js").App} other
+ * @returns {import("../types.js").Panel}
+ */
+export function createAnswers(app, other) {
+  const { t } = app;
+  const sides = [app, other];
+  const names = sideNames(app, other);
+  const answers = sides.map(({ source }) => source.manifest.predictions);
+  if (answers.some((list) => list.length === 0)) return { root: el("div"), render() {} };
+  const rows = besideEachOther(answers[0], answers[1], MOST).map(({ label, first, second }) => el("li", {},
+    el("span", { class: "vv-label", text: labelName(label, first === null ? other : app), title: label }),
+    ...[first, second].map((value, at) => bar(value ?? restOf(sides[at], label), value !== null, at))));
+  const key = el("p", { class: "vv-note vv-both-key" }, ...names.map((name, at) =>
+    el("span", { class: "vv-side-" + at, text: name })));
+  const root = el("section", { class: "vv-both-answers", "aria-label": t("besideAnswers") },
+    el("h4", { text: t("besideAnswers") }), key, el("ol", {}, ...rows));
+  return { root, render() {} };
+
+  /** `value`: of a class that is not listed the most that it can be, null where the model has no such class. */
+  function bar(value, listed, at) {
+    const fill = el("span", { class: "vv-fill" });
+    show(fill, listed);
+    if (listed) fill.style.width = 100 * value + "%";
+    const text = listed ? percent(value) : value === null ? t("besideNoClass") : t("besideLess", { share: percent(value) });
+    return el("span", { class: "vv-both-bar vv-side-" + at },
+      el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
+      el("b", { text, "aria-label": names[at] + ": " + text }));
+  }
+}
+
+/** The most that a class can have that is not among the listed ones; null where it is none of the model's. */
+function restOf({ source: { manifest } }, label) {
+  const { predictions, num_classes: classes, model } = manifest;
+  if (predictions.length === classes) return null;
+  const all = model.kinds.flatMap(({ labels }) => labels);
+  if (all.length > 0 && !all.includes(label)) return null;
+  return predictions[predictions.length - 1].probability;
+}

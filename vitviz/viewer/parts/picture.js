@@ -1,0 +1,74 @@
+/** The picture as the model saw it, with a map over it and the tokens that are looked and pointed at. */
+
+import { mapCanvas, pictureCanvas } from "./canvas.js";
+import { colourTable } from "../maths/colour.js";
+import { el, show } from "./dom.js";
+import { percentBox, tokenAt } from "../maths/geometry.js";
+import { signed } from "../maths/numbers.js";
+import { tokenName, valueText } from "../text/words.js";
+
+/**
+ * @param {import("../main.js").App} app
+ * @param {...HTMLElement} above  lies over the map, under the box of the selected token
+ * @returns {{root: HTMLElement, lines: HTMLElement, render: (view: import("../types.js").View) => void,
+ *   tokenOf: (event: MouseEvent) => number|null}}
+ *   lines: between the patches
+ */
+export function createPicture(app, ...above) {
+  const { grid, manifest, picture } = app.source;
+  const { height, width } = manifest.image;
+  const pixels = pictureCanvas(picture.rgba, height, width, "vv-pixels");
+  // Few pixels are shown as the squares they are; many look better smoothed.
+  pixels.classList.toggle("vv-coarse", Math.max(height, width) <= 160);
+  const overlay = mapCanvas(grid.rows, grid.cols, "vv-overlay");
+  overlay.canvas.style.width = (100 * grid.cols * grid.patchWidth) / width + "%";
+  overlay.canvas.style.height = (100 * grid.rows * grid.patchHeight) / height + "%";
+  const lines = el("div", { class: "vv-lines" });
+  lines.style.width = overlay.canvas.style.width;
+  lines.style.height = overlay.canvas.style.height;
+  lines.style.setProperty("--vv-cols", grid.cols);
+  lines.style.setProperty("--vv-rows", grid.rows);
+  const pointed = el("div", { class: "vv-box vv-pointed" });
+  const selected = el("div", { class: "vv-box vv-selected" });
+  const root = el("div", { class: "vv-picture" }, pixels, overlay.canvas, lines, pointed, ...above, selected);
+  root.style.aspectRatio = width + " / " + height;
+  root.style.setProperty("--vv-ratio", width / height);
+  return {
+    root, lines,
+    render({ shown, token, pointer }) {
+      if (shown.values) overlay.draw(shown.values, grid.prefix, shown.scale, colourTable(shown.colours));
+      else overlay.clear();
+      overlay.canvas.style.opacity = String(shown.values ? app.taste.opacity : 0);
+      show(lines, app.taste.grid);
+      placeBox(selected, token, grid);
+      selected.classList.toggle("vv-pinned", app.selection.pinned);
+      placeBox(pointed, pointer !== null && pointer !== token ? pointer : -1, grid);
+    },
+    tokenOf(event) {
+      const box = root.getBoundingClientRect();
+      return tokenAt(event.clientX - box.left, event.clientY - box.top, box, grid);
+    },
+  };
+}
+
+/** Lays a box over the patch of a token; hides it for a prefix token and for -1. */
+export function placeBox(box, token, grid) {
+  const place = percentBox(token, grid);
+  show(box, place !== null);
+  if (place) Object.assign(box.style, place);
+}
+
+/**
+ * A token with its value on the map: "row 4, col 7: 0.0213 = 4.2 x uniform".
+ * @param {import("../main.js").App} app
+ * @param {import("../maths/overlay.js").Overlay} shown
+ * @param {number} token
+ * @returns {string}
+ */
+export function readingOf(app, shown, token) {
+  const name = tokenName(token, app);
+  const value = shown.values?.[token];
+  if (!Number.isFinite(value)) return name;
+  const number = shown.uniform === null ? signed(value, 3).trim() : valueText(value, app.source.grid.tokens, app.t);
+  return app.t("underPointer", { name, value: number });
+}

@@ -1,0 +1,53 @@
+/** Facing: the app as the parts of a second source see it, its tokens carried over to the other grid. */
+
+import { startToken } from "../maths/geometry.js";
+import { carried, followed, startSelection, validSelection } from "./state.js";
+
+/**
+ * The same app for another source. What is selected or pointed at in one is so in the other: a patch
+ * at its place in the picture, layers and heads by their numbers where both have them.
+ * @param {import("../main.js").App} app
+ * @param {import("../data/source.js").Source} source
+ * @returns {import("../main.js").App}
+ */
+export function facing(app, source) {
+  const shape = () => ({ ...app.shape(), ...source.shape });
+  const there = (token) => (token === null ? null : followed(token, app.source.grid, source.grid) ?? startToken(source.grid));
+  const back = (token) => (token === null ? null : followed(token, source.grid, app.source.grid) ?? startToken(app.source.grid));
+  let last = { of: null, here: null };
+  function selection() {
+    if (last.of !== app.selection) {
+      const wanted = carried(app.selection, app.source.grid, source.grid);
+      last = { of: app.selection, here: validSelection(wanted, startSelection(shape()), shape()) };
+    }
+    return last.here;
+  }
+  const tokensOf = (wanted, carry) => Object.fromEntries(Object.entries(wanted).map(([name, value]) =>
+    [name, name === "token" || name === "partner" ? carry(value) : value]));
+  const own = {
+    shape,
+    facing: () => app,
+    shownToken: () => there(app.shownToken()),
+    shownPartner: () => there(app.shownPartner()),
+    pair: () => tokensOfPair(app.pair(), there),
+    select: (wanted) => app.select(tokensOf(wanted, back)),
+    point: (token, exploring) => app.point(back(token), exploring),
+    pointPartner: (token) => app.pointPartner(back(token)),
+    pointPair: (cell) => app.pointPair(cell && tokensOfPair(cell, back)),
+    choose: (token) => app.choose(back(token)),
+    pin: (token) => app.pin(back(token)),
+  };
+  /** @type {any} */
+  const other = Object.create(app, {
+    source: { value: source },
+    selection: { get: selection },
+    pointed: { get: () => there(app.pointed) },
+    previewed: { get: () => there(app.previewed) },
+    pointedPartner: { get: () => there(app.pointedPartner) },
+  });
+  return Object.assign(other, own);
+}
+
+function tokensOfPair({ query, key }, carry) {
+  return { query: carry(query), key: carry(key) };
+}

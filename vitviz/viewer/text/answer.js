@@ -1,0 +1,20 @@
+/** What a model says of a picture, in a phrase. */
+
+import { percent } from "../maths/numbers.js";
+import { groupName, labelName } from "./words.js";
+
+/**
+ * @param {{t: (key: string, values?: any) => string, language: string,
+ *   source: {manifest: import("../types.js").Manifest}}} app
+ * @returns {{text: string, note: string}|null}  null where the model names no classes
+ */
+export function answerOf(app) {
+  const { t, source: { manifest } } = app;
+  const { answer, model } = manifest;
+  if (!answer) return null;
+  const name = answer.kind === "group" ? groupName(answer.name, app) : labelName(answer.name, app);
+  const share = percent(answer.probability);
+  if (model.trained === false) return { text: t("noAnswer"), note: t("noAnswerWhy") };
+  if (answer.sure === false) return { text: t("notSure"), note: t("notSureWhy", { name, share }) };
+  return { text: t("answer", { name, share }), note: "" };
+}
