@@ -18,7 +18,7 @@ from PIL import Image
 from tests.models import photo, tiny
 from tests.viewer_fixture import film
 from vitviz import Analysis, SelectionError, VitvizError, analyze, draw
-from vitviz.draw.parts import SIGNED, percent, shares
+from vitviz.draw.figure_parts import SIGNED, percent, shares
 from vitviz.probe import features
 from vitviz.probe.film import Film
 from vitviz.probe.heads import distances

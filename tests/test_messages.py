@@ -15,8 +15,8 @@ from tests.test_languages import placeholders
 from vitviz import ImageError, load, open_photo
 from vitviz.languages import FOLDER, Message, dictionary, from_file, say, to_file
 from vitviz.model.menu import CURATED, list_models
-from vitviz.probe.answer import groups_of
 from vitviz.probe.film import facts_of
+from vitviz.probe.predictions import groups_of
 from vitviz.train.recipes import RECIPES, TITLES
 from vitviz.web.answers import APOLOGY, sentence
 from vitviz.web.examples import EXAMPLES

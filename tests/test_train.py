@@ -19,7 +19,7 @@ from vitviz.train.evaluate import logits_of
 from vitviz.train.loop import Stopped, train
 from vitviz.train.recipe import Recipe
 from vitviz.train.recipes import RECIPES
-from vitviz.train.report import FIGURES
+from vitviz.train.report import MEASUREMENTS
 
 LABELS = ("light", "dark", "striped")
 
@@ -465,7 +465,7 @@ def test_a_checkpoint_is_measured_as_it_is_shipped(pack, tmp_path, capsys):
     assert "attention:" in told
     found = json.loads(figures.read_text("utf-8"))
     carried = json.loads(details["evaluation"])
-    assert set(carried) == set(FIGURES) - {"others"}
+    assert set(carried) == set(MEASUREMENTS) - {"others"}
     assert carried == {name: found[name] for name in carried}
     assert (found["checkpoint"], found["data"]) == (file, "kinds")
     assert sum(map(sum, found["confusion"]["counts"])) == len(TEST)

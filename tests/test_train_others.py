@@ -31,7 +31,7 @@ from vitviz.train.others import (
     split_others,
     threshold,
 )
-from vitviz.train.report import figures
+from vitviz.train.report import measurements
 from vitviz.train.run import Run
 
 CPU = torch.device("cpu")
@@ -337,7 +337,7 @@ def test_one_command_trains_with_others_and_one_measures_on_what_was_kept_out(
     assert "told from 10 pictures of 1 kinds of things" in told
     assert "with its own threshold" in told
     measured = json.loads(again.read_text())
-    assert figures(measured) == carried
+    assert measurements(measured) == carried
     assert main(measure) == 0
     assert "never shown" not in capsys.readouterr().out
     # Other others lack what this model was kept from.

@@ -17,9 +17,9 @@ from vitviz.train.dataset import Pictures
 from vitviz.train.evaluate import logits_of, normalise, score
 from vitviz.train.others import SCORES, auroc
 from vitviz.train.report import (
-    figures,
     largest_confusions,
     mean_distances,
+    measurements,
     report,
     say_distance,
     words,
@@ -58,7 +58,7 @@ def test_a_report_gathers_what_its_parts_measure(vit):
         assert found["boxes"][name] == pytest.approx(hit, rel=1e-4)
     assert found["box_pictures"] == 9
     assert report(vit, test, MEAN, STD, 2.0, logits) == found
-    carried = figures(found)
+    carried = measurements(found)
     names = ["pictures", "top1", "top5", "group", "nll", "ece", "boxes", "distance"]
     assert list(carried) == names
     assert carried["boxes"] == found["boxes"]
@@ -76,7 +76,7 @@ def test_another_explainer_is_one_function_and_one_line(vit, monkeypatch):
     # The box covers 16 x 24 of 32 x 32 pixels from the corner on, so the first patch lies in it.
     assert found["boxes"]["first_patch"]["pointing"] == 1
     assert found["boxes"]["first_patch"]["energy"] == pytest.approx(32 * 32 / (16 * 24), rel=1e-4)
-    assert figures(found)["boxes"]["first_patch"] == found["boxes"]["first_patch"]
+    assert measurements(found)["boxes"]["first_patch"] == found["boxes"]["first_patch"]
     assert any("first_patch" in line and "2.67 times" in line for line in words(found))
 
 
@@ -161,5 +161,5 @@ def test_others_are_told_apart_by_every_score_and_by_the_models_own_threshold(vi
     assert f"known or not: {expected:.3f}, " in told
     assert "with its own threshold, 1.5 of known or not, it keeps " in told
     assert "chosen" not in report(vit, test, MEAN, STD, 2.0, unseen=unseen)["others"]
-    assert figures(found)["others"] == others
+    assert measurements(found)["others"] == others
     assert "others" not in report(vit, test, MEAN, STD)

@@ -12,7 +12,7 @@ from vitviz import load
 from vitviz.model.preprocess import Preprocess
 from vitviz.model.untrained import draw, first_seed
 from vitviz.model.weights import CURATED, list_models, save_checkpoint
-from vitviz.probe.figures import figures_of
+from vitviz.probe.measurements import measurements_of
 from vitviz.train.dataset import Pictures
 from vitviz.train.recipe import Recipe
 from vitviz.train.run import Run
@@ -97,8 +97,8 @@ def test_a_twin_keeps_nothing_that_training_found_out(name: str) -> None:
     assert {"accuracy", "evaluation", "temperature", "data", "images seen"} <= set(trained.details)
     for key, text in trained.details.items():
         assert (twin.details.get(key) == text) == (key in TRUE_OF_BOTH), key
-    assert figures_of(trained)
-    assert figures_of(twin) == {}
+    assert measurements_of(trained)
+    assert measurements_of(twin) == {}
     assert (trained.temperature != 1, twin.temperature) == (True, 1)
     assert "trained with" not in twin.source
 

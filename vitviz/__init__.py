@@ -13,10 +13,11 @@ from .model.preprocess import Preprocess
 from .model.vit import ViT
 from .model.weights import from_timm, list_models, load
 from .notebook import cell
-from .probe.analysis import Analysis, Prediction, analyze
+from .probe.analysis import Analysis, analyze
 from .probe.compare import compare
 from .probe.explain import EXPLAINERS, rollout, rollout_matrix
 from .probe.grid import PatchGrid
+from .probe.predictions import Prediction
 from .probe.trace import Trace, capture
 
 Analysis._repr_html_ = cell  # what a notebook asks for; probe/ does not know the viewer

@@ -15,8 +15,8 @@ from .errors import VitvizError
 from .model.checkpoints import CHECKPOINT_SUFFIXES
 from .model.weights import CURATED, DEFAULT_MODEL, list_models, load
 from .probe.analysis import Analysis, analyze
-from .probe.figures import figures_of
 from .probe.film import Film
+from .probe.measurements import measurements_of
 
 DESCRIPTION = """\
 Run a Vision Transformer once on a photo and write down what happened inside:
@@ -170,7 +170,7 @@ def write(
         figures["predictions"] = lambda: draw.predictions(analysis)
     if analysis.lens is not None:
         figures["lens"] = lambda: draw.lens(analysis)
-    if figures_of(analysis.card).keys() & {"top1", "top5", "group", "boxes"}:
+    if measurements_of(analysis.card).keys() & {"top1", "top5", "group", "boxes"}:
         figures["measured"] = lambda: draw.measured(analysis.card)
     if analysis.loaded and analysis.loaded.film:
         film = analysis.loaded.film

@@ -5,8 +5,8 @@ import pytest
 
 from tests.browser.conftest import stop_time
 from vitviz import analyze, load
-from vitviz.probe.figures import figures_of
 from vitviz.probe.film import Film
+from vitviz.probe.measurements import measurements_of
 from vitviz.web.examples import EXAMPLES
 
 
@@ -100,7 +100,7 @@ def test_the_card_tells_what_is_known(visit):
     for words in ("People, horses, airplanes", "everyday100: 50000 training", "All 100 classes"):
         assert words in text
     loaded = load("photos")
-    for map_ in figures_of(loaded.card)["boxes"].values():
+    for map_ in measurements_of(loaded.card)["boxes"].values():
         assert f"\t{map_['energy']:.2f} \u00d7\t{percent(map_['pointing'])}" in text
     seen.open_panel("Predictions")
     rest = 1 - sum(one.probability for one in analyze(loaded, EXAMPLES[0].path).predictions(10))

@@ -6,12 +6,12 @@ Colours are perceptual (viridis; blue to brown for values with a sign), patches 
 and every map has a bar with numbers.
 """
 
-from .answers import lens, predictions
 from .charts import head_statistics, pair
+from .figure_parts import save, token_name
 from .maps import attention, heads, matrix, rollout, wall
 from .models import measured, training
-from .parts import save, token_name
 from .patches import patch, patch_grid
+from .probabilities import lens, predictions
 from .tokens import features, mosaic, position_similarity
 
 __all__ = [

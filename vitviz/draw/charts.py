@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from ..probe.analysis import Analysis
 from ..probe.heads import distances
 from ..probe.pairs import pair as take_apart
-from .parts import (
+from .figure_parts import (
     BLUE,
     GREY,
     ORANGE,

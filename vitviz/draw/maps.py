@@ -10,7 +10,7 @@ from matplotlib.patheffects import withStroke
 
 from ..probe.analysis import Analysis
 from ..probe.explain import HeadFusion
-from .parts import (
+from .figure_parts import (
     COLOURS,
     OPACITY,
     ROLLOUT,

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 
 from ..errors import VitvizError
 from ..model.loaded import ModelCard
-from ..probe.figures import figures_of
 from ..probe.film import Film
+from ..probe.measurements import measurements_of
 from ..probe.selection import choose
-from .parts import (
+from .figure_parts import (
     BLUE,
     COLOURS,
     GREY,
@@ -100,7 +100,7 @@ def measured(card: ModelCard) -> Figure:
     Each bar stands beside what needs no model: chance, or a map that is made without looking.
     Raises `VitvizError` for a model that carries no such figures.
     """
-    found = figures_of(card)
+    found = measurements_of(card)
     rates = {name: found[name] for name in MEASURES if name in found}
     boxes = found.get("boxes", {})
     if not rates and not boxes:

@@ -7,7 +7,7 @@ from matplotlib.patheffects import withStroke
 
 from ..errors import VitvizError
 from ..probe.analysis import Analysis
-from .parts import (
+from .figure_parts import (
     BLUE,
     GREY,
     ORANGE,

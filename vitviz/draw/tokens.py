@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from ..probe.analysis import Analysis
 from ..probe.features import OUTLIER_TIMES, norms, outliers, principal, similarity, tokens_after
-from .parts import (
+from .figure_parts import (
     REGISTERS,
     SIGNED,
     VIT,

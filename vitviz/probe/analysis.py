@@ -15,25 +15,15 @@ from ..model.photo import open_photo
 from ..model.preprocess import Preprocess
 from ..model.untrained import first_seed
 from . import explain, saved
-from .answer import NOT_SURE, Answer, Group, groups_of, summed
 from .embedding import Embedding
 from .grid import PatchGrid
 from .heads import HeadStatistics, head_statistics
 from .lens import Line, has_lens, lines, logit_lens
 from .positions import Positions, similarity, untrained_positions
+from .predictions import NOT_SURE, Answer, Group, Prediction, groups_of, summed
 from .selection import count_of
-from .steps import Step, steps
+from .shapes import Step, steps
 from .trace import Trace, capture, is_sound, listening
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """One class of the answer. `probability` in [0, 1] is the softmax of logits / temperature."""
-
-    index: int
-    label: str
-    logit: float
-    probability: float
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -27,7 +27,7 @@ from .precision import bfloat16_is_slow
 from .processes import first, how_started
 from .recipe import Recipe
 from .recipes import RECIPES, TITLES
-from .report import figures, say
+from .report import measurements, say
 
 EPILOG = """\
 A run is kept in the folder --out:
@@ -270,7 +270,7 @@ def save(
         "trained": time.strftime("%Y-%m-%d", time.gmtime()),
         "temperature": str(trained.temperature),
         "accuracy": say(trained.scores),
-        "evaluation": json.dumps(figures(trained.report)),
+        "evaluation": json.dumps(measurements(trained.report)),
         "terms": TERMS.get(pictures.name, Message("training.terms")),
     }
     if pictures.groups is not None:

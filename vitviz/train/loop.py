@@ -24,7 +24,7 @@ from .optim import last_high_step
 from .others import Others, threshold
 from .processes import Processes, own_device, processes
 from .recipe import Recipe
-from .report import figures, report
+from .report import measurements, report
 from .run import Run
 
 LOG_EVERY = 50  # steps
@@ -209,7 +209,7 @@ def finish(run: Run, test: Pictures, log: "Log") -> Trained:
         temperature=temperature,
         seconds=seconds,
         before_temperature=plain,
-        **figures(found),
+        **measurements(found),
     )
     return Trained(
         vit=vit,

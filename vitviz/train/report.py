@@ -1,4 +1,4 @@
-"""All that is measured of a finished model, in words and as the figures its file carries."""
+"""All that is measured of a finished model, in words and as the measurements in its file."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ from .dataset import Pictures
 from .evaluate import confusion, logits_of, normalise, score
 from .others import at_threshold, compare, in_words
 
-# What a checkpoint carries.
-FIGURES = ("pictures", "top1", "top5", "group", "nll", "ece", "boxes", "distance", "others")
+# The parts of a report that a checkpoint carries.
+MEASUREMENTS = ("pictures", "top1", "top5", "group", "nll", "ece", "boxes", "distance", "others")
 LOCAL = 0.5  # a head that looks less far than this share of even attention's distance is local
 DISTANCE_PICTURES = 500  # so many settle a mean over patches to less than a tenth of a pixel
 
@@ -71,9 +71,9 @@ def report(
     return _rounded(result)
 
 
-def figures(report: dict[str, Any]) -> dict[str, Any]:
-    """The few of a report's numbers that go into the file of the model."""
-    return {name: report[name] for name in FIGURES if name in report}
+def measurements(report: dict[str, Any]) -> dict[str, Any]:
+    """The part of a report that goes into the file of the model."""
+    return {name: report[name] for name in MEASUREMENTS if name in report}
 
 
 def words(report: dict[str, Any], confusions: int = 5) -> list[str]:

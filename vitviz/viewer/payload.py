@@ -14,9 +14,10 @@ from ..errors import SelectionError
 from ..languages import ENGLISH, Message, dictionary, in_others, languages
 from ..model.loaded import ModelCard
 from ..probe import features
-from ..probe.figures import figures_of, kinds_of
 from ..probe.film import facts_of
+from ..probe.measurements import measurements_of
 from ..probe.positions import unit_rows
+from ..probe.predictions import kinds_of
 
 if TYPE_CHECKING:
     from ..probe.analysis import Analysis
@@ -214,7 +215,7 @@ def _manifest(
         "model": {
             **summary["model"],
             "details": _details(card),
-            "figures": figures_of(card),
+            "figures": measurements_of(card),
             "kinds": kinds_of(card),
             "title": str(card.details.get("title", card.name)),
             "temperature": card.temperature,

@@ -1,4 +1,4 @@
-"""The answer in words: groups are sums, and "not sure" needs a calibrated number to stand on."""
+"""Predictions: a group is a sum of classes, and "not sure" needs calibrated probabilities."""
 
 import json
 from dataclasses import replace
@@ -8,7 +8,7 @@ import torch
 
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
-from vitviz.probe.answer import NOT_SURE, groups_of
+from vitviz.probe.predictions import MOST_NAMES, NOT_SURE, groups_of, kinds_of
 
 WORDS = ("dog", "cat", "dog", "bird", "cat", "fish", "dog")
 
@@ -83,3 +83,20 @@ def test_the_summary_tells_the_answer(grouped: Analysis) -> None:
     summary = json.loads(json.dumps(grouped.summary(2)))
     assert summary["answer"]["kind"] == "group"
     assert [group["name"] for group in summary["groups"]] == [g.name for g in grouped.groups(2)]
+
+
+def test_classes_by_group() -> None:
+    card = replace(tiny("cls").card, details={})
+    assert kinds_of(card) == [{"name": "", "labels": [f"class {i}" for i in range(7)]}]
+    words = ["b", "a", "a", "b", "a", "a", "a"]
+    first, second = kinds_of(replace(card, details={"groups": json.dumps(words)}))
+    assert (first["name"], second["name"]) == ("a", "b")
+    assert second["labels"] == ["class 0", "class 3"]
+    assert kinds_of(tiny("registers").card) == []
+
+
+def test_a_thousand_classes_are_not_listed() -> None:
+    card = tiny("cls").card
+    many = replace(card.config, num_classes=MOST_NAMES + 1)
+    labels = tuple(map(str, range(MOST_NAMES + 1)))
+    assert kinds_of(replace(card, config=many, labels=labels)) == []

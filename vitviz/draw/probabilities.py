@@ -1,14 +1,14 @@
-"""What the model says: its classes, and what it would say after each block."""
+"""Probabilities of classes: the predictions, and the logit lens, which asks after each block."""
 
 from matplotlib.figure import Figure
 
 from ..errors import VitvizError
 from ..languages import Message
 from ..probe.analysis import Analysis
-from .parts import chart, fonts, panels, percent, picture, sheet, title
+from .figure_parts import chart, fonts, panels, percent, picture, sheet, title
 
 LENS = "arXiv:2310.18969"
-# Okabe and Ito's palette, which the colour-blind can tell apart; then the same, dashed.
+# Okabe and Ito's palette, which the colour-blind can tell apart; further lines repeat it, dashed.
 LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 DASHES = ("-", "--", ":")
 LONGEST = 34  # letters of a label beside a chart

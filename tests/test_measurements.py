@@ -1,4 +1,4 @@
-"""The figures of a checkpoint are read as numbers or not at all, and its classes by group."""
+"""The measurements in a checkpoint are read as numbers or not at all."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,7 @@ import pytest
 
 from tests.models import tiny
 from vitviz.model.weights import ModelCard
-from vitviz.probe.figures import MOST_NAMES, figures_of, kinds_of
+from vitviz.probe.measurements import measurements_of
 
 GOOD = {
     "top1": 0.565,
@@ -25,7 +25,7 @@ def card(**details: object) -> ModelCard:
 
 
 def test_what_was_measured_is_told_as_it_is() -> None:
-    assert figures_of(card(evaluation=GOOD)) == GOOD
+    assert measurements_of(card(evaluation=GOOD)) == GOOD
 
 
 @pytest.mark.parametrize(
@@ -41,25 +41,10 @@ def test_what_was_measured_is_told_as_it_is() -> None:
     ids=str,
 )
 def test_what_is_no_number_is_left_out(told: object, found: dict) -> None:
-    assert figures_of(card(evaluation=told)) == found
+    assert measurements_of(card(evaluation=told)) == found
 
 
-def test_no_figures() -> None:
-    assert figures_of(card()) == {}
+def test_no_measurements() -> None:
+    assert measurements_of(card()) == {}
     broken = replace(card(), details={"evaluation": '{"top1": NaN, "nll": Infinity}'})
-    assert figures_of(broken) == {}
-
-
-def test_classes_by_group() -> None:
-    assert kinds_of(card()) == [{"name": "", "labels": [f"class {i}" for i in range(7)]}]
-    words = ["b", "a", "a", "b", "a", "a", "a"]
-    first, second = kinds_of(card(groups=words))
-    assert (first["name"], second["name"]) == ("a", "b")
-    assert second["labels"] == ["class 0", "class 3"]
-    assert kinds_of(tiny("registers").card) == []
-
-
-def test_a_thousand_classes_are_not_listed() -> None:
-    many = replace(card().config, num_classes=MOST_NAMES + 1)
-    labels = tuple(map(str, range(MOST_NAMES + 1)))
-    assert kinds_of(replace(card(), config=many, labels=labels)) == []
+    assert measurements_of(broken) == {}

@@ -1,4 +1,4 @@
-"""The figures that a checkpoint carries about itself: how often it is right, and where it looks."""
+"""What a checkpoint says was measured of it: how often it is right, and where it looks."""
 
 import math
 from collections.abc import Mapping
@@ -6,20 +6,17 @@ from typing import Any
 
 from ..model.loaded import ModelCard
 from ..model.told import parse
-from .answer import groups_of
 
 SHARES = ("top1", "top5", "group", "ece")
 NUMBERS = (*SHARES, "nll", "pictures")
 BOX_NUMBERS = ("energy", "pointing")
-MOST_NAMES = 120  # of classes that are listed; a thousand would be read by nobody
 
 
-def figures_of(card: ModelCard) -> dict[str, Any]:
-    """What the file says was measured: some of `NUMBERS`, and "boxes": {map: {"energy",
-    "pointing"}}.
+def measurements_of(card: ModelCard) -> dict[str, Any]:
+    """Some of `NUMBERS`, and "boxes": {map: {"energy", "pointing"}}, from the details of a card.
 
-    Shares lie in [0, 1]; what is not a number, or not known here, is left out. {} for a model
-    that carries no figures.
+    Shares lie in [0, 1]. An entry that is not a number, or whose name is not known here, is left
+    out. {} for a model that carries no measurements.
     """
     try:
         told = parse(card.details["evaluation"])
@@ -39,19 +36,6 @@ def figures_of(card: ModelCard) -> dict[str, Any]:
         whole = {name: one for name, one in maps.items() if len(one) == len(BOX_NUMBERS)}
         found |= {"boxes": whole} if whole else {}
     return found
-
-
-def kinds_of(card: ModelCard) -> list[dict[str, Any]]:
-    """All that the model can answer, by groups: [{"name", "labels"}], name "" without groups.
-
-    Nothing where there are no labels, or more than anybody reads.
-    """
-    if card.head != "classes" or len(card.labels) > MOST_NAMES:
-        return []
-    kinds: dict[str, list[str]] = {}
-    for label, word in zip(card.labels, groups_of(card) or [""] * len(card.labels), strict=True):
-        kinds.setdefault(word, []).append(label)
-    return [{"name": name, "labels": kinds[name]} for name in sorted(kinds)]
 
 
 def _numbers(told: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, float]:

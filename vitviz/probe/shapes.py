@@ -1,4 +1,4 @@
-"""The ledger of shapes: every tensor on the way from the pixels to the answer, for one model."""
+"""The shapes of all tensors of a forward pass, step by step from the pixels to the logits."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,10 +10,10 @@ from ..model.config import ViTConfig
 class Step:
     """One tensor of the forward pass of one image.
 
-    `name` is what it is, `module` where in the model it comes from ("" where no module of its own
-    makes it; `blocks.*` stands for every block), `shape` its size with the batch axis. `tokens` are
-    those it speaks of, from the first to before the last; None: the picture as a whole. `in_block`:
-    every block makes one like it.
+    `name` says what the tensor is, `module` which module makes it ("" if none of its own does;
+    `blocks.*` is every block), and `shape` is its size with the batch axis. `tokens` is the range
+    (start, stop) of the tokens it belongs to, None for the picture as a whole. `in_block` is True
+    where every block makes such a tensor.
     """
 
     name: str
@@ -68,8 +68,8 @@ def steps(config: ViTConfig) -> tuple[Step, ...]:
 
 
 def pooled_tokens(config: ViTConfig) -> tuple[int, int]:
-    """The tokens that the answer is read from, from the first to before the last."""
-    if config.dist_token:  # DeiT asks CLS and its neighbour
+    """The range (start, stop) of the tokens that the logits are computed from."""
+    if config.dist_token:  # DeiT reads cls_token and dist_token
         return (0, 2)
     if config.global_pool == "token":
         return (0, 1)
