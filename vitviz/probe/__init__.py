@@ -1,1 +1,1 @@
-"""The instruments: what one forward pass left behind, and what can be read from it."""
+"""The instruments: the trace of one forward pass, and what can be computed from it."""

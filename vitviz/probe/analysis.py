@@ -1,4 +1,4 @@
-"""Analysis: one photo in one model, with all that a view may read; `analyze` makes it."""
+"""Analysis: all that a view may read about one photo in one model; `analyze` makes it."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,13 +28,13 @@ from .trace import Trace, capture, is_sound, listening
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Analysis:
-    """What a model made of a photo; every view, file and API answer reads its numbers from here.
+    """What a model made of a photo. Every view, file and API reads its numbers from here.
 
-    picture    (h, w, C) uint8    what the model saw, after resizing and cropping
+    picture    (h, w, C) uint8    the photo as the model saw it, resized and cropped
     pixels     (C, h, w) float32  the same, normalised: what entered the model
     positions  the learned position embedding, None for a model without one
-    embedding  the first numbers of each token before the first block, None in old files
-    lens       (L, C) the logits after each block, None where the model names no classes: `lens.py`
+    embedding  the first numbers of each token before the first block; older files lack it (None)
+    lens       (L, C) the logits after each block (`lens.py`); None if the model names no classes
     """
 
     picture: Tensor
@@ -48,10 +48,10 @@ class Analysis:
     notes: tuple[str, ...] = ()
     embedding: Embedding | None = None
     lens: Tensor | None = None
-    loaded: LoadedModel | None = None  # only to `verify`; not saved
+    loaded: LoadedModel | None = None  # for `verify` only; not saved
 
     def __repr__(self) -> str:
-        """One line: the photo, the model and its sizes, and what it says."""
+        """One line: the photo, the model, its sizes, and the answer."""
         trace = self.trace
         sizes = f"{trace.depth} layers x {trace.num_heads} heads x {trace.num_tokens} tokens"
         if (answer := self.answer()) is None:
@@ -63,7 +63,7 @@ class Analysis:
         return "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
 
     def predictions(self, k: int = 5) -> tuple[Prediction, ...]:
-        """The k most probable classes, best first; nothing for a model that names no classes."""
+        """The k most probable classes, best first; () for a model that names no classes."""
         if self.card.head != "classes":
             return ()
         probabilities = self._probabilities()
@@ -74,14 +74,14 @@ class Analysis:
         )
 
     def groups(self, k: int = 5) -> tuple[Group, ...]:
-        """The k most probable groups of classes, best first; nothing where classes have none."""
+        """The k most probable groups of classes, best first; () where classes have no groups."""
         words = groups_of(self.card)
         if words is None or self.card.head != "classes":
             return ()
         return summed(self._probabilities(), words)[: count_of(k)]
 
     def answer(self) -> Answer | None:
-        """What the model says in one phrase; None for a model that names no classes."""
+        """The prediction in one phrase; None for a model that names no classes."""
         if not (best := self.predictions(1)):
             return None
         kind, name, probability = "class", best[0].label, best[0].probability
@@ -91,8 +91,8 @@ class Analysis:
         return Answer(kind, name, probability, sure)
 
     def lens_lines(self, k: int = 5) -> tuple[Line, ...]:
-        """What the model would answer if it ended after each block: its first k classes, and the
-        first of each layer. Nothing where `lens` is None.
+        """The classes worth following through the layers, by the logit lens: the last layer's
+        first k, and the first of any other layer. () where `lens` is None.
         """
         if self.lens is None:
             return ()
@@ -108,10 +108,10 @@ class Analysis:
         token: int = 0,
         direction: Literal["from", "to"] = "from",
     ) -> Tensor:
-        """Attention from or to a token, of one head or (None) the mean of all. (N,)
+        """Attention from or to a token in one head; `head` None: the mean of all heads. (N,)
 
-        "from": where `token` looks, sums to 1. "to": how much every token looks at it.
-        Raises `SelectionError` for what this model does not have.
+        "from": where `token` looks; sums to 1. "to": how much each token looks at it.
+        Raises `SelectionError` for a layer, head or token that the model does not have.
         """
         heads = self.attention_of_heads(layer, token, direction)
         return heads.mean(dim=0) if head is None else heads[self.trace.check_head(head)]
@@ -119,9 +119,9 @@ class Analysis:
     def attention_of_heads(
         self, layer: int, token: int = 0, direction: Literal["from", "to"] = "from"
     ) -> Tensor:
-        """Attention from or to a token, of every head of a layer. (H, N)
+        """Attention from or to a token, in every head of a layer. (H, N)
 
-        Raises `SelectionError` for what this model does not have.
+        Raises `SelectionError` for a layer or token that the model does not have.
         """
         if direction not in ("from", "to"):
             raise SelectionError(f'direction must be "from" or "to", got {direction!r}')
@@ -129,13 +129,13 @@ class Analysis:
         return listen(layer, token)
 
     def attention_matrix(self, layer: int, head: int | None = None) -> Tensor:
-        """The whole attention map of one head or (None) the mean of all. (N, N), [query, key]
+        """The whole attention map of one head; None: the mean of all. (N, N), [query, key]
 
-        Rows sum to 1. Raises `SelectionError` for what this model does not have.
+        Rows sum to 1. Raises `SelectionError` for a layer or head that the model does not have.
         """
         if head is not None:
             return self.trace.attention_of(layer, head)
-        heads = range(self.trace.num_heads)  # one at a time: a map of many tokens is large
+        heads = range(self.trace.num_heads)  # one at a time: maps of many tokens are large
         return sum(self.trace.attention_of(layer, head) for head in heads) / len(heads)
 
     def rollout(
@@ -177,7 +177,7 @@ class Analysis:
     def positions_seed(self) -> int | None:
         """The seed that the learned positions were first drawn with.
 
-        None for a model without any, for an untrained model, and where the seed is not known.
+        None if the model has no learned positions, is untrained, or its seed is not known.
         """
         if self.positions is None or not self.card.trained:
             return None
@@ -197,11 +197,11 @@ class Analysis:
         return steps(self.card.config)
 
     def summary(self, k: int = 5) -> dict[str, Any]:
-        """What was found, in JSON's types: model, photo, sizes, predictions, shapes, heads."""
+        """The results in JSON's types: model, photo, sizes, predictions, shapes, heads."""
         return {**self.facts(k), "heads": self.head_statistics().to_dict()}
 
     def facts(self, k: int = 5) -> dict[str, Any]:
-        """The part of the summary for which no attention map has to be made."""
+        """The part of the summary that needs no attention map."""
         trace, grid = self.trace, self.grid
         card = self.card.to_dict()
         return {
@@ -228,12 +228,12 @@ class Analysis:
 
     @torch.inference_mode()
     def verify(self, loaded: LoadedModel | None = None) -> float:
-        """Run the model once more, and return how far this trace is from what its blocks really do.
+        """Run the model once more; return how far this trace is from what its blocks compute.
 
         For every layer softmax(scale q k^T) from this trace is multiplied with the block's values,
         sent through the block's projection and compared with the block's own attention output. The
         largest absolute difference is returned; float rounding leaves about 1e-5.
-        A loaded analysis does not know its model: pass it. Raises `VitvizError` without one.
+        An analysis read from a file does not hold its model: pass it, or `VitvizError` is raised.
         """
         loaded = loaded or self.loaded
         if loaded is None:
@@ -270,21 +270,21 @@ class Analysis:
         return cls(**saved.read(path))
 
     def to_bytes(self) -> bytes:
-        """What `save` writes, without a file: to be sent, or kept elsewhere than on a disk."""
+        """The bytes that `save` writes, to be sent or kept elsewhere than on a disk."""
         return saved.to_bytes(self)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Analysis":
-        """Read what `to_bytes` gave, or `save` wrote. Raises `VitvizError` as `load` does."""
+        """Read what `to_bytes` returned or `save` wrote. Raises as `load` does."""
         return cls(**saved.from_bytes(data))
 
 
 def analyze(loaded: LoadedModel, image: Any) -> Analysis:
-    """Run a model once on a photo and keep what happened inside.
+    """Run a model once on a photo, and keep the trace of the pass and what is read from it.
 
     `image` is a path, bytes, a Pillow image, a numpy array (h, w), (h, w, 3) or (h, w, 4), or a
-    `Photo`. Raises `ImageError` if it cannot be read, with a sentence, and `CaptureError` if the
-    model does not answer with finite numbers.
+    `Photo`. Raises `ImageError` if the image cannot be read, and `CaptureError` if the model
+    computes numbers that are not finite.
     """
     photo = open_photo(image)
     config = loaded.card.config
@@ -320,7 +320,7 @@ def analyze(loaded: LoadedModel, image: Any) -> Analysis:
 
 
 def _percent(share: float) -> str:
-    """A share without decimals; what is not nothing, or not all, is not rounded to it."""
+    """A share as whole percent; only 0 is shown as 0 %, and only 1 as 100 %."""
     if 0 < share < 0.005:
         return "< 1 %"
     if 0.995 <= share < 1:

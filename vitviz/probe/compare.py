@@ -1,4 +1,4 @@
-"""Compare: two analyses side by side, on the same selection, and what differs between them."""
+"""Compare two analyses side by side on the same selection, and compute what differs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from .selection import count_of
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Maps:
-    """The same map of two analyses. Equal shapes where their grids are equal."""
+    """The same map of two analyses; both have one shape if the grids are equal."""
 
     first: Tensor
     second: Tensor
@@ -33,17 +33,17 @@ class Maps:
 
     @property
     def common(self) -> float:
-        """What two distributions share: the sum of the smaller values. In [0, 1] if both sum to 1.
+        """The overlap of both: the sum of the smaller values, in [0, 1] if each sums to 1.
 
         Raises `SelectionError` where the grids differ.
         """
-        self.difference  # noqa: B018 - the same refusal
+        self.difference  # noqa: B018 - raises where the grids differ
         return float(torch.minimum(self.first, self.second).sum())
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """One class in both answers. A probability is None where that model does not know the class."""
+    """One class in both models: its label, and its probability, None in a model without it."""
 
     label: str
     first: float | None
@@ -54,8 +54,8 @@ class Answers:
 class Comparison:
     """Two analyses on the same selection: layers and heads by number, patches by their place.
 
-    What is selected is selected in the first; a patch is carried over to the patch of the second
-    that covers its middle, a prefix token keeps its number.
+    A selection refers to the first. A patch of the first is carried over to the patch of the second
+    that covers its middle; a prefix token keeps its number.
     """
 
     first: Analysis
@@ -63,7 +63,7 @@ class Comparison:
 
     @property
     def same_grid(self) -> bool:
-        """Whether both have as many rows, columns and prefix tokens."""
+        """Whether both have the same number of rows, columns and prefix tokens."""
         return _sizes(self.first.grid) == _sizes(self.second.grid)
 
     def carried(self, token: int) -> int:
@@ -98,7 +98,7 @@ class Comparison:
     def rollout(self, token: int = 0, layer: int | None = None, **options: Any) -> Maps:
         """`Analysis.rollout` of both, with the same options. (N,) and (M,)
 
-        `layer` None: the last one of each.
+        `layer` None: the last layer of each.
         """
         return self._both(token, lambda of, own: of.rollout(own, layer, **options))
 
@@ -115,7 +115,7 @@ class Comparison:
         return self._both(token, similarity)
 
     def answers(self, k: int = 5) -> tuple[Answers, ...]:
-        """The k most probable classes of either, the first's own first; classes are told by name.
+        """The k most probable classes of either, the first's in front; classes are matched by name.
 
         Raises `SelectionError` where one of the models names no classes.
         """
@@ -127,7 +127,7 @@ class Comparison:
                 raise SelectionError(f"the {which} model, {of.card.name}, names no classes")
             known.append(every)
         labels = dict.fromkeys(one.label for every in known for one in every[:count])
-        # Of classes with the same name the most probable one: it comes first.
+        # Several classes can have one name: the most probable, first in the order, is kept.
         first, second = ({one.label: one.probability for one in every[::-1]} for every in known)
         return tuple(Answers(label, first.get(label), second.get(label)) for label in labels)
 
@@ -142,8 +142,8 @@ class Comparison:
 def compare(first: Analysis, second: Analysis) -> Comparison:
     """Two analyses side by side: a trained model and its twin, two photos, two models.
 
-    Raises `SelectionError` for what is no analysis; whatever the two do not both have is refused
-    when it is asked for.
+    Raises `SelectionError` for an argument that is no analysis. What one of the two does not have
+    raises only when it is asked for.
     """
     for which, one in (("first", first), ("second", second)):
         if not isinstance(one, Analysis):

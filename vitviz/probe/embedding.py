@@ -1,4 +1,4 @@
-"""How a patch becomes a token: the first filters, what they answer, and the position added."""
+"""How a patch becomes a token: the first filters, their responses, and the position added."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ..model.vit import ViT
 
-COUNT = 24  # of the D numbers of a token: enough to see what filters are like
+COUNT = 24  # how many of the D filters are kept: enough to see what filters look like
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -15,12 +15,12 @@ class Embedding:
     """The first F numbers of every token on its way into the first block (arXiv:2010.11929, eq. 1).
 
     filters   (F, C, ph, pw)  the first rows of the matrix E that every patch is multiplied with
-    bias      (F,)            what is added to that; 0 where the model has none
-    content   (N, F)          before positions: what the filters answer to each patch, and the
+    bias      (F,)            the bias of the patch embedding; 0 where the model has none
+    content   (N, F)          before positions: the responses of the filters to each patch, and the
                               learned vectors of the prefix tokens
     position  (N, F)          the position embedding; 0 where the model adds none
 
-    `content + position` enters the first block, unless the model normalises it first (`norm_pre`).
+    `content + position` enters the first block; a model with `norm_pre` normalises it before.
     """
 
     filters: Tensor

@@ -1,4 +1,4 @@
-"""EXPLAINERS: one function each that says how much every token matters for one query token."""
+"""EXPLAINERS: functions that say how much every token matters for one query token."""
 
 from collections.abc import Callable, Iterator
 from typing import Literal
@@ -37,7 +37,7 @@ def rollout(
     """How much of each input token reaches `query`, through several layers. (N,), sums to 1
 
     Attention rollout (Abnar & Zuidema 2020, arXiv:2005.00928, section 3): the row of `query` in the
-    matrix of `rollout_matrix`, by one vector through the layers instead of the whole product.
+    matrix of `rollout_matrix`, computed with one vector instead of the whole product.
     Raises `SelectionError` for a token, layer or option that does not exist.
     """
     row = torch.zeros(trace.num_tokens)
@@ -69,7 +69,7 @@ def rollout_matrix(
 def _steps(
     trace: Trace, head_fusion: str, residual: float, first: int, last: int | None
 ) -> Iterator[Callable[[], Tensor]]:
-    """One function per layer that makes A_l, first layer first: one matrix is held at a time."""
+    """A function for each layer, first to last, that makes A_l: one matrix is held at a time."""
     if head_fusion not in ("mean", "max", "min"):
         raise SelectionError(f'head_fusion must be "mean", "max" or "min", got {head_fusion!r}')
     if not 0 <= residual <= 1:
@@ -90,7 +90,8 @@ def _steps(
             itself = torch.eye(trace.num_tokens)
             mixed = residual * itself + (1 - residual) * fused
             sums = mixed.sum(dim=-1, keepdim=True)
-            # Heads fused by "min" can agree on nothing: without a residual, such a token stays.
+            # The minimum over heads can be 0 for all keys: without a residual, such a token keeps
+            # its own value.
             return torch.where(sums > 0, mixed / sums, itself)
 
         return step

@@ -1,6 +1,6 @@
-"""What the tokens of a layer have in common: cosine similarity, norms, and PCA as colours.
+"""Features: cosine similarity, norms and PCA of the tokens after a layer.
 
-All of it is a function of the residual stream after a block, `tokens_after(trace, layer)`.
+Each is a function of the residual stream after a block, `tokens_after(trace, layer)`.
 """
 
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from .trace import Trace
 # its cutoff (150 for DINOv2-g) off a histogram of norms; a multiple of the median fits every model.
 OUTLIER_TIMES = 2.0
 
-# Scores below and above these shares of the patches take the ends of their colour channel: one
-# outlier would leave all others the same grey.
+# Quantiles of the scores that become the ends of a colour channel. From minimum to maximum, one
+# outlier would leave all other patches the same grey.
 COLOUR_RANGE = (0.01, 0.99)
 
 
@@ -25,8 +25,8 @@ COLOUR_RANGE = (0.01, 0.99)
 class Principal:
     """The three directions in which the patches of a layer differ most, largest first.
 
-    scores     (P, 3)  place of every patch along them; each column has mean 0
-    explained  (3,)    share of the variance along each; what is missing to 1 is not shown
+    scores     (P, 3)  coordinate of every patch along them; each column has mean 0
+    explained  (3,)    share of the variance along each; the other directions hold the rest
     low, high  (3,)    scores that become 0 and 1 as colours, see `COLOUR_RANGE`
     """
 
@@ -50,8 +50,8 @@ def tokens_after(trace: Trace, layer: int) -> Tensor:
 def similarity(tokens: Tensor, token: int) -> Tensor:
     """Cosine similarity of one token with all. (N, D) -> (N,), in [-1, 1]
 
-    The mean is not taken out: tokens of a trained model share a large part, so all values may be
-    high, and what tells is which are higher.
+    The mean is not subtracted. The tokens of a trained model have a large part in common, so all
+    values can be high; compare them with each other.
     """
     rows = unit_rows(tokens)
     return rows @ rows[choose("token", token, len(rows))]
@@ -74,12 +74,12 @@ def outliers(patch_norms: Tensor, times: float = OUTLIER_TIMES) -> Tensor:
 def principal(patches: Tensor) -> Principal:
     """PCA over the patches of one layer, prefix tokens left out. (P, D)
 
-    The sign of a direction is free; here the largest of its D numbers (in size) is positive, so
-    that the same direction has the same sign in every layer and for every photo.
+    PCA leaves the sign of a direction open. Here the number with the largest magnitude of its D is
+    positive, so that the same direction has the same sign in every layer and for every photo.
     """
     centred = (patches - patches.mean(dim=0)).double()
     count, dim = centred.shape
-    # Eigenvectors of the smaller of both products: the same directions as of the covariance.
+    # The smaller of X X^T and X^T X: both give the directions of the covariance.
     wide = count <= dim
     values, vectors = torch.linalg.eigh(centred @ centred.T if wide else centred.T @ centred)
     best = vectors.flip(-1)[:, :3]
@@ -89,7 +89,7 @@ def principal(patches: Tensor) -> Principal:
     scores = centred @ (directions * torch.where(largest < 0, -1.0, 1.0))
     total = centred.square().sum()
     explained = values.flip(-1)[:3].clamp(min=0) / (total if total > 0 else 1)
-    missing = 3 - scores.shape[1]  # fewer than three patches or numbers
+    missing = 3 - scores.shape[1]  # with fewer than three patches or dimensions
     scores = torch.nn.functional.pad(scores, (0, missing)).float()
     explained = torch.nn.functional.pad(explained, (0, missing)).float()
     low, high = scores.quantile(torch.tensor(COLOUR_RANGE), dim=0)

@@ -1,4 +1,4 @@
-"""Film: how position embedding and CLS attention came about, in about 20 moments of a training."""
+"""Film: position embedding, CLS attention and answers at about 20 moments of a training."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from .trace import capture
 
 FORMAT = "vitviz_film"
 VERSION = 1
-MOST = 1e15  # of any number that is told of a moment
+MOST = 1e15  # bound of every number in the facts of a moment
 TENSORS = ("pixels", "positions", "attention", "probabilities")
 
 
@@ -27,14 +27,14 @@ TENSORS = ("pixels", "positions", "attention", "probabilities")
 class Film:
     """What a model looked like at some moments of its training, always on the same pictures.
 
-    pixels         uint8 (pictures, h, w, C)   what the model was shown, before normalisation
+    pixels         uint8 (pictures, h, w, C)   the pictures, before normalisation
     positions      float16 (moments, P, P)     cosine similarity of the patches' position embeddings
     attention      float16 (moments, pictures, L, H, N)   of CLS to all tokens; rows sum to about 1
     probabilities  float16 (moments, pictures, classes)
     facts          "recipe", "began_with" (the weights of the first moment, in words; empty for
                    random ones), "rows", "cols", "num_prefix_tokens", "labels", "pictures" (each
                    with its "name") and "moments": {"step", "epoch", "images", "seconds", "loss",
-                   "top1", "top5"} of each; loss is None before the first step
+                   "top1", "top5"} for each moment; loss is None before the first step
     """
 
     pixels: Tensor
@@ -47,13 +47,13 @@ class Film:
         return len(self.facts["moments"])
 
     def save(self, path: str | Path) -> None:
-        """Write the film at once or not at all. Raises `OSError` if it cannot be written."""
+        """Write the film completely or not at all. Raises `OSError` if it cannot be written."""
         text = json.dumps({"version": VERSION, **self.facts}, allow_nan=False)
         write_tensors(path, {name: getattr(self, name) for name in TENSORS}, {FORMAT: text})
 
     @classmethod
     def read(cls, path: str | Path) -> "Film":
-        """What `save` wrote. Raises `WeightsError` if there is no film, or a damaged one."""
+        """Read what `save` wrote. Raises `WeightsError` for a missing file, or no whole film."""
         try:
             return cls._of(*read_tensors(path))
         except FileNotFoundError as error:
@@ -63,7 +63,7 @@ class Film:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Film":
-        """The same from the bytes of a file. Raises `WeightsError` as `read` does."""
+        """Read a film from the bytes of its file. Raises `WeightsError` as `read` does."""
         try:
             return cls._of(*tensors_from_bytes(data))
         except (KeyError, ValueError) as error:
@@ -71,7 +71,7 @@ class Film:
 
     @classmethod
     def _of(cls, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> "Film":
-        """Raises `KeyError` or `ValueError` for what is no film, or a damaged one."""
+        """The film of these parts of a file. Raises `KeyError`, `ValueError` if they do not fit."""
         tensors = {name: tensors[name] for name in TENSORS}
         facts = _facts(metadata[FORMAT])
         _check_tensors(tensors, facts)
@@ -80,7 +80,7 @@ class Film:
 
 
 def facts_of(path: str | Path) -> dict[str, Any]:
-    """The facts of a film without its tensors; {} for a file that is none, or an older one."""
+    """The facts of a film without its tensors; {} for a file that is no film of this version."""
     try:
         return _facts(read_metadata(path)[FORMAT])
     except (OSError, KeyError, ValueError):
@@ -88,7 +88,7 @@ def facts_of(path: str | Path) -> dict[str, Any]:
 
 
 def _facts(text: str) -> dict[str, Any]:
-    """The facts in the metadata of a film, all there and of their kind. Raises `ValueError`."""
+    """The facts in a film's metadata. Raises `ValueError` if one is missing or of a wrong type."""
     facts = parse(text)
     if not isinstance(facts, dict) or facts.get("version") != VERSION:
         raise ValueError("it was not written by this version of vitviz")
@@ -114,7 +114,7 @@ def _facts(text: str) -> dict[str, Any]:
 
 
 def _is_moment(facts: dict[str, Any]) -> bool:
-    """Whether these are the facts of one moment; what was not measured is None."""
+    """Whether these are the facts of one moment; only the loss may be None."""
     counts = all(is_number(facts.get(name), 0, MOST) for name in ("step", "epoch", "images"))
     loss = facts.get("loss") is None or is_number(facts["loss"], -MOST, MOST)
     shares = all(is_number(facts.get(name), 0, 1) for name in ("top1", "top5"))
@@ -122,7 +122,7 @@ def _is_moment(facts: dict[str, Any]) -> bool:
 
 
 def _check_tensors(tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> None:
-    """Raises `ValueError` for tensors that are not of the pictures and moments of the facts."""
+    """Raise `ValueError` for tensors whose shapes do not fit the facts."""
     moments, pictures = len(facts["moments"]), len(facts["pictures"])
     patches = facts["rows"] * facts["cols"]
     tokens = facts["num_prefix_tokens"] + patches
@@ -146,8 +146,8 @@ def _check_tensors(tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> N
 
 @torch.no_grad()
 def look(vit: ViT, pixels: Sequence[Tensor]) -> dict[str, Tensor]:
-    """One moment of a film: {"positions" (P, P), "attention" (pictures, L, H, N), "probabilities"
-    (pictures, classes)}, all float16, on the CPU
+    """Make one moment of a film: {"positions" (P, P), "attention" (pictures, L, H, N),
+    "probabilities" (pictures, classes)}, all float16, on the CPU.
 
     `pixels` are normalised pictures, (C, h, w) each. The model needs a CLS token and positions.
     """

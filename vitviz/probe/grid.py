@@ -1,4 +1,4 @@
-"""PatchGrid: from pixels to patch to token and back; the only place that counts prefix tokens."""
+"""PatchGrid: from pixel to patch to token and back; the only place that skips prefix tokens."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,7 @@ from .selection import choose, whole
 
 @dataclass(frozen=True)
 class PatchGrid:
-    """How an image is cut. Pixels are counted from the top left, height before width."""
+    """How an image is cut into patches. Pixels count from the top left, height before width."""
 
     image_size: tuple[int, int]
     patch_size: tuple[int, int]
@@ -78,7 +78,7 @@ class PatchGrid:
         return self.token(int(y // self.patch_size[0]), int(x // self.patch_size[1]))
 
     def box(self, token: int) -> tuple[int, int, int, int]:
-        """The patch in pixels: (top, left, height, width)."""
+        """The edges of a patch in pixels: (top, left, height, width)."""
         row, col = self.row_col(token)
         height, width = self.patch_size
         return row * height, col * width, height, width

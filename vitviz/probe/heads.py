@@ -1,4 +1,4 @@
-"""What each head is like on this photo: how widely it looks, and how far."""
+"""Statistics of the heads on one photo: how widely each looks (entropy), and how far (distance)."""
 
 from dataclasses import dataclass
 
@@ -14,16 +14,16 @@ from .trace import Trace
 class HeadStatistics:
     """Two numbers for every head of every layer.
 
-    entropy   (L, H)  of a row of the attention map, mean over all tokens; in nats, from 0 (a head
-                      that looks at one token) to log N (at all alike)
-    distance  (L, H)  between a patch and where it looks, mean over all patches; in pixels
+    entropy   (L, H)  of a row of the attention map, mean over all tokens; in nats, from 0 (the
+                      head looks at one token) to log N (uniform attention)
+    distance  (L, H)  between a patch and the patches it attends to, mean over patches; in pixels
     """
 
     entropy: Tensor
     distance: Tensor
 
     def to_dict(self) -> dict[str, list[list[float]]]:
-        """The same in JSON's types, [layer][head], with six digits that count."""
+        """The same in JSON's types, [layer][head], rounded to six significant digits."""
         return {
             name: [[float(f"{value:.6g}") for value in row] for row in getattr(self, name).tolist()]
             for name in ("entropy", "distance")
@@ -35,31 +35,31 @@ def head_statistics(trace: Trace, grid: PatchGrid) -> HeadStatistics:
 
     The distance is that of arXiv:2010.11929, appendix D.7 (figure 7, right), here of one photo: for
     each patch the distances to all patches, weighted by its attention. Prefix tokens have no place,
-    so only attention between patches counts, scaled so that a row sums to 1 again.
+    so only attention between patches counts, rescaled so that its rows sum to 1.
     """
     away, first = distances(grid), grid.num_prefix_tokens
     entropy = torch.empty(trace.depth, trace.num_heads)
     distance = torch.empty_like(entropy)
-    together = torch.get_num_threads()  # maps at a time: they stay in the processor's cache
+    together = torch.get_num_threads()  # so many maps stay in the processor's cache
     for layer in range(trace.depth):
         for start in range(0, trace.num_heads, together):
             some = slice(start, start + together)
             scores = (trace.q[layer, some] * trace.scale) @ trace.k[layer, some].mT
-            shares = scores.softmax(dim=-1)
-            # -sum a log a, where log a = score - log of the sum of the exponentials; the latter is
-            # read off the largest entry of each row, because exp is the dear part.
-            normaliser = scores.amax(dim=-1) - shares.amax(dim=-1).log()
-            rows = normaliser - scores.mul_(shares).sum(dim=-1)
+            attention = scores.softmax(dim=-1)
+            # Entropy is -sum a log a, where log a = score - log-sum-exp. The log-sum-exp is read
+            # off the largest entry of each row, because exponentials are what costs time.
+            lse = scores.amax(dim=-1) - attention.amax(dim=-1).log()
+            rows = lse - scores.mul_(attention).sum(dim=-1)
             entropy[layer, some] = rows.mean(dim=-1)
-            inner = shares[:, first:, first:]
-            # What a patch gives to patches can round to nothing; then it does not look away at all.
+            inner = attention[:, first:, first:]
+            # All attention can lie on prefix tokens; the distance is 0 then, and not 0 / 0.
             total = inner.sum(dim=-1).clamp_min(torch.finfo(torch.float32).tiny)
             distance[layer, some] = (inner.mul_(away).sum(dim=-1) / total).mean(dim=-1)
     return HeadStatistics(entropy.clamp_min_(0), distance)
 
 
 def distances(grid: PatchGrid) -> Tensor:
-    """From the middle of each patch to that of each other, in pixels. (P, P)"""
+    """Distances between the middles of all patches, in pixels. (P, P)"""
     height, width = grid.patch_size
     place = torch.cartesian_prod(
         height * torch.arange(grid.rows, dtype=torch.float32),

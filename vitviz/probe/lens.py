@@ -1,4 +1,4 @@
-"""The logit lens: what the model would answer if it ended after this block."""
+"""The logit lens: what the model would answer if it ended after an earlier block."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from ..model.vit import ViT
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One class through the layers: its probability, and its place among all classes (1: first)."""
+    """One class through the layers: its probability, and its rank among all (1: first)."""
 
     index: int
     label: str
@@ -20,23 +20,25 @@ class Line:
 
 
 def has_lens(vit: ViT) -> bool:
-    """Whether the model ends in one vector and a classifier, so that the question makes sense."""
+    """Whether the model pools its tokens and has a classifier; else there is nothing to apply."""
     return vit.config.num_classes > 0 and vit.config.global_pool != ""
 
 
 @torch.no_grad()
 def logit_lens(vit: ViT, tokens: Tensor) -> Tensor:
-    """The logits that the model's own ending gives to the tokens after each block. (L, classes)
+    """The logits that the model's own head gives to the tokens after each block. (L, classes)
 
     `tokens` is the residual stream of a trace, (L + 1, N, D). Each layer's tokens go through the
     final norm, the model's own pooling and the head, as the last layer's do: with pooling "token"
     that is the CLS token alone, with "avg" the mean of the patches, with "map" the attention pool,
     and DeiT's two heads are averaged. The last row is the model's answer.
 
-    The head was trained for the last layer only. That an early layer names no class does not mean
-    that it knows nothing: it may write it in a way that this head cannot read. For language models:
+    The head was trained for the last layer only. An early layer whose logits name no class may hold
+    the answer all the same, in directions that this head does not read. For language models:
     nostalgebraist 2020, "interpreting GPT: the logit lens"; for ViTs: Vilas et al. 2023,
-    arXiv:2310.18969. Raises `SelectionError` for a model without a classifier or without pooling.
+    arXiv:2310.18969.
+
+    Raises `SelectionError` for a model without a classifier or without pooling.
     """
     if not has_lens(vit):
         raise SelectionError("this model has no classifier that could read its layers")

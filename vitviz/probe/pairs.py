@@ -1,4 +1,4 @@
-"""One number of an attention map, taken apart: the query, the key, and the row they meet in."""
+"""One attention value taken apart: the query, the key, their product, and the softmax row."""
 
 from dataclasses import dataclass
 
@@ -9,12 +9,12 @@ from .trace import Trace
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Pair:
-    """How much one token attends to another in one head, and all that this number is made of.
+    """How much one token attends to another in one head, and every number it is computed from.
 
-    q, k       (d,)  the query of the one token, the key of the other
-    products   (d,)  q * k, number by number; `sum` is their sum, q . k
-    scores     (N,)  scale * q . k for the key of every token; `score` is the one of this pair
-    attention  (N,)  softmax of the scores, sums to 1; `share` is the number itself
+    q, k       (d,)  the query of the first token, the key of the second
+    products   (d,)  q * k, elementwise; `sum` is their sum, q . k
+    scores     (N,)  scale * q . k for the key of every token; `score` is that of this pair
+    attention  (N,)  softmax of the scores, sums to 1; `share` is the value taken apart
     """
 
     q: Tensor

@@ -1,4 +1,4 @@
-"""What a position embedding knows about neighbourhood: which positions it makes similar."""
+"""Positions: which patches the learned position embedding makes similar to each other."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -13,7 +13,7 @@ from ..model.untrained import draw
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Positions:
-    """The learned position embedding of a model, prefix tokens apart.
+    """The learned position embedding of a model, split into prefix tokens and patches.
 
     prefix   (num_prefix_tokens or 0, D): 0 where positions are added to patches only
     patches  (P, D)
@@ -34,10 +34,11 @@ class Positions:
 def untrained_positions(
     config: ViTConfig, seed: int, resized_from: tuple[int, int] | None = None
 ) -> Positions:
-    """The positions that a training run of this seed begins with; half a second, then remembered.
+    """The positions that a training run of this seed begins with. They take half a second to draw
+    and are cached.
 
-    They know nothing: any two are about orthogonal. Those of a model that was `resized_from` the
-    image size of its training are resampled as the model's own were, which makes neighbours alike.
+    Any two are nearly orthogonal. For a model that was `resized_from` another image size they are
+    resampled as the model's own were, which makes neighbours similar.
     """
     drawn = replace(config, image_size=resized_from or config.image_size)
     pos_embed = resample_positions(draw(drawn, seed)["pos_embed"], drawn, config)

@@ -1,4 +1,4 @@
-"""Saved analyses: one .safetensors file with all of an `Analysis`, read back only if whole."""
+"""Saved analyses: all of an `Analysis` in one .safetensors file, checked when it is read."""
 
 import json
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def write(analysis: "Analysis", path: str | Path) -> None:
 
 
 def to_bytes(analysis: "Analysis") -> bytes:
-    """The file that `write` would write."""
+    """The bytes of the file that `write` would write."""
     return tensors_to_bytes(*_parts(analysis))
 
 
@@ -71,17 +71,17 @@ def _parts(analysis: "Analysis") -> Parts:
 
 
 def read(path: str | Path) -> dict[str, Any]:
-    """The fields of the analysis in a file. Raises `VitvizError` if it is none, or damaged."""
+    """The fields of the analysis in a file. Raises `VitvizError` if the file is not a whole one."""
     return _checked(str(path), lambda: read_tensors(path))
 
 
 def from_bytes(data: bytes) -> dict[str, Any]:
-    """The same for the bytes of a file."""
+    """The fields of the analysis in the bytes of a file. Raises `VitvizError` as `read` does."""
     return _checked("this file", lambda: tensors_from_bytes(data))
 
 
 def _checked(name: str, parts: Callable[[], Parts]) -> dict[str, Any]:
-    """The fields made of tensors and metadata; `name` is what a sentence calls the file."""
+    """Make the fields of the parts of a file, which error messages call `name`."""
     try:
         return _fields(*parts())
     except VitvizError as error:
@@ -137,7 +137,7 @@ def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[
 
 
 def _check_tensors(tensors: dict[str, torch.Tensor], card: ModelCard) -> None:
-    """Raises `VitvizError` for a tensor of a size that its model does not make, or too large."""
+    """Raise `VitvizError` for a tensor of a wrong name, shape or type, or with huge values."""
     config = card.config
     n, p, d = config.num_tokens, config.num_patches, config.embed_dim
     heads = (config.depth, config.num_heads, n, config.head_dim)

@@ -1,4 +1,4 @@
-"""Trace: what one forward pass of one image left behind, and `capture`, which listens to it."""
+"""Trace: what one forward pass of one image left behind; `capture` records it with hooks."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -14,19 +14,20 @@ from ..languages import Message
 from ..model.vit import ViT
 from .selection import choose
 
-LARGEST = 1e15  # of what a sound model computes; float32 ends at 3.4e38
+LARGEST = 1e15  # bound of what a sound model computes; float32 ends at 3.4e38
 
-# Numbers of an attention map that are worked on at a time: half a megabyte, which the cache of the
-# processor holds. Maps of up to 362 tokens fit; at 1,370 tokens it saves a third of the time.
+# How many numbers of an attention map are worked on at a time: half a megabyte, which fits into the
+# processor's cache. Maps of up to 362 tokens fit whole; at 1,370 tokens this saves a third of the
+# time.
 CACHED = 2**17
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class RoundedLayer:
-    """One layer as a viewer gets it: q and k in half precision, and what normalises a row.
+    """One layer as a viewer gets it: q and k in half precision, and the log-sum-exp of each row.
 
-    `attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i])`. `lse` (log of the sum of the
-    exponentials) is computed from the rounded values, so that rows sum to 1 on the other side too.
+    `attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i])`. `lse` (log-sum-exp of the
+    scores) is computed from the rounded values, so that rows sum to 1 in the browser too.
     `error` is the largest difference between an attention value made so and the exact one.
     """
 
@@ -40,14 +41,14 @@ class RoundedLayer:
 class Trace:
     """What one forward pass of one image left behind. On the CPU, no batch axis, never mutated.
 
-    q, k     (L, H, N, d)   as attention really used them: after q/k norm, before scaling
+    q, k     (L, H, N, d)   as attention really uses them: after q/k norm, before scaling
     tokens   (L + 1, N, D)  the residual stream: after embedding, and after each block
     logits   (C,)           the model's answer; features where the model has no head; (N, C) where
-                            it pools nothing and answers for each token
+                            it does not pool and answers for each token
     scale    what q k^T is multiplied with before the softmax, 1 / sqrt(d)
 
     The attention maps are not kept: a map costs N^2 numbers per head, q and k cost N. A map is a
-    function of q and k and is made when someone asks for it.
+    function of q and k and is computed on demand.
     """
 
     q: Tensor
@@ -97,7 +98,7 @@ class Trace:
         return self.attention(layer)[..., token]
 
     def rounded(self, layer: int) -> RoundedLayer:
-        """The layer in half precision, as browsers get it, and how far that is from exact.
+        """The layer in half precision, as browsers get it, and its largest rounding error.
 
         Raises `CaptureError` if half precision cannot hold a value.
         """
@@ -110,8 +111,8 @@ class Trace:
         for heads, rows in self._blocks():
             scores = _scores(q[heads, rows].float(), k[heads].float(), self.scale)
             shown = scores.softmax(dim=-1)
-            # The sum that softmax divided by, read off the largest entry of each row: exp is the
-            # expensive part.
+            # The log-sum-exp is read off the largest entry of each row instead of summed again,
+            # because exponentials are what costs time.
             lse[heads, rows] = scores.amax(dim=-1) - shown.amax(dim=-1).log()
             exact = _scores(exact_q[heads, rows], exact_k[heads], self.scale).softmax(dim=-1)
             low, high = shown.sub_(exact).aminmax()
@@ -119,7 +120,7 @@ class Trace:
         return RoundedLayer(q, k, lse, error)
 
     def _blocks(self) -> Iterator[tuple[slice, slice]]:
-        """The maps of a layer in parts that stay in the processor's cache: (heads, rows)."""
+        """Slices (heads, rows) of a layer's maps, small enough for the processor's cache."""
         together = torch.get_num_threads()  # heads, one for each thread
         height = min(self.num_tokens, max(1, CACHED // self.num_tokens))
         for head in range(0, self.num_heads, together):
@@ -140,7 +141,7 @@ class Trace:
 
 
 class Recorder:
-    """Collects what the hooks of `capture` hear; after the forward pass it has the `trace`."""
+    """Collects what the hooks of `capture` hear; makes the `trace` after the forward pass."""
 
     def __init__(self, vit: ViT) -> None:
         self.depth = len(vit.blocks)
@@ -161,7 +162,7 @@ class Recorder:
     def traces(self, logits: Tensor) -> list[Trace]:
         """One trace for each image of the batch that went through. (B, C) logits -> B traces
 
-        They are views of the same memory, so one of them keeps all of it.
+        All are views of the same memory: while one of them is kept, all of it is.
         Raises `CaptureError` if a layer was not heard, or if the logits are of another batch.
         """
         layers = range(self.depth)
@@ -189,14 +190,14 @@ class Recorder:
         ]
 
 
-# torch numbers hooks with a counter of the process, which it reads and then raises: two threads at
-# once can get one number, and the second hook would take the place of the first.
+# torch numbers hooks with a global counter, which it reads and then increments. Two threads at once
+# could get the same number, and the second hook would replace the first.
 _registering = threading.Lock()
 
 
 @contextmanager
 def listening() -> Iterator[Callable[..., None]]:
-    """Hooks that hear this thread alone, and are gone at the end, whatever happens in between.
+    """Hooks that hear this thread alone and are removed at the end, after an exception too.
 
         with listening() as listen:
             listen(module.register_forward_hook, hook)
