@@ -1,4 +1,4 @@
-"""The command line: `python -m vitviz photo.jpg` writes numbers and figures, without a browser."""
+"""The command line: `python -m vitviz photo.jpg` writes numbers and figures into a folder."""
 
 import argparse
 import json
@@ -62,8 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"vitviz: {error}", file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
-        return 130  # as a shell reports a program that was interrupted
-    except BrokenPipeError:  # whoever read the output (head, less) has gone; write the rest nowhere
+        return 130  # the exit status of an interrupted program, 128 + SIGINT
+    except BrokenPipeError:  # the reader of the output (head, less) has ended; discard the rest
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
@@ -109,7 +109,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Analyze the photo, write everything, say what was found and where it lies."""
+    """Analyze the photo, write all files, print the predictions and the paths."""
     model = _word(arguments.model) + ("-untrained" if arguments.untrained else "")
     default = Path(f"vitviz-{_word(arguments.photo)}-{model}")
     loaded = load(arguments.model, pretrained=not arguments.untrained)
@@ -146,7 +146,7 @@ def write(
     html: bool = False,
 ) -> list[Path]:
     """Write numbers and figures into a folder that exists; returns the files, in order."""
-    from . import draw  # matplotlib takes a second, which --help need not wait for
+    from . import draw  # takes a second, for matplotlib; --help need not wait for it
 
     where = f"layer-{layer}-token-{token}"
     which = f"head-{'mean' if head is None else head}"
@@ -194,10 +194,10 @@ def write(
 
 
 def own_folder(first: Path, analysis: Analysis) -> Path:
-    """A folder for this photo and model alone: `first`, or one of first-2, first-3, ...
+    """A folder for this photo and model alone: `first`, or first-2, first-3, ...
 
-    The first of them is taken that can be made new, or holds what was written for the same photo
-    and model. Raises `VitvizError` if no folder can be made.
+    The folder is the first of these that does not exist yet, or that holds an analysis of the same
+    photo and model. Raises `VitvizError` if no folder can be made.
     """
     folder, number = first, 1
     while not _made(folder) and held_by_another(folder, analysis) is not None:
@@ -207,7 +207,7 @@ def own_folder(first: Path, analysis: Analysis) -> Path:
 
 
 def _made(folder: Path) -> bool:
-    """Whether the folder could be made new; of two processes that try at once only one can."""
+    """Make the folder, return False if it exists; of two processes only one gets True."""
     try:
         folder.mkdir()
     except FileExistsError:
@@ -218,7 +218,7 @@ def _made(folder: Path) -> bool:
 
 
 def claim(folder: Path, analysis: Analysis, *, force: bool = False) -> None:
-    """Make the folder, or see that it may be written to: empty, or ours, of this photo and model.
+    """Make the folder, or check that it is empty or holds an analysis of this photo and model.
 
     Raises `VitvizError` for a folder that holds something else, unless `force`.
     """
@@ -234,9 +234,9 @@ def claim(folder: Path, analysis: Analysis, *, force: bool = False) -> None:
 
 
 def held_by_another(folder: Path, analysis: Analysis) -> str | None:
-    """What a folder holds, in words; None if it was written for the same photo and model.
+    """What a folder holds, in words; None if that is an analysis of this photo and model.
 
-    Two photos of one name are told apart by what the model saw of them.
+    Photos with the same name are told apart by their pixels.
     """
     try:
         before = Analysis.load(folder / ANALYSIS)
@@ -269,7 +269,7 @@ def choose_head(analysis: Analysis, text: str) -> int | None:
 
 
 def choose_token(analysis: Analysis, text: str | None) -> int:
-    """The token that is meant by "7", "cls" or "3,4". Raises `VitvizError` if there is none."""
+    """The token that "7", "cls" or "3,4" means. Raises `VitvizError` if there is no such token."""
     grid, names = analysis.grid, analysis.card.config.prefix_names
     if text is None:
         text = "cls" if "cls_token" in names else f"{grid.rows // 2},{grid.cols // 2}"
@@ -285,11 +285,12 @@ def choose_token(analysis: Analysis, text: str | None) -> int:
 
 
 def layer_table(model: str, pretrained: bool = True) -> str:
-    """The layers of a model: name, module, output shape, parameters; equal blocks in one row each.
+    """The layers of a model: name, module, output shape, parameters; only block 0 with its parts.
 
-    The title says whose weights they are. A file is read; of a timm model only the architecture is
-    needed, so its weights are neither downloaded nor loaded. `pretrained=False`: the untrained
-    twin. Raises `WeightsError` for a model that vitviz cannot load.
+    The title says where the weights are from. Those of a file are read; those of a timm model are
+    neither downloaded nor loaded, because the table needs its architecture only.
+    `pretrained=False`: the untrained twin. Raises `WeightsError` for a model that vitviz cannot
+    load.
     """
     shipped = set(list_models()) - set(CURATED)
     is_file = model in shipped or model.endswith(CHECKPOINT_SUFFIXES)
@@ -317,7 +318,7 @@ def layer_table(model: str, pretrained: bool = True) -> str:
         own = sum(p.numel() for p in module.parameters(recurse=is_block))
         if not name or not own:
             continue
-        # Patches are projected with a matrix product, so that layer itself is never called.
+        # `patch_embed.proj` is used as a matrix and never called: its parent has the shape.
         shape = shapes.get(name) or shapes[name.rpartition(".")[0]]
         rows.append((name, type(module).__name__, shape, f"{own:,}"))
     total = loaded.card.num_parameters
@@ -341,7 +342,7 @@ def _number(text: str, expected: str) -> int:
 
 
 def _word(name: str) -> str:
-    """The part of a path or model name that reads well in the name of a folder."""
+    """A path or model name as letters, digits and hyphens, for the name of a folder."""
     stem = Path(name).name.removesuffix(Path(name).suffix) or name
     return "".join(letter if letter.isalnum() else "-" for letter in stem).strip("-") or "photo"
 

@@ -1,9 +1,9 @@
 """Figures for slides and papers: an Analysis goes in, a matplotlib Figure comes out.
 
-Each function returns a `matplotlib.figure.Figure` that no window and no pyplot state knows; a
-notebook shows it when it is the last line of a cell, and `save` writes it as PNG, SVG or PDF.
+Each function returns a `matplotlib.figure.Figure` that is independent of windows and pyplot. A
+notebook shows it when it is the last line of a cell; `save` writes it as PNG, SVG or PDF.
 Colours are perceptual (viridis; blue to brown for values with a sign), patches keep their edges,
-and every map has a bar with numbers.
+and every map has a colour bar with numbers.
 """
 
 from .charts import head_statistics, pair

@@ -1,4 +1,4 @@
-"""Attention as charts: every head as a dot, and one attention value taken apart."""
+"""Charts of attention: every head as a dot, and one attention value taken apart."""
 
 from math import log
 
@@ -24,7 +24,7 @@ from .figure_parts import (
     token_name,
 )
 
-FEW = 40  # bars that are wide enough for gaps between them
+FEW = 40  # so few bars are wide enough for gaps between them
 
 
 def head_statistics(
@@ -32,8 +32,8 @@ def head_statistics(
 ) -> Figure:
     """Every head as a dot over the layers: how widely it looks (entropy), and how far (pixels).
 
-    The dashed line is a head that looks everywhere alike. `layer` and `head` are ringed.
-    Raises `SelectionError` for what the model does not have.
+    The dashed line is uniform attention. The head at `layer` and `head` is ringed.
+    Raises `SelectionError` for a layer or head that the model does not have.
     """
     trace = analysis.trace
     chosen = None
@@ -63,8 +63,8 @@ def head_statistics(
 def pair(analysis: Analysis, layer: int, head: int, query: int, key: int | None = None) -> Figure:
     """One attention value taken apart: both vectors, their product, the sum, and the softmax row.
 
-    `key` None: the token that the query attends to most. Raises `SelectionError` for what the
-    model does not have.
+    `key` None: the token that the query attends to most. Raises `SelectionError` for a
+    layer, head or token that the model does not have.
     """
     if key is None:
         key = int(analysis.attention(layer, analysis.trace.check_head(head), query).argmax())
@@ -130,7 +130,7 @@ def _dots(ax: Axes, values: np.ndarray, even: float, chosen: tuple[int, int] | N
 
 
 def _bars(ax: Axes, values: np.ndarray, chosen: int | None = None) -> None:
-    """A bar for each number, one of them in another colour."""
+    """A bar for each number; the chosen one has another colour."""
     colours = [ORANGE if at == chosen else BLUE for at in range(len(values))]
     ax.bar(range(len(values)), values, color=colours, width=0.8 if len(values) <= FEW else 1)
     ax.axhline(0, color="black", linewidth=0.6)

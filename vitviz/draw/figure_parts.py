@@ -1,4 +1,4 @@
-"""The parts of a figure: sheets with their source, maps, charts, colour bars and captions."""
+"""Parts of figures: sheets with their source, maps, charts, colour bars and captions."""
 
 from collections.abc import Iterable
 from math import ceil
@@ -19,8 +19,8 @@ from ..errors import VitvizError
 from ..model.loaded import ModelCard
 from ..probe.analysis import Analysis
 
-COLOURS = "viridis"  # even steps of value look like even steps, in grey and to the colour-blind too
-# For values with a sign: blue and orange leave the same light grey, as in the viewer.
+COLOURS = "viridis"  # perceptually uniform, in grey and for the colour-blind too
+# For values with a sign: blue and orange begin at the same light grey, as in the viewer.
 SIGNED = LinearSegmentedColormap.from_list(
     "signed", ["#003e6b", "#0084d9", "#71b1fc", "#ebebeb", "#ec9a71", "#c76430", "#6c2400"]
 )
@@ -30,7 +30,7 @@ DPI = 150
 VIT = "arXiv:2010.11929"
 ROLLOUT = "arXiv:2005.00928"
 REGISTERS = "arXiv:2309.16588"
-# Labels and file names come from outside, in any script: whichever of these fonts are installed.
+# Labels and file names can be in any script: those of these fonts are used that are installed.
 FONTS = ("DejaVu Sans", "Noto Sans CJK KR", "Noto Sans KR", "Apple SD Gothic Neo", "Malgun Gothic")
 
 Direction = Literal["from", "to"]
@@ -61,13 +61,13 @@ def save(figure: Figure, path: str | Path) -> None:
 def sheet(
     width: float, height: float, card: ModelCard, *, photo_name: str = "", paper: str = ""
 ) -> Figure:
-    """An empty figure of so many inches; model, photo and source stand below."""
+    """An empty figure, sizes in inches, with a line below for model, photo and source."""
     figure = Figure(figsize=(width, height))
     figure.set_layout_engine("constrained")
     source = [f"model: {card.name} ({card.source})"]
     source += [f"photo: {photo_name}"] if photo_name else []
     source += [f"source: {paper}"] if paper else []
-    # The x label of the whole figure: constrained layout keeps its place free.
+    # As the x label of the whole figure, because constrained layout keeps room for that.
     figure.supxlabel(
         _lines(source, figure), fontsize=7, color="0.35", parse_math=False, fontfamily=fonts()
     )
@@ -76,7 +76,7 @@ def sheet(
 
 def panels(analysis: Analysis, count: int, *, size: float, paper: str) -> tuple[Figure, list[Axes]]:
     """Empty panels of `size` inches in a grid that is wider than high, shaped like the picture."""
-    wide = ceil(count**0.5)  # a little wider than high, and no gaps in the last row if that works
+    wide = ceil(count**0.5)  # a little wider than high, if possible without gaps in the last row
     full = [cols for cols in range(wide, 7) if count % cols == 0]
     cols = count if count <= 3 else full[0] if full else min(6, wide + 1)
     rows = ceil(count / cols)
@@ -96,7 +96,7 @@ def panels(analysis: Analysis, count: int, *, size: float, paper: str) -> tuple[
 
 
 def ratio_of(shape: tuple[int, int]) -> float:
-    """Height by width of a panel for a picture, within what a page can hold."""
+    """Height / width of a panel for a picture, bounded so that a page can hold it."""
     return min(max(shape[0] / shape[1], 0.5), 2.0)
 
 
@@ -106,7 +106,7 @@ def title(figure: Figure, text: str) -> None:
 
 
 def chart(ax: Axes, text: str) -> None:
-    """Dress axes for bars, lines or dots, with a caption that says what they are."""
+    """Prepare axes for bars, lines or dots, with a caption that says what they show."""
     caption(ax, text)
     ax.set_axis_on()
     ax.set_aspect("auto")
@@ -143,7 +143,7 @@ def show(
     alpha: float = 1.0,
     colours: str | Colormap = COLOURS,
 ) -> AxesImage:
-    """A map in the coordinates of the picture, so that both lie on each other."""
+    """Draw a map in the coordinates of the picture, so that one fits over the other."""
     height, width = analysis.grid.image_size
     return ax.imshow(
         patch_map(analysis, values),
@@ -157,7 +157,7 @@ def show(
 
 
 def solid(image: AxesImage) -> AxesImage:
-    """The same scale without transparency, for a bar whose colours are those of the map."""
+    """The same colour scale without transparency, for the colour bar of a map."""
     solid = AxesImage(image.axes, cmap=image.cmap, norm=image.norm)
     solid.set_array(image.get_array())
     return solid
@@ -176,7 +176,7 @@ def mark(ax: Axes, analysis: Analysis, token: int, colour: str = "white") -> Non
 
 
 def tiled(maps: np.ndarray, down: int = 1, right: int = 1) -> np.ma.MaskedArray:
-    """Small maps side by side, so many masked lines between two of them.
+    """Small maps side by side, with `down` and `right` masked rows and columns between them.
 
     (R, C, rows, cols) -> (R * (rows + down) - down, C * (cols + right) - right)
     """
@@ -188,12 +188,12 @@ def tiled(maps: np.ndarray, down: int = 1, right: int = 1) -> np.ma.MaskedArray:
 
 
 def middles(count: int, step: int, gap: int = 1) -> list[float]:
-    """The middles of so many tiles that begin every `step` cells, `gap` of them between two."""
+    """The middles of `count` tiles that begin every `step` cells, the last `gap` of them empty."""
     return [i * step + (step - gap - 1) / 2 for i in range(count)]
 
 
 def name_ticks(ax: Axes, axis: str, places: Iterable[float], names: Iterable[object]) -> None:
-    """Names at their places along an axis, without ticks and frame."""
+    """Write names at places along an axis, without tick marks and frame."""
     ax.set_axis_on()
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
@@ -211,31 +211,31 @@ def bar(
 
 
 def top_of(values: np.ndarray, vmax: float | None) -> float:
-    """The top of a scale that starts at 0; any positive number where all is 0."""
+    """The top of a scale that starts at 0; 1 where all values are 0."""
     return vmax if vmax is not None else (float(values.max(initial=0.0)) or 1.0)
 
 
 def percent(share: float) -> str:
-    """A share as a percentage. What is not nothing, or not all, is not rounded to it: > 99.9%."""
+    """A share as a percentage; only 0 is shown as 0.0%, and only 1 as 100.0% (else > 99.9%)."""
     text = f"{share:.1%}"
     if text == "0.0%" and share > 0:
         return "< 0.1%"
-    if text == "100.0%" and share < 1 - 1e-6:  # the rest may be rounding in 32 bits
+    if text == "100.0%" and share < 1 - 1e-6:  # a smaller rest may be float32 rounding
         return "> 99.9%"
     return text
 
 
 def shares(analysis: Analysis, name: str, values: np.ndarray, direction: Direction) -> str:
-    """A caption with what the map does not show: the attention of patches and of prefix tokens.
+    """A caption: `name`, and the attention to (or of) patches and prefix tokens, not seen in a map.
 
-    A row sums to 1, so its parts are shares; a column does not, so prefix tokens speak alone, and
-    of many of them the first two.
+    A row sums to 1, so shares are given. A column does not; there the values of single prefix
+    tokens are given, of many the first two.
     """
     prefix = [text.split("_")[0] for text in analysis.card.config.prefix_names]
     if direction == "to":
         gives = ", ".join(f"{kind} {percent(values[i])}" for i, kind in enumerate(prefix[:2]))
         return f"{name}\nfrom {gives}" if gives else name
-    kinds = dict.fromkeys(prefix)  # cls, dist, reg: in order, each once
+    kinds = dict.fromkeys(prefix)  # cls, dist, reg: each kind once, in order
     shares = {k: sum(values[i] for i, text in enumerate(prefix) if text == k) for k in kinds}
     patches = values[len(prefix) :].sum()
     rest = ", ".join(f"{kind} {percent(share)}" for kind, share in shares.items())
@@ -260,14 +260,14 @@ def token_name(analysis: Analysis, token: int) -> str:
 
 
 def fonts() -> list[str]:
-    """The fonts to try for each letter; a name that is not installed would be logged each time."""
+    """The fonts to try for each letter: only installed ones, as matplotlib logs every other."""
     installed = set(font_manager.get_font_names())
     return [name for name in FONTS if name in installed]
 
 
 def _lines(parts: list[str], figure: Figure) -> str:
-    """The parts in as few lines as the width of the figure allows."""
-    room = int(figure.get_figwidth() * 15)  # letters of 7 points per inch
+    """Join the parts into as few lines as the width of the figure allows."""
+    room = int(figure.get_figwidth() * 15)  # letters: 15 of 7 points per inch
     lines = [""]
     for part in parts:
         part = part if len(part) <= room else part[: room - 1] + "…"

@@ -1,4 +1,4 @@
-"""Attention as maps: of one head, of a layer, and followed through the layers."""
+"""Maps of attention: of one head, of all heads, and followed through the layers by rollout."""
 
 from math import ceil
 from typing import Literal
@@ -37,8 +37,8 @@ from .figure_parts import (
     top_of,
 )
 
-SHOWN = 0.995  # of the numbers of a whole map lie within its colour scale, as in the viewer
-MOST_SHARP = 800  # tokens: about so many pixels has the side of a whole map
+SHOWN = 0.995  # quantile of a whole map that is the top of its colour scale, as in the viewer
+MOST_SHARP = 800  # tokens: the side of a whole map has about so many pixels
 
 
 def attention(
@@ -53,7 +53,7 @@ def attention(
     """One attention map: the token in the picture, its map, and the map over the picture.
 
     `head` None is the mean of the heads. `vmax` is the top of the colour scale; None: the largest
-    value shown. Raises `SelectionError` for what the model does not have.
+    value shown. Raises `SelectionError` for a layer, head or token that the model does not have.
     """
     values = np.asarray(analysis.attention(layer, head, token, direction))
     figure, axes = panels(analysis, 3, size=3.4, paper=f"{VIT}, equation 6")
@@ -88,7 +88,8 @@ def heads(
     """The attention maps of all heads of a layer, side by side.
 
     `scale` "shared": one colour scale, so that heads can be compared; "own": each map up to its own
-    largest value, with its own bar. Raises `SelectionError` for what the model does not have.
+    largest value, with its own bar. Raises `SelectionError` for a layer or token that the model
+    does not have.
     """
     count = analysis.trace.num_heads
     rows = [np.asarray(analysis.attention(layer, head, token, direction)) for head in range(count)]
@@ -122,7 +123,7 @@ def wall(
 
     `scale` "shared": one colour scale for all; "layer": each layer up to its own largest patch,
     which stands beside it; "own": each map up to its own, which stands below it.
-    Raises `SelectionError` for what the model does not have.
+    Raises `SelectionError` for a token that the model does not have.
     """
     grid, depth = analysis.grid, analysis.trace.depth
     heads = np.stack(
@@ -134,7 +135,7 @@ def wall(
     tops = np.broadcast_to(maps.max(axis=axes, keepdims=True), (*maps.shape[:2], 1, 1))
     top = top_of(maps, None) if scale == "shared" else 1.0
     shown = maps if scale == "shared" else maps / np.maximum(tops, np.finfo(maps.dtype).tiny)
-    # The numbers below maps need room; else a gap that is seen between maps of many patches too.
+    # Numbers below the maps need room; without them the gap must still be seen between large maps.
     right = max(1, round(grid.cols / 12))
     down = max(1, round(grid.rows / 5)) if scale == "own" else max(1, round(grid.rows / 12))
     columns = maps.shape[1]
@@ -194,9 +195,9 @@ def matrix(
 ) -> Figure:
     """A whole attention map: a row for every query, a column for every key; prefix tokens apart.
 
-    `head` None is the mean of the heads. `vmax` is the top of the colour scale; None: what
-    `SHOWN` of all numbers do not exceed, for the few above would leave the rest in the dark.
-    Raises `SelectionError` for what the model does not have.
+    `head` None is the mean of the heads. `vmax` is the top of the colour scale; None: the
+    quantile `SHOWN` of all numbers, because with the few above it the rest would be dark.
+    Raises `SelectionError` for a layer or head that the model does not have.
     """
     values = np.asarray(analysis.attention_matrix(layer, head))
     grid, prefix = analysis.grid, analysis.grid.num_prefix_tokens
@@ -212,7 +213,7 @@ def matrix(
         paper=f"{VIT}, equation 6",
     )
     ax = figure.subplots()
-    # Each number keeps its edges in print, unless there are more of them than pixels.
+    # In print each number stays a square with edges, unless there are more numbers than pixels.
     fine = "none" if len(values) <= MOST_SHARP else "antialiased"
     shown = np.ma.masked_invalid(canvas)
     image = ax.imshow(shown, cmap=COLOURS, vmin=0, vmax=top, interpolation=fine)
@@ -252,16 +253,15 @@ def rollout(
 ) -> Figure:
     """Attention rollout for a token over the picture, up to each layer in turn, on one scale.
 
-    The layers before `first` are left out.
-
-    Raises `SelectionError` for what the model does not have.
+    The layers before `first` are left out. Raises `SelectionError` for a token, layer or option
+    that does not exist.
     """
     options = {"head_fusion": head_fusion, "residual": residual, "first": first}
     layers = range(analysis.trace.check_layer(first), analysis.trace.depth)
     rows = [np.asarray(analysis.rollout(token, layer, **options)) for layer in layers]
     figure, axes = panels(analysis, len(layers), size=2.2, paper=f"{ROLLOUT}, section 3")
-    # A patch as the query keeps most of itself in the first layers; its own square would set the
-    # scale for all. The scale is that of what came from elsewhere, and the bar says it is cut.
+    # A query that is a patch keeps most of its own content in the first layers; its square would
+    # set the scale for all. The scale is that of the other tokens; the bar says that it is cut.
     others = np.stack([np.delete(values, token) for values in rows])
     others = others[:, -(analysis.grid.num_patches - analysis.grid.is_patch(token)) :]
     top = top_of(others, vmax)

@@ -1,4 +1,4 @@
-"""A model and not a photo: the film of its training, and what was measured of it."""
+"""Figures of a model instead of a photo: the film of its training, and its measurements."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ from .figure_parts import (
     top_of,
 )
 
-# What a file calls its maps; the first three are made without a model.
+# The maps in a checkpoint's measurements, with their labels; the first three need no model.
 MAPS = {
     "uniform": "even",
     "random": "random",
@@ -41,16 +41,16 @@ MAPS = {
 }
 WITHOUT_MODEL = ("uniform", "random", "centre")
 MEASURES = {"top1": "first answer right", "top5": "among the first five", "group": "kind of thing"}
-MOST_LETTERS = 100  # of the words for what a training began with
-EVEN = 1.02  # times chance: a first answer below has learned nothing yet
+MOST_LETTERS = 100  # of the text that says which weights a training began with
+EVEN = 1.02  # times chance: below, the most probable class is not worth naming
 
 
 def training(film: Film, card: ModelCard, layer: int, head: int | None = None) -> Figure:
     """The film of a training: accuracy over its moments, and where CLS looked in the pictures.
 
-    The pictures are those of the film at its first, its middle and its last moment; those of one
-    picture share a colour scale. `head` None is the mean of the heads; `card` is of the model that
-    the film lies beside. Raises `SelectionError` for a layer or head that the film does not have.
+    Every picture of the film is shown at the first, the middle and the last moment, on one colour
+    scale. `head` None is the mean of the heads; `card` is that of the trained model. Raises
+    `SelectionError` for a layer or head that the film does not have.
     """
     moments, names = film.facts["moments"], [str(one["name"]) for one in film.facts["pictures"]]
     layers, heads = film.attention.shape[2:4]
@@ -97,8 +97,8 @@ def training(film: Film, card: ModelCard, layer: int, head: int | None = None) -
 def measured(card: ModelCard) -> Figure:
     """What was measured of a model: how often it is right, and whether it looks at the object.
 
-    Each bar stands beside what needs no model: chance, or a map that is made without looking.
-    Raises `VitvizError` for a model that carries no such figures.
+    The bars stand beside baselines that need no model: chance, or a map made without looking.
+    Raises `VitvizError` for a model without such measurements.
     """
     found = measurements_of(card)
     rates = {name: found[name] for name in MEASURES if name in found}
@@ -141,7 +141,7 @@ def measured(card: ModelCard) -> Figure:
 
 
 def _accuracy(ax: Axes, moments: list[dict], shown: list[int], began_with: str) -> None:
-    """Lines over the moments, which stand at equal distances; those that are shown are marked."""
+    """Accuracy over the moments, at equal distances; the moments that are `shown` are marked."""
     for moment in shown:
         ax.axvline(moment, color=GREY, linewidth=0.8, linestyle="--")
     for name, colour in (("top1", BLUE), ("top5", ORANGE)):
@@ -160,7 +160,7 @@ def _accuracy(ax: Axes, moments: list[dict], shown: list[int], began_with: str) 
 
 
 def _answer(film: Film, moment: int, picture: int) -> str:
-    """What the model called a picture; nothing where all classes were alike."""
+    """The most probable class of a picture and its probability, in words."""
     probabilities = film.probabilities[moment, picture].float()
     best = int(probabilities.argmax())
     if probabilities[best] * len(probabilities) < EVEN:

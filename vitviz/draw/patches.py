@@ -1,4 +1,4 @@
-"""The picture as the model cuts it up, and one patch on its way to a token."""
+"""Patches: the picture as the model cuts it, and one patch on its way to a token."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -45,10 +45,10 @@ def patch_grid(analysis: Analysis) -> Figure:
 
 
 def patch(analysis: Analysis, token: int) -> Figure:
-    """One patch on its way to a token: its pixels, flattened, and what the first filters answer.
+    """One patch on its way to a token: pixels, flattened pixels, responses of the first filters.
 
     The filters are the first rows of the matrix that every patch is multiplied with; the position
-    embedding is added to their answers. Raises `SelectionError` for a token that is no patch, and
+    embedding is added to their responses. Raises `SelectionError` for a token that is no patch, and
     `VitvizError` for an analysis that was saved without filters.
     """
     grid, embedding = analysis.grid, analysis.embedding
@@ -61,7 +61,7 @@ def patch(analysis: Analysis, token: int) -> Figure:
     figure = sheet(
         10.4, 8.2, analysis.card, photo_name=analysis.photo_name, paper=f"{VIT}, equation 1"
     )
-    top, flat, filters, answers = figure.subfigures(4, 1, height_ratios=[3.2, 1.3, 1, 2.3])
+    top, flat, filters, responses = figure.subfigures(4, 1, height_ratios=[3.2, 1.3, 1, 2.3])
     whole, enlarged = top.subplots(1, 2)
     picture(whole, analysis)
     mark(whole, analysis, token)
@@ -73,7 +73,7 @@ def patch(analysis: Analysis, token: int) -> Figure:
         ax.set_axis_off()
         caption(ax, text)
 
-    # Pixel after pixel, the channels of a pixel together, as the viewer lays them out.
+    # Pixel by pixel, the channels of a pixel together, as in the viewer.
     values = np.asarray(grid.patch(analysis.pixels.permute(1, 2, 0), token)).ravel()
     reach = float(np.abs(values).max()) or 1.0
     strip = flat.subplots()
@@ -96,13 +96,13 @@ def patch(analysis: Analysis, token: int) -> Figure:
         "weight in full colour and 0 in grey",
         fontsize=8,
     )
-    _answers(answers.subplots(), analysis, token)
+    _responses(responses.subplots(), analysis, token)
     title(figure, f"From patch to token: {token_name(analysis, token)}")
     return figure
 
 
-def _answers(ax: Axes, analysis: Analysis, token: int) -> None:
-    """The first numbers of a token: what filters answer, the position, and their sum."""
+def _responses(ax: Axes, analysis: Analysis, token: int) -> None:
+    """The first numbers of a token: responses of the filters, the position, and their sum."""
     content = np.asarray(analysis.embedding.content[token])
     position = np.asarray(analysis.embedding.position[token])
     places = np.arange(len(content))

@@ -11,23 +11,23 @@ LENS = "arXiv:2310.18969"
 # Okabe and Ito's palette, which the colour-blind can tell apart; further lines repeat it, dashed.
 LINES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 DASHES = ("-", "--", ":")
-LONGEST = 34  # letters of a label beside a chart
+LONGEST = 34  # letters of a label beside a chart at most
 
 
 def predictions(analysis: Analysis, k: int = 5) -> Figure:
     """The k most probable classes beside the picture. Raises `VitvizError` if there are none."""
-    answers = analysis.predictions(k)
-    if not answers:
+    best = analysis.predictions(k)
+    if not best:
         raise VitvizError(Message("models.no_classes", name=analysis.card.name))
     figure, (left, ax) = panels(analysis, 2, size=3.4, paper="")
     picture(left, analysis)
-    probabilities = [answer.probability for answer in answers]
-    bars = ax.barh(range(len(answers)), probabilities, color="#31688e")
+    probabilities = [prediction.probability for prediction in best]
+    bars = ax.barh(range(len(best)), probabilities, color="#31688e")
     ax.set_axis_on()
     ax.set_aspect("auto")
     ax.set_yticks(
-        range(len(answers)),
-        labels=[answer.label for answer in answers],
+        range(len(best)),
+        labels=[prediction.label for prediction in best],
         parse_math=False,  # a label may hold dollar signs
         fontfamily=fonts(),
     )
@@ -39,21 +39,22 @@ def predictions(analysis: Analysis, k: int = 5) -> Figure:
     temperature = analysis.card.temperature
     softened = "" if temperature == 1 else f" of logits / {temperature:.3g}"
     ax.set_xlabel(f"probability: softmax{softened}")
-    title(figure, f"The {len(answers)} most probable of {len(analysis.trace.logits)} classes")
+    title(figure, f"The {len(best)} most probable of {len(analysis.trace.logits)} classes")
     return figure
 
 
 def lens(analysis: Analysis, k: int = 5) -> Figure:
     """The logit lens: what the model would answer after each block, as probabilities and ranks.
 
-    The lines are the last layer's first k classes, and the first of any other layer. Raises
+    The lines are the k classes that lead after the last layer, and the one that leads after any
+    other layer. Raises
     `VitvizError` if the model names no classes.
     """
     lines = analysis.lens_lines(k)
     if not lines:
         raise VitvizError(f"{analysis.card.name} names no classes: there is no lens to draw")
     figure = sheet(10.4, 4.8, analysis.card, photo_name=analysis.photo_name, paper=LENS)
-    shares, ranks = figure.subplots(1, 2)
+    probabilities, ranks = figure.subplots(1, 2)
     for at, line in enumerate(lines):
         style = {
             "color": LINES[at % len(LINES)],
@@ -62,21 +63,21 @@ def lens(analysis: Analysis, k: int = 5) -> Figure:
             "markersize": 3,
             "linewidth": 1.4,
         }
-        shares.plot(line.probabilities, **style)
+        probabilities.plot(line.probabilities, **style)
         ranks.plot(line.ranks, **style)
-    chart(shares, "probability")
-    shares.set_ylim(bottom=0)
+    chart(probabilities, "probability")
+    probabilities.set_ylim(bottom=0)
     chart(ranks, f"rank among {analysis.lens.shape[-1]} classes, the first at the top")
     ranks.set_yscale("log")
     ranks.yaxis.set_major_formatter("{x:g}")
     ranks.yaxis.set_minor_formatter("")
     ranks.invert_yaxis()
-    for ax in (shares, ranks):
+    for ax in (probabilities, ranks):
         ax.set_xticks(range(0, analysis.trace.depth, -(-analysis.trace.depth // 12)))
         ax.set_xlabel("after block; the head was trained for the last one only", fontsize=8)
         ax.grid(axis="y", alpha=0.25)
     legend = figure.legend(
-        shares.lines,
+        probabilities.lines,
         [_short(line.label) for line in lines],
         loc="outside right center",
         fontsize=7,

@@ -1,4 +1,4 @@
-"""What tokens have in common: learned positions, and features after a layer."""
+"""Similarity of tokens: their learned positions, and their features after a layer."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -24,7 +24,7 @@ from .figure_parts import (
 
 
 def position_similarity(analysis: Analysis, token: int | None = None) -> Figure:
-    """How similar the learned position of a patch is to all others; None: every patch, as a mosaic.
+    """How similar the learned position of a patch is to all others. None: the maps of all patches.
 
     Cosine similarity from -1 (blue) to 1 (brown), as in the viewer. Raises `SelectionError` for a
     model without learned positions and for a token that is no patch.
@@ -54,7 +54,7 @@ def position_similarity(analysis: Analysis, token: int | None = None) -> Figure:
 def features(analysis: Analysis, layer: int, token: int = 0) -> Figure:
     """The tokens after a layer: PCA as colours, cosine similarity to one token, and norms.
 
-    Raises `SelectionError` for what the model does not have.
+    Raises `SelectionError` for a layer or token that the model does not have.
     """
     grid = analysis.grid
     token = grid.check(token)
@@ -88,7 +88,7 @@ def features(analysis: Analysis, layer: int, token: int = 0) -> Figure:
 
 
 def mosaic(similarities: np.ndarray, rows: int, cols: int) -> np.ma.MaskedArray:
-    """One small map per patch, laid out like the patches, a masked line between two of them.
+    """One small map per patch, laid out like the patches, with masked lines between them.
 
     (P, P) -> (rows * (rows + 1) - 1, cols * (cols + 1) - 1)
     """
