@@ -16,7 +16,9 @@ const ask = (name, question) => server[name](question);
 // Another analysis comes as an answer, so Gradio has not written where its files can be fetched: they
 // lie in the same cache as those that it has, behind the same proxies.
 async function beside(key, id) {
-  const { manifest } = await ask('beside', { id, beside: key });
+  const reply = await ask('beside', { id, beside: key });
+  if (!reply?.manifest) return reply; // a refusal, or nothing at all
+  const { manifest } = reply;
   const { url } = props.value.files.picture;
   const place = url.slice(0, url.indexOf('/file=') + '/file='.length);
   const put = (file) => (Array.isArray(file) ? file.map(put) : { ...file, url: place + file.path });

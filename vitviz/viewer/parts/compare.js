@@ -27,7 +27,8 @@ export function createCompare(app) {
 
   function render({ shown }) {
     const { selection, pointed } = app;
-    const wanted = selection.pinned && !app.panel().pairs && possible();
+    // Where something stands beside, it is that which is compared.
+    const wanted = selection.pinned && !app.panel().pairs && !app.facing() && possible();
     const first = wanted ? ofToken(selection.token, shown) : null;
     show(root, Boolean(first?.values));
     if (!first?.values) return;
