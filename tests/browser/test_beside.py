@@ -134,6 +134,16 @@ def test_closing_gives_the_page_back_and_a_key_opens_it_again(beside) -> None:
     beside.wait_for_selector(f'{PLACE}[data-beside="other"]')
 
 
+def test_panels_out_of_sight_let_go_of_what_was_closed(beside) -> None:
+    for name in ("Rollout", "Features", "Predictions"):
+        beside.get_by_role("tab", name=name).click()
+        beside.locator(".vv-panel:visible .vv-side-name >> nth=1").wait_for()
+    assert beside.locator(".vv-side-name").count() == 8
+    beside.keyboard.press("b")
+    beside.wait_for_selector(f'{PLACE}[data-beside=""]', state="attached")
+    assert beside.locator(".vv-side-name, .vv-both-answers, .vv-beside canvas").count() == 0
+
+
 def test_beside_another_grid_the_selection_is_carried_over(open_page) -> None:
     two = compare(analyze(tiny("cls"), photo()), analyze(tiny("registers"), photo()))
     tab = open_page(one_file(two.first, beside=two.second))

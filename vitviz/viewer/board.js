@@ -127,6 +127,7 @@ function createTabs(app) {
   return {
     list, pages: pages.map(({ page }) => page),
     render(view, second) {
+      for (const page of made.values()) page.settle();
       for (const { id, tab, page } of pages) {
         const open = id === app.selection.panel;
         if (tab.getAttribute("aria-selected") !== String(open)) {

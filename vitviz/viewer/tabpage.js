@@ -6,7 +6,7 @@ import { sideNames } from "./text/words.js";
 /**
  * @param {import("./main.js").App} app
  * @param {HTMLElement} page
- * @returns {{render: (view: import("./types.js").View, second: import("./types.js").View|null) => void, destroy: () => void}}
+ * @returns {{settle: () => void, render: (view: import("./types.js").View, second: import("./types.js").View|null) => void, destroy: () => void}}
  */
 export function createPage(app, page) {
   const { create, alone, both } = app.panel();
@@ -14,9 +14,12 @@ export function createPage(app, page) {
   page.append(panel.root);
   let facing = null; // {app, panels, nodes} of what stands beside
   return {
+    /** Lets go of what no longer stands beside, also where nobody looks: an analysis is large. */
+    settle() {
+      if (facing && facing.app !== app.facing()) leave();
+    },
     render(view, second) {
       const other = alone ? null : app.facing();
-      if (facing && facing.app !== other) leave();
       if (other && !facing) meet(other);
       panel.render(view);
       if (!facing || !second) return;
