@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -299,6 +300,31 @@ def test_a_page_holds_names_as_text(tiny_analysis: Analysis) -> None:
     assert len(re.findall(r"<h1>[^<]+</h1>", text)) == 1  # for those who go from heading to heading
     manifest = re.search(r'<script type="application/json" id="manifest">(.*?)</script>', text)
     assert json.loads(manifest[1])["photo"]["name"] == evil
+
+
+def test_a_page_holds_two_analyses_beside_each_other(tiny_analysis: Analysis) -> None:
+    card = replace(tiny_analysis.card, trained=False, words={"ko": {"texts": {}}})
+    twin = replace(tiny_analysis, card=card)
+
+    def held(text: str, name: str) -> Any:
+        pattern = rf'<script type="application/json" id="{name}">(.*?)</script>'
+        return json.loads(re.search(pattern, text)[1])
+
+    both, alone = page(tiny_analysis, beside=twin), page(tiny_analysis)
+    (choice,) = held(both, "manifest")["beside"]
+    assert (choice["key"], choice["kind"]) == ("other", "untrained")
+    files, own = held(both, "files"), held(alone, "files")
+    second = held(both, "beside")
+    named = [one["path"] for file in second["files"].values() for one in _listed(file)]
+    assert set(files) == {*own, *named}
+    assert all(files[path] == own[path] for path in own)
+    assert held(alone, "beside") is None
+    assert "beside" not in held(alone, "manifest")
+    assert held(page(twin, beside=tiny_analysis), "manifest")["beside"][0]["kind"] == "other"
+
+
+def _listed(file: Any) -> list[Any]:
+    return file if isinstance(file, list) else [file]
 
 
 def test_a_page_asks_for_nothing(tiny_analysis: Analysis) -> None:

@@ -93,7 +93,10 @@ function create(app) {
       playing = setInterval(() => {
         const { layer: now, panel } = app.selection;
         if (panel !== rollout.id || now === last) film(false);
-        else if (app.source.relevance.of({ token: app.shownToken(), ...pick(app.selection) })) app.select({ layer: now + 1 });
+        else if (app.source.relevance.of({ token: app.shownToken(), ...pick(app.selection) })) {
+          app.select({ layer: now + 1 });
+          if (app.selection.layer === now) film(false); // what it stands beside has no such layer
+        }
       }, FRAME_MS);
     }
     play.textContent = on ? "⏸" : "▶";
