@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from vitviz import load
+from vitviz.languages import say
 from vitviz.train import checkpoint, command, run
 from vitviz.train.command import chosen_recipe, main, parser
 from vitviz.train.dataset import Pictures
@@ -401,9 +402,19 @@ SMALL = [
 def test_the_file_says_all_there_is_to_know(pack, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(command, "current_commit", lambda: "0123456789ab+")
     out = tmp_path / "out"
+    names = {"ko": {"labels": {"light": "밝은 것"}, "groups": {"lines": "줄무늬"}}}
+    (pack / "names.json").write_text(json.dumps(names))
     assert main(["--data", str(pack), "--out", str(out), *SMALL]) == 0
     loaded = load(out / "mnist.safetensors")
     card, details = loaded.card, loaded.card.details
+    assert card.words == names
+    korean = {name: say(details[name], "ko") for name in ("title", "data", "wall time", "terms")}
+    assert korean == {
+        "title": "손글씨 숫자",
+        "data": "kinds: 학습용 그림 45장, 시험용 그림 12장, 클래스 3개",
+        "wall time": "0분",
+        "terms": "데이터의 조건과 같음",
+    }
     assert loaded.film.read_bytes() == (out / "film.safetensors").read_bytes()
     assert card.labels == LABELS
     assert loaded.preprocess.size == (8, 8)

@@ -5,6 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from tests.test_train import PICTURES, PLAIN, TEST
+from vitviz.languages import Message, say
 from vitviz.model.weights import load, save_checkpoint
 from vitviz.train.errors import TrainError
 from vitviz.train.loop import train
@@ -23,7 +24,7 @@ def earlier(tmp_path_factory):
         config=trained.vit.config,
         preprocess=PLAIN.cut(),
         labels=PICTURES.labels,
-        details={"commit": "0123456789ab", "wall time": "1 min"},
+        details={"commit": "0123456789ab", "wall time": Message("training.minutes", minutes=1)},
         dtype=torch.float32,
     )
     return path
@@ -39,6 +40,7 @@ def test_the_same_sizes_begin_with_the_same_weights(earlier):
     for name, value in load(earlier).vit.state_dict().items():
         assert torch.equal(run.vit.state_dict()[name], value), name
     assert run.origin.startswith("plain: commit 0123456789ab, wall time 1 min, SHA-256 ")
+    assert say(run.origin, "ko").startswith("plain: 커밋 0123456789ab, 학습 시간 1분, SHA-256 ")
 
 
 def test_a_larger_picture_gives_about_the_same_tokens(earlier):
