@@ -2,9 +2,11 @@
 
 import ast
 import copy
+import json
 import pickle
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,11 +14,13 @@ import numpy as np
 import pytest
 
 from tests.test_languages import placeholders
-from vitviz import ImageError, load, open_photo
+from vitviz import Analysis, ImageError, load, open_photo
 from vitviz.languages import FOLDER, Message, dictionary, from_file, say, to_file
 from vitviz.model.menu import CURATED, list_models
+from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.probe.film import facts_of
 from vitviz.probe.predictions import groups_of
+from vitviz.probe.saved import FORMAT
 from vitviz.train.recipes import RECIPES, TITLES
 from vitviz.web.answers import APOLOGY, sentence
 from vitviz.web.examples import EXAMPLES
@@ -26,11 +30,7 @@ HOUSE = Path(__file__).resolve().parents[1] / "vitviz"
 # only Python or whoever starts the app can meet, and questions that no viewer of ours asks.
 VISITED = (
     "model/photo.py",
-    "web/service.py",
-    "web/models.py",
-    "web/components.py",
-    "web/cache.py",
-    "web/door.py",
+    *(f"web/{path.name}" for path in sorted((HOUSE / "web").glob("*.py"))),
 )
 UNSEEN = (
     "array",
@@ -44,6 +44,8 @@ UNSEEN = (
     "must be a whole number",
     "must be true or false",
     "a viewer has no",
+    "a figure is one of",
+    "a port is a number",
 )
 HANGUL = re.compile("[가-힣]")
 
@@ -217,6 +219,25 @@ def test_a_file_keeps_messages_beside_its_texts() -> None:
 def test_a_file_that_says_anything_else_gives_the_text(kept: Any) -> None:
     assert type(from_file("it is text", kept)) is str
     assert from_file("it is text", kept) == "it is text"
+
+
+def test_an_analysis_saved_by_an_older_version_keeps_its_notes(
+    tmp_path: Path, tiny_analysis: Analysis
+) -> None:
+    notes = (Message("photo.upright"), "my own")
+    path = tmp_path / "a.safetensors"
+    replace(tiny_analysis, notes=notes).save(path)
+    assert [say(note, "ko") for note in Analysis.load(path).notes] == [
+        "EXIF 정보에 따라 바로 세웠습니다",
+        "my own",
+    ]
+    tensors, metadata = read_tensors(path)
+    text = json.loads(metadata[FORMAT])
+    del text["messages"], text["card"]["words"]
+    write_tensors(path, tensors, {FORMAT: json.dumps(text)})
+    old = Analysis.load(path)
+    assert (old.notes, old.card.words) == (notes, {})
+    assert [say(note, "ko") for note in old.notes] == list(notes)
 
 
 def test_a_file_leads_to_no_file_outside_of_the_dictionaries(tmp_path: Path) -> None:
