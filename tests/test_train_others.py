@@ -1,4 +1,4 @@
-"""Pictures of none of the classes, and guessing neighbours: what is learned beside the classes."""
+"""The auxiliary tasks: pictures of none of the classes, and the prediction of neighbours."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from vitviz.train.command import main
 from vitviz.train.dataset import Pictures
 from vitviz.train.errors import TrainError
 from vitviz.train.evaluate import logits_of
-from vitviz.train.learner import CELLS, SIDES, Answers, Learner, known_or_not, neighbour_loss
+from vitviz.train.learner import CELLS, SIDES, Learner, Outputs, known_or_not, neighbour_loss
 from vitviz.train.loop import Stopped, train
 from vitviz.train.order import Order
 from vitviz.train.others import (
@@ -36,7 +36,7 @@ from vitviz.train.run import Run
 
 CPU = torch.device("cpu")
 NAMES = ("columns", "checks", "left", "right")
-# With everything that is learned beside the classes.
+# Both auxiliary tasks are on.
 BESIDE = {"others_share": 0.25, "neighbours": 0.5, "unseen": 1}
 
 
@@ -151,7 +151,7 @@ def test_neighbours_are_found_and_none_is_asked_for_beyond_the_edge():
     assert asked == 2 + 3 + 2 + 3
     loss = neighbour_loss(guess.flatten(2), kept, pixels, (rows, cols))
     assert loss.item() == pytest.approx(0, abs=1e-10)
-    guess[0, 0, 1] += 2  # to the right of the first patch: one of the ten that are asked for
+    guess[0, 0, 1] += 2  # the right neighbour of the first patch: one of ten that count
     loss = neighbour_loss(guess.flatten(2), kept, pixels, (rows, cols))
     assert loss.item() == pytest.approx(4 / asked)
 
@@ -162,9 +162,9 @@ def test_the_losses_are_the_likelihood_of_one_softmax_in_two_stages():
     torch.manual_seed(0)
     logits, others = torch.randn(8, 3), torch.randn(8, 3)
     targets, names = torch.tensor([0, 1, 2, 0, 1, 2]), torch.tensor([2, 0])
-    answers = Answers(logits, others, None, None)
+    answers = Outputs(logits, others, None, None)
     found = a_run.losses(answers, targets, torch.zeros(8, 3, 8, 8), names)
-    # "None of these" is a class whose logit is 0; what it is then is asked of the others alone.
+    # "None of these" is a class whose logit is 0; the second stage is among the others alone.
     stage = torch.cat([logits, torch.zeros(8, 1)], dim=1).log_softmax(dim=1)
     every = torch.cat([stage[:, :3], stage[:, 3:] + others.log_softmax(dim=1)], dim=1)
     truth = torch.cat([targets, 3 + names])
@@ -257,7 +257,7 @@ def test_every_score_is_higher_for_a_sure_answer():
     for name, score in SCORES.items():
         assert score(sure) > score(unsure), name
         assert score(sure).shape == (1,), name
-    up = unsure + 4  # another level says nothing about which of them it is
+    up = unsure + 4  # another level does not change the order of the classes
     for name, moves in zip(SCORES, (True, False, True, False), strict=True):
         assert bool((SCORES[name](up) - SCORES[name](unsure)).abs() > 1e-4) is moves, name
 
@@ -270,7 +270,7 @@ def test_a_threshold_keeps_its_share_of_the_known():
 
 
 def test_scores_are_compared_where_they_keep_as_many():
-    # The last of twenty known pictures may be lost; half of the unknown score less than the rest.
+    # One of twenty known pictures may fall below; half of the unknown lie below the other 19.
     known = torch.zeros(20, 3)
     known[:, 0] = torch.linspace(2, 5, 20)
     unknown = torch.zeros(4, 3)
@@ -278,7 +278,7 @@ def test_scores_are_compared_where_they_keep_as_many():
     for name, found in compare(known, unknown, 1.0).items():
         assert found["refused"] == 0.5, name
         assert found["auroc"] == pytest.approx((20 + 20 + 13 + 0) / 80), name
-    # Many small logits or one large one: the temperature would decide, had training not done so.
+    # Many small logits against one large: with a temperature the order would depend on it.
     known, unknown = torch.tensor([[1.0, 1, 1]]), torch.tensor([[1.9, -9, -9]])
     for temperature in (0.5, 1.0, 2.0):
         found = compare(known, unknown, temperature)
@@ -340,7 +340,7 @@ def test_one_command_trains_with_others_and_one_measures_on_what_was_kept_out(
     assert measurements(measured) == carried
     assert main(measure) == 0
     assert "never shown" not in capsys.readouterr().out
-    # Other others lack what this model was kept from.
+    # Other data lacks the classes that were kept from this model.
     assert main([*measure, "--others", str(packs["kinds"])]) == 1
     assert f"was kept from {facts['unseen'][0]}, which kinds has not" in capsys.readouterr().err
 

@@ -26,7 +26,7 @@ def augment(pictures: Tensor, recipe: Recipe) -> Tensor:
     x = pictures.float().div_(255)
     if recipe.crop < 1 or recipe.flip or recipe.rotate or recipe.zoom or recipe.shift:
         grid = F.affine_grid(affine_maps(x, recipe), list(x.shape), align_corners=False)
-        # Outside, the edge is repeated: black would darken the rim of every crop that touches it.
+        # Beyond the picture its edge is repeated: black would darken the rim of many crops.
         x = F.grid_sample(x, grid, padding_mode="border", align_corners=False)
     if x.shape[1] == 3 and (recipe.colour or recipe.three_augment):
         x = change_colours(x, recipe)
@@ -36,8 +36,8 @@ def augment(pictures: Tensor, recipe: Recipe) -> Tensor:
 
 
 def erase(x: Tensor, chance: float) -> Tensor:
-    """Put noise on a rectangle of some pictures: the model must not trust one place (random
-    erasing, arXiv:1708.04896). float32 (B, C, h, w) in [0, 1] -> the same, a new tensor
+    """Random erasing (arXiv:1708.04896): put noise on a rectangle of some pictures, so that the
+    model does not rely on one place. float32 (B, C, h, w) in [0, 1] -> the same, a new tensor
 
     The rectangle covers 2 to 33 % of the picture, with sides of at most 3.3 to 1. torchvision's and
     timm's RandomErasing go through the pictures one by one, in Python; this takes all at once.
@@ -47,7 +47,7 @@ def erase(x: Tensor, chance: float) -> Tensor:
     chosen = uniform(x, 0, 1) < chance
 
     def side(pixels: int, share: Tensor) -> Tensor:
-        """Which rows or cols it covers. (B, pixels)"""
+        """Which rows or cols the rectangle covers. (B, pixels) bool"""
         length = (pixels * share.clamp(max=1)).round()
         first = (uniform(x, 0, 1) * (pixels - length + 1)).floor()
         place = torch.arange(pixels, device=x.device)
@@ -65,7 +65,7 @@ def uniform(x: Tensor, low: float, high: float) -> Tensor:
 
 
 def affine_maps(x: Tensor, recipe: Recipe) -> Tensor:
-    """Where each picture's new pixels are read from, in coordinates from -1 to 1. (B, 2, 3)"""
+    """An affine map for each picture, from new to old coordinates, both from -1 to 1. (B, 2, 3)"""
     area = uniform(x, recipe.crop, 1)
     stretch = 1.0 if recipe.crop == 1 else 4 / 3  # of width against height, as in Inception's crop
     ratio = torch.exp(uniform(x, -math.log(stretch), math.log(stretch)))

@@ -1,4 +1,4 @@
-"""Where a model looks, held against boxes that people drew around the objects."""
+"""Compare where a model looks with boxes that people drew around the objects."""
 
 import torch
 from torch import Tensor
@@ -23,12 +23,12 @@ def attention_in_boxes(
 ) -> dict[str, dict[str, float]]:
     """Does the CLS token look at the object? {map: {"energy", "pointing"}}
 
-    Asked of the pictures that `small_boxes` names; empty if there are none. energy is the share of
-    a map's mass inside the box, divided by the share of the picture that the box covers, averaged
-    over pictures: 1 is no better than chance. pointing is how often the largest patch of the map
-    lies in the box (by more than half). Three maps that need no model stand before those of
-    `EXPLAINERS`: see `baselines`. Each of the latter also has "ahead": how many standard errors its
-    pointing lies above that of the centre, picture by picture.
+    Measured on the pictures that `small_boxes` selects; {} if there are none. energy is the share
+    of a map's mass inside the box, divided by the share of the picture that the box covers,
+    averaged over pictures: 1 is no better than chance. pointing is how often the largest patch of
+    the map lies in the box (by more than half). Three maps that need no model (`baselines`) come
+    before those of `EXPLAINERS`. Each map of an explainer also has "ahead": how many standard
+    errors its pointing lies above that of "centre", compared picture by picture.
     """
     asked = small_boxes(pictures)
     if len(asked) == 0:
@@ -53,7 +53,7 @@ def attention_in_boxes(
 
 
 def small_boxes(pictures: Pictures) -> Tensor:
-    """The numbers of the pictures whose box covers less than `LARGEST_BOX` of them."""
+    """Indices of the pictures whose box covers less than `LARGEST_BOX` of the picture."""
     if pictures.boxes is None:
         return torch.empty(0, dtype=torch.long)
     left, top, right, bottom = pictures.boxes.unbind(1)
@@ -64,7 +64,7 @@ def small_boxes(pictures: Pictures) -> Tensor:
 def baselines(grid: PatchGrid, n: int) -> dict[str, Tensor]:
     """Maps for n pictures that no model made. {name: (n, rows, cols)}
 
-    "uniform" looks everywhere alike; "random" is noise, the same in every call; "centre" is a
+    "uniform" is the same everywhere; "random" is noise, the same noise in every call; "centre" is a
     Gaussian in the middle with a quarter of the side as its standard deviation, since
     photographers put things in the middle.
     """
@@ -103,8 +103,8 @@ def box_cover(grid: PatchGrid, boxes: Tensor) -> Tensor:
 
 
 def hits(maps: Tensor, inside: Tensor) -> dict[str, float]:
-    """(n, rows, cols) maps and covered shares -> {"energy", "pointing"}; equal largest patches
-    share the point.
+    """Energy and pointing of maps. (n, rows, cols) maps, covered shares of patches -> {"energy",
+    "pointing"}
     """
     flat, box = maps.flatten(1).double(), inside.flatten(1).double()
     energy = (flat * box).sum(1) / flat.sum(1) / box.mean(1)
@@ -112,13 +112,15 @@ def hits(maps: Tensor, inside: Tensor) -> dict[str, float]:
 
 
 def points(maps: Tensor, inside: Tensor) -> Tensor:
-    """Whether the largest patch lies in the box, for each picture. (n, rows, cols) twice -> (n,)"""
+    """1 where the largest patch lies in the box, else 0; a share where several are the largest.
+    (n, rows, cols) twice -> (n,)
+    """
     flat, box = maps.flatten(1).double(), inside.flatten(1).double()
     largest = (flat == flat.amax(1, keepdim=True)).double()
     return (largest * (box > 0.5)).sum(1) / largest.sum(1)
 
 
 def standard_errors(differences: Tensor) -> float:
-    """How far their mean lies from 0, in standard errors; 0 if all are 0. (n,) -> a number"""
+    """The mean of differences in units of its standard error; 0 if all are 0. (n,) -> a number"""
     error = differences.std(correction=0).item() / len(differences) ** 0.5
     return differences.mean().item() / error if error else 0.0

@@ -1,4 +1,4 @@
-"""The state of a run on disk: enough to go on as if it had never stopped."""
+"""The state of a run on disk, complete enough to resume as if the run had never stopped."""
 
 import os
 import pickle
@@ -12,7 +12,7 @@ from torch import nn
 from .errors import TrainError, writing
 
 STATE = "state.pt"
-HIGH = "state-high.pt"  # the last one before the learning rate falls: a longer run goes on from it
+HIGH = "state-high.pt"  # the state before the learning rate falls, from which a longer run goes on
 VERSION = 2
 
 
@@ -24,9 +24,7 @@ def save_state(
     facts: dict[str, Any],
     name: str = STATE,
 ) -> None:
-    """Write everything at once or nothing: into a file beside the old one, which then takes its
-    place.
-    """
+    """Write the whole state or nothing: into a temporary file, which then replaces the old one."""
     state = {
         "version": VERSION,
         "vit": vit.state_dict(),
@@ -47,7 +45,7 @@ def save_state(
 
 
 def _save(state: dict[str, Any], file: IO[bytes]) -> None:
-    """`torch.save`, whose RuntimeError about a full disk hides what the disk said."""
+    """`torch.save`, but a full disk raises its own OSError and not torch's RuntimeError."""
     try:
         torch.save(state, file)
     except RuntimeError as error:
@@ -57,12 +55,12 @@ def _save(state: dict[str, Any], file: IO[bytes]) -> None:
 
 
 def read_state(folder: Path, name: str = STATE) -> dict[str, Any]:
-    """What `save_state` wrote. Raises `TrainError` if there is none, or a damaged one."""
+    """Read what `save_state` wrote. Raises `TrainError` if it is missing or damaged."""
     path = folder / name
     if not path.is_file():
         raise TrainError(f"there is nothing to resume in {folder}: it has no {name}")
     try:
-        with zipfile.ZipFile(path) as parts:  # torch writes checksums, but does not look at them
+        with zipfile.ZipFile(path) as parts:  # torch writes checksums, but never checks them
             broken = parts.testzip()
         if broken is not None:
             raise ValueError(f"the checksum of {broken} is wrong")

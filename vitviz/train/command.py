@@ -55,7 +55,7 @@ examples:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command. The exit status is 0, 1 after a problem told in a sentence, 130 after
+    """Run the command. The exit status is 0, 1 after an error with a sentence, 130 after
     Ctrl-C.
     """
     argv = sys.argv[1:] if argv is None else argv
@@ -64,7 +64,7 @@ def main(argv: list[str] | None = None) -> int:
         if args.evaluate:
             evaluate(args)
         elif args.plot:
-            from .plot import plot  # matplotlib takes a second, which the rest need not wait for
+            from .plot import plot  # matplotlib takes a second to import
 
             print(*plot(args.plot), sep="\n")  # noqa: T201
         else:
@@ -83,7 +83,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def tell(sentence: str) -> None:
-    """Say something to the person, beside the results."""
+    """Print a message to stderr, apart from the results on stdout."""
     print(f"vitviz.train: {sentence}", file=sys.stderr)  # noqa: T201
 
 
@@ -150,7 +150,7 @@ def parser() -> argparse.ArgumentParser:
     )
     group = top.add_argument_group("the recipe, field by field")
     for one in fields(Recipe):
-        if one.name in ("name", "data", "others"):  # --recipe, --data and --others decide these
+        if one.name in ("name", "data", "others"):  # they have options of their own
             continue
         kind = {bool: _yes_or_no}.get(one.type, one.type)
         group.add_argument(
@@ -168,7 +168,7 @@ _PLACEHOLDER = {str: "TEXT", int: "N", float: "X", bool: "YES|NO"}
 
 
 def _in_the_recipes(name: str) -> str:
-    """What the recipes choose for a field: one value if they agree."""
+    """The values of a field in the recipes, in words; one value if all agree."""
 
     def word(value: object) -> str:
         return ("yes" if value else "no") if isinstance(value, bool) else str(value) or "empty"
@@ -186,7 +186,7 @@ def _yes_or_no(text: str) -> bool:
 
 
 def chosen_recipe(args: argparse.Namespace) -> Recipe:
-    """The named recipe with what the command line says otherwise."""
+    """The named recipe, changed by the options of the command line."""
     names = {one.name for one in fields(Recipe)} - {"name", "data", "others"}
     changes = {name: value for name, value in vars(args).items() if name in names}
     if args.data:
@@ -226,7 +226,7 @@ def train_and_save(args: argparse.Namespace) -> Path:
     if not trained.first:
         return path
     save(path, recipe, trained, pictures, test, commit)
-    if (folder / FILM).is_file():  # beside the model under its name, where the app looks for it
+    if (folder / FILM).is_file():  # the app looks for it beside the model
         film = path.with_name(f"{recipe.name}{FILM_SUFFIX}")
         with writing(film):
             shutil.copyfile(folder / FILM, film)
@@ -235,7 +235,7 @@ def train_and_save(args: argparse.Namespace) -> Path:
 
 
 def read_others(args: argparse.Namespace, recipe: Recipe) -> Others | None:
-    """The pictures that show none of the classes, if the recipe wants any."""
+    """The pictures that show none of the classes; None if the recipe names none."""
     data = args.others or recipe.others
     if not data:
         return None
@@ -247,7 +247,7 @@ def read_others(args: argparse.Namespace, recipe: Recipe) -> Others | None:
 def save(
     path: Path, recipe: Recipe, trained: Trained, pictures: Pictures, test: Pictures, commit: str
 ) -> None:
-    """The model and the facts about it, in the one file that `vitviz.load` reads."""
+    """Write the model and the facts about it into the one file that `vitviz.load` reads."""
     details = {"title": TITLES.get(recipe.title, recipe.title)} if recipe.title else {}
     details |= {
         "data": Message(
@@ -288,8 +288,9 @@ def save(
 
 
 def known_of(trained: Trained) -> dict[str, Any]:
-    """What a file tells of the pictures of none of its classes: which the model was taught and
-    which it never saw, and from where on a picture counts as known (the logsumexp of its logits).
+    """The facts in a checkpoint about pictures of none of its classes: which of their labels were
+    trained on and which were kept out, and the log-sum-exp of the logits from which on a picture
+    counts as known.
     """
     others = trained.others
     facts: dict[str, Any] = {

@@ -1,6 +1,6 @@
-"""A data set is a tensor of pictures in memory and one number per picture.
+"""Data sets: a tensor of pictures in memory, and a class for each.
 
-Sets as small as these need no loader processes.
+The sets are small, so no loader processes are needed.
 """
 
 import io
@@ -71,7 +71,7 @@ class Pictures:
         return len(self.images)
 
     def take(self, index: Tensor) -> "Pictures":
-        """The pictures with these numbers, in this order."""
+        """The pictures with these indices, in this order."""
         boxes = None if self.boxes is None else self.boxes[index]
         return replace(self, images=self.images[index], targets=self.targets[index], boxes=boxes)
 
@@ -155,15 +155,15 @@ def read_torchvision(
 
 
 def read_folder(path: Path, split: str, cut: Preprocess) -> Pictures:
-    """PATH/train/CLASS/*.jpg and PATH/val/CLASS/*.jpg; without train/, every tenth of PATH/CLASS is
-    the test.
+    """PATH/train/CLASS/*.jpg and PATH/val/CLASS/*.jpg; without train/, every tenth picture of
+    PATH/CLASS is a test picture.
     """
     roots = [path / root for root in ROOTS[split] if (path / root).is_dir()]
     if (path / "train").is_dir() and not roots:
         raise TrainError(f"{path} has train/ but none of {', '.join(ROOTS[split])}/ beside it")
     root = roots[0] if roots else path
-    # The classes are always those of the training part, so that a class without a test picture
-    # keeps its number.
+    # The classes are always those of the training part: a class without a test picture must not
+    # change the numbers of the others.
     all_classes = path / "train" if (path / "train").is_dir() else path
     names = (child.name for child in all_classes.iterdir() if child.is_dir())
     labels = tuple(sorted(name for name in names if not name.startswith(".")))
@@ -214,8 +214,8 @@ def read_packs(path: Path, split: str, cut: Preprocess) -> Pictures:
 
 
 def _read_pack(pack: Path, cut: Preprocess) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Pictures, classes and boxes of one pack; boxes only if the cut keeps the whole of every
-    picture.
+    """Pictures, classes and boxes of one pack; None for boxes if the cut drops parts of
+    pictures.
     """
     sizes: list[tuple[int, int]] = []  # (width, height)
 
@@ -282,7 +282,7 @@ def _read_classes(path: Path, num_classes: int) -> tuple[tuple[str, ...], tuple[
 
 
 def stack(images: Iterable[Image.Image | Photo], cut: Preprocess, title: str, total: int) -> Tensor:
-    """Every picture cut to one size, exactly as a visitor's upload will be. uint8 (total, C, h, w)
+    """Every picture cut to one size, as a visitor's upload will be. uint8 (total, C, h, w)
 
     Raises `ValueError` if there are more or fewer pictures than `total`.
     """

@@ -1,4 +1,4 @@
-"""What can go wrong in training, said in a sentence to the person who started it."""
+"""Errors of training, with a sentence for the person who started it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ class TrainError(VitvizError):
 
 @contextmanager
 def writing(path: Path, advice: str = "") -> Iterator[None]:
-    """Turn a full disk, or whatever else keeps a file from being written, into a `TrainError`."""
+    """Turn an OSError inside (a full disk, ...) into a `TrainError` that names the file."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""How good are a model's answers: how often it is right, and whether it knows when."""
+"""Scores of a model's predictions: accuracy, and calibration of its probabilities."""
 
 import torch
 import torch.nn.functional as F
@@ -9,7 +9,7 @@ from .precision import precision
 
 
 def normalise(x: Tensor, mean: tuple[float, ...], std: tuple[float, ...]) -> Tensor:
-    """What enters the model. float32 (B, C, h, w) in [0, 1] -> (B, C, h, w)"""
+    """Input of the model: (x - mean) / std. float32 (B, C, h, w) in [0, 1] -> (B, C, h, w)"""
     mean_, std_ = (torch.tensor(values, device=x.device).view(-1, 1, 1) for values in (mean, std))
     return (x - mean_) / std_
 
@@ -24,9 +24,7 @@ def logits_of(
     numbers: str = "float32",
     batch_size: int = 100,
 ) -> Tensor:
-    """What the model says to every picture. uint8 (n, C, h, w) -> float32 (n, num_classes), on the
-    CPU
-    """
+    """Logits of all pictures. uint8 (n, C, h, w) -> float32 (n, num_classes), on the CPU"""
     device = next(vit.parameters()).device
     was_training = vit.training
     vit.eval()
@@ -50,8 +48,8 @@ def score(
 
     top1, top5 and group are shares in [0, 1]; group counts the group whose labels have the largest
     summed probability. nll is the mean of -log p(right class) in nats. ece is the expected
-    calibration error over 15 bins of equal width (arXiv:1706.04599): how far the shown confidence
-    is from the share that is right.
+    calibration error over 15 bins of equal width (arXiv:1706.04599): how far the confidence is
+    from the share of right predictions.
     """
     probabilities = (logits / temperature).softmax(dim=-1)
     best = logits.topk(min(5, logits.shape[-1])).indices  # (n, 5)
@@ -71,7 +69,7 @@ def score(
 def confusion(
     probabilities: Tensor, targets: Tensor, groups: tuple[str, ...]
 ) -> tuple[tuple[str, ...], Tensor]:
-    """What is taken for what. (n, K), (n,), K groups -> names of G groups, int64 (G, G) [is, said]
+    """Confusion matrix of groups. (n, K), (n,), K groups -> G names, int64 (G, G) [true, predicted]
 
     A picture counts for the group whose labels have the largest summed probability.
     """
@@ -84,7 +82,7 @@ def confusion(
 
 
 def calibration_error(probabilities: Tensor, targets: Tensor, bins: int = 15) -> float:
-    """Mean distance of confidence from accuracy, by bins. (n, K), (n,) -> a share in [0, 1]"""
+    """Mean distance of confidence from accuracy, over bins. (n, K), (n,) -> a number in [0, 1]"""
     confidence, answer = probabilities.max(dim=-1)
     gap = ((answer == targets).double() - confidence.double()) / len(targets)
     which = (confidence * bins).long().clamp(max=bins - 1)
@@ -92,11 +90,10 @@ def calibration_error(probabilities: Tensor, targets: Tensor, bins: int = 15) ->
 
 
 def fit_temperature(logits: Tensor, targets: Tensor) -> float:
-    """The number that, dividing the logits, makes the probabilities fit best (smallest nll), from
-    0.2 to 5.
+    """The temperature from 0.2 to 5 that gives the smallest nll when it divides the logits.
 
-    The ranking of the classes does not change. Fit it on pictures that were neither trained on nor
-    are tested on.
+    The ranking of the classes does not change. Fit it on pictures that are used neither for
+    training nor for the test.
     """
     temperatures = torch.logspace(-1, 1, 401, base=5)
     losses = torch.stack([F.cross_entropy(logits / t, targets) for t in temperatures])

@@ -1,4 +1,4 @@
-"""The camera: which moments of a run are filmed, and the film so far in the folder of the run."""
+"""The camera films some moments of a run; the film so far lies in the folder of the run."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ ON_SCREEN = 3  # pictures
 
 
 def moments(steps: int, count: int = MOMENTS) -> list[int]:
-    """The steps at which to film, denser early, when most happens: 0, ..., steps."""
+    """The steps to film: 0, ..., steps, denser at the beginning, when most changes."""
     return sorted({round(steps * (i / (count - 1)) ** 2.5) for i in range(count)})
 
 
@@ -30,7 +30,7 @@ def cast(test: Pictures, files: Sequence[Path], cut: Preprocess) -> tuple[Tensor
     """The pictures of a film and their names: the files, or a few of the test pictures.
     uint8 (pictures, C, h, w)
 
-    A film carries its pictures with it; name files that you may hand on.
+    A film contains its pictures: choose files that may be published.
     """
     if files:
         pictures = [cut.picture(open_photo(file)).permute(2, 0, 1) for file in files]
@@ -40,12 +40,12 @@ def cast(test: Pictures, files: Sequence[Path], cut: Preprocess) -> tuple[Tensor
 
 
 class Camera:
-    """Adds a frame to FOLDER/film.safetensors whenever a moment has come."""
+    """Adds one frame to FOLDER/film.safetensors at each of the moments."""
 
     def __init__(
         self, run: Run, folder: Path, pictures: Tensor, names: list[str], labels: tuple[str, ...]
     ) -> None:
-        """A resumed run keeps the frames up to its step."""
+        """Frames of an earlier film in the folder are kept up to the step of the run."""
         self.run, self.path, self.pictures = run, folder / FILM, pictures
         self.moments = set(moments(run.steps))
         self.facts: dict[str, Any] = {
@@ -65,12 +65,12 @@ class Camera:
 
     @property
     def due(self) -> bool:
-        """Whether the step just taken is to be filmed, and is not yet."""
+        """Whether the run is at a moment that has not been filmed yet."""
         filmed = self.frames[-1][0]["step"] if self.frames else -1
         return self.run.step in self.moments and self.run.step > filmed
 
     def film(self, scores: Mapping[str, float], loss: float | None) -> None:
-        """Film this moment. `scores` are of the pictures that are watched while training."""
+        """Film this moment. `scores` are those that training measures on some test pictures."""
         run = self.run
         pixels = normalise(self.pictures.float() / 255, run.mean, run.std)
         moment = {

@@ -1,4 +1,4 @@
-"""Change digits as pens, paper and light do: thick or thin, dark on light, unevenly lit, grainy."""
+"""Change digits as pens, paper and light do: thickness, dark on light, uneven light, grain."""
 
 import math
 
@@ -8,13 +8,13 @@ from torch import Tensor
 
 from .recipe import Recipe
 
-FADED = 0.4  # how grey ink and paper get, as a share of the way from black to white
-SHADE = 0.5  # how much darker the far side of the picture gets
+FADED = 0.4  # how grey ink and paper can become; 1 is the distance from black to white
+SHADE = 0.5  # how much darker the side away from the light can become
 GRAIN = 0.08  # standard deviation of the noise
 
 
 def change_ink(x: Tensor, recipe: Recipe) -> Tensor:
-    """Light strokes on black -> as people bring them. float32 (B, 1, h, w) in [0, 1] -> the same
+    """Make light strokes on black look like photos. float32 (B, 1, h, w) in [0, 1] -> the same
 
     Random numbers come from torch's global generator.
     """
@@ -30,11 +30,11 @@ def change_ink(x: Tensor, recipe: Recipe) -> Tensor:
 
 
 def change_strokes(x: Tensor, by: Tensor) -> Tensor:
-    """Make light strokes thicker (by > 0) or thinner (by < 0), on either side by a share of a pixel
-    from -1 to 1. (B, 1, h, w), (B, 1, 1, 1) -> (B, 1, h, w)
+    """Make light strokes thicker (by > 0) or thinner (by < 0): each edge moves by up to one pixel.
+    (B, 1, h, w), (B, 1, 1, 1) from -1 to 1 -> (B, 1, h, w)
 
-    Between the picture and its dilation, or its erosion: what lies between is a pixel that ink
-    covers in part.
+    Fractions of a pixel are interpolated between the picture and its dilation or erosion, as a
+    pixel is that ink covers in part.
     """
     thicker = F.max_pool2d(x, 3, stride=1, padding=1)
     thinner = -F.max_pool2d(-x, 3, stride=1, padding=1)
@@ -42,13 +42,13 @@ def change_strokes(x: Tensor, by: Tensor) -> Tensor:
 
 
 def put_on_paper(x: Tensor, strength: float) -> Tensor:
-    """Ink that is not quite light on a ground that is not quite black. (B, 1, h, w)"""
+    """Fade the ink, which is light here, and lighten the black ground. (B, 1, h, w)"""
     ground, ink = (_draw(x, 0, FADED * strength) for _ in range(2))
     return ground + (1 - ink - ground) * x
 
 
 def light(x: Tensor, strength: float) -> Tensor:
-    """Light from one side, and grain. (B, 1, h, w)"""
+    """Add a shadow on one side, and grain. (B, 1, h, w)"""
     rows, cols = (torch.linspace(-0.5, 0.5, n, device=x.device) for n in x.shape[2:])
     angle = _draw(x, 0, 2 * math.pi)
     slope = angle.sin() * rows[:, None] + angle.cos() * cols  # (B, 1, h, w), within +-.71

@@ -1,4 +1,4 @@
-"""The training loop: take step after step; say, measure and save on the way, until it is done."""
+"""The training loop: take all steps; log, measure, film and save on the way."""
 
 import json
 import signal
@@ -32,25 +32,25 @@ SAVE_EVERY = 10.0  # minutes
 
 
 class Stopped(TrainError):
-    """The run was asked to stop, and is saved."""
+    """Raised after the run was asked to stop and its state is saved."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A finished run: the model, how good it is, and what it took."""
+    """A finished run: the model, its scores, and the effort."""
 
     vit: ViT
     mean: tuple[float, ...]
     std: tuple[float, ...]
     temperature: float
     scores: dict[str, float]  # on the test pictures, with the temperature
-    report: dict[str, Any]  # the same and more (`report.report`), in the first process
+    report: dict[str, Any]  # these and more (`report.report`); first process only
     steps: int
     seconds: float
-    origin: str = ""  # the weights it began with, in words; empty: random ones
+    origin: str = ""  # the weights the run began with, in words; empty: random ones
     others: Others | None = None  # the pictures of none of the classes
-    limit: float | None = None  # what "known or not" must reach, where there are others
-    first: bool = True  # whether this process speaks and writes for all
+    limit: float | None = None  # threshold of "known or not", where there are others
+    first: bool = True  # whether this process prints and writes for all
 
 
 def train(
@@ -80,7 +80,7 @@ def train(
     device = device or own_device()
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    devices = range(torch.cuda.device_count())  # named, or torch warns where there are several
+    devices = range(torch.cuda.device_count())  # torch warns about several unless they are named
     with torch.random.fork_rng(devices), processes() as us, asked_to_stop(us.size) as stop:
         run = Run(recipe, pictures, device, us, others)
         if resume:
@@ -100,12 +100,12 @@ def train(
 
 
 def resume_from(run: Run, folder: Path) -> None:
-    """Go on from the state in the folder; a run that gets another length while its learning rate
-    falls goes back to where that was the highest, and falls when it is time.
+    """Go on from the state in the folder. A run that gets another length while its learning rate
+    falls goes back to the last step with the highest rate.
     """
     state = read_state(folder)
     before = state["recipe"]["epochs"]
-    # How many steps it was to have does not depend on what may change but on `epochs` alone.
+    # Of the fields that may change, only `epochs` decides the number of steps.
     last = last_high_step(run.recipe, max(1, round(before * run.steps_per_epoch)))
     if before != run.recipe.epochs and last is not None and state["step"] > last:
         state = read_state(folder, HIGH)
@@ -121,7 +121,7 @@ def follow(
     stop: threading.Event,
     save_every: float,
 ) -> None:
-    """Take all steps that are left; say, measure, film and save on the way."""
+    """Take all steps that are left; log, measure, film and save on the way."""
     recipe, us = run.recipe, run.processes
     watched = test.some(recipe.eval_pictures)
     speed, saved = Speed(run), time.monotonic()
@@ -132,7 +132,7 @@ def follow(
         desc=recipe.name,
         unit=" images",
         unit_scale=True,
-        # silent where the output is not a terminal; the log has it all
+        # None: no bar where the output is not a terminal; the log has the same numbers
         disable=None if us.first else True,
     )
 
@@ -179,11 +179,10 @@ def follow(
 
 
 def finish(run: Run, test: Pictures, log: "Log") -> Trained:
-    """Fit the temperature, and the threshold of "known or not", on the pictures kept back; measure
-    on all test pictures, in full precision.
+    """Fit the temperature, and the threshold of "known or not", on the pictures held out; measure
+    on all test pictures, in float32.
 
-    The file of the model keeps its weights in float16, so they are rounded first: what is measured
-    is what the file holds.
+    The checkpoint has float16 weights, so the weights are rounded before they are measured.
     """
     seconds, temperature, limit = run.seconds, 1.0, None
     vit = run.shown.eval()
@@ -228,7 +227,7 @@ def finish(run: Run, test: Pictures, log: "Log") -> Trained:
 
 
 def wanted(stop: threading.Event, us: Processes) -> bool:
-    """Whether any process was asked to stop: all must leave after the same step."""
+    """Whether any process was asked to stop; all must stop after the same step."""
     if us.size == 1:
         return stop.is_set()
     return bool(us.add_up(torch.tensor(float(stop.is_set()), device=us.device)))
@@ -236,9 +235,10 @@ def wanted(stop: threading.Event, us: Processes) -> bool:
 
 @contextmanager
 def asked_to_stop(processes: int = 1) -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C or SIGTERM into a wish that the loop looks at; a second one interrupts
-    as usual, but for several processes: there a Ctrl-C comes twice, from the terminal and from
-    torchrun, and all must be saved by the time torchrun kills them (30 s).
+    """Turn Ctrl-C or SIGTERM into an event that the loop checks after each step.
+
+    The second one interrupts as usual, if there is one process. Several processes get each Ctrl-C
+    twice, from the terminal and from torchrun, which kills them after 30 s; they go on saving.
     """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -283,7 +283,7 @@ class Log:
         if silent:
             return
         with writing(path), path.open("ab+" if append else "wb+") as file:
-            # A run that was killed may have left half a line, which must not swallow the next one.
+            # A killed run may have left half a line; the next line must not be appended to it.
             file.seek(0)
             if (so_far := file.read()) and not so_far.endswith(b"\n"):
                 file.write(b"\n")

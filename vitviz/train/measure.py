@@ -1,4 +1,4 @@
-"""`--evaluate`: measure a file as it is shipped, on pictures that no training step has seen."""
+"""`--evaluate`: measure a checkpoint on test pictures, which no training step has seen."""
 
 import argparse
 import json
@@ -13,9 +13,7 @@ from .report import report, words
 
 
 def evaluate(args: argparse.Namespace) -> None:
-    """Measure a checkpoint as it is shipped, on the test pictures, with its own preprocessing and
-    temperature.
-    """
+    """Measure a checkpoint on the test pictures, with its own preprocessing and temperature."""
     if not args.data:
         raise TrainError("--evaluate needs --data: which pictures to measure the model on")
     loaded = load(args.evaluate)
@@ -37,10 +35,10 @@ def evaluate(args: argparse.Namespace) -> None:
 def unseen_by(
     loaded: LoadedModel, args: argparse.Namespace
 ) -> tuple[Pictures | None, float | None]:
-    """Test pictures of --others that the model was never shown, and its own threshold.
+    """Test pictures of --others whose classes the model never saw, and the model's threshold.
 
-    Which classes those are, stands in the file. A model that was shown none is asked about all of
-    them, or with --unseen about as many as a run would keep out.
+    The checkpoint names these classes. If it names none, all classes of --others are taken, or with
+    --unseen those that a run would keep out.
     """
     if not args.others:
         return None, None
@@ -60,7 +58,7 @@ def unseen_by(
 
 
 def check_classes(loaded: LoadedModel, test: Pictures) -> None:
-    """Raises `TrainError` if the model names other classes than the data."""
+    """Raise `TrainError` if the classes of the model are not those of the data."""
     ours, theirs = loaded.card.labels or (), test.labels
     if ours != theirs:
         raise TrainError(

@@ -1,4 +1,4 @@
-"""Mix every picture of a batch with another one, and its answer in the same proportion."""
+"""Mix every picture of a batch with another, and their targets in the same proportion."""
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ def mix(x: Tensor, targets: Tensor, recipe: Recipe, num_classes: int) -> tuple[T
     With chance 1 - mix_share both come back as they are. torchvision draws from torch's global
     generator; timm's Mixup draws from numpy's, which a step would have to seed as well.
     """
-    from torchvision.transforms import v2  # takes a second, which other runs need not wait for
+    from torchvision.transforms import v2  # takes a second; runs that do not mix need not wait
 
     kinds = [
         kind(alpha=alpha, num_classes=num_classes)

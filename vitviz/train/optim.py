@@ -32,9 +32,7 @@ class Muon(torch.optim.Optimizer):
         dtype: torch.dtype,
         processes: Processes = Processes(),  # noqa: B008 (a frozen value)
     ) -> None:
-        """`params` may be groups with `parts`: how many matrices stand on top of each other (3 for
-        qkv).
-        """
+        """`params` may be groups with `parts`: the number of matrices in a weight (3 in qkv)."""
         self.dtype, self.processes = dtype, processes
         super().__init__(
             params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "parts": 1}
@@ -56,14 +54,14 @@ class Muon(torch.optim.Optimizer):
                 share = orthogonalize(share).to(stacked.dtype)
                 updates = self.processes.gather(share, len(matrices))
                 updates = rearrange(updates, "(n p) rows cols -> n (p rows) cols", p=group["parts"])
-                # A tall matrix writes into more outputs than it reads: a longer step keeps the size
-                # of its effect.
+                # A tall matrix has more outputs than inputs: a longer step keeps the size of its
+                # effect.
                 lr = group["lr"] * max(1, shape[0] / group["parts"] / shape[1]) ** 0.5
                 for p, update in zip(same, updates, strict=True):
                     p.mul_(1 - group["lr"] * group["weight_decay"]).sub_(update, alpha=lr)
 
     def _momentum(self, p: nn.Parameter, momentum: float) -> Tensor:
-        """Nesterov's: a step along the gradient as well as along its running mean."""
+        """Nesterov momentum: the gradient mixed with its running mean."""
         state = self.state[p]
         if not state:
             state["momentum"] = torch.zeros_like(p)
@@ -94,9 +92,9 @@ def make_optimizers(
     heads: nn.Module | None = None,
 ) -> list[torch.optim.Optimizer]:
     """AdamW for everything, or Muon for the matrices in the blocks and AdamW for the rest; `heads`
-    stand beside the model and are trained with it.
+    are the auxiliary heads, trained with the model.
 
-    Only weight matrices decay: biases, norms and the learned tokens have no reason to be small.
+    Only weight matrices decay: biases, norms and the learned tokens need not be small.
     """
     qkv, matrices, decayed, plain = [], [], [], []
     further = heads.named_parameters() if heads is not None else ()
@@ -128,9 +126,9 @@ def make_optimizers(
 
 
 def last_high_step(recipe: Recipe, steps: int) -> int | None:
-    """After how many steps a run of the stable schedule is still one of any length: from there on
-    the learning rate falls, all patches are seen, or nothing is mixed any more. None for the other
-    schedules, which depend on the length all the time or never.
+    """The last step of the schedule "stable" that does not depend on the length of the run. After
+    it the learning rate falls, patches are no longer dropped, or pictures no longer mixed. None for
+    the other schedules, which depend on the length all the time or never.
     """
     if recipe.schedule != "stable":
         return None
@@ -139,10 +137,10 @@ def last_high_step(recipe: Recipe, steps: int) -> int | None:
 
 
 def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
-    """The share of the highest learning rate that step `step` of `steps` uses, between 0 and 1.
+    """The learning rate of a step as a share of the highest, between 0 and 1.
 
-    A function of the step alone: a resumed run has nothing to bring back, and a run can be made
-    longer. timm's schedulers are objects with a state to save, and would not be shorter.
+    It is a function of the step alone, so a resumed run has no state to restore, and a run can be
+    made longer. timm's schedulers have a state to save, and their use would not be shorter.
     """
     if step < recipe.warmup:
         return (step + 1) / (recipe.warmup + 1)

@@ -1,4 +1,4 @@
-"""Which pictures are trained on, and in which order: seed and step alone decide."""
+"""The order of the pictures: seed and step alone decide which pictures a step sees."""
 
 import torch
 from torch import Tensor
@@ -9,10 +9,10 @@ from .recipe import Recipe
 
 
 class Order:
-    """In which order n pictures are seen, `size` a step; the odd rest of an epoch sits out."""
+    """The order of n pictures, `size` in each step; an epoch leaves out the remainder."""
 
     def __init__(self, n: int, size: int, seed: int) -> None:
-        """Raises `TrainError` if there are not enough pictures for one step."""
+        """Raises `TrainError` if there are fewer pictures than one step needs."""
         self.n, self.size, self.seed = n, size, seed
         self.steps = n // size if size else 0  # of one epoch
         if size and not self.steps:
@@ -22,7 +22,7 @@ class Order:
         self.epoch, self.order = -1, torch.empty(0)
 
     def at(self, step: int) -> Tensor:
-        """The numbers of the pictures of this step. (size,)"""
+        """Indices of the pictures of a step. (size,)"""
         if not self.size:
             return torch.empty(0, dtype=torch.long)
         epoch, place = divmod(step, self.steps)
@@ -32,14 +32,14 @@ class Order:
 
 
 def shuffled(n: int, seed: int, epoch: int) -> Tensor:
-    """The order of n pictures in one epoch: it depends on the two numbers alone, so a resumed run
-    has it again.
+    """The order of n pictures in one epoch. Seed and epoch alone decide it, so a resumed run has
+    the same.
     """
     return torch.randperm(n, generator=torch.Generator().manual_seed(seed * 1_000_003 + epoch))
 
 
 def hold_out(pictures: Pictures, recipe: Recipe) -> tuple[Pictures | None, Pictures]:
-    """Keep a random share of the training pictures back: (kept back or None, trained on)."""
+    """Keep a random share of the training pictures back: (held out or None, trained on)."""
     n = round(recipe.holdout * len(pictures))
     if n == 0:
         return None, pictures

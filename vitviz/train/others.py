@@ -11,9 +11,9 @@ from .dataset import Pictures
 from .errors import TrainError
 from .learner import known_or_not
 
-KEPT = 0.95  # of the known pictures; the threshold of a score is where so many lie above it
+KEPT = 0.95  # share of the known pictures whose score reaches the threshold
 
-# From logits / temperature to how surely a picture is one of the classes. (n, K) -> (n,)
+# Scores of how surely a picture shows one of the classes, of logits / temperature. (n, K) -> (n,)
 SCORES: dict[str, Callable[[Tensor], Tensor]] = {
     "known or not": known_or_not,
     "largest probability": lambda logits: logits.softmax(1).amax(1),
@@ -24,9 +24,9 @@ SCORES: dict[str, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True, eq=False)
 class Others:
-    """Pictures of other things. The model trains on `taught`, and never sees a class of `unseen`.
+    """Pictures of none of the classes. The model trains on `taught`, and never sees `unseen`.
 
-    The two share no label; `unseen` holds test pictures.
+    The two have no label in common; `unseen` are test pictures.
     """
 
     taught: Pictures
@@ -50,7 +50,7 @@ def split_others(train: Pictures, test: Pictures, unseen: int, seed: int) -> Oth
 
 
 def only(pictures: Pictures, classes: Tensor) -> Pictures:
-    """The pictures of these classes, which are then numbered anew, in the order given."""
+    """The pictures of these classes, renumbered 0, 1, ... in the given order."""
     new = torch.full((len(pictures.labels),), -1)
     new[classes] = torch.arange(len(classes))
     chosen = (new[pictures.targets] >= 0).nonzero().view(-1)
@@ -66,12 +66,11 @@ def only(pictures: Pictures, classes: Tensor) -> Pictures:
 def auroc(known: Tensor, unknown: Tensor) -> float:
     """The chance that a known picture scores higher than an unknown one; ties count half.
 
-    (n,), (m,) -> from 0 to 1, 0.5 for a coin. It is the area under the curve of
-    hits against false alarms.
+    (n,), (m,) -> a number in [0, 1], 0.5 by chance: the area under the ROC curve.
     """
     ranks = torch.cat([known, unknown]).double()
     _, inverse, counts = ranks.unique(return_inverse=True, return_counts=True)
-    mean_rank = counts.cumsum(0) - (counts - 1) / 2  # ties share their mean rank, from 1
+    mean_rank = counts.cumsum(0) - (counts - 1) / 2  # counted from 1; ties get their mean rank
     above = mean_rank[inverse[: len(known)]].sum() - len(known) * (len(known) + 1) / 2
     return (above / (len(known) * len(unknown))).item()
 
@@ -82,12 +81,12 @@ def threshold(known: Tensor) -> float:
 
 
 def compare(known: Tensor, unknown: Tensor, temperature: float) -> dict[str, dict[str, float]]:
-    """How well each of `SCORES` tells known pictures from unknown ones, by what a model says to
-    them. (n, K), (m, K) -> {score: {"auroc", "refused"}}
+    """How well each of `SCORES` tells known pictures from unknown ones, by their logits.
+    (n, K), (m, K) -> {score: {"auroc", "refused"}}
 
-    refused is the share of the unknown below the threshold that keeps `KEPT` of these very known
-    pictures, so that all scores refuse as many of those. "known or not" is asked of the logits
-    themselves, whose level training has chosen.
+    refused is the share of unknown pictures below the threshold that keeps `KEPT` of these known
+    pictures, so that all scores keep equally many. "known or not" takes the logits without
+    temperature: training has fixed their level.
     """
     result = {}
     for name, score in SCORES.items():

@@ -1,7 +1,6 @@
-"""Learning curves: the log of a run in, a matplotlib Figure of loss, accuracy, rate and speed out.
+"""Learning curves: draw loss, accuracy, learning rate and speed from the log of a run.
 
-matplotlib's second place beside `draw/`: that draws an `Analysis`, this a log, and the two rooms
-do not know each other.
+`draw/` uses matplotlib too, but draws analyses; the two rooms do not import each other.
 """
 
 import json
@@ -37,10 +36,10 @@ def plot(folder: Path) -> list[Path]:
 
 
 def read_log(folder: Path) -> Lines:
-    """The lines of a run's log that count, in the order of their steps.
+    """The valid lines of a run's log, in the order of their steps.
 
-    A run that was killed may have written half a line, and lines after the state it was resumed
-    from: those steps were taken again, so only what was written the second time is kept.
+    A killed run may have left half a line, which is skipped. Steps after the state it was resumed
+    from were taken again; only their second lines are kept.
     """
     path = folder / LOG
     try:
@@ -69,8 +68,8 @@ def curves(lines: Lines, name: str = "") -> Figure:
     figure = Figure(figsize=(10, 7), layout="constrained")
     loss, accuracy, rate, speed = axes = figure.subplots(2, 2, sharex=True).flatten()
     trained = [line for line in lines if line["event"] == "train"]
-    # Both are measured without label smoothing or augmentation, on pictures never trained on; at
-    # the end on all of them and with the fitted temperature.
+    # Test loss and accuracy: without label smoothing or augmentation; at the end on all test
+    # pictures and with the fitted temperature.
     measured = [line for line in lines if line["event"] in ("epoch", "end")]
 
     draw(loss, trained, "loss", "as trained (augmented, softened targets)", BLUE)
@@ -104,11 +103,11 @@ def curves(lines: Lines, name: str = "") -> Figure:
 
 
 def draw(ax: Axes, lines: Lines, key: str, label: str, colour: str, marker: str = "") -> None:
-    """One curve of the numbers that `key` has in the lines; none if it has none."""
+    """Draw the values of `key` in the lines as a curve; nothing if no line has it."""
     points = [(line["step"], line[key]) for line in lines if isinstance(line.get(key), int | float)]
     if points:
         steps, values = zip(*points, strict=True)
-        # A single number makes no line, so it must be a dot to be seen.
+        # A single value makes no line and gets a dot.
         ax.plot(
             steps,
             values,
@@ -121,12 +120,12 @@ def draw(ax: Axes, lines: Lines, key: str, label: str, colour: str, marker: str 
 
 
 def resumed(lines: Lines) -> Lines:
-    """Where the run went on after an interruption."""
+    """The lines at which the run was resumed after an interruption."""
     return [line for line in lines if line["event"] == "start" and line["step"] > 0]
 
 
 def title_of(lines: Lines, name: str) -> str:
-    """The run in one line: its name, how far it is, and the last figures measured."""
+    """The run in one line: its name, how far it is, and the last measurements."""
     starts = [line for line in lines if line["event"] == "start"]
     steps = starts[-1].get("steps") if starts else None
     words = [name, f"step {lines[-1]['step']:,}" + (f" of {steps:,}" if steps else "")]

@@ -1,4 +1,4 @@
-"""How many digits the matrix products of a step are computed with, and whether fewer are faster."""
+"""The precision of the matrix products of a step, and whether bfloat16 is faster here."""
 
 import time
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 
 
 class Float32Attention(TorchFunctionMode):
-    """Let attention itself stay in float32 while autocast rounds the linear layers.
+    """Keep attention itself in float32 while autocast rounds the linear layers.
 
     On a CPU the backward pass of torch's fused attention is six times slower in bfloat16 than in
     float32 (torch 2.15, 65 tokens); the linear layers are four times faster.
@@ -38,8 +38,8 @@ def precision(name: str, device: torch.device) -> Iterator[None]:
 
 
 def bfloat16_is_slow() -> bool:
-    """Whether this CPU only imitates bfloat16. A stopwatch decides, in milliseconds: names of CPU
-    features differ between makers, and torch does not promise how to ask for them.
+    """Whether this CPU only emulates bfloat16. A short time measurement decides: names of CPU
+    features differ between makers, and torch has no stable function that tells.
     """
 
     def seconds(dtype: torch.dtype) -> float:

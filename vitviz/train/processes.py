@@ -12,24 +12,24 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True)
 class Processes:
-    """How many there are, and which one this is. Every process takes its share of each batch."""
+    """The number of processes, and which one this is. Each takes its share of every batch."""
 
     rank: int = 0
     size: int = 1
 
     @property
     def first(self) -> bool:
-        """Whether this is the process that logs, saves and speaks."""
+        """Whether this is the process that logs, saves and prints."""
         return self.rank == 0
 
     @property
     def device(self) -> torch.device:
-        """Where a tensor must be for the others to get it: nccl speaks only with GPUs."""
+        """Where a tensor must be to be sent to the others: nccl only sends between GPUs."""
         nccl = self.size > 1 and dist.get_backend() == "nccl"
         return own_device() if nccl else torch.device("cpu")
 
     def share(self, tensor: Tensor) -> Tensor:
-        """Every size-th row, beginning with this process's own."""
+        """This process's rows of a tensor: every size-th, the first process beginning at row 0."""
         return tensor[self.rank :: self.size]
 
     def add_up(self, tensor: Tensor) -> Tensor:
@@ -39,7 +39,7 @@ class Processes:
         return tensor
 
     def gather(self, share: Tensor, total: int) -> Tensor:
-        """The whole of which every process has its `share`, in every process. (total, ...)"""
+        """Join the `share` of every process into the whole, in every process. (total, ...)"""
         if self.size == 1:
             return share
         whole = share.new_zeros(total, *share.shape[1:])
@@ -47,7 +47,7 @@ class Processes:
         return self.add_up(whole.to(self.device)).to(share.device)
 
     def together(self, model: nn.Module) -> nn.Module:
-        """The same model, whose backward pass leaves the mean gradient of all processes."""
+        """Wrap the model so that backward leaves the mean gradient of all processes."""
         if self.size == 1:
             return model
         return nn.parallel.DistributedDataParallel(model)
@@ -55,7 +55,7 @@ class Processes:
 
 @contextmanager
 def processes() -> Iterator[Processes]:
-    """Meet the other processes if `torchrun` started this one, and part from them at the end."""
+    """Join the other processes if `torchrun` started this one, and leave them at the end."""
     size = int(os.environ.get("WORLD_SIZE", 1))
     if size == 1 or dist.is_initialized():
         yield Processes(dist.get_rank(), dist.get_world_size()) if size > 1 else Processes()
@@ -70,12 +70,12 @@ def processes() -> Iterator[Processes]:
 
 
 def first() -> bool:
-    """Whether this process is the one that speaks, also before and after they have met."""
+    """Whether this process is the one that prints, also before they join and after they leave."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def how_started() -> str:
-    """What starts as many processes again on this machine."""
+    """The command that starts the same number of processes again on this machine."""
     here = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
     return "python" if here == 1 else f"torchrun --standalone --nproc-per-node {here}"
 

@@ -1,4 +1,4 @@
-"""A recipe is a value: everything that decides what a training run computes, and nothing else."""
+"""Recipe: everything that decides what a training run computes, and nothing else, as a value."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class Recipe:
     """How to train one ViT. Two runs with equal recipes, data and machine give equal weights.
 
     The number of steps follows from `epochs`, never from the clock: a slow machine takes longer but
-    ends with the same model. Raises `TrainError` for values that make no run.
+    ends with the same model. Raises `TrainError` for values out of range.
     """
 
     name: str = setting("custom", "what this recipe is called")
@@ -244,7 +244,7 @@ class Recipe:
         )
 
     def cut(self) -> Preprocess:
-        """How any photo becomes a picture of this size; mean and std follow from the pictures."""
+        """How a photo becomes a picture of this size; mean and std are computed from the data."""
         half = (0.5,) * self.channels
         size = (self.image_size, self.image_size)
         return Preprocess(size=size, channels=self.channels, mean=half, std=half)

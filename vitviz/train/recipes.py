@@ -10,14 +10,14 @@ DIGITS_TITLE = Message("training.digits")
 NOTES_TITLE = Message("training.digits_of_notes")
 TITLES = {str(title): title for title in (PHOTOS_TITLE, DIGITS_TITLE, NOTES_TITLE)}
 
-# 64-pixel photos of 100 everyday things, shown with 72 so that maps get 12 x 12 places. One run
+# 64-pixel photos of 100 everyday things, shown at 72 so that maps have 12 x 12 patches. One run
 # from random weights to the end.
 #
 # Muon learns more per step than AdamW; half of the patches are dropped for most of the training,
-# which halves its cost and which attention copes with. The learning rate stays high until the last
-# third, so that a run can still be made longer on the way. A quarter of the pictures show none of
-# the classes: to tell them from the others, and from each other, is learned beside the classes, and
-# so is guessing what lies next to a patch, for which it pays to look nearby.
+# which halves the cost of a step and does attention no harm. The learning rate stays high until
+# the last third, so that a run can still be made longer on the way. A quarter of the pictures show
+# none of the classes: the model learns to tell them from its classes, and from each other. It also
+# learns to predict the neighbours of a patch, which rewards attention to nearby patches.
 PHOTOS = Recipe(
     name="photos",
     title=str(PHOTOS_TITLE),
@@ -54,7 +54,7 @@ PHOTOS = Recipe(
     eval_pictures=1000,
 )
 
-# How the shipped photo model was made, in two runs: first patches of 8 pixels of a picture of 64.
+# The shipped photo model was made in two runs. The first: patches of 8 pixels, pictures of 64.
 PHOTOS_COARSE = Recipe(
     name="photos-coarse",
     title=str(PHOTOS_TITLE),
@@ -86,7 +86,7 @@ PHOTOS_COARSE = Recipe(
 RECIPES = {
     recipe.name: recipe
     for recipe in (
-        # What the lecture notes do, step for step. Slow, but nothing in it needs explaining.
+        # The training of the lecture notes, step for step: slow, but with nothing to explain.
         Recipe(
             name="mnist-notes",
             title=str(NOTES_TITLE),
@@ -101,10 +101,10 @@ RECIPES = {
             schedule="constant",
             dropout=0.1,
         ),
-        # The same blocks, trained with what became usual since: a higher learning rate that rises
+        # The same blocks, trained with what has become usual: a higher learning rate that rises
         # and falls, softened targets, and digits as visitors bring them: turned, off centre, thick
         # or thin, white on black or dark on paper, faded and in bad light. Patches of 4 pixels cut
-        # a digit into 7 x 7 and show more of what looks where than 4 x 4.
+        # a digit into 7 x 7 and show attention in more detail than 4 x 4.
         Recipe(
             name="mnist",
             title=str(DIGITS_TITLE),
@@ -139,8 +139,8 @@ RECIPES = {
         ),
         PHOTOS,
         PHOTOS_COARSE,
-        # The second half of the way: its model goes on with patches of 6 pixels of a picture of 72,
-        # so that maps get 12 x 12 places instead of 8 x 8 and see finer things. The
+        # The second run: it begins with the weights of the first, with patches of 6 pixels of a
+        # picture of 72, so that maps have 12 x 12 patches instead of 8 x 8. The
         # learning rate rises to a third of what it was, so as not to undo what is learned, and
         # falls for nearly all of the run.
         PHOTOS_COARSE.changed(

@@ -16,8 +16,8 @@ from .others import at_threshold, compare, in_words
 
 # The parts of a report that a checkpoint carries.
 MEASUREMENTS = ("pictures", "top1", "top5", "group", "nll", "ece", "boxes", "distance", "others")
-LOCAL = 0.5  # a head that looks less far than this share of even attention's distance is local
-DISTANCE_PICTURES = 500  # so many settle a mean over patches to less than a tenth of a pixel
+LOCAL = 0.5  # a head is local if its distance is below this share of that of uniform attention
+DISTANCE_PICTURES = 500  # enough that a mean distance is right to a tenth of a pixel
 
 
 def report(
@@ -30,15 +30,15 @@ def report(
     unseen: Pictures | None = None,
     limit: float | None = None,
 ) -> dict[str, Any]:
-    """Measure a model on pictures it was not trained on; in JSON's types. `logits`: what it says to
-    them, if that is known already. `unseen`: pictures of none of its classes, which it was not
-    trained on either; `limit`: its own threshold, if it has one.
+    """Measure a model on pictures it was not trained on; in JSON's types. `logits`: those of the
+    pictures, if already computed. `unseen`: pictures of none of its classes, which it was not
+    trained on either; `limit`: the model's threshold of "known or not", if it has one.
 
     The scores of `evaluate.score`; "confusion": {"names", "counts"}, counts[is][said], of groups,
     or of classes where the data has no groups; "boxes" and "box_pictures", where the data has
     boxes and the model a CLS token; "distance": {"pixels", "uniform", "pictures"}, pixels[layer]
-    [head] as `probe.heads` has it; "others", where there are any: {"pictures", "classes", "scores"}
-    as `others.compare` has them, and "chosen", what the model's own threshold does.
+    [head] as `probe.heads` has it; "others", with `unseen`: {"pictures", "classes", "scores"}
+    as `others.compare` has them, and "chosen", the result of `limit`.
     """
     if logits is None:
         logits = logits_of(vit, test.images, mean, std)
@@ -100,7 +100,7 @@ def words(report: dict[str, Any], confusions: int = 5) -> list[str]:
 
 
 def say_ahead(hit: dict[str, float]) -> str:
-    """How a map compares with a guess at the centre."""
+    """The comparison of a map's pointing with that of the centre, in words."""
     if "ahead" not in hit:
         return ""
     return f" ({hit['ahead']:+.1f} standard errors from the centre)"
@@ -115,7 +115,7 @@ def say(scores: dict[str, Any]) -> str:
 
 
 def say_distance(distance: dict[str, Any]) -> list[str]:
-    """How many heads look nearby only, and how far the nearest looks, of all and of each layer."""
+    """The number of local heads and the shortest distance, of all layers and of each, in words."""
     pixels = torch.tensor(distance["pixels"])  # (L, H)
     local = int((pixels < LOCAL * distance["uniform"]).sum())
     layer, head = divmod(int(pixels.argmin()), pixels.shape[1])
@@ -129,7 +129,7 @@ def say_distance(distance: dict[str, Any]) -> list[str]:
 
 
 def largest_confusions(counts: Tensor, n: int) -> list[tuple[int, int, int, int]]:
-    """The n pairs most often mistaken, as a share of what they are. [(is, said, times, of all)]"""
+    """The n pairs with the largest share confused. [(true, predicted, times, pictures of true)]"""
     wrong = counts.clone().fill_diagonal_(0)
     share = wrong / counts.sum(1, keepdim=True).clamp(min=1)
     best = share.flatten().argsort(descending=True, stable=True)[:n].tolist()
@@ -141,7 +141,7 @@ def largest_confusions(counts: Tensor, n: int) -> list[tuple[int, int, int, int]
 def mean_distances(
     vit: ViT, pictures: Pictures, mean: tuple[float, ...], std: tuple[float, ...]
 ) -> Tensor:
-    """How far each head looks, averaged over pictures. (L, H), in pixels"""
+    """Mean attention distance of each head, averaged over pictures. (L, H), in pixels"""
     grid, device = PatchGrid.of(vit.config), next(vit.parameters()).device
     total = torch.zeros(vit.config.depth, vit.config.num_heads)
     for batch in pictures.images.split(50):

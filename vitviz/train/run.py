@@ -1,4 +1,4 @@
-"""A run is a model on its way from random weights to trained ones; its `learn` is one step."""
+"""Run: a model in training with optimisers, pictures and step count; `learn` is one step."""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from .checkpoint import STATE, restore, save_state
 from .dataset import Pictures
 from .errors import TrainError
 from .evaluate import logits_of, normalise, score
-from .learner import Answers, Learner, known_or_not, neighbour_loss
+from .learner import Learner, Outputs, known_or_not, neighbour_loss
 from .mix import mix
 from .optim import learning_rate, make_optimizers
 from .order import Order, hold_out
@@ -64,7 +64,7 @@ class Run:
         self.vit = ViT(recipe.config(len(pictures.labels)), drop_path=recipe.drop_path)
         if recipe.zero_head:
             nn.init.zeros_(self.vit.head.weight)
-        self.origin = ""  # where the weights come from, if not from chance
+        self.origin = ""  # where the first weights come from; empty for random ones
         if recipe.start_from:
             earlier = load(recipe.start_from, device="cpu")
             begin_with(self.vit, earlier)
@@ -81,12 +81,12 @@ class Run:
         self.optimizers = make_optimizers(self.vit, recipe, processes, self.learner.heads)
         self.highest_lrs = [[g["lr"] for g in o.param_groups] for o in self.optimizers]
 
-        self.saved = 0  # the step that the folder can go on from
+        self.saved = 0  # the step of the last saved state
         self.seconds_before, self.began = 0.0, time.monotonic()
 
     @property
     def seconds(self) -> float:
-        """Wall time of this run so far, all its sittings together."""
+        """Wall time of this run so far, with the time before it was resumed."""
         return self.seconds_before + time.monotonic() - self.began
 
     @property
@@ -96,12 +96,13 @@ class Run:
 
     @property
     def epoch(self) -> float:
-        """How often every picture has been seen."""
+        """How often every picture has been seen so far; a fraction within an epoch."""
         return self.step / self.steps_per_epoch
 
     def batches(self) -> Iterator[tuple[Tensor, ...]]:
-        """This process's share of the pictures and classes of all steps that are left, in an order
-        that only seed and epoch decide; of the others as well, where there are any.
+        """The batches of all steps that are left: this process's share of the pictures, their
+        classes, and, where there are others, the same of those. Seed and epoch alone decide the
+        order.
         """
         while self.step < self.steps:
             sources = [(self.pictures, self.order)]
@@ -114,11 +115,13 @@ class Run:
             yield tuple(part.to(self.device) for part in batch)
 
     def learn(self, pictures: Tensor, targets: Tensor, *others: Tensor) -> dict[str, float]:
-        """One step. uint8 (B, C, h, w), (B,) -> what happened; `others` are pictures that show none
-        of the classes, and their own classes. Raises `TrainError` before weights are spoiled.
+        """Take one step. uint8 (B, C, h, w), (B,) -> its losses and rates, for the log.
 
-        What is random in a step depends on seed, step and process alone, so nothing random has to
-        be remembered for a resumed run.
+        `others` are pictures that show none of the classes, and their own classes. Raises
+        `TrainError` before a loss or gradient that is not finite reaches the weights.
+
+        Random numbers of a step depend on seed, step and process alone, so a resumed run needs no
+        state of a generator.
         """
         recipe = self.recipe
         torch.manual_seed((recipe.seed * 1_000_003 + self.step) * 4096 + self.processes.rank)
@@ -144,7 +147,7 @@ class Run:
         loss = sum(losses.values())
         loss.backward()
         norm = nn.utils.clip_grad_norm_(self.learner.parameters(), recipe.clip or float("inf"))
-        # The gradient is the same in all processes by now; the loss is made so.
+        # The processes have averaged the gradient already; the losses are averaged here.
         told = torch.stack([loss, *losses.values()]).detach()
         loss, *parts = self.processes.add_up(told) / self.processes.size
         if not (torch.isfinite(loss) and torch.isfinite(norm)):
@@ -170,33 +173,33 @@ class Run:
         }
 
     def losses(
-        self, answers: Answers, targets: Tensor, x: Tensor, names: Tensor | None = None
+        self, outputs: Outputs, targets: Tensor, x: Tensor, names: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """What there is to get better at, each with its weight; their sum is the loss.
+        """The parts of the loss, each times its weight; the loss is their sum.
 
-        `answers` to the pictures x, first those with `targets`, then those that show none of the
-        classes; `names` are the classes of the latter. With all weights 1 this is the likelihood
-        of a softmax over all classes, ours and theirs, told in two stages: on which side, and then
-        which one of that side.
+        `outputs` are for the pictures x: first those with `targets`, then those that show none of
+        the classes, whose own classes are `names`. With all weights 1 the first three parts are the
+        negative log-likelihood of one softmax over both kinds of classes, in two stages: which
+        kind, then which class of that kind.
         """
         recipe, known, every = self.recipe, len(targets), len(x)
-        logits = answers.logits.float()
+        logits = outputs.logits.float()
         kinds = F.cross_entropy(logits[:known], targets, label_smoothing=recipe.label_smoothing)
         losses = {"kinds": kinds * (known / every)}
         if names is not None:
             is_known = (torch.arange(every, device=x.device) < known).float()
             told = F.binary_cross_entropy_with_logits(known_or_not(logits), is_known)
             losses["known"] = recipe.others_weight * told
-        if names is not None and answers.others is not None:
-            named = F.cross_entropy(answers.others[known:].float(), names)
+        if names is not None and outputs.others is not None:
+            named = F.cross_entropy(outputs.others[known:].float(), names)
             losses["others"] = recipe.others_names * named * (1 - known / every)
-        if answers.neighbours is not None:
-            guess = neighbour_loss(answers.neighbours, answers.kept, x, self.vit.config.grid_size)
+        if outputs.neighbours is not None:
+            guess = neighbour_loss(outputs.neighbours, outputs.kept, x, self.vit.config.grid_size)
             losses["neighbours"] = recipe.neighbours * guess
         return losses
 
     def measure(self, test: Pictures) -> dict[str, float]:
-        """How good the model is now, with the numbers it trains with."""
+        """The scores of the model now, in the precision of its training."""
         logits = self.logits(test.images, self.recipe.precision)
         scores = score(logits, test.targets, test.groups)
         if self.others is not None:
@@ -206,15 +209,15 @@ class Run:
         return scores
 
     def logits(self, images: Tensor, numbers: str = "float32") -> Tensor:
-        """What the model says to every picture; each process asks for its share. uint8 (n, C, h, w)
-        -> float32 (n, num_classes), in every process
+        """Logits of all pictures; each process computes its share. uint8 (n, C, h, w) -> float32
+        (n, num_classes), in every process
         """
         share = self.processes.share(images)
         answers = logits_of(self.shown, share, self.mean, self.std, numbers=numbers)
         return self.processes.gather(answers, len(images))
 
     def save(self, folder: Path, name: str = STATE) -> None:
-        """Keep all that is needed to go on from here; one process does it for all."""
+        """Write all that is needed to resume from here; only the first process writes."""
         self.saved = self.step
         if not self.processes.first:
             return
@@ -229,10 +232,10 @@ class Run:
     def take_up(self, state: dict[str, Any]) -> None:
         """Go on from a saved state. Raises `TrainError` if it is of another run.
 
-        Only its title, its length, and how it is watched, may change.
+        Only its title, its number of epochs and of pictures watched may differ.
         """
         may_change = {"title", "epochs", "eval_pictures"}
-        # A field that the recipe did not have yet had no effect, as its default has none.
+        # Fields that the recipe did not have at that time get their defaults, which change nothing.
         before = {one.name: one.default for one in fields(Recipe)} | state["recipe"]
         changed = [
             f"{name} (was {before[name]!r}, now {value!r})"
@@ -266,8 +269,8 @@ class Run:
 def running_mean(vit: ViT, memory: float) -> nn.Module:
     """timm's exponential moving average of the weights; its `module` is the averaged model.
 
-    It is the plain mean at first and gets its full memory with the steps (power .75: .98 after 180,
-    .999 after 10,000), or a short run would end with its first, random weights.
+    The decay rises with the steps (power .75: .98 after 180, .999 after 10,000). With the full
+    decay from the beginning a short run would end with a mean full of its first, random weights.
     """
     from timm.utils import ModelEmaV3
 

@@ -1,4 +1,4 @@
-"""Begin a run with the weights of another, cut into finer patches if the recipe says so."""
+"""Begin a run with the weights of another, resampled to finer patches if the recipe says so."""
 
 import hashlib
 from pathlib import Path
@@ -27,7 +27,7 @@ def begin_with(vit: ViT, loaded: LoadedModel) -> None:
 
 
 def origin(loaded: LoadedModel, path: str) -> str:
-    """Where a run began, in words: the file and what its metadata says of it."""
+    """The first weights of a run, in words: name, training and SHA-256 of the checkpoint."""
     details = loaded.card.details
     told = [
         Message(f"training.origin_{key}", value=details[name])
