@@ -1,4 +1,4 @@
-"""What every test stands on: few threads, a fixed seed, and tests that are off and say so."""
+"""Setup of all tests: few threads, a fixed seed, and loud skips of tests that are off."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Files with one thing wrong in them: bytes turned, an end cut off, a value of another type."""
+"""Damaged files: some bytes changed, the end cut off, or a value of another type."""
 
 import copy
 import io
@@ -12,7 +12,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-# What a field may hold instead of what belongs there.
+# Wrong values for any field.
 WRONG = (
     None, True, False, -1, 0, 1, 2.5, 10**6, 10**9, 10**30, -(10**400), 1e-300, 1e300,
     float("nan"), float("inf"), "", "x", "7", "[", "[" * 3000, '{"seed": 1e999}', "9" * 5000,
@@ -41,7 +41,7 @@ WRONG_TENSORS: tuple[Callable[[torch.Tensor], Any], ...] = (
 
 
 def turn_bytes(whole: bytes, chance: random.Random, deep: int) -> bytes:
-    """The file with some bytes turned, mostly near its ends where files describe themselves."""
+    """The file with some bytes changed, mostly near its ends, where headers are."""
     damaged = bytearray(whole)
     for _ in range(chance.choice([1, 1, 2, 8])):
         near = chance.choice([deep, deep, len(whole)])
@@ -94,7 +94,7 @@ def damage_tensor(path: Path, chance: random.Random) -> None:
     wrong = chance.choice([*WRONG_TENSORS, None])
     whole = tensors.pop(name).float()
     found = wrong(whole) if wrong else None
-    # What this format cannot hold is left out.
+    # Values that the format cannot hold are left out.
     if isinstance(found, torch.Tensor) and found.numel() < 10**7 and not found.is_meta:
         tensors[name] = found.to_dense().contiguous()
     save_file(tensors, path, metadata)

@@ -1,4 +1,4 @@
-"""Small models with weights that hide nothing, and a photo, for all tests."""
+"""Small models with weights that hide no bug, and a photo, for all tests."""
 
 from functools import lru_cache
 
@@ -12,8 +12,8 @@ from vitviz.model.preprocess import Preprocess
 from vitviz.model.vit import ViT
 from vitviz.model.weights import LoadedModel, ModelCard
 
-# What hides bugs varies here: prefix tokens 0, 1, 2, 3 and 5, all ways to pool and none, grids and
-# patches that are not square, one channel, another number of layers than of heads.
+# All that could hide a bug varies: prefix tokens 0, 1, 2, 3 and 5, all ways to pool and none, grids
+# and patches that are not square, one channel, another number of layers than of heads.
 TINY = {
     "cls": ViTConfig(
         image_size=32, patch_size=8, embed_dim=24, depth=3, num_heads=2, num_classes=7

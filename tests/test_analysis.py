@@ -202,7 +202,7 @@ def test_the_ledger_says_which_tokens_a_step_speaks_of(name: str) -> None:
     first, end = steps["logits"].tokens
     for token in range(analysis.grid.num_tokens):
         other = tokens.clone()
-        other[0, token, 0] += 1  # of one number: a norm forgets what all have in common
+        other[0, token, 0] += 1  # one number only: the norm removes what is added to all
         assert (loaded.vit.forward_head(other) != answer).any() == (first <= token < end), token
 
 

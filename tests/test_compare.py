@@ -33,7 +33,7 @@ def test_maps_of_equal_grids_and_their_difference(cls, other):
     )
     assert rolled.common == pytest.approx(1 - float(rolled.difference.abs().sum()) / 2, abs=1e-6)
     assert 0 < rolled.common < 1
-    assert not both.position_similarity(4).difference.any()  # the same model knows the same places
+    assert not both.position_similarity(4).difference.any()  # the same model has the same positions
     after = both.feature_similarity(0, 5)
     expected = features.similarity(features.tokens_after(other.trace, 0), 5)
     assert torch.equal(after.second, expected)

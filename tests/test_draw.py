@@ -133,7 +133,7 @@ def test_one_position_is_compared_with_all(any_tiny_analysis: Analysis) -> None:
     token = any_tiny_analysis.grid.token(1, 2)
     figure = draw.position_similarity(any_tiny_analysis, token)
     (shown,) = arrays(figure)
-    assert figure.axes[0].images[0].cmap is SIGNED  # as on the screen: 0 has a colour of its own
+    assert figure.axes[0].images[0].cmap is SIGNED  # diverging, grey at 0
     assert np.array_equal(shown, any_tiny_analysis.position_similarity(token).numpy())
     assert shown[1, 2] == pytest.approx(1)
 
@@ -493,7 +493,7 @@ def test_a_film_shows_its_pictures_first_and_last(filmed, tiny_analysis, head) -
         np.testing.assert_allclose([one.get_array() for one in shown], grid.to_map(values))
         assert len({one.norm.vmax for one in shown}) == 1
     text = words(figure)
-    assert "all classes alike" in text  # before the first step
+    assert "all classes alike" in text  # before any step
     best = filmed.probabilities[1, 0].float().max()
     assert f"{float(best):.1%}" in text
     assert "it began with <b>earlier</b>" in text

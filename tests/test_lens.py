@@ -1,4 +1,4 @@
-"""The logit lens: its last row is the answer, and every other is the same ending put earlier."""
+"""The logit lens: its last row is the answer; others are the model's head after earlier blocks."""
 
 from dataclasses import replace
 

@@ -70,7 +70,7 @@ def test_every_kind_of_whole_number_asks_the_same(name, make, tiny_analysis: Ana
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_what_is_no_whole_number_is_refused(name, wrong, tiny_analysis: Analysis) -> None:
     if wrong is None and name in ("attention", "attention_matrix", "explain.attention", "rollout"):
-        return  # there it means the mean of the heads, or the last layer
+        return  # None is allowed there: the mean of the heads, or the last layer
     if wrong is None and name == "explain.rollout_matrix":
         return
     with pytest.raises(SelectionError):

@@ -1,4 +1,4 @@
-"""Listening changes nothing, leaves nothing behind, misses nothing."""
+"""Capturing changes no output, leaves no hook behind, and misses no layer."""
 
 import pytest
 import torch

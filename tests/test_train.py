@@ -24,7 +24,7 @@ from vitviz.train.report import MEASUREMENTS
 
 LABELS = ("light", "dark", "striped")
 
-# Everything that draws random numbers is on, so that a resumed run has to bring all of it back.
+# All that draws random numbers is on, so that a resumed run has to restore all of it.
 TINY = Recipe(
     name="tiny",
     image_size=8,
@@ -105,7 +105,7 @@ def test_a_resumed_run_ends_with_the_weights_of_an_uninterrupted_one(tmp_path, m
         stop_after(patch, step)
         with pytest.raises(Stopped, match=f"stopped after step {step} of 15"):
             train(TINY, PICTURES, TEST, tmp_path / "two")
-    torch.manual_seed(99)  # what happens in between must not matter
+    torch.manual_seed(99)  # random numbers drawn in between must not matter
     parts = train(TINY, PICTURES, TEST, tmp_path / "two", resume=True)
     for (name, ours), theirs in zip(
         whole.vit.state_dict().items(), parts.vit.state_dict().values(), strict=True
@@ -144,7 +144,7 @@ def test_the_running_mean_is_measured_and_kept_and_forgets_the_first_weights(tmp
     for pictures, targets in a_run.batches():
         a_run.learn(pictures, targets)
         weights.append(a_run.vit.head.bias.detach().clone())
-    # Of step 1 nothing older is remembered; then .41 and .56, from step 4 on .6.
+    # The decay is 0 at step 1, then .41 and .56, and .6 from step 4 on.
     mean = weights[0]
     for step, new in enumerate(weights[1:], start=1):
         memory = min(0.6, 1 - (1 + step) ** -0.75)
@@ -164,7 +164,7 @@ def test_what_is_measured_is_what_the_file_can_hold(tmp_path):
     for name, value in trained.vit.state_dict().items():
         assert torch.equal(value, value.half().float()), name
     exact = checkpoint.read_state(tmp_path)["vit"]["patch_embed.proj.weight"]
-    assert not torch.equal(exact, exact.half().float())  # to go on, nothing is rounded
+    assert not torch.equal(exact, exact.half().float())  # the state to resume from is not rounded
 
 
 def test_mixing_and_erasing_end_before_the_run_does(tmp_path, monkeypatch):
@@ -471,7 +471,7 @@ def test_a_checkpoint_is_measured_as_it_is_shipped(pack, tmp_path, capsys):
     told = capsys.readouterr().out
     details = load(file).card.details
     assert details["accuracy"] in told
-    assert load(file).card.temperature != 1  # without it, nll would differ
+    assert load(file).card.temperature != 1  # with a temperature of 1 nll would differ
     assert "uniform: 1.00 times" in told
     assert "attention:" in told
     found = json.loads(figures.read_text("utf-8"))

@@ -52,7 +52,7 @@ def test_energy_and_pointing_by_hand():
     all_in = torch.tensor([[[5.0, 0], [0, 0]]])
     half_in = torch.tensor([[[1.0, 0], [1.0, 0]]])
     assert hits(all_in, inside) == {"energy": 4, "pointing": 1}
-    assert hits(half_in, inside) == {"energy": 2, "pointing": 0.5}  # two largest share the point
+    assert hits(half_in, inside) == {"energy": 2, "pointing": 0.5}  # one of two largest is inside
     assert hits(torch.ones(1, 2, 2), inside) == {"energy": 1, "pointing": 0.25}
 
 
@@ -103,7 +103,7 @@ def test_a_batch_finds_what_every_picture_alone_finds():
     got = attention_in_boxes(vit, pictures, HALF, HALF, batch_size=3)
     assert list(got) == ["uniform", "random", "centre", *EXPLAINERS]
     assert got["uniform"]["energy"] == pytest.approx(1)
-    # The third box is the whole picture and is not asked; four are left: 4, 3, 2 and 1 of 16.
+    # The third box is the whole picture and is left out; the others cover 4, 3, 2 and 1 of 16.
     assert got["uniform"]["pointing"] == pytest.approx((4 + 3 + 2 + 1) / 16 / 4)
 
     grid = PatchGrid.of(vit.config)

@@ -76,7 +76,9 @@ def test_pictures_are_cut_as_uploads_are(tmp_path):
     images = read(str(tmp_path), "train", cut(5, 1)).images
     assert images.shape == (2, 1, 5, 5)
     grey = Image.fromarray(wide[0, :, 10:20]).convert("L").getpixel((5, 5))
-    assert (images[0, 0, :, 1:4] - grey).abs().max() <= 1  # the middle, and nothing of the sides
+    assert (
+        images[0, 0, :, 1:4] - grey
+    ).abs().max() <= 1  # the middle of the picture, without its sides
 
 
 def test_jpeg_packs_come_out_in_order_with_boxes_and_groups(tmp_path):
@@ -112,7 +114,7 @@ def test_boxes_grow_and_shrink_with_the_pictures_they_are_in(tmp_path):
     assert boxes(size=(12, 24)).tolist() == [[6, 3, 18, 9]]
     assert boxes(size=(4, 8)).tolist() == [[2, 1, 6, 3]]
     assert boxes(size=(8, 8), crop_mode="squash").tolist() == [[2, 2, 6, 6]]
-    # Where something is cut off, the box may be too: then there is none.
+    # Where the cut drops parts of the picture it may drop the box: then there are no boxes.
     assert boxes(size=(8, 8)) is None
     assert boxes(size=(8, 16), crop_pct=0.5) is None
 

@@ -1,5 +1,5 @@
 """Digits drawn for these tests, by a few strokes each: white on black and dark on paper, thick and
-thin, in the middle and off it. They stand in no data set.
+thin, in the middle and off it. They are in no data set.
 """
 
 from itertools import product

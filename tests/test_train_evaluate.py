@@ -22,7 +22,8 @@ CPU = torch.device("cpu")
 
 def test_accuracies_and_groups():
     logits = torch.zeros(4, 6)
-    logits[0, [0, 1, 5]] = torch.tensor([5.0, 3, 3])  # right, as class and (not by logits) as group
+    # Right as class, and as group, whose probabilities are added; added logits would be wrong.
+    logits[0, [0, 1, 5]] = torch.tensor([5.0, 3, 3])
     logits[1] = torch.tensor([6.0, 5, 4, 3, 2, 1])  # the right one is fifth
     logits[2] = torch.tensor([6.0, 5, 4, 3, 2, 1])  # the right one is sixth
     logits[3] = torch.tensor([3.0, 2.9, 0, 0, 0, 2.9])  # wrong, but the right group together wins
@@ -44,7 +45,7 @@ def test_confusion_counts_what_is_taken_for_what():
     probabilities = torch.tensor([[0.5, 0.3, 0.2], [0.4, 0.35, 0.25], [0.1, 0.2, 0.7]])
     names, counts = confusion(probabilities, torch.tensor([0, 1, 1]), ("x", "y", "y"))
     assert names == ("x", "y")
-    # An x that looks half like one; a y whose two kinds are more than x together; a sure y.
+    # An x with probability one half; a y whose two kinds together exceed x; a certain y.
     assert confusion(probabilities[1:], torch.tensor([0, 1]), ("x", "y", "y"))[1].tolist() == [
         [0, 1],
         [0, 1],

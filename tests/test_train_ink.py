@@ -29,7 +29,7 @@ def test_strokes_get_wider_and_narrower_by_parts_of_a_pixel(by, width):
     torch.testing.assert_close(got[0].sum(-1), torch.full((1, 28), float(width)))
     assert torch.equal(got[1], line()[0])
     assert 0 <= got.min() <= got.max() <= 1
-    # As much on the left as on the right of its middle.
+    # The line grows by the same amount on the left and on the right.
     torch.testing.assert_close(got[0], got[0].flip(-1).roll(-1, -1))
 
 
@@ -107,7 +107,7 @@ def test_the_recipe_for_digits_shows_them_as_people_bring_them():
 
 
 def test_the_drawn_digits_are_digits_to_a_model_that_knows_the_style_of_mnist():
-    """The set itself is sound: what the model fails on in other styles is the style."""
+    """In the style of MNIST the model reads the drawn digits: errors in others are due to style."""
     mnist = load("mnist")
     right = 0
     for label in DIGITS:

@@ -10,7 +10,7 @@ from vitviz.train.loop import train
 from vitviz.train.optim import last_high_step
 from vitviz.train.run import Run
 
-# Random in every way, with a learning rate that stays high for half of the run.
+# All random changes are on, and the learning rate stays high for half of the run.
 STABLE = TINY.changed(
     {"schedule": "stable", "decay_share": 0.5, "all_patches_share": 0.3, "unmixed_share": 0.3}
 )
@@ -30,7 +30,7 @@ def test_the_state_is_written_within_an_epoch_as_often_as_asked(tmp_path, monkey
     assert saved == [5, 10]
 
 
-@pytest.mark.parametrize("done", [2, 4])  # epochs of 5 steps: what was planned at first
+@pytest.mark.parametrize("done", [2, 4])  # the epochs, of 5 steps each, that were planned at first
 def test_a_run_whose_rate_has_fallen_can_get_another_length(tmp_path, done):
     planned, wanted = (STABLE.changed({"epochs": n}) for n in (done, 3))
     whole = train(wanted, PICTURES, TEST, tmp_path / "whole")

@@ -1,4 +1,4 @@
-"""What moves the weights, how far and when; and what happens to the pictures on the way in."""
+"""Optimisers and learning rates; augmentation of the pictures."""
 
 import pytest
 import torch
@@ -148,7 +148,7 @@ def test_a_crop_is_a_part_of_the_picture_of_at_least_the_asked_area():
 
 def test_a_shift_moves_whole_pictures_and_repeats_their_edge():
     torch.manual_seed(0)
-    line = (10 * torch.arange(16)).to(torch.uint8)  # every pixel knows its column
+    line = (10 * torch.arange(16)).to(torch.uint8)  # the value of a pixel tells its column
     x = line.expand(300, 1, 16, 16)
     got = augment(x, STILL.changed({"shift": 2.0, "channels": 1})) * 255 / 10
     moved = got[:, 0, 8, 8] - 8
@@ -188,7 +188,7 @@ def test_colour_jitter_keeps_even_grey_even():
 
 def test_erase_hides_one_rectangle_of_the_asked_share_of_pictures():
     torch.manual_seed(0)
-    x = torch.full((1000, 3, 20, 30), 2.0)  # noise is below 1, so what is hidden can be told
+    x = torch.full((1000, 3, 20, 30), 2.0)  # noise is below 1, so hidden pixels can be found
     before = x.clone()
     got = erase(x, 0.4)
     assert torch.equal(x, before)
@@ -199,7 +199,7 @@ def test_erase_hides_one_rectangle_of_the_asked_share_of_pictures():
     hidden = hidden[some]
     rows, cols = hidden.any(2), hidden.any(1)
     assert torch.equal(hidden, rows[:, :, None] & cols[:, None])
-    for side in (rows, cols):  # in one piece: it begins once
+    for side in (rows, cols):  # one interval: it begins once
         begins = side[:, 0].int() + (side[:, 1:] & ~side[:, :-1]).sum(1)
         assert (begins == 1).all()
         assert side[:, 0].any()  # up to both edges

@@ -1,4 +1,4 @@
-"""Learning curves: whatever a log looks like, what counts of it is drawn, or it is told why not."""
+"""Learning curves: the valid lines of any log are drawn, or an error says why not."""
 
 import json
 
@@ -71,7 +71,7 @@ def test_a_finished_run_that_became_longer_has_one_end(tmp_path):
 def test_half_a_line_is_passed_over(tmp_path, rest):
     whole = read_log(write(tmp_path / "run", WHOLE))
     assert read_log(write(tmp_path / "run", [*WHOLE, rest], end="")) == whole
-    # A resumed run writes on behind it.
+    # A resumed run appends to the same file.
     more = read_log(write(tmp_path / "run", [*WHOLE, rest, start(200), train(250)]))
     assert [line["step"] for line in more[-2:]] == [200, 250]
 

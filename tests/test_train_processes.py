@@ -109,7 +109,7 @@ def test_a_loss_that_is_not_a_number_in_one_process_stops_both(pack, tmp_path): 
     words = ["--data", str(pack), "--out", str(tmp_path / "run"), *SMALL, *LONG]
     done = two_processes(*words, script=script)
     assert done.returncode != 0
-    assert done.stderr.count("the loss is nan") == 2, done.stderr  # each process says it
+    assert done.stderr.count("the loss is nan") == 2, done.stderr  # both processes print it
     assert "the state of step 5 is kept" in done.stderr
     state = read_state(tmp_path / "run")
     assert state["step"] == 5

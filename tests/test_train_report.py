@@ -1,4 +1,4 @@
-"""The report on a model: each figure is that of the function it comes from; JSON can hold it."""
+"""The report on a model: each number equals that of its function, and JSON can hold it."""
 
 import json
 from dataclasses import replace
@@ -90,7 +90,7 @@ def test_without_groups_and_boxes_there_are_classes_and_no_boxes(vit):
     images = torch.zeros(5, 3, 24, 40, dtype=torch.uint8)
     boxes = torch.tensor([[0.0, 0, 8, 8]]).repeat(5, 1)
     test = Pictures("some", images, torch.arange(5), LABELS[:5], boxes=boxes)
-    assert "boxes" not in report(blind, test, MEAN, STD)  # no CLS token looks anywhere
+    assert "boxes" not in report(blind, test, MEAN, STD)  # there is no CLS token
 
 
 def test_distances_are_the_mean_over_the_pictures(vit):

@@ -19,7 +19,7 @@ from vitviz.train.errors import TrainError
 from vitviz.train.loop import Log, Stopped, train
 
 ROOT = Path(__file__).resolve().parents[1]
-# Random things, of which none depends on how long the run will be.
+# Random changes that do not depend on the length of the run.
 MORE = ["--precision", "float32", "--schedule", "constant", "--ema", "0.9"]
 MORE += [
     "--erase",
@@ -31,9 +31,9 @@ MORE += [
     "--all-patches-share",
     "0",
 ]
-WHOLE: dict[str, torch.Tensor] = {}  # the weights of a run that nothing happened to
+WHOLE: dict[str, torch.Tensor] = {}  # the weights of the uninterrupted run
 
-# What a process does before its end in the second epoch: half of what it has to write.
+# How a process dies in the second epoch: in the middle of a write.
 DIES_WRITING = {
     "state": """
         import torch
@@ -101,7 +101,7 @@ def words(pack, tmp_path, monkeypatch):  # noqa: F811
 
 @pytest.fixture
 def is_whole(words, tmp_path):
-    """A check that a run ended with the weights of one that nothing happened to."""
+    """A check that a run ended with the weights of the uninterrupted run."""
 
     def check(name: str) -> None:
         if not WHOLE:
@@ -156,7 +156,7 @@ def test_any_file_that_cannot_be_written_is_named(words, tmp_path, capsys, file)
     (tmp_path / "out" / file).mkdir(parents=True)
     assert main(words("out")) == 1
     assert f"{file} could not be written: " in capsys.readouterr().err
-    # With the model itself in the way, the training was not in vain.
+    # Where only the model could not be written, the state of the training is kept.
     assert (tmp_path / "out" / "state.pt").exists() == (file == "mnist.safetensors")
     (tmp_path / "out" / file).rmdir()
     if file == "mnist.safetensors":
@@ -203,7 +203,7 @@ def test_no_damage_to_a_state_passes_unseen(tmp_path):
         except TrainError:
             seen += 1
             continue
-        # A flipped bit may lie in the padding between the parts, where it means nothing.
+        # A flipped bit may lie in the padding between the parts, where it changes nothing.
         for part in ("vit", "ema"):
             for name, value in state[part].items():
                 assert torch.equal(value, read[part][name])
@@ -227,6 +227,6 @@ def test_a_log_that_was_cut_off_gets_a_new_line_first(tmp_path):
     Log(path, append=True).write(event="start", step=3)
     assert path.read_text().splitlines()[1] == '{"event": "start", "step": 3}'
     Log(path, append=True)
-    assert len(path.read_text().splitlines()) == 2  # whole lines get none
+    assert len(path.read_text().splitlines()) == 2  # no line break is added after whole lines
     Log(path, append=False).write(event="start", step=0)
     assert [line["step"] for line in log_of(tmp_path)] == [0]

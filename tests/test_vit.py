@@ -184,7 +184,7 @@ def test_patch_dropout_keeps_prefix_tokens_and_a_share_of_patches() -> None:
     vit = ViT(TINY["cls"], drop_path=0.9, patch_keep=0.5)
     pixels = torch.randn(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))
     vit.eval()
-    assert torch.equal(vit(pixels), vit(pixels))  # neither acts outside training
+    assert torch.equal(vit(pixels), vit(pixels))  # both act in training only
 
 
 @pytest.mark.parametrize(
