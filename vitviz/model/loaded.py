@@ -38,8 +38,7 @@ class ModelCard:
     the checkpoint brings them: {"ko": {"labels": {"goldfish": "금붕어"}, "groups": {"dog": "개"}}}.
     `temperature` divides the logits before the softmax, so that shown probabilities are calibrated
     (arXiv:1706.04599); 1 where nothing was fitted. `trained` is False for random weights.
-    `resized_from` is the image size of the training where the positions were
-    resampled to another.
+    `resized_from` is the image size of the training where the positions were resampled to another.
     """
 
     name: str
@@ -115,7 +114,7 @@ class ModelCard:
 
 
 def are_words(words: object) -> bool:
-    """Whether it maps language and kind to names and what they are in that language."""
+    """Whether it has the form of `ModelCard.words`: {language: {kind: {name: translation}}}."""
     if not isinstance(words, Mapping) or not are_texts([*words]):
         return False
     if not all(isinstance(kinds, Mapping) for kinds in words.values()):
