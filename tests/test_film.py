@@ -10,9 +10,9 @@ from vitviz.errors import WeightsError
 from vitviz.probe.film import Film, look
 from vitviz.probe.positions import Positions, similarity
 from vitviz.probe.trace import capture
-from vitviz.train.evaluate import normalise
 from vitviz.train.filming import moments
 from vitviz.train.loop import Stopped, train
+from vitviz.train.scores import normalise
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,11 @@ from vitviz.train import checkpoint, command, run
 from vitviz.train.command import chosen_recipe, main, parser
 from vitviz.train.dataset import Pictures
 from vitviz.train.errors import TrainError
-from vitviz.train.evaluate import logits_of
 from vitviz.train.loop import Stopped, train
 from vitviz.train.recipe import Recipe
 from vitviz.train.recipes import RECIPES
 from vitviz.train.report import MEASUREMENTS
+from vitviz.train.scores import logits_of
 
 LABELS = ("light", "dark", "striped")
 

@@ -23,7 +23,7 @@ from vitviz.train.boxes import (
     points as points_of,
 )
 from vitviz.train.dataset import Pictures
-from vitviz.train.evaluate import normalise
+from vitviz.train.scores import normalise
 
 HALF = (0.5,) * 3
 

@@ -17,7 +17,6 @@ from vitviz.train import checkpoint
 from vitviz.train.command import main
 from vitviz.train.dataset import Pictures
 from vitviz.train.errors import TrainError
-from vitviz.train.evaluate import logits_of
 from vitviz.train.learner import CELLS, SIDES, Learner, Outputs, known_or_not, neighbour_loss
 from vitviz.train.loop import Stopped, train
 from vitviz.train.order import Order
@@ -33,6 +32,7 @@ from vitviz.train.others import (
 )
 from vitviz.train.report import measurements
 from vitviz.train.run import Run
+from vitviz.train.scores import logits_of
 
 CPU = torch.device("cpu")
 NAMES = ("columns", "checks", "left", "right")

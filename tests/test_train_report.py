@@ -14,7 +14,6 @@ from vitviz.probe.heads import head_statistics
 from vitviz.probe.trace import Trace, capture
 from vitviz.train.boxes import attention_in_boxes
 from vitviz.train.dataset import Pictures
-from vitviz.train.evaluate import logits_of, normalise, score
 from vitviz.train.others import SCORES, auroc
 from vitviz.train.report import (
     largest_confusions,
@@ -24,6 +23,7 @@ from vitviz.train.report import (
     say_distance,
     words,
 )
+from vitviz.train.scores import logits_of, normalise, score
 
 MEAN, STD = (0.4, 0.5, 0.6), (0.2, 0.3, 0.4)
 LABELS = tuple("abcdefg")

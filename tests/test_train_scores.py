@@ -8,14 +8,14 @@ import torch.nn.functional as F
 
 from tests.models import TINY, spread
 from vitviz.model.vit import ViT
-from vitviz.train.evaluate import (
+from vitviz.train.precision import bfloat16_is_slow, precision
+from vitviz.train.scores import (
     calibration_error,
     confusion,
     fit_temperature,
     logits_of,
     score,
 )
-from vitviz.train.precision import bfloat16_is_slow, precision
 
 CPU = torch.device("cpu")
 

@@ -8,7 +8,7 @@ from ..probe.explain import EXPLAINERS
 from ..probe.grid import PatchGrid
 from ..probe.trace import capture
 from .dataset import Pictures
-from .evaluate import normalise
+from .scores import normalise
 
 LARGEST_BOX = 0.6  # share of the picture; a larger box can hardly be missed
 

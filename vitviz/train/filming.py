@@ -13,8 +13,8 @@ from ..model.preprocess import Preprocess
 from ..probe.film import TENSORS, Film, grid_facts, look
 from .dataset import Pictures
 from .errors import writing
-from .evaluate import normalise
 from .run import Run
+from .scores import normalise
 
 FILM = "film.safetensors"
 MOMENTS = 20

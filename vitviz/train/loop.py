@@ -17,7 +17,6 @@ from ..model.vit import ViT
 from .checkpoint import HIGH, read_state
 from .dataset import Pictures
 from .errors import TrainError, writing
-from .evaluate import fit_temperature, score
 from .filming import Camera, cast
 from .learner import known_or_not
 from .optim import last_high_step
@@ -26,6 +25,7 @@ from .processes import Processes, own_device, processes
 from .recipe import Recipe
 from .report import measurements, report
 from .run import Run
+from .scores import fit_temperature, score
 
 LOG_EVERY = 50  # steps
 SAVE_EVERY = 10.0  # minutes

@@ -11,8 +11,8 @@ from ..probe.heads import distances, head_statistics
 from ..probe.trace import capture
 from .boxes import LARGEST_BOX, attention_in_boxes, small_boxes
 from .dataset import Pictures
-from .evaluate import confusion, logits_of, normalise, score
 from .others import at_threshold, compare, in_words
+from .scores import confusion, logits_of, normalise, score
 
 # The parts of a report that a checkpoint carries.
 MEASUREMENTS = ("pictures", "top1", "top5", "group", "nll", "ece", "boxes", "distance", "others")
@@ -34,7 +34,7 @@ def report(
     pictures, if already computed. `unseen`: pictures of none of its classes, which it was not
     trained on either; `limit`: the model's threshold of "known or not", if it has one.
 
-    The scores of `evaluate.score`; "confusion": {"names", "counts"}, counts[is][said], of groups,
+    The scores of `scores.score`; "confusion": {"names", "counts"}, counts[is][said], of groups,
     or of classes where the data has no groups; "boxes" and "box_pictures", where the data has
     boxes and the model a CLS token; "distance": {"pixels", "uniform", "pictures"}, pixels[layer]
     [head] as `probe.heads` has it; "others", with `unseen`: {"pictures", "classes", "scores"}

@@ -16,7 +16,6 @@ from .augment import augment, erase
 from .checkpoint import STATE, restore, save_state
 from .dataset import Pictures
 from .errors import TrainError
-from .evaluate import logits_of, normalise, score
 from .learner import Learner, Outputs, known_or_not, neighbour_loss
 from .mix import mix
 from .optim import learning_rate, make_optimizers
@@ -25,6 +24,7 @@ from .others import Others, auroc
 from .precision import precision
 from .processes import Processes
 from .recipe import Recipe
+from .scores import logits_of, normalise, score
 from .start import begin_with, origin
 
 
