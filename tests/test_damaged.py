@@ -22,7 +22,7 @@ from vitviz.probe import saved
 from vitviz.probe.film import Film, facts_of
 from vitviz.viewer import pack
 
-# The same numbers give the same files; thousands more were tried by hand.
+# How many cases are tried; a case number always gives the same file.
 CASES = {"checkpoint": 120, "torchvision": 25, "film": 60, "analysis": 150}
 DETAILS = {
     "title": "T",
@@ -35,7 +35,7 @@ DETAILS = {
 
 
 def use(analysis: Analysis) -> None:
-    """All that a page reads; a value that JSON does not know is a fault here."""
+    """Read all that a page reads; a value that JSON cannot hold is an error here."""
     json.dumps(analysis.summary(), allow_nan=False)
     pack(analysis, film=True)
 
@@ -67,7 +67,7 @@ def read_film(path: Path) -> None:
 
 
 def read_analysis(path: Path) -> None:
-    """From the disk and from memory: the same is refused."""
+    """Reading from the disk and from memory refuses the same files."""
     try:
         analysis = Analysis.load(path)
     except VitvizError:
@@ -113,7 +113,7 @@ FILES = {
 
 
 def damaged(path: Path, whole: bytes, key: str | None, case: int) -> None:
-    """Write a file with something wrong in it, the same for the same number."""
+    """Write a damaged file; the same number gives the same damage."""
     chance = random.Random(case)
     path.write_bytes(whole)
     kind = chance.randrange(8)
@@ -175,7 +175,7 @@ def test_a_config_that_lies_is_refused_before_anything_is_built(wrong, tmp_path,
 
 
 def test_weights_that_claim_more_than_the_file_holds_are_refused(tmp_path: Path) -> None:
-    """A tensor whose rows all lie in the same place takes terabytes as soon as it is looked at."""
+    """A tensor with stride 0 stores one row, but takes terabytes when it is computed with."""
     path = torchvisions(tmp_path)
     state = torch.load(path)
     state["heads.head.weight"] = torch.zeros(1).expand(10**4, 768)

@@ -1,4 +1,4 @@
-"""The arrows of the house: rooms import only to their left, and heavy guests stay in theirs."""
+"""The arrows of the house: rooms import only to their left; few files import slow packages."""
 
 import ast
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 HOUSE = Path(__file__).resolve().parents[1] / "vitviz"
-# The rooms from left to right; rooms that share a number are neighbours and strangers.
+# The rooms from left to right; rooms with the same number may not import each other.
 ROOMS = {
     "errors": 0,
     "languages": 0,
@@ -21,7 +21,7 @@ ROOMS = {
     "": 5,
 }
 ROOMS |= {"web": 6, "cli": 6, "__main__": 7}  # "" is vitviz/__init__.py, the public names
-# What a page asks is answered without Gradio: these put the answers into its places.
+# Answers are computed without Gradio; these files show them on the page.
 GRADIO = tuple(
     f"web/{name}.py" for name in ("page", "components", "guard", "texts", "theme", "serving")
 )
@@ -30,7 +30,7 @@ GUESTS = {
     "gradio": GRADIO,
     "gradio_client": GRADIO,
     "timm": ("model/timm_models.py", "model/labels.py", "train/"),
-    # draw/ knows analyses, train/plot.py logs; being neighbours, they cannot share a file.
+    # draw/ draws analyses, train/plot.py logs; the two rooms may not import each other.
     "matplotlib": ("draw/", "train/plot.py"),
 }
 STRANGERS = {"draw/": ("torch", "torchvision"), "viewer/": ("torchvision",)}

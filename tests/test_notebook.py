@@ -46,7 +46,7 @@ def test_the_line_is_one_line_whatever_the_names(any_tiny_analysis):
 def test_a_cell_is_the_page_of_one_file_in_a_frame(analysis):
     html = analysis._repr_html_()
     (inside,) = re.findall(r'<iframe srcdoc="([^"]*)" sandbox="([^"]*)"', html)
-    strange = re.compile(r'"id": "[0-9a-f]{32}"')  # differs between any two
+    strange = re.compile(r'"id": "[0-9a-f]{32}"')  # a random id
     assert strange.sub("", unescape(inside[0])) == strange.sub("", page(analysis))
     assert "allow-same-origin" not in inside[1]
     assert html.count("<") == 2  # nothing but the frame
@@ -62,7 +62,7 @@ def test_names_from_outside_are_text(analysis):
 def test_what_is_too_long_for_a_cell_is_a_picture_and_the_way_to_the_page(name, monkeypatch):
     analysis = replace(analyze(tiny(name), photo()), photo_name=HOSTILE)
     size = len(analysis._repr_html_().encode())
-    for most in (size - 1, 9_000):  # found when it was made, and before
+    for most in (size - 1, 9_000):  # too long once made, and known before
         monkeypatch.setattr(notebook, "MOST_BYTES", most)
         html = analysis._repr_html_()
         assert len(html.encode()) < 9_000

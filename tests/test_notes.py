@@ -266,7 +266,8 @@ def jigsaw(pixels: Tensor, order: Tensor, config: ViTConfig) -> Tensor:
 
 @torch.no_grad()
 def test_with_one_row_for_all_a_jigsaw_is_as_good_as_the_picture() -> None:
-    """Attention is a sum over tokens, and sums do not know an order: nobody told it where they lay.
+    """Attention is a sum over tokens, and a sum has no order: without positions nothing says
+    where a patch was.
 
     The tokens of the patches come out shuffled as they came in, and CLS, which the answer is read
     from, does not change at all.

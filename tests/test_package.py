@@ -56,7 +56,7 @@ told = {
 
 
 def run(*command: object, cwd: Path) -> str:
-    """The output of a command that must succeed; on a failure the test shows what it said."""
+    """The output of a command that must succeed; on a failure the test shows its output."""
     environ = {**os.environ, "HF_HUB_OFFLINE": "1", "PIP_NO_INDEX": "1"}
     environ["PIP_CACHE_DIR"] = str(cwd / "pip")
     done = subprocess.run(

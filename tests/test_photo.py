@@ -224,7 +224,7 @@ def test_exif_orientations(orientation, kind):
     image = Image.fromarray(np.ascontiguousarray(stored)).convert("RGB")
     got = open_photo(encode(image, kind, exif=exif, **options))
     assert np.abs(np.asarray(got.image)[..., 0].astype(int) - upright).max() < 6
-    if kind != "TIFF":  # Pillow turns a TIFF itself
+    if kind != "TIFF":  # Pillow itself rotates a TIFF
         assert got.notes == (("turned upright as its EXIF data says",) if orientation > 1 else ())
 
 
@@ -266,7 +266,7 @@ def test_frames_of_a_hostile_gif_are_not_counted(monkeypatch):
 
 def test_alpha_is_shown_on_white():
     array = np.zeros((1, 3, 4), np.uint8)
-    array[0, :, 3] = (0, 128, 255)  # black: absent, half, full
+    array[0, :, 3] = (0, 128, 255)  # black: transparent, half, opaque
     for source in (array, Image.fromarray(array), encode(Image.fromarray(array))):
         got = open_photo(source)
         assert got.notes == ("transparent parts shown on white",)

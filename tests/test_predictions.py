@@ -63,7 +63,7 @@ def test_not_sure_only_where_percentages_mean_something(tiny_analysis: Analysis)
         answer = logits(with_details(tiny_analysis, **details), *low).answer()
         assert (answer.name, answer.sure) == ("class 0", sure)
         assert answer.probability == pytest.approx(0.24)
-    # Together the three dogs are above the bar, and 0.48 of them are meant.
+    # The three classes of dogs have 0.48 together, which is above NOT_SURE.
     analysis = logits(with_details(tiny_analysis, groups=json.dumps(WORDS), **calibrated), *low)
     answer = analysis.answer()
     assert (answer.kind, answer.name, answer.sure) == ("group", "dog", True)

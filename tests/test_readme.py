@@ -28,7 +28,7 @@ def test_every_explainer_is_named(key: str) -> None:
 
 
 def test_it_says_who_reads_the_list_of_explainers() -> None:
-    """Only what reads the list gets a new explainer for nothing; the README names each reader."""
+    """Code that reads the list gets a new explainer for free; the README names each such file."""
     lists = {"vitviz/__init__.py", "vitviz/probe/explain.py"}
     readers = {
         path.relative_to(ROOT).as_posix()

@@ -1,4 +1,4 @@
-"""Another image size: the grid grows, the weights follow, and nothing is claimed that is not so."""
+"""Another image size: the grid grows, the weights follow, old measurements are dropped."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from vitviz import ViT, WeightsError, analyze, load
 from vitviz.model.resize import MEASURED, resample, resized
 from vitviz.model.untrained import draw
 
-OTHER_SIZES = [(1, 1), (2, 3), (5, 2)]  # in patches more: larger on one axis, and on both
+OTHER_SIZES = [(1, 1), (2, 3), (5, 2)]  # additional patches: (rows, cols)
 
 
 @pytest.mark.parametrize("name", TINY)

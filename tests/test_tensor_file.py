@@ -1,4 +1,4 @@
-"""Files of tensors: they come back as they were, and a file that fails half-way leaves nothing."""
+"""Files of tensors: they are read as they were written, and a failed write leaves no file."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_bytes_are_those_of_the_file(tmp_path: Path) -> None:
 
 
 def with_type(name: str) -> bytes:
-    """A file of four numbers of some type; the format knows more of them than torch."""
+    """A file of four numbers of any dtype; the format has more dtypes than torch."""
     header = json.dumps({"a": {"dtype": name, "shape": [4], "data_offsets": [0, 3]}}).encode()
     return len(header).to_bytes(8, "little") + header + b"abc"
 

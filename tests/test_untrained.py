@@ -1,4 +1,4 @@
-"""The untrained twin: exactly the weights that training began with, drawn without a trace."""
+"""The untrained twin: the weights that training began with; torch's random state is not touched."""
 
 import json
 import threading
@@ -86,13 +86,13 @@ def test_the_card_of_a_twin_says_so_and_claims_nothing(tmp_path) -> None:
 
 
 SHIPPED = [name for name in list_models() if name not in CURATED]
-# What a trained file says that is as true of its twin: names, and where both began.
+# Details of a trained file that hold for its twin too: names, and where both began.
 TRUE_OF_BOTH = {"title", "groups", "recipe", "seed"}
 
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_twin_keeps_nothing_that_training_found_out(name: str) -> None:
-    """Every fact of every shipped file, and every figure that a page reads from it."""
+    """Every fact of every shipped file, and every measurement that a page reads from it."""
     trained, twin = load(name).card, load(name, pretrained=False).card
     assert {"accuracy", "evaluation", "temperature", "data", "images seen"} <= set(trained.details)
     for key, text in trained.details.items():
@@ -117,7 +117,7 @@ def test_a_file_without_a_seed_has_a_twin_of_a_fixed_seed(tmp_path) -> None:
         ({}, None),
         ({"seed": "4"}, 4),
         ({"recipe": '{"seed": 5}'}, 5),
-        # A run that began with another's weights: the seed of the first one is meant.
+        # A run that began with another run's weights: the seed of the first run counts.
         ({"seed": "4", "recipe": '{"seed": 5, "start_from": "x.safetensors"}'}, 4),
         ({"recipe": "not JSON"}, None),
         ({"recipe": "[1]", "seed": "many"}, None),

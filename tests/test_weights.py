@@ -238,7 +238,7 @@ def test_labels_must_match_the_classes() -> None:
 
 @pytest.fixture
 def cache(monkeypatch, tmp_path):
-    """An empty cache of the hub's client, a hub that may be asked, and what puts a model there."""
+    """An empty cache of the hub's client, a hub that may be asked, and a function that fills it."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
 
@@ -327,7 +327,7 @@ def test_a_download_that_fails_is_told_and_the_next_one_is_tried(monkeypatch, ca
 
     def download(*_args, **_kwargs):
         tries.append(constants.HF_HUB_OFFLINE)
-        raise HfHubHTTPError.__bases__[0]("")  # as of a hub that stops in the middle of a file
+        raise HfHubHTTPError.__bases__[0]("")  # as when the hub stops in the middle of a file
 
     monkeypatch.setattr("timm.models._hub.hf_hub_download", download)
     monkeypatch.setattr(hub, "answers", lambda url: True)
