@@ -11,7 +11,7 @@ import { Source } from "../../vitviz/viewer/data/source.js";
 import { facing } from "../../vitviz/viewer/state/facing.js";
 import { createGlances } from "../../vitviz/viewer/state/glances.js";
 import { keyAction } from "../../vitviz/viewer/state/keys.js";
-import { KEPT, besidesOf } from "../../vitviz/viewer/state/kept.js";
+import { KEPT, besidesOf } from "../../vitviz/viewer/state/besides.js";
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";

@@ -4,7 +4,7 @@ import { createBoard } from "./board.js";
 import { el, guardFocus, keepFocus } from "./parts/dom.js";
 import { explainFailure, fetchUrl } from "./data/files.js";
 import { createGlances } from "./state/glances.js";
-import { KEPT, besidesOf } from "./state/kept.js";
+import { KEPT, besidesOf } from "./state/besides.js";
 import { keyAction } from "./state/keys.js";
 import { readLink, writeLink } from "./state/link.js";
 import { createSecond } from "./second.js";

@@ -2,7 +2,7 @@
 
 import { Source } from "./data/source.js";
 import { facing } from "./state/facing.js";
-import { KEPT } from "./state/kept.js";
+import { KEPT } from "./state/besides.js";
 
 /**
  * @typedef {{key: string, app: import("./main.js").App|null, error: Error|null, retry: () => void}} Second

@@ -1,6 +1,6 @@
 /** Panel Predictions: the answer in a phrase, groups and classes, and the answer of every layer. */
 
-import { createAnswers } from "../parts/answers.js";
+import { createAnswers } from "../parts/answerbars.js";
 import { caution } from "../parts/caution.js";
 import { el, show } from "../parts/dom.js";
 import { answerOf } from "../text/answer.js";

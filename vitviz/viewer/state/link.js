@@ -1,6 +1,6 @@
 /** Links: what is looked at as the parameters of an address, and back. No document in here. */
 
-import { KEPT } from "./kept.js";
+import { KEPT } from "./besides.js";
 import { linkOf, panelOf, restingToken } from "./panels.js";
 
 const always = () => true;

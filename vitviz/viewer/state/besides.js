@@ -1,4 +1,4 @@
-/** What can be put beside an analysis: what its host offers, and one that was shown and is kept. */
+/** Besides: what can be put beside an analysis, by its host, and one that was shown before and kept. */
 
 /** The key of an analysis that was kept. */
 export const KEPT = "kept";
