@@ -11,10 +11,10 @@ from torch import Tensor
 from ..errors import WeightsError
 from ..languages import Message, from_file, to_file
 from .config import ViTConfig
+from .json_values import parse, short
 from .loaded import LoadedModel, ModelCard, build, head_of
 from .preprocess import Preprocess
 from .tensor_file import read_tensors, write_tensors
-from .told import parse, short
 from .torchvision_models import from_torchvision
 from .untrained import first_seed
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from ..errors import WeightsError
-from .told import is_number, is_whole, short
+from .json_values import is_number, is_whole, short
 
 NORMS = ("layernorm", "rmsnorm")
 ACTIVATIONS = ("gelu", "gelu_tanh", "quick_gelu", "silu")

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from ..errors import WeightsError
 from .config import ViTConfig
+from .json_values import are_texts, is_number, is_whole, short
 from .preprocess import Preprocess
-from .told import are_texts, is_number, is_whole, short
 from .vit import ViT
 
 HeadKind = Literal["classes", "embedding", "tokens", "none"]

@@ -16,8 +16,8 @@ from torch import Tensor
 
 from ..errors import ImageError, WeightsError
 from .config import MOST
+from .json_values import is_number, is_whole, short
 from .photo import MAX_BYTES, MAX_PIXELS, Photo, open_photo
-from .told import is_number, is_whole, short
 
 __all__ = ["MAX_BYTES", "MAX_PIXELS", "Photo", "Preprocess", "open_photo"]
 

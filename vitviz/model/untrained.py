@@ -11,8 +11,8 @@ from torch.overrides import TorchFunctionMode
 
 from ..languages import Message
 from .config import ViTConfig
+from .json_values import parse
 from .loaded import LoadedModel, build
-from .told import parse
 from .vit import ViT
 
 DEFAULT_SEED = 0  # of the twin where a model does not tell the seed of its training

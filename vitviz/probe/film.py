@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from ..errors import WeightsError
+from ..model.json_values import are_texts, is_number, is_whole, parse, short
 from ..model.tensor_file import read_metadata, read_tensors, tensors_from_bytes, write_tensors
-from ..model.told import are_texts, is_number, is_whole, parse, short
 from ..model.vit import ViT
 from .grid import PatchGrid
 from .positions import Positions, similarity

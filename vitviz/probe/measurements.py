@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ..model.json_values import parse
 from ..model.loaded import ModelCard
-from ..model.told import parse
 
 SHARES = ("top1", "top5", "group", "ece")
 NUMBERS = (*SHARES, "nll", "pictures")

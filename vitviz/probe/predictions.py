@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 from torch import Tensor
 
+from ..model.json_values import parse
 from ..model.loaded import ModelCard
-from ..model.told import parse
 
 # An answer whose calibrated probability is below this is shown as "not sure". Calibrated means that
 # of the answers given with 25 %, about one in four is right. Such an answer is wrong most of the

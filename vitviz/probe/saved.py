@@ -11,10 +11,10 @@ import torch
 from ..errors import VitvizError
 from ..languages import from_file, to_file
 from ..model.checkpoints import check_seed
+from ..model.json_values import are_texts, is_number, parse, short
 from ..model.loaded import ModelCard, check_size
 from ..model.preprocess import Preprocess
 from ..model.tensor_file import read_tensors, tensors_from_bytes, tensors_to_bytes, write_tensors
-from ..model.told import are_texts, is_number, parse, short
 from .embedding import Embedding
 from .grid import PatchGrid
 from .positions import Positions

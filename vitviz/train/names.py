@@ -13,9 +13,9 @@ from typing import Any
 from ..errors import VitvizError
 from ..languages import dictionary, languages
 from ..model.checkpoints import FORMAT
+from ..model.json_values import parse
 from ..model.loaded import are_words
 from ..model.tensor_file import read_tensors, write_tensors
-from ..model.told import parse
 from .errors import TrainError
 
 Words = dict[str, dict[str, dict[str, str]]]

@@ -8,8 +8,8 @@ from pathlib import Path
 from ..errors import WeightsError
 from ..languages import Message, from_file
 from ..model.checkpoints import FORMAT
+from ..model.json_values import parse
 from ..model.tensor_file import read_metadata
-from ..model.told import parse
 from ..model.weights import CURATED, WEIGHTS_DIR, LoadedModel, list_models, load
 from . import limits
 from .turns import Turns
