@@ -22,7 +22,7 @@ from vitviz.probe.film import facts_of
 from vitviz.probe.predictions import groups_of
 from vitviz.probe.saved import FORMAT
 from vitviz.train.recipes import RECIPES, TITLES
-from vitviz.web.answers import APOLOGY, sentence
+from vitviz.web.error_messages import APOLOGY, sentence
 from vitviz.web.examples import EXAMPLES
 
 HOUSE = Path(__file__).resolve().parents[1] / "vitviz"

@@ -31,7 +31,7 @@ from vitviz.languages import language_of, languages, say
 from vitviz.train.names import names_of, rename
 from vitviz.viewer import bundle, pack, page
 from vitviz.web import build_app
-from vitviz.web.answers import hiding, in_all, sentence
+from vitviz.web.error_messages import hiding, in_all, sentence
 from vitviz.web.languages import preferred
 
 assert Path(vitviz.__file__).is_relative_to(place), vitviz.__file__

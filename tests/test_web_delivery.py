@@ -1,4 +1,4 @@
-"""What a page shows at the end, whichever of its wishes is slow and wherever one of them fails."""
+"""What a page shows at the end, whichever of its requests is slow or fails."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -110,7 +110,9 @@ def test_a_slow_answer_never_overwrites_a_newer_one(desk, uploads, pool, monkeyp
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("error", [ImageError, CaptureError, OSError])
-def test_a_failed_wish_leaves_the_one_before_to_come(desk, uploads, pool, monkeypatch, step, error):
+def test_a_failed_request_leaves_the_one_before_to_come(
+    desk, uploads, pool, monkeypatch, step, error
+):
     gate, broken = Gate(monkeypatch, "save"), Gate(monkeypatch, step)
     slow = slowly(pool, gate, desk, uploads[0], "tiny-cls")
     broken.for_this_thread(error("no luck"))
@@ -133,7 +135,7 @@ def test_a_failed_wish_leaves_the_one_before_to_come(desk, uploads, pool, monkey
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("error", [ImageError, CaptureError])
-def test_a_wish_that_fails_after_another_was_delivered_changes_nothing(
+def test_a_request_that_fails_after_another_was_delivered_changes_nothing(
     desk, uploads, pool, monkeypatch, step, error
 ):
     gate, broken = Gate(monkeypatch, "analyze"), Gate(monkeypatch, step)

@@ -17,9 +17,9 @@ from tests.running import ROOT, save_tiny
 from vitviz.languages import say
 from vitviz.viewer import pack
 from vitviz.web import engine, limits
-from vitviz.web.answers import in_each
 from vitviz.web.cache import Cache
 from vitviz.web.engine import Local, Order, Refusal, Result, Selection, fulfil
+from vitviz.web.error_messages import in_each
 from vitviz.web.models import Menu, Models
 from vitviz.web.replies import Shown
 from vitviz.web.service import Service

@@ -115,6 +115,6 @@ def test_an_answer_fills_the_places_that_are_its_own():
     picture, layers = view.files["picture"], view.files["layers"]
     assert (picture.path, picture.orig_name, picture.size) == ("/cache/p", "p", 3)
     assert [file.path for file in layers] == ["/cache/l"] * 2
-    # While a later wish is under way, the controls are its own.
+    # While a later request is under way, the controls are its own.
     _, *rest = places(Answered(manifest, "/cache/s", SHOWN, "/cache/q", controls=False))
     assert rest == ["/cache/q", SKIP, SHOWN, download, SKIP]

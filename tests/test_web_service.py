@@ -19,9 +19,9 @@ from vitviz.errors import VitvizError
 from vitviz.viewer import pack
 from vitviz.viewer.payload import LATE
 from vitviz.web import limits, service
-from vitviz.web.answers import APOLOGY
 from vitviz.web.cache import Cache
 from vitviz.web.engine import Local, Refusal
+from vitviz.web.error_messages import APOLOGY
 from vitviz.web.figures import FIGURES
 from vitviz.web.models import Models
 from vitviz.web.replies import Answered, Left, Refused, Shown, Unchanged
@@ -214,7 +214,7 @@ def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
     monkeypatch.setattr(desk, "_order", slowly)
     assert made(desk.open("tiny-cls", START, {}, "a page"))[0] == "dog.jpg"
     assert "no.png" in answers[1].refusal.text
-    # Other pages have wishes of their own, and whoever has no page is answered.
+    # Other pages have requests of their own, and whoever has no page is answered.
     for other in ("another", None):
         chosen = upload
         monkeypatch.setattr(desk, "_order", slowly)
@@ -421,7 +421,7 @@ def test_a_figure_as_pdf(desk, upload):
     ],
     ids=str,
 )
-def test_a_bad_wish_for_a_figure_gets_a_sentence(desk, upload, changes, says):
+def test_a_bad_request_for_a_figure_gets_a_sentence(desk, upload, changes, says):
     key = desk.show(upload, "tiny-cls", START).manifest["id"]
     reply = desk.figure(drawing(key, **{"kind": "attention"} | changes))
     assert says in reply["error"]

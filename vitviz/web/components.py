@@ -12,7 +12,7 @@ from pydantic import ConfigDict
 
 from .. import viewer
 from ..languages import Message
-from .answers import as_html, in_all
+from .error_messages import as_html, in_all
 from .replies import Stored
 from .store import Upload
 

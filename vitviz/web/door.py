@@ -12,8 +12,8 @@ from starlette.responses import PlainTextResponse
 from ..errors import VitvizError
 from ..languages import Message
 from . import limits
-from .answers import told_in
 from .cache import Cache
+from .error_messages import told_in
 
 Event = MutableMapping[str, Any]  # what ASGI calls a message
 Receive = Callable[[], Awaitable[Event]]

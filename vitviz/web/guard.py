@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 import gradio as gr
 
 from ..errors import VitvizError
-from .answers import APOLOGY, as_html, in_all, told_in
+from .error_messages import APOLOGY, as_html, in_all, told_in
 
 log = logging.getLogger("vitviz.web")
 P = ParamSpec("P")

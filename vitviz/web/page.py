@@ -17,11 +17,11 @@ from ..errors import VitvizError
 from ..languages import languages, say
 from ..viewer.bundle import language_of
 from . import limits
-from .answers import hiding, in_all
 from .cache import Cache
 from .components import Manifest, PagePhotoInput, PhotoInput, TrueOrFalse, Viewer, WholeNumber
 from .door import Door, Gate
 from .engine import Local, Refusal
+from .error_messages import hiding, in_all
 from .examples import FOLDER
 from .guard import guard
 from .models import Models

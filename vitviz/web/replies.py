@@ -57,7 +57,7 @@ class Answered:
     saved     the address of the analysis, to be downloaded
     photo     the address of what the picture input is to show
     controls  whether model and switch are set to what is shown; not while they say what a later
-              wish asked for
+              request asked for
     """
 
     manifest: Mapping[str, Any]

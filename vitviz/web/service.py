@@ -12,16 +12,16 @@ from ..languages import Message
 from ..probe.analysis import Analysis
 from ..viewer.payload import late_file
 from . import limits
-from .answers import APOLOGY, in_each, sentence
 from .beside import Choice, choices
 from .engine import Engine, Order, Refusal, Result, Selection
+from .error_messages import APOLOGY, in_each, sentence
 from .examples import EXAMPLES
 from .figures import Wanted
 from .models import Menu
+from .page_requests import Delivery, PageRequest, PageRequests
 from .replies import Answered, Left, Refused, Reply, Shown, Stored, Unchanged
 from .store import ExpiredError, Store, Upload
 from .turns import Turns, computing
-from .wishes import Delivery, Wish, Wishes
 
 log = logging.getLogger("vitviz.web")
 
@@ -59,7 +59,7 @@ class Service:
         self._asking = Turns(limits.COMPUTING, limits.LINE)
         self._drawing = Turns(1, limits.LINE)
         self._store = store
-        self._wishes = Wishes()
+        self._requests = PageRequests()
         self._kept: OrderedDict[str, Kept] = OrderedDict()  # by the id of a manifest
 
     def show_photo(
@@ -105,18 +105,18 @@ class Service:
         `place`: the picture is not in the picture input yet.
         """
         untrained = untrained is True
-        with self._wishes.wish(page) as wish:
+        with self._requests.begin(page) as request:
             upload = self._ours(upload, shown)
             made = self._make(upload, model, untrained)
             if isinstance(made, Made):
                 return self._deliver(
-                    wish, made, Shown(upload, model, made.preview, untrained), place
+                    request, made, Shown(upload, model, made.preview, untrained), place
                 )
-            now = self._wishes.failed(wish, shown)
+            now = self._requests.failed(request, shown)
             if now is None:
                 return Unchanged()
             photo = upload.address if place else Left.AS_IT_IS
-            # Also if another answer came meanwhile and left the picture input to this wish.
+            # Also if another answer came meanwhile and left the picture input to this request.
             if not place and (made.of_picture or now != shown):
                 photo = self._before(now)
             return Refused(made, now, photo)
@@ -166,9 +166,9 @@ class Service:
             for key, file in result.manifest["files"].items()
         }
 
-    def _deliver(self, wish: Wish, made: Made, now: Shown, place: bool) -> Reply:
+    def _deliver(self, request: PageRequest, made: Made, now: Shown, place: bool) -> Reply:
         """The one place where a page gets another analysis, if it is still to be shown."""
-        delivery = self._wishes.deliver(wish, now)
+        delivery = self._requests.deliver(request, now)
         if delivery is Delivery.DROPPED:
             return Unchanged()
         self._remember(made, now)

@@ -1,4 +1,4 @@
-"""What people are told when something fails."""
+"""Error messages: their sentences, languages and HTML."""
 
 import logging
 
@@ -9,8 +9,8 @@ from gradio.data_classes import ImageData
 from vitviz import languages
 from vitviz.errors import ImageError
 from vitviz.languages import Message
-from vitviz.web.answers import APOLOGY, hiding, in_all, sentence
 from vitviz.web.components import NOT_UPLOADED, PagePhotoInput, PhotoInput, WholeNumber
+from vitviz.web.error_messages import APOLOGY, hiding, in_all, sentence
 from vitviz.web.guard import guard
 
 

@@ -1,4 +1,4 @@
-"""What is told when something fails: sentences, in the language of whoever reads them."""
+"""Error messages as sentences, in the language of the reader; for pages, as HTML in all of them."""
 
 import html
 
