@@ -1,4 +1,4 @@
-"""The app through its public door, gradio_client: the same numbers as in Python, and sentences."""
+"""The public API through gradio_client: the same numbers as in Python, and errors as sentences."""
 
 import io
 import json
@@ -55,7 +55,7 @@ def analyze(client, path, *args, **kwargs):
 
 
 def raw(url, data):
-    """What the server answers to a hand-made request, without the help of a client."""
+    """The server's answer to a request written by hand, which no client has completed."""
     body = json.dumps({"data": data}).encode()
     call = f"{url}/gradio_api/call/analyze"
     request = urllib.request.Request(call, body, {"Content-Type": "application/json"})
@@ -66,7 +66,7 @@ def raw(url, data):
 
 
 def uploaded(url, picture):
-    """The path on the server of a picture that was sent by hand."""
+    """Upload a picture by hand. Returns its path on the server."""
     mark = b"--vitviz"
     head = b'Content-Disposition: form-data; name="files"; filename="a.png"'
     body = b"\r\n".join([mark, head, b"", picture.read_bytes(), mark + b"--", b""])
@@ -115,7 +115,7 @@ def test_the_untrained_twin_comes_last_and_old_calls_go_on(client, url, models, 
     assert file.endswith("a-dog-tiny-cls-untrained.safetensors")
     attention = summary["selection"]["attention"]
     np.testing.assert_allclose(attention, twin.attention(1, 0, 5), rtol=1e-4, atol=1e-6)
-    # By position and without a client, as before there was such an input; and with fewer still.
+    # By position, as before there was this input; and by hand, with fewer inputs still.
     assert analyze(client, picture, "tiny-cls", 5, 1, 0)[0]["model"]["trained"] is True
     file = {"path": uploaded(url, picture), **MARK}
     for rest in (["tiny-grey", 5, 1, 0], ["tiny-grey"]):
@@ -249,7 +249,7 @@ def test_many_at_once_do_not_mix(client, folder, models):
 def test_a_body_without_measure_is_refused_at_every_door(url, path):
     request = urllib.request.Request(f"{url}/gradio_api/{path}", b"[" * 9_000_000)
     request.add_header("Content-Type", "application/json")
-    with pytest.raises(OSError, match=r"413|[Rr]eset|[Pp]ipe"):  # it may hang up while we write
+    with pytest.raises(OSError, match=r"413|[Rr]eset|[Pp]ipe"):  # it may close while we write
         urllib.request.urlopen(request, timeout=30)
 
 
@@ -267,7 +267,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(url, folder):
 
 
 def until(true):
-    """Wait for something to happen on the other side."""
+    """Wait until the server has done something."""
     give_up = time.monotonic() + 60
     while not true():
         assert time.monotonic() < give_up

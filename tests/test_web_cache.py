@@ -1,4 +1,4 @@
-"""The cache: what is swept, what is never touched, and a folder that somebody else deletes."""
+"""The cache: what is swept, what is never touched, and a folder that another program deletes."""
 
 import os
 import subprocess
@@ -76,7 +76,7 @@ def test_what_is_old_or_broke_off_is_swept_and_what_is_young_stays(cache):
     assert [path.exists() for path in (young, old, arriving, broken_off)] == [
         *(True, False, True, False),
     ]
-    # A folder that has just become empty may be about to be written to.
+    # A folder that has just become empty may be written to next.
     assert old.parent.is_dir()
     aged(old.parent, A_WHILE_AGO)
     aged(young.parent, A_WHILE_AGO)

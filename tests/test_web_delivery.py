@@ -1,4 +1,4 @@
-"""What a page shows at the end, whichever of its requests is slow or fails."""
+"""What a page shows at the end, whichever of its requests is slow or fails, and at which step."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -19,10 +19,10 @@ from vitviz.web.service import Service
 from vitviz.web.store import Upload
 from vitviz.web.turns import Turns
 
-WAIT = 20  # seconds until a test gives up; none waits that long
+WAIT = 20  # seconds until a test fails; none of them takes that long
 START = Shown(None, "tiny-cls")
 PAGE = "a page"
-# Where an answer can fail or take long: (owner, name) of each step, in order.
+# The steps in which an answer can fail or take long, in order: (owner, name)
 STEPS = {
     "analyze": (engine, "analyze"),
     "pack": (engine, "pack"),
@@ -45,7 +45,7 @@ def models(folder):
 @pytest.fixture
 def desk(models, folder):
     here = Local(models)
-    here._computing = Turns(4, 0)  # a slow one here holds up no other
+    here._computing = Turns(4, 0)  # more turns than requests
     return Service(here, models, Cache(folder / "cache"))
 
 
@@ -57,7 +57,7 @@ def uploads(desk, folder):
 
 
 class Gate:
-    """One step of one thread: it waits there until it is let go, or fails there."""
+    """Stops one thread at one step until `open` is set; then it goes on, or raises `error`."""
 
     def __init__(self, monkeypatch, step):
         owner, name = STEPS[step]
@@ -86,7 +86,7 @@ def pool():
 
 
 def slowly(pool, gate, desk, upload, model, shown=START):
-    """Ask in another thread, until its answer stands at the gate."""
+    """Send a request in another thread, and wait until it has reached the gate."""
 
     def ask():
         gate.for_this_thread()
@@ -117,7 +117,7 @@ def test_a_failed_request_leaves_the_one_before_to_come(
     slow = slowly(pool, gate, desk, uploads[0], "tiny-cls")
     broken.for_this_thread(error("no luck"))
     broken.open.set()
-    if error is OSError:  # a bug or a full disk: `guard` says so, the page stays as it is
+    if error is OSError:  # a bug or a full disk: `guard` shows it, the page stays as it is
         with pytest.raises(OSError, match="no luck"):
             desk.show(uploads[1], "tiny-grey", START, False, PAGE)
     else:
@@ -140,7 +140,7 @@ def test_a_request_that_fails_after_another_was_delivered_changes_nothing(
 ):
     gate, broken = Gate(monkeypatch, "analyze"), Gate(monkeypatch, step)
 
-    def ask():  # the page still says that it shows nothing
+    def ask():  # the page asked when it showed nothing
         broken.for_this_thread(error("no luck"))
         return desk.show(uploads[1], "tiny-grey", START, False, PAGE)
 
@@ -149,7 +149,7 @@ def test_a_request_that_fails_after_another_was_delivered_changes_nothing(
     assert broken.arrived.wait(WAIT)
     gate.open.set()
     answer = first.result(WAIT)
-    # The controls say what was asked for last, which is under way.
+    # The controls are left to the last request, which is under way.
     assert answer.manifest["photo"]["name"] == "first.png"
     assert answer.saved.endswith("first-tiny-cls.safetensors")
     assert (answer.photo, answer.controls) == (Left.AS_IT_IS, False)

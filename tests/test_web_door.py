@@ -1,4 +1,4 @@
-"""The door: what is refused before Gradio reads it, and what an upload that breaks off leaves."""
+"""The door: what is refused before Gradio reads it, and the end of uploads that break off."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ QUESTION, UPLOAD = "/gradio_api/component_server", "/gradio_api/upload"
 
 
 class App:
-    """Stands in for Gradio: reads the body whole and echoes how long it is."""
+    """A stand-in for Gradio, which reads the whole body and answers its length."""
 
     def __init__(self):
         self.error = None
@@ -40,7 +40,7 @@ def gate(tmp_path, monkeypatch):
 
 
 def ask(gate, path, chunks, app=None, method="POST", cut=False, headers=()):
-    """(status, answer, chunks that were read)"""
+    """Send a request through the door. Returns (status, answer, number of chunks read)."""
     sent, waiting = [], list(chunks)
 
     async def receive():
@@ -86,7 +86,7 @@ def test_a_length_that_is_no_number_is_refused(gate, length):
 def test_an_upload_may_have_the_size_of_a_picture_but_no_more(gate, monkeypatch):
     monkeypatch.setattr(limits, "UPLOAD_BYTES", 100_000)
     assert ask(gate, UPLOAD, [b"x" * 50_000] * 2)[:2] == (200, "100000")
-    app = App()  # of several files none alone is too large for Gradio
+    app = App()  # several files, none of which is too large for Gradio
     assert ask(gate, UPLOAD, [b"x" * 50_000] * 9, app)[2] == 4
     assert app.error == "Larger than the maximum allowed size."  # Gradio answers 413 to it
     assert ask(gate, UPLOAD, [b""], headers=[(b"content-length", b"300000")])[0] == 413

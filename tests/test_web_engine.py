@@ -1,4 +1,4 @@
-"""The engine: orders and results that travel, refusals as values, and nothing of Gradio."""
+"""The engine: orders and results can be pickled, refusals are values, Gradio is not imported."""
 
 import pickle
 import subprocess
@@ -50,7 +50,7 @@ def test_orders_and_results_travel(models):
         back = pickle.loads(pickle.dumps(result))
         assert vars(back) == vars(result)
         assert (back.refused is None) == bool(back.saved)
-    assert "PNG" not in repr(order()) + repr(fulfil(order(), models))  # a picture in no log
+    assert "PNG" not in repr(order()) + repr(fulfil(order(), models))  # no picture gets into a log
 
 
 ELSEWHERE = """
@@ -69,7 +69,7 @@ while True:
 
 
 class Elsewhere:
-    """An engine in another process; here is nothing but the menu."""
+    """An engine in another process; this process has only the menu."""
 
     def __init__(self, sources):
         command = [sys.executable, "-c", ELSEWHERE, *sources]
@@ -96,7 +96,7 @@ def test_a_page_is_answered_by_an_engine_elsewhere(models, tmp_path):
         torch.testing.assert_close(torch.tensor(reply["values"]), ours.rollout(3, 1))
         refused = desk.show(Upload(cache.put(b"", "b.png"), "b.png"), "tiny-grey", answer.shown)
         assert refused.refusal.of_picture
-        assert "빈 파일" in in_each(refused.refusal.text)["ko"]  # said in any language here
+        assert "빈 파일" in in_each(refused.refusal.text)["ko"]  # after pickling too
 
 
 def test_a_page_gets_what_its_viewer_draws(models):
@@ -170,7 +170,7 @@ def test_so_many_compute_at_a_time(models, monkeypatch):
             others.enter_context(computing(here._computing))
         refused = here.run(order()).refused
         assert refused == Refusal("this server computes for many others; try again in a minute")
-        # What is bad is refused without a turn.
+        # A bad photo is refused without waiting for a turn.
         assert here.run(order(photo=b"")).refused.of_picture
     assert here.run(order()).refused is None
 
@@ -198,7 +198,7 @@ def test_a_turn_is_taken_for_the_pass_alone(models, monkeypatch):
 
 
 def test_a_menu_loads_nothing(models, monkeypatch):
-    """Whoever only asks an engine elsewhere needs no weights."""
+    """A process whose engine is elsewhere needs no weights."""
     monkeypatch.setattr("vitviz.web.models.load", None)
     menu = Menu(list(models._sources.values())[:2])
     assert (menu.choices, menu.default) == (models.choices, models.default)
@@ -206,7 +206,7 @@ def test_a_menu_loads_nothing(models, monkeypatch):
 
 
 def test_nothing_behind_the_page_imports_gradio():
-    """Neither itself nor through another file."""
+    """Neither directly nor through another module."""
     script = "import sys, vitviz.web.{}; print('gradio' in sys.modules)"
     for name in ("service", "cache", "door"):
         command = [sys.executable, "-c", script.format(name)]

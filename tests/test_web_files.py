@@ -1,4 +1,4 @@
-"""Files in the cache appear in one step, share what is equal, and have names nobody can guess."""
+"""Files in the cache: written atomically, shared if equal, under paths that nobody can guess."""
 
 import contextlib
 import hashlib
@@ -82,7 +82,7 @@ NAMES = json.loads(Path(__file__).with_name("file_names.json").read_text("utf-8"
         (("a dog.jpg", "photos"), "a-dog-photos"),
         (("../../etc/passwd", "photos"), "passwd-photos"),
         (("강아지.png", "mnist"), "강아지-mnist"),
-        ((normalize("NFD", "crème 강아지.png"), "m"), "crème-강아지-m"),  # as a Mac names files
+        ((normalize("NFD", "crème 강아지.png"), "m"), "crème-강아지-m"),  # as macOS names files
         (('<b>"x"</b>.png', "m"), "b-m"),
         (("...", ""), "analysis"),
         (("x" * 300 + ".jpg", "m"), "x" * 40 + "-m"),

@@ -1,4 +1,4 @@
-"""Who is spoken to in Korean, on both sides of the line."""
+"""The language for a tag or an Accept-Language header, the same in Python and JavaScript."""
 
 import json
 import re

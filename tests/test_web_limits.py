@@ -1,4 +1,4 @@
-"""Bounds that follow from the machine."""
+"""Limits that depend on the machine."""
 
 import os
 

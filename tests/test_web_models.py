@@ -1,4 +1,4 @@
-"""The menu: who may choose what, how much is kept, and that loading is done once."""
+"""The menu: what can be chosen, how many models are kept, and that each is loaded once."""
 
 import threading
 import time
@@ -19,7 +19,7 @@ from vitviz.web.models import Models, read_title
 
 @pytest.fixture
 def loads(monkeypatch):
-    """Stands in for loading: the names that were asked for, in order."""
+    """Replace `load` by a stand-in. Returns the list of sources it is called with, in order."""
     asked = []
 
     def load(source, pretrained=True, image_size=None):

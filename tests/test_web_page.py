@@ -1,4 +1,4 @@
-"""The page: what is put where for each reply, and what it costs for each of many visitors."""
+"""The page: Gradio's updates for each reply, and what each of many sessions costs."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from vitviz.web.page import places
 from vitviz.web.replies import Answered, Left, Refused, Shown, Stored, Unchanged
 from vitviz.web.store import Upload
 
-# In a process of its own: Gradio leaves loops and sockets open.
+# Runs in a process of its own, because Gradio leaves event loops and sockets open.
 FACTS = """
 import json, sys
 from gradio.components import html
@@ -58,7 +58,7 @@ def facts(tmp_path_factory):
 
 
 def test_a_session_does_not_search_our_script(facts):
-    """Gradio asks each component for many names that it lacks, for each page that is opened."""
+    """For each new session, Gradio looks up many missing attributes of each component."""
     assert facts["configs"] > 10
     assert facts["longest search"] < 10_000
     assert facts["lacks"]
@@ -78,7 +78,7 @@ def test_the_memory_of_a_large_photo_is_given_back(facts):
 
 
 def test_no_example_is_shown_from_the_cache(facts):
-    """It would be swept, and the page would show a broken picture."""
+    """The cache is swept, and the page would show a broken picture."""
     paths = [example["path"] for example in facts["examples"]]
     assert len(paths) > 5
     assert set(paths) <= {example.path for example in EXAMPLES}
@@ -115,6 +115,6 @@ def test_an_answer_fills_the_places_that_are_its_own():
     picture, layers = view.files["picture"], view.files["layers"]
     assert (picture.path, picture.orig_name, picture.size) == ("/cache/p", "p", 3)
     assert [file.path for file in layers] == ["/cache/l"] * 2
-    # While a later request is under way, the controls are its own.
+    # While a later request is under way, the controls are left to it.
     _, *rest = places(Answered(manifest, "/cache/s", SHOWN, "/cache/q", controls=False))
     assert rest == ["/cache/q", SKIP, SHOWN, download, SKIP]

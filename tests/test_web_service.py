@@ -1,4 +1,4 @@
-"""What the page's functions answer, without a page: failures leave everything as it was."""
+"""The service without a page: its replies, and that a failure changes nothing on the page."""
 
 import base64
 import re
@@ -42,7 +42,7 @@ def models(folder):
 
 
 def told(folder: Path) -> Path:
-    """A tiny model that says what was measured of it, with a film of its training."""
+    """Save a tiny model with measurements in its metadata and a film of its training."""
     film(folder / "told.film.safetensors")
     return save_tiny(folder, "cls", stem="told", seed="3", evaluation='{"top1": 0.5}')
 
@@ -59,7 +59,7 @@ def desk(here, models, folder):
 
 @pytest.fixture
 def sent(desk, folder):
-    """What sends a picture, under a name."""
+    """A function that uploads a picture under a name."""
 
     def send(name, data=None):
         if data is None:
@@ -89,7 +89,7 @@ def question(key, **changes):
 
 
 def made(answer: Answered):
-    """The photo and the model that an answer is of."""
+    """The names of the photo and the model of an answer."""
     return answer.manifest["photo"]["name"], answer.manifest["model"]["name"]
 
 
@@ -116,7 +116,7 @@ def test_a_link_names_our_own_pictures_only(desk, upload, sent):
     index = [example.name for example in desk.examples].index("red panda")
     answer = desk.show_example(index, "tiny-cls", START)
     assert answer.manifest["link"] == {"model": "tiny-cls", "example": "red-panda"}
-    # The page sends an example back as a file of its own.
+    # The page sends an example back as a copy.
     copy = sent("red-panda.jpg", Path(answer.photo).read_bytes())
     manifest = desk.show(copy, "tiny-grey", START, True).manifest
     assert manifest["link"] == {"model": "tiny-grey", "example": "red-panda", "untrained": "1"}
@@ -134,7 +134,7 @@ def test_the_untrained_twin_of_a_model(desk, models, upload):
     assert answer.saved.endswith("untrained.safetensors")
     twin = vitviz.load(models._sources["tiny-cls"], pretrained=False)
     assert torch.equal(saved.trace.logits, vitviz.analyze(twin, upload.address).trace.logits)
-    # What fails leaves the switch where it was; what comes from outside is not believed.
+    # A failure leaves the switch as it was; only True counts as untrained.
     refused = desk.show(upload, "nonsense", answer.shown, False)
     assert refused.refusal.text.startswith("there is no model 'nonsense'")
     assert refused.shown.untrained is True
@@ -163,10 +163,10 @@ def test_an_example_never_expires(desk, folder):
     manifest = desk.show(gone, "tiny-grey", answer.shown).manifest
     assert manifest["photo"]["name"] == path.name
     assert manifest["link"]["example"] == path.stem
-    # Another picture of that name, for all we know.
+    # Without the example on the page, this may be another picture of that name.
     refused = desk.show(gone, "tiny-grey", START)
     assert "was deleted after about an hour" in refused.refusal.text
-    # What the picture input showed before a bad picture can be an example too.
+    # The picture input can also go back to an example.
     refused = desk.show(gone, "tiny-grey", Shown(Upload(str(path), "another.jpg"), "tiny-cls"))
     assert refused.photo == str(path)
 
@@ -200,7 +200,7 @@ def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
 ):
     order, answers = desk._order, []
 
-    def slowly(*asked):  # meanwhile the visitor chooses a photo, and it is ready sooner
+    def slowly(*asked):  # meanwhile the visitor chooses a photo, whose answer is ready first
         monkeypatch.setattr(desk, "_order", order)
         answers.append(desk.show_photo(chosen, "tiny-cls", START, False, "a page"))
         return order(*asked)
@@ -209,12 +209,12 @@ def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
     monkeypatch.setattr(desk, "_order", slowly)
     assert desk.open("tiny-cls", START, {}, "a page") == Unchanged()
     assert answers[0].manifest["photo"]["name"] == "my dog.png"
-    # One that cannot be shown is no reason to show nothing.
+    # If the chosen photo is refused, the example is shown.
     chosen = sent("no.png", b"no picture")
     monkeypatch.setattr(desk, "_order", slowly)
     assert made(desk.open("tiny-cls", START, {}, "a page"))[0] == "dog.jpg"
     assert "no.png" in answers[1].refusal.text
-    # Other pages have requests of their own, and whoever has no page is answered.
+    # Requests of other pages, and those without a page, are independent.
     for other in ("another", None):
         chosen = upload
         monkeypatch.setattr(desk, "_order", slowly)
@@ -248,7 +248,7 @@ def test_an_example_goes_to_the_model_it_suits(desk):
     for index, chosen, used in (
         (0, "tiny-cls", "tiny-cls"),
         (1, "tiny-cls", "tiny-grey"),
-        (0, "tiny-grey", "tiny-cls"),  # made for other pictures: the first model takes this one
+        (0, "tiny-grey", "tiny-cls"),  # the default, as tiny-grey has examples of its own
         (1, "tiny-grey", "tiny-grey"),
     ):
         answer = desk.show_example(index, chosen, START)
@@ -408,7 +408,7 @@ def test_a_figure_as_pdf(desk, upload):
         ({"token": 1.5}, "A figure is one of"),
         ({"kind": "pair", "head": 1, "partner": 99}, "Token must be"),
         ({"kind": "pair", "head": 1, "partner": -1}, "Token must be"),
-        ({"kind": "pair"}, "Head must be"),  # of a mean there is no query
+        ({"kind": "pair"}, "Head must be"),  # the mean of the heads has no query
         ({"kind": "matrix", "head": 99}, "Head must be"),
         ({"kind": "matrix", "layer": True}, "Layer must be"),
         ({"kind": "wall", "token": 99}, "Token must be"),
@@ -425,7 +425,7 @@ def test_a_bad_request_for_a_figure_gets_a_sentence(desk, upload, changes, says)
     key = desk.show(upload, "tiny-cls", START).manifest["id"]
     reply = desk.figure(drawing(key, **{"kind": "attention"} | changes))
     assert says in reply["error"]
-    assert desk._drawing._places._value == 1  # the next one can be drawn
+    assert desk._drawing._places._value == 1  # the turn was given back
 
 
 def test_too_many_figures_at_a_time(desk, upload, monkeypatch):
@@ -507,7 +507,7 @@ def test_the_twin_another_picture_and_another_model_stand_beside(desk, models, u
     assert (bison["photo"]["name"], bison["model"]["name"]) == ("bison.jpg", now["model"]["name"])
     grey = beside(desk, now, "model-tiny-grey")["manifest"]
     assert (grey["photo"]["name"], grey["model"]["name"]) == ("my dog.png", "tiny-grey")
-    # It can be asked about, and something can stand beside it in turn.
+    # Viewers can ask about it as about any other, also for what stands beside it.
     assert "data" in desk.late({"id": bison["id"], "name": "features"})
     again = beside(desk, grey, "model-tiny-cls")["manifest"]
     assert again["model"]["name"] == now["model"]["name"]

@@ -1,4 +1,4 @@
-"""The end of the app: who is inside is answered, and no picture is left, however it ends."""
+"""The end of the app: running requests are answered, and no picture is left behind."""
 
 import os
 import signal
@@ -15,12 +15,12 @@ from PIL import Image
 from tests.models import photo
 from tests.running import ROOT, app_process, save_tiny
 
-# app.py with an analysis that says that it has begun, and waits until it may go on.
+# app.py with an analysis that creates a file when it begins, and waits for the file "go".
 SLOW = f"""
 import signal, sys, time, uuid
 from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
-# A shell lets what it starts in the background ignore Ctrl-C, and children inherit that.
+# A shell makes its background processes ignore Ctrl-C, and their children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 import app
 from vitviz.web import engine, limits
@@ -88,7 +88,7 @@ def test_who_is_inside_is_answered_and_no_picture_is_left(running, folder):
 
 
 def refused(url):
-    """Whether nothing new is taken any more."""
+    """Whether new requests are refused."""
     try:
         urllib.request.urlopen(f"{url}/gradio_api/queue/join", b"{}", timeout=10)
     except urllib.error.HTTPError as error:
@@ -108,7 +108,7 @@ def test_a_second_signal_ends_it_at_once_and_the_next_start_sweeps(running, fold
         assert answer.exception(60) is not None
     assert pictures(folder)
     left = next((folder / "cache").glob("vitviz-*"))
-    os.utime(left, (0, 0))  # older than the moment in which a folder has no lock yet
+    os.utime(left, (0, 0))  # older than a folder that is not locked yet
     with app_process(folder, folder / "tiny-cls.safetensors"):
         until(lambda: not left.exists())
 

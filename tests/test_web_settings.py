@@ -1,4 +1,4 @@
-"""What a host may say on the command line and in the environment."""
+"""The settings of a host on the command line and in the environment."""
 
 import pytest
 

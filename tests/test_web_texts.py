@@ -1,4 +1,4 @@
-"""Every label exists in every language, under a key that Gradio does not use itself."""
+"""Every label has a text in every language, under a key that Gradio does not use itself."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Several visitors at once: each gets the answer to their own picture, to the last number."""
+"""Several visitors at once: each gets exactly the arrays of their own picture."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -36,7 +36,7 @@ def model(folder):
 
 @pytest.fixture(scope="module")
 def pictures(folder):
-    """Two that no model can confuse."""
+    """Two pictures that are clearly different."""
     paths = [folder / "plain.png", folder / "inverse.png"]
     for path, pixels in zip(paths, (photo(), 255 - np.roll(photo(), 31, axis=1)), strict=True):
         Image.fromarray(pixels).save(path)
@@ -45,7 +45,7 @@ def pictures(folder):
 
 @pytest.fixture(scope="module")
 def alone(model, pictures):
-    """What each is in the model with nobody else there."""
+    """The trace of each picture, analyzed alone."""
     loaded = vitviz.load(model)
     return [vitviz.analyze(loaded, path).trace for path in pictures]
 
@@ -61,7 +61,7 @@ def test_two_analyses_at_once_hear_nothing_of_each_other(
     monkeypatch.setattr(limits, "COMPUTING", 2)
     models, cache = Models([str(model)]), Cache(folder / "cache")
     desk = Service(Local(models), models, cache)
-    # Both have their hooks on the model before either computes, and meet again in every block.
+    # The threads wait for each other in every block, so that the hooks of both are on the model.
     loaded = models.get("tiny-cls")
     meeting = Barrier(2, timeout=20)
 

@@ -1,4 +1,4 @@
-"""Turns: so many at a time, a line of bounded length, and no wait without an end."""
+"""Turns: a bounded number at a time, a bounded line, and a bounded wait."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -32,7 +32,7 @@ def test_a_line_has_an_end():
     with ThreadPoolExecutor(2) as pool:
         pool.submit(first)
         assert inside.wait(20)
-        assert turns._here.acquire(timeout=20)  # somebody waits
+        assert turns._here.acquire(timeout=20)  # the one place in the line is taken
         with pytest.raises(VitvizError, match="come back"), turns.take(20, REFUSAL):
             raise AssertionError("the line was full")
         turns._here.release()

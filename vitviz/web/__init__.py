@@ -1,4 +1,4 @@
-"""The web app: hosts the viewer in Gradio. Only this room imports gradio."""
+"""The web app: hosts the viewer in Gradio. Nothing outside this folder imports gradio."""
 
 import os
 from typing import TYPE_CHECKING, Any
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Settings", "build_app", "serve"]
 
-# Read by gradio when it is imported: without this it asks its maker for news and counts visitors.
+# Gradio reads this at import. Unless it is False, it checks for new versions and sends usage data.
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 
 def build_app(settings: Settings | None = None) -> "tuple[App, dict[str, Any]]":
-    """The app, and the arguments for its `launch`; `serve` takes both.
+    """Build the app, and the arguments for its `launch`; `serve` takes both.
 
     Raises `WeightsError` if a model that the host named cannot be loaded.
     """

@@ -1,4 +1,4 @@
-"""What can be put beside an analysis: the twin of its model, another picture, another model."""
+"""The comparisons offered for an analysis: its model's twin, another picture, another model."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,12 +11,12 @@ from .replies import Shown
 
 
 class Choice(NamedTuple):
-    """One of them.
+    """One analysis that can stand beside the one that is shown.
 
     key    its name in links and questions
-    kind   "untrained" or "trained" (the twin), "example", "model": what differs
-    name   of the picture or the model, in English
-    shown  what it is
+    kind   what differs: "untrained" or "trained" (the twin), "example", "model"
+    name   the name of the picture or the model, in English; empty for the twin
+    shown  the picture and the model to analyze
     """
 
     key: str
@@ -25,13 +25,13 @@ class Choice(NamedTuple):
     shown: Shown
 
     def to_dict(self) -> dict[str, Any]:
-        """For the viewer's manifest: `names` are the name in other languages."""
+        """The choice as JSON for the viewer's manifest; "names" has the name in other languages."""
         name = self.name
         return {"key": self.key, "kind": self.kind, "name": str(name), "names": in_others(name)}
 
 
 def choices(shown: Shown, examples: Sequence[Example], menu: Menu) -> Iterator[Choice]:
-    """All that can stand beside what is shown; each differs from it in one thing."""
+    """All choices for what is shown; each differs from it in one thing."""
     now = shown._replace(preview=None)
     kind = "trained" if shown.untrained else "untrained"
     yield Choice("untrained", kind, "", now._replace(untrained=not shown.untrained))

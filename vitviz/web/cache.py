@@ -1,7 +1,7 @@
-"""The cache: a folder of this process alone, with everything that visitors sent or were shown.
+"""The cache: a folder of this process alone, with all files that visitors sent or were shown.
 
-Gradio deletes what it remembers having written, so what another process left behind, or an upload
-that broke off, would stay for ever. Here what lies on the disk counts.
+Gradio deletes only files that it remembers having written. Files of an earlier process, and uploads
+that broke off, would stay for ever; so the cache looks at the disk itself.
 """
 
 import logging
@@ -38,15 +38,15 @@ class _File(NamedTuple):
 
 
 class Cache:
-    """A `Store` in a folder, for uploads and what is made of them; nothing in it lives for long.
+    """A `Store` in a folder, for uploads and the files made from them, which live about an hour.
 
-    It lies beside those of other programs, which are never touched. While the process lives it
-    holds a lock on the folder. Without one it belongs to nobody and is deleted by the next to
-    start.
+    The process holds a lock on the folder while it lives. A folder of ours without a lock is left
+    over from an ended process, and is deleted by the next one. Files of other programs beside it
+    are never touched.
     """
 
     def __init__(self, base: str | Path) -> None:
-        """Make the folder in `base`, or beside `base` if that is the folder of another cache."""
+        """Create the folder in `base`, or beside `base` if that is the folder of another cache."""
         given = Path(base).resolve()
         self._base = given.parent if given.name.startswith(PREFIX) else given
         self._base.mkdir(parents=True, exist_ok=True)
@@ -66,7 +66,7 @@ class Cache:
             raise ExpiredError
         try:
             return Path(address).read_bytes()
-        except FileNotFoundError as error:  # swept at this moment
+        except FileNotFoundError as error:  # swept since the check
             raise ExpiredError from error
 
     def __contains__(self, address: str) -> bool:
@@ -74,7 +74,7 @@ class Cache:
         return path.is_relative_to(self.folder) and path.is_file()
 
     def hold(self) -> None:
-        """See to it that the folder is there and ours: somebody may tidy up where it lies."""
+        """Create and lock the folder again if it was deleted, for example by a cleaner of /tmp."""
         with self._lock:
             while not self._held():
                 if self._handle is not None:
@@ -85,7 +85,7 @@ class Cache:
                     fcntl.flock(self._handle, fcntl.LOCK_EX)
 
     def _held(self) -> bool:
-        """Whether the folder is there, and the one that is locked."""
+        """Whether the folder exists and is the one that is locked."""
         try:
             there = self.folder.stat()
         except FileNotFoundError:
@@ -95,10 +95,10 @@ class Cache:
         )
 
     def check_room(self) -> None:
-        """See to it that there is room for another file. Raises `VitvizError` where there is none.
+        """Make room for another file. Raises `VitvizError` if the disk has none.
 
-        What is in the cache is measured now and then only, so it can grow beyond its bound for some
-        seconds, but never into the reserve of the disk.
+        The size of the cache is measured every `CACHE_MEASURE_SECONDS`, so it can exceed its bound
+        for a while, but the reserve of the disk is checked each time.
         """
         self.hold()
         with self._lock:
@@ -111,7 +111,7 @@ class Cache:
             raise VitvizError(Message("web.no_room"))
 
     def sweep(self) -> None:
-        """Delete what is too old, too much, empty or broken off, and folders of ended processes."""
+        """Delete old, surplus and partial files, empty folders, and folders of ended processes."""
         self.hold()
         for other in self._base.glob(f"{PREFIX}*"):
             if other != self.folder and _abandoned(other):
@@ -119,7 +119,7 @@ class Cache:
         files = sorted(_files(self.folder), reverse=True)  # oldest first
         total = sum(file.size for file in files)
         for file in files:
-            # A whole upload has a folder of its own; one that arrives is written all the time.
+            # A complete upload has its own folder; one that still arrives has just been modified.
             loose = file.path.parent == self.folder and file.age > limits.CACHE_SWEEP_SECONDS
             if loose or file.age > limits.CACHE_AGE_SECONDS or total > limits.CACHE_BYTES:
                 file.path.unlink(missing_ok=True)
@@ -130,27 +130,28 @@ class Cache:
                     inner.rmdir()
 
     def sweep_for_ever(self) -> None:
-        """Sweep now and every so often, in a thread that ends with the process."""
+        """Sweep now and every `CACHE_SWEEP_SECONDS`, in a thread that ends with the process."""
 
         def work() -> None:
             while True:
                 try:
                     self.sweep()
-                except OSError:  # the next one may find a better disk
+                except OSError:  # the next sweep tries again
                     log.exception("the cache could not be swept")
                 time.sleep(limits.CACHE_SWEEP_SECONDS)
 
         threading.Thread(target=work, name="vitviz-sweep", daemon=True).start()
 
     def delete(self) -> None:
-        """Delete everything, at the end."""
+        """Delete the folder, when the app ends."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def _abandoned(folder: Path) -> bool:
-    """Whether no process holds a folder.
+    """Whether no process has a lock on a folder.
 
-    In the moment before a lock is taken, and where there are none, age decides.
+    A folder younger than two seconds may not be locked yet. Without file locks (Windows), the age
+    of the files decides.
     """
     if _age(folder) < 2 or not folder.is_dir():
         return False
@@ -158,7 +159,7 @@ def _abandoned(folder: Path) -> bool:
         return all(file.age > limits.CACHE_AGE_SECONDS for file in _files(folder))
     try:
         handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # another user's
+    except OSError:  # the folder of another user
         return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -180,7 +181,7 @@ def _files(folder: Path) -> Iterator[_File]:
 
 
 def _age(path: Path) -> float:
-    """Seconds since something changed; 0 for what is not there any more."""
+    """Seconds since the last change; 0 if the path does not exist any more."""
     with suppress(FileNotFoundError):
         return time.time() - path.lstat().st_mtime
     return 0.0

@@ -1,4 +1,4 @@
-"""Gradio components of our own: the viewer, and inputs that answer bad values with a sentence."""
+"""Our own Gradio components: the viewer, and inputs that refuse bad values with a sentence."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,10 +20,9 @@ NOT_UPLOADED = Message("web.not_uploaded")
 
 
 class Manifest(GradioModel):
-    """The viewer's manifest, its files in Gradio's cache; other fields are the viewer's business.
+    """The viewer's manifest, its files in Gradio's cache; other fields are passed on unchecked.
 
-    `id` differs between any two analyses: Gradio tells the browser about a value only if it has
-    changed.
+    `id` is unique to each analysis, because Gradio sends the browser only values that have changed.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -32,7 +31,7 @@ class Manifest(GradioModel):
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> "Manifest":
-        """The manifest of an answer, its files in the words of Gradio."""
+        """The manifest of an `Answered`, with Gradio's `FileData` for each file."""
 
         def data(file: Stored) -> FileData:
             return FileData(path=file.address, orig_name=file.name, size=file.size)
@@ -45,9 +44,9 @@ class Manifest(GradioModel):
 
 
 class Viewer(gr.HTML):
-    """Shows a manifest. What a visitor does inside stays in the browser; nothing comes back.
+    """Shows a manifest. What a visitor does in the viewer is not sent to the server.
 
-    The template never changes, so Gradio never touches what the viewer has drawn.
+    The HTML template never changes, so Gradio never replaces what the viewer has drawn.
     """
 
     data_model = Manifest
@@ -62,7 +61,7 @@ class Viewer(gr.HTML):
         super().__init__(value, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        """Gradio's searches all of our script for a name that is missing, for each new session."""
+        """Raise at once: Gradio's searches our script for each missing name, in every session."""
         raise AttributeError(name, name=name, obj=self)
 
     def get_block_name(self) -> str:
@@ -87,8 +86,8 @@ class Viewer(gr.HTML):
 class PhotoInput(gr.Image):
     """A picture input that leaves reading the file to `open_photo`.
 
-    Gradio's own opens it first: bad files would end in an error without a sentence, animations,
-    transparency and EXIF rotation would be gone before we can say what was done about them.
+    Gradio's own would open it first. Bad files would then fail without a sentence, and animation,
+    transparency and EXIF rotation would be lost before `open_photo` can note them.
     """
 
     not_uploaded = NOT_UPLOADED
@@ -97,7 +96,7 @@ class PhotoInput(gr.Image):
         return "image"
 
     def preprocess(self, payload: ImageData | None) -> Upload | None:
-        """Only files from the upload folder: Gradio lets paths pass that lack its own mark."""
+        """Take only files in the upload folder: Gradio checks only paths with its type mark."""
         if payload is None:
             return None
         path, folder = Path(payload.path or ""), Path(self.GRADIO_CACHE).resolve()
@@ -108,20 +107,20 @@ class PhotoInput(gr.Image):
     async def async_move_resource_to_block_cache(
         self, url_or_file_path: str | Path | None
     ) -> str | None:
-        """Gradio would download a link here, of any length, on behalf of anybody."""
+        """Refuse links: Gradio would download a file of any size for anybody."""
         if url_or_file_path is not None and is_http_url_like(str(url_or_file_path)):
             raise gr.Error(self.not_uploaded, print_exception=False)
         return await super().async_move_resource_to_block_cache(url_or_file_path)
 
 
 class PagePhotoInput(PhotoInput):
-    """The picture input of the page, which says in its language what it does not take."""
+    """The picture input of the page, which refuses in the language of the page."""
 
     not_uploaded = in_all(NOT_UPLOADED)
 
 
 class WholeNumber(gr.Number):
-    """A number of the API. Gradio's own ends in an error without a sentence where a text came."""
+    """A whole number of the API. Gradio's own fails without a sentence if it gets a text."""
 
     def get_block_name(self) -> str:
         return "number"
@@ -142,7 +141,7 @@ class WholeNumber(gr.Number):
 
 
 class TrueOrFalse(gr.Checkbox):
-    """A switch of the API. Gradio's own lets anything pass."""
+    """A boolean of the API. Gradio's own accepts any value."""
 
     def get_block_name(self) -> str:
         return "checkbox"

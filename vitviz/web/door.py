@@ -1,4 +1,4 @@
-"""The door: bounds what may come in over HTTP, and is shut while the app ends."""
+"""The door: ASGI middleware that bounds HTTP requests and refuses them while the app ends."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ from . import limits
 from .cache import Cache
 from .error_messages import told_in
 
-Event = MutableMapping[str, Any]  # what ASGI calls a message
+Event = MutableMapping[str, Any]  # an ASGI message
 Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
 
@@ -24,31 +24,32 @@ CLOSING = VitvizError(Message("web.closing"))
 
 
 class Gate:
-    """What the door and whoever ends the app share: whether it is shut, and who is still inside."""
+    """State shared by `Door` and `serve`: whether the app ends, and how many requests run."""
 
     def __init__(self, cache: Cache) -> None:
         self.cache = cache
         self.closing = False
         self.inside = 0
-        self.last = time.monotonic()  # when somebody came or went
+        self.last = time.monotonic()  # when a request began or ended
 
     def quiet(self, seconds: float) -> bool:
-        """Whether nobody is inside and nobody has been for a while."""
+        """Whether no request is running or has ended within these seconds."""
         return self.inside == 0 and time.monotonic() - self.last > seconds
 
 
 class Door:
-    """ASGI middleware. Gradio reads a body whole, however long it is, before anybody is asked.
+    """The middleware. Without it, Gradio reads a body of any length before it checks anything.
 
-    Uploads may be as long as one picture, all else is short. What an upload that breaks off, or
-    never ends, has brought is deleted at once.
+    The body of an upload is bounded by the size of a picture, that of any other request by
+    `BODY_BYTES`. The partial file of an upload that breaks off or takes too long is deleted.
     """
 
     def __init__(self, app: Callable[..., Awaitable[None]], gate: Gate) -> None:
         self.app, self.gate = app, gate
 
     async def __call__(self, scope: Event, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or "/heartbeat/" in scope["path"]:  # open as long as a page
+        # Gradio keeps a heartbeat request open as long as the page.
+        if scope["type"] != "http" or "/heartbeat/" in scope["path"]:
             await self.app(scope, receive, send)
             return
         self.gate.inside += 1
@@ -68,7 +69,7 @@ class Door:
         async def refuse(status: int, error: VitvizError) -> None:
             wanted = headers.get(b"accept-language", b"").decode("latin-1")
             said = told_in(error.message, wanted)
-            # Nobody reads what is still to come.
+            # The rest of the body is not read.
             response = PlainTextResponse(said, status, {"Connection": "close"})
             await response(scope, receive, send)
 
@@ -97,7 +98,7 @@ class Door:
 
 
 async def _read(receive: Receive, most: int) -> bytes | None:
-    """A whole body; None if it is longer than `most` bytes. One that breaks off ends there."""
+    """Read a body; None if it is longer than `most` bytes. One that breaks off ends there."""
     body, more = b"", True
     while more:
         message = await receive()
@@ -118,7 +119,7 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def _bounded(receive: Receive, most: int) -> Receive:
-    """Receiving that ends with the error upon which Gradio deletes what has arrived."""
+    """Bound `receive` in bytes and time with the error on which Gradio deletes the partial file."""
     until, left, done = time.monotonic() + limits.UPLOAD_SECONDS, most, False
 
     async def bounded() -> Event:

@@ -1,7 +1,7 @@
-"""The engine: a photo goes in as bytes, and what a page or a program gets for it comes out.
+"""The engine: turns an `Order` (a photo for a model) into a `Result` for a page or a program.
 
-Nothing in here knows of visitors, pages or disks, and all that goes in or comes out can be pickled:
-so the work can be done elsewhere, behind another `Engine`, by the same `fulfil`.
+Nothing here depends on visitors, pages or disks, and orders and results can be pickled. So `fulfil`
+can also run in another process or on another machine, behind another `Engine`.
 """
 
 import io
@@ -23,11 +23,11 @@ from .files import file_name
 from .models import Models
 from .turns import Turns, computing
 
-UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # browsers cannot show
+UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # not shown by browsers
 
 
 class Selection(NamedTuple):
-    """What a program looks at. `layer` -1 is the last one, `head` -1 the mean of all."""
+    """The selection of a program. `layer` -1 is the last one, `head` -1 the mean of all."""
 
     token: int = 0
     layer: int = -1
@@ -36,12 +36,14 @@ class Selection(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Order:
-    """A photo for a model; `name` is its file's, as the visitor calls it.
+    """A photo for a model.
 
+    photo      the bytes of the file
+    name       the visitor's name of the file
     selection  what a program asks about; None for a page, where the visitor selects in the viewer
 
-    Whatever else may once be asked of a pass, such as an intervention in it, is a field with a
-    default, so that orders of today stay what they are.
+    Further options of a pass, such as interventions, are to be fields with a default, so that
+    today's orders keep their meaning.
     """
 
     photo: bytes = field(repr=False)
@@ -52,25 +54,25 @@ class Order:
 
 
 class Refusal(NamedTuple):
-    """Why there is no answer, in any language; `of_picture`: another picture may help."""
+    """Why an order is refused, in any language; `of_picture`: because of the picture."""
 
     text: str
     of_picture: bool = False
 
     @classmethod
     def of(cls, error: VitvizError) -> "Refusal":
-        """An error as a value: many lose their class on the way from another machine."""
+        """The refusal for an error: exceptions from another machine can lose their class."""
         return cls(error.message, isinstance(error, ImageError))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Result:
-    """What came of an order: `refused` alone, or the others.
+    """The result of an order: either `refused` alone, or the other fields.
 
-    saved     the analysis, for `Analysis.from_bytes`, and the name of its file
-    manifest  for a page: what its viewer draws, see `viewer.payload.Payload`; files by their path
-    preview   for a page: what the model saw as PNG, where no browser shows such a photo
-    summary   for a program: `Analysis.summary`, and under "selection" what was asked about
+    saved     the analysis, for `Analysis.from_bytes`; `saved_name` is the name of its file
+    manifest  for a page: that of `viewer.payload.Payload`; `files` are the bytes by path
+    preview   for a page: the model's input as PNG, if browsers cannot show the photo
+    summary   for a program: `Analysis.summary`, with the values for its selection as "selection"
     """
 
     refused: Refusal | None = None
@@ -83,14 +85,14 @@ class Result:
 
 
 class Engine(Protocol):
-    """Whoever fulfils orders: this process, another one, another machine."""
+    """Fulfils orders: in this process, in another one, or on another machine."""
 
     def run(self, order: Order) -> Result:
-        """Fulfil an order. What is raised is a fault of the machine, not of picture or model."""
+        """Fulfil an order. Raises for faults of the machine; bad pictures or models are refused."""
 
 
 class Local:
-    """Fulfils orders here, in the thread of whoever gives them; so many compute at a time."""
+    """Fulfils orders in the caller's thread; `limits.COMPUTING` of them compute at a time."""
 
     def __init__(self, models: Models) -> None:
         self.models = models
@@ -105,9 +107,9 @@ def fulfil(
     models: Models,
     turn: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Result:
-    """Open the photo, load the model, run it, and write down what was found.
+    """Open the photo, load the model, run it, and pack the result.
 
-    `turn` is entered for the pass through the model, where only so many may be at a time.
+    `turn` is entered for the forward pass only, to bound how many run at a time.
     """
     try:
         photo = open_photo(order.photo, order.name)
@@ -155,7 +157,7 @@ def _saved_name(analysis: Analysis) -> str:
 
 
 def _preview(analysis: Analysis) -> bytes:
-    """What the model saw as PNG."""
+    """The model's input as PNG."""
     seen = Image.fromarray(analysis.picture.squeeze(-1).numpy())
     seen.save(buffer := io.BytesIO(), "PNG")
     return buffer.getvalue()

@@ -9,7 +9,7 @@ APOLOGY = Message("web.apology")
 
 
 def sentence(text: str, language: str = ENGLISH) -> str:
-    """The message of an error as a sentence: a capital letter in front, a full stop at the end."""
+    """The message of an error as a sentence: with a capital letter first and a full stop last."""
     said = say(text, language).strip() or say(APOLOGY, language)
     return said[0].upper() + said[1:] + ("" if said[-1] in ".!?" else ".")
 
@@ -25,15 +25,14 @@ def told_in(text: str, accept_language: str) -> str:
 
 
 def as_html(text: str) -> str:
-    """Gradio shows messages as HTML, and file names in them come from strangers."""
+    """Escape a message: Gradio shows it as HTML, and visitors choose the file names in it."""
     return html.escape(text, quote=False)
 
 
 def in_all(text: str) -> str:
-    """The sentence as HTML for a page, which shows the one of its languages that it is in.
+    """The sentence in all languages as HTML; the style of `hiding` shows the one of the page.
 
-    Only the page knows that: a visitor can change it there, and no request says so. `hiding` is the
-    style that hides the others.
+    Only the page knows its language: a visitor can change it there, and no request names it.
     """
     said = {language: as_html(one) for language, one in in_each(text).items()}
     if len(set(said.values())) == 1:
@@ -42,9 +41,9 @@ def in_all(text: str) -> str:
 
 
 def hiding() -> str:
-    """CSS for `in_all`: on a page in Korean, everything that is not of the class vv-ko is hidden.
+    """CSS for `in_all`: a page in Korean hides the sentences of every class but vv-ko.
 
-    `:lang(zh)` is true of a page in zh-Hant too; the more exact language is the one that is read.
+    `:lang(zh)` also matches a page in zh-Hant, so zh is hidden where zh-Hant has a sentence.
     """
     hidden = []
     for one in languages():

@@ -1,4 +1,4 @@
-"""The pictures a visitor can start with; examples/README.md says whose they are."""
+"""The example pictures of the page; examples/README.md has their sources and licences."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -10,19 +10,19 @@ FOLDER = Path(__file__).parent / "examples"
 
 
 class Example(NamedTuple):
-    """A picture, and the model it was made for; None: whichever is chosen."""
+    """An example picture, and the model it is made for; None: any model."""
 
     path: str
     model: str | None = None
 
     @property
     def name(self) -> Message:
-        """What it shows, in words: "red panda"."""
+        """What the picture shows, in words: "red panda"."""
         return Message(f"pictures.{Path(self.path).stem}")
 
     @property
     def upload(self) -> Upload:
-        """The picture as if a visitor had sent it; its address is no store's, but its path."""
+        """The picture as an upload, with its path in place of an address in the store."""
         return Upload(self.path, Path(self.path).name)
 
     def read(self) -> bytes:

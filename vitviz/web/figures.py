@@ -1,4 +1,4 @@
-"""Figures for print: which of them a viewer may ask for, and what is drawn for each."""
+"""Figures for print: the kinds that a viewer can ask for, and the function that draws each."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from ..probe.film import Film
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What a viewer looks at when it asks. Numbers are checked by what draws them."""
+    """The figure that is asked for, and the viewer's selection. `draw` checks the numbers."""
 
     kind: str
     format: str
@@ -30,7 +30,7 @@ class Wanted:
 
     @classmethod
     def of(cls, question: Any) -> "Wanted":
-        """Read a question, which can be anything. Raises `SelectionError`."""
+        """Check a question, which can be any JSON. Raises `SelectionError`."""
         match question:
             case {
                 "kind": str(kind),
@@ -63,11 +63,11 @@ class Wanted:
         )
 
     def drawn(self, analysis: Analysis, film: bytes | None = None) -> bytes:
-        """The figure as a file. `film` is that of the model's training, if there is one.
+        """Draw the figure as the bytes of a file. `film` is that of the model's training.
 
-        Raises `VitvizError` for what the analysis or its model does not have.
+        Raises `VitvizError` if the analysis or its model lacks what the figure shows.
         """
-        from .. import draw  # matplotlib takes a second to import, and few visitors print
+        from .. import draw  # matplotlib takes a second to import, and few visitors need it
 
         with TemporaryDirectory() as folder:
             path = Path(folder) / f"figure.{self.format}"

@@ -1,4 +1,4 @@
-"""Files in Gradio's cache: written whole or not at all, under names nobody can guess."""
+"""Files in Gradio's cache: written atomically, under paths that nobody can guess."""
 
 import hashlib
 import os
@@ -9,22 +9,22 @@ import unicodedata
 from contextlib import suppress
 from pathlib import Path
 
-# Whoever knows a name can fetch the file. The key makes names unpredictable even to those who know
-# the contents.
-NAME_BYTES = 200  # of the 255 that file systems take; an ending and a partial file's mark follow
+# A file can be fetched by anybody who knows its path. The key of the hash makes the path
+# unpredictable even to those who know the contents.
+NAME_BYTES = 200  # of the 255 that file systems allow; the rest is for suffixes
 _KEY = secrets.token_bytes(32)
 
 
 def save_atomic(data: bytes, name: str, cache: str | Path) -> str:
     """Put bytes into the cache and return their path. The same bytes share one file.
 
-    Two visitors may write the same file at once, and a third one read it meanwhile: the file
-    appears in one step. Writing it again only renews its age, which sweeping goes by.
+    The file appears in one step, because several requests may write and read it at once. Writing it
+    again only sets its modification time, by which the cache is swept.
     """
     folder = Path(cache) / hashlib.blake2b(data, key=_KEY, digest_size=32).hexdigest()
     path = folder / name
     folder.mkdir(parents=True, exist_ok=True)
-    with suppress(FileNotFoundError):  # also if it is swept away at this moment
+    with suppress(FileNotFoundError):  # or it was swept since `stat`
         if path.stat().st_size == len(data):
             os.utime(path)
             return str(path)
@@ -39,11 +39,11 @@ def save_atomic(data: bytes, name: str, cache: str | Path) -> str:
 
 
 def file_name(*parts: str) -> str:
-    """A safe name from names of strangers: letters, marks and digits of any script, dots, dashes.
+    """A safe file name from untrusted names: letters, marks, digits of any script and "._-".
 
-    A Mac sends names taken apart into strokes and accents; they are put together first.
-    `maths/csv.js` of the viewer names files in the same way, both held to it by
-    tests/file_names.json. With the ending that callers add, no disk finds it too long.
+    Names are normalised to NFC, because macOS sends NFD. `maths/csv.js` of the viewer names files
+    in the same way; tests/file_names.json tests both. The name leaves room for the suffix that
+    callers add.
     """
     words = (_word(Path(part).name) for part in parts)
     name = "-".join(filter(None, words)) or "analysis"
@@ -52,12 +52,12 @@ def file_name(*parts: str) -> str:
 
 
 def _word(name: str) -> str:
-    """One part: without its ending, at most 40 characters."""
+    """One part of the name, without its suffix; at most 40 characters."""
     text = re.sub(r"\.[^.]{1,5}$", "", unicodedata.normalize("NFC", name))
     kept: list[str] = []
     for letter in text:
         kind = unicodedata.category(letter)[0]
-        # A mark needs something to stand on.
+        # A combining mark needs a letter before it.
         good = kind in "LN" or letter in "._-" or (kind == "M" and kept[-1:] not in ([], ["-"]))
         if good:
             kept.append(letter)

@@ -1,4 +1,4 @@
-"""Guard: whatever a function raises becomes the one kind of error that Gradio shows."""
+"""Guard: turns every exception of a function into `gr.Error`, the one that Gradio shows."""
 
 import logging
 from collections.abc import Callable
@@ -16,9 +16,10 @@ T = TypeVar("T")
 
 
 def guard(function: Callable[P, T], *, page: bool = False) -> Callable[P, T]:
-    """Turn whatever `function` raises into `gr.Error`: our sentence, or an apology and a log entry.
+    """Turn a `VitvizError` into its sentence, any other exception into an apology and a log entry.
 
-    `page`: it answers a page of ours. A program is told in the language that it asks for.
+    `page`: the function answers our page, which gets all languages and shows its own. A program
+    gets the language of its Accept-Language header.
     """
 
     def tell(text: str, args: tuple[object, ...]) -> gr.Error:
@@ -33,9 +34,7 @@ def guard(function: Callable[P, T], *, page: bool = False) -> Callable[P, T]:
             raise
         except VitvizError as error:
             raise tell(error.message, args) from error
-        except (
-            Exception
-        ) as error:  # whatever it is, the visitor gets an answer and we get the traceback
+        except Exception as error:  # a bug: an apology for the visitor, the traceback in the log
             log.exception("%s failed", function.__name__)
             raise tell(APOLOGY, args) from error
 
@@ -43,10 +42,10 @@ def guard(function: Callable[P, T], *, page: bool = False) -> Callable[P, T]:
 
 
 def _told(text: str, request: gr.Request | None) -> str:
-    """The sentence in the language that the visitor's browser asks for."""
+    """The sentence in the language of the request's Accept-Language header."""
     return told_in(text, request.headers.get("accept-language", "") if request else "")
 
 
 def _request(args: tuple[object, ...]) -> gr.Request | None:
-    """Gradio adds it to the arguments of a function that has a place for it."""
+    """The request among the arguments, which Gradio passes to functions with a parameter for it."""
     return next((argument for argument in args if isinstance(argument, gr.Request)), None)

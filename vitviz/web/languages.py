@@ -1,4 +1,4 @@
-"""Which of the languages that there are a browser is spoken to in."""
+"""Content negotiation: the app's language for an Accept-Language header."""
 
 import re
 
@@ -6,7 +6,7 @@ from ..languages import ENGLISH, spoken
 
 
 def preferred(accept_language: str) -> str:
-    """The language that a browser's Accept-Language asks for most, of those the app speaks.
+    """The language of highest quality in an Accept-Language header, of those the app has.
 
     RFC 9110, section 12.5.4: "en-US,ko;q=0.5" is English, "fr,ko;q=0.5" is Korean.
     """
@@ -20,6 +20,6 @@ def preferred(accept_language: str) -> str:
 
 
 def _quality(parameters: list[str]) -> float:
-    """0 to 1; 1 if there is none, 0 for one that is no number."""
+    """The quality value, 0 to 1; 1 if none is given, 0 if it is malformed."""
     given = next((one[2:] for one in parameters if one.lower().startswith("q=")), "1")
     return float(given) if re.fullmatch(r"0(\.\d{0,3})?|1(\.0{0,3})?", given) else 0.0

@@ -1,4 +1,4 @@
-"""The menu of models a visitor may choose from, and the few of them that are kept in memory."""
+"""The menu of models, and an LRU cache of the loaded ones."""
 
 import threading
 from collections import OrderedDict
@@ -16,13 +16,13 @@ from .turns import Turns
 
 
 class Menu:
-    """What a visitor may choose: keys, and what stands behind them. Nothing is loaded.
+    """The models on the menu: their keys, sources and titles. It loads no weights.
 
-    Visitors see keys and titles; only the host names files.
+    Visitors choose a key; only the host names files.
     """
 
     def __init__(self, added: Sequence[str] = ()) -> None:
-        """`added` are the host's own. Raises `WeightsError` if there is no model at all."""
+        """`added` are the host's own models. Raises `WeightsError` if there is no model at all."""
         self._sources: dict[str, str] = {}
         for source in added:
             name = Path(source).stem if Path(source).is_file() else source
@@ -37,7 +37,7 @@ class Menu:
 
     @property
     def choices(self) -> list[tuple[str, str]]:
-        """(what the menu shows, key), the host's models first, then shipped ones, then timm's."""
+        """(title, key) of each model: the host's first, then the shipped ones, then timm's."""
         return [(self._title(key), key) for key in self._sources]
 
     def _title(self, key: str) -> str:
@@ -55,14 +55,14 @@ class Menu:
 
 
 class Models(Menu):
-    """Keys of the menu -> loaded models; they stand where the engine computes.
+    """The menu with its loaded models, in the process of the engine.
 
-    Loading is done once for all who wait for the same model, and does not hold up those who use
-    another one.
+    A model is loaded once for all requests that wait for it, and requests for other models do not
+    wait meanwhile.
     """
 
     def __init__(self, added: Sequence[str] = ()) -> None:
-        """The host's own are loaded now: a typing error ends the start, not a visit.
+        """Load the host's own models at once, so that a mistyped name fails at the start.
 
         Raises `WeightsError` if one of them cannot be loaded.
         """
@@ -76,8 +76,8 @@ class Models(Menu):
     def get(self, key: str, untrained: bool = False) -> LoadedModel:
         """The model behind a key, or its untrained twin.
 
-        Raises `WeightsError`, also for what is not on the menu, and for what somebody else has been
-        waiting for too long.
+        Raises `WeightsError` if it cannot be loaded or is not on the menu, or if another request is
+        still loading it after `LOADING_WAIT_SECONDS`.
         """
         if key not in self:
             raise WeightsError(
@@ -92,7 +92,7 @@ class Models(Menu):
         waiting = WeightsError(Message("web.loading", name=key))
         with loading.take(limits.LOADING_WAIT_SECONDS, waiting):
             with self._lock:
-                if wanted in self._loaded:  # another visitor was faster
+                if wanted in self._loaded:  # another request has loaded it
                     return self._loaded[wanted]
             size = CURATED[key].image_size if key in CURATED else None
             loaded = load(self._sources[key], pretrained=not untrained, image_size=size)
@@ -104,7 +104,7 @@ class Models(Menu):
 
 
 def read_title(path: Path) -> str | None:
-    """What a checkpoint of ours is called, from its metadata alone; None if it does not say."""
+    """The title in the metadata of one of our checkpoints; None if it has none."""
     try:
         told = parse(read_metadata(path)[FORMAT])
         return from_file(str(told["details"]["title"]), told.get("messages")) or None

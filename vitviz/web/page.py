@@ -1,4 +1,4 @@
-"""The page and the public endpoint: what is on them, and what answers when it is used."""
+"""The Gradio page and the public endpoint: their components, and the functions behind them."""
 
 import json
 import os
@@ -31,8 +31,8 @@ from .settings import Settings
 from .texts import TEXTS, translated
 from .theme import PAGE_CSS, theme
 
-# Says in words what the pictures on the buttons show, in the language of the page. They appear
-# some time after it.
+# Sets the alt text of the example thumbnails, in the language of the page. Gradio adds them some
+# time after the page has loaded, so this tries again until they are there.
 NAME_EXAMPLES = """() => {
   const names = __NAMES__;
   const languageOf = __LANGUAGE_OF__;
@@ -49,10 +49,9 @@ NAME_EXAMPLES = """() => {
 
 
 class App(gr.Blocks):
-    """Gradio's blocks; a request that leaves out the last inputs gets their defaults.
+    """Gradio's blocks, but a request that leaves out the last inputs gets their defaults.
 
-    Gradio's clients fill them in. Whoever writes a request by hand, or wrote it before there was
-    another input, does not.
+    Gradio's clients fill them in; requests by hand, or from before an input was added, do not.
     """
 
     gate: Gate
@@ -62,10 +61,10 @@ class App(gr.Blocks):
 
 
 def build(settings: Settings) -> tuple[App, dict[str, Any]]:
-    """Lay out the app and wire it; with it come the arguments for its `launch`."""
+    """Build the app, and the arguments for its `launch`."""
     Image.core.set_block_size(limits.PILLOW_BLOCK_BYTES)
     cache = Cache(get_upload_folder())
-    # Gradio learns it from its environment alone, and each component keeps it when it is made.
+    # Gradio takes this folder from the environment only; a component reads it when it is created.
     os.environ["GRADIO_TEMP_DIR"] = str(cache.folder)
     models = Models(settings.models)
     service = Service(Local(models), models, cache)
@@ -83,7 +82,7 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
         "theme": theme(),
         "css": f"{PAGE_CSS}\n{hiding()}\n{viewer.css()}",
         "i18n": texts,
-        "run_history": False,  # would keep pictures and dead links in the browser
+        "run_history": False,  # it would keep pictures and dead links in the browser
         "footer_links": ["api", "settings"],
         "app_kwargs": {"middleware": [Middleware(Door, gate=demo.gate)]},
         "state_session_capacity": limits.SESSIONS_KNOWN,
@@ -123,7 +122,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
                 elem_id="vv-examples",
             )
             for sample, example in zip(thumbnails.samples, examples, strict=True):
-                # Not the copy in the cache, which would be swept.
+                # The file itself and not the copy in the cache, which is swept.
                 sample[0]["url"] = sample[0]["url"].replace(sample[0]["path"], example.path)
                 sample[0]["path"] = example.path
         with gr.Column(scale=4, min_width=320):
@@ -154,7 +153,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     model.select(show, chosen, **latest)  # its "input" is sent twice
     untrained.input(show, chosen, **latest)
     go.click(show, chosen, **once)
-    view.submit(show, chosen, **once)  # what has expired, once more
+    view.submit(show, chosen, **once)  # the viewer asks for an expired analysis again
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest)
     demo.load(open_, [model, shown], **once)
     naming = NAME_EXAMPLES.replace("__LANGUAGE_OF__", language_of())
@@ -162,9 +161,9 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
 
 
 def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
-    """What answers the page: `show`, `show_photo`, `show_example` and `open`.
+    """The functions that answer the page: `show`, `show_photo`, `show_example` and `open`.
 
-    Gradio gives a request to each that has a place for one.
+    Gradio passes its request to every function with a `gr.Request` parameter.
     """
 
     def answer(ask: Callable[..., Reply]) -> Callable[..., tuple[Any, ...]]:
@@ -192,7 +191,7 @@ def _session(request: gr.Request | None) -> str | None:
 
 
 def places(reply: Reply) -> tuple[Any, ...]:
-    """A reply in Gradio's words, for viewer, photo, model, shown, download and untrained."""
+    """A reply as Gradio's updates of viewer, photo, model, shown, download and untrained."""
     match reply:
         case Unchanged():
             return (gr.skip(),) * 6
@@ -208,10 +207,10 @@ def places(reply: Reply) -> tuple[Any, ...]:
 
 
 def _build_endpoint(service: Service) -> None:
-    """`/analyze`, with inputs and outputs of its own: a program wants other things than a page."""
+    """Add `/analyze`, with hidden inputs and outputs of its own, apart from those of the page."""
     menu = service.menu
 
-    @wraps(service.answer)  # whose arguments Gradio tells to programs
+    @wraps(service.answer)  # Gradio documents its parameters in the API
     def analyze(*asked: Any) -> tuple[Any, ...]:
         answer = service.answer(*asked)
         if isinstance(answer, Refusal):
@@ -240,7 +239,7 @@ def _build_endpoint(service: Service) -> None:
 
 
 def _server_functions(service: Service) -> list[Any]:
-    """What viewer.js asks by name. Functions: gradio puts a mark on them, and methods take none."""
+    """The functions that viewer.js calls by name; no methods, because Gradio sets attributes."""
 
     def rollout(question: Any) -> dict[str, Any]:
         return service.rollout(question)

@@ -1,4 +1,4 @@
-"""Replies: what becomes of a page after it asked for something; page.py puts them on the page."""
+"""Replies of the service to a page; page.py turns them into what Gradio expects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from .store import Upload
 
 
 class Left(Enum):
-    """A place on the page that stays as it is; None would empty it."""
+    """Marks a component of the page that does not change; None would empty it."""
 
     AS_IT_IS = "as it is"
 
 
 class Shown(NamedTuple):
-    """What a visitor's page shows at the moment; where it goes on after something failed."""
+    """What a visitor's page shows at the moment, and goes on showing after a failure."""
 
     photo: Upload | None
     model: str
-    preview: str | None = None  # the picture input shows this file in place of the photo
+    preview: str | None = None  # address that the picture input shows in place of the photo
     untrained: bool = False
 
 
@@ -39,9 +39,9 @@ class Unchanged:
 
 @dataclass(frozen=True)
 class Refused:
-    """The page says why, and goes on with what is shown.
+    """The page says why it was refused, and goes on with `shown`.
 
-    photo  the address of what the picture input is to show; None: nothing
+    photo  the address of the file that the picture input is to show; None empties it
     """
 
     refusal: Refusal
@@ -53,11 +53,11 @@ class Refused:
 class Answered:
     """The page shows another analysis.
 
-    manifest  of the viewer, its files in the store: a `Stored`, or several, for each key
-    saved     the address of the analysis, to be downloaded
-    photo     the address of what the picture input is to show
-    controls  whether model and switch are set to what is shown; not while they say what a later
-              request asked for
+    manifest  the viewer's; "files" has a `Stored`, or a list of them, for each key
+    saved     the address of the analysis, for the download
+    photo     the address of the file that the picture input is to show
+    controls  whether the controls (model, untrained) are set to `shown`; False while a later
+              request is under way, which they belong to
     """
 
     manifest: Mapping[str, Any]

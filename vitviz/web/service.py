@@ -1,4 +1,4 @@
-"""What a page or a program asks for, and what it is answered; no layout in here."""
+"""The service: answers the requests of pages, viewers and programs. It knows no Gradio."""
 
 import base64
 import logging
@@ -27,7 +27,7 @@ log = logging.getLogger("vitviz.web")
 
 
 class Kept(NamedTuple):
-    """What a viewer shows, and the addresses of its analysis and of the film of its model."""
+    """An analysis that was delivered: what it shows, its address, and that of its model's film."""
 
     shown: Shown
     analysis: str
@@ -35,7 +35,7 @@ class Kept(NamedTuple):
 
 
 class Made(NamedTuple):
-    """All that a page will show, in the store but not yet delivered."""
+    """An analysis whose files are in the store, but which is not delivered to a page yet."""
 
     manifest: Mapping[str, Any]
     saved: str
@@ -43,19 +43,19 @@ class Made(NamedTuple):
 
 
 class Service:
-    """One running app. What a visitor sees is kept in their own page, files lie in the store.
+    """The service of one running app. Each page keeps its own state; files are in the store.
 
-    Methods for the page take its session and what it shows, and give a `Reply`. On a bad picture or
-    model it says why. An answer is dropped if the answer to something that was asked for later is
-    there.
+    Methods for the page take its session (`page`) and its state (`shown`), and return a `Reply`,
+    which for a bad picture or model is `Refused`. A reply is `Unchanged` if a later request of the
+    page was answered already.
     """
 
     def __init__(self, engine: Engine, menu: Menu, store: Store) -> None:
         self.menu = menu
         self.examples = [e for e in EXAMPLES if e.model is None or e.model in menu]
         self._engine = engine
-        # Apart from the engine's, so that many questions, which pass Gradio's queue by, refuse
-        # nobody an analysis.
+        # Questions of viewers bypass Gradio's queue. They have turns of their own, so that many of
+        # them do not keep the engine from an analysis.
         self._asking = Turns(limits.COMPUTING, limits.LINE)
         self._drawing = Turns(1, limits.LINE)
         self._store = store
@@ -70,7 +70,7 @@ class Service:
         untrained: bool = False,
         page: str | None = None,
     ) -> Reply:
-        """A picture was chosen; or taken away, then the page stays as it is."""
+        """Analyze a picture that was chosen; if it was taken away, the page stays as it is."""
         return Unchanged() if upload is None else self.show(upload, model, shown, untrained, page)
 
     def show(
@@ -81,9 +81,9 @@ class Service:
         untrained: bool = False,
         page: str | None = None,
     ) -> Reply:
-        """Analyze a picture, the one that is shown if none is chosen.
+        """Analyze a picture; without one, the picture that is shown.
 
-        `untrained`: with the random weights that the model's training began with.
+        `untrained`: use the random weights that the model's training began with.
         """
         if upload is None or upload.address == shown.preview:
             upload = shown.photo
@@ -100,9 +100,9 @@ class Service:
         page: str | None,
         place: bool = False,
     ) -> Reply:
-        """Make all that a page will show, which can fail or take long, and then deliver it.
+        """Make an analysis, which can fail or take long, and then deliver it.
 
-        `place`: the picture is not in the picture input yet.
+        `place`: put the picture into the picture input too, which does not show it yet.
         """
         untrained = untrained is True
         with self._requests.begin(page) as request:
@@ -116,13 +116,13 @@ class Service:
             if now is None:
                 return Unchanged()
             photo = upload.address if place else Left.AS_IT_IS
-            # Also if another answer came meanwhile and left the picture input to this request.
+            # If another answer came meanwhile, it left the picture input to this request.
             if not place and (made.of_picture or now != shown):
                 photo = self._before(now)
             return Refused(made, now, photo)
 
     def _make(self, upload: Upload, model: str, untrained: bool) -> Made | Refusal:
-        """Analyze a picture and put all that a page needs of it into the store."""
+        """Analyze a picture and put the files for a page into the store."""
         try:
             result = self._order(upload, model, untrained)
             if result.refused:
@@ -142,7 +142,9 @@ class Service:
     def _order(
         self, upload: Upload, model: str, untrained: bool, selection: Selection | None = None
     ) -> Result:
-        """Have a picture analyzed. Raises `VitvizError` without room, or without the picture."""
+        """Let the engine analyze a picture. Raises `VitvizError` if the disk is full or the picture
+        was deleted.
+        """
         self._store.check_room()
         return self._engine.run(
             Order(
@@ -155,7 +157,7 @@ class Service:
         )
 
     def _placed(self, result: Result) -> dict[str, Stored | list[Stored]]:
-        """The files of a payload, in the store."""
+        """Put the files of a payload into the store."""
 
         def put(file: Mapping[str, Any]) -> Stored:
             data, name = result.files[file["path"]], Path(file["path"]).name
@@ -167,7 +169,7 @@ class Service:
         }
 
     def _deliver(self, request: PageRequest, made: Made, now: Shown, place: bool) -> Reply:
-        """The one place where a page gets another analysis, if it is still to be shown."""
+        """Answer a page with an analysis, unless a later request was answered already."""
         delivery = self._requests.deliver(request, now)
         if delivery is Delivery.DROPPED:
             return Unchanged()
@@ -178,7 +180,7 @@ class Service:
         return Answered(made.manifest, made.saved, now, photo, controls)
 
     def _before(self, shown: Shown) -> str | None:
-        """What the picture input showed before a picture that cannot be shown."""
+        """The address that the picture input showed before the refused picture, if it exists."""
         old = shown.preview or (shown.photo.address if shown.photo else "")
         ours = old in [example.path for example in self.examples]
         return old if ours or old in self._store else None
@@ -191,10 +193,10 @@ class Service:
         untrained: bool = False,
         page: str | None = None,
     ) -> Reply:
-        """Analyze one of our pictures, with the model it was made for.
+        """Analyze an example with the model it is made for.
 
-        A picture for any model goes to the chosen one, unless that is made for other examples: a
-        dog tells nothing about a model of digits.
+        An example for any model is analyzed with the chosen one, unless that has examples of its
+        own (a model of digits is not shown a dog); then with the default model.
         """
         example = self.examples[index]
         special = {example.model for example in self.examples}
@@ -204,10 +206,11 @@ class Service:
     def open(
         self, model: str, shown: Shown, asked: Mapping[str, str], page: str | None = None
     ) -> Reply:
-        """A page is opened: show the first example, or what its address asks for.
+        """Answer a page that opens with the first example, or with what its address names.
 
-        `?model=mnist&example=digit` picks from the menu and from the examples, in any pair: a link
-        shows what was seen. `untrained=1` is the untrained twin; anything else is ignored.
+        `?model=mnist&example=digit` picks from the menu and the examples, in any combination, so
+        that a link shows what its sender saw. `untrained=1` is the untrained twin. Other parameters
+        and unknown values are ignored.
         """
         untrained = asked.get("untrained") == "1"
         names = [Path(example.path).stem for example in self.examples]
@@ -224,23 +227,23 @@ class Service:
         return self.show_example(index, model, shown, untrained, page)
 
     def rollout(self, question: Any) -> dict[str, Any]:
-        """For a viewer that shows too many tokens to compute it itself: {"values"} or {"error"}."""
+        """Compute a rollout of too many tokens for the browser: {"values"} or {"error"}."""
         return self._reply(question, self._rollout)
 
     def late(self, question: Any) -> dict[str, Any]:
-        """A file that is made when a viewer asks for it: {"data": in base64} or {"error"}."""
+        """Make a file of the payload on request: {"data": in base64} or {"error"}."""
         return self._reply(question, self._late)
 
     def figure(self, question: Any) -> dict[str, Any]:
-        """What is looked at as a figure for print: {"data": in base64} or {"error"}."""
+        """Draw what the viewer shows as a figure for print: {"data": in base64} or {"error"}."""
         return self._reply(question, self._figure)
 
     def beside(self, question: Any) -> dict[str, Any]:
-        """What a viewer puts beside what it shows: {"manifest"}, files by address, or {"error"}."""
+        """Analyze what a viewer compares with: {"manifest"}, files by address, or {"error"}."""
         return self._reply(question, self._beside)
 
     def _reply(self, question: Any, answer: Callable[[str, Any], dict[str, Any]]) -> dict[str, Any]:
-        """Answer a viewer, outside of Gradio's queue; anybody can ask anything."""
+        """Answer a viewer, outside of Gradio's queue. The question can be any JSON."""
         try:
             match question:
                 case {"id": str(key)}:
@@ -248,7 +251,7 @@ class Service:
             raise SelectionError("the id of an analysis and what is selected are needed")
         except VitvizError as error:
             return _refusal(error.message)
-        except Exception:  # as in `guard`: an answer for the visitor, the traceback for us
+        except Exception:  # as in `guard`: the visitor gets an apology, the log the traceback
             log.exception("a viewer's question failed")
             return _refusal(APOLOGY)
 
@@ -279,7 +282,7 @@ class Service:
     def _figure(self, key: str, question: Any) -> dict[str, Any]:
         wanted = Wanted.of(question)
         many = VitvizError(Message("web.many_figures"))
-        # One at a time: matplotlib keeps some settings for the whole process.
+        # One at a time: matplotlib has settings that are global to the process.
         with self._drawing.take(limits.DRAWING_WAIT_SECONDS, many):
             kept = self._known(key)
             film = self._store.get(kept.film) if kept.film else None
@@ -308,13 +311,13 @@ class Service:
         return {"manifest": {**made.manifest, "files": files}}
 
     def _known(self, key: str) -> Kept:
-        """What was analyzed for a page. Raises `ExpiredError` if that was too long ago."""
+        """The analysis with this manifest id. Raises `ExpiredError` if it is forgotten."""
         if key not in self._kept:
             raise ExpiredError
         return self._kept[key]
 
     def _analysis(self, kept: Kept) -> Analysis:
-        """Raises `ExpiredError` if it is not there any more."""
+        """Read an analysis from the store. Raises `ExpiredError` if it was deleted."""
         return Analysis.from_bytes(self._store.get(kept.analysis))
 
     def answer(
@@ -346,7 +349,7 @@ class Service:
             return Refusal.of(error)
 
     def _read(self, upload: Upload) -> bytes:
-        """The bytes of a picture, one of ours or from the store. Raises `ImageError`."""
+        """The bytes of an example or of a file in the store. Raises `ImageError`."""
         for example in self.examples:
             if upload.address == example.path:
                 return example.read()
@@ -356,16 +359,16 @@ class Service:
             raise ImageError(Message("web.deleted", name=repr(upload.name[:80]))) from error
 
     def _link(self, upload: Upload, model: str, untrained: bool) -> dict[str, str]:
-        """What `open` needs to show this again. Only our own pictures have a name for that."""
+        """The parameters with which `open` shows this again. Only examples have a name in links."""
         ours = upload.address in [example.path for example in self.examples]
         link = {"model": model} | ({"example": Path(upload.address).stem} if ours else {})
         return link | ({"untrained": "1"} if untrained else {})
 
     def _ours(self, upload: Upload, shown: Shown) -> Upload:
-        """One of our own pictures by its own path, which never expires; any other as it came.
+        """The example that an upload is a copy of, whose path never expires; else the upload.
 
-        A page sends an example back as a file of its own: it is known by its contents, and when
-        that file is gone, by being what is shown.
+        A page sends an example back as a copy with another address. The copy is recognised by its
+        contents or, after it was deleted, by its name if the page shows that example.
         """
         for example in self.examples:
             own = example.upload
@@ -391,5 +394,5 @@ class Service:
 
 
 def _refusal(text: str) -> dict[str, Any]:
-    """A viewer knows its language better than we do: all are sent."""
+    """A message in all languages; the viewer picks its own, which the server does not know."""
     return {"error": sentence(text), "errors": in_each(text)}

@@ -1,4 +1,4 @@
-"""Serving: from launch to the end, which lets those inside finish and leaves no picture behind."""
+"""Serving: launches the app; at the end, lets running requests finish and deletes all pictures."""
 
 import signal
 import threading
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def serve(demo: "App", options: dict[str, Any]) -> None:
-    """Launch, and stay until SIGTERM or Ctrl-C, which ends everything at once.
+    """Launch the app and serve until SIGTERM or Ctrl-C.
 
-    SIGTERM, of `docker stop`, systemd or a Space that is built anew, waits for those who are
-    inside; then the process ends by that signal. A second one ends it at once, and what is left is
-    deleted by the next process.
+    Ctrl-C ends it at once. SIGTERM (of `docker stop`, systemd or a Space that is rebuilt) waits for
+    running requests, and then ends the process by that signal. A second SIGTERM ends it at once;
+    the next process then deletes its files.
     """
     from gradio.tunneling import CURRENT_TUNNELS
 
@@ -30,18 +30,19 @@ def serve(demo: "App", options: dict[str, Any]) -> None:
 
     try:
         demo.launch(prevent_thread_lock=True, **options)
-        # Not earlier: where Gradio runs Node beside itself, it listens too, to end Node.
+        # After `launch`, in which Gradio may set a handler of its own, to end its Node process.
         before = signal.signal(signal.SIGTERM, close)
         asked.wait()
         _let_finish(demo)
     except KeyboardInterrupt:
         demo.gate.closing = True
     finally:
-        # Pictures first: closing takes seconds if a page holds on to it, and may be cut short.
+        # Pictures first: closing takes seconds while a page is open, and may be cut short.
         demo.gate.cache.delete()
         demo.close()
-        demo.gate.cache.delete()  # what was written meanwhile
-    if asked.is_set():  # no thread that still computes holds it up; but nor is a tunnel closed
+        demo.gate.cache.delete()  # files written meanwhile
+    # The signal does not wait for threads that still compute. It closes no tunnel either.
+    if asked.is_set():
         for tunnel in CURRENT_TUNNELS:
             tunnel.kill()
         signal.signal(signal.SIGTERM, before)
@@ -49,10 +50,10 @@ def serve(demo: "App", options: dict[str, Any]) -> None:
 
 
 def _let_finish(demo: "App") -> None:
-    """Wait for what was asked for, until its files are fetched, but not for ever."""
+    """Wait until requests are answered and files fetched, for at most `CLOSING_SECONDS`."""
     until = time.monotonic() + limits.CLOSING_SECONDS
     while time.monotonic() < until:
-        queue = demo._queue  # there is no other way to learn of it
+        queue = demo._queue  # private, but Gradio has no public access to it
         idle = len(queue) == 0 and queue.get_active_worker_count() == 0
         if idle and demo.gate.quiet(limits.CLOSING_QUIET_SECONDS):
             return

@@ -1,4 +1,4 @@
-"""What whoever starts the app decides: models, address, sharing."""
+"""The settings of a host: models, address, sharing."""
 
 import argparse
 import os
@@ -18,7 +18,7 @@ Visitors choose among the models on the menu; only these arguments can name a fi
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a host may set; None leaves it to gradio and its environment.
+    """The settings of a host; for None, gradio and its environment decide.
 
     models: paths or names as `vitviz.load` takes them, shown first.
     """

@@ -1,6 +1,6 @@
-"""The store: where everything lies that visitors sent or were shown, for about an hour.
+"""The store: keeps the files that visitors sent or were shown, for about an hour.
 
-`Cache` is one, on the disk of this machine. Another one needs what is in `Store`.
+`Cache` implements it on the local disk; another store has to implement the protocol `Store`.
 """
 
 from typing import NamedTuple, Protocol
@@ -10,14 +10,14 @@ from ..languages import Message
 
 
 class ExpiredError(VitvizError):
-    """What lay at an address is there no more."""
+    """Raised if the bytes at an address were deleted."""
 
     def __init__(self) -> None:
         super().__init__(Message("web.expired"))
 
 
 class Store(Protocol):
-    """Bytes by their address, which nobody can guess and only the store can read."""
+    """Keeps bytes by an address that nobody can guess and that only the store interprets."""
 
     def put(self, data: bytes, name: str) -> str:
         """Keep bytes and return their address. `name` is what a browser saves them as."""
@@ -29,11 +29,11 @@ class Store(Protocol):
         """Whether there are bytes at an address, at this moment."""
 
     def check_room(self) -> None:
-        """See to it that there is room for more. Raises `VitvizError` where there is none."""
+        """Make room for more. Raises `VitvizError` if there is none."""
 
 
 class Upload(NamedTuple):
-    """A picture as a visitor sent it. `name` is theirs: only to be shown."""
+    """A picture that a visitor sent. `name` is untrusted, and only to be shown."""
 
     address: str
     name: str

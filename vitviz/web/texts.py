@@ -1,4 +1,4 @@
-"""The words around the viewer, in every language, as Gradio takes them.
+"""The texts of the page around the viewer, in every language, as `gr.I18n`.
 
 Gradio's own dictionary is looked up first, so every key begins with "vv_".
 """
@@ -10,12 +10,12 @@ from gradio.i18n import I18nData
 
 from ..languages import ENGLISH, dictionary, in_others, languages, say
 
-TEXTS = gr.I18n()  # only names the texts; `translated` brings them
+TEXTS = gr.I18n()  # names the texts only; `translated` returns them
 
 
 def translated(titles: Iterable[str]) -> tuple[gr.I18n, dict[str, I18nData]]:
-    """The texts of the page, with those titles that another language says otherwise; and these
-    titles, as the page is to show them.
+    """The texts of the page with the translated titles; and for each title that has a translation,
+    its reference into these texts.
     """
     keys = {title: f"vv_title_{i}" for i, title in enumerate(titles) if in_others(title)}
     english = dictionary(ENGLISH, "page")

@@ -1,4 +1,4 @@
-"""Colours, fonts and spacing of the page around the viewer; nothing comes from another host."""
+"""Colours, fonts and spacing of the page around the viewer; no font comes from another host."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from gradio.themes.utils.fonts import LocalFont
 
 PAGE_CSS = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
 
-# The semi-bold files that Gradio bundles lack most letters, so bold is 700. Korean needs a font of
-# the system.
+# The semi-bold fonts that Gradio bundles lack most letters, so bold is 700. Korean needs a system
+# font.
 FONTS = (
     LocalFont("Source Sans Pro", weights=(400, 700)),
     "Apple SD Gothic Neo",

@@ -1,4 +1,4 @@
-"""Turns: so many at a time, and nobody waits for ever or in a line without end."""
+"""Turns: a semaphore with a bounded queue and a bounded wait."""
 
 import threading
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ from . import limits
 
 
 class Turns:
-    """`places` may be taken at a time, `line` more may wait for one.
+    """`places` can be taken at a time, and `line` more callers can wait for one.
 
-    Whoever waits holds one of the few threads that answer everybody.
+    Each waiting caller blocks one of Gradio's few threads, so line and wait are bounded.
     """
 
     def __init__(self, places: int, line: int) -> None:
@@ -21,7 +21,7 @@ class Turns:
 
     @contextmanager
     def take(self, seconds: float, refusal: VitvizError) -> Iterator[None]:
-        """A place until the block ends. `refusal` is raised if none is free in time."""
+        """Take a place until the block ends. Raises `refusal` if none is free in time."""
         if not self._here.acquire(blocking=False):
             raise refusal
         try:
@@ -36,6 +36,6 @@ class Turns:
 
 
 def computing(turns: Turns) -> AbstractContextManager[None]:
-    """Computing, when it is one's turn. Raises `VitvizError` if that does not come soon."""
+    """Take a turn to compute. Raises `VitvizError` after `COMPUTING_WAIT_SECONDS`."""
     busy = VitvizError(Message("web.busy"))
     return turns.take(limits.COMPUTING_WAIT_SECONDS, busy)

@@ -1,8 +1,8 @@
 // Runs once when Gradio mounts the component; `element`, `props`, `server` and `watch` are its own.
 const viewer = __BUNDLE__;
 
-// The address says where to look first and follows what is looked at: no reload, and no new step
-// for the Back button. Its state belongs to Gradio and stays.
+// The address of the page gives the first selection and follows it, without a reload or a new entry
+// in the history. `history.state` belongs to Gradio and is kept.
 const address = {
   read: () => location.href,
   write(href) {
@@ -10,14 +10,14 @@ const address = {
   },
 };
 
-// What only Python can do: figures for print, and the rollout of very many tokens.
+// Calls to Python: figures for print, late files, and the rollout of very many tokens.
 const ask = (name, question) => server[name](question);
 
-// Another analysis comes as an answer, so Gradio has not written where its files can be fetched: they
-// lie in the same cache as those that it has, behind the same proxies.
+// Another analysis comes as the result of a call, so Gradio has not added the URLs of its files. They
+// are in the same cache as those of `props.value`, behind the same proxies, so its URL is the pattern.
 async function beside(key, id) {
   const reply = await ask('beside', { id, beside: key });
-  if (!reply?.manifest) return reply; // a refusal, or nothing at all
+  if (!reply?.manifest) return reply; // a refusal or undefined
   const { manifest } = reply;
   const { url } = props.value.files.picture;
   const place = url.slice(0, url.indexOf('/file=') + '/file='.length);
@@ -28,23 +28,23 @@ async function beside(key, id) {
 
 const mounted = viewer.mount({
   element: element.querySelector('.vv-place'), ask, address, beside,
-  again: () => trigger('submit'), // of this component: page.py answers it as the button would
+  again: () => trigger('submit'), // page.py answers this event as it does the button
 });
 let shown = 0;
 function show() {
   if (!props.value) return;
   mounted.update(props.value); // a later analysis keeps what the visitor looks at
   shown += 1;
-  // On a phone the answer lies below the controls: whoever asked for it is taken there.
+  // On a phone the viewer is below the controls: scroll to it.
   if (shown > 1 && element.getBoundingClientRect().top > 0.6 * innerHeight) {
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
     element.scrollIntoView({ behavior: still ? 'auto' : 'smooth' });
   }
 }
-watch('value', show); // is silent about a value that was there before
+watch('value', show); // is not called for a value that was set before
 show();
 
-// Gradio does not say when it takes the component away; the browser tells a custom element.
+// Gradio has no event for the removal of a component; a custom element is told by the browser.
 if (!customElements.get('vv-life')) {
   customElements.define('vv-life', class extends HTMLElement {
     disconnectedCallback() { this.ended?.(); }
