@@ -6,10 +6,10 @@ import { test } from "node:test";
 import { besideEachOther, differenceOf, evenScale, mostDifferent, sameGrid } from "../../vitviz/viewer/maths/difference.js";
 import { headScale, overlayOf, spanOf } from "../../vitviz/viewer/maths/overlay.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
-import { createSecond } from "../../vitviz/viewer/second.js";
+import { createSecondSource } from "../../vitviz/viewer/secondsource.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
-import { facing } from "../../vitviz/viewer/state/facing.js";
-import { createGlances } from "../../vitviz/viewer/state/glances.js";
+import { secondApp } from "../../vitviz/viewer/state/secondapp.js";
+import { createPointerState } from "../../vitviz/viewer/state/pointer.js";
 import { keyAction } from "../../vitviz/viewer/state/keys.js";
 import { KEPT, besidesOf } from "../../vitviz/viewer/state/besides.js";
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
@@ -32,12 +32,12 @@ function appOf(source) {
   const app = { source, shape, second: null, facing: () => app.second?.app ?? null, taste: startTaste(PANELS), ask: null,
     selection: startSelection(shape()), panel: () => panelOf(PANELS, app.selection.panel),
     select(wanted) { app.selection = validSelection(wanted, app.selection, shape()); } };
-  return Object.assign(app, createGlances(app, () => {}));
+  return Object.assign(app, createPointerState(app, () => {}));
 }
 
 test("what is selected in one is selected in the other, at its place", () => {
   const app = appOf(sourceOf(cls)); // 4 x 4 patches, 1 prefix token, 3 layers, 2 heads
-  const other = facing(app, sourceOf(registers)); // 4 x 6, 5 prefix tokens, 5 layers, 2 heads
+  const other = secondApp(app, sourceOf(registers)); // 4 x 6, 5 prefix tokens, 5 layers, 2 heads
   app.select({ token: 1 + 4 * 1 + 2, layer: 2, head: 1, pinned: true });
   assert.deepEqual([other.shownToken(), other.selection.token], [5 + 6 * 1 + 3, 5 + 6 * 1 + 3]);
   assert.deepEqual([other.selection.layer, other.selection.head, other.selection.pinned], [2, 1, true]);
@@ -52,7 +52,7 @@ test("what is selected in one is selected in the other, at its place", () => {
   assert.deepEqual([app.pointed, other.pointed], [null, null]);
   other.select({ layer: 4 });
   assert.equal(app.selection.layer, 2, "the first has no such layer");
-  const back = facing(appOf(sourceOf(registers)), sourceOf(cls));
+  const back = secondApp(appOf(sourceOf(registers)), sourceOf(cls));
   assert.equal(back.selection.layer, 2, "of more layers than there are the last one");
   app.pointPair({ query: 0, key: 16 });
   assert.deepEqual(other.pair(), { query: 0, key: 5 + 23 });
@@ -64,7 +64,7 @@ test("two maps lie on one scale, in multiples of uniform attention", async () =>
   await Promise.all([one.loaded, two.loaded, one.store.ensure(1), two.store.ensure(1)]);
   const app = appOf(one);
   app.select({ layer: 1, head: 0, token: 6 });
-  const other = facing(app, two);
+  const other = secondApp(app, two);
   const alone = overlayOf(app, 6);
   app.second = { app: other };
   const [here, there] = [overlayOf(app, app.shownToken()), overlayOf(other, other.shownToken())];
@@ -83,7 +83,7 @@ test("a layer that is selected faces the one that is selected there", async () =
   const app = appOf(one);
   app.select({ layer: 4, direction: "from" });
   const alone = headScale(app, 3, "mean");
-  app.second = { app: facing(app, two) };
+  app.second = { app: secondApp(app, two) };
   const [here, there] = [headScale(app, 4, "mean"), headScale(app.facing(), 2, "mean")];
   assertClose([here.max * one.grid.tokens], [there.max * two.grid.tokens], 1e-6);
   assert.deepEqual(headScale(app, 3, "mean"), alone, "there is no layer 3");
@@ -144,7 +144,7 @@ function stand() {
   const fetchFile = async ({ path }, signal) => { opened.push(signal); return registers.buffers[path]; };
   let drawn = null;
   const render = () => { app.second = second.follow(); drawn?.(); };
-  const second = createSecond(app, host, fetchFile, render);
+  const second = createSecondSource(app, host, fetchFile, render);
   const next = () => new Promise((resolve) => { drawn = () => resolve(null); });
   return { app, asked, opened, second, render, next };
 }

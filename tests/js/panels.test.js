@@ -5,7 +5,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
-import { createGlances } from "../../vitviz/viewer/state/glances.js";
+import { createPointerState } from "../../vitviz/viewer/state/pointer.js";
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { oneOf, panelOf, visitPanel } from "../../vitviz/viewer/state/panels.js";
 import { complete, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
@@ -36,7 +36,7 @@ test("a panel that nobody has heard of is visited, linked, remembered and left",
 
   const app = { source: { grid }, selection: open, panel: () => panelOf(panels, app.selection.panel),
     select: (wanted) => { app.selection = validSelection(wanted, app.selection, shape); } };
-  Object.assign(app, createGlances(app, () => {}));
+  Object.assign(app, createPointerState(app, () => {}));
   app.pin(6);
   assert.deepEqual([app.selection.token, app.selection.partner], [4, 6], "pointing finds the other of a pair");
   app.choosePick("token");

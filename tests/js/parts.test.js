@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { readStatistics } from "../../vitviz/viewer/data/analysis.js";
 import { attentionFrom } from "../../vitviz/viewer/maths/attention.js";
 import { embeddedToken, filterPicture, readEmbedding } from "../../vitviz/viewer/maths/embedding.js";
-import { LateFile } from "../../vitviz/viewer/data/late.js";
+import { LazyFile } from "../../vitviz/viewer/data/lazyfile.js";
 import { linePoints, marginals } from "../../vitviz/viewer/maths/marginals.js";
 import { similarities } from "../../vitviz/viewer/data/maps.js";
 import { MOST_MATRIX_TOKENS, Matrices, quantile } from "../../vitviz/viewer/data/matrix.js";
@@ -197,7 +197,7 @@ test("a file is fetched when it is looked for, once, and again after a failure",
     return new ArrayBuffer(3);
   };
   let told = 0;
-  const late = new LateFile({ size: 3 }, fetchFile, new AbortController().signal,
+  const late = new LazyFile({ size: 3 }, fetchFile, new AbortController().signal,
     (buffer) => ({ bytes: buffer.byteLength }), () => { told += 1; });
   assert.equal(asked, 0);
   assert.equal(late.get(), null);
@@ -210,5 +210,5 @@ test("a file is fetched when it is looked for, once, and again after a failure",
   late.get();
   await new Promise((resolve) => setTimeout(resolve, 1));
   assert.deepEqual([late.get().bytes, asked], [3, 2]);
-  assert.equal(new LateFile(undefined, fetchFile, null, null, null).get(), null);
+  assert.equal(new LazyFile(undefined, fetchFile, null, null, null).get(), null);
 });

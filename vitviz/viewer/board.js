@@ -4,7 +4,7 @@ import { el, freshId } from "./parts/dom.js";
 import { createBeside } from "./parts/beside.js";
 import { createHelp } from "./parts/help.js";
 import { overlayOf } from "./maths/overlay.js";
-import { createPage } from "./tabpage.js";
+import { createTabPanel } from "./tabpanel.js";
 import { createReadout } from "./parts/readout.js";
 import { createSaving } from "./parts/saving.js";
 import { createSharing } from "./parts/sharing.js";
@@ -138,7 +138,7 @@ function createTabs(app) {
           if (open) list.scrollLeft = tab.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
         }
         if (!open) continue;
-        if (!made.has(id)) made.set(id, createPage(app, page));
+        if (!made.has(id)) made.set(id, createTabPanel(app, page));
         made.get(id).render(view, second);
       }
     },

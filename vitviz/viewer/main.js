@@ -3,11 +3,11 @@
 import { createBoard } from "./board.js";
 import { el, guardFocus, keepFocus } from "./parts/dom.js";
 import { explainFailure, fetchUrl } from "./data/files.js";
-import { createGlances } from "./state/glances.js";
+import { createPointerState } from "./state/pointer.js";
 import { KEPT, besidesOf } from "./state/besides.js";
 import { keyAction } from "./state/keys.js";
 import { readLink, writeLink } from "./state/link.js";
-import { createSecond } from "./second.js";
+import { createSecondSource } from "./secondsource.js";
 import { recall, remember } from "./state/memory.js";
 import { Source } from "./data/source.js";
 import { PANELS } from "./panels/index.js";
@@ -56,7 +56,7 @@ export function firstLanguage(search) {
  *   picksPartner: () => boolean, pairPick: string, choosePick: (pick: string) => void,
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
- *   facing: () => App|null, besides: () => import("./types.js").Beside[], second: import("./second.js").Second, keep: () => void,
+ *   facing: () => App|null, besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
  *   languages: boolean, looksOpen: boolean,
  *   panels: import("./state/panels.js").PanelDescription[], shape: () => import("./state/state.js").Shape,
  *   panel: () => import("./state/panels.js").PanelDescription,
@@ -135,8 +135,8 @@ export function mount(host) {
     link: address && (() => writeLink(address.read(), app.selection, app.taste, app.source.manifest.link ?? {}, app.shape())),
   };
 
-  Object.assign(app, createGlances(app, render));
-  const second = createSecond(app, manifestOf, fetchFile, render);
+  Object.assign(app, createPointerState(app, render));
+  const second = createSecondSource(app, manifestOf, fetchFile, render);
 
   const surroundings = watchSurroundings(root, (now) => {
     dress(now);

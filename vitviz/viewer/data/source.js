@@ -6,7 +6,7 @@ import { Features } from "./features.js";
 import { explainFailure, fetchChecked, fetchOrAsk, fileOf } from "./files.js";
 import { readFilm } from "./film.js";
 import { gridOf } from "../maths/geometry.js";
-import { LateFile } from "./late.js";
+import { LazyFile } from "./lazyfile.js";
 import { LayerStore } from "./layers.js";
 import { AttentionMaps } from "./maps.js";
 import { Matrices } from "./matrix.js";
@@ -31,20 +31,20 @@ export class Source {
     this.store = new LayerStore(manifest, fetchFile);
     const { signal } = this.store.stop;
     const fetchAny = fetchOrAsk(fetchFile, ask, manifest.id);
-    const late = (name, read) => new LateFile(fileOf(manifest, name), fetchAny, signal, read, onProgress);
+    const lazy = (name, read) => new LazyFile(fileOf(manifest, name), fetchAny, signal, read, onProgress);
     this.onProgress = onProgress;
     this.maps = new AttentionMaps(this.store, manifest);
     this.matrices = new Matrices(this.store, manifest, onProgress);
     this.relevance = new Relevance(this.store, manifest, ask, onProgress);
     this.features = new Features(manifest, fetchAny, signal, onProgress);
-    /** @type {LateFile<import("../maths/embedding.js").Embedding>} */
-    this.embedding = late("embedding", (buffer) => readEmbedding(buffer, manifest));
-    /** @type {LateFile<import("./film.js").Film>} */
-    this.film = late("film", readFilm);
-    /** @type {LateFile<import("./analysis.js").Statistics>} */
-    this.statistics = late("statistics", (buffer) => readStatistics(buffer, manifest));
-    /** @type {LateFile<Float32Array|null>} */
-    this.untrained = late("untrained", (buffer) => readPositions(parseSafetensors(buffer), this.grid));
+    /** @type {LazyFile<import("../maths/embedding.js").Embedding>} */
+    this.embedding = lazy("embedding", (buffer) => readEmbedding(buffer, manifest));
+    /** @type {LazyFile<import("./film.js").Film>} */
+    this.film = lazy("film", readFilm);
+    /** @type {LazyFile<import("./analysis.js").Statistics>} */
+    this.statistics = lazy("statistics", (buffer) => readStatistics(buffer, manifest));
+    /** @type {LazyFile<Float32Array|null>} */
+    this.untrained = lazy("untrained", (buffer) => readPositions(parseSafetensors(buffer), this.grid));
     /** The picture, once `loaded` is fulfilled. @type {ReturnType<typeof readPicture>} */
     this.picture = null;
     /** @type {(token: number) => Float32Array|null} */

@@ -4,11 +4,11 @@ import { shares } from "../maths/attention.js";
 import { mapCanvas } from "../parts/canvas.js";
 import { colourTable } from "../maths/colour.js";
 import { caution } from "../parts/caution.js";
-import { createDots } from "../parts/dots.js";
+import { createHeadStatistics } from "../parts/headstatistics.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createGallery } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
-import { createEverything } from "../parts/everything.js";
+import { createAllHeads } from "../parts/allheads.js";
 import { createMatrix } from "../parts/matrixview.js";
 import { digits, multiple } from "../maths/numbers.js";
 import { headScale, patchScale } from "../maths/overlay.js";
@@ -37,9 +37,9 @@ function create(app) {
   const few = heads.length <= 8;
   const gallery = createGallery({ grid, label: t("headsOfLayer"), maps: heads.map(({ root }) => root),
     most: few ? 4 : 7, least: few ? "7.2em" : "5.6em" });
-  const everything = createEverything(app);
+  const allHeads = createAllHeads(app);
   const matrix = createMatrix(app);
-  const dots = createDots(app);
+  const headStatistics = createHeadStatistics(app);
   const which = choice({
     label: t("gallery"), wrap: true,
     options: GALLERIES.map((value) => ({ value, text: t("gallery_" + value) })),
@@ -51,10 +51,10 @@ function create(app) {
   const error = el("p", { class: "vv-note", text: t("roundingError", {
     error: digits(manifest.attention_error) }) });
   const foot = el("div", { class: "vv-foot" }, legend.root, bar.root);
-  const root = el("div", {}, which.root, intro, waiting.root, gallery, everything.root, matrix.root,
-    dots.root, foot, error, caution(t));
+  const root = el("div", {}, which.root, intro, waiting.root, gallery, allHeads.root, matrix.root,
+    headStatistics.root, foot, error, caution(t));
 
-  return { root, render, destroy: everything.destroy };
+  return { root, render, destroy: allHeads.destroy };
 
   function render({ token, shown: over }) {
     const { layer, direction, head } = app.selection;
@@ -63,17 +63,17 @@ function create(app) {
     which.set(shown);
     setText(intro, introText(shown, token));
     show(gallery, shown === "layer");
-    show(everything.root, shown === "all");
+    show(allHeads.root, shown === "all");
     show(matrix.root, shown === "matrix");
-    show(dots.root, shown === "dots");
+    show(headStatistics.root, shown === "dots");
     show(error, shown !== "dots");
     // The whole map has its own legend, and the read-out above shows the same shares while
     // attention lies over the picture.
     show(legend.root, shown !== "matrix");
     show(foot, shown === "matrix" ? app.selection.overlay !== "attention" : shown !== "dots");
-    if (shown === "all") everything.render(token);
+    if (shown === "all") allHeads.render(token);
     if (shown === "matrix") matrix.render();
-    if (shown === "dots") dots.render(token);
+    if (shown === "dots") headStatistics.render(token);
     waiting.render(maps ? "" : layerText(app), app.source.failure !== null && over.missing !== "layer");
     gallery.classList.toggle("vv-stale", !maps);
     if (!maps) return;

@@ -1,6 +1,6 @@
 /** Panel Predictions: the answer in a phrase, groups and classes, and the answer of every layer. */
 
-import { createAnswers } from "../parts/answerbars.js";
+import { createAnswerBars } from "../parts/answerbars.js";
 import { caution } from "../parts/caution.js";
 import { el, show } from "../parts/dom.js";
 import { answerOf } from "../text/answer.js";
@@ -10,7 +10,7 @@ import { percent, percents, signed } from "../maths/numbers.js";
 import { groupName, labelName, translated } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const predictions = { id: "predictions", prefers: { lens: oneOf(LENSES) }, both: createAnswers, create, saves };
+export const predictions = { id: "predictions", prefers: { lens: oneOf(LENSES) }, both: createAnswerBars, create, saves };
 
 const MOST_GROUPS = 5;
 

@@ -12,7 +12,7 @@ const MOST = 5;
  * @param {import("../main.js").App} other
  * @returns {import("../types.js").Panel}
  */
-export function createAnswers(app, other) {
+export function createAnswerBars(app, other) {
   const { t } = app;
   const sides = [app, other];
   const names = sideNames(app, other);

@@ -7,7 +7,7 @@ import { el, setText, show } from "./dom.js";
  * @param {import("../main.js").App} app
  * @param {string} line  its class
  * @param {string} button  that of its button
- * @param {import("../data/late.js").LateFile|null} file  what is waited for, by default a layer
+ * @param {import("../data/lazyfile.js").LazyFile|null} file  what is waited for, by default a layer
  * @returns {{root: HTMLElement, render: (text: string, failed: boolean) => void}}
  *   failed: whether it can be tried again from here
  */

@@ -1,7 +1,7 @@
 /** The second source: what stands beside the first, opened and closed as the selection asks for it. */
 
 import { Source } from "./data/source.js";
-import { facing } from "./state/facing.js";
+import { secondApp } from "./state/secondapp.js";
 import { KEPT } from "./state/besides.js";
 
 /**
@@ -17,7 +17,7 @@ import { KEPT } from "./state/besides.js";
  * @returns {{follow: () => Second, close: () => void}}
  *   follow: opens what the selection asks for, and closes what it no longer does
  */
-export function createSecond(app, manifestOf, fetchFile, render) {
+export function createSecondSource(app, manifestOf, fetchFile, render) {
   /** @type {Second} */
   let now = nothing("");
   let of = ""; // which analysis it stands beside
@@ -49,7 +49,7 @@ export function createSecond(app, manifestOf, fetchFile, render) {
       source = mine;
       await mine.loaded;
       if (source !== mine) return;
-      now = { ...now, app: facing(app, mine) };
+      now = { ...now, app: secondApp(app, mine) };
     } catch (error) {
       if (of !== wanted) return;
       source?.dispose();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { createGlances } from "../../vitviz/viewer/state/glances.js";
+import { createPointerState } from "../../vitviz/viewer/state/pointer.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { startSelection } from "../../vitviz/viewer/state/state.js";
@@ -14,7 +14,7 @@ function opened(selection = {}) {
   const app = { source: { grid }, drawn: 0, selection: { ...startSelection({ depth: 4, heads: 3, grid, panels: PANELS }), ...selection },
     panel: () => panelOf(PANELS, app.selection.panel),
     select(wanted) { app.selection = { ...app.selection, ...wanted }; } };
-  return Object.assign(app, createGlances(app, () => { app.drawn += 1; }));
+  return Object.assign(app, createPointerState(app, () => { app.drawn += 1; }));
 }
 
 test("pointing looks at a token, draws once for it, and leaves the selection alone", () => {

@@ -6,7 +6,7 @@ import { fetchChecked } from "./files.js";
  * Asked for while drawing; what was read of it is here when it has come.
  * @template T
  */
-export class LateFile {
+export class LazyFile {
   /**
    * @param {import("../types.js").PayloadFile|undefined} file  undefined where the analysis has none
    * @param {(file: import("../types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile

@@ -1,4 +1,4 @@
-/** Glances: what the pointer shows while it is there, which undo and links know nothing of. */
+/** The state of the pointer: what is shown while it is there; not in the history, not in links. */
 
 import { restingToken } from "./panels.js";
 
@@ -12,7 +12,7 @@ const NOTHING = { pointed: null, previewed: null, pointedPartner: null, lit: nul
  * @param {() => void} render
  * @returns {any}  to be merged into `app`
  */
-export function createGlances(app, render) {
+export function createPointerState(app, render) {
   function look(next) {
     const changed = Object.keys(next).filter((field) => next[field] !== app[field]);
     if (changed.length === 0) return;

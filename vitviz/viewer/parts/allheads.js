@@ -16,7 +16,7 @@ const REST_MS = 120;
  * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, render: (token: number) => void, destroy: () => void}}
  */
-export function createEverything(app) {
+export function createAllHeads(app) {
   const { t } = app;
   const { manifest, grid } = app.source;
   const { depth, num_heads: heads } = manifest;

@@ -8,7 +8,7 @@ import { sideNames } from "./text/words.js";
  * @param {HTMLElement} page
  * @returns {{settle: () => void, render: (view: import("./types.js").View, second: import("./types.js").View|null) => void, destroy: () => void}}
  */
-export function createPage(app, page) {
+export function createTabPanel(app, page) {
   const { create, alone, both } = app.panel();
   const panel = create(app);
   page.append(panel.root);

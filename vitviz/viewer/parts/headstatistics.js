@@ -18,7 +18,7 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [340, 220, 38, 26, 10, 8];
  * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, render: (token: number) => void}}
  */
-export function createDots(app) {
+export function createHeadStatistics(app) {
   const { t } = app;
   const { statistics } = app.source;
   const waiting = createWaiting(app, "vv-note", "vv-button", statistics);

@@ -10,7 +10,7 @@ import { carried, followed, startSelection, validSelection } from "./state.js";
  * @param {import("../data/source.js").Source} source
  * @returns {import("../main.js").App}
  */
-export function facing(app, source) {
+export function secondApp(app, source) {
   const shape = () => ({ ...app.shape(), ...source.shape });
   const there = (token) => (token === null ? null : followed(token, app.source.grid, source.grid) ?? startToken(source.grid));
   const back = (token) => (token === null ? null : followed(token, source.grid, app.source.grid) ?? startToken(app.source.grid));
