@@ -13,7 +13,7 @@ def test_features_are_fetched_when_looked_at_and_are_those_of_python(visit, pict
     seen.upload(pictures["first"])
     seen.ready("first.png")
     asked = lambda part: [url for url in seen.requests if part in url]  # noqa: E731
-    assert not asked("features.safetensors")
+    assert not asked("component_server")  # what is made when somebody looks for it
     assert not asked("tokens-")
     seen.open_panel("Features")
     seen.is_(panel="features", overlay="features")
@@ -52,7 +52,7 @@ def test_features_are_fetched_when_looked_at_and_are_those_of_python(visit, pict
     assert f"{100 * float(share[0]):.1f}\u00a0%" in seen.text(".vv-thirds .vv-note")
     page.get_by_role("button", name="Layer 0,").click()
     seen.is_(layer=0)
-    assert len(asked("features.safetensors")) == 1
+    assert len(asked("component_server")) == 1
 
 
 def test_lost_features_say_so_and_can_be_tried_again(visit):

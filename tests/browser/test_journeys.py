@@ -195,14 +195,14 @@ def test_another_model_and_one_that_is_not_there(visit, pictures, ours):
     page = seen.page
     menu = page.locator("#vv-model input")
     menu.click()
-    page.get_by_role("option", name="tiny-grey").click()
+    page.get_by_role("listbox").get_by_role("option", name="tiny-grey").click()
     seen.ready("first.png · tiny-grey")
     analysis = ours(pictures["first"], "grey")
     assert float(seen.text(".vv-tile-value")) == pytest.approx(
         float(analysis.attention(2)[0]), rel=0.006
     )
     menu.click()
-    page.get_by_role("option", name="DeiT tiny 16").click()
+    page.get_by_role("listbox").get_by_role("option", name="DeiT tiny 16").click()
     toast = page.locator(".toast-body", has_text="no connection to the Hugging Face hub")
     toast.wait_for()
     assert page.locator(".toast-body").count() == 1
@@ -389,7 +389,7 @@ def test_analyses_at_the_same_moment_have_their_own_numbers(visit, pictures, our
             if not menu.input_value().endswith(model):
                 menu.click()
                 with seen.anew(""):
-                    seen.page.get_by_role("option", name=model).click()
+                    seen.page.get_by_role("listbox").get_by_role("option", name=model).click()
         titles = [f"{pictures[name].name} · " for name in names]
         with pages[0].anew(titles[0]), pages[1].anew(titles[1]), at_once(*pages):
             for seen, name in zip(pages, names, strict=True):

@@ -147,7 +147,7 @@ def test_the_film_of_a_training_plays(visit, models, pictures):
     seen.is_(head=1)
     assert canvas(page) != before
     page.get_by_role("combobox", name="Model").click()
-    page.get_by_role("option", name="tiny-grey").click()
+    page.get_by_role("listbox").get_by_role("option", name="tiny-grey").click()
     seen.page.get_by_text("There is no film").wait_for()
 
 
