@@ -1,6 +1,7 @@
 """Languages are data: all say the same, and one more is one folder more."""
 
 import json
+import re
 import string
 from pathlib import Path
 
@@ -36,6 +37,14 @@ def test_a_language_says_all_that_english_says_with_the_same_values(
     language: str, subject: str
 ) -> None:
     assert faults(dictionary("en", subject), dictionary(language, subject)) == []
+
+
+@pytest.mark.parametrize("language", languages.languages())
+def test_files_that_a_text_names_are_there(language: str) -> None:
+    texts = " ".join(text for one in SUBJECTS for text in dictionary(language, one).values())
+    named = set(re.findall(r"vitviz/[\w/]+\.py", texts))
+    assert "vitviz/model/patch_embed_three_ways.py" in named
+    assert [path for path in named if not (FOLDER.parents[1] / path).is_file()] == []
 
 
 def test_a_language_has_no_file_that_english_has_not() -> None:

@@ -64,7 +64,8 @@ function create(app) {
       orderNote, stripBar, numbers));
   const filters = createFilters(app);
   const root = el("div", {}, intro, body, filters.root, el("h4", { text: t("ledger") }),
-    el("p", { class: "vv-intro", text: arithmetic() }), createLedger(app));
+    el("p", { class: "vv-intro", text: arithmetic() }), createLedger(app),
+    el("p", { class: "vv-note", text: t("patchThreeWays") }));
   const context = enlarged.getContext("2d");
 
   const pointAt = (next) => {
