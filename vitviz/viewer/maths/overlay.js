@@ -96,15 +96,18 @@ export function opposite(app, of, field, value) {
  * @param {import("../main.js").App} app
  * @param {number} layer
  * @param {number|"mean"} head
+ * @param {{rows: Float32Array, mean: Float32Array}|null} maps  of the layer, where they are at hand
+ * @param {Float32Array|null} values  of the head
  */
-export function headScale(app, layer, head) {
+export function headScale(app, layer, head, maps = null, values = null) {
+  if (maps && !app.facing()) return attentionScale(app, maps, values);
   return scaleOfBoth(app, (of) => {
     const { depth, num_heads: heads } = of.source.manifest;
     const at = { layer: opposite(app, of, "layer", layer), head: opposite(app, of, "head", head) };
     if (at.layer >= depth || (at.head !== "mean" && at.head >= heads)) return null;
     const { direction } = of.selection;
-    const maps = of.source.maps.of(at.layer, of.shownToken(), direction);
-    return maps && attentionScale(of, maps, of.source.maps.head(at.layer, of.shownToken(), direction, at.head));
+    const theirs = of.source.maps.of(at.layer, of.shownToken(), direction);
+    return theirs && attentionScale(of, theirs, of.source.maps.head(at.layer, of.shownToken(), direction, at.head));
   });
 }
 

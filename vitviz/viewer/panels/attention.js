@@ -80,7 +80,7 @@ function create(app) {
     const table = colourTable(app.taste.colours);
     if (shown === "layer") for (const small of heads) small.render(maps, table);
     const values = app.source.maps.head(layer, token, direction, head);
-    legend.render({ scale: headScale(app, layer, head), colours: app.taste.colours,
+    legend.render({ scale: headScale(app, layer, head, maps, values), colours: app.taste.colours,
       uniform: 1 / grid.tokens, note: t(app.taste.scale === "heads" ? "scaleShared" : app.facing() ? "scaleBoth" : "scaleEach") });
     bar.render(app.selection.overlay === "attention" ? null : values, direction);
   }
@@ -117,7 +117,7 @@ function createHead(app, head) {
       const values = head === "mean" ? maps.mean : maps.rows;
       const offset = head === "mean" ? 0 : head * grid.tokens;
       const own = head === "mean" ? maps.mean : maps.rows.subarray(offset, offset + grid.tokens);
-      map.draw(values, offset + grid.prefix, headScale(app, app.selection.layer, head), table);
+      map.draw(values, offset + grid.prefix, headScale(app, app.selection.layer, head, maps, own), table);
       shares(own, manifest.prefix_tokens).forEach(({ share }, at) => {
         kinds[at].style.width = 100 * share + "%";
       });

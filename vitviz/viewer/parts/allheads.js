@@ -69,11 +69,11 @@ export function createAllHeads(app) {
   }
 
   function drawLayer(layer, maps, table) {
-    mosaic.place(layer, 0, maps.mean, grid.prefix, headScale(app, layer, "mean"), table);
+    mosaic.place(layer, 0, maps.mean, grid.prefix, headScale(app, layer, "mean", maps, maps.mean), table);
     for (let head = 0; head < heads; head++) {
       const start = head * grid.tokens;
       const own = maps.rows.subarray(start, start + grid.tokens);
-      mosaic.place(layer, head + 1, own, grid.prefix, headScale(app, layer, head), table);
+      mosaic.place(layer, head + 1, own, grid.prefix, headScale(app, layer, head, maps, own), table);
     }
   }
 }
