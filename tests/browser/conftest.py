@@ -1,4 +1,4 @@
-"""One app and one browser for all journeys; every page notes its requests and complaints."""
+"""One app and one browser for all journeys; every page records its requests and errors."""
 
 import os
 import re
@@ -103,7 +103,7 @@ def stop_time(page) -> None:
 
 @dataclass
 class Visit:
-    """One visitor's page, and what it asked for and complained of since it was opened."""
+    """One visitor's page, and its requests and errors since it was opened."""
 
     page: object
     requests: list[str] = field(default_factory=list)

@@ -33,7 +33,7 @@ def test_no_serious_fault_in_any_panel(open_page, scheme, locale):
     tab.locator("summary").first.click()
     for panel in tab.get_by_role("tab").all():
         panel.click()
-        tab.evaluate(SETTLED)  # half-way between two colours neither is meant
+        tab.evaluate(SETTLED)  # contrast is measured after transitions
         assert tab.evaluate(RUN) == [], panel.inner_text()
     for opener in ("?", "Save" if locale == "en-US" else "저장"):
         tab.locator(".vv-tools").get_by_text(opener, exact=True).click()

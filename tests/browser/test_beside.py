@@ -17,7 +17,7 @@ HERE, THERE, DIFFERENCE = (f".vv-beside .vv-figure:nth-child({n})" for n in (1, 
 
 
 def number(text: str) -> float:
-    """The value behind the name of a token."""
+    """The value that is written after the name of a token."""
     found = re.search(r": ([-+]?[\d.]+(?:e-?\d+)?)", text.replace("\u2212", "-"))
     return float(found[1])
 
@@ -57,7 +57,9 @@ def test_both_maps_and_their_difference_are_those_of_python(beside, two) -> None
     token = two.first.grid.token(1, 2)
     point(beside, HERE, 1, 2, 4, 4)
     beside.locator(f"{HERE} > .vv-under", has_text="row 1, col 2:").wait_for()
-    shows(beside, two.attention(2, None, token), token, token)  # it previews what is pointed at
+    shows(
+        beside, two.attention(2, None, token), token, token
+    )  # the token under the pointer is previewed
     point(beside, THERE, 1, 2, 4, 4)  # in the other picture: the same patch
     beside.mouse.down()
     beside.mouse.up()
@@ -95,7 +97,9 @@ def test_the_same_panel_stands_on_both_sides_on_one_scale(beside, two) -> None:
     top = max(float(of.attention(2).flatten()[1:].max()) for of in (two.first, two.second))
     high = sides.first.locator(".vv-foot .vv-ends span").last.inner_text()
     assert float(high.split(" = ")[0]) == pytest.approx(top, rel=6e-3)
-    sides.nth(1).get_by_role("button", name="head 1").click()  # either side chooses for both
+    sides.nth(1).get_by_role(
+        "button", name="head 1"
+    ).click()  # a click on either side selects for both
     beside.wait_for_selector(f'{PLACE}[data-head="1"]')
     for side in sides.all():
         assert side.locator(".vv-chosen .vv-head-name").inner_text() == "1"

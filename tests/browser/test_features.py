@@ -1,4 +1,4 @@
-"""The features panel in a browser: files come when it opens, and its numbers are Python's."""
+"""The features panel in a browser: files are fetched when it opens; its numbers are Python's."""
 
 import re
 

@@ -56,7 +56,7 @@ def values_on_screen(visit, analysis) -> np.ndarray:
 
 
 def same(shown: np.ndarray, computed, absolute: float = 1e-5) -> None:
-    """Three digits are shown, of values sent in half precision."""
+    """Equal up to rounding: values are sent in half precision and shown with three digits."""
     np.testing.assert_allclose(shown, np.asarray(computed), rtol=0.006, atol=absolute)
 
 
@@ -132,7 +132,7 @@ def test_the_whole_journey(visit, pictures, ours):
 def test_pointing_asks_the_server_nothing(visit, pictures):
     seen = visit()
     page = seen.page
-    # By their addresses: one that was asked for again, the first time in vain, is one.
+    # Addresses are counted once: a file can be requested again after a failure.
     layers = """(count) => new Set(performance.getEntriesByType("resource")
         .map(entry => entry.name).filter(name => name.includes("layer-0"))).size >= count"""
     page.wait_for_function(layers, arg=3)  # of the example, whose last one would count as ours
@@ -167,7 +167,7 @@ def test_a_second_photo_then_bad_files_then_a_good_one(visit, pictures, ours):
         toast = page.locator(".toast-body", has_text=says)
         toast.wait_for()
         toast.locator("button.toast-close").click()
-        seen.ready("second photo.png")  # goes on with the picture before
+        seen.ready("second photo.png")  # the picture before is still used
         seen.photo_is("photo.png")
     seen.upload(pictures["first"])
     seen.ready("first.png")

@@ -1,4 +1,4 @@
-"""Journeys about learning: trained against untrained, what a model answers, how it came about."""
+"""Journeys about learning: trained against untrained, what a model answers, and its training."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def test_the_answer_and_what_every_layer_would_say(visit, pictures, ours):
 
 
 def test_what_few_look_at_is_made_when_they_look(visit):
-    """Figures of heads, positions before training and PCA come from the server, once each."""
+    """Head statistics, positions before training and PCA are fetched from the server once each."""
     seen = visit("?model=photos&example=dog")
     page = seen.page
     asked = lambda: sum("component_server" in address for address in seen.requests)  # noqa: E731

@@ -1,4 +1,4 @@
-"""The address follows what is looked at, and a link brings it back; taste is remembered."""
+"""The address follows selection and taste, a link restores them; taste is remembered."""
 
 from html import escape
 from urllib.parse import parse_qs, urlsplit

@@ -206,7 +206,7 @@ def test_positions_before_training_are_those_of_the_seed(show) -> None:
     after = analysis.position_similarity(token).flatten()
     maps = page.locator(f"{PANEL} .vv-map-frame:has(.vv-large-map)")
     assert maps.count() == 2
-    for which in (0, 1):  # both maps tell of both
+    for which in (0, 1):  # both maps show values of both
         for patch in (0, 6, 11):
             box = maps.nth(which).bounding_box()
             row, col = divmod(patch, grid.cols)
@@ -335,7 +335,7 @@ def test_heads_that_lie_on_each_other_are_told_and_walked_through(browser, show)
     assert numbers(seen.text(".vv-dot-reading .vv-under"))[:2] == [0, 0]
     assert seen.text(".vv-dot-reading .vv-note") == ""
     page.mouse.move(2, 2)
-    # A finger hovers nowhere; what it tapped on can still be read.
+    # A finger cannot hover; the head that it tapped on can still be read.
     finger = browser.new_context(has_touch=True, viewport={"width": 390, "height": 844})
     finger.set_default_timeout(PATIENCE_MS)
     try:

@@ -253,16 +253,16 @@ CANVASES = """root => {
             size: [one.height, one.width], pixels: [...pixels] };
     });
 }"""
-# Nothing is on its way any more.
+# Nothing is loading any more.
 STANDS = """() => [...document.querySelectorAll("progress, .vv-waiting, figure [role=status]")]
     .every((one) => !one.checkVisibility())"""
 AROUND = 14  # pixels between the edge of a saved picture and what it shows
-SHARPNESS = 2  # pixels of it for one of the screen
+SHARPNESS = 2  # pixels of a saved picture for one of the screen
 CLOSE = 6  # of 255: between two colours of a legend that is squeezed
 
 
 def missing(saved: bytes, canvas: dict) -> float:
-    """The share of the pixels of a canvas that a saved picture has not where the page has them."""
+    """The share of pixels of a canvas whose colours differ between saved picture and page."""
     image = np.asarray(Image.open(io.BytesIO(saved)).convert("RGB")).astype(int)
     (left, top, width, height), (rows, cols) = canvas["box"], canvas["size"]
     y = SHARPNESS * (AROUND + top + (np.arange(rows) + 0.5) * height / rows)

@@ -162,7 +162,7 @@ def test_a_tap_keeps_and_a_sideways_drag_explores(open_page, analysis: Analysis)
     moments = count(time.time())
 
     def touch(kind: str, *points: tuple[float, float]) -> None:
-        """A second after the one before, as the browser is told: a fast finger would fling."""
+        """Send a touch event, a second after the last by its timestamp: a fast one would fling."""
         at = [{"x": x, "y": y} for x, y in points]
         event = {"type": kind, "touchPoints": at, "timestamp": next(moments)}
         cdp.send("Input.dispatchTouchEvent", event)
@@ -453,7 +453,7 @@ def test_a_newer_analysis_wins_over_a_slow_older_one(host) -> None:
     hold_back(host, "first/picture.safetensors")
     host.evaluate("mounted.update(first); mounted.update(second)")
     host.wait_for_selector("h2:has-text('second')")
-    # What the late file sets off needs no time but only turns, of which these are more than enough.
+    # The late file needs no time but only turns of the event loop: these are more than enough.
     host.evaluate(
         """async () => {
             go();
@@ -487,7 +487,7 @@ def test_a_failure_stays_a_failure_in_another_language(host) -> None:
     says(host, state="error")
     host.evaluate("document.documentElement.lang = 'ko'")
     host.wait_for_selector(".vv-message:has-text('분석 파일을 가져오지 못했습니다')")
-    says(host, state="error")  # and not the analysis before, as if it were this one
+    says(host, state="error")  # the analysis before must not pass for this one
     host.evaluate("delete fails['second/picture.safetensors']")
     hold_back(host, "second/picture.safetensors")
     host.get_by_role("button", name="다시 시도").click()
@@ -528,7 +528,7 @@ def test_the_focus_is_not_lost_with_a_control_that_goes_out_of_use(shown) -> Non
     shown.get_by_role("tab", name="Patches").click()
     shown.get_by_role("tab", name="Features").click()
     layer.focus()
-    shown.keyboard.press("Tab")  # there and back: by the keyboard
+    shown.keyboard.press("Tab")  # there and back, so that the focus comes from the keyboard
     shown.keyboard.press("Shift+Tab")
     shown.keyboard.press("Control+z")  # back where no layer is asked for
     says(shown, panel="patches")
@@ -617,7 +617,7 @@ def test_the_host_hears_of_a_selection_but_not_of_hovering(host) -> None:
     says(host, state="ready")
     stop_time(host)
     host.mouse.move(*spot(host, 1, 1))
-    host.clock.run_for(5000)  # longer than a selection rests before it is told
+    host.clock.run_for(5000)  # longer than a selection must rest before it is told
     assert host.evaluate("selections.length") == 0
     host.mouse.click(*spot(host, 1, 1))
     host.clock.run_for(5000)

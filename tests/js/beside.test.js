@@ -1,4 +1,4 @@
-/** Two beside each other: what is selected is carried over, scales are shared, differences are Python's. */
+/** Two analyses beside each other: the selection is carried over, scales are shared, differences are Python's. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -26,7 +26,7 @@ function sourceOf({ manifest, buffers }, id = "a", fetchFile = async ({ path }) 
   return new Source({ ...manifest, id }, fetchFile, null, () => {});
 }
 
-/** An app of a source, as main.js makes it. */
+/** An app with a source, as main.js makes it. */
 function appOf(source) {
   const shape = () => ({ ...source.shape, panels: PANELS, besides: BESIDES });
   const app = { source, shape, second: null, facing: () => app.second?.app ?? null, taste: startTaste(PANELS), ask: null,
@@ -135,7 +135,7 @@ test("the two are called by what differs", () => {
   assert.deepEqual(sideNames(side("a", "m", true), side("a", "m", true)), ["a · m", "a · m"]);
 });
 
-/** A second source beside an app, with a host that answers when it is told to. */
+/** A second source beside an app, with a host that replies when the test says so. */
 function stand() {
   const app = appOf(sourceOf(cls));
   const asked = [];

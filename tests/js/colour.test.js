@@ -9,7 +9,7 @@ import {
 
 const rgb = (packed) => [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255];
 
-/** Lightness as CIE L*, near enough to check that a map never turns back. */
+/** Lightness as CIE L*, accurate enough to check that a colour map is monotonic. */
 function lightness(packed) {
   const [r, g, b] = rgb(packed).map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
   const y = 0.2126 * r + 0.7152 * g + 0.0722 * b;

@@ -1,4 +1,4 @@
-/** What eslint watches for in the viewer: mistakes, not taste. */
+/** The rules of eslint for the viewer: mistakes, not style. */
 
 const browser = Object.fromEntries([
   "AbortController", "Blob", "CSSMediaRule", "DOMException", "HTMLElement", "Image", "ImageData",
@@ -7,7 +7,7 @@ const browser = Object.fromEntries([
   "location", "matchMedia", "navigator", "performance", "requestAnimationFrame",
   "requestIdleCallback", "setInterval", "setTimeout", "window",
 ].map((name) => [name, "readonly"]));
-// What Gradio hands to the code of a component.
+// The globals that Gradio gives to the code of a component.
 const gradio = Object.fromEntries(
   ["element", "props", "server", "trigger", "watch", "__BUNDLE__"].map((name) => [name, "readonly"]));
 const node = Object.fromEntries([
@@ -38,7 +38,7 @@ const mistakes = {
   "no-useless-escape": "error", "no-useless-return": "error", "no-var": "error", "no-with": "error",
   "prefer-const": "error", "require-yield": "error", "use-isnan": "error", "valid-typeof": "error",
 };
-// Text enters a page as text only; nothing is fetched from elsewhere.
+// Text enters a page as text only, and nothing is fetched from other servers.
 const house = {
   "no-restricted-properties": ["error",
     ...["innerHTML", "outerHTML", "insertAdjacentHTML"].map((property) => ({ property }))],

@@ -1,4 +1,4 @@
-/** Features: colours, likeness and outliers are Python's; files come once, and a failure says so. */
+/** Features: colours, similarities and outliers are Python's; files are fetched once, failures are reported. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -30,7 +30,7 @@ for (const { name, expected, manifest, grid, buffers } of FIXTURES) {
   });
 }
 
-/** Asks until the answer is there, as drawing does. */
+/** Asks until the result is there, as drawing does. */
 async function opened(manifest, buffers, ask, fail = null) {
   const asked = [];
   const fetchFile = async (file) => {

@@ -25,7 +25,7 @@ export const FIXTURES = readdirSync(FOLDER).filter((name) => name.endsWith(".jso
   return { name: name.replace(".json", ""), expected, manifest, grid, buffers, layers, picture };
 });
 
-/** An app of what parts read, where all that is not of the app itself is of its source. */
+/** An app for parts; properties that it does not have itself are read from its source. */
 export const appOf = (parts) => ({ ...parts, source: parts });
 
 /** Asserts that two rows of numbers agree. */

@@ -1,4 +1,4 @@
-/** Between pixels, patches and tokens and back, on grids that are not square. */
+/** Conversions between pixels, patches and tokens, on grids that are not square. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

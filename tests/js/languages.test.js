@@ -1,4 +1,4 @@
-/** A language is a folder of dictionaries: one more makes the viewer speak it. */
+/** A language is a folder of dictionaries: adding a folder adds a language. */
 
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ const copy = mkdtempSync(join(tmpdir(), "vitviz-languages-"));
 after(() => rmSync(copy, { recursive: true }));
 for (const part of ["viewer", "languages/en", "languages/ko"]) cpSync(new URL(part, HOUSE), join(copy, part), { recursive: true });
 
-/** Every text in brackets, its placeholders as they are. */
+/** Every text in brackets, with its placeholders unchanged. */
 const pseudo = (texts) => Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, "[" + text + "]"]));
 
 test("a folder is all that another language of the viewer takes", async () => {

@@ -1,4 +1,4 @@
-/** Files: checked lengths, one request for two callers, a memory with an end, a clean stop. */
+/** Files: lengths are checked, callers share requests, memory is bounded, disposal aborts. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -185,7 +185,7 @@ test("a failed question is not asked again and again", async () => {
 test("a reply that holds not one number for each token is told as a failure, not drawn", async () => {
   const list = new Array(1370).fill(0);
   for (const [reply, said] of [
-    [list, "no values for 1370 tokens"], // an array has a `values` of its own, which is a function
+    [list, "no values for 1370 tokens"], // arrays have a method `values`
     [null, "no values for 1370 tokens"], [{ values: "0".repeat(1370) }, "no values for 1370 tokens"],
     [{ values: [1, 2] }, "2 values for 1370 tokens"],
     [{ values: list.map((value, at) => (at === 7 ? null : value)) }, "1369 values for 1370 tokens"],

@@ -1,4 +1,4 @@
-/** Where lines and their names lie, and what the logit lens says in words. */
+/** Positions of lines and of their names, and the sentence of the logit lens. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

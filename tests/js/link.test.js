@@ -1,4 +1,4 @@
-/** A link says what is looked at, and brings it back; taste is remembered where that is allowed. */
+/** A link contains selection and taste and restores them; taste is remembered if storage is allowed. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -35,7 +35,7 @@ test("what is looked at comes back from its link", () => {
     ...PANEL_IDS.map((panel) => ({ ...start, ...visitPanel(panel, start, shape), layer: 0 })),
   ];
   for (const selection of selections) {
-    // What a panel will give back when it is left is not in a link.
+    // Fields that a panel has borrowed are not in a link.
     assert.deepEqual({ ...roundTrip(selection)[0], lent: {} }, { ...selection, lent: {} });
   }
   const taste = { ...START_TASTE, scale: "heads", colours: "magma", gallery: "matrix" };

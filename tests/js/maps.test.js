@@ -1,4 +1,4 @@
-/** Shares, partners, rollout by hand, and what is remembered. */
+/** Shares, strongest tokens, rollout by hand, and the cache of maps. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What the browser computes is what Python computed, for every small model. */
+/** The browser computes the same numbers as Python, for every small model. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What lies over the picture: the values of Python on the right scale, or why there are none. */
+/** Overlays: the values of Python on the right scale, or why there are none. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Panels describe themselves: one that nobody has heard of works, and nobody else names one. */
+/** Panels describe themselves: an unknown panel works, and no other module names a panel. */
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
@@ -15,7 +15,7 @@ import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 const VIEWER = new URL("../../vitviz/viewer/", import.meta.url);
 const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
 
-/** All that a new panel takes besides its words. */
+/** A new panel, complete but for its texts. */
 const noise = {
   id: "noise", overlay: "features", needs: "layer", pairs: true, rests: () => 4,
   borrows: ({ layer }) => (layer === 3 ? { layer: 2 } : {}),

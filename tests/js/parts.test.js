@@ -1,4 +1,4 @@
-/** Pairs, filters, whole maps and averages: the numbers of Python, and cases by hand. */
+/** Pairs, filters, whole maps and marginals: the numbers of Python, and cases by hand. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -39,7 +39,7 @@ for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTU
     });
     const patch = patchValues(picture, token, manifest, grid, "channel").normalised;
     const { content } = embeddedToken(embedding, token);
-    // Filters are sent in half precision, to be looked at: hence the tolerance.
+    // The tolerance is that of half precision, in which filters are sent.
     for (let i = 0; i < embedding.count; i++) {
       assertClose([answerOf(embedding, i, patch)], [content[i]], 5e-3);
     }
@@ -84,7 +84,7 @@ for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTU
   });
 }
 
-/** What a filter answers to a patch: the sum of all products, and its bias. */
+/** The response of a filter to a patch: the sum of all products, and its bias. */
 function answerOf({ filters, bias, count }, index, patch) {
   const size = filters.length / count;
   return patch.reduce((sum, value, at) => sum + filters[index * size + at] * value, bias[index]);
@@ -119,7 +119,7 @@ test("quantiles, of few and of very many", () => {
   assert.equal(quantile([3, 1, 2, 4], 1), 4);
   const many = Float32Array.from({ length: 100000 }, (_, i) => i / 100000);
   assertClose([quantile(many, 0.995)], [0.995], 1e-3);
-  // One bright column: a sample of every second column only would see twice as much of it.
+  // One column is bright: in a sample of every second column it would count twice.
   const tokens = 1370;
   const map = Float32Array.from({ length: tokens ** 2 }, (_, at) => Number(at % tokens === 0));
   assert.equal(quantile(map, 0.999), 0);
@@ -136,7 +136,7 @@ test("a sum, its largest parts first", () => {
 });
 
 test("a filter is grey where it does not care, and in full colour where it cares most", () => {
-  // One filter, three channels, 1 x 2 pixels: channel after channel.
+  // One filter, three channels, 1 x 2 pixels, stored channel by channel.
   const embedding = { filters: Float32Array.of(0, 2, 0, -1, 0, 0), count: 1 };
   const { rgba, largest } = filterPicture(embedding, 0, { channels: 3 });
   assert.equal(largest, 2);

@@ -1,4 +1,4 @@
-/** What the pointer shows while it is there: previews, pairs, and what a click makes of them. */
+/** The state of the pointer: previews, pairs, and what a click does. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** The rooms of the viewer: numbers know nothing of elements, and nobody knows a panel but the board. */
+/** The rooms of the viewer: imports point only to rooms on the left. */
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** The container: numbers come out as they went in, and a damaged file is refused in words. */
+/** safetensors files: numbers are read exactly, and a damaged file is refused with a sentence. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

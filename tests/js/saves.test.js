@@ -1,4 +1,4 @@
-/** What is saved: tables hold the numbers of Python, and CSV brings every text through. */
+/** Saved tables hold the numbers of Python, and CSV preserves every text. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -70,7 +70,7 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     assert.deepEqual(saved("matrix", 0).figures, []);
     const { tables, figures } = saved("dots", 1);
     assert.deepEqual(figures, ["statistics"]);
-    statistics.get = () => null; // on their way
+    statistics.get = () => null; // they are loading
     assert.deepEqual(saved("dots", 1), { tables: {}, figures: ["statistics"] });
     assert.equal(tables.statistics.rows.length, manifest.depth * manifest.num_heads);
     assert.deepEqual(tables.statistics.rows.at(-1), [manifest.depth - 1, manifest.num_heads - 1,

@@ -1,4 +1,4 @@
-/** Sources: two analyses in one page know nothing of each other. */
+/** Sources: two analyses in one page are independent. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ function open({ manifest, buffers }, fetchFile = async ({ path }) => buffers[pat
   return { source, told: () => told };
 }
 
-/** What lies over the picture in a source, at a selection. */
+/** The overlay of a source with a selection. */
 function shown(source, { layer, token }) {
   const selection = { ...startSelection({ ...source.shape, panels: PANELS }), layer, direction: "to" };
   return overlayOf({ source, selection, taste: { scale: "map", colours: "magma" } }, token);

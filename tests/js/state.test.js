@@ -1,4 +1,4 @@
-/** The selection is always possible, its history can be walked, and keys ask for the right thing. */
+/** The selection is always valid, undo and redo go through its history, and keys do what they should. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -50,7 +50,7 @@ test("a panel brings its overlay, and predictions leave it alone", () => {
 
 const open = (id) => openPanel(panelOf(PANELS, id));
 
-/** The wish to visit a panel, without what the panel will give back. */
+/** The change that opens a panel, without the fields that it has borrowed. */
 function visit(id, from) {
   const wish = visitPanel(id, from, shape);
   delete wish.lent;

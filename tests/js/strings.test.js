@@ -1,4 +1,4 @@
-/** All languages say the same things, and numbers are written as they should be. */
+/** All languages have the same texts, and numbers are formatted correctly. */
 
 import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";

@@ -54,7 +54,7 @@ export function createBoard(app) {
       return view;
     },
     sentence: () => readout.sentence(view),
-    /** The row of tabs: above both columns where there are two, else below the picture. */
+    /** Puts the row of tabs above both columns if there are two, else below the picture. */
     arrange(size) {
       (size === "wide" ? bar : readout).root.after(tabs.list);
     },
@@ -65,7 +65,7 @@ export function createBoard(app) {
   };
 }
 
-/** Offers the next language: its name as its speakers write it, what the button does as the page speaks. */
+/** A button for the next language: its text in that language, its title in the language of the page. */
 function languageButton(app) {
   const next = nextLanguage(app.language);
   return button({ text: languageName(next, next), onClick: () => app.switchLanguage(),
@@ -79,9 +79,9 @@ function createTitleBar(app, save, openHelp) {
   const redo = button({ text: "↷", title: t("redo"), onClick: () => app.redo() });
   const projector = button({ text: t("projector"), title: t("projectorTitle"), pressed: false,
     onClick: () => app.prefer({ projector: !app.taste.projector }) });
-  projector.classList.add("vv-projector-button"); // nobody holds a phone to a wall
+  projector.classList.add("vv-projector-button"); // a phone has no such button
   const language = app.languages ? languageButton(app) : null;
-  const sharing = manifest.link ? createSharing(app) : null; // else nobody else could open it
+  const sharing = manifest.link ? createSharing(app) : null; // without it nobody else could open the link
   const names = [manifest.photo.name, translated(manifest.model.title, app)].filter(Boolean).join(" · ");
   const root = el("header", { class: "vv-title-bar" },
     el("div", {}, el("h2", { text: names }),
@@ -105,7 +105,7 @@ function createTitleBar(app, save, openHelp) {
   };
 }
 
-/** What is drawn of a source: a view. @returns {import("./types.js").View} */
+/** The view of a source with the selection. @returns {import("./types.js").View} */
 function viewOf(app) {
   const token = app.shownToken();
   return { source: app.source, token, pointer: app.pointed, shown: overlayOf(app, token) };
@@ -134,7 +134,7 @@ function createTabs(app) {
           tab.setAttribute("aria-selected", String(open));
           tab.tabIndex = open ? 0 : -1;
           page.hidden = !open;
-          // The row of tabs scrolls on a narrow screen; the open one must be seen.
+          // The row of tabs scrolls on a narrow screen; the open tab must be visible.
           if (open) list.scrollLeft = tab.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
         }
         if (!open) continue;
@@ -152,13 +152,13 @@ function createTabs(app) {
     },
   };
 
-  /** A panel begins at its beginning, also for those who have scrolled far down in another. */
+  /** Opens a panel, and scrolls to its beginning if the page was scrolled down in another. */
   function visit(id) {
     const pageOf = (panel) => pages.find((one) => one.id === panel).page;
     const open = pageOf(app.selection.panel).getBoundingClientRect();
     const scrolled = open.top < list.getBoundingClientRect().bottom;
     app.select(visitPanel(id, app.selection, app.shape()));
-    // Not before all of it has its height: the browser would hold on to something further down.
+    // In the next frame, when all of it has its height: scroll anchoring would move the page before.
     if (scrolled) requestAnimationFrame(() => pageOf(id).scrollIntoView());
   }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..languages import dictionary, languages
 
 HERE = Path(__file__).resolve().parent
-STRINGS = HERE / "text" / "strings.js"  # reads a folder, which a browser has not
+STRINGS = HERE / "text" / "strings.js"  # reads a folder, which a browser cannot
 STYLES = ("viewer.css", "panels.css", "drawings.css", "beside.css")
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
@@ -26,10 +26,10 @@ def bundle() -> str:
 
 
 def join(entry: Path, name: str) -> str:
-    """A module and all that it needs, as one expression whose value is what the module exports.
+    """A module and all its imports as one expression, whose value is what the module exports.
 
     Every module becomes a function with its own scope, so equal names in two modules cannot
-    clash; they run in the order in which they need each other. Understood are
+    clash; a module runs after those that it imports. The syntax is limited to
     `import {a, b as c} from "./x.js";` and `export` before function, async function, const, class.
     Raises ValueError for anything else, and for modules that import each other in a circle.
     `name` is what a debugger shows as the file.
@@ -56,7 +56,7 @@ def language_of() -> str:
 
 @cache
 def css() -> str:
-    """The style of the viewer. Plain enough for a template: no backslash, backtick or ${."""
+    """The style of the viewer, without backslash, backtick or ${, so that it fits in templates."""
     return "\n".join((HERE / name).read_text(encoding="utf-8") for name in STYLES)
 
 
@@ -73,7 +73,7 @@ def _visit(path: Path, order: list[Path], above: tuple[Path, ...]) -> None:
 
 
 def _strings(*, empty: bool = False) -> str:
-    """The module in the place of `STRINGS`: the texts themselves, or only their languages."""
+    """The module that replaces `STRINGS`: it contains the texts, or only their languages."""
     texts = {one: {} if empty else dictionary(one, "viewer") for one in languages()}
     return f"export const STRINGS = {json.dumps(texts, ensure_ascii=False)};\n"
 

@@ -1,4 +1,4 @@
-/** mount: puts the viewer into an element, and keeps it in step with its manifest and its page. */
+/** mount: puts the viewer into an element, and keeps it in step with manifest and page. */
 
 import { createBoard } from "./board.js";
 import { el, guardFocus, keepFocus } from "./parts/dom.js";
@@ -23,14 +23,14 @@ import { granted } from "./text/refusal.js";
 import { translator } from "./text/words.js";
 
 
-/** A host and a screen reader hear of a selection when it has rested this long. */
+/** A selection is told to the host and to screen readers when it has stayed the same this long. */
 const SETTLED_MS = 250;
 
 const storage = () => localStorage;
 
 /**
- * The language to begin with, of a page that has none of its own: the one that its address asks
- * for (`?lang=ko`), else that of the last visit, else the browser's.
+ * The initial language of a page that sets none itself: the one in the address (`?lang=ko`), else that
+ * of the last visit, else the browser's.
  * @param {string} search  the query of the address
  */
 export function firstLanguage(search) {
@@ -39,8 +39,8 @@ export function firstLanguage(search) {
 }
 
 /**
- * What the parts of the viewer read and call. They draw when `render` is called on them, from
- * this and nothing else, and change what is shown only by `select`, `prefer` and `point`.
+ * The app: what the parts of the viewer read and call. Their `render` draws from the app and nothing
+ * else; they change what is shown only by `select`, `prefer` and `point`.
  * @typedef {{
  *   t: (key: string, values?: any) => string,
  *   source: Source,
@@ -71,10 +71,11 @@ export function firstLanguage(search) {
  *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
  *   beside?: (key: string, id: string) => Promise<any>}} host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
- *   fetchFile: by default the file's `url`; an error's `status` tells an expired file from others.
- *   selection, taste: where to start, in part; anything impossible in them is ignored.
- *   address: of the page; it says where to start, and follows what is looked at.
- *   beside: the manifest of what `beside` of a manifest offers, by its key and the id of that manifest.
+ *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
+ *   selection, taste: some of the initial fields; invalid values are ignored.
+ *   address: of the page; it gives initial fields, and follows selection and taste.
+ *   beside: fetches the manifest of a second analysis: by its key in `beside` of the first manifest, and
+ *     by the id of the first.
  *   again: runs the analysis once more, when its files have expired.
  *   languages: offer a button that changes the language of the page.
  * @returns {{update: (manifest: any|null, selection?: any) => void,
@@ -89,16 +90,16 @@ export function mount(host) {
   element.replaceChildren(root);
 
   const offers = Boolean(host.beside);
-  let opening = null; // the source that is being fetched
-  let grid = null; // of what was selected last
+  let opening = null; // the source that is loading
+  let grid = null; // of the source that was shown last
   let board = null;
-  let message = null; // what is told in place of the board, for the same in another language
+  let message = null; // shown in place of the board; kept to write it in another language
   let settled = 0;
-  let news = false; // another selection, which nobody was told of yet
-  let kept = null; // the manifest of an analysis that can be put beside another
-  let asked = address ? readLink(address.read(), PANELS) : null; // by the link that opened the page
+  let news = false; // whether the selection has changed since the host was told
+  let kept = null; // the manifest of the analysis that the visitor has kept
+  let asked = address ? readLink(address.read(), PANELS) : null; // fields in the link that opened the page
 
-  /** All that the parts of the viewer read and call. @type {any} */
+  /** The app, see `App`. @type {any} */
   const app = {
     t: null, languages, ask: host.ask ? ask : null, again, history: null, looksOpen: false,
     taste: [recall(storage), host.taste, asked].reduce((base, wanted) => validTaste(wanted, base, PANELS), startTaste(PANELS)),
@@ -106,7 +107,7 @@ export function mount(host) {
     panel: () => panelOf(PANELS, app.selection.panel),
     shape: () => shapeOf(app.source),
     facing: () => app.second?.app ?? null,
-    /** What can be put beside, and what is. */
+    /** The analyses that can be put beside the first. */
     besides: () => besidesOf(app.source.manifest, kept, offers),
     second: null,
     keep() {
@@ -131,7 +132,7 @@ export function mount(host) {
       page.lang = nextLanguage(page.lang);
       remember(storage, { language: page.lang });
     },
-    /** The address of what is looked at; null in a page that has none. */
+    /** The link to selection and taste; null in a page without an address. */
     link: address && (() => writeLink(address.read(), app.selection, app.taste, app.source.manifest.link ?? {}, app.shape())),
   };
 
@@ -176,7 +177,7 @@ export function mount(host) {
       opening = mine;
       const shape = shapeOf(mine);
       const start = startSelection(shape);
-      // What was looked at stays, where the new model has it.
+      // The selection stays as far as the new model allows.
       const kept = validSelection(app.selection && carried(app.selection, grid, mine.grid), start, shape);
       const selection = validSelection(complete(wanted ?? asked, kept, shape), kept, shape);
       await Promise.all([mine.loaded, mine.store.ensure(selection.layer)]);
@@ -191,7 +192,7 @@ export function mount(host) {
     }
   }
 
-  /** What a selection can be: of this source, in these panels, beside what is there. */
+  /** The bounds of a selection: source, panels, and analyses that can be put beside it. */
   function shapeOf(source) {
     const besides = besidesOf(source.manifest, kept, offers).map(({ key }) => key);
     return { ...source.shape, panels: PANELS, besides };
@@ -201,7 +202,7 @@ export function mount(host) {
     return key === KEPT ? kept : granted(await host.beside(key, app.source.manifest.id));
   }
 
-  /** What the host answers; what it refuses is an error. */
+  /** Asks the host; throws a `Refusal` if it refuses. */
   async function ask(name, params) {
     return granted(await host.ask(name, params));
   }
@@ -212,7 +213,7 @@ export function mount(host) {
     grid = mine.grid;
     Object.assign(app, { source: mine, selection, history: startHistory(selection) });
     rebuild();
-    // The link that opened the page is as good as ours would be; another picture needs another.
+    // The link that opened the page stays until something changes; another picture needs a new one.
     if (!asked) address?.write(app.link());
     asked = null;
     // Paint first; then the other layers, one after another.
@@ -239,7 +240,7 @@ export function mount(host) {
     settle(true);
   }
 
-  /** What is looked at goes into the address when it has rested, and a selection is told. */
+  /** Writes selection and taste into the address when they have rested, and tells the host a selection. */
   function settle(selected = false) {
     news ||= selected;
     clearTimeout(settled);

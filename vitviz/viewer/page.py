@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..probe.analysis import Analysis
 
 
-BESIDE = "other"  # the key of what stands beside
+BESIDE = "other"  # the key of the second analysis
 
 
 def page(
@@ -54,19 +54,19 @@ def page(
 
 
 def _name(manifest: Mapping[str, Any]) -> str:
-    """The picture and the model, as far as they have names."""
+    """The names of picture and model, without those that are empty."""
     return " · ".join(filter(None, (manifest["photo"]["name"], manifest["model"]["title"])))
 
 
 def _is_twin(other: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
-    """Whether it is the same picture in the same model before its training."""
+    """Whether `other` is the same picture in the same model before its training."""
     trained = manifest["model"]["trained"] and not other["model"]["trained"]
     same = manifest["model"]["name"] == other["model"]["name"]
     return trained and same and _name(other) == _name(manifest)
 
 
 def _below(files: Mapping[str, Any]) -> dict[str, Any]:
-    """The files of the second manifest: they lie in a folder of their own."""
+    """The files of the second manifest, moved into a folder of their own."""
 
     def put(file: Any) -> Any:
         if isinstance(file, list):

@@ -27,17 +27,17 @@ VERSION = 1
 PICTURE = "picture.safetensors"
 EMBEDDING = "embedding.safetensors"
 FILM = "film.safetensors"
-MOST_WORDS = 300  # characters of one detail; training recipes and the like stay in the checkpoint
+MOST_WORDS = 300  # characters of a detail; longer ones, like training recipes, are not sent
 
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """What the viewer gets.
+    """An analysis for the viewer: a manifest and files.
 
     manifest  JSON-able, text and small numbers only; names its files by {"path", "size"}, and under
               "late" those that are made when the viewer asks for them
-    files     path -> bytes: the picture, the embedding and the film where there are such, two files
-              per layer, and in a whole payload the late ones
+    files     path -> bytes: the picture, the embedding and the film if there are any, two files per
+              layer, and in a whole payload those of `LATE`
     """
 
     manifest: dict[str, Any]
@@ -55,13 +55,13 @@ def tokens_path(layer: int) -> str:
 
 
 def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool = True) -> Payload:
-    """Everything the viewer draws, of one analysis; `k` classes at most.
+    """Everything of one analysis that the viewer draws, with the `k` most probable classes.
 
     `film`: with the film of the model's training, if one lies beside its checkpoint; it can have
     several megabytes. `whole`: with the files of `LATE`; a server leaves them out and makes each
-    when a visitor looks for it, for the first picture needs none of them.
+    when a visitor needs it, since the first view needs none of them.
 
-    q and k are sent as float16, with the normaliser of each row computed from the rounded values:
+    q and k are sent as float16, with the log-sum-exp of each row computed from the rounded values:
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
     browser too. The manifest says how far the shown attention is from the exact one.
     """
@@ -71,7 +71,7 @@ def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool =
         rounded = analysis.trace.rounded(layer)
         error = max(error, rounded.error)
         files[layer_path(layer)] = _serialise({"q": rounded.q, "k": rounded.k, "lse": rounded.lse})
-    # Only fetched by those who look at patches, at features.
+    # The browser fetches these files only for the panels Patches and Features.
     if analysis.embedding is not None:
         files[EMBEDDING] = _pack_embedding(analysis.embedding)
     for layer in range(analysis.trace.depth):
@@ -94,9 +94,9 @@ def late_path(name: str) -> str:
 
 
 def late_file(analysis: "Analysis", name: str) -> bytes:
-    """One of the files that a viewer asks for when somebody looks at what is in it.
+    """A file of `LATE`, which a viewer asks for when a visitor first needs it.
 
-    Raises `SelectionError` for a name that is not in `LATE`, or that this analysis has not.
+    Raises `SelectionError` for a name that is not in `LATE`, or if the analysis lacks this file.
     """
     if name not in LATE or (name == "untrained" and analysis.positions_seed is None):
         raise SelectionError(f"this analysis has no file {name!r}")
@@ -104,8 +104,8 @@ def late_file(analysis: "Analysis", name: str) -> bytes:
 
 
 def _words(analysis: "Analysis", film: Path | None) -> dict[str, dict[str, dict[str, str]]]:
-    """What the manifest and the film say in English, in other words: language -> kind -> English
-    -> the other.
+    """Translations of the English texts of manifest and film: language -> kind -> English -> the
+    translation.
 
     Kinds are "labels" and "groups", which the checkpoint brings (some in English too: "a dog"), and
     "texts": facts about the model, notes about the photo, and names of the film's pictures.
@@ -130,7 +130,7 @@ def _words(analysis: "Analysis", film: Path | None) -> dict[str, dict[str, dict[
 
 
 def _details(card: ModelCard) -> dict[str, str]:
-    """The facts about a model that are sent."""
+    """The details of a model that are short enough to be sent."""
     return {name: words for name, words in card.details.items() if len(words) <= MOST_WORDS}
 
 
@@ -142,7 +142,7 @@ def _pack_picture(analysis: "Analysis") -> bytes:
 
 
 def _pack_embedding(embedding: "Embedding") -> bytes:
-    """Filters only to be looked at, in half precision; the numbers of the tokens as they are."""
+    """Filters are only drawn, so half precision is enough; numbers of tokens are float32."""
     return _serialise(
         {
             "filters": embedding.filters.half(),
@@ -154,7 +154,7 @@ def _pack_embedding(embedding: "Embedding") -> bytes:
 
 
 def _features(analysis: "Analysis") -> dict[str, Tensor]:
-    """PCA and norms of every layer; the tokens themselves are files of their own."""
+    """PCA and norms of every layer; the tokens themselves are in other files."""
     trace, grid = analysis.trace, analysis.grid
     layers = [features.tokens_after(trace, layer) for layer in range(trace.depth)]
     found = [features.principal(grid.patches(tokens.T).T) for tokens in layers]
@@ -173,7 +173,7 @@ def _statistics(analysis: "Analysis") -> dict[str, Tensor]:
 
 
 def _untrained(analysis: "Analysis") -> dict[str, Tensor]:
-    """The positions that training began with, as those of the picture."""
+    """The position embedding before training, as unit rows."""
     return {"pos_embed": unit_rows(analysis.untrained_positions().patches).half()}
 
 
@@ -238,7 +238,7 @@ def _manifest(
         "num_tokens": summary["num_tokens"],
         "scale": analysis.trace.scale,
         "steps": summary["steps"],
-        # Norms that stand between a filter's answer and the token that enters the first block.
+        # Norms between the response of a filter and the token that enters the first block.
         "embedding_norms": [
             name
             for name in ("patch_norm_before", "patch_norm_after", "norm_pre")
@@ -262,7 +262,7 @@ def _manifest(
         },
         "late": [name for name in late if late_path(name) not in files],
     }
-    # What leaves here must survive JSON as it is: tuples become lists, and NaN would be refused.
+    # The manifest must not change in JSON: tuples become lists here, and NaN raises ValueError.
     return json.loads(json.dumps(manifest, allow_nan=False))
 
 

@@ -1,4 +1,4 @@
-/** The second source: what stands beside the first, opened and closed as the selection asks for it. */
+/** The second source stands beside the first; the selection opens and closes it. */
 
 import { Source } from "./data/source.js";
 import { secondApp } from "./state/secondapp.js";
@@ -6,22 +6,22 @@ import { KEPT } from "./state/besides.js";
 
 /**
  * @typedef {{key: string, app: import("./main.js").App|null, error: Error|null, retry: () => void}} Second
- *   key: of what is wanted; app: the app as its parts see it, null while it is on its way or has failed
+ *   key: of the analysis that is wanted; app: the app for its parts, null while it is loading or has failed
  */
 
 /**
  * @param {import("./main.js").App} app
- * @param {(key: string) => Promise<import("./types.js").Manifest>} manifestOf  of what is put beside the first
+ * @param {(key: string) => Promise<import("./types.js").Manifest>} manifestOf  of the analysis with this key
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
  * @param {() => void} render
  * @returns {{follow: () => Second, close: () => void}}
- *   follow: opens what the selection asks for, and closes what it no longer does
+ *   follow: opens the analysis that the selection names, and closes one that it no longer names
  */
 export function createSecondSource(app, manifestOf, fetchFile, render) {
   /** @type {Second} */
   let now = nothing("");
-  let of = ""; // which analysis it stands beside
-  let source = null; // also while it is on its way
+  let of = ""; // the key, with the id of the first analysis
+  let source = null; // also while it is loading
   return { follow, close };
 
   function nothing(key, error = null) {
@@ -30,7 +30,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
 
   function follow() {
     const key = app.selection.beside;
-    // What was kept stays, whatever it stands beside.
+    // A kept analysis stays open when the first analysis changes.
     const wanted = key && (key === KEPT ? key : key + "/" + app.source.manifest.id);
     if (wanted !== of) {
       close();
@@ -59,7 +59,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
     render();
   }
 
-  /** The layer that is looked at there is fetched when something needs it, then all others. */
+  /** Fetches the selected layer of the second source when something draws from it, then all others. */
   function look() {
     const { store } = source;
     const { layer, overlay } = now.app.selection;

@@ -1,4 +1,4 @@
-/** A page behind a tab: its panel, and beside another analysis the same panel of that one too. */
+/** The page behind a tab: a panel, and the same panel of the second analysis if there is one. */
 
 import { el } from "./parts/dom.js";
 import { sideNames } from "./text/words.js";
@@ -12,9 +12,9 @@ export function createTabPanel(app, page) {
   const { create, alone, both } = app.panel();
   const panel = create(app);
   page.append(panel.root);
-  let facing = null; // {app, panels, nodes} of what stands beside
+  let facing = null; // {app, panel, both, nodes} of the second analysis
   return {
-    /** Lets go of what no longer stands beside, also where nobody looks: an analysis is large. */
+    /** Drops an analysis that was closed, also while the tab is hidden: an analysis is large. */
     settle() {
       if (facing && facing.app !== app.facing()) leave();
     },

@@ -1,12 +1,12 @@
 /** Types that several modules share; nothing in here runs. */
 
 /**
- * A file of the payload, as the manifest names it; `late`: its name, where the host makes it when asked.
+ * A file of the payload, as in the manifest; `late`: its name, if the host makes it on demand.
  * @typedef {{path: string, size?: number, url?: string, late?: string}} PayloadFile
  */
 
 /**
- * What a manifest says of the model. `figures`: what was measured, by name; of maps with boxes.
+ * The model in a manifest. `figures`: metrics by name; `boxes`: metrics of maps against boxes.
  * @typedef {{
  *   name: string, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
@@ -16,7 +16,7 @@
  */
 
 /**
- * What the model answered. `sure` is null where nobody knows what its percentages mean.
+ * The predictions of the model. `sure` is null if the calibration of its probabilities is unknown.
  * @typedef {{index: number, label: string, logit: number, probability: number}} Prediction
  * @typedef {{name: string, probability: number, classes: number[]}} Group
  * @typedef {{kind: "group"|"class", name: string, probability: number, sure: boolean|null}} Answer
@@ -25,13 +25,13 @@
  */
 
 /**
- * A tensor on the way from pixels to logits; `tokens` are those it speaks of, null: the picture.
+ * A tensor between pixels and logits; `tokens`: the range of tokens that it holds, null for the picture.
  * @typedef {{name: string, module: string, shape: number[], tokens: [number, number]|null,
  *   in_block: boolean}} Step
  */
 
 /**
- * What describes an analysis: vitviz/viewer/payload.py writes it, and hosts may add to it.
+ * The manifest of an analysis: vitviz/viewer/payload.py writes it, and hosts may add to it.
  * @typedef {{
  *   version: number, id: string, link?: Record<string, string>, beside?: Beside[],
  *   model: Model, photo: {name: string, notes: string[]}, words?: Record<string, Record<string, Record<string, string>>>,
@@ -49,25 +49,25 @@
  */
 
 /**
- * What can be put beside an analysis; `photo`: the name of a file; `name`: of a model or an example, in English;
+ * An analysis that can be put beside another; `photo`: name of a file; `name`: of a model or an example, in English;
  * `names`: the same in other languages.
  * @typedef {{key: string, kind: "untrained"|"trained"|"example"|"model"|"other"|"kept", photo?: string, name?: string,
  *   names?: Record<string, string>}} Beside
  */
 
 /**
- * What is drawn: of a source the token that is looked at, the one that is pointed at, what lies over the picture.
+ * A view: a source with the shown token, the token under the pointer, and the overlay.
  * @typedef {{source: import("./data/source.js").Source, token: number, pointer: number|null,
  *   shown: import("./maths/overlay.js").Overlay}} View
  */
 
 /**
- * A panel as it is laid out; `destroy` ends what it has begun.
+ * A panel on the page; `destroy` stops its timers and background work.
  * @typedef {{root: HTMLElement, render: (view: View) => void, destroy?: () => void}} Panel
  */
 
 /**
- * What a line of the ledger speaks of: the picture as a whole, or tokens from the first to before the end.
+ * What a line of the ledger is about: the whole picture, or the tokens from `first` to before `end`.
  * @typedef {"picture"|{first: number, end: number}|null} Lit
  */
 

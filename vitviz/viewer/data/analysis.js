@@ -1,11 +1,11 @@
-/** What the files of an analysis hold: its picture, its positions, the statistics of its heads. */
+/** Reads files of an analysis: the picture, the position embedding, the statistics of heads. */
 
 import { toRgba } from "../maths/colour.js";
 import { similarities } from "./maps.js";
 import { FormatError, expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
 
 /**
- * Of every head, [layer][head]: entropy in nats, mean attention distance in pixels.
+ * Statistics of every head, [layer][head]: entropy in nats, mean attention distance in pixels.
  * @typedef {{entropy: number[][], distance: number[][]}} Statistics
  */
 
@@ -21,7 +21,7 @@ export function readStatistics(buffer, manifest) {
 }
 
 /**
- * The picture as bytes and ready to draw, with the unit rows of the position embedding if any.
+ * The picture as bytes and as RGBA, and the unit rows of the position embedding or null.
  * @returns {{pixels: Uint8Array, rgba: Uint8ClampedArray<ArrayBuffer>, positions: Float32Array|null}}
  */
 export function readPicture(buffer, manifest, grid) {
@@ -31,7 +31,7 @@ export function readPicture(buffer, manifest, grid) {
   return { pixels, rgba: toRgba(pixels, channels), positions: readPositions(tensors, grid) };
 }
 
-/** Unit rows of a position embedding, one for each patch; null where there is none. */
+/** Unit rows of a position embedding, one for each patch; null if the model has none. */
 export function readPositions(tensors, grid) {
   const rows = tensors.pos_embed;
   if (rows && rows.shape[0] !== grid.rows * grid.cols) {
@@ -42,7 +42,7 @@ export function readPositions(tensors, grid) {
 }
 
 /**
- * A function that gives the similarities of a token's position, remembering the last one.
+ * A function that gives the cosine similarities of a token's position to all, and remembers the last.
  * @returns {(token: number) => Float32Array|null}  null for a prefix token, or without positions
  */
 export function positionMaps(positions, grid) {

@@ -1,11 +1,11 @@
-/** Features: what the tokens of a layer have in common, fetched only by those who look at it. */
+/** Features: PCA, norms and cosine similarities of the tokens of a layer, fetched when first needed. */
 
 import { dot } from "../maths/attention.js";
 import { fetchChecked, fileOf } from "./files.js";
 import { similarities } from "./maps.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
 
-/** Decoded tokens of layers that are kept; at least two layers are. */
+/** The decoded tokens that are kept have at most this many bytes, or are two layers. */
 const MOST_BYTES = 24e6;
 
 /**
@@ -14,7 +14,7 @@ const MOST_BYTES = 24e6;
  *   norms: Float32Array}} Summary  (L, P, 3), (L, 3), (L, 2, 3), (L, N)
  */
 
-/** The features of one analysis: asked for while drawing, here when they have come. */
+/** The features of one analysis. Drawing asks for them and gets null until they have been fetched. */
 export class Features {
   /**
    * @param {import("../types.js").Manifest} manifest
@@ -36,7 +36,7 @@ export class Features {
     this.most = Math.max(2, Math.floor(MOST_BYTES / bytes));
   }
 
-  /** @returns {Summary|null}  null while it is on its way, or after a failure: see `error` */
+  /** @returns {Summary|null}  null while it is loading, or after a failure: see `error` */
   summary() {
     if (!this.found) {
       this.fetch("summary", fileOf(this.manifest, "features"), (buffer) => {
@@ -47,7 +47,7 @@ export class Features {
   }
 
   /**
-   * Cosine similarity of a token with all. (N), null while the layer's tokens are on their way
+   * Cosine similarity of a token with all. (N), null while the layer's tokens are loading
    * @param {number} layer
    * @param {number} token
    * @returns {Float32Array|null}
@@ -91,14 +91,14 @@ export class Features {
     if (!this.signal.aborted) this.onProgress();
   }
 
-  /** Forgets a failure, so that the next look tries again. */
+  /** Forgets a failure, so that the next drawing tries again. */
   retry() {
     this.error = null;
     this.onProgress();
   }
 }
 
-/** Rows made to length 1 in place: rounding has left them a little longer or shorter. */
+/** Normalises rows to length 1, in place: rounding to 16 bits has changed their lengths a little. */
 function unitRows(rows, dim) {
   for (let start = 0; start < rows.length; start += dim) {
     const length = Math.sqrt(dot(rows, start, rows, start, dim));
@@ -119,7 +119,7 @@ export function readSummary(buffer, manifest) {
 }
 
 /**
- * One layer of a summary: colours of the patches, variance they explain, norms of all tokens.
+ * One layer of a summary: colours of the patches, explained variance, norms of all tokens.
  * @param {Summary} summary
  * @param {number} layer
  * @param {import("../types.js").Manifest} manifest
@@ -142,7 +142,7 @@ export function layerFeatures(summary, layer, manifest) {
 }
 
 /**
- * Which patches are longer than `times` the median of all patches.
+ * The patches whose norm is above `times` the median norm of all patches.
  * @param {ArrayLike<number>} norms  (P)
  * @param {number} times
  * @returns {{median: number, above: number[]}}  above: numbers of patches

@@ -1,4 +1,4 @@
-/** Fetching a file of the payload: checked for its length, with errors a visitor can act on. */
+/** Fetches a file of the payload and checks its length; errors say what a visitor can do. */
 
 /** `kind` is "expired" (the host deleted it), "broken" (wrong length or content) or "network". */
 export class FileError extends Error {
@@ -11,7 +11,7 @@ export class FileError extends Error {
 const GONE = [401, 403, 404, 410];
 
 /**
- * The usual way to get a file: its `url`.
+ * Fetches a file from its `url`: the default.
  * @param {import("../types.js").PayloadFile} file
  * @param {AbortSignal} signal
  * @returns {Promise<ArrayBuffer>}
@@ -25,7 +25,7 @@ export async function fetchUrl(file, signal) {
 }
 
 /**
- * Another way to get files: those that the host makes when somebody asks for them come as its reply.
+ * A `fetchFile` that asks the host for the files that it makes on demand, and fetches all others.
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile  of all others
  * @param {null|((name: string, params: any) => Promise<any>)} ask
  * @param {string} id  of the analysis
@@ -40,17 +40,17 @@ export function fetchOrAsk(fetchFile, ask, id) {
 }
 
 /**
- * A file by its name: one of the payload, or one that the host makes when it is asked.
+ * A file by its name: one of the payload, or one that the host makes on demand.
  * @param {import("../types.js").Manifest} manifest
  * @param {string} name
- * @returns {import("../types.js").PayloadFile|undefined}  undefined where the analysis has none
+ * @returns {import("../types.js").PayloadFile|undefined}  undefined if the analysis has no such file
  */
 export function fileOf(manifest, name) {
   return manifest.files[name] ?? (manifest.late?.includes(name) ? { path: name, late: name } : undefined);
 }
 
 /**
- * The bytes of a file, exactly as many as the manifest says; a wrong length is asked for once more.
+ * The bytes of a file, exactly as many as the manifest says; after a wrong length it is fetched once more.
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
  * @param {{size?: number}} file
  * @param {AbortSignal} signal
@@ -76,7 +76,7 @@ async function fetchOnce(fetchFile, file, signal) {
 }
 
 /**
- * Which of the sentences about failures fits, with its reason.
+ * The key of the sentence about a failure, with the reason to insert.
  * @param {Error} error
  * @returns {{key: string, reason: string}}  key: error_expired, error_broken or error_network
  */

@@ -1,4 +1,4 @@
-/** The film of a training: what a model was like at some moments of it, on the same pictures. */
+/** The film of a training: maps and predictions of a model at some moments of it, on the same pictures. */
 
 import { FormatError, expectTensor, parseSafetensors, readMetadata, toFloat32 } from "../maths/safetensors.js";
 
@@ -15,7 +15,7 @@ const VERSION = 1;
  */
 
 /**
- * Reads what Python's `Film.save` wrote. Throws a FormatError if it is no film or not a whole one.
+ * Reads what Python's `Film.save` wrote. Throws a FormatError if it is not a complete film.
  * @param {ArrayBuffer} buffer
  * @returns {Film}
  */
@@ -64,7 +64,7 @@ export function pixelsOf({ pixels, height, width, channels }, picture) {
 }
 
 /**
- * How similar the position of a patch was to all others. (P)
+ * Cosine similarity of the position of a patch to all others, at a moment. (P)
  * @param {Film} film
  * @param {number} moment
  * @param {number} patch
@@ -76,7 +76,7 @@ export function similarityAt({ positions, patches }, moment, patch) {
 }
 
 /**
- * Where CLS looked in a picture, in one head or in the mean of the layer's. (N)
+ * Attention from CLS in a picture, of one head or of the mean of a layer's heads. (N)
  * @param {Film} film
  * @param {number} moment
  * @param {number} picture
@@ -93,7 +93,7 @@ export function attentionAt({ attention, names, layers, heads, tokens }, moment,
 }
 
 /**
- * What the model called a picture, most probable first.
+ * The predictions for a picture, most probable first.
  * @param {Film} film
  * @param {number} moment
  * @param {number} picture
@@ -107,7 +107,7 @@ export function answersAt({ probabilities, names, labels }, moment, picture, mos
 }
 
 /**
- * Whether all classes are as likely as each other, as before the first step.
+ * Whether all classes are equally probable, as before the first step.
  * @param {{probability: number}[]} answers  most probable first
  * @param {number} classes
  * @returns {boolean}

@@ -1,9 +1,9 @@
-/** Long work in short pieces, so that the pointer never waits. */
+/** Long work in short slices, so that the page stays responsive. */
 
 /**
  * Calls `step` until it returns true, in slices of `sliceMs`, with the page free in between.
  * Rejects with the signal's reason when it is aborted.
- * @param {() => boolean} step  does a little and says whether all is done
+ * @param {() => boolean} step  does a little of the work; true when all is done
  * @param {{signal?: AbortSignal, sliceMs?: number, onSlice?: () => void}} options
  * @returns {Promise<void>}
  */
@@ -20,7 +20,7 @@ export async function inSlices(step, { signal, sliceMs = 8, onSlice } = {}) {
   }
 }
 
-/** A moment in which the browser may draw and listen. */
+/** Yields to the browser, so that it can draw and handle events. */
 export function pause() {
   return new Promise((resolve) => {
     if (typeof requestIdleCallback === "function") requestIdleCallback(resolve, { timeout: 50 });

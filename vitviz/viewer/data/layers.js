@@ -1,15 +1,15 @@
-/** The layers of one analysis: fetched when needed, decoded once, forgotten when there are many. */
+/** The layers of one analysis: fetched when needed, decoded once, dropped when there are many. */
 
 import { decodeLayer } from "../maths/attention.js";
 import { explainFailure, fetchChecked } from "./files.js";
 
-/** Above this many bytes in all files, nothing is fetched ahead and old layers are let go. */
+/** If the files have more bytes than this, nothing is fetched ahead and old layers are dropped. */
 export const MOST_BYTES = 64e6;
 
 /** Decoded layers are 32-bit and so twice the size of their files. */
 const MOST_DECODED_BYTES = 2 * MOST_BYTES;
 
-/** Fetches, decodes and keeps layers. One of these belongs to one manifest. */
+/** Fetches, decodes and keeps the layers of one manifest. */
 export class LayerStore {
   /**
    * @param {import("../types.js").Manifest} manifest
@@ -21,10 +21,10 @@ export class LayerStore {
     this.stop = new AbortController();
     this.ready = new Map(); // layer -> Layer, least recently used first
     this.pending = new Map(); // layer -> Promise<Layer>
-    this.looked = -1; // the layer that is looked at
-    this.wanted = -1; // the layer that somebody waits for
+    this.looked = -1; // the selected layer
+    this.wanted = -1; // the layer that `want` is fetching
     /** @type {{layer: number, key: string, reason: string}|null} */
-    this.failure = null; // of the layer that is looked at
+    this.failure = null; // of the selected layer
     const sizes = manifest.files.layers.map((file) => file.size);
     this.total = sizes.every(Number.isFinite)
       ? sizes.reduce((sum, size) => sum + size, 0)
@@ -38,7 +38,7 @@ export class LayerStore {
   }
 
   /**
-   * The layer if it is here now, else undefined.
+   * The layer if it has been decoded, else undefined.
    * @param {number} layer
    * @returns {import("../maths/attention.js").Layer|undefined}
    */
@@ -77,15 +77,15 @@ export class LayerStore {
     return decoded;
   }
 
-  /** This layer is looked at now; what became of another one matters no more. */
+  /** Selects a layer; the failure of another one is forgotten. */
   look(layer) {
     this.looked = layer;
     if (this.failure?.layer !== layer) this.failure = null;
   }
 
   /**
-   * Fetches the layer that is looked at, unless it is here or has failed.
-   * @param {() => void} onCome  it is here, or `failure` says why not
+   * Fetches the selected layer, unless it is here or has failed.
+   * @param {() => void} onCome  called when it is here, or when `failure` says why not
    */
   async want(onCome) {
     const layer = this.looked;
@@ -103,9 +103,9 @@ export class LayerStore {
   }
 
   /**
-   * Fetch the layers that are still missing, one after another, the nearest to `start` first.
-   * Does nothing when they would not all fit. Stops quietly at the first failure: a layer
-   * that is looked at reports its own.
+   * Fetches the layers that are still missing, one after another, the nearest to `start` first.
+   * Does nothing if not all layers can be kept. Stops at the first failure without reporting it:
+   * `want` reports the failure of the selected layer.
    * @param {number} start
    * @param {(layer: number) => void} onLayer
    */
@@ -126,7 +126,7 @@ export class LayerStore {
     }
   }
 
-  /** Ends all requests and lets the memory go. */
+  /** Aborts all requests and frees the memory. */
   dispose() {
     this.stop.abort();
     this.ready.clear();

@@ -1,14 +1,14 @@
-/** A file that is fetched when somebody first looks for it. */
+/** A file that is fetched when it is first needed. */
 
 import { fetchChecked } from "./files.js";
 
 /**
- * Asked for while drawing; what was read of it is here when it has come.
+ * Drawing calls `get`, which starts the request and returns null until the file has been read.
  * @template T
  */
 export class LazyFile {
   /**
-   * @param {import("../types.js").PayloadFile|undefined} file  undefined where the analysis has none
+   * @param {import("../types.js").PayloadFile|undefined} file  undefined if the analysis has no such file
    * @param {(file: import("../types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
    * @param {AbortSignal} signal
    * @param {(buffer: ArrayBuffer) => T} read
@@ -26,12 +26,12 @@ export class LazyFile {
     this.pending = false;
   }
 
-  /** Whether there is such a file at all. */
+  /** Whether the analysis has this file. */
   get exists() {
     return this.file !== undefined;
   }
 
-  /** @returns {T|null}  null while it is on its way, or after a failure: see `error` */
+  /** @returns {T|null}  null while it is loading, or after a failure: see `error` */
   get() {
     if (!this.here && this.exists) this.fetch();
     return this.here;

@@ -1,4 +1,4 @@
-/** The maps that can be shown, each computed at most once while it is remembered. */
+/** Attention maps of a token, with a cache, and cosine similarities of positions. */
 
 import { attentionRows, dotRows, meanOfHeads } from "../maths/attention.js";
 
@@ -19,7 +19,7 @@ export class AttentionMaps {
   }
 
   /**
-   * Null while the layer is not here.
+   * The maps of all heads and their mean; null while the layer is not here.
    * @param {number} layer
    * @param {number} token
    * @param {import("../maths/attention.js").Direction} direction
@@ -57,7 +57,7 @@ export class AttentionMaps {
 }
 
 /**
- * Similarity of one patch's position with all others. (P), from -1 to 1
+ * Cosine similarity of one patch's position to all others. (P), from -1 to 1
  * @param {Float32Array} positions  unit rows (P * D)
  * @param {number} patch
  * @param {number} count  P

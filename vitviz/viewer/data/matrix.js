@@ -1,4 +1,4 @@
-/** Whole attention maps, N x N, of one head or the mean: made in slices, the last few kept. */
+/** Whole attention maps, N x N, of one head or the mean: computed in slices, the last few kept. */
 
 import { attentionFrom } from "../maths/attention.js";
 import { inSlices } from "./idle.js";
@@ -10,7 +10,7 @@ export const MOST_MATRIX_TOKENS = 2100;
 const MOST_BYTES = 24e6;
 const ROWS = 8; // at a time
 
-/** The maps of one analysis: asked for while drawing, here when they have been made. */
+/** The whole maps of one analysis. Drawing asks for one and gets null until it has been computed. */
 export class Matrices {
   /**
    * @param {import("./layers.js").LayerStore} store
@@ -26,11 +26,11 @@ export class Matrices {
     this.most = Math.max(1, Math.floor(MOST_BYTES / (4 * this.tokens ** 2)));
     this.wanted = "";
     this.making = "";
-    this.share = 0; // of the rows, while making
+    this.share = 0; // of the rows that are computed, from 0 to 1
   }
 
   /**
-   * The map [query, key], null while it is being made or its layer is not here.
+   * The map [query, key]; null while it is being computed or its layer is not here.
    * @param {number} layer
    * @param {number|"mean"} head
    * @returns {Float32Array|null}  (N * N)
@@ -84,15 +84,15 @@ export class Matrices {
 }
 
 /**
- * The value that a share of all values lies below, as numpy's quantile has it; of more than 50,000
- * values from a sample of as many.
+ * The quantile of values, as numpy defines it; of more than 50,000 values, that of a sample of about
+ * as many.
  * @param {ArrayLike<number>} values
  * @param {number} share
  * @returns {number}
  */
 export function quantile(values, share) {
   let step = Math.max(1, Math.ceil(values.length / 50000));
-  // A step that has a divisor in common with the length of a row would leave out whole columns.
+  // If the step and the length of a row had a common divisor, the sample would miss whole columns.
   while (step > 1 && divisor(step, values.length) > 1) step += 1;
   const sample = new Float32Array(Math.ceil(values.length / step));
   for (let i = 0; i < sample.length; i++) sample[i] = values[i * step];

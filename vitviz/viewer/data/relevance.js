@@ -1,4 +1,4 @@
-/** Rollout for the token that is looked at: matrices built while idle, or asked of the host. */
+/** Rollout for a token: computed from matrices that are built while idle, or by the host. */
 
 import { inSlices } from "./idle.js";
 import { FUSIONS, fuseRows, rolloutRow, rowSums } from "../maths/rollout.js";
@@ -6,15 +6,15 @@ import { FUSIONS, fuseRows, rolloutRow, rowSums } from "../maths/rollout.js";
 /** Above this many tokens the matrices (N * N numbers per layer) are too much for a browser tab. */
 export const MOST_TOKENS = 400;
 
-/** More than this many answers of one analysis need not be remembered. */
+/** At most this many rollouts of one analysis are remembered. */
 const MOST_ANSWERS = 512;
 
-/** A host is asked when a question has rested this long: a slider asks many on its way. */
+/** The host is asked when a question has stayed the same this long: a moving slider asks many. */
 const REST_MS = 150;
 
 /** @typedef {{token: number, layer: number, first: number, residual: number, fusion: string}} Question */
 
-/** Fused matrices of one analysis, and the rollouts that were made of them. */
+/** Fused matrices of one analysis, and the rollouts computed from them. */
 export class Relevance {
   /**
    * @param {import("./layers.js").LayerStore} store
@@ -31,7 +31,7 @@ export class Relevance {
     this.fused = new Map(); // fusion -> {matrix, sums}[] by layer
     this.answers = new Map();
     this.building = false;
-    this.share = 0; // of the matrices, while building
+    this.share = 0; // of the matrices that are built, from 0 to 1
     this.asking = null; // key of the question the host has
     this.waiting = null; // {question, key}
     this.resting = 0; // timer
@@ -39,7 +39,7 @@ export class Relevance {
   }
 
   /**
-   * The rollout, or null while it is not known; then it is on its way, unless `error` says why not.
+   * The rollout; null while it is being computed, or after a failure: see `error`.
    * @param {Question} question
    * @returns {Float32Array|null}  (N), sums to 1
    */
@@ -69,8 +69,8 @@ export class Relevance {
   }
 
   /**
-   * Builds the matrices of all layers, in slices: for every way to fuse heads at once, because
-   * the products of q and k are the dear part, and another fusion shall be there at a click.
+   * Builds the matrices of all layers, in slices, for every way to fuse heads at once: the products
+   * of q and k are the expensive part, and another fusion is then there at a click.
    */
   async build() {
     if (this.building || this.error) return;
@@ -110,11 +110,11 @@ export class Relevance {
     this.onProgress();
   }
 
-  /** Asks the host when a question has rested; one at a time, the newest that had to wait follows. */
+  /** Asks the host when the question has rested. One request at a time; then the newest that waits. */
   askHost(question, key) {
     if (this.error?.key === key || this.asking === key || this.waiting?.key === key) return;
     this.waiting = { question, key };
-    this.error = null; // of another question
+    this.error = null; // it was of another question
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
       this.resting = 0;
@@ -142,14 +142,14 @@ export class Relevance {
     this.askNext();
   }
 
-  /** Forgets a failure, so that the next look tries again. */
+  /** Forgets a failure, so that the next drawing tries again. */
   retry() {
     this.error = null;
     this.onProgress();
   }
 }
 
-/** The values in a host's reply, one number for each token; anything else is no answer. */
+/** The values in a host's reply, one number for each token; throws if it has anything else. */
 function valuesOf(reply, tokens) {
   const values = reply?.values;
   if (!Array.isArray(values) || values.length !== tokens || !values.every(Number.isFinite)) {

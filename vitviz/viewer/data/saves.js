@@ -1,22 +1,22 @@
-/** What can be saved: tables of numbers, and figures by their names. Each panel knows its own. */
+/** What can be saved: tables of numbers, and names of figures. Each panel lists its own. */
 
 import { placeOf } from "../maths/geometry.js";
 
 /**
  * @typedef {{columns: string[], rows: (string|number)[][]}} Table
  * @typedef {{tables: Record<string, Table>, figures: string[]}} Saves
- *   tables: by name, none while its numbers are not here; figures: what the host draws
+ *   tables: by name, without those whose numbers are not here yet; figures: names of those that the host draws
  * @typedef {import("../main.js").App} App
  * @typedef {import("../types.js").View} View
  */
 
-/** Which figure shows what lies over the picture. */
+/** The figure for each overlay. */
 const FIGURES = {
   attention: "attention", rollout: "rollout", positions: "positions", features: "features", none: "patches",
 };
 
 /**
- * The stage: the value of every token that lies over the picture.
+ * What the stage saves: the value of every token in the overlay.
  * @param {App} app
  * @param {View} view
  * @returns {Saves}
@@ -24,11 +24,11 @@ const FIGURES = {
 export function stageSaves(app, { shown }) {
   const { overlay } = app.selection;
   const tables = shown.values ? { picture: tokenTable(app, { [overlay]: shown.values }) } : {};
-  // Of positions there is nothing to draw without a patch that has one.
+  // Positions cannot be drawn for a prefix token.
   return { tables, figures: overlay === "positions" && !shown.values ? [] : [FIGURES[overlay]] };
 }
 
-/** One row for each token, with where it is; a value that a token does not have is left empty. */
+/** One row for each token, with its row and column; a value that a token does not have is left empty. */
 export function tokenTable({ source: { manifest, grid } }, columns) {
   const names = Object.keys(columns);
   const rows = Array.from({ length: grid.tokens }, (_, token) => {

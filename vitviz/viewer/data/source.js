@@ -1,4 +1,4 @@
-/** Source: all that one analysis offers to whatever draws it. */
+/** Source: everything of one analysis that can be drawn. */
 
 import { positionMaps, readPicture, readPositions, readStatistics } from "./analysis.js";
 import { readEmbedding } from "../maths/embedding.js";
@@ -14,12 +14,12 @@ import { Relevance } from "./relevance.js";
 import { parseSafetensors } from "../maths/safetensors.js";
 
 /**
- * What can be drawn of one analysis, and where its maps come from. Two of them know nothing of each
- * other; with a selection, a source is a view.
+ * The picture, the maps and the files of one analysis. Sources are independent of each other; a source
+ * with a selection is a view.
  */
 export class Source {
   /**
-   * Fetches the picture; all else comes when it is asked for.
+   * Fetches the picture; everything else is fetched when it is first needed.
    * @param {import("../types.js").Manifest} manifest
    * @param {(file: import("../types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
    * @param {null|((name: string, params: any) => Promise<any>)} ask
@@ -55,12 +55,12 @@ export class Source {
     });
   }
 
-  /** What a selection of it can be. */
+  /** The bounds of a selection in this source. */
   get shape() {
     return { depth: this.manifest.depth, heads: this.manifest.num_heads, grid: this.grid };
   }
 
-  /** Why the layer that is looked at is not here, null while nothing is wrong. */
+  /** Why the selected layer could not be fetched; null if nothing has failed. */
   get failure() {
     return this.store.failure;
   }
@@ -69,19 +69,19 @@ export class Source {
     return this.store.stop.signal.aborted;
   }
 
-  /** Whether something that is looked at has failed because the host deleted its files. */
+  /** Whether something has failed because the host has deleted the files. */
   expired() {
     const key = this.failure?.key ?? (this.features.error && explainFailure(this.features.error).key);
     return key === "error_expired";
   }
 
-  /** Another try for what of a layer could not be fetched. */
+  /** Tries again to fetch what has failed of a layer. */
   retry() {
     this.store.failure = null;
     this.features.retry();
   }
 
-  /** Ends all requests and lets the memory go. */
+  /** Aborts all requests and frees the memory. */
   dispose() {
     this.store.dispose();
   }

@@ -1,4 +1,4 @@
-/** Attention maps out of q and k: one row or one column at a time, for every head. */
+/** Attention maps from q and k: one row or one column at a time, for every head. */
 
 import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 
@@ -10,7 +10,7 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
  */
 
 /**
- * A layer file decoded once, so that drawing never meets a 16-bit number.
+ * A layer file, decoded from 16-bit to 32-bit floats once, so that drawing need not.
  * @param {ArrayBuffer} buffer
  * @param {{num_heads: number, num_tokens: number, head_dim: number, scale: number}} manifest
  * @returns {Layer}
@@ -42,8 +42,8 @@ export function dot(a, i, b, j, dim) {
 }
 
 /**
- * One row of `a` with `count` rows of `b`, four of them at a time: a number of `a` that was read is
- * used four times, which makes this a third cheaper than one `dot` after another.
+ * Dot products of one row of `a` with `count` rows of `b`, four at a time: each number of `a` that is
+ * read is used four times, which takes a third less time than one `dot` after another.
  * @param {Float32Array} a
  * @param {number} i  where its row begins
  * @param {Float32Array} b
@@ -76,7 +76,7 @@ export function dotRows(a, i, b, j, count, dim, out, offset) {
 }
 
 /**
- * What one token of one head attends to: N numbers that sum to 1, written to out[offset ...].
+ * What one token attends to, in one head: a row of N numbers that sum to 1, written to out[offset ...].
  * @param {Layer} layer
  * @param {number} head
  * @param {number} token
@@ -92,7 +92,7 @@ export function attentionFrom(layer, head, token, out, offset = 0) {
 }
 
 /**
- * How much each token of one head attends to this one: a column, which need not sum to 1.
+ * How much each token attends to this one, in one head: a column, which need not sum to 1.
  * @param {Layer} layer
  * @param {number} head
  * @param {number} token
@@ -160,9 +160,8 @@ export function shares(map, prefixTokens) {
 }
 
 /**
- * How much two maps have in common: the sum of the smaller values, each map scaled to sum to 1.
- * 1 for equal maps, 0 for maps that never look at the same token; one minus their distance in
- * total variation.
+ * The overlap of two maps, each scaled to sum to 1: the sum of the smaller values, which is one minus
+ * their total variation distance. 1 for equal maps, 0 for maps without a common token.
  * @param {ArrayLike<number>} a  (N), no negative numbers
  * @param {ArrayLike<number>} b  (N)
  * @returns {number}

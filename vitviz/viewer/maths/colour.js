@@ -1,6 +1,6 @@
-/** Colour: perceptually even tables, and how a value becomes a pixel. */
+/** Colour: perceptually uniform colour maps, and how a value becomes a pixel. */
 
-/** Every fifth colour of matplotlib's tables, as rrggbb; between them a straight line is within 2. */
+/** Every fifth colour of matplotlib's tables, as rrggbb; linear interpolation is off by at most 2 of 255. */
 const ANCHORS = {
   viridis:
     "44015446085c471063481769481d6f482475472a7a46307e453781433d844142873f48893d4e8a3a538b38598c" +
@@ -17,7 +17,7 @@ const ANCHORS = {
     "4e566c535a6d575d6d5c616e60646f656870696b716d6f727272747676767a7a787e7d788381798885788d8878" +
     "928c789690779b9476a09875a59c74aaa073afa471b5a86fbaac6dbfb06bc4b468c9b965cfbd62d4c15fdac65b" +
     "dfca57e5cf52ead34cf0d846f6dd3ffce236fee838",
-  // For values with a sign: blue and orange leave the same light grey with the same lightness.
+  // For signed values: blue and orange of equal lightness, with the same light grey between them.
   diverging:
     "003e6b00548f006cb30084d93c9bf375b1fca2c6fec9dafaebebeb" +
     "f7d2c0f6b697ec9a71dc7e4fc76430ae4a149133006c2400",
@@ -72,7 +72,7 @@ export function cssColour(packed) {
 }
 
 /**
- * The place of a value in a table of 256; values outside of the scale take its ends.
+ * The place of a value in a table of 256; values outside the scale take the first or last.
  * @param {number} value
  * @param {{min: number, max: number}} scale
  * @returns {number}

@@ -1,4 +1,4 @@
-/** Tables as CSV, RFC 4180: what a spreadsheet and pandas read. */
+/** Tables as CSV (RFC 4180), which spreadsheets and pandas read. */
 
 /**
  * @param {import("../data/saves.js").Table} table
@@ -10,21 +10,21 @@ export function csvText({ columns, rows }) {
 
 function cell(value) {
   if (typeof value === "number") return Number.isFinite(value) ? number(value) : "";
-  // Labels come from strangers: a spreadsheet would run a text that begins so.
+  // Labels come from strangers, and a spreadsheet runs a text that begins so as a formula.
   const text = /^[=+\-@\t\r]/.test(value) ? "'" + value : value;
   return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 }
 
-/** Seven digits: all that a 32-bit number has. */
+/** A number with seven digits: a 32-bit float has no more. */
 function number(value) {
   return String(Number(value.toPrecision(7)));
 }
 
 /**
- * A name for a file from the names of strangers, by the rule of tests/file_names.json: letters, marks
- * and digits of any script, dots, dashes, underscores. Vowels of Hindi and accents that no letter
- * has built in are marks. A Mac sends names taken apart into strokes and accents; they are put
- * together first.
+ * A safe name for a file from the names of strangers, by the rule of tests/file_names.json: letters,
+ * marks and digits of any script, dots, dashes, underscores. Marks are vowels of Hindi, for example,
+ * and accents that no letter has built in. Names are composed first (Unicode NFC), since a Mac sends
+ * them decomposed.
  * @param {...(string|number)} parts
  * @returns {string}
  */

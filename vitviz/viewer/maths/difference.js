@@ -1,8 +1,8 @@
-/** The difference of two maps of equal grids: value by value, on a scale that is as long on both sides. */
+/** The difference of two maps of equal grids, on a scale that is symmetric around 0. */
 
 import { largest } from "./colour.js";
 
-/** Whether two grids have as many rows, columns and prefix tokens, so that tokens face each other. */
+/** Whether two grids have as many rows, columns and prefix tokens, so that maps can be subtracted. */
 export function sameGrid(one, other) {
   return one.rows === other.rows && one.cols === other.cols && one.prefix === other.prefix;
 }
@@ -18,7 +18,7 @@ export function differenceOf(first, second) {
 }
 
 /**
- * As far below 0 as above it, to the largest difference of a patch.
+ * A scale around 0, up to the largest difference of a patch.
  * @param {Float32Array} difference
  * @param {import("./geometry.js").Grid} grid
  * @returns {{min: number, max: number}}
@@ -28,7 +28,7 @@ export function evenScale(difference, { prefix, tokens }) {
   return { min: -max, max };
 }
 
-/** The patch, or any token where there is none, whose values differ most. */
+/** The token with the largest absolute difference. */
 export function mostDifferent(difference) {
   let most = 0;
   for (let token = 1; token < difference.length; token++) {
@@ -39,16 +39,16 @@ export function mostDifferent(difference) {
 }
 
 /**
- * The classes of two answers side by side, told by their names, those of the first in front.
+ * The most probable classes of two models side by side, matched by name, those of the first in front.
  * @param {import("../types.js").Prediction[]} first
  * @param {import("../types.js").Prediction[]} second
- * @param {number} count  so many of each
+ * @param {number} count  of each model
  * @returns {{label: string, first: number|null, second: number|null}[]}
  *   null: not among the classes that came with the analysis
  */
 export function besideEachOther(first, second, count) {
   const labels = new Set([...first.slice(0, count), ...second.slice(0, count)].map(({ label }) => label));
-  // Of classes with the same name the most probable one: it comes first.
+  // If classes have the same name, the most probable counts: it comes first.
   const of = (answers, label) => answers.find((one) => one.label === label)?.probability ?? null;
   return [...labels].map((label) => ({ label, first: of(first, label), second: of(second, label) }));
 }

@@ -1,4 +1,4 @@
-/** How a patch becomes a token: pictures of filters, and the numbers before and after positions. */
+/** How a patch becomes a token: filters as pictures, and a token's numbers before and after positions. */
 
 import { toRgba } from "./colour.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
@@ -24,7 +24,7 @@ export function readEmbedding(buffer, manifest) {
 }
 
 /**
- * What a token is before the first block: content + position = sum.
+ * A token before the first block: content + position = sum.
  * @param {Embedding} embedding
  * @param {number} token
  * @returns {{content: Float32Array, position: Float32Array, sum: Float32Array}}  (F) each
@@ -49,7 +49,7 @@ export function filterPicture({ filters, count }, index, { channels }) {
   const pixels = size / channels;
   const bytes = new Uint8Array(size);
   for (let at = 0; at < size; at++) {
-    // Weights lie channel after channel, pictures pixel after pixel.
+    // Weights are stored channel by channel, pictures pixel by pixel.
     const to = (at % pixels) * channels + Math.floor(at / pixels);
     bytes[to] = Math.round(127.5 + (127.5 * weights[at]) / largest);
   }

@@ -1,4 +1,4 @@
-/** Where tokens are: between pixels of the picture, patches of the grid and numbers of tokens. */
+/** Where tokens are: converts between pixels of the picture, patches of the grid and token indices. */
 
 /**
  * @typedef {{rows: number, cols: number, patchHeight: number, patchWidth: number,
@@ -6,7 +6,7 @@
  */
 
 /**
- * The grid that a manifest describes. Every other place asks here where a patch is.
+ * The grid that a manifest describes.
  * @param {import("../types.js").Manifest} manifest
  * @returns {Grid}
  */
@@ -85,7 +85,7 @@ export function percentBox(token, grid) {
 }
 
 /**
- * Width by height of a map of all patches, as it lies over the picture.
+ * Aspect ratio (width by height) of a map of all patches over the picture.
  * @param {{rows: number, cols: number, patchHeight: number, patchWidth: number}} grid
  * @returns {number}
  */
@@ -93,7 +93,7 @@ export function mapRatio({ rows, cols, patchHeight, patchWidth }) {
   return (cols * patchWidth) / (rows * patchHeight);
 }
 
-/** Where the first token to look at is: the first prefix token, else the patch in the middle. */
+/** The token that is selected at the start: the first prefix token, else the patch in the middle. */
 export function startToken(grid) {
   return grid.prefix > 0 ? 0 : middleToken(grid);
 }
@@ -115,8 +115,8 @@ export function samePlace({ row, col }, from, to) {
 }
 
 /**
- * The token one step away. Prefix tokens stand in front of the picture: up and left lead to
- * them from the first row and column, down and right lead back.
+ * The token one step away. Prefix tokens come before the patches: up and left lead to them from the
+ * first row and column, down and right lead back.
  * @param {number} token
  * @param {"ArrowUp"|"ArrowDown"|"ArrowLeft"|"ArrowRight"} key
  * @param {Grid} grid

@@ -1,4 +1,4 @@
-/** Where lines of a chart and their names lie. Heights are shares of the plot, 0 at its top. */
+/** Positions of the lines of a chart and of their names. Heights are from 0 (top) to 1. */
 
 /**
  * @typedef {{min: number, max: number, log?: boolean}} Scale  min is at the bottom; a rank chart
@@ -37,8 +37,8 @@ export function columnAt(share, count) {
 }
 
 /**
- * Heights near the wanted ones, in the same order, no two closer than `gap`, none outside 0 to 1
- * as long as there is room for all.
+ * Heights close to the wanted ones, in the same order, no two closer than `gap`, and all from 0 to 1
+ * if there is room.
  * @param {number[]} wanted
  * @param {number} gap
  * @returns {number[]}
@@ -69,7 +69,7 @@ export function nearestLine(heights, height) {
 }
 
 /**
- * A round number that is not below any share of any line, so that small ones can be told apart.
+ * The top of an axis of shares: a round number that no line exceeds, so that small shares can be read.
  * @param {number[][]} lines
  * @returns {number}
  */
@@ -79,7 +79,7 @@ export function topShare(lines) {
 }
 
 /**
- * Numbers worth writing on an axis: 1, 10, 100, ... and the largest for ranks.
+ * Ticks of an axis of ranks: 1, 10, 100, ... and the largest rank.
  * @param {number} count
  * @returns {number[]}
  */

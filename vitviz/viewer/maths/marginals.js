@@ -1,4 +1,4 @@
-/** A map averaged along its rows and along its columns. */
+/** Marginals: the means of the rows and of the columns of a map. */
 
 /**
  * @param {ArrayLike<number>} map  (rows * cols)

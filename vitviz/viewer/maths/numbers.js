@@ -1,8 +1,8 @@
 /** How numbers are written on the screen. */
 
 /**
- * A value with three digits that count, and at most five after the point: 0.0213, 1.20, 0.00012; two
- * digits of what is smaller: 8.0e-5.
+ * A value with three significant digits, and at most five decimals: 0.0213, 1.20, 0.00012; smaller
+ * values with two significant digits: 8.0e-5.
  * @param {number} value
  * @returns {string}
  */
@@ -16,7 +16,7 @@ export function digits(value) {
 }
 
 /**
- * A multiple of uniform attention: 123, 57.1, 4.2, 0.3, and one digit that counts below 0.1: 0.003.
+ * A multiple of uniform attention: 123, 57.1, 4.2, 0.3, and one significant digit below 0.1: 0.003.
  * @param {number} times
  * @returns {string}
  */
@@ -25,12 +25,12 @@ export function multiple(times) {
   return times.toFixed(times >= 99.5 ? 0 : 1);
 }
 
-/** A share that is nearer to 1 than its rounding: 7 digits are all that 32-bit floats have. */
+/** A share above this is 1 but for rounding: 32-bit floats have 7 digits. */
 const WHOLE = 1 - 1e-6;
 
 /**
- * A share as a percentage: 12.3 %, and two digits that count below 1 in 1,000: 0.085 %. What is not
- * all is not said to be: > 99.9 %.
+ * A share as a percentage: 12.3 %, and with two significant digits below 0.1 %: 0.085 %. A share below
+ * 1 is never written as 100 %, but as > 99.9 %.
  * @param {number} share
  * @returns {string}
  */
@@ -41,8 +41,8 @@ export function percent(share) {
 }
 
 /**
- * Shares that stand in one column, with as many decimals as each other: one, or so many that the
- * largest has two digits that count. What is too small for them is said to be: < 0.1 %.
+ * Shares of one column as percentages with equally many decimals: one, or as many as give the largest
+ * two significant digits. Shares that are too small for them are written as < 0.1 %.
  * @param {number[]} shares
  * @returns {string[]}
  */
@@ -52,7 +52,7 @@ export function percents(shares) {
   return shares.map((share) => rounded(share, decimals) + "\u00a0%");
 }
 
-/** A percentage with so many decimals; 0 and 100 are said of nothing and of all alone. */
+/** A percentage with this many decimals; only 0 and 1 (but for rounding) are written as 0 and 100. */
 function rounded(share, decimals) {
   const text = (100 * share).toFixed(decimals);
   const least = 10 ** -decimals;
@@ -61,14 +61,14 @@ function rounded(share, decimals) {
   return text;
 }
 
-/** A signed number of fixed length, with a real minus and a figure space for the sign of others. */
+/** A number of fixed length: its sign is a real minus, or a figure space. */
 export function signed(value, decimals = 2) {
   const text = Math.abs(value).toFixed(decimals);
   return (value < 0 && Number(text) !== 0 ? "\u2212" : "\u2007") + text;
 }
 
 /**
- * Thousands apart: 86 567 656.
+ * A number with its thousands separated: 86 567 656.
  * @param {number} value
  * @returns {string}
  */

@@ -1,4 +1,4 @@
-/** What lies over the picture for a selection: the values, their scale, or why there are none. */
+/** The overlay of a selection: the values over the picture and their scale, or why there are none. */
 
 import { largest } from "./colour.js";
 
@@ -6,13 +6,13 @@ import { largest } from "./colour.js";
  * @typedef {{kind: string, values: Float32Array|null,
  *   scale: {min: number, max: number}, colours: string, uniform: number|null,
  *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"noPositions"}} Overlay
- *   uniform: attention that is spread evenly; null where values are cosines
+ *   uniform: the value of uniform attention; null for cosine similarities
  *   values: one for each token; NaN where a token has none
  */
 
 /**
  * @param {import("../main.js").App} app
- * @param {number} token  shown now: the selected or the hovered one
+ * @param {number} token  the selected one, or the one under the pointer
  * @returns {Overlay}
  */
 export function overlayOf(app, token) {
@@ -23,22 +23,22 @@ export function overlayOf(app, token) {
   return values ? { ...own, scale: spanOf(own.scale, own.uniform === null ? scale : perToken(scale, other, app)) } : own;
 }
 
-/** The scale on which two maps can be read. */
+/** The scale that covers two scales. */
 export function spanOf(scale, other) {
   return other ? { min: Math.min(scale.min, other.min), max: Math.max(scale.max, other.max) } : scale;
 }
 
-/** A scale of one grid in the numbers of another: the same multiples of uniform attention. */
+/** A scale for another number of tokens, with the same multiples of uniform attention. */
 function perToken({ min, max }, from, to) {
   const times = from.source.grid.tokens / to.source.grid.tokens;
   return { min: min * times, max: max * times };
 }
 
 /**
- * A scale that what stands beside is drawn on too.
+ * One scale for the maps of both analyses.
  * @param {import("../main.js").App} app
- * @param {(app: import("../main.js").App) => {min: number, max: number}|null} scaleOf  of one of the two, null while it is not known
- * @param {boolean} shares  whether the numbers are shares of attention, which are less where tokens are more
+ * @param {(app: import("../main.js").App) => {min: number, max: number}|null} scaleOf  null while it is not known
+ * @param {boolean} shares  whether values are shares of attention, which are smaller where there are more tokens
  * @returns {{min: number, max: number}|null}
  */
 export function scaleOfBoth(app, scaleOf, shares = true) {
@@ -67,8 +67,8 @@ function attentionOverlay(app, token, none) {
 }
 
 /**
- * From 0 to the largest patch, of this map or of all heads. Prefix tokens may lie above: they
- * would make every patch look black, and their numbers stand on their tiles.
+ * From 0 to the largest value of a patch, in this map or in all heads. Prefix tokens may have larger
+ * values: with them in the scale all patches would look black, and their tiles show the numbers.
  * @returns {{min: number, max: number}}
  */
 export function attentionScale({ taste, source: { grid, manifest } }, maps, values) {
@@ -82,7 +82,8 @@ export function attentionScale({ taste, source: { grid, manifest } }, maps, valu
 }
 
 /**
- * What stands beside a layer or a head: what is selected beside what is selected, else the same number.
+ * The layer or head of the other analysis that is compared with one: the selected with the selected,
+ * else the same number.
  * @param {import("../main.js").App} app
  * @param {import("../main.js").App} of
  * @param {"layer"|"head"} field
@@ -92,7 +93,7 @@ export function opposite(app, of, field, value) {
 }
 
 /**
- * The scale of the map of one head in a layer, for the token that is looked at, here and beside.
+ * The scale of the map of one head in a layer, for the shown token, in both analyses.
  * @param {import("../main.js").App} app
  * @param {number} layer
  * @param {number|"mean"} head
@@ -111,7 +112,7 @@ export function headScale(app, layer, head, maps = null, values = null) {
   });
 }
 
-/** From 0 to the largest patch of a map. */
+/** From 0 to the largest value of a patch in a map. */
 export function patchScale(values, grid) {
   return { min: 0, max: largest(values, grid.prefix, grid.tokens, 1e-7) };
 }
@@ -143,7 +144,7 @@ function featuresOverlay(app, token, none) {
   return { ...shown, values, scale: similarityScale(values, app.source.grid) };
 }
 
-/** From the least to the most similar patch: all tokens of a layer may be much alike. */
+/** From the least to the most similar patch: all tokens of a layer can be very similar. */
 export function similarityScale(values, { prefix, tokens }) {
   let [min, max] = [1, -1];
   for (let token = prefix; token < tokens; token++) {

@@ -1,15 +1,15 @@
-/** One attention value taken apart: a query, a key, and the row they meet in. */
+/** One attention value in detail: its query, its key, and the softmax over its row. */
 
 import { dotRows } from "./attention.js";
 
 /**
  * @typedef {{q: Float32Array, k: Float32Array, products: Float64Array, sum: number, scale: number,
  *   score: number, scores: Float64Array, attention: Float64Array, lse: number, share: number}} Pair
- *   scores, attention: of the query with every key (N); lse: log of the sum of exp(scores)
+ *   scores, attention: of the query with every key (N); lse: the log-sum-exp of the scores
  */
 
 /**
- * attention[head, query, key] with all that it is made of.
+ * attention[head, query, key] with everything that it is computed from.
  * @param {import("./attention.js").Layer} layer
  * @param {number} head
  * @param {number} query  a token
@@ -33,7 +33,7 @@ export function pairOf(layer, head, query, key) {
 }
 
 /**
- * The numbers of the sum in the order in which they change it most, largest first.
+ * Indices of the terms of the dot product, the largest absolute value first.
  * @param {ArrayLike<number>} products
  * @returns {number[]}
  */

@@ -1,5 +1,5 @@
 /**
- * Attention rollout (Abnar & Zuidema 2020, arXiv:2005.00928): relevance of every token for one,
+ * Attention rollout (Abnar & Zuidema 2020, arXiv:2005.00928): relevance of every token for one token
  * through several layers.
  */
 
@@ -10,7 +10,7 @@ import { attentionFrom } from "./attention.js";
 export const FUSIONS = ["mean", "max", "min"];
 
 /**
- * Rows [from, to) of the fused matrices of a layer (N, N), by the ways to fuse that are wanted: many
+ * Computes rows [from, to) of the fused matrices of a layer (N, N), for each wanted fusion: several
  * cost little more than one.
  * @param {import("./attention.js").Layer} layer
  * @param {number} from
@@ -43,7 +43,7 @@ function fuseInto(matrix, at, row, fusion, isFirst) {
 }
 
 /**
- * Sums of the rows of a fused matrix: 1 for the mean, not for max and min.
+ * Sums of the rows of a fused matrix: 1 for the mean, but not for max and min.
  * @param {Float32Array} matrix  (N, N)
  * @param {number} tokens
  * @returns {Float32Array}
@@ -83,7 +83,7 @@ function throughLayer(relevance, { matrix, sums }, residual) {
   const mixing = 1 - residual;
   for (let i = 0; i < tokens; i++) {
     if (relevance[i] === 0) continue;
-    // With residual 0, min-fused heads that agree on nothing leave an empty row: it stays at home.
+    // With residual 0 and fusion by min a row can be all zeros: its relevance stays with its token.
     const total = residual + mixing * sums[i];
     if (!(total > 0)) {
       next[i] += relevance[i];

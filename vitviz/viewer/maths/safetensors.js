@@ -7,7 +7,7 @@
 
 const ARRAYS = { U8: Uint8Array, F16: Uint16Array, F32: Float32Array };
 
-/** A file that is not what its header or its owner says it is. */
+/** A file that contradicts its own header or its manifest. */
 export class FormatError extends Error {}
 
 /**
@@ -25,7 +25,7 @@ export function parseSafetensors(buffer) {
 }
 
 /**
- * What a file says about itself, as texts by name.
+ * The metadata of a file: texts by name.
  * @param {ArrayBuffer} buffer
  * @returns {Record<string, string>}
  */
@@ -91,7 +91,7 @@ export function expectTensor(tensors, name, shape) {
 
 let halfTable = null;
 
-/** The 65,536 values a 16-bit float can have; one look-up is ten times faster than arithmetic. */
+/** The 65,536 values of a 16-bit float; looking one up is ten times faster than arithmetic. */
 function halves() {
   if (halfTable) return halfTable;
   halfTable = new Float32Array(65536);

@@ -1,8 +1,8 @@
-/** Where the dots of a chart are, which one is meant, and round numbers for its axis. */
+/** A scatter plot: the dot that a pointer means, and the ticks of the axis. */
 
 /**
- * Mean distance between two patches of the grid, in pixels: that of a head that looks everywhere
- * alike.
+ * Mean distance between two patches of the grid, in pixels: the mean attention distance of uniform
+ * attention.
  * @param {import("./geometry.js").Grid} grid
  * @returns {number}
  */
@@ -10,7 +10,7 @@ export function evenDistance({ rows, cols, patchHeight, patchWidth }) {
   let sum = 0;
   for (let down = 0; down < rows; down++) {
     for (let right = 0; right < cols; right++) {
-      // So many pairs of patches are this far apart, in this and in the mirrored directions.
+      // The number of pairs of patches with this offset, and with the mirrored ones.
       const pairs = (rows - down) * (cols - right) * (down > 0 ? 2 : 1) * (right > 0 ? 2 : 1);
       sum += pairs * Math.hypot(down * patchHeight, right * patchWidth);
     }
@@ -32,7 +32,7 @@ export function nearestDot(dots, x, y, reach) {
   let least = reach;
   for (const dot of dots) {
     const away = Math.hypot(dot.x - x, dot.y - y);
-    if (away > least || (best && away === least)) continue; // of equals the first
+    if (away > least || (best && away === least)) continue; // the first of equally near dots
     best = dot;
     least = away;
   }
@@ -40,14 +40,14 @@ export function nearestDot(dots, x, y, reach) {
 }
 
 /**
- * Which dots lie on each other where a point is: on the one nearest to it, which is among them. In
- * their own order, so that they can be walked through; none if none is within reach.
+ * The dots that overlap the one nearest to a point, with that one, in the order of `dots`, so that
+ * clicks can go through them. nearest is null and pile empty if no dot is within reach.
  * @template {{x: number, y: number, layer?: number, head?: number}} Dot
  * @param {Dot[]} dots
  * @param {number} x
  * @param {number} y
  * @param {number} reach
- * @param {number} overlap  dots at most so far apart cannot be told apart by eye or by pointer
+ * @param {number} overlap  dots at most this far apart cannot be told apart
  * @returns {{nearest: Dot|null, pile: Dot[]}}
  */
 export function pileAt(dots, x, y, reach, overlap) {
@@ -57,7 +57,7 @@ export function pileAt(dots, x, y, reach, overlap) {
 }
 
 /**
- * The dot of a pile that is looked at: the one that is chosen, else the nearest to the pointer.
+ * The dot of a pile that is described: the selected head if it is there, else the nearest dot.
  * @template {{layer: number, head: number}} Dot
  * @param {{nearest: Dot|null, pile: Dot[]}} found
  * @param {{layer: number, head: number|"mean"}} chosen
@@ -68,7 +68,7 @@ export function dotInView({ nearest, pile }, { layer, head }) {
 }
 
 /**
- * The dot that a click chooses: the nearest, and of a pile with the chosen one the one after it.
+ * The dot that a click selects: the nearest one, or the next of the pile if the pile has the selected.
  * @template {{layer: number, head: number}} Dot
  * @param {{nearest: Dot|null, pile: Dot[]}} found
  * @param {{layer: number, head: number|"mean"}} chosen
@@ -91,7 +91,7 @@ export function headsByLayer(pile) {
 }
 
 /**
- * The top of an axis from 0 that has room for all values; above 0 even if they are not.
+ * The top of an axis that begins at 0 and has room for all values; above 0 also if all are 0.
  * @param {number[]} values
  * @returns {number}
  */

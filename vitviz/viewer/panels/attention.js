@@ -19,7 +19,7 @@ import { createWaiting, layerText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";
 import { tokenTitle } from "../text/words.js";
 
-/** What it shows. */
+/** The views of the panel. */
 const GALLERIES = ["layer", "all", "matrix", "dots"];
 
 /** @type {import("../state/panels.js").PanelDescription} */
@@ -97,7 +97,7 @@ function create(app) {
   }
 }
 
-/** One small map: a button that chooses its head, with a bar of where its attention goes. */
+/** One small map: a button that selects its head, with a bar of the shares of CLS, registers, patches. */
 function createHead(app, head) {
   const { t } = app;
   const { manifest, grid } = app.source;
@@ -129,7 +129,7 @@ function createHead(app, head) {
   };
 }
 
-/** What the panel shows: every head of the layer or of all layers, a whole map, or figures of heads. */
+/** Saves what the panel shows: heads of the layer or of all layers, a whole map, or head statistics. */
 function saves(app, { token }) {
   const { layer, direction, head } = app.selection;
   if (app.taste.gallery === "dots") {
@@ -142,7 +142,7 @@ function saves(app, { token }) {
       figures: app.source.matrices.possible ? ["matrix"] : [] };
   }
   if (app.taste.gallery === "all") {
-    // Layers that are not here have no columns; the host has them all.
+    // Layers that are not here have no columns; the figure is drawn by the host, which has all layers.
     const here = [...Array(app.source.manifest.depth).keys()].filter((at) => app.source.store.ready.has(at));
     const columns = Object.assign({}, ...here.map((at) =>
       headColumns(app, app.source.maps.of(at, token, direction), "layer_" + at + "_")));

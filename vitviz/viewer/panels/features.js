@@ -1,4 +1,4 @@
-/** Panel Features: the tokens of a layer as colours (PCA), by their likeness, and by their length. */
+/** Panel Features: the tokens of a layer as colours (PCA), their cosine similarity, and their norms. */
 
 import { mapCanvas } from "../parts/canvas.js";
 import { colourTable } from "../maths/colour.js";
@@ -40,7 +40,7 @@ function create(app) {
     el("h4", { text: t("featuresStrip") }), strip.root,
     el("p", { class: "vv-note", text: t("featuresStripNote") }), about(t, times));
   let pointed = null;
-  let shown = { layer: -1 }; // what is drawn of the layer, whichever token is looked at
+  let shown = { layer: -1 }; // the drawings of the layer that do not depend on the token
 
   return { root, render };
 
@@ -90,7 +90,7 @@ function create(app) {
     strip.draw(summary);
   }
 
-  /** The numbers of the patch under the pointer, here or on the stage; else of the selected one. */
+  /** Writes the numbers of the patch under the pointer, here or on the stage, else of the selected one. */
   function renderReading() {
     const token = pointed ?? app.pointed ?? app.shownToken();
     const { values, norms: all, median } = shown;
@@ -106,7 +106,7 @@ function likeness({ source, selection, shownToken }) {
   return values && similarityScale(values, source.grid);
 }
 
-/** The scale of the norms of the patches after the layer that is looked at. */
+/** The scale of the norms of the patches after the selected layer. */
 function lengths({ source, selection }) {
   const summary = source.features.summary();
   if (!summary) return null;
@@ -114,7 +114,7 @@ function lengths({ source, selection }) {
   return { min: Math.min(...norms), max: Math.max(...norms) };
 }
 
-/** How the pictures are made and what they do not say. */
+/** Notes on how the pictures are made and what they do not show. */
 function about(t, times) {
   const note = (...children) => el("p", { class: "vv-note" }, ...children);
   return el("details", { class: "vv-about-maps" }, el("summary", { text: t("featuresAbout") }),
@@ -124,7 +124,7 @@ function about(t, times) {
         rel: "noopener noreferrer", text: "arXiv:2309.16588" })));
 }
 
-/** A map with its title on which tokens can be pointed at, chosen and marked. */
+/** A map with a title, on which tokens can be pointed at, selected and marked. */
 function createMap(app, key, onPoint) {
   const { t } = app;
   const { grid } = app.source;

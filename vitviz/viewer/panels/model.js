@@ -1,4 +1,4 @@
-/** Panel Model: what is known of the model in use, good and bad; all of it text, never markup. */
+/** Panel Model: the facts about the model, as text and never as markup. */
 
 import { el } from "../parts/dom.js";
 import { digits, grouped, percent, percents } from "../maths/numbers.js";
@@ -8,7 +8,7 @@ import { groupName, labelName, translated } from "../text/words.js";
 /** @type {import("../state/panels.js").PanelDescription} */
 export const model = { id: "model", create, saves };
 
-/** Facts that have a place of their own, or are numbers for programs. */
+/** Facts that are not in the list, because they stand elsewhere or are numbers for programs. */
 const ELSEWHERE = ["title", "accuracy", "evaluation", "data", "terms", "groups", "recipe", "temperature", "license"];
 
 /** @param {import("../main.js").App} app */
@@ -26,7 +26,7 @@ function summary(app) {
     patchHeight: grid.patch_height, patchWidth: grid.patch_width }) }));
 }
 
-/** How good it is: a table of what was measured, else the sentence in the file, else that nothing is known. */
+/** Accuracy: a table of measurements, else the sentence in the checkpoint, else that nothing is known. */
 function accuracy(app) {
   const { t } = app;
   const { manifest } = app.source;
@@ -48,7 +48,7 @@ function accuracy(app) {
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardGood") }), body, tested);
 }
 
-/** Whether its attention lies on the objects, beside maps that need no model. */
+/** How well its attention maps find the objects, compared with maps that need no model. */
 function looks({ t, source: { manifest } }) {
   const { boxes } = manifest.model.figures;
   if (!boxes) return null;
@@ -66,7 +66,7 @@ function looks({ t, source: { manifest } }) {
     el("p", { class: "vv-note", text: t("boxesNote") }));
 }
 
-/** What it was shown, and what it has never seen. */
+/** Its training data, terms, licence and classes, and what the data lacks. */
 function knows(app) {
   const { t } = app;
   const { manifest } = app.source;
@@ -90,7 +90,7 @@ function kinds(list, app) {
   return [el("details", { class: "vv-facts" }, el("summary", { text: app.t("cardClasses", { count }) }), body)];
 }
 
-/** Where it is from and how it was made; facts that are not known here keep their own names. */
+/** Origin and training; facts without a translated name keep their own names. */
 function origin(app) {
   const { t } = app;
   const { manifest } = app.source;
@@ -110,12 +110,12 @@ function facts(rows) {
     [el("dt", { text: name }), el("dd", { text: String(text) })]));
 }
 
-/** How often a model that guesses is right. */
+/** The accuracy of guessing at random. */
 function chanceOf(classes) {
   return { top1: 1 / classes, top5: Math.min(1, 5 / classes) };
 }
 
-/** What was measured of the model: how often it is right, and whether it looks at the object. */
+/** Saves the measurements of the model: its accuracy, and how well its maps find the object. */
 function saves({ source: { manifest } }) {
   const { figures } = manifest.model;
   const { boxes } = figures;

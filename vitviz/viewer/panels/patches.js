@@ -1,4 +1,4 @@
-/** Panel Patches: a patch as numbers, what filters answer, the token it becomes, all shapes. */
+/** Panel Patches: a patch as numbers, the responses of filters, the token it becomes, all shapes. */
 
 import { mapCanvas } from "../parts/canvas.js";
 import { colourTable } from "../maths/colour.js";
@@ -12,7 +12,7 @@ import { oneOf } from "../state/panels.js";
 import { choice } from "../parts/widgets.js";
 import { tokenTitle } from "../text/words.js";
 
-/** How the numbers of a patch are written. */
+/** The forms of the numbers of a patch. */
 const UNITS = ["normalised", "raw"];
 
 /** @type {import("../state/panels.js").PanelDescription} */
@@ -30,7 +30,7 @@ function create(app) {
   const { channels } = manifest.image;
   const count = channels * grid.patchHeight * grid.patchWidth;
   const names = channels === 3 ? [" R", " G", " B"] : channels === 1 ? [""] : null;
-  // The largest number that normalising can make, so that the strip never runs out of colours.
+  // The largest absolute value that normalising can give: the strip has colours for all values.
   const reach = Math.max(...manifest.mean.map((mean, c) => Math.max(mean, 1 - mean) / manifest.std[c]));
   let element = null;
   let late = 0;
@@ -96,7 +96,7 @@ function create(app) {
   };
 
   function prefer(wanted) {
-    element = null; // another number stands at its place now
+    element = null; // in the new order another number is at this index
     app.prefer(wanted);
   }
 
@@ -167,7 +167,7 @@ function create(app) {
   }
 }
 
-/** The numbers of the patch as the model gets them. */
+/** Saves the numbers of the patch as they enter the model. */
 function saves(app, { token }) {
   const { manifest, grid, picture } = app.source;
   if (!boxOf(token, grid)) return { tables: {}, figures: ["patches"] };

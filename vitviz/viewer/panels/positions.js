@@ -1,4 +1,4 @@
-/** Panel Positions: what the position embedding knows about which patch is whose neighbour. */
+/** Panel Positions: cosine similarities of the position embedding, which show what it knows of places. */
 
 import { positionMaps } from "../data/analysis.js";
 import { colourTable } from "../maths/colour.js";
@@ -20,7 +20,7 @@ import { choice } from "../parts/widgets.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 import { createZoom } from "../parts/zoom.js";
 
-/** The positions in the mosaic of them all. */
+/** The position embeddings that the mosaic can show. */
 const MOSAICS = ["trained", "untrained"];
 
 /** @type {import("../state/panels.js").PanelDescription} */
@@ -40,9 +40,9 @@ function create(app) {
       render() {},
     };
   }
-  // The twin: the same positions as they were before training, where that is known.
+  // The twin: the position embedding before training, if it is known.
   const hasTwin = app.source.untrained.exists;
-  let twin = null; // its maps, when they are here
+  let twin = null; // its maps, once they are here
   const intro = el("p", { class: "vv-intro" });
   const value = el("p", { class: "vv-under" });
   const ones = [createOne(app, t("positionsOne"), (token) => app.source.positionMap(token), point)];
@@ -122,7 +122,7 @@ function createOne(app, title, mapOf, point) {
   };
 }
 
-/** The maps of all positions, painted while idle; they can be made larger. */
+/** The maps of all positions, painted while idle, in a frame that enlarges them. */
 function createAllPositions(app) {
   const { t } = app;
   const { grid, picture } = app.source;
@@ -137,7 +137,7 @@ function createAllPositions(app) {
     onChoose: (value) => app.select({ mosaic: value }),
   }) : null;
   let stop = new AbortController();
-  let drawn = ""; // which of the mosaics
+  let drawn = ""; // the mosaic that is drawn
   explore(mosaic.frame, (event) => {
     const cell = mosaic.cellAt(event);
     return cell ? tokenOf(cell.row, cell.col, grid) : null;

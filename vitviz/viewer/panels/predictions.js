@@ -1,4 +1,4 @@
-/** Panel Predictions: the answer in a phrase, groups and classes, and the answer of every layer. */
+/** Panel Predictions: the answer as a phrase, groups and classes, and the logit lens. */
 
 import { createAnswerBars } from "../parts/answerbars.js";
 import { caution } from "../parts/caution.js";
@@ -54,7 +54,7 @@ function create(app) {
   }
 }
 
-/** What the model says, in large; or that it is not sure, or that it has learned nothing yet. */
+/** The answer in large letters; or that the model is not sure, or that it is untrained. */
 function headline(app) {
   const { text, note } = answerOf(app);
   const why = el("p", { class: "vv-note", text: note });
@@ -76,7 +76,7 @@ function bar({ label, share, text, title, note }, at) {
     el("span", { class: "vv-logit", text: note }));
 }
 
-/** The most probable classes, and what the model would answer after each block. */
+/** Saves the most probable classes, and their probabilities after each block. */
 function saves({ source: { manifest } }) {
   const { predictions, lens } = manifest;
   if (predictions.length === 0) return { tables: {}, figures: [] };

@@ -1,4 +1,4 @@
-/** Panel Query and key: one attention value as the sum, the exponential and the share that it is. */
+/** Panel Query and key: one attention value as a dot product, its exponential and the softmax. */
 
 import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "../parts/dom.js";
@@ -14,7 +14,7 @@ import { tokenName } from "../text/words.js";
 /** @type {import("../state/panels.js").PanelDescription} */
 export const qk = {
   id: "qk", overlay: "attention", needs: "layer", pairs: true, link: ["partner"],
-  // The mean of heads has no queries and keys: they are those of head 0.
+  // The mean of heads has no queries and keys, so head 0 is borrowed.
   borrows: ({ head }) => (head === "mean" ? { head: 0 } : {}), create, saves,
 };
 
@@ -100,7 +100,7 @@ function create(app) {
       product: signed(pair.products[pointed], 3).trim() }));
     drawBoard(pair);
     row.render(pair, key);
-    // Many numbers: they follow when the pointer rests.
+    // A table of many numbers is written only when the pointer rests.
     late = setTimeout(() => setText(numbers, numbersText(pair)), 60);
   }
 
@@ -114,7 +114,7 @@ function create(app) {
     const values = { scale: digits(pair.scale), dim: pair.q.length, sum: digits(pair.sum) };
     setText(score.work, t("pairScale", values) + " = ");
     setText(score.number, digits(pair.score));
-    // e^score may be a number nobody can read; the difference of logarithms always works.
+    // e^score can be too large to read; the difference score - lse is always readable.
     const total = Math.exp(pair.lse);
     const readable = total < 1e7 && Math.exp(pair.score) > 1e-6;
     setText(share.work, (readable
@@ -140,7 +140,7 @@ function create(app) {
   }
 }
 
-/** The two vectors of a pair and the row they meet in; of a mean of heads the vectors of every head. */
+/** Saves query, key and row of a pair; for the mean of heads, query and key of every head. */
 function saves(app) {
   const { layer, head } = app.selection;
   const figures = head === "mean" ? [] : ["pair"]; // a mean has no queries and keys of its own

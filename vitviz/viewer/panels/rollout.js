@@ -21,10 +21,10 @@ export const rollout = {
   id: "rollout", overlay: "rollout", link: ["first", "residual", "fusion"], create, saves,
 };
 
-/** How long the film rests on a layer. */
+/** The film shows each layer for this long. */
 const FRAME_MS = 700;
 
-/** Multiplications for the strip of all layers that a hover may cost (about 8 ms). */
+/** The strip of all layers is drawn at every move of the pointer up to this many multiplications (about 8 ms). */
 const MOST_PER_HOVER = 8e6;
 
 /** @param {import("../main.js").App} app */
@@ -83,7 +83,7 @@ function create(app) {
     },
   };
 
-  /** Plays the layers from the first to the last, or stops. Only ever begun by a visitor. */
+  /** Plays the layers from the first to the last, or stops. It never starts by itself. */
   function film(on) {
     clearInterval(playing);
     playing = 0;
@@ -95,7 +95,7 @@ function create(app) {
         if (panel !== rollout.id || now === last) film(false);
         else if (app.source.relevance.of({ token: app.shownToken(), ...pick(app.selection) })) {
           app.select({ layer: now + 1 });
-          if (app.selection.layer === now) film(false); // what it stands beside has no such layer
+          if (app.selection.layer === now) film(false); // the first analysis has no such layer
         }
       }, FRAME_MS);
     }
@@ -136,7 +136,7 @@ function create(app) {
     const asking = relevance.ask !== null && !values && !relevance.error;
     show(progress, building || asking);
     if (building) progress.value = relevance.share;
-    else progress.removeAttribute("value"); // how far the server is, nobody knows
+    else progress.removeAttribute("value"); // the progress of the server is unknown
     let text = "";
     if (building) text = t("matricesBuilding", { share: percent(relevance.share) });
     else if (!relevance.possible) {
@@ -149,14 +149,14 @@ function create(app) {
     show(again, !values && Boolean(relevance.error));
   }
 
-  /** All layers at once cost depth^2 / 2 products: at once if cheap, else when the pointer rests. */
+  /** Draws the strip, which costs depth^2 / 2 products: at once if that is cheap, else when the pointer rests. */
   function renderStrip(question) {
     clearTimeout(late);
     const key = JSON.stringify({ ...question, layer: 0 }) + app.taste.colours + stepScale(app, question.layer).max;
     for (const step of layers) step.mark();
     if (key === stripFor) return;
     if (app.source.relevance.ask) {
-      // Each layer would be one request: only the one that is looked at is asked for.
+      // Each layer would be one request: only the selected one is asked for.
       for (const step of layers) step.render(question, step.layer === question.layer);
       return;
     }
@@ -174,7 +174,7 @@ function pick({ layer, first, residual, fusion }) {
   return { layer, first, residual, fusion };
 }
 
-/** The scale of the map after a layer, here and beside. */
+/** The scale of the map after a layer, in both analyses. */
 function stepScale(app, layer) {
   return scaleOfBoth(app, (of) => {
     const at = opposite(app, of, "layer", layer);
@@ -184,7 +184,7 @@ function stepScale(app, layer) {
   });
 }
 
-/** One layer of the strip: relevance after this layer; a click stops there. */
+/** One layer of the strip: relevance after this layer; a click selects it as the last layer. */
 function createStep(app, layer) {
   const { t } = app;
   const { grid } = app.source;
@@ -210,7 +210,7 @@ function createStep(app, layer) {
   };
 }
 
-/** Rollout after every layer; of many tokens only what the host was asked for. */
+/** Saves rollout after every layer; with many tokens, only the one that the host computed. */
 function saves(app, { token }) {
   const { first, layer, residual, fusion } = app.selection;
   const columns = {};

@@ -14,13 +14,13 @@ import { createWaiting, lostText } from "../parts/waiting.js";
 import { button, choice, slider } from "../parts/widgets.js";
 import { labelName, translated } from "../text/words.js";
 
-/** A moment of the film; a film may have fewer. */
+/** The moment of the film that is selected; it may be above the last of this film. */
 const MOMENT = { start: "last", possible: (value) => value === "last" || (Number.isInteger(value) && value >= 0) };
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const training = { id: "training", alone: true, selects: { moment: MOMENT }, create, saves };
 
-/** How long the film rests on a moment. */
+/** The film shows each moment for this long. */
 const FRAME_MS = 600;
 const ANSWERS = 3;
 const COSINES = { min: -1, max: 1 };
@@ -54,7 +54,7 @@ function createView(app, film) {
   const { t } = app;
   const last = film.moments.length - 1;
   const player = createPlayer(app, last, { onMoment: play, onEnd: () => go(moment),
-    onLeave: () => { chosen = null; } }); // who comes back sees what the link says
+    onLeave: () => { chosen = null; } }); // on return the panel shows the moment that the link has
   const scrubber = slider({ label: t("filmMoment"), min: 0, max: last, step: 1,
     format: (moment) => t("filmAt", facts(film.moments[moment])),
     onInput: go });
@@ -65,8 +65,8 @@ function createView(app, film) {
     el("p", { class: "vv-intro", text: t("filmIntro", { count: film.moments.length }) }),
     ...(film.beganWith ? [el("p", { class: "vv-note", text: t("filmBegan", { origin: translated(film.beganWith, app) }) })] : []),
     el("div", { class: "vv-film-knobs" }, player.root, scrubber.root), accuracy.root, looks.root, places.root);
-  let chosen = null; // as it was selected
-  let moment = last; // what is shown; while the film plays nothing is selected
+  let chosen = null; // the selected moment when it was drawn last
+  let moment = last; // the shown moment; while the film plays the selection stays
   return { root, render, stop: player.stop };
 
   function play(next) {
@@ -94,15 +94,15 @@ function createView(app, film) {
   }
 }
 
-/** A moment's numbers as they are written. */
+/** The numbers of a moment, formatted. */
 function facts({ epoch, images, seconds, top1, top5 }) {
   return { epoch: epochText(epoch), images: grouped(images), minutes: Math.round(seconds / 60),
     top1: percent(top1), top5: percent(top5) };
 }
 
 /**
- * Plays from the moment shown, from the beginning if that is the last. Where motion is unwelcome it
- * steps. onEnd: it was paused, or has come to its end; onLeave: its panel was left.
+ * Plays from the shown moment, or from the beginning if that is the last; with prefers-reduced-motion
+ * each press goes on by one moment. onEnd: called when it is paused or ends; onLeave: when the panel is left.
  */
 function createPlayer(app, last, { onMoment, onEnd, onLeave }) {
   const { t } = app;
@@ -167,7 +167,7 @@ function createAccuracy(app, film, onMoment) {
   };
 }
 
-/** The pictures of the film, with the attention of CLS and what the model called them. */
+/** The pictures of the film, with the attention from CLS and the predictions. */
 function createLooks(app, film) {
   const { t } = app;
   const layer = slider({ label: t("layer"), min: 0, max: film.layers - 1, step: 1,
@@ -227,7 +227,7 @@ function createPicture(app, film, picture) {
   };
 }
 
-/** Similarity of positions: the selected patch, and all at their places. */
+/** Cosine similarity of positions: of the selected patch, and of all patches as a mosaic. */
 function createPlaces(app, film) {
   const { t } = app;
   const { grid } = app.source;
@@ -253,7 +253,7 @@ function createPlaces(app, film) {
     el("div", { class: "vv-figures" }, el("figure", { class: "vv-figure" }, one.frame, title),
       el("figure", { class: "vv-figure" }, mosaic.frame, el("figcaption", { text: label }))),
     legend.root);
-  let drawn = -1; // the moment of the mosaic
+  let drawn = -1; // the moment that the mosaic shows
   return {
     root,
     render(moment, token) {
@@ -274,7 +274,7 @@ function createPlaces(app, film) {
   };
 }
 
-/** The figures of every filmed moment of the training. */
+/** Saves the metrics of every filmed moment of the training. */
 function saves({ source: { film } }) {
   if (!film.exists) return { tables: {}, figures: [] };
   const columns = ["step", "epoch", "images", "seconds", "loss", "top1", "top5"];

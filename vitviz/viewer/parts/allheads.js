@@ -1,4 +1,4 @@
-/** All layers and all heads at once: one small map each, for the token that is looked at. */
+/** All heads of all layers at once: one small map each, for the shown token. */
 
 import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
@@ -6,10 +6,10 @@ import { mapRatio } from "../maths/geometry.js";
 import { createMosaic } from "./mosaic.js";
 import { headScale } from "../maths/overlay.js";
 
-/** Multiplications that drawing all maps may cost while the pointer moves (about 8 ms). */
+/** All maps are drawn at every move of the pointer up to this many multiplications (about 8 ms). */
 const MOST_PER_HOVER = 4e6;
 
-/** How long the pointer must rest before a dearer drawing begins. */
+/** How long the pointer must rest before a more expensive drawing begins. */
 const REST_MS = 120;
 
 /**

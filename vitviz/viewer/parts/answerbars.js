@@ -1,4 +1,4 @@
-/** The answers of two analyses: for each class a bar of the one above a bar of the other. */
+/** The predictions of two analyses: for each class the bar of one above the bar of the other. */
 
 import { el, show } from "./dom.js";
 import { besideEachOther } from "../maths/difference.js";
@@ -27,7 +27,7 @@ export function createAnswerBars(app, other) {
     el("h4", { text: t("besideAnswers") }), key, el("ol", {}, ...rows));
   return { root, render() {} };
 
-  /** `value`: of a class that is not listed the most that it can be, null where the model has no such class. */
+  /** `value`: for a class that is not listed its upper bound; null if the model has no such class. */
   function bar(value, listed, at) {
     const fill = el("span", { class: "vv-fill" });
     show(fill, listed);
@@ -39,7 +39,7 @@ export function createAnswerBars(app, other) {
   }
 }
 
-/** The most that a class can have that is not among the listed ones; null where it is none of the model's. */
+/** The upper bound of the probability of a class that is not listed; null if the model lacks the class. */
 function restOf({ source: { manifest } }, label) {
   const { predictions, num_classes: classes, model } = manifest;
   if (predictions.length === classes) return null;

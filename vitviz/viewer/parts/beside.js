@@ -1,4 +1,4 @@
-/** Beside: the map of what is shown, the same of what stands beside it, and their difference. */
+/** Beside: the overlays of both analyses, and their difference. */
 
 import { overlap } from "../maths/attention.js";
 import { colourTable } from "../maths/colour.js";
@@ -14,11 +14,11 @@ import { answerOf } from "../text/answer.js";
 import { reasonOf } from "../text/refusal.js";
 import { besideName, sideNames, sourceName, tokenName } from "../text/words.js";
 
-/** What can be put beside, in groups. */
+/** The groups of the menu. */
 const GROUPS = [["untrained", "trained", "other", "kept"], ["example"], ["model"]];
 
 /**
- * The control that puts something beside what is shown.
+ * The control that puts a second analysis beside the first.
  * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, render: () => void}}
  */
@@ -52,7 +52,7 @@ export function createBesideChoice(app) {
 }
 
 /**
- * Shown while something stands beside, is on its way or could not come.
+ * Shown while a second analysis is open or loading, or has failed.
  * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, render: (view: import("../types.js").View, other: import("../types.js").View|null) => void}}
  */
@@ -67,7 +67,7 @@ export function createBeside(app) {
   const root = el("section", { class: "vv-beside", "aria-labelledby": id },
     el("div", { class: "vv-beside-head" }, title,
       button({ text: "✕", title: t("besideClose"), onClick: () => app.select({ beside: "" }) })), status, body);
-  let drawn = null; // {app, render} of what stands beside now
+  let drawn = null; // {app, render} of the second analysis
   return {
     root,
     render(view, other) {
@@ -143,7 +143,7 @@ function createMaps(app, other) {
   }
 }
 
-/** One of the two: its name and answer, its picture with the map, the value of the token in view. */
+/** One side: name and answer of the analysis, its picture with the map, the value of the shown token. */
 function createSide(app, name) {
   const picture = createPicture(app);
   explore(picture.root, picture.tokenOf, app);
@@ -160,7 +160,7 @@ function createSide(app, name) {
   };
 }
 
-/** With its sign, also where it is a plus. */
+/** A number with its sign, also if it is positive. */
 function plus(value) {
   return (value > 0 ? "+" : "") + digits(value);
 }

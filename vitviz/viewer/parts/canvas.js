@@ -4,7 +4,7 @@ import { packColour, paint } from "../maths/colour.js";
 import { el } from "./dom.js";
 
 /**
- * A canvas of rows x cols pixels that values or colours are painted on.
+ * A canvas of rows x cols pixels, on which values or colours are painted.
  * @param {number} rows
  * @param {number} cols
  * @param {string} className
@@ -24,7 +24,7 @@ export function mapCanvas(rows, cols, className = "") {
       paint(values, offset, scale, table, pixels);
       context.putImageData(image, 0, 0);
     },
-    /** Colours in [0, 1], red, green, blue after each other. */
+    /** Paints colours in [0, 1]: red, green, blue of each patch. */
     drawColours(colours) {
       for (let i = 0; i < pixels.length; i++) pixels[i] = packColour(colours, 3 * i);
       context.putImageData(image, 0, 0);

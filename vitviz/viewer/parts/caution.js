@@ -1,4 +1,4 @@
-/** The sentence that must stand wherever attention could be taken for a reason. */
+/** The sentence that stands wherever attention could be taken for an explanation. */
 
 import { el } from "./dom.js";
 

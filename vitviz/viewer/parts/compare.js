@@ -1,4 +1,4 @@
-/** Comparing: the map of the pinned token beside that of the token under the pointer, on one scale. */
+/** Compare: the map of the pinned token beside that of the token under the pointer, on one scale. */
 
 import { overlap } from "../maths/attention.js";
 import { mapCanvas } from "./canvas.js";
@@ -10,7 +10,7 @@ import { overlayOf, spanOf } from "../maths/overlay.js";
 import { tokenName } from "../text/words.js";
 
 /**
- * Shown while a token is pinned and something lies over the picture.
+ * Shown while a token is pinned and the picture has an overlay.
  * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, render: (view: import("../types.js").View) => void}}
  */
@@ -27,7 +27,7 @@ export function createCompare(app) {
 
   function render({ shown }) {
     const { selection, pointed } = app;
-    // Where something stands beside, it is that which is compared.
+    // A second analysis is compared in its own part of the page.
     const wanted = selection.pinned && !app.panel().pairs && !app.facing() && possible();
     const first = wanted ? ofToken(selection.token, shown) : null;
     show(root, Boolean(first?.values));
@@ -55,12 +55,12 @@ export function createCompare(app) {
     setText(scale, t("compareScale", { min: digits(min), max: digits(max) }));
   }
 
-  /** What the stage shows anyway is not computed again. */
+  /** The overlay of a token; that of the stage is not computed again. */
   function ofToken(token, shown) {
     return token === app.shownToken() ? shown : overlayOf(app, token);
   }
 
-  /** A host that computes rollouts is asked for the one that is looked at, not for a second. */
+  /** A host that computes rollouts is asked for the shown token only, not for a second one. */
   function possible() {
     return !(app.selection.overlay === "rollout" && app.source.relevance.ask);
   }

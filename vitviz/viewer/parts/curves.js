@@ -1,4 +1,4 @@
-/** Lines over the rows or columns of the grid: a map averaged along its other side. */
+/** Line charts over the rows or columns of the grid, of the marginals of a map. */
 
 import { el } from "./dom.js";
 import { linePoints } from "../maths/marginals.js";
@@ -7,10 +7,10 @@ import { svg } from "./svg.js";
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [300, 120, 30, 20];
 
 /**
- * A chart of one or two lines over the same places.
+ * A chart of one or two lines over the same rows or columns.
  * @param {{title: string, axis: string, count: number, scale: {min: number, max: number},
  *   names: string[]}} props  names: of the lines, written below if there are two
- *   render draws those that are here
+ *   render: draws the lines that are given
  * @returns {{root: HTMLElement, render: (lines: ArrayLike<number>[], marked: number|null) => void}}
  */
 export function createCurves({ title, axis, count, scale, names }) {

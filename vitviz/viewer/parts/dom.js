@@ -1,4 +1,4 @@
-/** Making elements. Text only ever enters a page as text: there is no innerHTML in this room. */
+/** Creates elements. Text enters the page only as text nodes: there is no innerHTML in the viewer. */
 
 /**
  * @template {keyof HTMLElementTagNameMap} Tag
@@ -32,10 +32,10 @@ export function show(node, visible) {
 }
 
 /**
- * Remembers where the focus is inside of a node whose content is about to be made anew.
+ * Remembers where the focus is inside a node, before its content is replaced.
  * @param {HTMLElement} node
- * @returns {(otherwise: HTMLElement) => void}  puts it on what stands at the same place then, or
- *   on another element if nothing there can have it; leaves a focus outside where it is
+ * @returns {(otherwise: HTMLElement) => void}  focuses the element at the same place, or `otherwise`
+ *   if that cannot have the focus; a focus outside the node stays
  */
 export function keepFocus(node) {
   if (!node.contains(document.activeElement)) return () => {};
@@ -52,10 +52,10 @@ export function keepFocus(node) {
 }
 
 /**
- * Draws, and gives the focus to another element where what had it is hidden, out of use or gone then.
- * What had it is asked before: some browsers take it away in the moment in which a control is
- * disabled, others with the next frame.
- * @param {HTMLElement} node  inside of it the focus is looked after
+ * Draws, and moves the focus to another element if the focused one is hidden, disabled or gone then.
+ * The focused element is read before drawing: some browsers take the focus away at the moment in which
+ * a control is disabled, others with the next frame.
+ * @param {HTMLElement} node  only a focus inside it is moved
  * @param {() => void} draw
  * @param {HTMLElement} otherwise
  */
@@ -65,14 +65,14 @@ export function guardFocus(node, draw, otherwise) {
   draw();
   if (!mine) return;
   const lost = !node.contains(held) || held.matches(":disabled") || held.closest("[hidden]");
-  // Drawing itself may have moved it, to another place that can have it.
+  // Drawing may have moved the focus itself, to an element that can have it.
   const moved = document.activeElement !== held && document.activeElement !== document.body;
   if (lost && !moved) otherwise.focus({ preventScroll: true });
 }
 
 let count = 0;
 
-/** A name that no other element of the page has, for labels and radio groups. */
+/** An id that no other element of the page has, for labels and radio groups. */
 export function freshId(stem) {
   count += 1;
   return "vitviz-" + stem + "-" + count;

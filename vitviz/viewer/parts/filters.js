@@ -1,4 +1,4 @@
-/** The first filters of the patch embedding, what they answer, and the token that comes of it. */
+/** The first filters of the patch embedding, their responses to a patch, and the resulting token. */
 
 import { pictureCanvas } from "./canvas.js";
 import { colourTable } from "../maths/colour.js";
@@ -20,7 +20,7 @@ export function createFilters(app) {
   const { embed_dim: dim } = manifest;
   const waiting = createWaiting(app, "vv-note", "vv-button", file);
   const root = el("section", { class: "vv-embedding", "aria-label": t("filters") }, el("h4", { text: t("filters") }), waiting.root);
-  let made = null; // {render}, when the file is here
+  let made = null; // {render}, once the file is here
   return { root, render };
 
   function render(token) {
@@ -64,7 +64,7 @@ export function createFilters(app) {
       setText(intro, isPatch ? t("filtersIntro", { count, dim }) : t("filtersPrefix", { count, dim }));
       const most = largestSize(parts.content);
       cards.forEach((card, at) => card.render(isPatch ? parts.content[at] : null, most, at === pointed));
-      // One scale for all three, so that what the position adds can be compared.
+      // One scale for all three, so that content and position can be compared.
       const reach = Math.max(...PARTS.map((part) => largestSize(parts[part])));
       for (const { part, strip } of strips) {
         strip.draw(parts[part], colourTable("diverging"), reach);
@@ -79,7 +79,7 @@ export function createFilters(app) {
     }
   }
 
-  /** A filter as a small picture with a bar for the answer: left of the middle below 0, right above. */
+  /** A filter as a small picture, with a bar for its response: negative to the left, positive to the right. */
   function createCard(embedding, at, point) {
     const { rgba } = filterPicture(embedding, at, manifest.image);
     const canvas = pictureCanvas(rgba, grid.patchHeight, grid.patchWidth, "vv-map vv-enlarged");

@@ -1,11 +1,11 @@
-/** Small maps side by side, in rows that are about equally full where there is room. */
+/** Small maps side by side, in rows of about equal length if there is room. */
 
 import { el } from "./dom.js";
 import { mapRatio } from "../maths/geometry.js";
 
 /**
  * @param {{grid: import("../maths/geometry.js").Grid, label: string, maps: HTMLElement[], most: number, least: string}} props
- *   most: maps in a row; least: their least width, which a narrow page keeps by shorter rows
+ *   most: maps in a row; least: their least width; a narrow page has shorter rows to keep it
  * @returns {HTMLElement}
  */
 export function createGallery({ grid, label, maps, most, least }) {
@@ -17,7 +17,7 @@ export function createGallery({ grid, label, maps, most, least }) {
 }
 
 /**
- * How many in a row leave the fewest gaps in the last one, with no more rows than needed.
+ * The length of the rows that leaves the fewest gaps in the last row, with as few rows as possible.
  * @param {number} count
  * @param {number} most
  * @returns {number}

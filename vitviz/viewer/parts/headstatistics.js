@@ -1,4 +1,4 @@
-/** Every head as a dot over the layers: how widely it looks, and how far (the ViT paper's figure 7). */
+/** Entropy and mean attention distance of every head, as dots over the layers (the ViT paper's figure 7). */
 
 import { mapCanvas } from "./canvas.js";
 import { colourTable } from "../maths/colour.js";
@@ -43,7 +43,7 @@ export function createHeadStatistics(app) {
 function createView(app, statistics) {
   const { t } = app;
   const { manifest, grid } = app.source;
-  let found = NOTHING; // under the pointer, or where a finger has tapped
+  let found = NOTHING; // the dots under the pointer, or where a finger has tapped
   const even = { entropy: Math.log(grid.tokens), distance: evenDistance(grid) };
   const charts = ["entropy", "distance"].map((figure) => createChart(app, figure, statistics[figure], even[figure], point, choose));
   const reading = el("p", { class: "vv-under", role: "status" });
@@ -68,9 +68,9 @@ function createView(app, statistics) {
     draw();
   }
 
-  /** Of dots that lie on each other the one that is read, and at the next click the next. */
+  /** A click selects the head of the nearest dot; clicking again goes through the dots that overlap it. */
   function choose(next) {
-    // A click is told in whole pixels: the same dots may be there, but another one be nearer.
+    // A click has whole pixels for its place: the dots can be the same while another one is nearer.
     const here = found.pile.includes(next.nearest) ? found : next;
     const wanted = dotOfClick(here, app.selection);
     point(here);
@@ -80,7 +80,7 @@ function createView(app, statistics) {
   function render(shown) {
     token = shown;
     const { layer, head } = app.selection;
-    // Chosen elsewhere, by a key or a slider: that is looked at now.
+    // The head was selected elsewhere, by a key or a slider: it replaces the dots under the pointer.
     const elsewhere = layer !== chosen.layer || head !== chosen.head;
     if (elsewhere && !found.pile.some((dot) => dot.layer === layer && dot.head === head)) found = NOTHING;
     chosen = { layer, head };
@@ -105,7 +105,7 @@ function createView(app, statistics) {
     return undefined;
   }
 
-  /** Left and right go from layer to layer, up and down to the next head. */
+  /** Left and right keys change the layer, up and down keys the head. */
   function onKey(event) {
     const { layer, head } = app.selection;
     const at = head === "mean" ? 0 : head;
@@ -123,7 +123,7 @@ function createView(app, statistics) {
   }
 }
 
-/** One chart: a dot for each head above its layer, a line where even attention would be. */
+/** One chart: a dot for each head above its layer, and a line at the value of uniform attention. */
 function createChart(app, figure, values, even, onPoint, onChoose) {
   const { t } = app;
   const { manifest } = app.source;

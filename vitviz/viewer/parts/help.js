@@ -23,7 +23,7 @@ export function createHelp(t) {
       ...row(keys("Ctrl+Z", "Ctrl+Shift+Z"), t("key_undo")), ...row(keys("?"), t("key_help"))),
     el("h4", { text: t("helpPointer") }),
     el("dl", {}, ...named("pointer_hover"), ...named("pointer_click"), ...named("pointer_drag")));
-  // A click beside the page, on the dimmed rest, closes it.
+  // A click outside the dialog, on its backdrop, closes it.
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   return dialog;
 }

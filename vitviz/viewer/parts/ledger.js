@@ -1,11 +1,11 @@
-/** The ledger: the shape of every tensor from the pixels to the answer, block by block. */
+/** The ledger: the shape of every tensor from the pixels to the logits, block by block. */
 
 import { el, setText, show } from "./dom.js";
 import { shapeText } from "../maths/numbers.js";
 import { stepName } from "../text/words.js";
 
 /**
- * A table; a line that is pointed at or in focus lights what it speaks of.
+ * A table; the line under the pointer or in focus lights the part of the picture that it is about.
  * @param {import("../main.js").App} app
  * @returns {HTMLElement}
  */
@@ -21,7 +21,7 @@ export function createLedger(app) {
       el("th", { scope: "col", text: t(key) })))),
     el("tbody", { onkeydown: moveLine }, ...before.map((step) => line(step)),
       ...blocks.flatMap(({ head, lines }) => [head, ...lines]), ...after.map((step) => line(step))));
-  // One stop for the Tab key; the arrow keys lead from line to line.
+  // The table is one stop for the Tab key; the arrow keys go from line to line.
   lines()[0].tabIndex = 0;
   return el("div", { class: "vv-scroll" }, table);
 
@@ -55,7 +55,7 @@ export function createLedger(app) {
     lights(head, last.tokens);
     const details = ofBlock.map((step) =>
       line(step, step.module.replace("*", String(layer)), "vv-in-block"));
-    // The first block stands open, as an example of all.
+    // The first block is open, as an example of all.
     const open = (wanted) => {
       toggle.setAttribute("aria-expanded", String(wanted));
       setText(sign, wanted ? "▾" : "▸");

@@ -1,4 +1,4 @@
-/** The legend: which colour is which number, on every picture that has colours. */
+/** The legend: which colour is which number, for every map. */
 
 import { mapCanvas } from "./canvas.js";
 import { colourTable } from "../maths/colour.js";

@@ -1,4 +1,4 @@
-/** The logit lens: lines of the classes over the layers, as probabilities or as ranks. */
+/** The logit lens: a line for each class over the layers, of its probability or its rank. */
 
 import { el } from "./dom.js";
 import { labelName } from "../text/words.js";
@@ -7,7 +7,7 @@ import { rankTicks, topShare } from "../maths/lines.js";
 import { percent } from "../maths/numbers.js";
 import { choice } from "./widgets.js";
 
-/** What the lines of the logit lens are. */
+/** The quantities that the logit lens can show. */
 export const LENSES = ["probability", "rank"];
 
 /**
@@ -60,7 +60,7 @@ export function createLens(app) {
 }
 
 /**
- * What the model would say after a block, and where its final answer stands by then.
+ * A sentence: the top class after a block, and the rank and probability of the final answer there.
  * @param {{label: string, probabilities: number[], ranks: number[]}[]} lens  the answer first
  * @param {number} layer
  * @param {(key: string, values?: any) => string} t

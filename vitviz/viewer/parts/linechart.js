@@ -1,10 +1,10 @@
-/** A chart of named lines over columns; one column is chosen, one line can be lit. */
+/** A chart of named lines over columns; one column is selected, one line can be highlighted. */
 
 import { el, setText } from "./dom.js";
 import { columnAt, heightOf, nearestLine, placeOfColumn, spread } from "../maths/lines.js";
 import { svg } from "./svg.js";
 
-const SIZE = 1000; // of the drawing's own coordinates; stretched, its lines keep their width
+const SIZE = 1000; // units of the drawing, which is stretched; its lines keep their width
 const NAME_GAP = 0.11; // between two names, as a share of the height
 const MOST_COLUMN_NAMES = 13; // of one or two letters
 
@@ -15,8 +15,8 @@ const MOST_COLUMN_NAMES = 13; // of one or two letters
  */
 
 /**
- * Arrow keys in the plot, a click or a drag choose a column; pointing at a line or its name, or
- * focus on the name, lights it.
+ * Arrow keys in the plot, a click or a drag select a column; pointing at a line or its name, or
+ * focusing the name, highlights the line.
  * @param {{label: string, axis: string, columns: string[], onChoose: (column: number) => void}} props
  * @returns {{root: HTMLElement, render: (chart: Chart) => void}}
  */
@@ -67,7 +67,7 @@ export function createLineChart({ label, axis, columns, onChoose }) {
     const paths = lines.map(({ values }, at) => svg("polyline", { class: "vv-series vv-series-" + Math.min(at, 5),
       points: values.map((value, column) => (SIZE * placeOfColumn(column, count)).toFixed(1) + "," +
         (SIZE * y(value)).toFixed(1)).join(" ") }));
-    // The first line is the one that matters most: it is drawn last, over the others.
+    // The first line matters most: it is drawn last, over the others.
     drawing.replaceChildren(...rules, ...[...paths].reverse());
     const places = spread(lines.map(({ values }) => y(values[count - 1])), NAME_GAP);
     const labels = lines.map(({ name, title }, at) => {
@@ -81,7 +81,7 @@ export function createLineChart({ label, axis, columns, onChoose }) {
     nodes = lines.map((_, at) => [paths[at], labels[at]]);
   }
 
-  /** Lights one line and dims the others; -1: all as they were. */
+  /** Highlights one line and dims the others; -1 highlights none. */
   function light(line) {
     root.classList.toggle("vv-some-lit", line >= 0);
     nodes.forEach((pair, at) => pair.forEach((node) => node.classList.toggle("vv-lit", at === line)));

@@ -1,4 +1,4 @@
-/** The whole attention map of the chosen head: a row for every query, a column for every key. */
+/** The whole attention map of the selected head: a row for every query, a column for every key. */
 
 import { colourTable, paint } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
@@ -7,7 +7,7 @@ import { MOST_MATRIX_TOKENS, quantile } from "../data/matrix.js";
 import { percent } from "../maths/numbers.js";
 import { tokenName, valueText } from "../text/words.js";
 
-/** The colour scale ends where this share of all values does; the few above it have its last colour. */
+/** The colour scale ends at this quantile of all values; larger values have its last colour. */
 const SHOWN = 0.995;
 
 /**

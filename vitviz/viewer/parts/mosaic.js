@@ -13,7 +13,7 @@ import { el, show } from "./dom.js";
  *     scale: {min: number, max: number}, table: Uint32Array) => void, flush: () => void,
  *   clear: () => void, mark: (place: {row: number, col: number}|null) => void,
  *   cellAt: (event: MouseEvent) => {row: number, col: number}|null}}
- *   draw: one map at once; place and flush: many, and then all of them in one go
+ *   draw: draws one map at once; place: adds one of many, which flush draws together
  */
 export function createMosaic({ outerRows, outerCols, rows, cols, ratio, label }) {
   const high = outerRows * (rows + 1) - 1;
@@ -21,7 +21,7 @@ export function createMosaic({ outerRows, outerCols, rows, cols, ratio, label })
   const canvas = el("canvas", { class: "vv-map", width: wide, height: high,
     role: "img", "aria-label": label });
   canvas.style.aspectRatio = String((wide / cols) * ratio / (high / rows));
-  // More pixels than the screen will give it: averaging is kinder than leaving some out.
+  // A canvas with more pixels than its place on the screen is averaged, and no patch is left out.
   canvas.classList.toggle("vv-fine", wide > 700);
   const context = canvas.getContext("2d");
   const tile = context.createImageData(cols, rows);

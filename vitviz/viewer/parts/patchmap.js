@@ -1,4 +1,4 @@
-/** A map of all patches in the shape of the picture: patches are pointed at and marked on it. */
+/** A map of all patches in the shape of the picture, on which patches are pointed at and marked. */
 
 import { mapCanvas } from "./canvas.js";
 import { el, show } from "./dom.js";
@@ -9,7 +9,7 @@ import { mapRatio, placeOf, tokenAt } from "../maths/geometry.js";
  * @returns {Pick<ReturnType<typeof mapCanvas>, "draw"|"drawColours"|"clear"> & {frame: HTMLElement,
  *   tokenOf: (event: MouseEvent) => number|null, mark: (token: number) => void,
  *   put: (node: HTMLElement, token: number) => void}}
- *   mark: the patch that is selected; put: lays a node over a patch, none over a prefix token
+ *   mark: marks the selected patch; put: lays a node over a patch, and hides it for a prefix token
  */
 export function createPatchMap(grid) {
   const { canvas, draw, drawColours, clear } = mapCanvas(grid.rows, grid.cols, "vv-large-map");

@@ -1,4 +1,4 @@
-/** The picture as the model saw it, with a map over it and the tokens that are looked and pointed at. */
+/** The picture as the model saw it, with an overlay, and boxes around the shown and the pointed token. */
 
 import { mapCanvas, pictureCanvas } from "./canvas.js";
 import { colourTable } from "../maths/colour.js";
@@ -9,16 +9,16 @@ import { tokenName, valueText } from "../text/words.js";
 
 /**
  * @param {import("../main.js").App} app
- * @param {...HTMLElement} above  lies over the map, under the box of the selected token
+ * @param {...HTMLElement} above  elements over the overlay and under the box of the shown token
  * @returns {{root: HTMLElement, lines: HTMLElement, render: (view: import("../types.js").View) => void,
  *   tokenOf: (event: MouseEvent) => number|null}}
- *   lines: between the patches
+ *   lines: the lines between the patches
  */
 export function createPicture(app, ...above) {
   const { grid, manifest, picture } = app.source;
   const { height, width } = manifest.image;
   const pixels = pictureCanvas(picture.rgba, height, width, "vv-pixels");
-  // Few pixels are shown as the squares they are; many look better smoothed.
+  // A picture of few pixels is shown as squares; one of many pixels looks better smoothed.
   pixels.classList.toggle("vv-coarse", Math.max(height, width) <= 160);
   const overlay = mapCanvas(grid.rows, grid.cols, "vv-overlay");
   overlay.canvas.style.width = (100 * grid.cols * grid.patchWidth) / width + "%";

@@ -1,4 +1,4 @@
-/** Pointer to token: hovering previews, a click or tap pins, a sideways drag of a finger explores. */
+/** Pointer events on tokens: hovering previews, a click or tap pins, a sideways drag of a finger explores. */
 
 /** A finger that moved less than this is a tap. */
 const TAP_PX = 8;
@@ -22,7 +22,7 @@ export function explore(node, tokenOf, app) {
     app.point(tokenOf(event), false);
   });
   node.addEventListener("pointerdown", (event) => {
-    delete node.dataset.dragged; // no click came after the last drag
+    delete node.dataset.dragged; // the last drag was not followed by a click
     if (event.pointerType !== "touch") return;
     finger = { id: event.pointerId, x: event.clientX, y: event.clientY, moved: false };
   });
@@ -31,7 +31,7 @@ export function explore(node, tokenOf, app) {
     const dragged = finger.moved;
     const token = tokenOf(event);
     finger = null;
-    // What a finger has found stays when it leaves the glass; there is no hovering to return to.
+    // The token that a finger has reached stays selected when it is lifted: a finger cannot hover.
     if (dragged && token !== null) app.choose(token);
     app.point(null, false);
     if (dragged) node.dataset.dragged = "true";

@@ -70,7 +70,7 @@ export function createReadout(app) {
     return t("about_" + shown.kind, { layer });
   }
 
-  /** For a screen reader, once a selection has settled. */
+  /** The sentence that a screen reader hears once a selection has settled. */
   function sentence(view) {
     const { shown, token } = view;
     const parts = [tokenTitle(token, app), aboutText(shown)];
@@ -119,7 +119,7 @@ export function createShares({ t, source: { manifest } }) {
         parts[at].part.style.width = 100 * entry.share + "%";
         setText(parts[at].number, percent(entry.share));
       });
-      // A column need not sum to 1; how much a token receives in all is worth a number.
+      // A column need not sum to 1: its sum, the attention that the token receives, is shown too.
       show(sum, direction === "to");
       if (direction === "to") setText(sum, t("received", { sum: digits(total) }));
     },

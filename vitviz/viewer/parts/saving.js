@@ -11,7 +11,7 @@ import { tokenTitle, translated } from "../text/words.js";
 /**
  * @param {import("../main.js").App} app
  * @param {() => {view: import("../types.js").View, stage: HTMLElement, about: string,
- *   panel: {id: string, page: HTMLElement, saves: function|undefined}}} look  what is shown now
+ *   panel: {id: string, page: HTMLElement, saves: function|undefined}}} look  the present view and panel
  * @returns {{button: HTMLElement, dialog: HTMLDialogElement}}
  */
 export function createSaving(app, look) {
@@ -42,7 +42,7 @@ export function createSaving(app, look) {
     const nameOf = (...part) => fileName(manifest.photo.name, manifest.model.name, ...part, "layer" + layer,
       head === "mean" ? "mean" : "head" + head, direction, "token" + now.view.token);
     const item = (text, save) => button({ text, title: title + ": " + text, onClick: () => run(text, save) });
-    // One of its kind needs no name.
+    // If there is only one table or figure, its button needs no name.
     const named = (text, name, all) => all.length > 1 ? t("saveNamed", { what: text, name: t("save_" + name) }) : text;
     const items = [
       item(t("savePng"), async () => download(await snapshot(node, captionOf(app, now)), nameOf(what) + ".png")),
@@ -56,7 +56,7 @@ export function createSaving(app, look) {
     return el("section", {}, el("h4", { text: title }), el("div", { class: "vv-save-items" }, ...items));
   }
 
-  /** A figure by the host, with the same selection. */
+  /** Downloads a figure that the host draws, with the same selection. */
   async function drawn(kind, format, token) {
     const { layer, head, direction, first, residual, fusion } = app.selection;
     const reply = await app.ask("figure", { id: manifest.id, kind, format, token, partner: app.shownPartner(), layer,
@@ -94,7 +94,7 @@ export function captionOf(app, { view, about }) {
   const scale = t(taste.scale === "map" ? "scaleMap" : "scaleHeads");
   return [
     [manifest.photo.name, tokenTitle(view.token, app), about].filter(Boolean).join(" · "),
-    // The choice of a scale is one of attention; other maps have theirs in their legends.
+    // Only attention has a choice of scales; the legends of other maps show theirs.
     ...(values ? [kind === "attention" ? t("captionScale", { colours, scale }) : t("captionColours", { colours })] : []),
     t("captionSource", { model: manifest.model.name, source: translated(manifest.model.source, app) }),
   ];

@@ -1,4 +1,4 @@
-/** Sharing: a button that copies the address of what is looked at, and says what is not in it. */
+/** Sharing: a button that copies the link, and says what the link does not contain. */
 
 import { el, setText, show } from "./dom.js";
 import { button } from "./widgets.js";
@@ -13,7 +13,7 @@ const SAID_MS = 6000;
 export function createSharing(app) {
   const { t } = app;
   const { manifest } = app.source;
-  // Only pictures that the host can show to anybody have a name in the link.
+  // Only pictures that the host shows to everybody have a name in the link.
   const own = !manifest.link?.example;
   const title = t(own ? "copyLinkOwn" : "copyLinkTitle");
   const note = el("p", { class: "vv-note vv-said", role: "status", hidden: true });
@@ -33,7 +33,7 @@ export function createSharing(app) {
     try {
       await navigator.clipboard.writeText(link);
     } catch {
-      // Without https, or without leave, a page may not write there: the visitor can.
+      // Without https or permission a page cannot write to the clipboard: the visitor copies by hand.
       field.value = link;
       dialog.showModal();
       field.select();

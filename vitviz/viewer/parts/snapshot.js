@@ -1,4 +1,4 @@
-/** A part of the page as PNG: its own elements and styles drawn into a canvas, with a caption. */
+/** A part of the page as PNG: its elements and styles are drawn into a canvas, with a caption. */
 
 /** Pixels of the PNG per pixel of the page, so that text stays sharp on paper. */
 const SHARPNESS = 2;
@@ -7,13 +7,13 @@ const SHARPNESS = 2;
 const MOST_PIXELS = 32e6;
 
 /**
- * @param {HTMLElement} node  something that is shown now
- * @param {string[]} caption  lines below it
+ * @param {HTMLElement} node  a visible element
+ * @param {string[]} caption  lines below the picture
  * @returns {Promise<Blob>}
  */
 export async function snapshot(node, caption) {
   const root = node.closest(".vitviz");
-  // On a phone the stage itself has no box, only its parts have.
+  // On a phone only the children of the stage have boxes (display: contents).
   const width = Math.max(...[node, ...node.children].map((one) => one.getBoundingClientRect().width));
   const sheet = copyOf(node);
   const frame = document.createElement("div");
@@ -28,7 +28,7 @@ export async function snapshot(node, caption) {
   frame.style.width = Math.ceil(width) + "px";
   frame.style.fontFamily = lastingFonts(getComputedStyle(root).fontFamily);
   frame.append(sheet, lines);
-  root.append(frame); // to be measured in the visitor's own styles
+  root.append(frame); // it is measured with the styles of the page
   const box = frame.getBoundingClientRect();
   const zoom = Math.min(SHARPNESS, Math.sqrt(MOST_PIXELS / (box.width * box.height)));
   const size = { width: Math.ceil(box.width * zoom), height: Math.ceil(box.height * zoom) };
@@ -50,7 +50,7 @@ async function draw(image, { width, height }) {
   }, "image/png"));
 }
 
-/** A copy that keeps what markup does not say: pixels of canvases, and how controls are set. */
+/** A copy of a node with what cloneNode loses: pixels of canvases and states of controls. */
 function copyOf(node) {
   const copy = node.cloneNode(true);
   const twins = (selector) => [...node.querySelectorAll(selector)].map((original, at) =>
@@ -62,17 +62,17 @@ function copyOf(node) {
   for (const [original, twin] of twins("input")) {
     twin.setAttribute("value", original.value);
     twin.toggleAttribute("checked", original.checked);
-    twin.removeAttribute("name"); // else the copy of a radio button would take the place of its original
+    twin.removeAttribute("name"); // else checking the copy of a radio button would uncheck the original
   }
   for (const [original, twin] of twins("progress")) twin.setAttribute("value", String(original.value));
   for (const hidden of copy.querySelectorAll("[hidden]")) hidden.remove();
   return copy;
 }
 
-/** The frame inside copies of all that its styles may speak of, as an SVG that needs nothing else. */
+/** The frame as a self-contained SVG, inside copies of all ancestors that style rules may refer to. */
 function svgOf(frame, root, { width, height }, zoom) {
   let inner = frame.cloneNode(true);
-  inner.style.position = "static"; // it stood beside the screen to be measured
+  inner.style.position = "static"; // it was off the screen while it was measured
   for (let parent = root; parent; parent = parent.parentElement) {
     const shell = parent.cloneNode(false);
     shell.removeAttribute("id");
@@ -80,40 +80,40 @@ function svgOf(frame, root, { width, height }, zoom) {
     shell.append(inner);
     inner = shell;
   }
-  // A page's own elements must not stand inside of foreign ones: only their classes matter.
+  // html and body cannot stand inside an SVG: a div with their classes replaces them.
   const page = document.createElement("div");
   page.className = document.documentElement.className + " " + document.body.className;
   const { backgroundColor, fontFamily } = getComputedStyle(frame);
-  // A canvas that scales instead would draw shadows out of place in Safari.
+  // CSS zoom enlarges the picture: if the canvas did, Safari would draw shadows out of place.
   page.setAttribute("style", "font-family: " + fontFamily + "; zoom: " + zoom);
   page.setAttribute("xmlns", "http://www.w3.org/1999/xhtml");
-  page.lang = document.documentElement.lang; // it says where lines may break
+  page.lang = document.documentElement.lang; // line breaks depend on the language
   page.append(style(), ...inner.querySelector("body")?.childNodes ?? [inner]);
   const body = new XMLSerializer().serializeToString(page);
   return '<svg xmlns="http://www.w3.org/2000/svg" width="' + width + '" height="' + height + '" style="background: ' + backgroundColor + '">' +
     '<foreignObject width="100%" height="100%">' + withoutControls(body) + "</foreignObject></svg>";
 }
 
-/** Labels may hold characters that XML cannot. */
+/** A text without the control characters that XML forbids. */
 function withoutControls(text) {
   return text.replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "");
 }
 
-/** Those that the system has. A picture loads none, and in other fonts its lines would break elsewhere. */
+/** The font families that the system has: an SVG loads no fonts, and others would change line breaks. */
 function lastingFonts(families) {
   const name = (text) => text.trim().replace(/^["']|["']$/g, "");
   const loaded = new Set([...document.fonts].map(({ family }) => name(family)));
   return families.split(",").filter((family) => !loaded.has(name(family))).join(",");
 }
 
-/** All rules of the page that speak of the viewer. */
+/** All style rules of the page that apply to the viewer. */
 function style() {
   const rules = [];
   for (const sheet of document.styleSheets) {
     try {
       rules.push(...rulesOf(sheet.cssRules).filter((text) => text.includes("vitviz")));
     } catch {
-      // A sheet of another origin may not be read; ours are not there.
+      // A sheet of another origin cannot be read, but ours are never there.
     }
   }
   const node = document.createElement("style");
@@ -121,7 +121,7 @@ function style() {
   return node;
 }
 
-/** What a rule says of screens and fingers is asked of the page: the picture has neither. */
+/** Rules without their media queries, which are evaluated for the page and not for the picture. */
 function rulesOf(rules) {
   return [...rules].flatMap((rule) => {
     if (!(rule instanceof CSSMediaRule)) return [rule.cssText];

@@ -1,4 +1,4 @@
-/** The row of scores that softmax turns into shares, with the key that is looked at marked. */
+/** The row of scores and their softmax, with the shown key marked. */
 
 import { strongest } from "../maths/attention.js";
 import { el, setText, show } from "./dom.js";
@@ -34,7 +34,7 @@ export function createSoftmaxRow(app) {
   };
 }
 
-/** Bars of one number for every token; pointing at one points at its token. */
+/** A bar for every token; pointing at a bar points at its token. */
 function createBars(app, part) {
   const { t } = app;
   const { grid } = app.source;
@@ -80,7 +80,7 @@ function createBars(app, part) {
   };
 }
 
-/** One key of the row with its numbers; a click looks at it. */
+/** One key of the row with its numbers; a click selects it. */
 function createEntry(app) {
   const name = el("button", { type: "button", class: "vv-word", onclick: () => app.select({ partner: entry.token }) });
   const score = el("td");

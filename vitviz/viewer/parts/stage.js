@@ -1,4 +1,4 @@
-/** The stage: the picture as the model saw it, its patches, and the map that lies over them. */
+/** The stage: the picture as the model saw it, its patches, and the overlay. */
 
 import { colourIndex, colourTable, cssColour } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
@@ -51,7 +51,7 @@ export function createStage(app) {
 
   return { root, focus: frame, render, reading: () => under.textContent };
 
-  /** Draws everything on the stage; called in the pointer's own handler. */
+  /** Draws everything on the stage, synchronously in the handler of a pointer event. */
   function render(view) {
     const { shown, token, pointer } = view;
     const { taste, selection, lit } = app;

@@ -1,4 +1,4 @@
-/** The controls under the stage: what is looked at, and how it is drawn. */
+/** The controls under the stage, for the selection and for the taste. */
 
 import { COLOUR_MAPS } from "../maths/colour.js";
 import { createBesideChoice } from "./beside.js";
@@ -59,7 +59,7 @@ export function createSteering(app) {
   };
 }
 
-/** Colours, scale, opacity: matters of taste, folded away until they are asked for. */
+/** The controls of the taste (colours, scale, opacity, ...), folded until they are opened. */
 function createLooks(app) {
   const { t } = app;
   const colours = choice({

@@ -1,4 +1,4 @@
-/** A vector as a strip of colours, one of its numbers marked. */
+/** A vector as a strip of colours, with one of its numbers marked. */
 
 import { mapCanvas } from "./canvas.js";
 import { largest } from "../maths/colour.js";
@@ -6,10 +6,10 @@ import { el, show } from "./dom.js";
 
 /**
  * @param {number} count
- * @param {(at: number|null) => void} onPoint  a number is pointed at, or none any more
+ * @param {(at: number|null) => void} onPoint  the index of the number under the pointer, or null
  * @returns {{root: HTMLElement, draw: (values: ArrayLike<number>, table: Uint32Array,
  *   reach?: number) => void, mark: (at: number|null) => void}}
- *   reach: the number in full colour, by default the largest of them all
+ *   reach: the absolute value with the full colour, by default the largest
  */
 export function createStrip(count, onPoint) {
   const map = mapCanvas(1, count, "vv-strip");
@@ -23,7 +23,7 @@ export function createStrip(count, onPoint) {
   for (const kind of ["pointerdown", "pointermove"]) {
     root.addEventListener(kind, (event) => onPoint(atOf(event)));
   }
-  // A finger that leaves the glass keeps its number: there is no hovering to return to.
+  // The number that a finger has reached stays when it is lifted: a finger cannot hover.
   root.addEventListener("pointerleave", (event) => {
     if (event.pointerType !== "touch") onPoint(null);
   });
@@ -39,7 +39,7 @@ export function createStrip(count, onPoint) {
   };
 }
 
-/** The largest of the numbers without their signs. */
+/** The largest absolute value. */
 export function largestSize(values) {
   return largest(Array.from(values, Math.abs), 0, values.length, 1e-9);
 }

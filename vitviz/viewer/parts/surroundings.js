@@ -1,4 +1,4 @@
-/** What the page around the viewer is like: its language, light or dark, and the room it gives. */
+/** The surroundings of the viewer: language and theme of the page, and the width that it gives. */
 
 import { languageOf } from "../text/language.js";
 

@@ -1,4 +1,4 @@
-/** Making parts of drawings that are lines and dots, not pixels. */
+/** Creates SVG elements. */
 
 /**
  * @param {string} tag

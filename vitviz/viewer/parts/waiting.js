@@ -1,15 +1,15 @@
-/** What is on its way or lost, in a line, with a button for another try. */
+/** A line about a file that is loading or has failed, with a button to try again. */
 
 import { explainFailure } from "../data/files.js";
 import { el, setText, show } from "./dom.js";
 
 /**
  * @param {import("../main.js").App} app
- * @param {string} line  its class
- * @param {string} button  that of its button
- * @param {import("../data/lazyfile.js").LazyFile|null} file  what is waited for, by default a layer
+ * @param {string} line  class of the line
+ * @param {string} button  class of the button
+ * @param {import("../data/lazyfile.js").LazyFile|null} file  the file, by default that of a layer
  * @returns {{root: HTMLElement, render: (text: string, failed: boolean) => void}}
- *   failed: whether it can be tried again from here
+ *   failed: whether the button is shown
  */
 export function createWaiting(app, line = "vv-note", button = "vv-button", file = null) {
   const { t } = app;
@@ -28,7 +28,7 @@ export function createWaiting(app, line = "vv-note", button = "vv-button", file 
     },
   };
 
-  /** What the host has deleted comes back with another analysis only. */
+  /** Files that the host has deleted come back only with a new analysis. */
   function retry() {
     if (gone()) app.again?.();
     else if (file) file.retry();
@@ -36,20 +36,20 @@ export function createWaiting(app, line = "vv-note", button = "vv-button", file 
   }
 }
 
-/** What has become of a file that is lost. */
+/** The sentence about a file that could not be fetched. */
 export function lostText(t, error, otherwise = "") {
   const { key, reason } = explainFailure(error);
   return t(key === "error_expired" ? key : otherwise || key, { reason });
 }
 
-/** Where the layer that is looked at has got to: on its way, or lost. */
+/** The sentence about the selected layer: it is loading, or has failed. */
 export function layerText({ t, selection, source: { failure } }) {
   if (!failure) return t("layerLoading", { layer: selection.layer });
   if (failure.key === "error_expired") return t("error_expired");
   return t("error_layer", { layer: selection.layer, reason: failure.reason });
 }
 
-/** Where the tokens of the layer that is looked at have got to. */
+/** The sentence about the tokens of the selected layer: they are loading, or have failed. */
 export function tokensText({ t, selection, source: { features } }) {
   if (!features.error) return t("tokensLoading", { layer: selection.layer });
   return lostText(t, features.error);

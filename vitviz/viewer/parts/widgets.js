@@ -1,9 +1,9 @@
-/** Native controls in the viewer's dress: a choice, a slider, a switch, a button. */
+/** Native controls in the style of the viewer: a choice, a slider, a switch, a button. */
 
 import { el, freshId, setText } from "./dom.js";
 
 /**
- * One of a few, as radio buttons that look like one bar.
+ * A choice of one of a few values: radio buttons that look like one bar.
  * @param {{label: string, options: {value: *, text: string, title?: string}[],
  *   onChoose: (value: *) => void, wrap?: boolean}} props
  * @returns {{root: HTMLElement, set: (value: *, enabled?: boolean) => void}}
@@ -27,7 +27,7 @@ export function choice({ label, options, onChoose, wrap = false }) {
 }
 
 /**
- * A number on a line, with its value in words beside it.
+ * A slider, with its value as text beside it.
  * @param {{label: string, min: number, max: number, step: number,
  *   format: (value: number) => string, onInput: (value: number) => void}} props
  * @returns {{root: HTMLElement, set: (value: number, enabled?: boolean) => void}}
@@ -57,7 +57,7 @@ export function slider({ label, min, max, step, format, onInput }) {
 }
 
 /**
- * On or off.
+ * A switch that is on or off.
  * @param {{label: string, onSwitch: (on: boolean) => void}} props
  * @returns {{root: HTMLElement, set: (on: boolean, enabled?: boolean) => void}}
  */
@@ -74,8 +74,8 @@ export function toggle({ label, onSwitch }) {
 }
 
 /**
- * Whether pressing a button would do anything now. It keeps the focus: who presses it until
- * nothing is left to do would be thrown out of the page.
+ * Says whether pressing a button has an effect now. The button is not disabled, since it would lose
+ * the focus when it is pressed for the last time.
  * @param {HTMLButtonElement} node
  * @param {boolean} possible
  */
@@ -88,7 +88,7 @@ export function allow(node, possible) {
  * @returns {HTMLButtonElement}
  */
 export function button({ text, title, onClick, pressed }) {
-  // A name must hold the words that are seen, or who speaks them to the machine is not understood.
+  // The accessible name must contain the visible text, by which speech control finds the button.
   const name = /\p{L}/u.test(text) && !title.includes(text) ? text + ": " + title : title;
   return el("button", {
     type: "button", class: "vv-button", text, title, "aria-label": name,

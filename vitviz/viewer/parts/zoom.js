@@ -1,4 +1,4 @@
-/** A frame whose content can be made larger than it is, and then be scrolled. */
+/** A frame whose content can be enlarged and then scrolled. */
 
 import { el, setText } from "./dom.js";
 import { allow, button } from "./widgets.js";
@@ -9,7 +9,7 @@ const LEVELS = [1, 2, 3, 4, 6, 8];
  * @param {HTMLElement} content
  * @param {(key: string, values?: any) => string} t
  * @returns {{root: HTMLElement, show: (place: {left: number, top: number}) => void}}
- *   show: brings a place of the content, as shares of its size, to the middle of the frame
+ *   show: scrolls a place of the content, in shares of its size, to the middle of the frame
  */
 export function createZoom(content, t) {
   let at = 0;
@@ -20,7 +20,7 @@ export function createZoom(content, t) {
   const more = button({ text: "+", title: t("zoomIn"), onClick: () => set(at + 1) });
   const root = el("div", {}, frame, el("div", { class: "vv-zoom-tools" }, less, level, more));
   frame.addEventListener("wheel", (event) => {
-    if (!event.ctrlKey) return; // without it, a wheel scrolls
+    if (!event.ctrlKey) return; // without Ctrl a wheel scrolls
     event.preventDefault();
     set(at + (event.deltaY < 0 ? 1 : -1));
   }, { passive: false });

@@ -1,4 +1,4 @@
-/** Besides: what can be put beside an analysis, by its host, and one that was shown before and kept. */
+/** Besides: the analyses that can be put beside one: those that its host offers, and a kept one. */
 
 /** The key of an analysis that was kept. */
 export const KEPT = "kept";

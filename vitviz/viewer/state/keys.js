@@ -1,9 +1,9 @@
-/** The keyboard: which key asks for what. Letters are found by place, so Korean input works too. */
+/** The keyboard: which key does what. Letters are found by their place on it, so Korean input works. */
 
 import { neighbour, startToken } from "../maths/geometry.js";
 
 /**
- * What a key press asks for, null if nothing.
+ * The action of a key press, null if it has none.
  * @param {{key: string, code: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean,
  *   shiftKey: boolean}} event
  * @param {import("./state.js").Selection} selection

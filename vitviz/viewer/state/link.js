@@ -1,4 +1,4 @@
-/** Links: what is looked at as the parameters of an address, and back. No document in here. */
+/** Links: selection and taste as parameters of an address, and back. No document in here. */
 
 import { KEPT } from "./besides.js";
 import { linkOf, panelOf, restingToken } from "./panels.js";
@@ -6,7 +6,7 @@ import { linkOf, panelOf, restingToken } from "./panels.js";
 const always = () => true;
 
 /**
- * What of a selection and of a taste every link can hold, and where it matters.
+ * The fields of selection and taste that any link can hold, each with the condition for writing it.
  * @type {Record<string, (selection: import("./state.js").Selection, shape: import("./state.js").Shape) => boolean>}
  */
 const COMMON = {
@@ -15,10 +15,10 @@ const COMMON = {
   layer: always, head: always, direction: always,
   overlay: ({ panel, overlay }, { panels }) => overlay !== panelOf(panels, panel).overlay,
   scale: always, colours: always,
-  // What was kept is in this page alone.
+  // An analysis that was kept is known to this page alone.
   beside: ({ beside }) => beside !== "" && beside !== KEPT,
 };
-/** What an overlay needs to be known of, whichever panel is open. */
+/** Fields that define an overlay, and stand in a link whichever panel is open. */
 const OF_OVERLAY = { rollout: ["first", "residual", "fusion"] };
 const HOSTS = ["model", "example", "untrained"];
 
@@ -27,8 +27,8 @@ function namesOf(panels) {
 }
 
 /**
- * What an address asks for, in part; it may be anything, so `validSelection` and `validTaste` judge
- * and take what is theirs.
+ * The fields that an address names. Their values may be anything: `validSelection` and `validTaste`
+ * check them.
  * @param {string} href
  * @param {import("./panels.js").PanelDescription[]} panels
  * @returns {any}
@@ -44,7 +44,7 @@ function valueOf(text) {
 }
 
 /**
- * The address with what is looked at in it; parameters of others stay.
+ * The address with selection and taste in it; parameters that are not the viewer's stay.
  * @param {string} href
  * @param {import("./state.js").Selection} selection
  * @param {import("../types.js").Taste} taste
@@ -61,7 +61,7 @@ export function writeLink(href, selection, taste, origin, shape) {
   return url.href;
 
   function put(name, wanted) {
-    url.searchParams.delete(name); // also where it stood before: the order is always the same
+    url.searchParams.delete(name); // always, so that the order of parameters is always the same
     if (wanted) url.searchParams.set(name, String(values[name]));
   }
 }

@@ -1,9 +1,9 @@
-/** Memory: a visitor's taste from one visit to the next, where the browser lets a page remember. */
+/** Memory: a visitor's taste is kept from visit to visit, where the browser grants local storage. */
 
 const KEY = "vitviz-taste";
 
 /**
- * What was remembered; nothing where storage is refused, damaged or empty.
+ * What is remembered; {} where storage is refused, damaged or empty.
  * @param {() => Storage} open  may throw: a browser can refuse even to name its storage
  * @returns {any}
  */
@@ -25,6 +25,6 @@ export function remember(open, wanted) {
   try {
     open().setItem(KEY, JSON.stringify({ ...recall(open), ...wanted }));
   } catch {
-    // Refused or full: nothing is lost but the memory.
+    // Storage is refused or full: the choice is only not remembered.
   }
 }

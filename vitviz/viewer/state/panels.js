@@ -1,9 +1,9 @@
-/** What a panel says of itself, and what follows from it. The panels come from outside. */
+/** How a panel describes itself, and what follows from it. The panels themselves are passed in. */
 
 import { startToken } from "../maths/geometry.js";
 
 /**
- * A field of the selection or of the taste: where it starts, and which values it can have.
+ * A field of the selection or of the taste: its initial value, and a test of values.
  * @typedef {{start: any, possible: (value: any) => boolean}} Field
  */
 
@@ -21,15 +21,15 @@ import { startToken } from "../maths/geometry.js";
  *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("../data/saves.js").Saves,
  * }} PanelDescription
  *   first: it is open at the start
- *   overlay: what it lays over the picture; by default what lies there stays
- *   needs: what it draws from, besides what lies over the picture
- *   pairs: it shows a pair of tokens, and pointing finds the other one
- *   rests: the token that is looked at where none was chosen, by default the first prefix token
- *   borrows: fields of the selection that it needs to be otherwise; they are given back when it is left
+ *   overlay: the overlay that it opens with; by default the overlay stays as it is
+ *   needs: "layer" if it draws from q and k of the selected layer
+ *   pairs: it shows a pair of tokens, and pointing chooses the partner
+ *   rests: the token that is selected while none is pinned, by default the first prefix token
+ *   borrows: fields of the selection that it needs to change; they are given back when it is left
  *   selects, prefers: fields of the selection and of the taste that only it has; both are in its links
- *   alone, both: beside another analysis a panel stands twice, unless it is the same for both; above
- *     it stands what it shows of both at once
- *   link: fields of the selection that others have too, but only its links
+ *   alone: it stands once beside another analysis, for it would be the same; other panels stand twice
+ *   both: makes a part that shows both analyses at once, above the two panels
+ *   link: fields of the selection that are not its own, but stand only in its links
  */
 
 /** A field with one of a few values, the first at the start. @returns {Field} */
@@ -42,12 +42,12 @@ export function panelOf(panels, id) {
   return panels.find((panel) => panel.id === id);
 }
 
-/** Fields by name that panels have for themselves. @returns {Record<string, Field>} */
+/** The fields that only one panel has, of all panels, by name. @returns {Record<string, Field>} */
 export function fieldsOf(panels, /** @type {"selects"|"prefers"} */ kind) {
   return Object.assign({}, ...panels.map((panel) => panel[kind]));
 }
 
-/** Their values at the start. */
+/** The initial values of fields. */
 export function startOf(fields) {
   return Object.fromEntries(Object.entries(fields).map(([name, { start }]) => [name, start]));
 }
@@ -58,7 +58,7 @@ export function linkOf({ link = [], selects = {}, prefers = {} }) {
 }
 
 /**
- * The wish to open a panel, with the overlay that belongs to it.
+ * The change of the selection that opens a panel, with the overlay that belongs to it.
  * @param {PanelDescription} panel
  * @returns {{panel: string, overlay?: string}}
  */
@@ -67,7 +67,7 @@ export function openPanel({ id, overlay }) {
 }
 
 /**
- * The token that is looked at in a panel where none was chosen.
+ * The token that is selected in a panel while none is pinned.
  * @param {PanelDescription} panel
  * @param {import("../maths/geometry.js").Grid} grid
  * @returns {number}
@@ -79,8 +79,8 @@ export function restingToken({ rests = startToken }, grid) {
 const NOTHING = Object.freeze({});
 
 /**
- * The wish to open a panel, for a visitor who comes from `selection`: the panel that is left gives
- * back what it had borrowed, if that was not chosen meanwhile, and the next one borrows.
+ * The change of the selection that opens a panel: the panel that is left gives back the fields that it
+ * had borrowed, except those that were changed meanwhile, and the next one borrows.
  * @param {string} id
  * @param {import("./state.js").Selection} selection
  * @param {import("./state.js").Shape} shape
@@ -98,7 +98,8 @@ export function visitPanel(id, selection, { grid, panels }) {
   return { ...openPanel(panel), ...back, ...borrowed, lent };
 }
 
-/** A prefix token that was not pinned gives way where a panel rests on a patch. */
+/** The fields that a panel borrows: also the token, if the panel rests on a patch and a prefix token
+ * is selected but not pinned. */
 function borrowedBy(panel, selection, grid) {
   const resting = restingToken(panel, grid);
   const patch = resting >= grid.prefix && !selection.pinned && selection.token < grid.prefix;

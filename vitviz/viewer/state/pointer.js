@@ -5,9 +5,9 @@ import { restingToken } from "./panels.js";
 const NOTHING = { pointed: null, previewed: null, pointedPartner: null, lit: null };
 
 /**
- * The part of the app that follows the pointer. `pointed` is marked and its value read;
- * `previewed` is looked at in place of the selected token; `pointedPartner` stands in for the
- * partner; `lit` is what a line of the ledger speaks of.
+ * The part of the app that follows the pointer. `pointed` is the token under it; `previewed` replaces
+ * the selected token and `pointedPartner` the partner while the pointer stays; `lit` is the part of
+ * the picture that a line of the ledger is about.
  * @param {import("../main.js").App} app
  * @param {() => void} render
  * @returns {any}  to be merged into `app`
@@ -21,15 +21,15 @@ export function createPointerState(app, render) {
   }
   return {
     ...NOTHING,
-    /** What a click on the picture chooses while a pair is looked at: "partner" or "token". */
+    /** What a click on the picture chooses in a panel of pairs: "partner" or "token". */
     pairPick: "partner",
     shownToken: () => app.previewed ?? app.selection.token,
-    /** Beside a panel of pairs, whatever is pointed at makes a pair with what is looked at. */
+    /** The partner that is shown: in a panel without pairs, the token under the pointer. */
     shownPartner() {
       const other = app.panel().pairs ? null : app.pointed;
       return app.pointedPartner ?? other ?? app.selection.partner;
     },
-    /** The two tokens of a pair by what they do: the one that looks, the one that is looked at. */
+    /** The two tokens of the pair as query and key. */
     pair() {
       const [token, partner] = [app.shownToken(), app.shownPartner()];
       return app.selection.direction === "from" ? { query: token, key: partner }
@@ -37,14 +37,14 @@ export function createPointerState(app, render) {
     },
     picksPartner: () => Boolean(app.panel().pairs) && app.pairPick === "partner",
     choosePick: (pairPick) => look({ pairPick }),
-    /** The pointer is over a token. A kept token stays, unless a finger explores. */
+    /** The pointer is over a token. A pinned token stays shown, unless a finger explores. */
     point(token, exploring) {
       if (app.picksPartner()) return app.pointPartner(token);
       const preview = token !== null && (exploring || !app.selection.pinned) ? token : null;
       return look({ pointed: token, previewed: preview, pointedPartner: null });
     },
     pointPartner: (token) => look({ pointed: token, previewed: null, pointedPartner: token }),
-    /** The pointer is over a cell of a whole map, null: no longer. */
+    /** The pointer is over a cell of a whole map; null: it has left the map. */
     pointPair(cell) {
       if (!cell) return look({ pointed: null, previewed: null, pointedPartner: null });
       const [token, partner] = app.selection.direction === "from" ? [cell.query, cell.key]
@@ -53,7 +53,7 @@ export function createPointerState(app, render) {
     },
     /** Lights a part of the picture: "picture", tokens {first, end}, or null. */
     light: (lit) => look({ lit }),
-    /** Forgets all of it, before something else is drawn. */
+    /** Resets the state of the pointer, before another analysis is drawn. */
     forget: () => Object.assign(app, NOTHING),
     choose: (token) => app.select(app.picksPartner() ? { partner: token } : { token, pinned: true }),
     pin(token) {

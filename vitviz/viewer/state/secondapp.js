@@ -1,11 +1,11 @@
-/** Facing: the app as the parts of a second source see it, its tokens carried over to the other grid. */
+/** The app as the parts of the second source see it: tokens are carried over to the other grid. */
 
 import { startToken } from "../maths/geometry.js";
 import { carried, followed, startSelection, validSelection } from "./state.js";
 
 /**
- * The same app for another source. What is selected or pointed at in one is so in the other: a patch
- * at its place in the picture, layers and heads by their numbers where both have them.
+ * The same app for another source. Both share what is selected and pointed at: a patch by its place in
+ * the picture, a layer or a head by its number if both have it.
  * @param {import("../main.js").App} app
  * @param {import("../data/source.js").Source} source
  * @returns {import("../main.js").App}

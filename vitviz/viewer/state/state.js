@@ -1,10 +1,10 @@
-/** What is looked at: the selection, always valid, with its history. No document in here. */
+/** The selection, which is always valid, and its history. No document in here. */
 
 import { middleToken, placeOf, samePlace, startToken, tokenOf } from "../maths/geometry.js";
 import { fieldsOf, openPanel, panelOf, startOf, visitPanel } from "./panels.js";
 import { FUSIONS } from "../maths/rollout.js";
 
-/** What can lie over the picture. */
+/** The overlays: the maps that can lie over the picture. */
 export const OVERLAYS = ["attention", "rollout", "positions", "features", "none"];
 
 /**
@@ -12,11 +12,11 @@ export const OVERLAYS = ["attention", "rollout", "positions", "features", "none"
  *   direction: "from"|"to", panel: string, overlay: string,
  *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string, [own: string]: any}} Selection
  *   partner: the token on the other side of a pair; the key where attention is from the token
- *   beside: the key of what stands beside it, "" if nothing does
- *   lent: what the open panel has borrowed, as it was before; own: fields that a panel adds
+ *   beside: the key of the second analysis, "" if there is none
+ *   lent: the fields that the open panel has borrowed, with their values before; own: fields that a panel adds
  * @typedef {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid,
  *   panels: import("./panels.js").PanelDescription[], besides: string[]}} Shape
- *   besides: what can be put beside it, by its keys
+ *   besides: keys of the analyses that can be put beside it
  */
 
 /**
@@ -35,7 +35,7 @@ export function startSelection({ depth, grid, panels }) {
 }
 
 /**
- * A selection in which every field is possible: what is not possible in `wanted` comes from `base`.
+ * A selection in which every field is valid: where `wanted` is invalid, `base` stays.
  * @param {any} wanted  anything, also from an address or from an older analysis
  * @param {Selection} base
  * @param {Shape} shape
@@ -64,9 +64,9 @@ export function validSelection(wanted, base, { depth, heads, grid, panels, besid
     const value = wanted?.[field];
     if (value !== undefined && possible(value)) valid[field] = value;
   }
-  // Only a token that exists can be kept.
+  // Only a token that exists can be pinned.
   if (wanted?.token !== undefined && valid.token !== wanted.token) valid.pinned = base.pinned;
-  // A range of layers has its first not above its last; the one that was moved pushes the other.
+  // The first layer of a range is at most its last; the end that was moved pushes the other.
   if (valid.first > valid.layer) {
     if (wanted?.first !== undefined && wanted.layer === undefined) valid.layer = valid.first;
     else valid.first = valid.layer;
@@ -76,7 +76,7 @@ export function validSelection(wanted, base, { depth, heads, grid, panels, besid
 
 /**
  * A token on another grid: a patch stays where it is in the picture, a prefix token keeps its number.
- * @returns {number|null}  null for a prefix token that the other grid has not
+ * @returns {number|null}  null for a prefix token that the other grid does not have
  */
 export function followed(token, from, to) {
   const place = placeOf(token, from);
@@ -86,8 +86,8 @@ export function followed(token, from, to) {
 }
 
 /**
- * A selection for another grid: a patch stays where it is in the picture, a prefix token keeps its
- * number, and is none where there are fewer of them.
+ * A selection carried over to another grid: a patch stays where it is in the picture, a prefix token
+ * keeps its number, or becomes null where the other grid has fewer prefix tokens.
  * @param {Selection} selection
  * @param {import("../maths/geometry.js").Grid} from
  * @param {import("../maths/geometry.js").Grid} to
@@ -101,8 +101,8 @@ export function carried(selection, from, to) {
 }
 
 /**
- * A wish from an address in full: its panel is visited from `base`, and a token that was named is
- * kept.
+ * The selection that an address asks for, in full: its panel is opened from `base`, and a token that
+ * the address names is pinned.
  * @param {any|null} wanted
  * @param {Selection} base
  * @param {Shape} shape
@@ -110,7 +110,7 @@ export function carried(selection, from, to) {
  */
 export function complete(wanted, base, shape) {
   const { lent, ...visit } = wanted?.panel ? visitPanel(wanted.panel, base, shape) : /** @type {any} */ ({});
-  // What was asked for by name is not borrowed.
+  // A field that the address names is not borrowed.
   const borrowed = Object.entries(lent ?? {}).filter(([name]) => !(name in wanted));
   return {
     ...visit,
@@ -134,8 +134,8 @@ export function startHistory(selection) {
 }
 
 /**
- * The history after one more selection. A slider that is being dragged is one step: changes of
- * the same fields shortly after one another replace each other. What is opened is a step of its own.
+ * The history after one more selection. Dragging a slider is one step: changes of the same fields
+ * shortly after one another replace each other. Opening a panel or a second analysis is always a step.
  * @param {History} history
  * @param {Selection} selection
  * @param {number} time  in milliseconds

@@ -1,4 +1,4 @@
-/** Taste: how things are drawn, which undo leaves alone and a browser remembers. */
+/** Taste: settings of how things are drawn. Undo does not change them; the browser remembers them. */
 
 import { COLOUR_MAPS } from "../maths/colour.js";
 import { fieldsOf, oneOf, startOf } from "./panels.js";
@@ -23,7 +23,7 @@ export function startTaste(panels) {
 }
 
 /**
- * A taste in which every field is possible: what is not possible in `wanted` comes from `base`.
+ * A taste in which every field is valid: where `wanted` is invalid, `base` stays.
  * @param {any} wanted
  * @param {import("../types.js").Taste} base
  * @param {import("./panels.js").PanelDescription[]} panels

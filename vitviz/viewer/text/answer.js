@@ -1,4 +1,4 @@
-/** What a model says of a picture, in a phrase. */
+/** The answer of a model to a picture, as a phrase. */
 
 import { percent } from "../maths/numbers.js";
 import { groupName, labelName } from "./words.js";
@@ -6,7 +6,7 @@ import { groupName, labelName } from "./words.js";
 /**
  * @param {{t: (key: string, values?: any) => string, language: string,
  *   source: {manifest: import("../types.js").Manifest}}} app
- * @returns {{text: string, note: string}|null}  null where the model names no classes
+ * @returns {{text: string, note: string}|null}  null if the model has no classes
  */
 export function answerOf(app) {
   const { t, source: { manifest } } = app;

@@ -1,12 +1,12 @@
-/** The languages of the viewer, and which of them a tag asks for. */
+/** The languages of the viewer, and how a language tag chooses one. */
 
 import { STRINGS } from "./strings.js";
 
 /** @typedef {string} Language  the name of a folder in `vitviz/languages` */
 
 /**
- * The language that the viewer speaks where a page is marked so: "ko-KR" is Korean, "kok" is
- * Konkani and no Korean; whatever is not known reads English. RFC 4647, section 3.4 (lookup).
+ * The language of the viewer for a language tag: "ko-KR" is Korean, "kok" is Konkani and not Korean;
+ * an unknown tag gives English. RFC 4647, section 3.4 (lookup).
  * @param {any} tag  as in `<html lang>`: BCP 47, in any case, also with underscores; or nothing
  * @returns {Language}
  */
@@ -21,7 +21,7 @@ export function languageOf(tag) {
 }
 
 /**
- * The language that comes after another one, for a button that goes round them all.
+ * The language after this one, for a button that goes through all in a circle.
  * @param {any} tag
  * @returns {Language}
  */
@@ -31,7 +31,7 @@ export function nextLanguage(tag) {
 }
 
 /**
- * What a language is called: "Korean" in English, "한국어" in Korean.
+ * The name of a language: "Korean" in English, "한국어" in Korean.
  * @param {Language} language
  * @param {Language} speaking
  * @returns {string}

@@ -1,10 +1,10 @@
-/** What a host refused or could not do, told in the language that the page has when it is read. */
+/** Refusals and failures of a host, with their reasons in the present language of the page. */
 
 import { languageOf } from "./language.js";
 import { STRINGS } from "./strings.js";
 import { translator } from "./words.js";
 
-/** A failure whose reason is known in every language of the viewer; as an error it speaks English. */
+/** A failure with its reason in several languages; its `message` is in English. */
 export class Refusal extends Error {
   /** @param {Record<import("./language.js").Language, string>} reasons */
   constructor(reasons) {
@@ -14,20 +14,20 @@ export class Refusal extends Error {
 }
 
 /**
- * A host's reply, if it is one. A refusal brings its sentence in English, and in those languages that it can.
+ * A host's reply; throws a `Refusal` if it has an `error`, in English, with `errors` by language.
  * @template Reply
  * @param {Reply & {error?: string, errors?: Record<import("./language.js").Language, string>}} reply
  * @returns {Reply}
  */
 export function granted(reply) {
-  // A host gives nothing at all when its server is away.
+  // The reply is null or undefined when the host's server cannot be reached.
   if (reply === undefined) throw new Refusal(Object.fromEntries(Object.keys(STRINGS).map((each) => [each, translator(each)("noReply")])));
   if (reply?.error) throw new Refusal({ ...reply.errors, en: reply.error });
   return reply;
 }
 
 /**
- * Why something failed, in the language of the page where that is known.
+ * The reason of a failure, in the language of the page if it is known in it.
  * @param {Error} error
  * @param {string} language
  * @returns {string}

@@ -1,6 +1,6 @@
 /** Every text of the viewer, per language: `viewer.json` in each folder of `vitviz/languages`. */
 
-// A browser has no folders: bundle.py puts the texts themselves in the place of this module.
+// A browser cannot read folders: bundle.py replaces this module by one that contains the texts.
 import { readFileSync, readdirSync } from "node:fs";
 
 const FOLDER = new URL("../../languages/", import.meta.url);

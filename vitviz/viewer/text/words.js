@@ -7,7 +7,7 @@ import { languageOf } from "./language.js";
 import { STRINGS } from "./strings.js";
 
 /**
- * The look-up for a language; unknown languages, and what a language lacks, read English.
+ * The function that looks texts up in a language; a text that the language lacks is in English.
  * @param {string} language
  * @returns {(key: string, values?: Record<string, *>) => string}
  */
@@ -20,7 +20,7 @@ export function translator(language) {
 }
 
 /**
- * "CLS", "REG 2": a prefix token in the space of a tile.
+ * The short name of a prefix token, for its tile: "CLS", "REG 2".
  * @param {string} name
  * @returns {string}
  */
@@ -31,7 +31,7 @@ export function prefixLabel(name) {
 }
 
 /**
- * "row 4, col 7" or "CLS".
+ * The name of a token: "row 4, col 7" or "CLS".
  * @returns {string}
  */
 export function tokenName(token, { t, source: { manifest, grid } }) {
@@ -40,7 +40,7 @@ export function tokenName(token, { t, source: { manifest, grid } }) {
 }
 
 /**
- * "Patch in row 4, column 7" or "CLS token", with the number in the sequence.
+ * The full name of a token: "Patch in row 4, column 7" or "CLS token", with its index.
  * @returns {string}
  */
 export function tokenTitle(token, { t, source: { manifest, grid } }) {
@@ -50,12 +50,12 @@ export function tokenTitle(token, { t, source: { manifest, grid } }) {
 }
 
 /**
- * What the analysis brought in a language for a text, a class or a group.
+ * The translation of a text, a class or a group that came with the analysis.
  * @param {"texts"|"labels"|"groups"} kind
  * @param {string} text  in English
  * @param {import("../types.js").Manifest} manifest
  * @param {string} language
- * @returns {string|null}  null: nothing
+ * @returns {string|null}  null if none came
  */
 function brought(kind, text, manifest, language) {
   const known = manifest.words?.[languageOf(language)]?.[kind] ?? {};
@@ -63,7 +63,7 @@ function brought(kind, text, manifest, language) {
 }
 
 /**
- * Words that came with the analysis, in the language of the page where its host knew how to say them.
+ * A text of the analysis, in the language of the page if its host has translated it.
  * @param {string} text
  * @param {{language: string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
@@ -73,7 +73,7 @@ export function translated(text, { language, source: { manifest } }) {
 }
 
 /**
- * A class in the visitor's language; one whose name the checkpoint did not bring stays as it is.
+ * The name of a class in the visitor's language; without a translation in the checkpoint, as it is.
  * @param {string} label
  * @param {{language: string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
@@ -83,7 +83,7 @@ export function labelName(label, { language, source: { manifest } }) {
 }
 
 /**
- * A step of the ledger in the visitor's language; a name that is not known stays as it came.
+ * A step of the ledger in the visitor's language; an unknown name stays as it is.
  * @param {string} name  from the manifest, in English
  * @returns {string}
  */
@@ -93,7 +93,7 @@ export function stepName(name, t) {
 }
 
 /**
- * A group of classes in the visitor's language, else in English as it is read: "a dog" for "dog".
+ * A group of classes in the visitor's language, else in English with its article: "a dog" for "dog".
  * @param {string} name  as the checkpoint groups its classes
  * @param {{language: string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
@@ -103,7 +103,7 @@ export function groupName(name, { language, source: { manifest } }) {
 }
 
 /**
- * "0.0213 = 4.2 x uniform"
+ * An attention value, also as a multiple of uniform attention: "0.0213 = 4.2 x uniform".
  * @param {number} value
  * @param {number} tokens
  * @returns {string}
@@ -113,7 +113,7 @@ export function valueText(value, tokens, t) {
 }
 
 /**
- * What an analysis is called beside another one: picture, model, and whether it is untrained.
+ * The name of an analysis beside another one: picture, model, and whether it is untrained.
  * @param {{t: (key: string) => string, language: string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
@@ -124,8 +124,8 @@ export function sourceName(app) {
 }
 
 /**
- * The two of them by what differs: their pictures, their models, what training has done; in full
- * where nothing does.
+ * The names of two analyses by what differs: picture, model, or training; their full names if nothing
+ * does.
  * @returns {[string, string]}
  */
 export function sideNames(app, other) {
@@ -138,7 +138,7 @@ export function sideNames(app, other) {
 }
 
 /**
- * What can be put beside, as it stands on the menu.
+ * The name of an analysis on the menu of those that can be put beside.
  * @param {import("../types.js").Beside} beside
  * @returns {string}
  */
