@@ -64,7 +64,9 @@ def compare(name: str, rounds: int) -> dict[str, list[tuple[Spent, Spent]]]:
             "vitviz, plain forward pass": lambda: loaded.vit(pixels),
             "vitviz, forward pass and trace": captured,
             "analyze(): resizing too": lambda: analyze(loaded, seen),
-            "analyze() and pack(): all the viewer needs": lambda: pack(analyze(loaded, seen)),
+            "and pack(): all that a page starts with": lambda: pack(
+                analyze(loaded, seen), whole=False
+            ),
         },
         rounds,
     )
