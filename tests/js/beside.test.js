@@ -190,3 +190,11 @@ test("an answer that nobody waits for any more opens nothing, and a refusal can 
   render();
   assert.deepEqual([asked.length, app.facing()], [4, null], "beside another analysis stands another");
 });
+
+test("each side is named in the words of its own model", () => {
+  const side = (title, korean) => ({ t: translator("ko"), language: "ko", source: { manifest: {
+    photo: { name: "a.png" }, model: { title, trained: true }, words: { ko: { texts: { [title]: korean } } } } } });
+  const [photos, digits] = [side("Photos", "사진"), side("Digits", "숫자")];
+  assert.deepEqual(sideNames(photos, digits), ["사진", "숫자"]);
+  assert.deepEqual(sideNames(digits, photos), ["숫자", "사진"]);
+});

@@ -129,8 +129,10 @@ export function sourceName(app) {
  * @returns {[string, string]}
  */
 export function sideNames(app, other) {
-  const [one, two] = [app, other].map(({ source: { manifest: { photo, model } } }) => [
-    photo.name, translated(model.title, app), app.t(model.trained === false ? "besideUntrained" : "besideTrained")]);
+  const [one, two] = [app, other].map((side) => {
+    const { photo, model } = side.source.manifest;
+    return [photo.name, translated(model.title, side), app.t(model.trained === false ? "besideUntrained" : "besideTrained")];
+  });
   const differ = one.map((part, at) => part !== two[at]);
   if (!differ.includes(true)) return [sourceName(app), sourceName(other)];
   const name = (parts) => parts.filter((part, at) => differ[at] && part).join(" · ");
