@@ -226,6 +226,12 @@ def test_patches_are_dropped_first_and_all_seen_at_the_end(tmp_path, monkeypatch
     train(TINY, PICTURES, TEST, tmp_path)
     assert seen == [0.5] * 12 + [1.0] * 3
 
+    seen.clear()
+    epoch = log_of(tmp_path)[0]["steps"] / TINY.epochs
+    sparse = TINY.changed({"sparse_epochs": 5 / epoch, "sparse_keep": 0.25})
+    train(sparse, PICTURES, TEST, tmp_path)
+    assert seen == [0.25] * 5 + [0.5] * 7 + [1.0] * 3
+
 
 def test_a_loss_that_is_not_a_number_stops_and_keeps_the_last_good_state(tmp_path, monkeypatch):
     learn = run.Run.learn

@@ -88,13 +88,16 @@ def test_logits_are_the_models_own_for_normalised_pixels():
     assert 0 < (close - got).abs().max() < 0.2 * got.abs().max()
 
 
-def test_attention_stays_in_float32_while_the_linear_layers_are_rounded():
-    q = torch.randn(1, 2, 9, 4)
+def test_bfloat16_rounds_attention_and_linear_layers_and_changes_nothing_else():
+    q, k, v = torch.randn(3, 1, 2, 9, 4)
+    for settings in ({}, {"scale": 0.3}):
+        exact = F.scaled_dot_product_attention(q, k, v, **settings)
+        with precision("bfloat16", CPU):
+            attended = F.scaled_dot_product_attention(q, k, v, **settings)
+        assert attended.dtype == torch.bfloat16
+        torch.testing.assert_close(attended.float(), exact, atol=0.03, rtol=0.03)
     with precision("bfloat16", CPU):
-        attended = F.scaled_dot_product_attention(q, q, q)
         projected = F.linear(q, torch.eye(4))
-    assert attended.dtype == torch.float32
-    torch.testing.assert_close(attended, F.scaled_dot_product_attention(q, q, q))
     assert projected.dtype == torch.bfloat16
     with precision("float32", CPU):
         assert F.linear(q, torch.eye(4)).dtype == torch.float32

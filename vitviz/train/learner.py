@@ -49,6 +49,9 @@ class Learner(nn.Module):
         vit, half, kept = self.vit, max(1, len(self.vit.blocks) // 2), None
         x, kept = self.embed(pixels)
         x = vit.norm_pre(x)
+        if torch.is_autocast_enabled(x.device.type):
+            # Autocast alone would add up the residual stream in float32: twice the memory traffic.
+            x = x.to(torch.get_autocast_dtype(x.device.type))
         for layer, block in enumerate(vit.blocks, start=1):
             x = block(x)
             if layer == half:

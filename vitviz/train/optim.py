@@ -1,4 +1,4 @@
-"""The two optimisers, and the learning rate over the steps."""
+"""The two optimisers, and what changes over the steps: the learning rate, the dropped patches."""
 
 import math
 
@@ -151,3 +151,16 @@ def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
     if recipe.schedule == "cosine":
         progress = (1 - math.cos(math.pi * progress)) / 2
     return 1 - (1 - recipe.final_lr) * progress
+
+
+def patch_keep(recipe: Recipe, step: int, steps: int, steps_per_epoch: int) -> float:
+    """The share of its patches that each picture keeps in a step: few at first, all at the end.
+
+    A step with few patches is cheap, so the model sees more pictures in the same time
+    (arXiv:2208.07220). The first phase is counted in epochs, not as a share of the run, so that a
+    run can still be made longer or shorter.
+    """
+    if step >= (1 - recipe.all_patches_share) * steps:
+        return 1.0
+    sparse = step < recipe.sparse_epochs * steps_per_epoch
+    return recipe.sparse_keep if sparse else recipe.patch_keep

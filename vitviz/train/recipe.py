@@ -110,6 +110,10 @@ class Recipe:
 
     # What makes a model robust, or a step cheaper.
     patch_keep: float = setting(1.0, "share of the patches each picture keeps in a training step")
+    sparse_epochs: float = setting(
+        0.0, "epochs, at the beginning, that keep only sparse_keep of the patches"
+    )
+    sparse_keep: float = setting(1.0, "share of the patches kept in the first sparse_epochs")
     all_patches_share: float = setting(
         0.2, "share of all steps, at the end, that sees every patch again"
     )
@@ -201,9 +205,10 @@ class Recipe:
             "others_names",
             "unseen",
             "neighbours",
+            "sparse_epochs",
         ):
             check(getattr(self, name) >= 0, name, "0 or more")
-        for name in ("patch_keep", "crop", "final_lr", "decay_share"):
+        for name in ("patch_keep", "sparse_keep", "crop", "final_lr", "decay_share"):
             check(0 < getattr(self, name) <= 1, name, "more than 0 and at most 1")
         for name in (
             "all_patches_share",

@@ -18,7 +18,7 @@ from .dataset import Pictures
 from .errors import TrainError
 from .learner import Learner, Outputs, known_or_not, neighbour_loss
 from .mix import mix
-from .optim import learning_rate, make_optimizers
+from .optim import learning_rate, make_optimizers, patch_keep
 from .order import Order, hold_out
 from .others import Others, auroc
 from .precision import precision
@@ -129,8 +129,7 @@ class Run:
         for optimizer, highest in zip(self.optimizers, self.highest_lrs, strict=True):
             for group, lr in zip(optimizer.param_groups, highest, strict=True):
                 group["lr"] = lr * rate
-        all_patches = self.step >= (1 - recipe.all_patches_share) * self.steps
-        self.vit.patch_keep = 1.0 if all_patches else recipe.patch_keep
+        self.vit.patch_keep = patch_keep(recipe, self.step, self.steps, self.steps_per_epoch)
 
         known = len(pictures)
         x = augment(torch.cat([pictures, *others[:1]]), recipe)
