@@ -22,7 +22,7 @@ from vitviz.probe import features
 from vitviz.probe.positions import unit_rows
 from vitviz.viewer import bundle, css, pack, page
 from vitviz.viewer.bundle import join
-from vitviz.viewer.payload import LATE, late_file
+from vitviz.viewer.payload import LATE, late_file, tokens_name
 
 JS = Path(__file__).parent / "js"
 NODE = shutil.which("node")
@@ -47,9 +47,8 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
     assert len(json.dumps(manifest)) < 20_000
     assert json.loads(json.dumps(manifest)) == manifest
     assert manifest["num_tokens"] == len(manifest["prefix_tokens"]) + grid.num_patches
-    singles = ("picture", "embedding", "features", "statistics")
-    listed = [manifest["files"][name] for name in singles]
-    listed += [*manifest["files"]["layers"], *manifest["files"]["tokens"]]
+    listed = [file for name, file in manifest["files"].items() if name != "layers"]
+    listed += manifest["files"]["layers"]
     assert {file["path"]: file["size"] for file in listed} == {
         path: len(data) for path, data in payload.files.items()
     }
@@ -82,7 +81,8 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
     assert torch.equal(sent["filters"], analysis.embedding.filters.half())
     found = load(payload.files[manifest["files"]["features"]["path"]])
     assert found["scores"].shape == (trace.depth, grid.num_patches, 3)
-    for layer, file in enumerate(manifest["files"]["tokens"]):
+    for layer in range(trace.depth):
+        file = manifest["files"][tokens_name(layer)]
         tokens = features.tokens_after(trace, layer)
         torch.testing.assert_close(found["norms"][layer], features.norms(tokens))
         unit = load(payload.files[file["path"]])["unit"].float()
@@ -131,8 +131,9 @@ def test_what_no_first_picture_needs_is_left_out_and_made_when_it_is_asked_for(
         any_tiny_analysis, card=replace(any_tiny_analysis.card, details={"seed": "3"})
     )
     whole, lean = pack(analysis), pack(analysis, whole=False)
-    assert lean.manifest["late"] == list(LATE)
-    for name in LATE:
+    late = [*LATE, *(tokens_name(layer) for layer in range(analysis.trace.depth))]
+    assert lean.manifest["late"] == late
+    for name in late:
         path = whole.manifest["files"][name]["path"]
         assert name not in lean.manifest["files"]
         assert path not in lean.files
@@ -145,8 +146,9 @@ def test_what_no_first_picture_needs_is_left_out_and_made_when_it_is_asked_for(
 def test_a_lean_payload_makes_each_map_for_rounding_alone(
     monkeypatch: pytest.MonkeyPatch, tiny_analysis: Analysis
 ) -> None:
-    """Neither statistics of heads nor PCA nor the weights of the twin are computed for a visitor
-    who may never look at them."""
+    """Neither statistics of heads nor PCA nor the weights of the twin nor the tokens are computed
+    for a visitor who may never look at them."""
+    monkeypatch.setattr("vitviz.viewer.payload._tokens", lambda *_: pytest.fail("unasked"))
     for name in LATE:
         monkeypatch.setitem(LATE, name, lambda _: pytest.fail("computed before anyone asked"))
     monkeypatch.setattr(

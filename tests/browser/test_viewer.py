@@ -405,8 +405,8 @@ def host(open_page, analysis):
     for name, payload in (("first", pack(analysis)), ("second", pack(other))):
         manifest = payload.manifest
         listed = manifest["files"]
-        single = [listed[kind] for kind in ("picture", "embedding", "features")]
-        for file in [*single, *listed["layers"], *listed["tokens"]]:
+        single = [file for kind, file in listed.items() if kind != "layers"]
+        for file in [*single, *listed["layers"]]:
             file["key"] = f"{name}/{file['path']}"
             files[file["key"]] = base64.b64encode(payload.files[file["path"]]).decode()
             file["path"] = file["key"]

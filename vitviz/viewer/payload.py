@@ -4,6 +4,7 @@ import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +37,8 @@ class Payload:
 
     manifest  JSON-able, text and small numbers only; names its files by {"path", "size"}, and under
               "late" those that are made when the viewer asks for them
-    files     path -> bytes: the picture, the embedding and the film if there are any, two files per
-              layer, and in a whole payload those of `LATE`
+    files     path -> bytes: the picture, the embedding and the film if there are any, a file per
+              layer, and in a whole payload the late ones
     """
 
     manifest: dict[str, Any]
@@ -49,17 +50,17 @@ def layer_path(layer: int) -> str:
     return f"layer-{layer:02d}.safetensors"
 
 
-def tokens_path(layer: int) -> str:
-    """Name of the file with the tokens after one layer."""
-    return f"tokens-{layer:02d}.safetensors"
+def tokens_name(layer: int) -> str:
+    """Name of the late file with the tokens after one layer."""
+    return f"tokens-{layer:02d}"
 
 
 def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool = True) -> Payload:
     """Everything of one analysis that the viewer draws, with the `k` most probable classes.
 
     `film`: with the film of the model's training, if one lies beside its checkpoint; it can have
-    several megabytes. `whole`: with the files of `LATE`; a server leaves them out and makes each
-    when a visitor needs it, since the first view needs none of them.
+    several megabytes. `whole`: with the late files; a server leaves them out and makes each when a
+    visitor needs it, since the first view needs none of them.
 
     q and k are sent as float16, with the log-sum-exp of each row computed from the rounded values:
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
@@ -71,36 +72,44 @@ def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool =
         rounded = analysis.trace.rounded(layer)
         error = max(error, rounded.error)
         files[layer_path(layer)] = _serialise({"q": rounded.q, "k": rounded.k, "lse": rounded.lse})
-    # The browser fetches these files only for the panels Patches and Features.
+    # The browser fetches this file only for the panel Patches.
     if analysis.embedding is not None:
         files[EMBEDDING] = _pack_embedding(analysis.embedding)
-    for layer in range(analysis.trace.depth):
-        rows = unit_rows(features.tokens_after(analysis.trace, layer)).half()
-        files[tokens_path(layer)] = _serialise({"unit": rows})
     recorded = analysis.loaded.film if film and analysis.loaded else None
     if recorded is not None and recorded.is_file():
         files[FILM] = recorded.read_bytes()
-    late = [name for name in LATE if name != "untrained" or analysis.positions_seed is not None]
+    late = _late_files(analysis)
     if whole:
-        files |= {late_path(name): late_file(analysis, name) for name in late}
-    manifest = _manifest(analysis, files, late, error, k)
+        files |= {late_path(name): _serialise(make(analysis)) for name, make in late.items()}
+    manifest = _manifest(analysis, files, list(late), error, k)
     manifest["words"] = _words(analysis, recorded if FILM in files else None)
     return Payload(manifest, files)
 
 
 def late_path(name: str) -> str:
-    """Name of a file of `LATE`."""
+    """File name of a late file."""
     return f"{name}.safetensors"
 
 
 def late_file(analysis: "Analysis", name: str) -> bytes:
-    """A file of `LATE`, which a viewer asks for when a visitor first needs it.
+    """A late file, which a viewer asks for when a visitor first needs it.
 
-    Raises `SelectionError` for a name that is not in `LATE`, or if the analysis lacks this file.
+    Raises `SelectionError` for a name that this analysis has no late file of.
     """
-    if name not in LATE or (name == "untrained" and analysis.positions_seed is None):
+    make = _late_files(analysis).get(name)
+    if make is None:
         raise SelectionError(f"this analysis has no file {name!r}")
-    return _serialise(LATE[name](analysis))
+    return _serialise(make(analysis))
+
+
+def _late_files(analysis: "Analysis") -> dict[str, Callable[["Analysis"], dict[str, Tensor]]]:
+    """What makes each late file of this analysis, by its name."""
+    late = dict(LATE)
+    if analysis.positions_seed is None:
+        del late["untrained"]
+    for layer in range(analysis.trace.depth):
+        late[tokens_name(layer)] = partial(_tokens, layer=layer)
+    return late
 
 
 def _words(analysis: "Analysis", film: Path | None) -> dict[str, dict[str, dict[str, str]]]:
@@ -166,6 +175,11 @@ def _features(analysis: "Analysis") -> dict[str, Tensor]:
     }
 
 
+def _tokens(analysis: "Analysis", layer: int) -> dict[str, Tensor]:
+    """The tokens after one layer, as unit rows. (N, D)"""
+    return {"unit": unit_rows(features.tokens_after(analysis.trace, layer)).half()}
+
+
 def _statistics(analysis: "Analysis") -> dict[str, Tensor]:
     """Entropy and mean attention distance of every head. (L, H) each"""
     found = analysis.head_statistics()
@@ -177,6 +191,7 @@ def _untrained(analysis: "Analysis") -> dict[str, Tensor]:
     return {"pos_embed": unit_rows(analysis.untrained_positions().patches).half()}
 
 
+# The late files of the whole analysis; those of one layer are `_tokens`.
 LATE: dict[str, Callable[["Analysis"], dict[str, Tensor]]] = {
     "features": _features,
     "statistics": _statistics,
@@ -256,7 +271,6 @@ def _manifest(
             "picture": _file(PICTURE, files),
             "layers": [_file(layer_path(i), files) for i in range(summary["depth"])],
             **({"embedding": _file(EMBEDDING, files)} if EMBEDDING in files else {}),
-            "tokens": [_file(tokens_path(i), files) for i in range(summary["depth"])],
             **({"film": _file(FILM, files)} if FILM in files else {}),
             **{name: _file(late_path(name), files) for name in late if late_path(name) in files},
         },

@@ -68,7 +68,7 @@ export class Features {
       this.units.set(layer, here);
       return here;
     }
-    this.fetch(layer, this.manifest.files.tokens[layer], (buffer) => {
+    this.fetch(layer, fileOf(this.manifest, tokensName(layer)), (buffer) => {
       const { num_tokens: tokens, embed_dim: dim } = this.manifest;
       const rounded = expectTensor(parseSafetensors(buffer), "unit", [tokens, dim]);
       this.units.set(layer, unitRows(toFloat32(rounded), dim));
@@ -97,6 +97,9 @@ export class Features {
     this.onProgress();
   }
 }
+
+/** The name of the file with the tokens after one layer. */
+const tokensName = (layer) => "tokens-" + String(layer).padStart(2, "0");
 
 /** Normalises rows to length 1, in place: rounding to 16 bits has changed their lengths a little. */
 function unitRows(rows, dim) {
