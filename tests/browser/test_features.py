@@ -14,7 +14,6 @@ def test_features_are_fetched_when_looked_at_and_are_those_of_python(visit, pict
     seen.ready("first.png")
     asked = lambda part: [url for url in seen.requests if part in url]  # noqa: E731
     assert not asked("component_server")  # what is made when somebody looks for it
-    assert not asked("tokens-")
     seen.open_panel("Features")
     seen.is_(panel="features", overlay="features")
     page.wait_for_function("() => document.querySelectorAll('.vv-tile-value')[0].textContent")
@@ -50,18 +49,20 @@ def test_features_are_fetched_when_looked_at_and_are_those_of_python(visit, pict
     assert float(best.replace("\u2212", "-")) == pytest.approx(strongest, rel=0.01)
     share = features.principal(grid.patches(tokens.T).T).explained
     assert f"{100 * float(share[0]):.1f}\u00a0%" in seen.text(".vv-thirds .vv-note")
-    page.get_by_role("button", name="Layer 0,").click()
+    assert len(asked("component_server")) == 2  # PCA of all layers, tokens of this one
+    with page.expect_response("**/component_server**"):
+        page.get_by_role("button", name="Layer 0,").click()
     seen.is_(layer=0)
-    assert len(asked("component_server")) == 1
+    assert len(asked("component_server")) == 3
 
 
 def test_lost_features_say_so_and_can_be_tried_again(visit):
     seen = visit()
     page = seen.page
-    page.route("**/tokens-*.safetensors", lambda route: route.fulfill(status=500))
+    page.route("**/component_server**", lambda route: route.fulfill(status=500))
     seen.open_panel("Features")
     page.locator(".vv-waiting", has_text="could not be fetched").wait_for()
-    page.unroute("**/tokens-*.safetensors")
+    page.unroute("**/component_server**")
     page.locator(".vv-waiting").get_by_role("button", name="Try again").click()
     page.locator(".vv-partner").first.wait_for()
     assert "NaN" not in seen.text(".vv-panel:not([hidden])")
