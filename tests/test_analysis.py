@@ -77,6 +77,13 @@ def test_save_and_load_round_trip_exactly(name: str, tmp_path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["photo.safetensors"]
 
 
+def test_values_are_saved_where_they_were_asked_for() -> None:
+    analysis = analyze(tiny("cls"), photo(), values=True)
+    assert torch.equal(Analysis.from_bytes(analysis.to_bytes()).trace.v, analysis.trace.v)
+    plain = analyze(tiny("cls"), photo())
+    assert Analysis.from_bytes(plain.to_bytes()).trace.v is None
+
+
 @pytest.mark.parametrize("name", TINY)
 def test_bytes_are_the_file(name: str, tmp_path) -> None:
     analysis = analyze(tiny(name), photo())

@@ -47,6 +47,27 @@ def test_maps_are_those_of_an_explicit_softmax(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TINY)
+def test_values_are_kept_when_they_are_asked_for(name: str) -> None:
+    """Shares times values, sent through the projection, are what the block's attention gave."""
+    vit, outputs = tiny(name).vit, []
+    handles = [
+        block.attn.register_forward_hook(lambda _module, _args, out: outputs.append(out))
+        for block in vit.blocks
+    ]
+    pixels = pixels_for(name, images=2)
+    with capture(vit, values=True) as recorder:
+        traces = recorder.traces(vit(pixels))
+    for handle in handles:
+        handle.remove()
+    for image, trace in enumerate(traces):
+        assert trace.v.shape == trace.q.shape
+        for layer, block in enumerate(vit.blocks):
+            mixed = (trace.attention(layer) @ trace.v[layer]).transpose(0, 1).flatten(1)
+            assert_close(block.attn.proj(block.attn.norm(mixed)), outputs[layer][image])
+    assert trace_of(name).v is None
+
+
+@pytest.mark.parametrize("name", TINY)
 def test_rows_sum_to_one_and_rows_and_columns_agree(name: str) -> None:
     trace, config = trace_of(name), TINY[name]
     assert trace.q.shape == (config.depth, config.num_heads, config.num_tokens, config.head_dim)

@@ -279,12 +279,12 @@ class Analysis:
         return cls(**saved.from_bytes(data))
 
 
-def analyze(loaded: LoadedModel, image: Any) -> Analysis:
+def analyze(loaded: LoadedModel, image: Any, *, values: bool = False) -> Analysis:
     """Run a model once on a photo, and keep the trace of the pass and what is read from it.
 
     `image` is a path, bytes, a Pillow image, a numpy array (h, w), (h, w, 3) or (h, w, 4), or a
-    `Photo`. Raises `ImageError` if the image cannot be read, and `CaptureError` if the model
-    computes numbers that are not finite.
+    `Photo`. `values`: the trace keeps v beside q and k. Raises `ImageError` if the image cannot be
+    read, and `CaptureError` if the model computes numbers that are not finite.
     """
     photo = open_photo(image)
     config = loaded.card.config
@@ -296,11 +296,12 @@ def analyze(loaded: LoadedModel, image: Any) -> Analysis:
         )
     # A patch size that does not divide the image leaves a margin that the model never sees.
     pixels = loaded.preprocess.pixels(picture)[..., :height, :width]
-    with torch.inference_mode(), capture(loaded.vit) as recorder:
+    with torch.inference_mode(), capture(loaded.vit, values=values) as recorder:
         logits = loaded.vit(pixels.to(loaded.device))
     pos_embed = loaded.vit.pos_embed
     trace = recorder.trace(logits)
-    if not all(map(is_sound, (trace.q, trace.k, trace.tokens, logits))):
+    heard = (trace.q, trace.k, trace.tokens, logits, *([] if trace.v is None else [trace.v]))
+    if not all(map(is_sound, heard)):
         raise CaptureError(Message("models.without_bounds", name=loaded.card.name))
     names_classes = loaded.card.head == "classes" and has_lens(loaded.vit)
     return Analysis(

@@ -48,6 +48,8 @@ def _parts(analysis: "Analysis") -> Parts:
     """The tensors and the metadata of the file."""
     tensors = {"picture": analysis.picture, "pixels": analysis.pixels}
     tensors |= {name: getattr(analysis.trace, name) for name in TRACE}
+    if analysis.trace.v is not None:
+        tensors["v"] = analysis.trace.v
     if analysis.positions is not None:
         tensors["positions.patches"] = analysis.positions.patches
         tensors["positions.prefix"] = analysis.positions.prefix
@@ -125,7 +127,9 @@ def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[
         "picture": tensors["picture"],
         "pixels": tensors["pixels"],
         "grid": grid,
-        "trace": Trace(**{name: tensors[name] for name in TRACE}, scale=text["scale"]),
+        "trace": Trace(
+            **{name: tensors[name] for name in TRACE}, scale=text["scale"], v=tensors.get("v")
+        ),
         "positions": positions,
         "card": card,
         "preprocess": preprocess,
@@ -149,6 +153,7 @@ def _check_tensors(tensors: dict[str, torch.Tensor], card: ModelCard) -> None:
         "pixels": (config.in_chans, *config.image_size),
         "q": heads,
         "k": heads,
+        "v": heads,
         "tokens": (config.depth + 1, n, d),
         "logits": (*each, config.num_classes or d),
         "positions.patches": (p, d),

@@ -46,6 +46,7 @@ class Trace:
     logits   (C,)           the model's answer; features where the model has no head; (N, C) where
                             it does not pool and answers for each token
     scale    what q k^T is multiplied with before the softmax, 1 / sqrt(d)
+    v        (L, H, N, d)   the values that the attention mixes; None unless they were asked for
 
     The attention maps are not kept: a map costs N^2 numbers per head, q and k cost N. A map is a
     function of q and k and is computed on demand.
@@ -56,6 +57,7 @@ class Trace:
     tokens: Tensor
     logits: Tensor
     scale: float
+    v: Tensor | None = None
 
     @property
     def depth(self) -> int:
@@ -143,7 +145,8 @@ class Trace:
 class Recorder:
     """Collects what the hooks of `capture` hear; makes the `trace` after the forward pass."""
 
-    def __init__(self, vit: ViT) -> None:
+    def __init__(self, vit: ViT, values: bool = False) -> None:
+        self.values = values
         self.depth = len(vit.blocks)
         self.scale = vit.blocks[0].attn.scale
         self.qkv: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
@@ -178,14 +181,16 @@ class Recorder:
             raise CaptureError(
                 f"a batch of {len(self.tokens[0])} images was heard, got logits of {len(logits)}"
             )
-        q, k = (
-            torch.stack([self.qkv[layer][part] for layer in layers], dim=1).float().cpu()
-            for part in (0, 1)
-        )
+
+        def every_layer(part: int) -> Tensor:
+            return torch.stack([self.qkv[layer][part] for layer in layers], dim=1).float().cpu()
+
+        q, k = every_layer(0), every_layer(1)
+        v = every_layer(2) if self.values else [None] * len(logits)
         tokens = torch.stack([self.tokens[i] for i in range(self.depth + 1)], dim=1).float().cpu()
         logits = logits.detach().float().cpu()
         return [
-            Trace(q=q[i], k=k[i], tokens=tokens[i], logits=logits[i], scale=self.scale)
+            Trace(q=q[i], k=k[i], tokens=tokens[i], logits=logits[i], scale=self.scale, v=v[i])
             for i in range(len(logits))
         ]
 
@@ -225,8 +230,10 @@ def listening() -> Iterator[Callable[..., None]]:
 
 
 @contextmanager
-def capture(vit: ViT) -> Iterator[Recorder]:
+def capture(vit: ViT, *, values: bool = False) -> Iterator[Recorder]:
     """Listen to a model while it runs; the model computes what it always computes.
+
+    `values`: the trace keeps v too, which is half as much again as q and k.
 
         with capture(vit) as recorder:
             logits = vit(pixels)
@@ -235,7 +242,7 @@ def capture(vit: ViT) -> Iterator[Recorder]:
     Each hook knows its layer, so the order of calls does not matter. The model must run in the
     thread that listens; what other threads do with it meanwhile is not heard.
     """
-    recorder = Recorder(vit)
+    recorder = Recorder(vit, values)
 
     def listen_to(layer: int) -> None:
         block = vit.blocks[layer]
