@@ -19,6 +19,7 @@ from .embedding import Embedding
 from .grid import PatchGrid
 from .heads import HeadStatistics, head_statistics
 from .lens import Line, has_lens, lines, logit_lens
+from .mixing import Mix, Mixing, mix, mixing
 from .positions import Positions, similarity, untrained_positions
 from .predictions import NOT_SURE, Answer, Group, Prediction, groups_of, summed
 from .selection import count_of
@@ -48,7 +49,7 @@ class Analysis:
     notes: tuple[str, ...] = ()
     embedding: Embedding | None = None
     lens: Tensor | None = None
-    loaded: LoadedModel | None = None  # for `verify` only; not saved
+    loaded: LoadedModel | None = None  # for `verify` and `mixing`; not saved
 
     def __repr__(self) -> str:
         """One line: the photo, the model, its sizes, and the answer."""
@@ -155,6 +156,23 @@ class Analysis:
             self.trace, token, head_fusion=head_fusion, residual=residual, first=first, last=layer
         )
 
+    def mixing(self, layer: int, loaded: LoadedModel | None = None) -> Mixing:
+        """What the attention of a layer does to the tokens, head by head; see `Mixing`.
+
+        Raises `SelectionError` for a layer that the model does not have. An analysis read from a
+        file does not hold its model: pass it, or `VitvizError` is raised.
+        """
+        return mixing(self.trace, self._model(loaded, "mixing").vit, layer)
+
+    def mix(self, layer: int, head: int, token: int = 0, loaded: LoadedModel | None = None) -> Mix:
+        """What one head adds to a token and what all heads add to it; see `Mix`.
+
+        Raises `SelectionError` for a layer, head or token that the model does not have, and
+        `VitvizError` as `mixing` does.
+        """
+        found = mixing(self.trace, self._model(loaded, "mix").vit, layer)
+        return mix(self.trace, found, layer, head, token)
+
     def head_statistics(self) -> HeadStatistics:
         """Entropy and mean attention distance of every head. (L, H) each"""
         return head_statistics(self.trace, self.grid)
@@ -235,12 +253,7 @@ class Analysis:
         largest absolute difference is returned; float rounding leaves about 1e-5.
         An analysis read from a file does not hold its model: pass it, or `VitvizError` is raised.
         """
-        loaded = loaded or self.loaded
-        if loaded is None:
-            raise VitvizError(
-                "this analysis was read from a file; "
-                f"pass the model: analysis.verify(load({self.card.name!r}))"
-            )
+        loaded = self._model(loaded, "verify")
         outputs: dict[int, Tensor] = {}
         with listening() as listen, capture(loaded.vit) as recorder:
             for layer, block in enumerate(loaded.vit.blocks):
@@ -256,6 +269,15 @@ class Analysis:
             ours = block.attn.proj(block.attn.norm(mixed))
             worst = max(worst, float((ours - outputs[layer][0]).abs().max()))
         return worst
+
+    def _model(self, loaded: LoadedModel | None, method: str) -> LoadedModel:
+        """The model that `method` was given, or that this analysis holds."""
+        if (found := loaded or self.loaded) is None:
+            raise VitvizError(
+                "this analysis was read from a file; "
+                f"pass the model: analysis.{method}(..., loaded=load({self.card.name!r}))"
+            )
+        return found
 
     def save(self, path: str | Path) -> None:
         """Write everything to one .safetensors file; `Analysis.load` gives it back exactly.
