@@ -15,7 +15,7 @@ from safetensors.torch import load
 
 from tests import viewer_fixture
 from tests.models import photo, tiny
-from vitviz import Analysis, SelectionError, analyze
+from vitviz import Analysis, CaptureError, SelectionError, analyze
 from vitviz.languages import Message, languages
 from vitviz.model.untrained import draw
 from vitviz.probe import features
@@ -131,9 +131,11 @@ def test_what_no_first_picture_needs_is_left_out_and_made_when_it_is_asked_for(
         any_tiny_analysis, card=replace(any_tiny_analysis.card, details={"seed": "3"})
     )
     whole, lean = pack(analysis), pack(analysis, whole=False)
-    late = [*LATE, *(tokens_name(layer) for layer in range(analysis.trace.depth))]
-    assert lean.manifest["late"] == late
-    for name in late:
+    layers = range(analysis.trace.depth)
+    tokens = [tokens_name(layer) for layer in layers]
+    mixings = [f"mixing-{layer:02d}" for layer in layers]
+    assert lean.manifest["late"] == [*LATE, *tokens, *mixings]
+    for name in lean.manifest["late"]:
         path = whole.manifest["files"][name]["path"]
         assert name not in lean.manifest["files"]
         assert path not in lean.files
@@ -151,10 +153,46 @@ def test_a_lean_payload_makes_each_map_for_rounding_alone(
     monkeypatch.setattr("vitviz.viewer.payload._tokens", lambda *_: pytest.fail("unasked"))
     for name in LATE:
         monkeypatch.setitem(LATE, name, lambda _: pytest.fail("computed before anyone asked"))
-    monkeypatch.setattr(
-        Analysis, "head_statistics", lambda _: pytest.fail("computed before anyone asked")
-    )
+    for name in ("head_statistics", "mixing"):
+        monkeypatch.setattr(Analysis, name, lambda *_: pytest.fail("computed before anyone asked"))
     pack(tiny_analysis, whole=False)
+
+
+def test_values_and_what_follows_them_are_sent_with_the_model_alone(
+    monkeypatch: pytest.MonkeyPatch, any_tiny_analysis: Analysis
+) -> None:
+    analysis, name = any_tiny_analysis, "mixing-01"
+    found, sent = analysis.mixing(1), load(late_file(analysis, name))
+    for part in ("before", "gain", "rest"):
+        assert torch.equal(sent[part], getattr(found, part)), part
+    for part in ("v", "out"):
+        assert torch.equal(sent[part], getattr(found, part).half()), part
+    torch.testing.assert_close(sent["norms"], found.normed.norm(dim=-1))
+    # What the browser makes of them is right to three digits.
+    head, token, trace = 1, 2, analysis.trace
+    mixed = trace.attention(1)[head, token] @ sent["v"][head].float()
+    added = sent["gain"][token] * sent["out"][head].float() @ mixed
+    exact = analysis.mix(1, head, token).added
+    assert float((added - exact).norm() / exact.norm()) < 2e-3
+
+    read = Analysis.from_bytes(analysis.to_bytes())
+    assert not any(name.startswith("mixing") for name in pack(read, whole=False).manifest["late"])
+    assert not any(name.startswith("mixing") for name in pack(read).files)
+    with pytest.raises(SelectionError, match="has no file 'mixing-01'"):
+        late_file(read, name)
+    monkeypatch.setattr("vitviz.viewer.payload.MOST_MIXING_BYTES", 1000)
+    large = pack(analysis)
+    assert not any(name.startswith("mixing") for name in large.files)
+    assert large.manifest["late"] == []
+    assert name in pack(analysis, whole=False).manifest["late"]
+
+
+def test_a_value_that_half_precision_cannot_hold_is_an_error(tiny_analysis: Analysis) -> None:
+    v = torch.zeros_like(tiny_analysis.trace.q)
+    v[1, 0, 3, 2] = 1e5
+    analysis = replace(tiny_analysis, trace=replace(tiny_analysis.trace, v=v))
+    with pytest.raises(CaptureError, match="layer 1 is larger than half precision can hold"):
+        late_file(analysis, "mixing-01")
 
 
 def test_the_film_of_a_training_is_sent_to_those_who_want_it(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The engine: orders and results can be pickled, refusals are values, Gradio is not imported."""
 
+import base64
 import pickle
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from tests.models import photo
 from tests.running import ROOT, save_tiny
 from vitviz.languages import say
 from vitviz.viewer import pack
+from vitviz.viewer.payload import late_file
 from vitviz.web import engine, limits
 from vitviz.web.cache import Cache
 from vitviz.web.engine import Local, Order, Refusal, Result, Selection, fulfil
@@ -55,7 +57,7 @@ def test_orders_and_results_travel(models):
 
 ELSEWHERE = """
 import pickle, sys
-from vitviz.web.engine import fulfil
+from vitviz.web.engine import LateOrder, fulfil, fulfil_late
 from vitviz.web.models import Models
 models = Models(sys.argv[1:])
 while True:
@@ -63,7 +65,8 @@ while True:
         order = pickle.load(sys.stdin.buffer)
     except EOFError:
         break
-    pickle.dump(fulfil(order, models), sys.stdout.buffer)
+    answer = fulfil_late if isinstance(order, LateOrder) else fulfil
+    pickle.dump(answer(order, models), sys.stdout.buffer)
     sys.stdout.flush()
 """
 
@@ -81,6 +84,8 @@ class Elsewhere:
         self.process.stdin.flush()
         return pickle.load(self.process.stdout)
 
+    late = run
+
 
 def test_a_page_is_answered_by_an_engine_elsewhere(models, tmp_path):
     sources = [models._sources[key] for key in ("tiny-cls", "tiny-grey")]
@@ -94,6 +99,8 @@ def test_a_page_is_answered_by_an_engine_elsewhere(models, tmp_path):
         question = {"token": 3, "layer": 1, "first": 0, "residual": 0.5, "head_fusion": "mean"}
         reply = desk.rollout({"id": answer.manifest["id"], **question})
         torch.testing.assert_close(torch.tensor(reply["values"]), ours.rollout(3, 1))
+        late = desk.late({"id": answer.manifest["id"], "name": "mixing-01"})
+        assert base64.b64decode(late["data"]) == late_file(ours, "mixing-01")
         refused = desk.show(Upload(cache.put(b"", "b.png"), "b.png"), "tiny-grey", answer.shown)
         assert refused.refusal.of_picture
         assert "빈 파일" in in_each(refused.refusal.text)["ko"]  # after pickling too

@@ -315,7 +315,7 @@ def test_nonsense_gets_a_sentence(desk, nonsense):
     assert "are needed" in desk.rollout(nonsense)["error"]
 
 
-@pytest.mark.parametrize("name", [*LATE, "tokens-01"])
+@pytest.mark.parametrize("name", [*LATE, "tokens-01", "mixing-00", "mixing-02"])
 def test_a_file_that_is_made_when_somebody_looks_at_it(desk, models, upload, name):
     manifest = desk.show(upload, "told", Shown(None, "told")).manifest
     assert name in manifest["late"]
@@ -329,6 +329,9 @@ def test_a_file_that_is_none_is_refused_with_a_sentence(desk, upload):
     manifest = desk.show(upload, "told", Shown(None, "told")).manifest
     wrong = desk.late({"id": manifest["id"], "name": "picture"})
     assert wrong["error"] == "This analysis has no file 'picture'."
+    for name in ("mixing-03", "mixing-1", "mixing-", "mixing-x"):
+        wrong = desk.late({"id": manifest["id"], "name": name})
+        assert wrong["error"] == f"This analysis has no file {name!r}."
     assert "are needed" in desk.late({"id": manifest["id"], "name": 3})["error"]
     assert "has expired" in desk.late({"id": "x", "name": "features"})["error"]
 

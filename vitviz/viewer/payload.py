@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..errors import SelectionError
+from ..errors import CaptureError, SelectionError
 from ..languages import ENGLISH, Message, dictionary, in_others, languages
 from ..model.loaded import ModelCard
 from ..probe import features
@@ -28,6 +28,10 @@ VERSION = 1
 PICTURE = "picture.safetensors"
 EMBEDDING = "embedding.safetensors"
 FILM = "film.safetensors"
+MIXING = "mixing-"  # and the layer
+# Of the values of all layers in a page of one file: 2 MB for the shipped photo model, 25 MB for
+# ViT-B/16, which would more than triple its page.
+MOST_MIXING_BYTES = 10_000_000
 MOST_WORDS = 300  # characters of a detail; longer ones, like training recipes, are not sent
 
 
@@ -60,7 +64,8 @@ def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool =
 
     `film`: with the film of the model's training, if one lies beside its checkpoint; it can have
     several megabytes. `whole`: with the late files; a server leaves them out and makes each when a
-    visitor needs it, since the first view needs none of them.
+    visitor needs it, since the first view needs none of them. Of a large model even a whole payload
+    lacks the values, see `MOST_MIXING_BYTES`.
 
     q and k are sent as float16, with the log-sum-exp of each row computed from the rounded values:
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
@@ -80,10 +85,22 @@ def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool =
         files[FILM] = recorded.read_bytes()
     late = _late_files(analysis)
     if whole:
+        if _mixing_bytes(analysis) > MOST_MIXING_BYTES:
+            late = {name: make for name, make in late.items() if not needs_model(name)}
         files |= {late_path(name): _serialise(make(analysis)) for name, make in late.items()}
     manifest = _manifest(analysis, files, list(late), error, k)
     manifest["words"] = _words(analysis, recorded if FILM in files else None)
     return Payload(manifest, files)
+
+
+def mixing_name(layer: int) -> str:
+    """Name of the late file that follows the values of a layer to the tokens."""
+    return f"{MIXING}{layer:02d}"
+
+
+def needs_model(name: str) -> bool:
+    """Whether this late file can only be made of an analysis that holds its model."""
+    return name.startswith(MIXING)
 
 
 def late_path(name: str) -> str:
@@ -109,6 +126,9 @@ def _late_files(analysis: "Analysis") -> dict[str, Callable[["Analysis"], dict[s
         del late["untrained"]
     for layer in range(analysis.trace.depth):
         late[tokens_name(layer)] = partial(_tokens, layer=layer)
+    if analysis.loaded is not None:
+        for layer in range(analysis.trace.depth):
+            late[mixing_name(layer)] = partial(_mixing, layer=layer)
     return late
 
 
@@ -162,6 +182,25 @@ def _pack_embedding(embedding: "Embedding") -> bytes:
     )
 
 
+def _mixing(analysis: "Analysis", layer: int) -> dict[str, Tensor]:
+    """From the values of one layer to the tokens; see `vitviz.probe.mixing.Mixing`.
+
+    Values and matrix in half precision; tokens are sums of many blocks and keep theirs.
+    """
+    found = analysis.mixing(layer)
+    half = {"v": found.v.half(), "out": found.out.half()}
+    if not all(tensor.isfinite().all() for tensor in half.values()):
+        raise CaptureError(Message("models.half_precision", layer=layer))
+    norms = features.norms(found.normed)
+    return {**half, "before": found.before, "norms": norms, "rest": found.rest, "gain": found.gain}
+
+
+def _mixing_bytes(analysis: "Analysis") -> int:
+    """About how many bytes the files of all layers have that `_mixing` makes."""
+    tokens, dim = analysis.trace.num_tokens, analysis.card.config.embed_dim
+    return analysis.trace.depth * dim * (2 * dim + 6 * tokens)
+
+
 def _features(analysis: "Analysis") -> dict[str, Tensor]:
     """PCA and norms of every layer; the tokens themselves are in other files."""
     trace, grid = analysis.trace, analysis.grid
@@ -191,7 +230,7 @@ def _untrained(analysis: "Analysis") -> dict[str, Tensor]:
     return {"pos_embed": unit_rows(analysis.untrained_positions().patches).half()}
 
 
-# The late files of the whole analysis; those of one layer are `_tokens`.
+# The late files of the whole analysis; those of one layer are `_tokens` and `_mixing`.
 LATE: dict[str, Callable[["Analysis"], dict[str, Tensor]]] = {
     "features": _features,
     "statistics": _statistics,

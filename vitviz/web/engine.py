@@ -7,7 +7,7 @@ can also run in another process or on another machine, behind another `Engine`.
 import io
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -17,7 +17,7 @@ from PIL import Image
 from ..errors import ImageError, VitvizError
 from ..model.photo import open_photo
 from ..probe.analysis import Analysis, analyze
-from ..viewer.payload import pack
+from ..viewer.payload import late_file, late_path, pack
 from . import limits
 from .files import file_name
 from .models import Models
@@ -51,6 +51,19 @@ class Order:
     model: str
     untrained: bool = False
     selection: Selection | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LateOrder:
+    """A late file of an analysis (`viewer.payload.late_file`), for which its model is needed.
+
+    saved, model, untrained  the analysis as `Result.saved`, and the model of its order
+    """
+
+    name: str
+    saved: bytes = field(repr=False)
+    model: str
+    untrained: bool = False
 
 
 class Refusal(NamedTuple):
@@ -90,6 +103,9 @@ class Engine(Protocol):
     def run(self, order: Order) -> Result:
         """Fulfil an order. Raises for faults of the machine; bad pictures or models are refused."""
 
+    def late(self, order: LateOrder) -> Result:
+        """Make a late file, the only one in `files` of the result. Raises and refuses as `run`."""
+
 
 class Local:
     """Fulfils orders in the caller's thread; `limits.COMPUTING` of them compute at a time."""
@@ -100,6 +116,9 @@ class Local:
 
     def run(self, order: Order) -> Result:
         return fulfil(order, self.models, partial(computing, self._computing))
+
+    def late(self, order: LateOrder) -> Result:
+        return fulfil_late(order, self.models)
 
 
 def fulfil(
@@ -119,6 +138,16 @@ def fulfil(
         if order.selection is None:
             return _for_page(order, analysis)
         return _for_program(order.selection, analysis)
+    except VitvizError as error:
+        return Result(refused=Refusal.of(error))
+
+
+def fulfil_late(order: LateOrder, models: Models) -> Result:
+    """Read the analysis, load its model, and make the file; no forward pass is needed."""
+    try:
+        analysis = Analysis.from_bytes(order.saved)
+        held = replace(analysis, loaded=models.get(order.model, order.untrained))
+        return Result(files={late_path(order.name): late_file(held, order.name)})
     except VitvizError as error:
         return Result(refused=Refusal.of(error))
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 from ..errors import ImageError, SelectionError, VitvizError
 from ..languages import Message
 from ..probe.analysis import Analysis
-from ..viewer.payload import late_file
+from ..viewer.payload import late_file, late_path, needs_model
 from . import limits
 from .beside import Choice, choices
-from .engine import Engine, Order, Refusal, Result, Selection
+from .engine import Engine, LateOrder, Order, Refusal, Result, Selection
 from .error_messages import APOLOGY, in_each, sentence
 from .examples import EXAMPLES
 from .figures import Wanted
@@ -275,9 +275,20 @@ class Service:
         match question:
             case {"name": str(name)}:
                 with computing(self._asking):
-                    data = late_file(self._analysis(self._known(key)), name)
+                    data = self._late_file(self._known(key), name)
                 return {"data": base64.b64encode(data).decode()}
         raise SelectionError("id and name are needed")
+
+    def _late_file(self, kept: Kept, name: str) -> bytes:
+        """Only the engine has the models; a file that needs none is made here."""
+        if not needs_model(name):
+            return late_file(self._analysis(kept), name)
+        saved, shown = self._store.get(kept.analysis), kept.shown
+        order = LateOrder(name=name, saved=saved, model=shown.model, untrained=shown.untrained)
+        result = self._engine.late(order)
+        if result.refused:
+            raise VitvizError(result.refused.text)
+        return result.files[late_path(name)]
 
     def _figure(self, key: str, question: Any) -> dict[str, Any]:
         wanted = Wanted.of(question)
