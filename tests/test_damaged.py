@@ -15,6 +15,7 @@ from tests.running import save_tiny
 from vitviz import Analysis, CaptureError, VitvizError, WeightsError, analyze, draw, load
 from vitviz.model import loaded
 from vitviz.model.checkpoints import FORMAT
+from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.model.vit import ViT
 from vitviz.probe import film as films
@@ -30,6 +31,7 @@ DETAILS = {
     "recipe": json.dumps({"seed": 3, "zero_head": True}),
     "temperature": "0.8",
     "groups": json.dumps(["a", "b", "a", "b", "a", "b", "a"]),
+    "others": json.dumps({"score": KNOWN_OR_NOT, "threshold": 1.5}),
     "evaluation": json.dumps({"pictures": 9, "top1": 0.5, "boxes": {"x": {"energy": 1}}}),
 }
 

@@ -18,6 +18,16 @@ GOOD = {
     "pictures": 5000,
     "boxes": {"attention": {"energy": 1.62, "pointing": 0.6}},
 }
+# As `train.report` writes it.
+OTHERS = {
+    "pictures": 1500,
+    "classes": ["apple", "pear", "plum"],
+    "scores": {
+        "known or not": {"auroc": 0.82, "refused": 0.31},
+        "largest logit": {"auroc": 0.7, "refused": 0.1},
+    },
+    "chosen": {"threshold": 0.4, "kept": 0.948, "refused": 0.33},
+}
 
 
 def card(**details: object) -> ModelCard:
@@ -42,6 +52,38 @@ def test_what_was_measured_is_told_as_it_is() -> None:
 )
 def test_what_is_no_number_is_left_out(told: object, found: dict) -> None:
     assert measurements_of(card(evaluation=told)) == found
+
+
+def test_what_it_tells_from_others_is_that_of_the_score_it_uses() -> None:
+    found = measurements_of(card(evaluation={"others": OTHERS}))["others"]
+    assert found == {
+        "auroc": 0.82,
+        "refused": 0.31,
+        "own_kept": 0.948,
+        "own_refused": 0.33,
+        "pictures": 1500,
+        "classes": 3,
+    }
+    without = {name: value for name, value in OTHERS.items() if name != "chosen"}
+    found = measurements_of(card(evaluation={"others": without}))["others"]
+    assert found == {"auroc": 0.82, "refused": 0.31, "pictures": 1500, "classes": 3}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        None,
+        [],
+        {},
+        {"scores": []},
+        {"scores": {"known or not": 3}},
+        {"scores": {"known or not": {"auroc": 1.5, "refused": float("nan")}}, "pictures": 3},
+        {"scores": {"largest logit": {"auroc": 0.7}}, "chosen": "x"},
+    ],
+    ids=str,
+)
+def test_others_that_are_no_numbers_are_left_out(told: object) -> None:
+    assert measurements_of(card(evaluation={"top1": 0.5, "others": told})) == {"top1": 0.5}
 
 
 def test_no_measurements() -> None:

@@ -13,11 +13,12 @@ from einops import rearrange
 from tests.test_train import PICTURES, PLAIN, SMALL, TEST, TINY, log_of
 from vitviz import load
 from vitviz.model.vit import ViT
+from vitviz.probe.predictions import known_or_not
 from vitviz.train import checkpoint
 from vitviz.train.command import main
 from vitviz.train.dataset import Pictures
 from vitviz.train.errors import TrainError
-from vitviz.train.learner import CELLS, SIDES, Learner, Outputs, known_or_not, neighbour_loss
+from vitviz.train.learner import CELLS, SIDES, Learner, Outputs, neighbour_loss
 from vitviz.train.loop import Stopped, train
 from vitviz.train.order import Order
 from vitviz.train.others import (

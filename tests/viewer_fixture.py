@@ -15,6 +15,7 @@ from torch import Tensor
 
 from tests.models import TINY, photo, tiny
 from vitviz import Analysis, ViT, analyze, open_photo
+from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.untrained import draw
 from vitviz.probe import features
 from vitviz.probe.film import Film, grid_facts, look
@@ -26,13 +27,29 @@ from vitviz.viewer import pack
 FOLDER = Path(__file__).parent / "js" / "fixture"
 NAMES = ("cls", "no_cls", "distilled", "registers", "grey")
 assert set(NAMES) <= set(TINY)
-# What a trained checkpoint tells beside its weights; of one of the models only.
+# What a trained checkpoint tells beside its weights; of some of the models only.
 DETAILS = {
     "cls": {
         "seed": "3",
         "temperature": "0.8",
         "groups": json.dumps(["dog", "cat", "dog", "a new word", "cat", "bird", "bird"]),
-    }
+        "others": json.dumps({"score": KNOWN_OR_NOT, "threshold": 0.5}),
+    },
+    # A threshold that no picture reaches.
+    "no_cls": {
+        "others": json.dumps({"score": KNOWN_OR_NOT, "threshold": 50}),
+        "evaluation": json.dumps(
+            {
+                "top1": 0.5,
+                "others": {
+                    "pictures": 1500,
+                    "classes": ["apple", "pear", "plum"],
+                    "scores": {"known or not": {"auroc": 0.82, "refused": 0.31}},
+                    "chosen": {"threshold": 50, "kept": 0.948, "refused": 0.33},
+                },
+            }
+        ),
+    },
 }
 
 

@@ -18,6 +18,7 @@ from matplotlib.patheffects import withStroke
 from ..errors import VitvizError
 from ..model.loaded import ModelCard
 from ..probe.analysis import Analysis
+from ..probe.predictions import percent
 
 COLOURS = "viridis"  # perceptually uniform, in grey and for the colour-blind too
 # For values with a sign: blue and orange begin at the same light grey, as in the viewer.
@@ -213,16 +214,6 @@ def bar(
 def top_of(values: np.ndarray, vmax: float | None) -> float:
     """The top of a scale that starts at 0; 1 where all values are 0."""
     return vmax if vmax is not None else (float(values.max(initial=0.0)) or 1.0)
-
-
-def percent(share: float) -> str:
-    """A share as a percentage; only 0 is shown as 0.0%, and only 1 as 100.0% (else > 99.9%)."""
-    text = f"{share:.1%}"
-    if text == "0.0%" and share > 0:
-        return "< 0.1%"
-    if text == "100.0%" and share < 1 - 1e-6:  # a smaller rest may be float32 rounding
-        return "> 99.9%"
-    return text
 
 
 def shares(analysis: Analysis, name: str, values: np.ndarray, direction: Direction) -> str:

@@ -10,12 +10,15 @@ from torch import Tensor
 
 from ..errors import WeightsError
 from .config import ViTConfig
-from .json_values import are_texts, is_number, is_whole, short
+from .json_values import are_texts, is_number, is_whole, parse, short
 from .preprocess import Preprocess
 from .vit import ViT
 
 HeadKind = Literal["classes", "embedding", "tokens", "none"]
 HEADS = get_args(HeadKind)
+# How a checkpoint names the score that its threshold is for: `probe.predictions.known_or_not`.
+KNOWN_OR_NOT = "logsumexp of the logits"
+MOST_SCORE = 1e4  # bound of a threshold; a log-sum-exp of logits lies far within
 
 
 def head_of(labels: tuple[str, ...] | None, config: ViTConfig) -> HeadKind:
@@ -72,6 +75,7 @@ class ModelCard:
                 raise WeightsError(f"the {name} of a model must be {kind}, got {value}")
         if self.resized_from is not None:
             replace(self.config, image_size=self.resized_from)  # raises for a wrong size
+        _ = self.threshold  # raises for a wrong one
         if self.head == "classes" and head_of(self.labels, self.config) != "classes":
             raise WeightsError(
                 f"{self.name} has no labels for classes, or no answer to the picture"
@@ -80,6 +84,31 @@ class ModelCard:
             raise WeightsError(
                 f"{self.name} has {len(self.labels)} labels for {self.config.num_classes} classes"
             )
+
+    @property
+    def threshold(self) -> float | None:
+        """The score from which on a picture counts as one of the classes, from "others" in
+        `details`; None for a model that was not trained to tell. `Analysis.known_or_not` uses it.
+
+        Raises `WeightsError` if "others" is damaged, or its threshold is for another score.
+        """
+        if "others" not in self.details:
+            return None
+        try:
+            told = parse(self.details["others"])
+        except ValueError as error:
+            raise WeightsError(f"the others of a model must be JSON: {error}") from error
+        if not isinstance(told, Mapping):
+            raise WeightsError(f"the others of a model must be a JSON object, got {short(told)}")
+        if "threshold" not in told:  # no pictures were held out to set it with
+            return None
+        threshold, score = told["threshold"], told.get("score")
+        if not is_number(threshold, -MOST_SCORE, MOST_SCORE) or score != KNOWN_OR_NOT:
+            raise WeightsError(
+                f"the threshold of a model must be a number of at most {MOST_SCORE:g} for the "
+                f"{KNOWN_OR_NOT}, got {short(threshold)} for {short(score)}"
+            )
+        return float(threshold)
 
     def to_dict(self) -> dict[str, Any]:
         return {

@@ -12,7 +12,7 @@ from .config import ViTConfig
 from .loaded import LoadedModel, build
 
 # Facts that were measured at the size of the training, and are not true at another.
-MEASURED = ("accuracy", "evaluation", "temperature")
+MEASURED = ("accuracy", "evaluation", "temperature", "others")
 
 
 def resized(loaded: LoadedModel, image_size: int | tuple[int, int]) -> LoadedModel:
@@ -20,7 +20,8 @@ def resized(loaded: LoadedModel, image_size: int | tuple[int, int]) -> LoadedMod
 
     The patches stay as large as they are, so there are more of them, or fewer; the position
     embedding is resampled to the new grid. What was measured of the model is left out, its
-    temperature too: nobody measured it at this size. Asking for its own size changes nothing.
+    temperature and threshold too: nobody measured it at this size. Asking for its own size changes
+    nothing.
     Raises `WeightsError` for a size that is not a multiple of the patch, or too large.
     """
     old = loaded.card.config

@@ -21,7 +21,17 @@ from .heads import HeadStatistics, head_statistics
 from .lens import Line, has_lens, lines, logit_lens
 from .mixing import Mix, Mixing, mix, mixing
 from .positions import Positions, similarity, untrained_positions
-from .predictions import NOT_SURE, Answer, Group, Prediction, groups_of, summed
+from .predictions import (
+    NOT_SURE,
+    Answer,
+    Group,
+    KnownOrNot,
+    Prediction,
+    groups_of,
+    known_or_not,
+    not_taught,
+    summed,
+)
 from .selection import count_of
 from .shapes import Step, steps
 from .trace import Trace, capture, is_sound, listening
@@ -57,6 +67,8 @@ class Analysis:
         sizes = f"{trace.depth} layers x {trace.num_heads} heads x {trace.num_tokens} tokens"
         if (answer := self.answer()) is None:
             said = "no class names"
+        elif answer.known is False:
+            said = not_taught(answer, self.card)
         else:
             unsure = "not sure, " if answer.sure is False else ""
             said = f'{unsure}"{answer.name}" {_percent(answer.probability)}'
@@ -89,7 +101,28 @@ class Analysis:
         if groups := self.groups(1):
             kind, name, probability = "group", groups[0].name, groups[0].probability
         sure = probability >= NOT_SURE if "temperature" in self.card.details else None
-        return Answer(kind, name, probability, sure)
+        told = self.known_or_not()
+        return Answer(kind, name, probability, sure, None if told is None else told.known)
+
+    def known_or_not(self) -> KnownOrNot | None:
+        """Whether the picture shows one of the classes, by the score and threshold of the model.
+
+        None for a model that was not trained to tell (`python -m vitviz.train --others` does), or
+        that names no classes.
+        """
+        threshold = self.card.threshold
+        if threshold is None or self.card.head != "classes":
+            return None
+        score = float(known_or_not(self.trace.logits))
+        return KnownOrNot(score, threshold, score >= threshold)
+
+    def not_taught(self) -> str | None:
+        """The sentence that the picture shows none of the classes, with the nearest of them.
+
+        None where it shows one of them, as far as the model can tell.
+        """
+        answer = self.answer()
+        return not_taught(answer, self.card) if answer and answer.known is False else None
 
     def lens_lines(self, k: int = 5) -> tuple[Line, ...]:
         """The classes worth following through the layers, by the logit lens: the last layer's
@@ -241,8 +274,13 @@ class Analysis:
             "predictions": [asdict(prediction) for prediction in self.predictions(k)],
             "groups": [asdict(group) for group in self.groups(k)],
             "answer": None if (answer := self.answer()) is None else asdict(answer),
+            "known_or_not": self._known_or_not(),
             "steps": [step.to_dict() for step in self.steps()],
         }
+
+    def _known_or_not(self) -> dict[str, Any] | None:
+        told, sentence = self.known_or_not(), self.not_taught()
+        return None if told is None else asdict(told) | {"sentence": sentence and str(sentence)}
 
     @torch.inference_mode()
     def verify(self, loaded: LoadedModel | None = None) -> float:

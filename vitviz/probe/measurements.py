@@ -1,4 +1,4 @@
-"""What a checkpoint says was measured of it: how often it is right, and where it looks."""
+"""What a checkpoint says was measured of it: how often it is right, and what else it can do."""
 
 import math
 from collections.abc import Mapping
@@ -10,10 +10,17 @@ from ..model.loaded import ModelCard
 SHARES = ("top1", "top5", "group", "ece")
 NUMBERS = (*SHARES, "nll", "pictures")
 BOX_NUMBERS = ("energy", "pointing")
+SCORE = "known or not"  # the one of the measured scores that `Analysis.known_or_not` uses
 
 
 def measurements_of(card: ModelCard) -> dict[str, Any]:
-    """Some of `NUMBERS`, and "boxes": {map: {"energy", "pointing"}}, from the details of a card.
+    """Some of `NUMBERS`, "boxes" and "others", from the details of a card.
+
+    "boxes" is {map: {"energy", "pointing"}}.
+    "others" tells how well `Analysis.known_or_not` finds pictures of none of the classes, on
+    "pictures" of "classes" kinds of things that the model was never shown: "auroc"; "refused", the
+    share of them below the threshold that keeps 95 % of the test pictures; and with the model's own
+    threshold the shares "own_kept" of the test pictures and "own_refused" of the others.
 
     Shares lie in [0, 1]. An entry that is not a number, or whose name is not known here, is left
     out. {} for a model that carries no measurements.
@@ -35,7 +42,28 @@ def measurements_of(card: ModelCard) -> dict[str, Any]:
         }
         whole = {name: one for name, one in maps.items() if len(one) == len(BOX_NUMBERS)}
         found |= {"boxes": whole} if whole else {}
-    return found
+    others = _others(told.get("others"))
+    return found | ({"others": others} if others else {})
+
+
+def _others(told: Any) -> dict[str, float]:
+    """The part "others" of the measurements; {} if its score was not measured."""
+
+    def inner(of: Any, name: str) -> Any:
+        return of.get(name, {}) if isinstance(of, dict) else {}
+
+    def shares(of: Any, *names: str) -> dict[str, float]:
+        found = _numbers(of, names) if isinstance(of, dict) else {}
+        return {name: value for name, value in found.items() if value <= 1}
+
+    found = shares(inner(inner(told, "scores"), SCORE), "auroc", "refused")
+    own = shares(inner(told, "chosen"), "kept", "refused")
+    found |= {f"own_{name}": value for name, value in own.items()}
+    if not found:
+        return {}
+    classes = inner(told, "classes")
+    counts = {"classes": len(classes)} if isinstance(classes, list) and classes else {}
+    return found | _numbers(told, ("pictures",)) | counts
 
 
 def _numbers(told: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, float]:

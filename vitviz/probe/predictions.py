@@ -1,10 +1,11 @@
-"""Predictions: probabilities of classes and of groups of classes, and when to say "not sure"."""
+"""Predictions: probabilities of classes and groups, and whether the answer is one at all."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from torch import Tensor
 
+from ..languages import ENGLISH, Message
 from ..model.json_values import parse
 from ..model.loaded import ModelCard
 
@@ -14,6 +15,8 @@ from ..model.loaded import ModelCard
 # first photo model, 5 % of the answers about groups lay below it, and 20 % of these were right; of
 # those about classes 12 %, and 16 % right.
 NOT_SURE = 0.25
+
+KEPT = 0.95  # share of pictures of the classes that a threshold of "known or not" is set to keep
 
 MOST_NAMES = 120  # classes that are listed at most; nobody would read a thousand
 
@@ -41,13 +44,60 @@ class Group:
 class Answer:
     """What the model says in one phrase: the most probable group, or class where there are none.
 
-    `sure` is None where no temperature was fitted: uncalibrated percentages mean nothing.
+    `sure` is None where no temperature was fitted: uncalibrated percentages mean nothing. `known`
+    is that of `KnownOrNot`: where it is False, the picture shows none of the classes, and the
+    answer is only the nearest of them; None where the model was not trained to tell.
     """
 
     kind: Literal["group", "class"]
     name: str
     probability: float
     sure: bool | None
+    known: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownOrNot:
+    """Whether a picture shows one of the classes at all, as its model was trained to tell.
+
+    score      the score of the picture, see `known_or_not`
+    threshold  the model's; the picture counts as known from it on
+    known      whether the score reaches the threshold
+    kept       the share of pictures of the classes that the threshold was set to keep
+    """
+
+    score: float
+    threshold: float
+    known: bool
+    kept: float = KEPT
+
+
+def known_or_not(logits: Tensor) -> Tensor:
+    """The log-odds that a picture shows one of the classes, as the log-sum-exp of its logits.
+    (..., K) -> (...)
+
+    The odds are against one more class in the softmax, "none of these", whose logit is always 0.
+    The energy of arXiv:2010.03759 is minus this, of a model that was trained without such pictures.
+    The logits are those without temperature: training has fixed their level.
+    """
+    return logits.logsumexp(dim=-1)
+
+
+def not_taught(answer: Answer, card: ModelCard) -> Message:
+    """The sentence for a picture that shows none of the classes, with the nearest of them."""
+    names = card.words.get(ENGLISH, {}).get("groups" if answer.kind == "group" else "labels", {})
+    name = names.get(answer.name, answer.name)  # "a dog" for "dog"
+    return Message("viewer.notTaught", name=name, share=percent(answer.probability))
+
+
+def percent(share: float) -> str:
+    """A share as a percentage; only 0 is shown as 0.0%, and only 1 as 100.0% (else > 99.9%)."""
+    text = f"{share:.1%}"
+    if text == "0.0%" and share > 0:
+        return "< 0.1%"
+    if text == "100.0%" and share < 1 - 1e-6:  # a smaller rest may be float32 rounding
+        return "> 99.9%"
+    return text
 
 
 def groups_of(card: ModelCard) -> tuple[str, ...] | None:

@@ -16,6 +16,7 @@ import torch
 from ..errors import VitvizError
 from ..languages import Message
 from ..model.checkpoints import FILM_SUFFIX
+from ..model.loaded import KNOWN_OR_NOT
 from ..model.weights import save_checkpoint
 from .dataset import TERMS, TORCHVISION, Pictures, read
 from .errors import TrainError, writing
@@ -297,7 +298,7 @@ def known_of(trained: Trained) -> dict[str, Any]:
         "data": others.taught.name,
         "taught": list(others.taught.labels),
         "unseen": list(others.unseen.labels),
-        "score": "logsumexp of the logits",
+        "score": KNOWN_OR_NOT,
     }
     return facts if trained.limit is None else facts | {"threshold": trained.limit}
 

@@ -84,16 +84,6 @@ class Learner(nn.Module):
         return x[:, :, :-1], x[:, prefix:, -1].long()
 
 
-def known_or_not(logits: Tensor) -> Tensor:
-    """The log-odds that a picture shows one of the classes, as the log-sum-exp of its logits.
-    (B, K) -> (B,)
-
-    The odds are against one more class in the softmax, "none of these", whose logit is always 0.
-    The energy of arXiv:2010.03759 is minus this, of a model that was trained without such pictures.
-    """
-    return logits.logsumexp(dim=1)
-
-
 def neighbour_loss(guess: Tensor, kept: Tensor, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
     """Mean squared error of the predicted neighbours; those beyond the edge do not count. A scalar.
 

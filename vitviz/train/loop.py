@@ -14,11 +14,11 @@ import torch
 from tqdm import tqdm
 
 from ..model.vit import ViT
+from ..probe.predictions import known_or_not
 from .checkpoint import HIGH, read_state
 from .dataset import Pictures
 from .errors import TrainError, writing
 from .filming import Camera, cast
-from .learner import known_or_not
 from .optim import last_high_step
 from .others import Others, threshold
 from .processes import Processes, own_device, processes

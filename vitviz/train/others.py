@@ -7,11 +7,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..probe.predictions import KEPT, known_or_not
 from .dataset import Pictures
 from .errors import TrainError
-from .learner import known_or_not
-
-KEPT = 0.95  # share of the known pictures whose score reaches the threshold
 
 # Scores of how surely a picture shows one of the classes, of logits / temperature. (n, K) -> (n,)
 SCORES: dict[str, Callable[[Tensor], Tensor]] = {

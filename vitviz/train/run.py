@@ -12,11 +12,12 @@ from torch import Tensor, nn
 
 from ..model.vit import ViT
 from ..model.weights import load
+from ..probe.predictions import known_or_not
 from .augment import augment, erase
 from .checkpoint import STATE, restore, save_state
 from .dataset import Pictures
 from .errors import TrainError
-from .learner import Learner, Outputs, known_or_not, neighbour_loss
+from .learner import Learner, Outputs, neighbour_loss
 from .mix import mix
 from .optim import learning_rate, make_optimizers, patch_keep
 from .order import Order, hold_out

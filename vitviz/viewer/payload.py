@@ -301,6 +301,7 @@ def _manifest(
         "predictions": summary["predictions"],
         "groups": summary["groups"],
         "answer": summary["answer"],
+        "known_or_not": summary["known_or_not"],
         "lens": _lens(analysis),
         "num_classes": card.config.num_classes,
         "pool": card.config.global_pool,

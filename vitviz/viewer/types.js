@@ -6,20 +6,26 @@
  */
 
 /**
- * The model in a manifest. `figures`: metrics by name; `boxes`: metrics of maps against boxes.
+ * The model in a manifest. `figures`: metrics by name; `boxes`: metrics of maps against boxes; `others`: how well it
+ * tells pictures of its classes from others.
  * @typedef {{
  *   name: string, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
- *   figures: {boxes?: Record<string, {energy: number, pointing: number}>, [name: string]: any},
+ *   figures: {boxes?: Record<string, {energy: number, pointing: number}>, others?: Record<string, number>,
+ *     [name: string]: any},
  *   kinds: {name: string, labels: string[]}[],
  * }} Model
  */
 
 /**
- * The predictions of the model. `sure` is null if the calibration of its probabilities is unknown.
+ * The predictions of the model. `sure` is null if the calibration of its probabilities is unknown, `known` if the
+ * model was not trained to tell pictures of its classes from others.
  * @typedef {{index: number, label: string, logit: number, probability: number}} Prediction
  * @typedef {{name: string, probability: number, classes: number[]}} Group
- * @typedef {{kind: "group"|"class", name: string, probability: number, sure: boolean|null}} Answer
+ * @typedef {{kind: "group"|"class", name: string, probability: number, sure: boolean|null, known: boolean|null}} Answer
+ * @typedef {{score: number, threshold: number, known: boolean, kept: number, sentence: string|null}} KnownOrNot
+ *   whether the picture shows one of the classes; kept: the share of pictures of the classes that the threshold was
+ *   set to keep; sentence: in English, null where the picture counts as known
  * @typedef {{index: number, label: string, probabilities: number[], ranks: number[]}} LensLine
  *   of one class after each block
  */
@@ -41,7 +47,7 @@
  *   num_tokens: number, scale: number, steps: Step[], embedding_norms: string[],
  *   late: string[], attention_error: number, outlier_times: number,
  *   num_classes: number, pool: "token"|"avg"|"map"|"", predictions: Prediction[], groups: Group[],
- *   answer: Answer|null, lens: LensLine[],
+ *   answer: Answer|null, known_or_not: KnownOrNot|null, lens: LensLine[],
  *   files: {picture: PayloadFile, layers: PayloadFile[], features?: PayloadFile,
  *     statistics?: PayloadFile, untrained?: PayloadFile,
  *     tokens: PayloadFile[], embedding?: PayloadFile, film?: PayloadFile},

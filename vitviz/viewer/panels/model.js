@@ -120,7 +120,7 @@ function saves({ source: { manifest } }) {
   const { figures } = manifest.model;
   const { boxes } = figures;
   const chance = chanceOf(manifest.num_classes);
-  const names = Object.keys(figures).filter((name) => name !== "boxes");
+  const names = Object.keys(figures).filter((name) => !["boxes", "others"].includes(name));
   const tables = {
     ...(names.length > 0 ? { measured: { columns: ["figure", "value", "chance"],
       rows: names.map((name) => [name, figures[name], chance[name] ?? NaN]) } } : {}),

@@ -15,6 +15,7 @@ export function answerOf(app) {
   const name = answer.kind === "group" ? groupName(answer.name, app) : labelName(answer.name, app);
   const share = percent(answer.probability);
   if (model.trained === false) return { text: t("noAnswer"), note: t("noAnswerWhy") };
+  if (answer.known === false) return { text: t("notTaught", { name, share }), note: t("notTaughtWhy") };
   if (answer.sure === false) return { text: t("notSure"), note: t("notSureWhy", { name, share }) };
   return { text: t("answer", { name, share }), note: "" };
 }

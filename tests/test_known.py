@@ -1,0 +1,158 @@
+"""Known or not: a model that was trained to tell says when a picture shows none of its classes."""
+
+import json
+from dataclasses import replace
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.models import photo, tiny
+from tests.running import save_tiny
+from vitviz import Analysis, VitvizError, WeightsError, analyze, load
+from vitviz.languages import say
+from vitviz.model.checkpoints import FORMAT
+from vitviz.model.loaded import KNOWN_OR_NOT
+from vitviz.model.tensor_file import read_tensors, write_tensors
+from vitviz.probe import saved
+from vitviz.probe.predictions import KEPT, known_or_not, not_taught
+
+KNOWN = photo()
+UNKNOWN = np.random.default_rng(7).integers(0, 255, (40, 40, 3)).astype(np.uint8)
+
+
+def scores() -> tuple[float, float]:
+    """The scores of the two pictures by the plain sum of exponentials."""
+    pair = [analyze(tiny("cls"), picture).trace.logits for picture in (KNOWN, UNKNOWN)]
+    return tuple(log(sum(np.exp(logits.double().numpy()))) for logits in pair)
+
+
+def others(threshold: object, **changes: object) -> str:
+    return json.dumps({"score": KNOWN_OR_NOT, "threshold": threshold} | changes)
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint whose threshold lies between the scores of the two pictures."""
+    known, unknown = scores()
+    assert known > unknown + 0.03  # else the pictures are chosen badly
+    folder = tmp_path_factory.mktemp("known")
+    return save_tiny(folder, "cls", others=others((known + unknown) / 2), temperature="0.5")
+
+
+def test_a_known_picture_reaches_the_threshold_and_another_does_not(checkpoint: Path) -> None:
+    loaded = load(checkpoint)
+    for picture, score, known in zip((KNOWN, UNKNOWN), scores(), (True, False), strict=True):
+        analysis = analyze(loaded, picture)
+        told = analysis.known_or_not()
+        assert told.score == pytest.approx(score, abs=1e-5)  # not divided by the temperature
+        assert told.threshold == loaded.card.threshold == pytest.approx(sum(scores()) / 2)
+        assert (told.known, told.kept) == (known, KEPT)
+        assert analysis.answer().known is known
+        assert (analysis.not_taught() is None) is known
+
+
+def test_the_sentence_names_the_nearest_class(checkpoint: Path) -> None:
+    analysis = analyze(load(checkpoint), UNKNOWN)
+    best = analysis.predictions(1)[0]
+    share = f"{best.probability:.1%}"
+    assert analysis.not_taught() == f"Nothing I was taught; nearest: {best.label}, {share}"
+    assert say(analysis.not_taught(), "ko").endswith(f": {best.label}, {share}")
+    assert analysis.not_taught() in repr(analysis)
+    summary = json.loads(json.dumps(analysis.summary()))
+    told = analysis.known_or_not()
+    assert summary["known_or_not"] == {
+        "score": told.score,
+        "threshold": told.threshold,
+        "known": False,
+        "kept": KEPT,
+        "sentence": analysis.not_taught(),
+    }
+    assert summary["answer"]["known"] is False
+    known = analyze(load(checkpoint), KNOWN).summary()
+    assert known["known_or_not"]["sentence"] is None
+    assert known["answer"]["known"] is True
+
+
+def test_a_group_is_called_as_the_checkpoint_calls_it(checkpoint: Path) -> None:
+    analysis = analyze(load(checkpoint), UNKNOWN)
+    details = {**analysis.card.details, "groups": json.dumps(["dog", "cat", "dog"] * 2 + ["dog"])}
+    words = {"en": {"groups": {"dog": "a dog", "cat": "a cat"}}}
+    named = replace(analysis, card=replace(analysis.card, details=details, words=words))
+    answer = named.answer()
+    assert f"nearest: a {answer.name}, " in not_taught(answer, named.card)
+
+
+def test_who_was_not_trained_to_tell_says_nothing_of_the_kind(checkpoint: Path) -> None:
+    twin = load(checkpoint, pretrained=False)
+    larger = load(checkpoint, image_size=40)  # nobody set a threshold at this size
+    without = json.dumps({"data": "others", "unseen": []})  # no pictures were held out to set one
+    ours = tiny("cls").card
+    card = replace(ours, details={"others": without})
+    embedding = replace(ours, head="embedding", labels=None, details={"others": others(1)})
+    for loaded in (
+        tiny("cls"),
+        tiny("registers"),
+        twin,
+        larger,
+        replace(tiny("cls"), card=card),
+        replace(tiny("cls"), card=embedding),
+    ):
+        analysis = analyze(loaded, UNKNOWN)
+        assert analysis.known_or_not() is None
+        assert analysis.not_taught() is None
+        assert analysis.summary()["known_or_not"] is None
+        if (answer := analysis.answer()) is not None:
+            assert answer.known is None
+
+
+def test_a_saved_analysis_says_the_same(checkpoint: Path) -> None:
+    analysis = analyze(load(checkpoint), UNKNOWN)
+    again = Analysis.from_bytes(analysis.to_bytes())
+    assert again.known_or_not() == analysis.known_or_not()
+    assert again.not_taught() == analysis.not_taught()
+
+
+def test_the_score_is_one_more_class_with_logit_0() -> None:
+    logits = torch.randn(4, 7, generator=torch.Generator().manual_seed(0))
+    with_none = torch.cat([logits, torch.zeros(4, 1)], dim=1).softmax(dim=1)
+    known = 1 - with_none[:, -1]
+    torch.testing.assert_close(known_or_not(logits), (known / (1 - known)).log())
+    assert torch.equal(known_or_not(logits)[0], known_or_not(logits[0]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "not JSON",
+        "[" * 100_000,
+        "[]",
+        "7",
+        "null",
+        *map(others, (None, True, "1.5", [], {}, float("nan"), float("inf"), 1e300, -(10**400))),
+        others(1.5, score="largest probability"),
+        others(1.5, score=None),
+    ],
+    ids=range(17),
+)
+def test_a_damaged_threshold_is_refused_in_a_sentence(
+    text: str, checkpoint: Path, tmp_path: Path
+) -> None:
+    for whole, key, read in (
+        (checkpoint, FORMAT, load),
+        (tmp_path / "whole.safetensors", saved.FORMAT, Analysis.load),
+    ):
+        if key == saved.FORMAT:
+            analyze(load(checkpoint), KNOWN).save(whole)
+        tensors, metadata = read_tensors(whole)
+        told = json.loads(metadata[key])
+        (told["card"] if key == saved.FORMAT else told)["details"]["others"] = text
+        path = tmp_path / f"damaged-{whole.name}"
+        write_tensors(path, tensors, {key: json.dumps(told)})
+        with pytest.raises(VitvizError, match=r"the (others|threshold) of a model"):
+            read(path)
+    with pytest.raises(WeightsError):
+        replace(tiny("cls").card, details={"others": text})
