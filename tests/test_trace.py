@@ -175,3 +175,89 @@ def test_layers_heads_and_tokens_out_of_range_are_refused() -> None:
         trace.attention_from(0, 17)
     with pytest.raises(SelectionError, match="head must be a whole number from 0 to 1, got True"):
         trace.check_head(True)
+
+
+def explicit_logits(
+    vit: ViT, pixels: torch.Tensor
+) -> tuple[torch.Tensor, list[torch.Tensor], list[torch.Tensor]]:
+    """The model with every attention map as a tensor of its own: logits, maps, values per layer."""
+    maps, values, taps = [], [], {}
+    handles = []
+    for layer, block in enumerate(vit.blocks):
+
+        def hear(_module, _args, qkv, layer=layer):
+            taps[layer] = qkv
+
+        def mix(_module, _args, _fused, layer=layer, scale=block.attn.scale):
+            q, k, v = taps[layer]
+            maps.append((q @ k.transpose(-1, -2) * scale).softmax(-1).requires_grad_())
+            values.append(v)
+            return maps[-1] @ v
+
+        handles.append(block.attn.tap.register_forward_hook(hear))
+        handles.append(block.attn.mixed.register_forward_hook(mix))
+    try:
+        return vit(pixels), maps, values
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+CLASSIFIERS = [name for name in TINY if TINY[name].num_classes and TINY[name].global_pool]
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_gradients_of_maps_are_those_of_autograd_through_an_explicit_softmax(name: str) -> None:
+    """In double precision, where only the last bits differ."""
+    vit = spread(ViT(TINY[name])).eval().requires_grad_(False).double()
+    pixels = pixels_for(name, images=3).double()
+    targets = [1, 0, 2]
+    with capture(vit, target=targets) as recorder:
+        logits = vit(pixels)
+    assert recorder.gradients(logits)[0] == targets
+    # Freshly made, because a graph is used up by one backward pass.
+    with capture(vit, target=targets) as recorder:
+        logits = vit(pixels)
+    gradients = recorder.gradients(logits)[1]
+    expected, maps, _ = explicit_logits(vit, pixels)
+    assert_close(logits, expected)
+    wanted = torch.autograd.grad(expected[torch.arange(3), targets].sum(), maps)
+    for layer, g in enumerate(gradients):
+        v = recorder.qkv[layer][2]
+        ours = g @ v.transpose(-1, -2)
+        assert ours.abs().max() > 1e-4 or layer == len(gradients) - 1
+        assert float((ours - wanted[layer]).abs().max()) < 1e-15 * max(1, wanted[layer].abs().max())
+
+
+def test_the_trace_keeps_values_and_gradients_of_a_class() -> None:
+    vit, pixels = tiny("cls").vit, pixels_for("cls")
+    with torch.enable_grad(), capture(vit, target="answer") as recorder:
+        trace = recorder.trace(vit(pixels))
+    assert trace.target == int(trace.logits.argmax())
+    assert trace.g.shape == trace.v.shape == trace.q.shape
+    assert not any(part.requires_grad for part in (trace.g, trace.v, trace.q, trace.tokens))
+    whole = trace.attention_gradient(1)
+    assert whole.shape == trace.attention(1).shape
+    assert_close(trace.attention_gradient_from(1, 4), whole[:, 4])
+    assert torch.equal(trace.logits, trace_of("cls").logits)
+    # Only the row of CLS in the last layer can change the answer of a model that reads CLS.
+    assert not trace.g[-1, :, 1:].any()
+    assert hooks(vit) == 0
+
+
+def test_gradients_that_cannot_be_are_refused_with_a_sentence() -> None:
+    vit, pixels = tiny("cls").vit, pixels_for("cls")
+    with pytest.raises(CaptureError, match="holds no gradients"):
+        trace_of("cls").attention_gradient(0)
+    with capture(vit, target=7) as recorder:
+        logits = vit(pixels)
+    with pytest.raises(SelectionError, match="target must be a whole number from 0 to 6, got 7"):
+        recorder.trace(logits)
+    with torch.no_grad(), capture(vit, target=0) as recorder:
+        logits = vit(pixels)
+    with pytest.raises(CaptureError, match="outside of torch"):
+        recorder.trace(logits)
+    with capture(tiny("no_pool").vit, target=0) as recorder:
+        logits = tiny("no_pool").vit(pixels_for("no_pool"))
+    with pytest.raises(SelectionError, match="does not pool"):
+        recorder.trace(logits)

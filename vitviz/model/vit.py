@@ -83,6 +83,7 @@ class Attention(nn.Module):
         self.q_norm = make_norm(config, config.head_dim) if config.qk_norm else nn.Identity()
         self.k_norm = make_norm(config, config.head_dim) if config.qk_norm else nn.Identity()
         self.tap = Tap()
+        self.mixed = nn.Identity()  # a second place for a hook: what each head has gathered
         self.norm = make_norm(config, dim) if config.attn_norm else nn.Identity()
         self.proj = nn.Linear(dim, dim, bias=config.proj_bias)
 
@@ -92,7 +93,7 @@ class Attention(nn.Module):
         )
         q, k, v = self.tap(self.q_norm(q), self.k_norm(k), v)
         # softmax(q k^T * scale) v without storing the N x N map, which q and k suffice to compute
-        x = F.scaled_dot_product_attention(q, k, v, scale=self.scale)
+        x = self.mixed(F.scaled_dot_product_attention(q, k, v, scale=self.scale))
         return self.proj(self.norm(rearrange(x, "b h n d -> b n (h d)")))
 
 

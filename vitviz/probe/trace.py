@@ -1,18 +1,21 @@
 """Trace: what one forward pass of one image left behind; `capture` records it with hooks."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
-from ..errors import CaptureError
+from ..errors import CaptureError, SelectionError
 from ..languages import Message
 from ..model.vit import ViT
 from .selection import choose
+
+ANSWER = "answer"  # as a target: the class with the largest logit, of each image its own
+Target = int | Sequence[int] | Literal["answer"] | None
 
 LARGEST = 1e15  # bound of what a sound model computes; float32 ends at 3.4e38
 
@@ -47,6 +50,9 @@ class Trace:
                             it does not pool and answers for each token
     scale    what q k^T is multiplied with before the softmax, 1 / sqrt(d)
     v        (L, H, N, d)   the values that the attention mixes; None unless they were asked for
+    g        (L, H, N, d)   d logits[target] / d (attention v): how much the logit of the class
+                            `target` rises with what each head gathered; None without a target
+    target   the class whose gradient `g` is; None without one
 
     The attention maps are not kept: a map costs N^2 numbers per head, q and k cost N. A map is a
     function of q and k and is computed on demand.
@@ -58,6 +64,8 @@ class Trace:
     logits: Tensor
     scale: float
     v: Tensor | None = None
+    g: Tensor | None = None
+    target: int | None = None
 
     @property
     def depth(self) -> int:
@@ -98,6 +106,28 @@ class Trace:
         """Who looks at `token`: its column in every head. (H, N); a column does not sum to 1"""
         layer, token = self.check_layer(layer), self.check_token(token)
         return self.attention(layer)[..., token]
+
+    def attention_gradient(self, layer: int) -> Tensor:
+        """d logits[target] / d attention of a layer: g v^T. (H, N, N), [head, query, key]
+
+        What a head gathers is attention times values, so the gradient of one attention value is the
+        dot product of what the logit wants of the query, g, with the value of the key, v. No map
+        takes part in the backward pass. Raises `CaptureError` for a trace without gradients.
+        """
+        layer = self.check_layer(layer)
+        g, v = self._gradients()
+        return g[layer] @ v[layer].transpose(-2, -1)
+
+    def attention_gradient_from(self, layer: int, token: int) -> Tensor:
+        """The row of `token` in `attention_gradient`, in every head. (H, N)"""
+        layer, token = self.check_layer(layer), self.check_token(token)
+        g, v = self._gradients()
+        return torch.einsum("hd,hnd->hn", g[layer, :, token], v[layer])
+
+    def _gradients(self) -> tuple[Tensor, Tensor]:
+        if self.g is None or self.v is None:
+            raise CaptureError("this trace holds no gradients; capture(vit, target=...) keeps them")
+        return self.g, self.v
 
     def rounded(self, layer: int) -> RoundedLayer:
         """The layer in half precision, as browsers get it, and its largest rounding error.
@@ -145,11 +175,13 @@ class Trace:
 class Recorder:
     """Collects what the hooks of `capture` hear; makes the `trace` after the forward pass."""
 
-    def __init__(self, vit: ViT, values: bool = False) -> None:
-        self.values = values
+    def __init__(self, vit: ViT, values: bool = False, target: Target = None) -> None:
+        self.values = values or target is not None
+        self.target = target
         self.depth = len(vit.blocks)
         self.scale = vit.blocks[0].attn.scale
         self.qkv: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
+        self.mixed: dict[int, Tensor] = {}  # what the heads gathered, (B, H, N, d); with a target
         self.tokens: dict[int, Tensor] = {}  # 0: after embedding; layer + 1: after that block
 
     def trace(self, logits: Tensor) -> Trace:
@@ -188,11 +220,48 @@ class Recorder:
         q, k = every_layer(0), every_layer(1)
         v = every_layer(2) if self.values else [None] * len(logits)
         tokens = torch.stack([self.tokens[i] for i in range(self.depth + 1)], dim=1).float().cpu()
+        targets, gradients = [None] * len(logits), [None] * len(logits)
+        if self.target is not None:
+            targets, by_layer = self.gradients(logits)
+            gradients = torch.stack(by_layer, dim=1).float().cpu()
         logits = logits.detach().float().cpu()
         return [
-            Trace(q=q[i], k=k[i], tokens=tokens[i], logits=logits[i], scale=self.scale, v=v[i])
+            Trace(
+                q=q[i],
+                k=k[i],
+                tokens=tokens[i],
+                logits=logits[i],
+                scale=self.scale,
+                v=v[i],
+                g=gradients[i],
+                target=targets[i],
+            )
             for i in range(len(logits))
         ]
+
+    def gradients(self, logits: Tensor) -> tuple[list[int], list[Tensor]]:
+        """The class of each image, and d logits[class] / d mixed of each layer: L x (B, H, N, d).
+
+        One backward pass for the whole batch: images do not depend on each other, so the gradient
+        of the sum of their logits is that of each. Raises `SelectionError` for a class that the
+        model does not have, `CaptureError` for logits without a graph.
+        """
+        if logits.ndim != 2:
+            raise SelectionError("a model that does not pool has no logit of a class")
+        count = logits.shape[1]
+        asked = [self.target] * len(logits)
+        if not isinstance(self.target, str | int):
+            asked = list(self.target)
+        elif self.target == ANSWER:
+            asked = logits.argmax(dim=1).tolist()
+        targets = [choose("target", one, count) for one in asked]
+        if not logits.requires_grad:
+            raise CaptureError(
+                "gradients need a pass outside of torch.no_grad() and inference_mode"
+            )
+        chosen = logits[torch.arange(len(logits)), targets].sum()
+        order = [self.mixed[layer] for layer in range(self.depth)]
+        return targets, list(torch.autograd.grad(chosen, order))
 
 
 # torch numbers hooks with a global counter, which it reads and then increments. Two threads at once
@@ -209,15 +278,15 @@ def listening() -> Iterator[Callable[..., None]]:
             module(x)
 
     Hooks belong to a module, and an app runs one model for many visitors at once: a hook that heard
-    every thread would mix their pictures.
+    every thread would mix their pictures. What a hook returns replaces what it heard; None leaves
+    it.
     """
     listener = threading.get_ident()
     handles = []
 
-    def listen(register: Callable[..., Any], hook: Callable[..., None]) -> None:
-        def hear(*args: object) -> None:
-            if threading.get_ident() == listener:
-                hook(*args)
+    def listen(register: Callable[..., Any], hook: Callable[..., Any]) -> None:
+        def hear(*args: object) -> Any:
+            return hook(*args) if threading.get_ident() == listener else None
 
         with _registering:
             handles.append(register(hear))
@@ -230,10 +299,12 @@ def listening() -> Iterator[Callable[..., None]]:
 
 
 @contextmanager
-def capture(vit: ViT, *, values: bool = False) -> Iterator[Recorder]:
+def capture(vit: ViT, *, values: bool = False, target: Target = None) -> Iterator[Recorder]:
     """Listen to a model while it runs; the model computes what it always computes.
 
     `values`: the trace keeps v too, which is half as much again as q and k.
+    `target`: a class (for a batch one for each image) or "answer", the class the model answers. The
+    trace then keeps v, and g of one backward pass, which it makes itself (`Trace.g`).
 
         with capture(vit) as recorder:
             logits = vit(pixels)
@@ -242,7 +313,7 @@ def capture(vit: ViT, *, values: bool = False) -> Iterator[Recorder]:
     Each hook knows its layer, so the order of calls does not matter. The model must run in the
     thread that listens; what other threads do with it meanwhile is not heard.
     """
-    recorder = Recorder(vit, values)
+    recorder = Recorder(vit, values, target)
 
     def listen_to(layer: int) -> None:
         block = vit.blocks[layer]
@@ -253,12 +324,20 @@ def capture(vit: ViT, *, values: bool = False) -> Iterator[Recorder]:
         def hear_tap(_module: object, _args: object, qkv: tuple[Tensor, Tensor, Tensor]) -> None:
             recorder.qkv[layer] = tuple(part.detach() for part in qkv)
 
+        def hear_mixed(_module: object, _args: object, mixed: Tensor) -> None:
+            # The graph begins here: nothing before the first layer's attention needs a gradient.
+            if torch.is_grad_enabled() and not mixed.requires_grad:
+                mixed.requires_grad_()
+            recorder.mixed[layer] = mixed
+
         def hear_block(_module: object, _args: object, out: Tensor) -> None:
             recorder.tokens[layer + 1] = out.detach()
 
         if layer == 0:
             listen(block.register_forward_pre_hook, hear_block_input)
         listen(block.attn.tap.register_forward_hook, hear_tap)
+        if target is not None:
+            listen(block.attn.mixed.register_forward_hook, hear_mixed)
         listen(block.register_forward_hook, hear_block)
 
     with listening() as listen:
