@@ -11,7 +11,7 @@ import { startSelection } from "../../vitviz/viewer/state/state.js";
 const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
 
 function opened(selection = {}) {
-  const app = { source: { grid }, drawn: 0, selection: { ...startSelection({ depth: 4, heads: 3, grid, panels: PANELS }), ...selection },
+  const app = { source: /** @type {any} */ ({ grid }), drawn: 0, selection: { ...startSelection({ depth: 4, heads: 3, grid, panels: PANELS }), ...selection },
     panel: () => panelOf(PANELS, app.selection.panel),
     select(wanted) { app.selection = { ...app.selection, ...wanted }; } };
   return Object.assign(app, createPointerState(app, () => { app.drawn += 1; }));
@@ -63,6 +63,21 @@ test("the two of a pair, by what they do", () => {
   assert.deepEqual([app.pair(), app.pointed, app.shownToken()], [{ query: 1, key: 6 }, 6, 1]);
   app.pointPair(null);
   assert.deepEqual(app.pair(), { query: 2, key: 5 });
+});
+
+test("until a partner is chosen it is the other token with most attention", () => {
+  const maps = { head: (layer, token, direction, head) => {
+    assert.deepEqual([layer, direction, head], [3, "from", 1]);
+    return token === 2 ? [0.1, 0.05, 0.5, 0.05, 0.3, 0, 0] : [0, 0, 0, 0, 0.1, 0.1, 0.8];
+  } };
+  const app = opened({ panel: "qk", token: 2, head: 1 });
+  assert.deepEqual(app.pair(), { query: 2, key: 0 }, "the layer is not here yet");
+  app.source.maps = maps;
+  assert.deepEqual(app.pair(), { query: 2, key: 4 }, "not itself");
+  app.select({ token: 6 });
+  assert.deepEqual(app.pair(), { query: 6, key: 4 }, "of two that are alike, the first");
+  app.pin(1);
+  assert.deepEqual([app.pair(), app.selection.partner], [{ query: 6, key: 1 }, 1]);
 });
 
 test("beside the panel of pairs the pointer finds a partner, in it only where that is picked", () => {

@@ -91,6 +91,7 @@ test("what a panel borrowed it gives back, unless something else was chosen mean
 
 test("on another grid a patch stays at its place, and a prefix token that is not there is none", () => {
   const finer = { rows: 4, cols: 6, prefix: 2, tokens: 26 };
+  assert.equal(carried(start, grid, finer).partner, "strongest");
   const to = (token, from, target) => carried({ ...start, token, partner: token }, from, target);
   assert.deepEqual([to(6, grid, finer).token, to(6, grid, finer).partner], [25, 25], "the last patch is the last");
   assert.deepEqual([to(25, finer, grid).token, to(0, finer, grid).token, to(1, finer, grid).token], [6, 0, null]);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { digits, grouped, multiple, percent, percents, shapeText, signed } from "../../vitviz/viewer/maths/numbers.js";
+import { digits, exactly, grouped, multiple, percent, percents, plain, shapeText, signed } from "../../vitviz/viewer/maths/numbers.js";
 import { languageOf } from "../../vitviz/viewer/text/language.js";
 import { granted, reasonOf } from "../../vitviz/viewer/text/refusal.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
@@ -100,6 +100,19 @@ test("shares in one column have as many decimals as each other", () => {
   assert.deepEqual(of(0.99995, 0.00005), ["> 99.9", "< 0.1"]);
   assert.deepEqual(of(0, 0), ["0.0", "0.0"]);
   assert.deepEqual(of(), []);
+});
+
+test("a sum that is done again with the printed numbers comes out as printed", () => {
+  const read = (text) => Number(text.replace("\u2212", "-"));
+  assert.deepEqual([10.882, 0.176777, -1.92371, 12345.6, 0.999996, 0.0000123456, 1000].map(exactly),
+    ["10.882", "0.17678", "\u22121.9237", "12346", "1.0000", "1.235e-5", "1000.0"]);
+  for (let at = 1; at < 400; at++) {
+    const [sum, scale] = [(at * 7.1234567) % 40, 1 / Math.sqrt(at % 128 + 1)];
+    const printed = exactly(sum * scale);
+    const again = read(exactly(sum)) * read(exactly(scale));
+    assert.ok(Math.abs(again - read(printed)) <= 1.6e-4 * Math.abs(again), printed + " is not " + again);
+  }
+  assert.deepEqual([18.93412, 1e7].map((value) => plain(value, 5)), ["18.934", "1.0000e7"]);
 });
 
 test("numbers in words", () => {

@@ -297,7 +297,7 @@ export function mount(host) {
     // A dialog has the keyboard to itself: Escape closes it and unpins nothing behind it.
     if (!board || root.querySelector("dialog[open]")) return;
     const onStage = event.target === board.stage.focus;
-    const moved = app.picksPartner() ? { ...app.selection, token: app.selection.partner } : app.selection;
+    const moved = app.picksPartner() ? { ...app.selection, token: app.shownPartner() } : app.selection;
     const action = keyAction(event, moved, app.shape(), onStage, app.pointed);
     if (!action) return;
     event.preventDefault();

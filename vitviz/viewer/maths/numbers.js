@@ -7,12 +7,26 @@
  * @returns {string}
  */
 export function digits(value) {
+  return written(value, 3);
+}
+
+/**
+ * A value with five significant digits: one in a sum that a reader does again with a calculator.
+ * @param {number} value
+ * @returns {string}
+ */
+export function exactly(value) {
+  return written(value, 5);
+}
+
+/** A value with `count` significant digits, and at most two decimals more. */
+function written(value, count) {
   if (!Number.isFinite(value)) return String(value);
-  const size = Math.abs(Number(value.toPrecision(3))); // 0.9996 is written as 1.00
+  const size = Math.abs(Number(value.toPrecision(count))); // 0.9996 is written as 1.00
   if (size === 0) return "0";
-  if (size < 0.0001) return value.toExponential(1).replace("-", "\u2212").replace("e\u2212", "e-");
-  if (size < 1) return withMinus(value.toFixed(Math.min(5, 2 - Math.floor(Math.log10(size)))));
-  return withMinus(value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0));
+  if (size < 0.0001) return value.toExponential(count - 2).replace("-", "\u2212").replace("e\u2212", "e-");
+  const decimals = count - 1 - Math.floor(Math.log10(size) + 1e-9); // log10(1000) is 2.9999999999999996
+  return withMinus(value.toFixed(Math.max(0, Math.min(count + 2, decimals))));
 }
 
 /**
@@ -92,8 +106,9 @@ function withMinus(text) {
 /**
  * A value that is not negative and may be large: 18.9, 532, 1.20e7.
  * @param {number} value
+ * @param {number} count  of significant digits
  * @returns {string}
  */
-export function plain(value) {
-  return value >= 1e6 ? value.toExponential(2).replace("e+", "e") : digits(value);
+export function plain(value, count = 3) {
+  return value >= 1e6 ? value.toExponential(count - 1).replace("e+", "e") : written(value, count);
 }

@@ -2,7 +2,7 @@
 
 import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "../parts/dom.js";
-import { digits, multiple, percent, plain, signed } from "../maths/numbers.js";
+import { exactly, multiple, percent, plain, signed } from "../maths/numbers.js";
 import { bySize, pairOf } from "../maths/pair.js";
 import { tokenTable } from "../data/saves.js";
 import { createSoftmaxRow } from "../parts/softmaxrow.js";
@@ -34,8 +34,8 @@ function create(app) {
     onChoose: (value) => app.choosePick(value),
   });
   const swap = button({ text: "⇄", title: t("pairSwap"), onClick: () => {
-    const { token, partner } = app.selection;
-    app.select({ token: partner, partner: token, pinned: true });
+    const [token, partner] = [app.shownPartner(), app.shownToken()];
+    app.select({ token, partner, pinned: true });
   } });
   const waiting = createWaiting(app);
   const noHead = el("p", { class: "vv-note" }, el("span", { text: t("pairMean") + " " }),
@@ -110,17 +110,17 @@ function create(app) {
     const plus = (part) => part.startsWith("\u2212") ? " \u2212 " + part.slice(1) : " + " + part;
     setText(sum.work, biggest[0] + biggest.slice(1).map(plus).join("") +
       (pair.products.length > 3 ? " + \u2026 = " : " = "));
-    setText(sum.number, digits(pair.sum));
-    const values = { scale: digits(pair.scale), dim: pair.q.length, sum: digits(pair.sum) };
+    setText(sum.number, exactly(pair.sum));
+    const values = { scale: exactly(pair.scale), dim: pair.q.length, sum: exactly(pair.sum) };
     setText(score.work, t("pairScale", values) + " = ");
-    setText(score.number, digits(pair.score));
+    setText(score.number, exactly(pair.score));
     // e^score can be too large to read; the difference score - lse is always readable.
     const total = Math.exp(pair.lse);
     const readable = total < 1e7 && Math.exp(pair.score) > 1e-6;
     setText(share.work, (readable
-      ? t("pairFraction", { score: digits(pair.score), part: plain(Math.exp(pair.score)), total: plain(total) })
-      : t("pairExponent", { score: digits(pair.score), lse: digits(pair.lse) })) + " = ");
-    setText(share.number, t("pairShare", { value: digits(pair.share), share: percent(pair.share),
+      ? t("pairFraction", { score: exactly(pair.score), part: plain(Math.exp(pair.score), 5), total: plain(total, 5) })
+      : t("pairExponent", { score: exactly(pair.score), lse: exactly(pair.lse) })) + " = ");
+    setText(share.number, t("pairShare", { value: exactly(pair.share), share: percent(pair.share),
       times: multiple(pair.share * grid.tokens) }));
   }
 

@@ -1,8 +1,21 @@
 /** The state of the pointer: what is shown while it is there; not in the history, not in links. */
 
+import { strongest } from "../maths/attention.js";
 import { restingToken } from "./panels.js";
 
 const NOTHING = { pointed: null, previewed: null, pointedPartner: null, lit: null };
+
+/**
+ * The other token that the shown one has most attention with. While the layer is not here, the first
+ * other one.
+ */
+function strongestPartner(app) {
+  const { layer, head, direction } = app.selection;
+  const token = app.shownToken();
+  const first = token === 0 && app.source.grid.tokens > 1 ? 1 : 0;
+  const map = app.source.maps?.head(layer, token, direction, head);
+  return (map ? strongest(map, 2) : []).find((other) => other !== token) ?? first;
+}
 
 /**
  * The part of the app that follows the pointer. `pointed` is the token under it; `previewed` replaces
@@ -27,7 +40,8 @@ export function createPointerState(app, render) {
     /** The partner that is shown: in a panel without pairs, the token under the pointer. */
     shownPartner() {
       const other = app.panel().pairs ? null : app.pointed;
-      return app.pointedPartner ?? other ?? app.selection.partner;
+      const { partner } = app.selection;
+      return app.pointedPartner ?? other ?? (partner === "strongest" ? strongestPartner(app) : partner);
     },
     /** The two tokens of the pair as query and key. */
     pair() {

@@ -1,6 +1,6 @@
 /** The selection, which is always valid, and its history. No document in here. */
 
-import { middleToken, placeOf, samePlace, startToken, tokenOf } from "../maths/geometry.js";
+import { placeOf, samePlace, startToken, tokenOf } from "../maths/geometry.js";
 import { fieldsOf, openPanel, panelOf, startOf, visitPanel } from "./panels.js";
 import { FUSIONS } from "../maths/rollout.js";
 
@@ -8,10 +8,11 @@ import { FUSIONS } from "../maths/rollout.js";
 export const OVERLAYS = ["attention", "rollout", "positions", "features", "none"];
 
 /**
- * @typedef {{token: number, partner: number, pinned: boolean, layer: number, head: number|"mean",
+ * @typedef {{token: number, partner: number|"strongest", pinned: boolean, layer: number, head: number|"mean",
  *   direction: "from"|"to", panel: string, overlay: string,
  *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string, [own: string]: any}} Selection
- *   partner: the token on the other side of a pair; the key where attention is from the token
+ *   partner: the token on the other side of a pair, the key where attention is from the token; "strongest" is
+ *     whichever other token has most attention with it
  *   beside: the key of the second analysis, "" if there is none
  *   lent: the fields that the open panel has borrowed, with their values before; own: fields that a panel adds
  * @typedef {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid,
@@ -28,7 +29,7 @@ export function startSelection({ depth, grid, panels }) {
   const open = openPanel(panels.find(({ first }) => first) ?? panels[0]);
   return {
     ...startOf(fieldsOf(panels, "selects")),
-    token: startToken(grid), partner: middleToken(grid), pinned: false,
+    token: startToken(grid), partner: "strongest", pinned: false,
     layer: depth - 1, head: "mean", direction: "from",
     overlay: "none", ...open, first: 0, residual: 0.5, fusion: "mean", lent: {}, beside: "",
   };
@@ -45,7 +46,7 @@ export function validSelection(wanted, base, { depth, heads, grid, panels, besid
   const whole = (value, end) => Number.isInteger(value) && value >= 0 && value < end;
   const checks = {
     token: (value) => whole(value, grid.tokens),
-    partner: (value) => whole(value, grid.tokens),
+    partner: (value) => value === "strongest" || whole(value, grid.tokens),
     pinned: (value) => typeof value === "boolean",
     layer: (value) => whole(value, depth),
     head: (value) => value === "mean" || whole(value, heads),
@@ -96,7 +97,8 @@ export function followed(token, from, to) {
 export function carried(selection, from, to) {
   const follow = (token) => followed(token, from, to);
   const { lent } = selection;
-  return { ...selection, token: follow(selection.token), partner: follow(selection.partner),
+  const partner = typeof selection.partner === "number" ? follow(selection.partner) : selection.partner;
+  return { ...selection, token: follow(selection.token), partner,
     lent: lent.token === undefined ? lent : { ...lent, token: follow(lent.token) } };
 }
 
