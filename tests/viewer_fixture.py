@@ -14,12 +14,13 @@ import torch
 from torch import Tensor
 
 from tests.models import TINY, photo, tiny
-from vitviz import Analysis, ViT, analyze, open_photo
+from vitviz import Analysis, Trace, ViT, analyze, open_photo
 from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.untrained import draw
 from vitviz.probe import features
 from vitviz.probe.film import Film, grid_facts, look
 from vitviz.probe.heads import distances
+from vitviz.probe.mixing import mix
 from vitviz.probe.pairs import Pair, pair
 from vitviz.probe.positions import similarity, unit_rows
 from vitviz.viewer import pack
@@ -108,6 +109,7 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
         "similarity_of_rows": analysis.position_similarity(token).mean(dim=1).tolist(),
         "similarity_of_cols": analysis.position_similarity(token).mean(dim=0).tolist(),
         "pair": _pair(pair(trace, layer, head, token, 1)),
+        "mix": _mix(analysis, exact, layer, head, token),
         "even_distance": distances(grid).mean().item(),
         "embedded": exact.tokens[0, :, : len(analysis.embedding.filters)].tolist(),
         # The two orders in which a patch is flattened: (p1 p2 c) and (c p1 p2).
@@ -180,10 +182,27 @@ def write(folder: Path) -> None:
 
 def _pair(found: Pair) -> dict[str, Any]:
     """The pair of `token` and token 1, as lists and numbers."""
+    return _plain(asdict(found))
+
+
+def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """The same with lists for tensors."""
     return {
         name: value.tolist() if isinstance(value, torch.Tensor) else value
-        for name, value in asdict(found).items()
+        for name, value in values.items()
     }
+
+
+def _mix(analysis: Analysis, exact: Trace, layer: int, head: int, token: int) -> dict[str, Any]:
+    """What `head` adds to `token`, of the numbers as sent; `exact_added` is the model's own."""
+    found = analysis.mixing(layer)
+    sent = replace(found, v=found.v.half().float(), out=found.out.half().float())
+    names = ("mixed", "added", "change", "before", "after", "share", "cosine")
+    made = mix(analysis.trace, sent, layer, head, token)
+    parts = _plain({name: getattr(made, name) for name in names})
+    normed = found.normed[token].norm().item()
+    own = mix(exact, found, layer, head, token).added.tolist()
+    return {**parts, "normed": normed, "exact_added": own}
 
 
 def _lens(analysis: Analysis) -> list[list[float]]:

@@ -415,6 +415,82 @@ def test_one_value_as_the_sum_the_score_and_the_share_that_it_is(shown) -> None:
     assert page.get_by_text("no queries and keys of its own").is_visible()
 
 
+@pytest.mark.parametrize("name", ["cls", "registers"])
+def test_a_value_is_followed_to_the_token_it_changes(show, name: str) -> None:
+    analysis = analyze(tiny(name), photo())
+    seen, token = show(analysis)
+    page, trace = seen.page, analysis.trace
+    last, head = trace.depth - 1, 1
+    seen.open_panel("Query · key")
+    page.keyboard.press(".")
+    seen.is_(panel="qk", head=head)
+    check_mix(seen, analysis, last, head, token)
+    page.locator(".vv-head-share", has_text="head 0").click()
+    seen.is_(head=0)
+    check_mix(seen, analysis, last, 0, token)
+    said = seen.text(PANEL)
+    assert ("layer scale" in said, "q_norm" in said) == (name == "registers",) * 2
+
+
+def check_mix(seen, analysis: Analysis, layer: int, head: int, token: int) -> None:
+    """Values, mix, what the head adds and the sum, as the panel shows them, are Python's."""
+    page, found = seen.page, analysis.mix(layer, head, token)
+    mix = page.locator(f"{PANEL} .vv-mix")
+
+    def point(strip, at: int, count: int) -> None:
+        strip.scroll_into_view_if_needed()
+        strip.hover(position={"x": strip.bounding_box()["width"] * (at + 0.5) / count, "y": 8})
+
+    best = found.attention.argsort(descending=True)[:5].tolist()
+    names = mix.locator(".vv-strip-name span:visible").all_inner_texts()
+    shown_shares = [numbers(text)[0] for text in names]
+    wanted = [float(found.attention[one]) for one in best]
+    np.testing.assert_allclose(shown_shares[:5], wanted, rtol=6e-3)
+    at, strips = 3, mix.locator(".vv-strip-bar:visible")
+    point(strips.first, at, len(found.mixed))
+    terms = numbers(mix.locator(".vv-under").first.inner_text())
+    values = [float(found.v[one, at]) for one in best[:2]]
+    expected = [at, wanted[0], values[0], wanted[1], values[1], float(found.mixed[at])]
+    np.testing.assert_allclose(terms, expected, rtol=6e-3, atol=2e-3)
+    point(strips.last, at, len(found.after))
+    others = found.change - found.added
+    expected = [float(part[at]) for part in (found.before, found.added, others, found.after)]
+    read = numbers(mix.locator(".vv-under").last.inner_text())
+    np.testing.assert_allclose(read, [at, *expected], rtol=6e-3, atol=4e-3)
+    assert sum(read[1:4]) == pytest.approx(read[4], abs=2e-4)
+    added, change, sums = (numbers(t) for t in mix.locator("dl dd").all_inner_texts())
+    assert added == pytest.approx([float(found.added.norm()), found.cosine], rel=6e-3)
+    assert change[:2] == pytest.approx([float(found.change.norm()), 100 * found.share], rel=6e-3)
+    assert change[2] * change[3] / change[4] == pytest.approx(change[1] / 100, abs=1e-3)
+    lengths = [float(part.norm()) for part in (found.before, found.after)]
+    assert sums[:2] == pytest.approx(lengths, rel=6e-3)
+    shares = [numbers(text)[-1] for text in mix.locator(".vv-head-share b").all_inner_texts()]
+    assert sum(shares) == pytest.approx(100, abs=0.3)
+    origin = numbers(mix.locator(".vv-origins p").first.inner_text().split(": ", 1)[1])
+    assert origin[:2] == pytest.approx([lengths[0], float(found.normed.norm())], rel=6e-3)
+
+
+def test_the_app_sends_the_values_when_they_are_looked_at(visit, pictures, ours) -> None:
+    seen = visit()
+    with seen.anew("first.png"):
+        seen.upload(pictures["first"])
+    asked = [url for url in seen.requests if "component_server" in url]
+    seen.choose("1")
+    seen.open_panel("Query · key")
+    seen.page.locator(f"{PANEL} .vv-mix .vv-strips").first.wait_for()
+    assert len([url for url in seen.requests if "component_server" in url]) == len(asked) + 1
+    analysis = ours(pictures["first"])
+    check_mix(seen, analysis, analysis.trace.depth - 1, 1, 0)
+
+
+def test_a_saved_analysis_says_that_its_values_are_not_here(show) -> None:
+    analysis = analyze(tiny("cls"), photo())
+    seen, _ = show(Analysis.from_bytes(analysis.to_bytes()))
+    seen.open_panel("Query · key")
+    assert "a saved analysis holds no weights" in seen.text(f"{PANEL} .vv-mix")
+    assert not seen.page.locator(f"{PANEL} .vv-mix .vv-strip-bar").first.is_visible()
+
+
 def test_rollout_changes_at_once_and_plays(shown) -> None:
     seen, analysis, token = shown
     page = seen.page

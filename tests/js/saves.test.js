@@ -6,6 +6,7 @@ import { test } from "node:test";
 
 import { attentionRows, meanOfHeads } from "../../vitviz/viewer/maths/attention.js";
 import { csvText, fileName } from "../../vitviz/viewer/maths/csv.js";
+import { readMixing } from "../../vitviz/viewer/maths/mixing.js";
 import { layerFeatures, readSummary } from "../../vitviz/viewer/data/features.js";
 import { readStatistics } from "../../vitviz/viewer/data/analysis.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
@@ -33,7 +34,8 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
   };
   const heads = readStatistics(buffers[manifest.files.statistics.path], manifest);
   const statistics = { get: () => heads };
-  const app = { manifest, grid, picture, maps, features, statistics, taste: { gallery: "layer" },
+  const mixing = () => ({ get: () => readMixing(buffers["mixing-" + String(layer).padStart(2, "0") + ".safetensors"], manifest) });
+  const app = { manifest, grid, picture, maps, features, statistics, mixing, taste: { gallery: "layer" },
     embedding: { exists: true }, selection: { layer, direction: "to", overlay: "attention" } };
 
   test(name + ": tables of attention, features and the patch", () => {
@@ -100,6 +102,10 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     assertClose(column(tables.vectors, "product"), expected.pair.products, 1e-5);
     assertClose(column(tables.row, "score"), expected.pair.scores, 1e-4);
     assertClose(column(tables.row, "attention"), expected.pair.attention, 1e-5);
+    assertClose(column(tables.mix, "mix"), expected.mix.mixed, 1e-4);
+    for (const [part, of] of [["before", "before"], ["head", "added"], ["all_heads", "change"], ["after", "after"]]) {
+      assertClose(column(tables.token, part), expected.mix[of], 1e-4);
+    }
     const all = saved("mean");
     assert.deepEqual([all.figures, Object.keys(all.tables)], [[], ["vectors"]]);
     assert.deepEqual(all.tables.vectors.columns, ["head", "element", "q", "k", "product"]);

@@ -298,6 +298,13 @@ def _manifest(
             for name in ("patch_norm_before", "patch_norm_after", "norm_pre")
             if getattr(card.config, name)
         ],
+        # What else stands around the attention of a block.
+        "attention_norm": "" if card.config.post_norm else card.config.norm,
+        "attention_parts": [
+            name
+            for name in ("qkv_bias", "qk_norm", "attn_norm", "layer_scale", "post_norm")
+            if getattr(card.config, name)
+        ],
         "predictions": summary["predictions"],
         "groups": summary["groups"],
         "answer": summary["answer"],

@@ -10,8 +10,11 @@ import { LazyFile } from "./lazyfile.js";
 import { LayerStore } from "./layers.js";
 import { AttentionMaps } from "./maps.js";
 import { Matrices } from "./matrix.js";
+import { readMixing } from "../maths/mixing.js";
 import { Relevance } from "./relevance.js";
 import { parseSafetensors } from "../maths/safetensors.js";
+
+const MOST_MIXINGS = 6; // layers whose values are kept: 4 MB each of ViT-B/16
 
 /**
  * The picture, the maps and the files of one analysis. Sources are independent of each other; a source
@@ -33,6 +36,8 @@ export class Source {
     const fetchAny = fetchOrAsk(fetchFile, ask, manifest.id);
     const lazy = (name, read) => new LazyFile(fileOf(manifest, name), fetchAny, signal, read, onProgress);
     this.onProgress = onProgress;
+    this.lazyMixing = (layer) => lazy("mixing-" + String(layer).padStart(2, "0"), (buffer) => readMixing(buffer, manifest));
+    this.mixings = new Map(); // layer -> LazyFile, least recently used first
     this.maps = new AttentionMaps(this.store, manifest);
     this.matrices = new Matrices(this.store, manifest, onProgress);
     this.relevance = new Relevance(this.store, manifest, ask, onProgress);
@@ -58,6 +63,19 @@ export class Source {
   /** The bounds of a selection in this source. */
   get shape() {
     return { depth: this.manifest.depth, heads: this.manifest.num_heads, grid: this.grid };
+  }
+
+  /**
+   * The values of a layer and what follows them, as a file that is fetched when it is first needed.
+   * @param {number} layer
+   * @returns {LazyFile<import("../maths/mixing.js").Mixing>}
+   */
+  mixing(layer) {
+    const file = this.mixings.get(layer) ?? this.lazyMixing(layer);
+    this.mixings.delete(layer);
+    this.mixings.set(layer, file);
+    if (this.mixings.size > MOST_MIXINGS) this.mixings.delete(this.mixings.keys().next().value);
+    return file;
   }
 
   /** Why the selected layer could not be fetched; null if nothing has failed. */

@@ -1,10 +1,12 @@
-/** Panel Query and key: one attention value as a dot product, its exponential and the softmax. */
+/** Panel Query and key: one attention value, from the dot product to what it adds to the token. */
 
 import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "../parts/dom.js";
 import { exactly, multiple, percent, plain, signed } from "../maths/numbers.js";
+import { mixOf } from "../maths/mixing.js";
 import { bySize, pairOf } from "../maths/pair.js";
 import { tokenTable } from "../data/saves.js";
+import { createMixView } from "../parts/mixview.js";
 import { createSoftmaxRow } from "../parts/softmaxrow.js";
 import { createStrip } from "../parts/strip.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
@@ -61,10 +63,12 @@ function create(app) {
   });
   const numbers = el("pre", { class: "vv-numbers", tabindex: "0", role: "group", "aria-label": t("pairNumbers") });
   const row = createSoftmaxRow(app);
+  const mixView = createMixView(app);
   const body = el("div", { class: "vv-pair-body" },
     el("div", { class: "vv-strips" }, ...strips.map(({ root }) => root), reading), board,
     el("h4", { text: t("pairRowTitle") }), row.root,
-    el("details", { class: "vv-facts" }, el("summary", { text: t("pairNumbers") }), orderChoice.root, numbers));
+    el("details", { class: "vv-facts" }, el("summary", { text: t("pairNumbers") }), orderChoice.root, numbers),
+    mixView.root);
   const root = el("div", {}, intro, el("div", { class: "vv-pair vv-on-a-line" }, pick.root, swap), noHead, waiting.root, body);
   let shown = null; // {pair, key}
   let late = 0;
@@ -83,6 +87,7 @@ function create(app) {
     show(body, Boolean(decoded));
     shown = decoded && head !== "mean" ? { pair: pairOf(decoded, head, query, key), key } : null;
     draw();
+    if (shown) mixView.render(query, key, shown.pair);
   }
 
   function draw() {
@@ -157,5 +162,17 @@ function saves(app) {
   }
   const pair = pairOf(decoded, head, query, key);
   return { figures, tables: { vectors: { columns, rows: vectors(pair) },
-    row: tokenTable(app, { score: pair.scores, attention: pair.attention }) } };
+    row: tokenTable(app, { score: pair.scores, attention: pair.attention }), ...mixTables(app, head, query) } };
+}
+
+/** The mix of the head, and the token before and after: while their file is here. */
+function mixTables({ source, selection: { layer } }, head, query) {
+  const mixing = source.mixing(layer).get();
+  if (!mixing) return {};
+  const { mixed, before, added, change, after } = mixOf(mixing, source.maps.of(layer, query, "from").rows, head, query);
+  return {
+    mix: { columns: ["element", "mix"], rows: Array.from(mixed, (value, at) => [at, value]) },
+    token: { columns: ["element", "before", "head", "all_heads", "after"],
+      rows: Array.from(before, (value, at) => [at, value, added[at], change[at], after[at]]) },
+  };
 }
