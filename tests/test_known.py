@@ -2,22 +2,26 @@
 
 import json
 from dataclasses import replace
+from html import escape
 from math import log
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from tests.models import photo, tiny
 from tests.running import save_tiny
-from vitviz import Analysis, VitvizError, WeightsError, analyze, load
+from vitviz import Analysis, VitvizError, WeightsError, analyze, cli, draw, load
 from vitviz.languages import say
 from vitviz.model.checkpoints import FORMAT
 from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.probe import saved
 from vitviz.probe.predictions import KEPT, known_or_not, not_taught
+from vitviz.web.engine import Order, Selection, fulfil
+from vitviz.web.models import Models
 
 KNOWN = photo()
 UNKNOWN = np.random.default_rng(7).integers(0, 255, (40, 40, 3)).astype(np.uint8)
@@ -156,3 +160,49 @@ def test_a_damaged_threshold_is_refused_in_a_sentence(
             read(path)
     with pytest.raises(WeightsError):
         replace(tiny("cls").card, details={"others": text})
+
+
+def write(picture: np.ndarray, path: Path) -> Path:
+    Image.fromarray(picture).save(path)
+    return path
+
+
+@pytest.mark.parametrize(("name", "picture"), [("known", KNOWN), ("unknown", UNKNOWN)])
+def test_the_command_line_says_it(capsys, tmp_path, checkpoint, name, picture) -> None:
+    path, out = write(picture, tmp_path / f"{name}.png"), tmp_path / "out"
+    assert cli.main([str(path), "--model", str(checkpoint), "--out", str(out)]) == 0
+    printed, told = capsys.readouterr().out, analyze(load(checkpoint), picture)
+    summary = json.loads((out / "summary.json").read_text("utf-8"))
+    assert summary["known_or_not"] == json.loads(json.dumps(told.summary()))["known_or_not"]
+    assert ("Nothing I was taught" in printed) is (name == "unknown")
+    if name == "unknown":
+        score, threshold = told.known_or_not().score, told.known_or_not().threshold
+        assert f"{told.not_taught()}\n(score {score:.3g}, below" in printed
+        assert f"threshold of {threshold:.3g})\n" in printed
+    assert Analysis.load(out / cli.ANALYSIS).not_taught() == told.not_taught()
+
+
+def test_the_figure_of_the_predictions_says_it(checkpoint: Path) -> None:
+    loaded = load(checkpoint)
+    known, unknown = (
+        draw.predictions(analyze(loaded, one)).get_suptitle() for one in (KNOWN, UNKNOWN)
+    )
+    assert known == "The 5 most probable of 7 classes"
+    assert unknown == f"{analyze(loaded, UNKNOWN).not_taught()}\n{known}"
+
+
+def test_a_notebook_says_it(checkpoint: Path) -> None:
+    analysis = analyze(load(checkpoint), UNKNOWN)
+    assert f'title="{escape(repr(analysis))}"' in analysis._repr_html_()
+    assert analysis.not_taught() in repr(analysis)
+
+
+def test_page_and_program_get_it_from_the_engine(checkpoint: Path, tmp_path: Path) -> None:
+    told = json.loads(json.dumps(analyze(load(checkpoint), UNKNOWN).summary()))["known_or_not"]
+    models, data = Models([str(checkpoint)]), write(UNKNOWN, tmp_path / "a.png").read_bytes()
+    order = Order(photo=data, name="a.png", model=checkpoint.stem)
+    page, program = (fulfil(replace(order, selection=one), models) for one in (None, Selection()))
+    assert page.manifest["known_or_not"] == program.summary["known_or_not"] == told
+    assert page.manifest["answer"]["known"] is program.summary["answer"]["known"] is False
+    for result in (page, program):
+        assert Analysis.from_bytes(result.saved).not_taught() == told["sentence"]

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from einops import rearrange
 
 from tests.test_train import PICTURES, PLAIN, SMALL, TEST, TINY, log_of
-from vitviz import load
+from vitviz import analyze, load
 from vitviz.model.vit import ViT
 from vitviz.probe.predictions import known_or_not
 from vitviz.train import checkpoint
@@ -329,6 +329,13 @@ def test_one_command_trains_with_others_and_one_measures_on_what_was_kept_out(
     carried = json.loads(loaded.card.details["evaluation"])
     assert carried["others"]["classes"] == facts["unseen"]
     assert carried["others"]["chosen"]["threshold"] == pytest.approx(facts["threshold"], rel=1e-4)
+    # What is told of each picture is what was measured.
+    unseen = only(four_kinds(40, seed=1), torch.tensor([NAMES.index(facts["unseen"][0])]))
+    for images, what, told in ((TEST.images, "kept", True), (unseen.images, "refused", False)):
+        pictures = (image.permute(1, 2, 0).numpy() for image in images)
+        known = [analyze(loaded, picture).known_or_not().known for picture in pictures]
+        measured = carried["others"]["chosen"][what]
+        assert known.count(told) / len(known) == pytest.approx(measured, rel=1e-4), what
     capsys.readouterr()
     file = str(out / "mnist.safetensors")
     measure = ["--evaluate", file, "--data", str(packs["kinds"])]

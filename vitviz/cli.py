@@ -130,7 +130,11 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"note: {note}")
     for answer in analysis.predictions():
         print(f"{answer.probability:7.1%}  {answer.label}")
-    if (phrase := analysis.answer()) is not None and phrase.sure is False:
+    if (sentence := analysis.not_taught()) is not None:
+        told = analysis.known_or_not()
+        print(sentence)
+        print(f"(score {told.score:.3g}, below the model's threshold of {told.threshold:.3g})")
+    elif (phrase := analysis.answer()) is not None and phrase.sure is False:
         print(f"not sure: the best guess is {phrase.name}, {phrase.probability:.1%}")
     for path in write(analysis, folder, layer, head, token, arguments.format, arguments.html):
         print(path)

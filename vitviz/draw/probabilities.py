@@ -15,7 +15,10 @@ LONGEST = 34  # letters of a label beside a chart at most
 
 
 def predictions(analysis: Analysis, k: int = 5) -> Figure:
-    """The k most probable classes beside the picture. Raises `VitvizError` if there are none."""
+    """The k most probable classes beside the picture, and above if it shows none of them.
+
+    Raises `VitvizError` if the model names no classes.
+    """
     best = analysis.predictions(k)
     if not best:
         raise VitvizError(Message("models.no_classes", name=analysis.card.name))
@@ -39,7 +42,8 @@ def predictions(analysis: Analysis, k: int = 5) -> Figure:
     temperature = analysis.card.temperature
     softened = "" if temperature == 1 else f" of logits / {temperature:.3g}"
     ax.set_xlabel(f"probability: softmax{softened}")
-    title(figure, f"The {len(best)} most probable of {len(analysis.trace.logits)} classes")
+    said = f"The {len(best)} most probable of {len(analysis.trace.logits)} classes"
+    title(figure, "\n".join(filter(None, (analysis.not_taught(), said))))
     return figure
 
 

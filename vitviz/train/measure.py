@@ -51,7 +51,7 @@ def unseen_by(
         )
     if facts:
         classes = [test.labels.index(label) for label in facts["unseen"]]
-        return only(test, torch.tensor(classes)), facts.get("threshold")
+        return only(test, torch.tensor(classes)), loaded.card.threshold
     if "unseen" in args:
         return split_others(test, test, args.unseen, vars(args).get("seed", 0)).unseen, None
     return test, None
