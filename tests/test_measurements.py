@@ -61,12 +61,19 @@ def test_what_it_tells_from_others_is_that_of_the_score_it_uses() -> None:
         "refused": 0.31,
         "own_kept": 0.948,
         "own_refused": 0.33,
+        "kept": 0.95,
         "pictures": 1500,
         "classes": 3,
     }
     without = {name: value for name, value in OTHERS.items() if name != "chosen"}
     found = measurements_of(card(evaluation={"others": without}))["others"]
-    assert found == {"auroc": 0.82, "refused": 0.31, "pictures": 1500, "classes": 3}
+    assert found == {
+        "auroc": 0.82,
+        "refused": 0.31,
+        "kept": 0.95,
+        "pictures": 1500,
+        "classes": 3,
+    }
 
 
 @pytest.mark.parametrize(

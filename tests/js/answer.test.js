@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { answerOf } from "../../vitviz/viewer/text/answer.js";
+import { knownTexts, othersRows } from "../../vitviz/viewer/text/known.js";
+import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, appOf } from "./fixture.js";
 
@@ -41,4 +43,40 @@ test("a known picture, and any picture in a model that cannot tell, has its answ
     assert.doesNotMatch(told(manifest).text, /nearest/);
   }
   assert.doesNotMatch(told({ ...manifestOf("cls"), answer: { ...manifestOf("cls").answer, known: undefined } }).text, /nearest/, "from an older page");
+});
+
+test("score, threshold and figures are those of Python", () => {
+  const manifest = manifestOf("no_cls");
+  const { known_or_not: { score, threshold, kept } } = manifest;
+  assert.deepEqual([threshold, kept], [50, 0.95]);
+  const texts = (language) => knownTexts(appOf({ manifest, t: translator(language) }));
+  assert.equal(texts("en").verdict, "Score " + score.toFixed(2) + ", threshold 50.00: this picture counts as none of its classes.");
+  const about = texts("en").about.join(" ");
+  assert.match(about, /keep 95\u00a0% of the pictures/);
+  assert.match(about, /Of 1\u202f500 pictures of 3 kinds of things .* catches 33.0\u00a0% and lets 67.0\u00a0% through/);
+  assert.match(texts("ko").about.join(" "), /3가지의 그림 1\u202f500장 가운데 33.0\u00a0%를 가려내고 67.0\u00a0%는 놓칩니다/);
+  const known = manifestOf("cls");
+  const told = knownTexts(appOf({ manifest: known, t: translator("en") }));
+  assert.match(told.verdict, /counts as one of its classes/);
+  assert.doesNotMatch(told.about.join(" "), /catches/, "nothing was measured of it");
+  assert.equal(knownTexts(appOf({ manifest: manifestOf("distilled"), t: translator("en") })), null);
+});
+
+test("score and threshold have as many decimals as tell them apart", () => {
+  const manifest = { ...manifestOf("cls"), known_or_not: { score: -1.23446, threshold: -1.23431, known: false, kept: 0.95 } };
+  const { verdict } = knownTexts(appOf({ manifest, t: translator("en") }));
+  assert.match(verdict, /^Score \u22121.2345, threshold \u22121.2343:/);
+});
+
+test("the table of what it refuses has the figures that were measured, beside chance", () => {
+  const { others } = manifestOf("no_cls").model.figures;
+  const rows = othersRows(others, translator("en"));
+  assert.deepEqual(rows.map(({ share }) => Number(share.toFixed(4))), [0.82, 0.31, 0.948, 0.33, 0.67]);
+  assert.deepEqual(rows.slice(0, 2).map(({ note }) => note), ["by chance 50.0\u00a0%", "by chance 5.0\u00a0%"]);
+  assert.equal(rows[1].name, "refused, where 95\u00a0% of its own are kept");
+  const { auroc, refused, kept } = others;
+  assert.equal(othersRows({ auroc, refused, kept }, translator("en")).length, 2, "a model without a threshold");
+  const { tables } = PANELS.find(({ id }) => id === "model").saves(appOf({ manifest: manifestOf("no_cls") }));
+  assert.deepEqual(Object.fromEntries(tables.others.rows), others);
+  assert.deepEqual(tables.measured.rows.map(([name]) => name), ["top1"]);
 });

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..model.json_values import parse
 from ..model.loaded import ModelCard
+from .predictions import KEPT
 
 SHARES = ("top1", "top5", "group", "ece")
 NUMBERS = (*SHARES, "nll", "pictures")
@@ -20,7 +21,8 @@ def measurements_of(card: ModelCard) -> dict[str, Any]:
     "others" tells how well `Analysis.known_or_not` finds pictures of none of the classes, on
     "pictures" of "classes" kinds of things that the model was never shown: "auroc"; "refused", the
     share of them below the threshold that keeps 95 % of the test pictures; and with the model's own
-    threshold the shares "own_kept" of the test pictures and "own_refused" of the others.
+    threshold the shares "own_kept" of the test pictures and "own_refused" of the others. "kept" is
+    those 95 %.
 
     Shares lie in [0, 1]. An entry that is not a number, or whose name is not known here, is left
     out. {} for a model that carries no measurements.
@@ -63,7 +65,7 @@ def _others(told: Any) -> dict[str, float]:
         return {}
     classes = inner(told, "classes")
     counts = {"classes": len(classes)} if isinstance(classes, list) and classes else {}
-    return found | _numbers(told, ("pictures",)) | counts
+    return found | {"kept": KEPT} | _numbers(told, ("pictures",)) | counts
 
 
 def _numbers(told: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, float]:

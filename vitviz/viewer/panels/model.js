@@ -2,6 +2,7 @@
 
 import { el } from "../parts/dom.js";
 import { digits, grouped, percent, percents } from "../maths/numbers.js";
+import { othersRows } from "../text/known.js";
 import { STRINGS } from "../text/strings.js";
 import { groupName, labelName, translated } from "../text/words.js";
 
@@ -9,11 +10,11 @@ import { groupName, labelName, translated } from "../text/words.js";
 export const model = { id: "model", create, saves };
 
 /** Facts that are not in the list, because they stand elsewhere or are numbers for programs. */
-const ELSEWHERE = ["title", "accuracy", "evaluation", "data", "terms", "groups", "recipe", "temperature", "license"];
+const ELSEWHERE = ["title", "accuracy", "evaluation", "others", "data", "terms", "groups", "recipe", "temperature", "license"];
 
 /** @param {import("../main.js").App} app */
 function create(app) {
-  const root = el("div", {}, summary(app), accuracy(app), looks(app), knows(app), origin(app));
+  const root = el("div", {}, summary(app), accuracy(app), tells(app), looks(app), knows(app), origin(app));
   return { root, render() {} };
 }
 
@@ -48,6 +49,21 @@ function accuracy(app) {
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardGood") }), body, tested);
 }
 
+/** How well it tells pictures of its classes from others: what it catches, and what it lets through. */
+function tells({ t, source: { manifest } }) {
+  const { others } = manifest.model.figures;
+  if (!others) return null;
+  const rows = othersRows(others, t);
+  const shares = percents(rows.map(({ share }) => share));
+  const { pictures, classes } = others;
+  return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardTells") }),
+    el("table", { class: "vv-ledger" }, el("tbody", {}, ...rows.map(({ name, note }, at) => el("tr", {},
+      el("th", { scope: "row", text: name }), el("td", { class: "vv-shape", text: shares[at] }),
+      el("td", { class: "vv-note", text: note }))))),
+    el("p", { class: "vv-note", text: [pictures && classes ? t("othersPictures", { pictures: grouped(pictures), classes }) : "",
+      t("othersNote")].filter(Boolean).join(" ") }));
+}
+
 /** How well its attention maps find the objects, compared with maps that need no model. */
 function looks({ t, source: { manifest } }) {
   const { boxes } = manifest.model.figures;
@@ -78,7 +94,8 @@ function knows(app) {
   if (rows.length === 0 && model.kinds.length === 0) return null;
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardKnows") }),
     model.trained === false ? el("p", { class: "vv-intro", text: t("cardUnseen") })
-      : lacks in STRINGS.en ? el("p", { class: "vv-intro", text: t(lacks) }) : null,
+      : lacks in STRINGS.en ? el("p", { class: "vv-intro", text: t(lacks) + " " + t(manifest.known_or_not ? "lacksTells" : "lacksAnswers") })
+        : null,
     facts(rows), ...kinds(model.kinds, app));
 }
 
@@ -115,15 +132,16 @@ function chanceOf(classes) {
   return { top1: 1 / classes, top5: Math.min(1, 5 / classes) };
 }
 
-/** Saves the measurements of the model: its accuracy, and how well its maps find the object. */
+/** Saves the measurements of the model: how often it is right, what it refuses, how well its maps find the object. */
 function saves({ source: { manifest } }) {
   const { figures } = manifest.model;
-  const { boxes } = figures;
+  const { boxes, others } = figures;
   const chance = chanceOf(manifest.num_classes);
   const names = Object.keys(figures).filter((name) => !["boxes", "others"].includes(name));
   const tables = {
     ...(names.length > 0 ? { measured: { columns: ["figure", "value", "chance"],
       rows: names.map((name) => [name, figures[name], chance[name] ?? NaN]) } } : {}),
+    ...(others ? { others: { columns: ["figure", "value"], rows: Object.entries(others) } } : {}),
     ...(boxes ? { boxes: { columns: ["map", "energy", "pointing"],
       rows: Object.entries(boxes).map(([map, { energy, pointing }]) => [map, energy, pointing]) } } : {}),
   };

@@ -3,6 +3,7 @@
 import { createAnswerBars } from "../parts/answerbars.js";
 import { caution } from "../parts/caution.js";
 import { el, show } from "../parts/dom.js";
+import { createKnown } from "../parts/known.js";
 import { answerOf } from "../text/answer.js";
 import { LENSES, createLens } from "../parts/lens.js";
 import { oneOf } from "../state/panels.js";
@@ -44,7 +45,7 @@ function create(app) {
   const root = el("div", {}, headline(app), lists,
     model.trained === false ? null
       : el("p", { class: "vv-note", text: t("temperature" in model.details ? "calibrated" : "uncalibrated") }),
-    lens.root, caution(t));
+    createKnown(app), lens.root, caution(t));
   return { root, render: lens.render };
 
   function restOf(entries) {
@@ -54,7 +55,7 @@ function create(app) {
   }
 }
 
-/** The answer in large letters; or that the model is not sure, or that it is untrained. */
+/** The answer in large letters; or that it is none, that the model is not sure, or that it is untrained. */
 function headline(app) {
   const { text, note } = answerOf(app);
   const why = el("p", { class: "vv-note", text: note });

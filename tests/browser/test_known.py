@@ -1,0 +1,95 @@
+"""The page says in each language when a picture is none of the model's classes."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.models import photo, tiny
+from vitviz import Analysis, analyze
+from vitviz.model.loaded import KNOWN_OR_NOT
+from vitviz.viewer import page
+
+OTHERS = {
+    "pictures": 1500,
+    "classes": ["apple", "pear", "plum"],
+    "scores": {"known or not": {"auroc": 0.82, "refused": 0.31}},
+    "chosen": {"threshold": 3, "kept": 0.948, "refused": 0.33},
+}
+SAID = {
+    "en-US": {
+        "sentence": "Nothing I was taught; nearest: {name}, {share} %",
+        "score": "Score {score}, threshold {threshold}: this picture counts as none of",
+        "keeps": "keep 95 % of the pictures",
+        "catches": "never shown, it catches 33.0 % and lets 67.0 % through.",
+        "tabs": ("Predictions", "Model"),
+    },
+    "ko-KR": {
+        "sentence": "배운 것이 아닙니다. 가장 가까운 것: {name}, {share} %",
+        "score": "점수 {score}, 임계값 {threshold}: 모델의 클래스가 아니라고",
+        "keeps": "그림의 95 %가 통과",
+        "catches": "사물 3가지의 그림 1 500장 가운데 33.0 %를 가려내고 67.0 %는 놓칩니다.",
+        "tabs": ("예측", "모델"),
+    },
+}
+
+
+def spaced(text: str) -> str:
+    """The text with plain spaces."""
+    return re.sub(r"\s", " ", text)
+
+
+@pytest.fixture(scope="module")
+def two() -> tuple[Analysis, Analysis]:
+    """One picture below the threshold of the model, and one above it."""
+    loaded = tiny("cls")
+    low, high = sorted(
+        (analyze(loaded, picture) for picture in (photo(), photo(90, 50))),
+        key=lambda one: float(one.trace.logits.logsumexp(0)),
+    )
+    threshold = sum(float(one.trace.logits.logsumexp(0)) for one in (low, high)) / 2
+    details = {
+        "others": json.dumps({"score": KNOWN_OR_NOT, "threshold": threshold}),
+        "evaluation": json.dumps({"others": OTHERS}),
+    }
+    return tuple(replace(one, card=replace(one.card, details=details)) for one in (low, high))
+
+
+@pytest.mark.parametrize("locale", SAID)
+def test_a_picture_of_no_class_is_told_in_every_place(open_page, two, locale: str) -> None:
+    unknown, known = two
+    said, answer, told = SAID[locale], unknown.answer(), unknown.known_or_not()
+    sentence = said["sentence"].format(name=answer.name, share=f"{100 * answer.probability:.1f}")
+    tab = open_page(page(unknown, beside=known), locale=locale)
+    tab.wait_for_selector('#viewer[data-beside="other"]')
+    sides = tab.locator(".vv-beside figcaption span").all_inner_texts()
+    best = known.answer()
+    assert [spaced(text) for text in sides[:2]] == [
+        sentence,
+        f"{best.name}, {100 * best.probability:.1f} %",
+    ]
+    tab.get_by_role("tab", name=said["tabs"][0]).click()
+    panels = tab.locator(".vv-panel:visible > [role=group]")
+    headlines = panels.locator(".vv-headline-text").all_text_contents()
+    assert [spaced(text) for text in headlines] == [spaced(text) for text in sides[:2]]
+    first, second = (spaced(text) for text in panels.locator(".vv-known").all_inner_texts())
+    score = said["score"].format(score=f"{told.score:.2f}", threshold=f"{told.threshold:.2f}")
+    assert score in first
+    assert score.split(":")[1] not in second
+    for text in (first, second):
+        assert said["keeps"] in text
+        assert said["catches"] in text
+    tab.get_by_role("tab", name=said["tabs"][1]).click()
+    table = tab.locator(".vv-card-part", has_text="AUROC").first.locator("td.vv-shape")
+    shares = [float(text.split()[0]) for text in table.all_inner_texts()]
+    assert shares == [82.0, 31.0, 94.8, 33.0, 67.0]
+
+
+def test_a_model_that_cannot_tell_says_nothing_of_it(open_page) -> None:
+    tab = open_page(page(analyze(tiny("cls"), photo())))
+    tab.get_by_role("tab", name="Predictions").click()
+    assert tab.locator(".vv-headline-text").text_content().startswith("class ")
+    assert tab.locator(".vv-known").count() == 0
+    tab.get_by_role("tab", name="Model").click()
+    assert tab.get_by_text("AUROC").count() == 0

@@ -1,0 +1,60 @@
+/** Whether a picture shows one of the classes at all, in words: score, threshold, and how good both are. */
+
+import { grouped, percent, signed } from "../maths/numbers.js";
+
+/** Decimals of score and threshold: so many that both differ, if any do. */
+const DECIMALS = [2, 3, 4, 5];
+
+/**
+ * @param {{t: (key: string, values?: any) => string, source: {manifest: import("../types.js").Manifest}}} app
+ * @returns {{verdict: string, about: string[]}|null}  null if the model was not trained to tell
+ */
+export function knownTexts({ t, source: { manifest } }) {
+  const told = manifest.known_or_not;
+  if (!told) return null;
+  const [score, threshold] = apart(told.score, told.threshold);
+  const { others } = manifest.model.figures;
+  const measured = others && "own_refused" in others && "pictures" in others && "classes" in others;
+  return {
+    verdict: t(told.known ? "knownYes" : "knownNo", { score, threshold }),
+    about: [t("knownKeeps", { kept: whole(told.kept) }), measured ? catches(others, t) : "", t("knownScore")].filter(Boolean),
+  };
+}
+
+/**
+ * What the threshold catches and lets through, as measured.
+ * @param {Record<string, number>} others
+ */
+function catches(others, t) {
+  const { pictures, classes, own_refused: caught } = others;
+  return t("knownCatches", { pictures: grouped(pictures), classes, caught: percent(caught), through: percent(1 - caught) });
+}
+
+/**
+ * The rows of a table of how well a model tells its own classes from others; `chance`: of a coin.
+ * @param {Record<string, number>} others  of `model.figures`
+ * @param {(key: string, values?: any) => string} t
+ * @returns {{name: string, share: number, note: string}[]}
+ */
+export function othersRows(others, t) {
+  const chance = (share) => t("figureChance", { share: percent(share) });
+  const { auroc, refused, own_kept: kept, own_refused: caught } = others;
+  const rows = [
+    { name: t("othersAuroc"), share: auroc, note: chance(0.5) },
+    { name: t("othersRefused", { kept: whole(others.kept) }), share: refused, note: chance(1 - others.kept) },
+    { name: t("othersOwnKept"), share: kept, note: "" },
+    { name: t("othersOwnCaught"), share: caught, note: "" },
+    { name: t("othersOwnThrough"), share: caught === undefined ? caught : 1 - caught, note: "" },
+  ];
+  return rows.filter(({ share }) => share !== undefined);
+}
+
+function apart(one, other) {
+  const texts = DECIMALS.map((decimals) => [one, other].map((value) => signed(value, decimals).trim()));
+  return texts.find(([a, b]) => a !== b) ?? texts[0];
+}
+
+/** A share that was chosen: 0.95 is 95 %, without decimals. */
+function whole(share) {
+  return Number((100 * share).toFixed(3)) + "\u00a0%";
+}
