@@ -93,6 +93,12 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="with the random weights that the model's training began with",
     )
+    add(
+        "--invert",
+        action="store_true",
+        help="exchange light and dark first: for a dark digit on paper, if the model was taught "
+        "white on black",
+    )
     add("--layer", type=int, metavar="N", help="counted from 0 (default: the last layer)")
     add("--head", default="mean", metavar="N|mean", help="counted from 0 (default: %(default)s)")
     add(
@@ -111,13 +117,19 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> None:
     """Analyze the photo, write all files, print the predictions and the paths."""
     model = _word(arguments.model) + ("-untrained" if arguments.untrained else "")
-    default = Path(f"vitviz-{_word(arguments.photo)}-{model}")
+    inverted = "-inverted" if arguments.invert else ""
+    default = Path(f"vitviz-{_word(arguments.photo)}-{model}{inverted}")
     loaded = load(arguments.model, pretrained=not arguments.untrained)
-    analysis = analyze(loaded, Path(arguments.photo))
+    analysis = analyze(loaded, Path(arguments.photo), invert=arguments.invert)
     layer = choose_layer(analysis, arguments.layer)
     head = choose_head(analysis, arguments.head)
     token = choose_token(analysis, arguments.token)
     notes = list(analysis.notes)
+    if analysis.dark_ink():
+        notes.append(
+            f"dark strokes on light, but {analysis.card.name} was taught light strokes on dark only"
+            + ("" if analysis.inverted else ": try --invert")
+        )
     if arguments.out is None and not arguments.force:
         folder = own_folder(default, analysis)
         if folder != default:

@@ -17,6 +17,7 @@ from .figure_parts import (
     caption,
     chart,
     mark,
+    photo_of,
     picture,
     ratio_of,
     sheet,
@@ -44,7 +45,7 @@ def head_statistics(
         8.6,
         4.4,
         analysis.card,
-        photo_name=analysis.photo_name,
+        photo_name=photo_of(analysis),
         paper=f"{VIT}, appendix D.7 and figure 7 (right)",
     )
     entropy, distance = figure.subplots(1, 2)
@@ -71,7 +72,7 @@ def pair(analysis: Analysis, layer: int, head: int, query: int, key: int | None 
     found = take_apart(analysis.trace, layer, head, query, key)
     grid, count = analysis.grid, analysis.trace.num_tokens
     figure = sheet(
-        10.4, 7.2, analysis.card, photo_name=analysis.photo_name, paper=f"{VIT}, equation 6"
+        10.4, 7.2, analysis.card, photo_name=photo_of(analysis), paper=f"{VIT}, equation 6"
     )
     parts = [["picture", "q"], ["picture", "k"], ["picture", "products"]]
     wide = 2.9 / max(1.0, ratio_of(grid.image_size))

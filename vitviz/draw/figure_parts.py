@@ -85,7 +85,7 @@ def panels(analysis: Analysis, count: int, *, size: float, paper: str) -> tuple[
         cols * size + 1.2,
         rows * (size * ratio_of(analysis.grid.image_size) + 0.4) + 0.9,
         analysis.card,
-        photo_name=analysis.photo_name,
+        photo_name=photo_of(analysis),
         paper=paper,
     )
     axes = list(figure.subplots(rows, cols, squeeze=False).flat)
@@ -94,6 +94,11 @@ def panels(analysis: Analysis, count: int, *, size: float, paper: str) -> tuple[
     for ax in axes[count:]:
         ax.remove()
     return figure, axes[:count]
+
+
+def photo_of(analysis: Analysis) -> str:
+    """The name of the photo, and whether the model saw it inverted."""
+    return analysis.photo_name + (" (inverted)" if analysis.inverted else "")
 
 
 def ratio_of(shape: tuple[int, int]) -> float:

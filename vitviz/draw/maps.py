@@ -25,6 +25,7 @@ from .figure_parts import (
     name_ticks,
     panels,
     patch_map,
+    photo_of,
     picture,
     ratio_of,
     shares,
@@ -145,7 +146,7 @@ def wall(
         max(columns * size, 3.4) + 2.3,
         max(height, 2.4) + 1.0,
         analysis.card,
-        photo_name=analysis.photo_name,
+        photo_name=photo_of(analysis),
         paper=f"{VIT}, equation 6",
     )
     ax = figure.subplots()
@@ -209,7 +210,7 @@ def matrix(
         7.6,
         7.1,
         analysis.card,
-        photo_name=analysis.photo_name,
+        photo_name=photo_of(analysis),
         paper=f"{VIT}, equation 6",
     )
     ax = figure.subplots()

@@ -18,6 +18,7 @@ from .figure_parts import (
     chart,
     mark,
     panels,
+    photo_of,
     picture,
     pixels,
     sheet,
@@ -59,7 +60,7 @@ def patch(analysis: Analysis, token: int) -> Figure:
     height, width = grid.patch_size
     seen = np.asarray(grid.patch(analysis.picture, token))
     figure = sheet(
-        10.4, 8.2, analysis.card, photo_name=analysis.photo_name, paper=f"{VIT}, equation 1"
+        10.4, 8.2, analysis.card, photo_name=photo_of(analysis), paper=f"{VIT}, equation 1"
     )
     top, flat, filters, responses = figure.subfigures(4, 1, height_ratios=[3.2, 1.3, 1, 2.3])
     whole, enlarged = top.subplots(1, 2)

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from ..errors import VitvizError
 from ..languages import Message
 from ..probe.analysis import Analysis
-from .figure_parts import chart, fonts, panels, percent, picture, sheet, title
+from .figure_parts import chart, fonts, panels, percent, photo_of, picture, sheet, title
 
 LENS = "arXiv:2310.18969"
 # Okabe and Ito's palette, which the colour-blind can tell apart; further lines repeat it, dashed.
@@ -57,7 +57,7 @@ def lens(analysis: Analysis, k: int = 5) -> Figure:
     lines = analysis.lens_lines(k)
     if not lines:
         raise VitvizError(f"{analysis.card.name} names no classes: there is no lens to draw")
-    figure = sheet(10.4, 4.8, analysis.card, photo_name=analysis.photo_name, paper=LENS)
+    figure = sheet(10.4, 4.8, analysis.card, photo_name=photo_of(analysis), paper=LENS)
     probabilities, ranks = figure.subplots(1, 2)
     for at, line in enumerate(lines):
         style = {

@@ -10,13 +10,13 @@ import struct
 import threading
 import warnings
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
 from ..errors import ImageError
 from ..languages import Message
@@ -72,11 +72,17 @@ class Photo:
 
     image: mode RGB or L, upright, never mutated. name: shown to people, never used as a path.
     notes: what was done to the file that its owner may not expect, e.g. "first of 12 frames".
+    inverted: whether light and dark are exchanged.
     """
 
     image: Image.Image
     name: str
     notes: tuple[str, ...] = ()
+    inverted: bool = False
+
+    def invert(self) -> "Photo":
+        """The same picture with every value v from 0 to 255 replaced by 255 - v."""
+        return replace(self, image=ImageOps.invert(self.image), inverted=not self.inverted)
 
 
 def open_photo(
@@ -91,7 +97,7 @@ def open_photo(
     Raises `ImageError` with a sentence for anything else.
     """
     if isinstance(source, Photo):
-        return source if name is None else Photo(source.image, _clean(name), source.notes)
+        return source if name is None else replace(source, name=_clean(name))
     name = _clean(name if name is not None else _name_of(source))
     if isinstance(source, np.ndarray):
         return _from_image(_from_array(source, name), name)

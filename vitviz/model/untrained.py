@@ -86,7 +86,7 @@ def first_seed(details: Mapping[str, str]) -> int | None:
     A run can begin with the weights of an earlier one (`start_from` in its recipe). "seed" is that
     of the first run of the chain, whose random weights are the twin's.
     """
-    for text in (details.get("seed"), _recipe(details).get("seed")):
+    for text in (details.get("seed"), recipe_of(details).get("seed")):
         try:
             return int(text)
         except (TypeError, ValueError, OverflowError):
@@ -96,10 +96,11 @@ def first_seed(details: Mapping[str, str]) -> int | None:
 
 def starts_with_zero_head(details: Mapping[str, str]) -> bool:
     """Whether the classifier began at zero, so that its first answers are uniform."""
-    return _recipe(details).get("zero_head") is True
+    return recipe_of(details).get("zero_head") is True
 
 
-def _recipe(details: Mapping[str, str]) -> Mapping[str, Any]:
+def recipe_of(details: Mapping[str, str]) -> Mapping[str, Any]:
+    """The recipe that a checkpoint tells; {} if it tells none."""
     try:
         recipe = parse(details.get("recipe", "{}"))
     except ValueError:

@@ -18,6 +18,7 @@ from . import explain, saved
 from .embedding import Embedding
 from .grid import PatchGrid
 from .heads import HeadStatistics, head_statistics
+from .ink import is_dark_on_light, taught_light_ink_only
 from .lens import Line, has_lens, lines, logit_lens
 from .mixing import Mix, Mixing, mix, mixing
 from .positions import Positions, similarity, untrained_positions
@@ -46,6 +47,7 @@ class Analysis:
     positions  the learned position embedding, None for a model without one
     embedding  the first numbers of each token before the first block; older files lack it (None)
     lens       (L, C) the logits after each block (`lens.py`); None if the model names no classes
+    inverted   whether light and dark were exchanged before the model saw the photo
     """
 
     picture: Tensor
@@ -59,6 +61,7 @@ class Analysis:
     notes: tuple[str, ...] = ()
     embedding: Embedding | None = None
     lens: Tensor | None = None
+    inverted: bool = False
     loaded: LoadedModel | None = None  # for `verify` and `mixing`; not saved
 
     def __repr__(self) -> str:
@@ -72,7 +75,8 @@ class Analysis:
         else:
             unsure = "not sure, " if answer.sure is False else ""
             said = f'{unsure}"{answer.name}" {_percent(answer.probability)}'
-        line = f"Analysis({self.photo_name or 'a photo'}, {self.card.name}: {sizes}, {said})"
+        photo = f"{self.photo_name or 'a photo'}{' inverted' if self.inverted else ''}"
+        line = f"Analysis({photo}, {self.card.name}: {sizes}, {said})"
         return "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
 
     def predictions(self, k: int = 5) -> tuple[Prediction, ...]:
@@ -123,6 +127,12 @@ class Analysis:
         """
         answer = self.answer()
         return not_taught(answer, self.card) if answer and answer.known is False else None
+
+    def dark_ink(self) -> bool:
+        """Whether the picture shows dark strokes on light to a model that was taught the opposite
+        alone: its answer means little, and `analyze(..., invert=True)` shows it what it knows.
+        """
+        return taught_light_ink_only(self.card, self.preprocess) and is_dark_on_light(self.picture)
 
     def lens_lines(self, k: int = 5) -> tuple[Line, ...]:
         """The classes worth following through the layers, by the logit lens: the last layer's
@@ -260,7 +270,12 @@ class Analysis:
                 key: card[key]
                 for key in ("name", "source", "num_parameters", "head", "trained", "details")
             },
-            "photo": {"name": self.photo_name, "notes": list(self.notes)},
+            "photo": {
+                "name": self.photo_name,
+                "notes": list(self.notes),
+                "inverted": self.inverted,
+                "dark_ink": self.dark_ink(),
+            },
             "image_size": list(grid.image_size),
             "patch_size": list(grid.patch_size),
             "grid": [grid.rows, grid.cols],
@@ -339,14 +354,20 @@ class Analysis:
         return cls(**saved.from_bytes(data))
 
 
-def analyze(loaded: LoadedModel, image: Any, *, values: bool = False) -> Analysis:
+def analyze(
+    loaded: LoadedModel, image: Any, *, invert: bool = False, values: bool = False
+) -> Analysis:
     """Run a model once on a photo, and keep the trace of the pass and what is read from it.
 
     `image` is a path, bytes, a Pillow image, a numpy array (h, w), (h, w, 3) or (h, w, 4), or a
-    `Photo`. `values`: the trace keeps v beside q and k. Raises `ImageError` if the image cannot be
-    read, and `CaptureError` if the model computes numbers that are not finite.
+    `Photo`. `invert` exchanges light and dark first, for a dark digit on paper in a model that was
+    taught white on black; the analysis notes it. `values`: the trace keeps v beside q and k.
+    Raises `ImageError` if the image cannot be read, and `CaptureError` if the model computes
+    numbers that are not finite.
     """
     photo = open_photo(image)
+    if invert:
+        photo = photo.invert()
     config = loaded.card.config
     height, width = config.image_size
     picture = loaded.preprocess.picture(photo)
@@ -373,7 +394,8 @@ def analyze(loaded: LoadedModel, image: Any, *, values: bool = False) -> Analysi
         card=loaded.card,
         preprocess=loaded.preprocess,
         photo_name=photo.name,
-        notes=photo.notes,
+        notes=photo.notes + ((Message("photo.inverted"),) if photo.inverted else ()),
+        inverted=photo.inverted,
         embedding=Embedding.of(loaded.vit, pixels[0]),
         lens=logit_lens(loaded.vit, trace.tokens) if names_classes else None,
         loaded=loaded,

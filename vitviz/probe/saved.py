@@ -67,6 +67,7 @@ def _parts(analysis: "Analysis") -> Parts:
         "scale": analysis.trace.scale,
         "photo_name": analysis.photo_name,
         "notes": list(analysis.notes),
+        "inverted": analysis.inverted,
         "messages": to_file([card.source, *card.details.values(), *analysis.notes]),
     }
     return tensors, {FORMAT: json.dumps(text)}
@@ -114,6 +115,7 @@ def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[
         ("scale", is_number(text["scale"], 1e-6, 1e6)),
         ("photo_name", isinstance(text["photo_name"], str)),
         ("notes", are_texts(text["notes"])),
+        ("inverted", isinstance(text.get("inverted", False), bool)),  # older files do not have it
     ):
         if not right:
             raise VitvizError(f"its {name} is {short(text[name])}")
@@ -135,6 +137,7 @@ def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[
         "preprocess": preprocess,
         "photo_name": text["photo_name"],
         "notes": tuple(from_file(note, messages) for note in text["notes"]),
+        "inverted": text.get("inverted", False),
         "embedding": embedding,
         "lens": tensors.get("lens"),
     }

@@ -16,6 +16,7 @@ from ..languages import ENGLISH, Message, dictionary, in_others, languages
 from ..model.loaded import ModelCard
 from ..probe import features
 from ..probe.film import facts_of
+from ..probe.ink import taught_light_ink_only
 from ..probe.measurements import measurements_of
 from ..probe.positions import unit_rows
 from ..probe.predictions import kinds_of
@@ -271,6 +272,7 @@ def _manifest(
             "details": _details(card),
             "figures": measurements_of(card),
             "kinds": kinds_of(card),
+            "light_ink_only": taught_light_ink_only(card, analysis.preprocess),
             "title": str(card.details.get("title", card.name)),
             "temperature": card.temperature,
         },

@@ -13,7 +13,7 @@
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
  *   figures: {boxes?: Record<string, {energy: number, pointing: number}>, others?: Record<string, number>,
  *     [name: string]: any},
- *   kinds: {name: string, labels: string[]}[],
+ *   kinds: {name: string, labels: string[]}[], light_ink_only: boolean,
  * }} Model
  */
 
@@ -40,7 +40,7 @@
  * The manifest of an analysis: vitviz/viewer/payload.py writes it, and hosts may add to it.
  * @typedef {{
  *   version: number, id: string, link?: Record<string, string>, beside?: Beside[],
- *   model: Model, photo: {name: string, notes: string[]}, words?: Record<string, Record<string, Record<string, string>>>,
+ *   model: Model, photo: {name: string, notes: string[], inverted: boolean, dark_ink: boolean}, words?: Record<string, Record<string, Record<string, string>>>,
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,

@@ -41,6 +41,7 @@ class Order:
     photo      the bytes of the file
     name       the visitor's name of the file
     selection  what a program asks about; None for a page, where the visitor selects in the viewer
+    invert     exchange light and dark of the photo first
 
     Further options of a pass, such as interventions, are to be fields with a default, so that
     today's orders keep their meaning.
@@ -51,6 +52,7 @@ class Order:
     model: str
     untrained: bool = False
     selection: Selection | None = None
+    invert: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +136,7 @@ def fulfil(
         photo = open_photo(order.photo, order.name)
         loaded = models.get(order.model, order.untrained)
         with turn():
-            analysis = analyze(loaded, photo)
+            analysis = analyze(loaded, photo, invert=order.invert)
         if order.selection is None:
             return _for_page(order, analysis)
         return _for_program(order.selection, analysis)
@@ -182,7 +184,9 @@ def _for_program(selection: Selection, analysis: Analysis) -> Result:
 
 def _saved_name(analysis: Analysis) -> str:
     untrained = "" if analysis.card.trained else "untrained"
-    return f"{file_name(analysis.photo_name, analysis.card.name, untrained)}.safetensors"
+    inverted = "inverted" if analysis.inverted else ""
+    name = file_name(analysis.photo_name, analysis.card.name, untrained, inverted)
+    return f"{name}.safetensors"
 
 
 def _preview(analysis: Analysis) -> bytes:

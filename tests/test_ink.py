@@ -1,0 +1,193 @@
+"""Dark ink is noticed where a model was taught the opposite, and inverting is on the record."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.models import photo, tiny
+from tests.running import save_tiny
+from tests.test_train_digits import DIGITS, STYLES, drawn
+from vitviz import Analysis, VitvizError, analyze, cli, draw, load, open_photo
+from vitviz.languages import say
+from vitviz.model.checkpoints import FORMAT
+from vitviz.model.loaded import LoadedModel
+from vitviz.model.tensor_file import read_tensors, write_tensors
+from vitviz.probe import saved
+from vitviz.probe.ink import is_dark_on_light, taught_light_ink_only
+from vitviz.web.engine import Order, Selection, fulfil
+from vitviz.web.models import Models
+
+DARK, LIGHT = (
+    drawn("3", **next(style for style in STYLES if style["dark"] is dark)) for dark in (True, False)
+)
+
+
+def of_digits(recipe: str | None = '{"data": "mnist"}', mean: float = 0.13) -> LoadedModel:
+    """A tiny model as a training on digits would leave it."""
+    ours = tiny("grey")
+    details = {} if recipe is None else {"recipe": recipe}
+    return replace(
+        ours,
+        card=replace(ours.card, details=details),
+        preprocess=replace(ours.preprocess, mean=(mean,)),
+    )
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same as a file."""
+    path = save_tiny(tmp_path_factory.mktemp("ink"), "grey", recipe='{"data": "mnist"}')
+    tensors, metadata = read_tensors(path)
+    told = json.loads(metadata[FORMAT])
+    told["preprocess"]["mean"] = [0.13]
+    write_tensors(path, tensors, {FORMAT: json.dumps(told)})
+    return path
+
+
+@pytest.mark.parametrize("label", sorted(DIGITS))
+@pytest.mark.parametrize("at", [0, 5, 10, 12, 17, 22])
+def test_the_ink_of_drawn_digits_is_told(label: str, at: int) -> None:
+    seen = of_digits().preprocess.picture(open_photo(np.asarray(drawn(label, **STYLES[at]))))
+    assert is_dark_on_light(seen) is STYLES[at]["dark"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "value", "dark"),
+    [(28, 28, 255, False), (28, 28, 0, False), (1, 1, 9, False), (2, 40, 200, False)],
+)
+def test_a_picture_without_strokes_is_not_dark(rows, cols, value, dark) -> None:
+    assert is_dark_on_light(torch.full((rows, cols, 1), value, dtype=torch.uint8)) is dark
+
+
+def test_the_ground_is_what_the_rim_shows() -> None:
+    """A thick stroke covers more of the picture than its ground."""
+    thick = torch.full((14, 28, 1), 240, dtype=torch.uint8)
+    thick[1:-1, 2:-2] = 30
+    assert is_dark_on_light(thick)
+    assert not is_dark_on_light(255 - thick)
+    faint = torch.where(thick == 30, 240 - int(255 * 0.1), 240).to(torch.uint8)
+    assert not is_dark_on_light(faint)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "mean", "only"),
+    [
+        ('{"data": "mnist"}', 0.13, True),
+        ('{"data": "mnist", "invert": 0.0}', 0.13, True),
+        ('{"data": "mnist", "invert": 0.5}', 0.13, False),
+        ('{"data": "mnist"}', 0.45, False),  # its pictures have no dark ground
+        (None, 0.13, False),
+        ("not JSON", 0.13, False),
+        ("[]", 0.13, False),
+        ('{"invert": NaN}', 0.13, False),
+        ('{"invert": "0"}', 0.13, False),
+        ('{"invert": null}', 0.13, False),
+        ('{"invert": [[]]}', 0.13, False),
+    ],
+)
+def test_only_a_model_that_never_saw_dark_ink_is_warned_of(recipe, mean, only) -> None:
+    loaded = of_digits(recipe, mean)
+    assert taught_light_ink_only(loaded.card, loaded.preprocess) is only
+    assert analyze(loaded, np.asarray(DARK)).dark_ink() is only
+    assert analyze(loaded, np.asarray(LIGHT)).dark_ink() is False
+    untrained = replace(loaded, card=replace(loaded.card, trained=False))
+    assert analyze(untrained, np.asarray(DARK)).dark_ink() is False
+
+
+def test_a_model_of_colours_is_not_warned_of() -> None:
+    ours = tiny("cls")
+    card = replace(ours.card, details={"recipe": "{}"})
+    for picture in (photo(), 255 - photo()):
+        assert analyze(replace(ours, card=card), picture).dark_ink() is False
+
+
+def test_inverting_exchanges_light_and_dark_and_is_noted() -> None:
+    loaded, dark = of_digits(), np.asarray(DARK)
+    plain, inverted = analyze(loaded, dark), analyze(loaded, dark, invert=True)
+    by_hand = analyze(loaded, 255 - dark)
+    assert torch.equal(inverted.picture, by_hand.picture)
+    assert torch.equal(inverted.trace.logits, by_hand.trace.logits)
+    assert not torch.equal(inverted.trace.logits, plain.trace.logits)
+    assert (plain.inverted, inverted.inverted, by_hand.inverted) == (False, True, False)
+    assert (plain.notes, inverted.notes) == ((), ("light and dark exchanged",))
+    assert say(inverted.notes[0], "ko") != inverted.notes[0]
+    assert (plain.dark_ink(), inverted.dark_ink()) == (True, False)
+    assert " inverted, " in repr(inverted)
+    assert " inverted, " not in repr(plain)
+    told = json.loads(json.dumps(inverted.summary()))["photo"]
+    notes = ["light and dark exchanged"]
+    assert told == {"name": "array", "notes": notes, "inverted": True, "dark_ink": False}
+    for one, said in ((plain, "photo: array · "), (inverted, "photo: array (inverted) · ")):
+        assert said in draw.predictions(one).get_supxlabel().replace("\n", " ") + " · "
+
+
+def test_a_photo_inverted_twice_is_itself() -> None:
+    for pixels in (photo(), photo()[..., 0]):
+        once = open_photo(pixels, "a.png").invert()
+        assert np.array_equal(np.asarray(once.image), 255 - pixels)
+        assert (once.inverted, once.name) == (True, "a.png")
+        assert open_photo(once, "b.png").inverted
+        twice = once.invert()
+        assert np.array_equal(np.asarray(twice.image), pixels)
+        assert analyze(tiny("cls"), twice).notes == ()
+
+
+def test_a_saved_analysis_knows_that_it_is_inverted(tmp_path: Path) -> None:
+    inverted = analyze(of_digits(), np.asarray(DARK), invert=True)
+    again = Analysis.from_bytes(inverted.to_bytes())
+    assert again.summary()["photo"] == inverted.summary()["photo"]
+    inverted.save(path := tmp_path / "a.safetensors")
+    tensors, metadata = read_tensors(path)
+    told = json.loads(metadata[saved.FORMAT])
+    for value, inverted in ((None, None), (1, None), ("", None), (True, True), (False, False)):
+        write_tensors(path, tensors, {saved.FORMAT: json.dumps(told | {"inverted": value})})
+        if inverted is None:
+            with pytest.raises(VitvizError, match="its inverted is"):
+                Analysis.load(path)
+        else:
+            assert Analysis.load(path).inverted is inverted
+    del told["inverted"]  # as older versions write it
+    write_tensors(path, tensors, {saved.FORMAT: json.dumps(told)})
+    assert Analysis.load(path).inverted is False
+
+
+def test_the_command_line_notices_and_inverts(capsys, tmp_path, monkeypatch, checkpoint) -> None:
+    DARK.save(tmp_path / "three.png")
+    monkeypatch.chdir(tmp_path)
+    call = ["three.png", "--model", str(checkpoint)]
+    assert cli.main(call) == 0
+    said = capsys.readouterr().out
+    assert "was taught light strokes on dark only: try --invert\n" in said
+    assert cli.main([*call, "--invert"]) == 0
+    said = capsys.readouterr().out
+    assert "note: light and dark exchanged\n" in said
+    assert "try --invert" not in said
+    folders = [tmp_path / f"vitviz-three-tiny-grey{end}" for end in ("", "-inverted")]
+    plain, inverted = (Analysis.load(folder / cli.ANALYSIS) for folder in folders)
+    assert (plain.inverted, inverted.inverted) == (False, True)
+    expected = analyze(load(checkpoint), tmp_path / "three.png", invert=True)
+    assert torch.equal(inverted.trace.logits, expected.trace.logits)
+
+
+def test_the_engine_inverts_for_pages_and_programs(checkpoint: Path, tmp_path: Path) -> None:
+    DARK.save(path := tmp_path / "three.png")
+    models, order = (
+        Models([str(checkpoint)]),
+        Order(photo=path.read_bytes(), name="three.png", model="tiny-grey"),
+    )
+    plain = fulfil(order, models)
+    assert plain.manifest["photo"]["dark_ink"] is True
+    assert plain.manifest["model"]["light_ink_only"] is True
+    expected = analyze(load(checkpoint), path, invert=True)
+    inverted = replace(order, invert=True)
+    page, program = (fulfil(replace(inverted, selection=s), models) for s in (None, Selection()))
+    facts = json.loads(json.dumps(expected.facts(5)))
+    assert page.manifest["photo"] == program.summary["photo"] == facts["photo"]
+    assert page.manifest["words"]["ko"]["texts"]["light and dark exchanged"]
+    assert program.summary["predictions"] == expected.facts(5)["predictions"]
+    assert page.saved_name == program.saved_name == "three-tiny-grey-inverted.safetensors"
+    assert Analysis.from_bytes(page.saved).inverted
