@@ -60,8 +60,8 @@ print(json.dumps({
     "labels": list(analysis.card.labels),
     "page texts": options["i18n"].translations["qps"],
     "examples": '\\\\"qps\\\\": \\\\"[dog]\\\\"' in config,
-    "viewer": "[Choose a picture and a model, and press Analyze.]" in bundle(),
-    "html": "[Choose a picture and a model, and press Analyze.]" in page(analysis),
+    "viewer": "[Choose a photo above.]" in bundle(),
+    "html": "[Choose a photo above.]" in page(analysis),
 }))
 """
 

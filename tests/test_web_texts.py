@@ -10,8 +10,11 @@ from vitviz.web.theme import PAGE_CSS
 
 
 def test_every_label_is_used_and_there():
-    source = (FOLDER.parent / "page.py").read_text(encoding="utf-8")
+    source, script = (
+        (FOLDER.parent / name).read_text(encoding="utf-8") for name in ("page.py", "page.js")
+    )
     used = set(re.findall(r'TEXTS\("(\w+)"\)', source))
+    used |= {f"vv_{name}" for name in re.findall(r"\bt\.(\w+)", script)}
     assert used == {f"vv_{name}" for name in dictionary("en", "page")}
     for language, page in texts.translated([])[0].translations.items():
         assert page == {f"vv_{name}": text for name, text in dictionary(language, "page").items()}
@@ -25,7 +28,7 @@ def test_titles_of_models_are_in_all_languages_that_say_them_otherwise():
     key = shown["Handwritten digits"].key
     assert i18n.translations["en"][key] == "Handwritten digits"
     assert i18n.translations["ko"][key] == "손글씨 숫자"
-    assert i18n.translations["ko"]["vv_analyze"] == "분석하기"
+    assert i18n.translations["ko"]["vv_photo"] == "내 사진"
 
 
 def test_every_example_is_there_small_and_named_with_its_terms():
@@ -39,5 +42,6 @@ def test_every_example_is_there_small_and_named_with_its_terms():
 
 
 def test_the_style_sheet_loads_nothing():
-    assert "url(" not in PAGE_CSS
+    addresses = re.findall(r"url\(([^)]{6})", PAGE_CSS)
+    assert set(addresses) <= {'"data:'}
     assert "@import" not in PAGE_CSS

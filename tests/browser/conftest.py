@@ -137,14 +137,18 @@ class Visit:
         )
 
     def upload(self, path: Path) -> None:
-        remove = self.page.locator("#vv-photo [aria-label='Remove Image']")
-        if remove.count():
-            remove.click()
-        self.page.set_input_files("#vv-photo input[type=file]", path)
+        with self.page.expect_file_chooser() as chooser:
+            self.page.locator("#vv-upload").click()
+        chooser.value.set_files(path)
+
+    def again(self) -> None:
+        """Ask for what is shown once more: choose its model again."""
+        self.page.locator("#vv-model input").click()
+        self.page.locator("[role=listbox] [role=option][aria-selected=true]").click()
 
     def photo_is(self, ending: str) -> None:
-        """Wait until the picture input shows a file whose address ends so."""
-        self.page.locator(f"#vv-photo img[src$='{ending}']").wait_for()
+        """Wait until the picture input holds a file whose address ends so."""
+        self.page.locator(f"#vv-photo img[src$='{ending}']").wait_for(state="attached")
 
     def model_is(self, title: str) -> None:
         """Wait until the menu shows this model."""

@@ -9,6 +9,9 @@ import pytest
 
 import vitviz
 from tests.browser.conftest import STATE
+from vitviz.languages import say
+from vitviz.web.examples import FOLDER
+from vitviz.web.lessons import LESSONS
 
 MINUS = "\u2212"  # how the viewer writes it
 LAYER = ".vv-steering input[type=range]"
@@ -208,7 +211,6 @@ def test_another_model_and_one_that_is_not_there(visit, pictures, ours):
     assert page.locator(".toast-body").count() == 1
     seen.model_is("tiny-grey")
     seen.ready("first.png · tiny-grey")
-    page.locator("#vv-analyze").click()
     seen.upload(pictures["second"])
     seen.ready("second photo.png · tiny-grey")
 
@@ -243,7 +245,7 @@ def test_examples_are_analyzed_at_a_click_and_have_names(visit):
     seen.ready("coffee.jpg")
     seen.photo_is("coffee.jpg")
     with page.expect_response("**/picture.safetensors"):
-        page.locator("#vv-analyze").click()
+        seen.again()
     seen.ready("coffee.jpg")
 
 
@@ -282,12 +284,10 @@ def test_pasting_and_the_camera(visit):
             await navigator.clipboard.write([new ClipboardItem({"image/png": png})]);
         }"""
     )
-    page.get_by_label("Remove Image").click()
-    page.get_by_label("Paste from clipboard").click()
+    page.get_by_role("button", name="Paste a picture").click()
     seen.ready("clipboard.png")
     assert "transparent parts shown on white" in seen.text(".vv-photo-note")
-    page.get_by_label("Remove Image").click()
-    page.get_by_label("Capture from camera").click()
+    page.get_by_role("button", name="Take a photo with the camera").click()
     page.get_by_text("Click to Access Webcam").click()
     page.wait_for_function(  # before the camera runs, there is nothing to take
         "() => document.querySelector('#vv-photo video')?.videoWidth > 0"
@@ -296,6 +296,67 @@ def test_pasting_and_the_camera(visit):
     page.wait_for_function(
         "() => !document.querySelector('.vv-place h2').textContent.startsWith('clipboard')"
     )
+    page.locator("#vv-photo").wait_for(state="hidden")
+    seen.upload(FOLDER / "cat.jpg")
+    seen.ready("cat.jpg")
+
+
+def test_a_picture_is_dropped_or_pasted_anywhere_on_the_page(visit):
+    seen = visit()
+    for event, holder, name in (
+        ("drop", "dataTransfer", "a.jpg"),
+        ("paste", "clipboardData", "b.jpg"),
+    ):
+        seen.page.evaluate(
+            """async ([event, holder, name]) => {
+                const image = await fetch(document.querySelector("#vv-examples img").src);
+                const [bytes, data] = [await image.blob(), new DataTransfer()];
+                data.items.add(new File([bytes], name, {type: "image/jpeg"}));
+                const Kind = event === "drop" ? DragEvent : ClipboardEvent;
+                document.querySelector(".vv-tabs").dispatchEvent(
+                    new Kind(event, {[holder]: data, bubbles: true, cancelable: true}));
+            }""",
+            [event, holder, name],
+        )
+        seen.ready(name)
+
+
+@pytest.mark.parametrize(("locale", "first"), [("en-US", "Cut into"), ("ko-KR", "패치로 자르기")])
+def test_every_lesson_on_the_list_leads_to_its_state(visit, locale, first):
+    seen = visit(locale=locale)
+    page = seen.page
+    page.locator("#vv-lessons").click()
+    entries = page.get_by_role("dialog").locator("li")
+    assert entries.count() == len(LESSONS)
+    assert entries.first.inner_text().startswith(first)
+    for lesson, entry in zip(LESSONS, entries.all(), strict=True):
+        assert entry.locator("a").get_attribute("href") == lesson.link
+        assert entry.locator("p").inner_text() == say(lesson.goal, locale[:2])
+    page.keyboard.press("Escape")
+    page.get_by_role("dialog").wait_for(state="detached")
+    if locale == "ko-KR":
+        return
+    for lesson in LESSONS:
+        names = {"panel", "layer", "head", "token", "overlay", "beside"}
+        wanted = {name: value for name, value in lesson.state.items() if name in names}
+        page.locator("#vv-lessons").click()
+        page.get_by_role("link", name=say(lesson.title, "en"), exact=True).click()
+        page.wait_for_url(f"**/{lesson.link}*")
+        seen.ready("digit.png" if "digit" in lesson.state.values() else "red-panda.jpg")
+        seen.is_(**wanted)
+
+
+def test_the_first_stop_of_the_tab_key_leads_to_the_picture(visit):
+    seen = visit()
+    page = seen.page
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to the picture")
+    assert skip.evaluate("node => node === document.activeElement")
+    assert skip.bounding_box()["y"] >= 0
+    page.keyboard.press("Enter")
+    assert page.locator(".vv-frame").evaluate("node => node === document.activeElement")
+    page.keyboard.press("ArrowRight")
+    seen.is_(token=1, pinned="true")
 
 
 def test_a_picture_no_browser_can_show_gets_a_preview(visit, pictures, ours):
@@ -306,7 +367,7 @@ def test_a_picture_no_browser_can_show_gets_a_preview(visit, pictures, ours):
     seen.photo_is("preview.png")
     page.wait_for_function("() => document.querySelector('#vv-photo img').naturalWidth === 32")
     with page.expect_response("**/picture.safetensors"):
-        page.locator("#vv-analyze").click()  # the file, not its preview
+        seen.again()  # the file, not its preview
     seen.ready("scan.tiff")
 
 
@@ -349,7 +410,7 @@ def test_two_visitors_see_their_own(visit, pictures):
     one.ready("first.png")
     two.ready("second photo.png")
     with one.page.expect_response("**/picture.safetensors"):
-        one.page.locator("#vv-analyze").click()
+        one.again()
     one.ready("first.png")
 
 
@@ -440,8 +501,8 @@ def test_a_narrow_screen_scrolls_in_one_direction_and_leads_to_the_answer(visit,
 def test_korean_and_dark(visit):
     seen = visit("?__theme=dark", locale="ko-KR")
     page = seen.page
-    page.get_by_role("button", name="분석하기").wait_for()
-    assert "예시" in seen.text("#vv-examples")
+    page.get_by_role("button", name="내 사진").wait_for()
+    assert page.get_by_role("link", name="그림으로 건너뛰기").count() == 1
     assert page.get_by_role("tab", name="어텐션").count() == 1
     assert page.locator(".vitviz").get_attribute("data-theme") == "dark"
     assert "vv_" not in page.locator("body").inner_text()

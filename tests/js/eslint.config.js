@@ -1,7 +1,7 @@
 /** The rules of eslint for the viewer: mistakes, not style. */
 
 const browser = Object.fromEntries([
-  "AbortController", "Blob", "CSSMediaRule", "DOMException", "HTMLElement", "Image", "ImageData",
+  "AbortController", "Blob", "CSSMediaRule", "DOMException", "Event", "HTMLElement", "Image", "ImageData",
   "MutationObserver", "ResizeObserver", "TextDecoder", "URL", "URLSearchParams", "XMLSerializer", "atob", "clearInterval", "clearTimeout",
   "customElements", "document", "fetch", "getComputedStyle", "history", "innerHeight", "localStorage",
   "location", "matchMedia", "navigator", "performance", "requestAnimationFrame",
@@ -10,6 +10,9 @@ const browser = Object.fromEntries([
 // The globals that Gradio gives to the code of a component.
 const gradio = Object.fromEntries(
   ["element", "props", "server", "trigger", "watch", "__BUNDLE__"].map((name) => [name, "readonly"]));
+// What page.py replaces by values.
+const page = Object.fromEntries(
+  ["__TEXTS__", "__NAMES__", "__LESSONS__", "__LANGUAGE_OF__"].map((name) => [name, "readonly"]));
 const node = Object.fromEntries([
   "AbortController", "Buffer", "DOMException", "TextDecoder", "TextEncoder", "URL", "process", "setTimeout",
 ].map((name) => [name, "readonly"]));
@@ -49,5 +52,7 @@ export default [
   { files: ["vitviz/viewer/**/*.js"], rules: { ...mistakes, ...house }, languageOptions: { globals: browser } },
   { files: ["vitviz/web/viewer.js"], rules: { ...mistakes, ...house, "no-unused-vars": "off" },
     languageOptions: { globals: { ...browser, ...gradio }, sourceType: "script" } },
+  { files: ["vitviz/web/page.js"], rules: { ...mistakes, ...house, "no-unused-expressions": "off" },
+    languageOptions: { globals: { ...browser, ...page }, sourceType: "script" } },
   { files: ["tests/js/*.js"], rules: mistakes, languageOptions: { globals: node } },
 ];

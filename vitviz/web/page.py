@@ -2,8 +2,9 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -14,7 +15,7 @@ from starlette.middleware import Middleware
 
 from .. import viewer
 from ..errors import VitvizError
-from ..languages import languages, say
+from ..languages import ENGLISH, dictionary, languages, say
 from ..viewer.bundle import language_of
 from . import limits
 from .cache import Cache
@@ -22,8 +23,9 @@ from .components import Manifest, PagePhotoInput, PhotoInput, TrueOrFalse, Viewe
 from .door import Door, Gate
 from .engine import Local, Refusal
 from .error_messages import hiding, in_all
-from .examples import FOLDER
+from .examples import FOLDER, Example
 from .guard import guard
+from .lessons import LESSONS
 from .models import Models
 from .replies import Answered, Left, Refused, Reply, Shown, Unchanged
 from .service import Service
@@ -31,21 +33,7 @@ from .settings import Settings
 from .texts import TEXTS, translated
 from .theme import PAGE_CSS, theme
 
-# Sets the alt text of the example thumbnails, in the language of the page. Gradio adds them some
-# time after the page has loaded, so this tries again until they are there.
-NAME_EXAMPLES = """() => {
-  const names = __NAMES__;
-  const languageOf = __LANGUAGE_OF__;
-  const name = (tries) => {
-    const images = document.querySelectorAll("#vv-examples img");
-    const language = languageOf(document.documentElement.lang);
-    images.forEach((image, i) => { image.alt = names[i][language]; });
-    if (images.length < names.length && tries > 0) setTimeout(name, 100, tries - 1);
-  };
-  name(100);
-  const page = document.documentElement;
-  new MutationObserver(() => name(100)).observe(page, {attributeFilter: ["lang"]});
-}"""
+PAGE_JS = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 
 
 class App(gr.Blocks):
@@ -96,47 +84,51 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
 def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData]) -> None:
     examples, default = service.examples, service.menu.default
     choices = [(titles.get(title, title), key) for title, key in service.menu.choices]
-    names = [{one: say(example.name, one) for one in languages()} for example in examples]
-    gr.Markdown(TEXTS("vv_header"), elem_classes="vv-header")
-    with gr.Row(equal_height=False, elem_classes="vv-room"):
-        with gr.Column(scale=1, min_width=280):
-            photo = PagePhotoInput(
-                label=TEXTS("vv_photo"),
-                sources=["upload", "webcam", "clipboard"],
-                height=260,
-                buttons=[],
-                elem_id="vv-photo",
-            )
-            model = gr.Dropdown(choices, value=default, label=TEXTS("vv_model"), elem_id="vv-model")
-            untrained = gr.Checkbox(
-                False, label=TEXTS("vv_untrained"), container=False, elem_id="vv-untrained"
-            )
-            go = gr.Button(TEXTS("vv_analyze"), variant="primary", elem_id="vv-analyze")
-            progress = gr.HTML("", elem_id="vv-progress")
-            thumbnails = gr.Dataset(
-                components=[photo],
-                samples=[[example.path] for example in examples],
-                type="index",
-                layout="gallery",
-                label=TEXTS("vv_examples"),
-                elem_id="vv-examples",
-            )
-            for sample, example in zip(thumbnails.samples, examples, strict=True):
-                # The file itself and not the copy in the cache, which is swept.
-                sample[0]["url"] = sample[0]["url"].replace(sample[0]["path"], example.path)
-                sample[0]["path"] = example.path
-        with gr.Column(scale=4, min_width=320):
-            view = Viewer(elem_id="vv-viewer", server_functions=_server_functions(service))
-            with gr.Row(elem_classes="vv-foot"):
-                download = gr.DownloadButton(
-                    TEXTS("vv_download"),
-                    interactive=False,
-                    size="sm",
-                    scale=0,
-                    min_width=280,
-                    elem_id="vv-download",
-                )
-                gr.Markdown(TEXTS("vv_privacy"), elem_classes="vv-small")
+    photo = PagePhotoInput(
+        label=TEXTS("vv_photo"),
+        sources=["upload", "webcam", "clipboard"],
+        height=300,
+        buttons=[],
+        elem_id="vv-photo",
+        render=False,
+    )
+    with gr.Row(equal_height=False, elem_classes="vv-strip"):
+        gr.Markdown(TEXTS("vv_header"), elem_classes="vv-header")
+        # page.js lets these buttons operate the picture input, which shows only the camera.
+        gr.Button(TEXTS("vv_photo"), variant="primary", elem_id="vv-upload", scale=0)
+        gr.Button(TEXTS("vv_camera"), elem_id="vv-camera", elem_classes="vv-icon", scale=0)
+        gr.Button(TEXTS("vv_paste"), elem_id="vv-paste", elem_classes="vv-icon", scale=0)
+        thumbnails = _thumbnails(examples, photo)
+        gr.Button(TEXTS("vv_lessons"), elem_id="vv-lessons", scale=0)
+        model = gr.Dropdown(
+            choices,
+            value=default,
+            label=TEXTS("vv_model"),
+            elem_id="vv-model",
+            container=False,
+            min_width=150,
+        )
+        untrained = gr.Checkbox(
+            False,
+            label=TEXTS("vv_untrained"),
+            container=False,
+            elem_id="vv-untrained",
+            scale=0,
+            min_width=100,
+        )
+        progress = gr.HTML("", elem_id="vv-progress")
+    photo.render()
+    view = Viewer(elem_id="vv-viewer", server_functions=_server_functions(service))
+    with gr.Row(elem_classes="vv-foot"):
+        download = gr.DownloadButton(
+            TEXTS("vv_download"),
+            interactive=False,
+            size="sm",
+            scale=0,
+            min_width=280,
+            elem_id="vv-download",
+        )
+        gr.Markdown(TEXTS("vv_privacy"), elem_classes="vv-small")
     shown = gr.State(Shown(None, default))
 
     once = {
@@ -152,12 +144,50 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     photo.input(show_photo, chosen, **latest)
     model.select(show, chosen, **latest)  # its "input" is sent twice
     untrained.input(show, chosen, **latest)
-    go.click(show, chosen, **once)
     view.submit(show, chosen, **once)  # the viewer asks for an expired analysis again
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest)
     demo.load(open_, [model, shown], **once)
-    naming = NAME_EXAMPLES.replace("__LANGUAGE_OF__", language_of())
-    demo.load(None, js=naming.replace("__NAMES__", json.dumps(names)))
+    demo.load(None, js=_script(examples))
+
+
+def _thumbnails(examples: Sequence[Example], photo: PagePhotoInput) -> gr.Dataset:
+    """The examples as pictures to click; the files themselves, for the cache is swept."""
+    thumbnails = gr.Dataset(
+        components=[photo],
+        samples=[[example.path] for example in examples],
+        type="index",
+        layout="gallery",
+        label=TEXTS("vv_examples"),
+        elem_id="vv-examples",
+        min_width=0,
+    )
+    for sample, example in zip(thumbnails.samples, examples, strict=True):
+        sample[0]["url"] = sample[0]["url"].replace(sample[0]["path"], example.path)
+        sample[0]["path"] = example.path
+    return thumbnails
+
+
+def _script(examples: Sequence[Example]) -> str:
+    """page.js with its texts in all languages."""
+    spoken = languages()
+    parts = {
+        "TEXTS": {one: dictionary(ENGLISH, "page") | dictionary(one, "page") for one in spoken},
+        "NAMES": [{one: say(example.name, one) for one in spoken} for example in examples],
+        "LESSONS": [
+            {
+                "link": lesson.link,
+                "says": {
+                    one: {"title": say(lesson.title, one), "goal": say(lesson.goal, one)}
+                    for one in spoken
+                },
+            }
+            for lesson in LESSONS
+        ],
+    }
+    script = PAGE_JS.replace("__LANGUAGE_OF__", language_of())
+    for name, values in parts.items():
+        script = script.replace(f"__{name}__", json.dumps(values))
+    return script
 
 
 def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:

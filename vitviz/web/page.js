@@ -1,0 +1,116 @@
+// Runs once when the page has loaded: what Gradio has no component for. Texts come from page.py.
+() => {
+  const texts = __TEXTS__; // language -> key -> text
+  const names = __NAMES__; // of the examples, in the order of their thumbnails: language -> name
+  const lessons = __LESSONS__; // {link, and by language: title, goal}
+  const languageOf = __LANGUAGE_OF__;
+  const page = document.documentElement;
+  const language = () => languageOf(page.lang);
+  const find = (selector) => document.querySelector(selector);
+  const make = (tag, properties, ...children) => {
+    const node = Object.assign(document.createElement(tag), properties);
+    node.append(...children);
+    return node;
+  };
+
+  // Gradio's picture input is not shown, except while the camera is on: these buttons operate it.
+  const sources = () => document.querySelectorAll("#vv-photo [data-testid=source-select] button");
+  const UPLOAD = 0, CAMERA = 1, CLIPBOARD = 2;
+  async function fileInput() {
+    const input = () => find("#vv-photo input[type=file]");
+    if (!input()) { // another source was used last
+      sources()[UPLOAD].click();
+      await new Promise((done) => { setTimeout(done, 0); });
+    }
+    return input();
+  }
+  async function take(files) {
+    const input = await fileInput();
+    input.files = files;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+  function camera(on) {
+    if (on) {
+      find("#vv-photo [aria-label='Remove Image']")?.click(); // else it shows the picture before
+      setTimeout(() => sources()[CAMERA].click(), 0);
+    } else if ("vvCamera" in page.dataset) sources()[UPLOAD].click(); // ends the stream
+    if (on) page.dataset.vvCamera = "";
+    else delete page.dataset.vvCamera;
+    find("#vv-camera").setAttribute("aria-expanded", String(on));
+  }
+  const pressed = {
+    "vv-upload": async () => { camera(false); (await fileInput()).click(); },
+    "vv-camera": () => camera(!("vvCamera" in page.dataset)),
+    "vv-paste": () => { camera(false); sources()[CLIPBOARD].click(); },
+    "vv-lessons": () => list.showModal(),
+  };
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.("button");
+    if (button && Object.hasOwn(pressed, button.id)) pressed[button.id]();
+    else if (button?.matches("#vv-photo [aria-label='capture photo']")) taken();
+  });
+  /** Puts the camera away when its picture has arrived. */
+  function taken() {
+    const arrived = new MutationObserver(() => {
+      if (!find("#vv-photo img")) return;
+      arrived.disconnect();
+      camera(false);
+    });
+    arrived.observe(find("#vv-photo"), { childList: true, subtree: true });
+  }
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && "vvCamera" in page.dataset) camera(false);
+  });
+
+  // A picture can be dropped, and pasted, anywhere on the page.
+  const hasFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
+  for (const type of ["dragover", "drop"]) {
+    document.addEventListener(type, (event) => {
+      if (!hasFiles(event)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      page.classList.toggle("vv-dropping", type === "dragover");
+      if (type === "drop") take(event.dataTransfer.files);
+    }, true);
+  }
+  document.addEventListener("dragleave", (event) => {
+    if (!event.relatedTarget) page.classList.remove("vv-dropping");
+  });
+  document.addEventListener("paste", (event) => {
+    const written = event.target.closest?.("input, textarea");
+    if (!written && event.clipboardData?.files.length > 0) take(event.clipboardData.files);
+  });
+
+  // The first stop of the Tab key leads past the strip, to the picture.
+  const skip = make("a", { className: "vv-skip", href: "#vv-viewer", onclick: (event) => {
+    event.preventDefault();
+    (find("#vv-viewer .vv-frame") ?? find("#vv-viewer button"))?.focus();
+  } });
+  document.body.prepend(skip);
+
+  const list = make("dialog", { id: "vv-lesson-list" });
+  list.addEventListener("click", (event) => { if (event.target === list) list.close(); });
+  document.body.append(list);
+
+  function speak() {
+    const t = texts[language()];
+    skip.textContent = t.skip;
+    const title = make("h2", { textContent: t.lessons, id: "vv-lesson-title" });
+    const close = make("button", { type: "button", textContent: "✕", onclick: () => list.close() });
+    close.setAttribute("aria-label", t.close);
+    list.setAttribute("aria-labelledby", title.id);
+    list.replaceChildren(make("header", {}, title, close), make("ol", {}, ...lessons.map(({ link, says }) => {
+      const { title: name, goal } = says[language()];
+      return make("li", {}, make("a", { href: link, textContent: name }), make("p", { textContent: goal }));
+    })));
+    nameExamples(100);
+  }
+  /** Gradio adds the thumbnails some time after the page has loaded: try until they are there. */
+  function nameExamples(tries) {
+    const images = document.querySelectorAll("#vv-examples img");
+    images.forEach((image, i) => { image.alt = names[i][language()]; });
+    if (images.length < names.length && tries > 0) setTimeout(nameExamples, 100, tries - 1);
+  }
+  new MutationObserver(speak).observe(page, { attributeFilter: ["lang"] });
+  speak();
+}
