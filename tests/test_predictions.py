@@ -72,6 +72,24 @@ def test_not_sure_only_where_percentages_mean_something(tiny_analysis: Analysis)
     assert high.answer().sure is True
 
 
+def test_a_class_that_holds_nearly_all_of_its_group_is_the_answer(tiny_analysis: Analysis) -> None:
+    analysis = with_details(tiny_analysis, groups=json.dumps(WORDS), temperature="1")
+    dogs, others = [at for at, word in enumerate(WORDS) if word == "dog"], len(WORDS)
+    assert len(dogs) == 3
+
+    def said(*shares: float) -> tuple[str, str, float]:
+        """The answer where the dogs have these shares, and the other classes the rest."""
+        row = [(1 - sum(shares)) / (others - 3)] * others
+        for at, share in zip(dogs, shares, strict=True):
+            row[at] = share
+        answer = logits(analysis, *row).answer()
+        return answer.kind, answer.name, pytest.approx(answer.probability, abs=1e-5)
+
+    assert said(0.73, 0.05, 0.03) == ("class", f"class {dogs[0]}", 0.73)  # 0.73 / 0.81 > 0.9
+    assert said(0.72, 0.05, 0.04) == ("group", "dog", 0.81)
+    assert said(0.02, 0.02, 0.94) == ("class", f"class {dogs[2]}", 0.94)
+
+
 def test_who_names_no_class_answers_nothing() -> None:
     analysis = analyze(tiny("registers"), photo())
     assert analysis.answer() is None

@@ -115,7 +115,7 @@ class Visit:
             """([state, title]) => {
                 const place = document.querySelector(state);
                 return place?.dataset.state === "ready"
-                    && place.querySelector("h2")?.textContent.startsWith(title);
+                    && place.querySelector(".vv-names")?.textContent.startsWith(title);
             }""",
             arg=[STATE, title],
         )
@@ -123,9 +123,9 @@ class Visit:
     @contextmanager
     def anew(self, title: str) -> Iterator[None]:
         """Wait until another analysis is shown, also if its title is that of the one before."""
-        self.page.locator(f"{STATE} h2").evaluate("node => { node.dataset.before = 'yes'; }")
+        self.page.locator(f"{STATE} .vv-names").evaluate("node => { node.dataset.before = 'yes'; }")
         yield
-        self.page.locator(f"{STATE} h2:not([data-before])").wait_for()
+        self.page.locator(f"{STATE} .vv-names:not([data-before])").wait_for()
         self.ready(title)
 
     def is_(self, **selection: object) -> None:

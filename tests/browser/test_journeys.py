@@ -294,7 +294,7 @@ def test_pasting_and_the_camera(visit):
     )
     page.get_by_label("capture photo").click()
     page.wait_for_function(
-        "() => !document.querySelector('.vv-place h2').textContent.startsWith('clipboard')"
+        "() => !document.querySelector('.vv-place .vv-names').textContent.startsWith('clipboard')"
     )
     page.locator("#vv-photo").wait_for(state="hidden")
     seen.upload(FOLDER / "cat.jpg")
@@ -512,7 +512,7 @@ def test_a_model_is_told_of_in_the_language_of_the_page(visit):
     seen = visit("?model=photos&panel=model", locale="ko-KR")
     page = seen.page
     title, english = "일상 사진, 100가지 사물", "Everyday photos, 100 kinds of things"
-    heading, panel = page.locator("h2"), "[role=tabpanel]"
+    heading, panel = page.locator(".vv-names"), "[role=tabpanel]"
     seen.model_is(title)
     assert heading.inner_text() == f"dog.jpg · {title}"
     told = seen.text(f"{panel}:visible")
@@ -524,7 +524,7 @@ def test_a_model_is_told_of_in_the_language_of_the_page(visit):
     page.locator("footer button", has_text="설정").click()
     page.locator("input[role=combobox]").nth(1).click()
     page.get_by_role("option", name="English", exact=True).click()
-    page.wait_for_function(f"document.querySelector('h2').textContent.endsWith('{english}')")
+    page.wait_for_function(f"document.querySelector('.vv-names').textContent.endsWith('{english}')")
     seen.model_is(english)
     assert "50000 training and 5000 test pictures" in page.locator(panel).all_inner_texts()[-1]
     page.locator("#vv-examples img[alt='red panda']").wait_for()

@@ -460,7 +460,7 @@ def test_a_newer_analysis_wins_over_a_slow_older_one(host) -> None:
             for (let turn = 0; turn < 20; turn++) await new Promise((done) => setTimeout(done));
         }"""
     )
-    assert host.locator("h2").inner_text().startswith("second")
+    assert host.locator(".vv-names").inner_text().startswith("second")
     says(host, state="ready")
 
 

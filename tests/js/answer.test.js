@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { answerOf } from "../../vitviz/viewer/text/answer.js";
+import { answerOf, rivalsOf } from "../../vitviz/viewer/text/answer.js";
 import { knownTexts, othersRows } from "../../vitviz/viewer/text/known.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
@@ -79,4 +79,15 @@ test("the table of what it refuses has the figures that were measured, beside ch
   const { tables } = PANELS.find(({ id }) => id === "model").saves(appOf({ manifest: manifestOf("no_cls") }));
   assert.deepEqual(Object.fromEntries(tables.others.rows), others);
   assert.deepEqual(tables.measured.rows.map(([name]) => name), ["top1"]);
+});
+
+test("the rivals of a class are classes, those of a group are groups, and random weights have none", () => {
+  const manifest = { words: {}, model: { trained: true }, answer: { kind: "class" },
+    predictions: ["a", "b", "c", "d"].map((label, at) => ({ label, probability: 0.4 - at / 10 })),
+    groups: ["x", "y", "z"].map((name, at) => ({ name, probability: 0.5 - at / 10 })) };
+  const of = (changed) => rivalsOf(appOf({ manifest: { ...manifest, ...changed }, language: "en" }));
+  assert.deepEqual(of({}).map(({ name }) => name), ["b", "c"]);
+  assert.deepEqual(of({ answer: { kind: "group" } }).map(({ name }) => name), ["y", "z"]);
+  assert.deepEqual(of({ model: { trained: false } }), []);
+  assert.deepEqual(of({ answer: null }), []);
 });

@@ -23,6 +23,7 @@ from .lens import Line, has_lens, lines, logit_lens
 from .mixing import Mix, Mixing, mix, mixing
 from .positions import Positions, similarity, untrained_positions
 from .predictions import (
+    HOLDS_ITS_GROUP,
     NOT_SURE,
     Answer,
     Group,
@@ -98,12 +99,19 @@ class Analysis:
         return summed(self._probabilities(), words)[: count_of(k)]
 
     def answer(self) -> Answer | None:
-        """The prediction in one phrase; None for a model that names no classes."""
+        """The prediction in one phrase; None for a model that names no classes.
+
+        The most probable group, or the class that holds nearly all of its probability.
+        """
         if not (best := self.predictions(1)):
             return None
         kind, name, probability = "class", best[0].label, best[0].probability
         if groups := self.groups(1):
-            kind, name, probability = "group", groups[0].name, groups[0].probability
+            group = groups[0]
+            # The best class can lie outside of the best group, whose classes share its probability.
+            inside = best[0].index in group.classes
+            if not (inside and probability >= HOLDS_ITS_GROUP * group.probability):
+                kind, name, probability = "group", group.name, group.probability
         sure = probability >= NOT_SURE if "temperature" in self.card.details else None
         told = self.known_or_not()
         return Answer(kind, name, probability, sure, None if told is None else told.known)

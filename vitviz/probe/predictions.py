@@ -18,6 +18,10 @@ NOT_SURE = 0.25
 
 KEPT = 0.95  # share of pictures of the classes that a threshold of "known or not" is set to keep
 
+# A class with this share of the probability of its group is named in place of the group: "a bear,
+# panda or koala" says less than "red panda", and hides nothing only where the rest is small.
+HOLDS_ITS_GROUP = 0.9
+
 MOST_NAMES = 120  # classes that are listed at most; nobody would read a thousand
 
 
@@ -42,7 +46,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the model says in one phrase: the most probable group, or class where there are none.
+    """What the model says in one phrase: the most probable group, or class where there are none, or
+    where one class holds nearly all of its group (`HOLDS_ITS_GROUP`).
 
     `sure` is None where no temperature was fitted: uncalibrated percentages mean nothing. `known`
     is that of `KnownOrNot`: where it is False, the picture shows none of the classes, and the

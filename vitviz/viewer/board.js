@@ -12,12 +12,14 @@ import { createStage } from "./parts/stage.js";
 import { visitPanel } from "./state/panels.js";
 import { createSteering } from "./parts/steering.js";
 import { allow, button } from "./parts/widgets.js";
+import { grouped, percent } from "./maths/numbers.js";
+import { answerOf, rivalsOf } from "./text/answer.js";
 import { languageName, nextLanguage } from "./text/language.js";
 import { translated } from "./text/words.js";
 
 /**
  * @param {import("./main.js").App} app
- * @returns {{root: HTMLElement, stage: ReturnType<typeof createStage>, help: HTMLDialogElement,
+ * @returns {{root: HTMLElement, title: string, stage: ReturnType<typeof createStage>, help: HTMLDialogElement,
  *   render: () => import("./types.js").View,
  *   sentence: () => string, arrange: (size: string) => void, destroy: () => void}}
  */
@@ -54,9 +56,12 @@ export function createBoard(app) {
       return view;
     },
     sentence: () => readout.sentence(view),
+    /** What is shown: the answer, the picture and the model. */
+    title: bar.title,
     /** Puts the row of tabs above both columns if there are two, else below the picture. */
     arrange(size) {
       (size === "wide" ? bar : readout).root.after(tabs.list);
+      bar.arrange(size, stage.root);
     },
     destroy() {
       bar.destroy();
@@ -83,19 +88,31 @@ function createTitleBar(app, save, openHelp) {
   const language = app.languages ? languageButton(app) : null;
   const sharing = manifest.link ? createSharing(app) : null; // without it nobody else could open the link
   const names = [manifest.photo.name, translated(manifest.model.title, app)].filter(Boolean).join(" · ");
+  const answer = answerOf(app);
+  const title = answer ? answer.text : names;
+  const { height, width } = manifest.image;
+  const says = answer?.note || t(answer ? "says" : "saysNothing", { count: grouped(manifest.num_classes), height, width });
+  const tools = el("div", { class: "vv-tools" }, undo, redo, save, sharing?.button, projector,
+    button({ text: "?", title: t("help"), onClick: openHelp }), language);
+  const about = el("div", { class: "vv-names-line" },
+    el("p", { class: "vv-names", text: names }),
+    el("p", { text: t("summary", { depth: manifest.depth, heads: manifest.num_heads, tokens: manifest.num_tokens }) }),
+    ...manifest.photo.notes.map((note) => el("p", { class: "vv-photo-note", text: translated(note, app) })));
   const root = el("header", { class: "vv-title-bar" },
-    el("div", {}, el("h2", { text: names }),
-      el("p", { text: t("summary", { depth: manifest.depth, heads: manifest.num_heads,
-        tokens: manifest.num_tokens }) }),
-      ...manifest.photo.notes.map((note) => el("p", { class: "vv-photo-note", text: translated(note, app) }))),
-    el("div", { class: "vv-tools" }, undo, redo, save, sharing?.button, projector,
-      button({ text: "?", title: t("help"), onClick: openHelp }), language),
+    el("div", { class: "vv-title" }, el("h2", { text: title }), el("p", { class: "vv-says", text: says }), createRivals(app)),
     manifest.model.trained === false
       ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }), el("span", { text: " " + t("untrainedNote") }))
       : null,
     sharing?.note, sharing?.dialog);
   return {
-    root,
+    root, title: [title, names].filter((text, at) => at === 0 || text !== title).join(" · "),
+    /** Puts the tools beside the title where there is room, else under the picture. */
+    arrange(size, picture) {
+      if (size === "wide") root.querySelector(".vv-title").after(tools);
+      else picture.after(tools);
+      if (size === "wide") root.querySelector(".vv-title").append(about);
+      else tools.after(about);
+    },
     destroy: () => sharing?.destroy(),
     render() {
       allow(undo, app.history.past.length > 0);
@@ -103,6 +120,18 @@ function createTitleBar(app, save, openHelp) {
       projector.setAttribute("aria-pressed", String(app.taste.projector));
     },
   };
+}
+
+/** The next answers, each with a thin bar. */
+function createRivals(app) {
+  const rivals = rivalsOf(app);
+  if (rivals.length === 0) return null;
+  return el("ul", { class: "vv-rivals", "aria-label": app.t("rivals") }, ...rivals.map(({ name, probability }) => {
+    const fill = el("span", { class: "vv-fill" });
+    fill.style.width = 100 * probability + "%";
+    return el("li", {}, el("span", { text: name }), el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
+      el("b", { text: percent(probability) }));
+  }));
 }
 
 /** The view of a source with the selection. @returns {import("./types.js").View} */

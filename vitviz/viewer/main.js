@@ -69,7 +69,7 @@ export function firstLanguage(search) {
  *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
  *   selection?: any, taste?: any, languages?: boolean,
  *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
- *   beside?: (key: string, id: string) => Promise<any>}} host
+ *   beside?: (key: string, id: string) => Promise<any>, entitle?: (title: string) => void}} host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
  *   selection, taste: some of the initial fields; invalid values are ignored.
@@ -77,6 +77,7 @@ export function firstLanguage(search) {
  *   beside: fetches the manifest of a second analysis: by its key in `beside` of the first manifest, and
  *     by the id of the first.
  *   again: runs the analysis once more, when its files have expired.
+ *   entitle: is told what is shown, for the title of the page.
  *   languages: offer a button that changes the language of the page.
  * @returns {{update: (manifest: any|null, selection?: any) => void,
  *   select: (wanted: any) => void, destroy: () => void}}
@@ -213,6 +214,7 @@ export function mount(host) {
     grid = mine.grid;
     Object.assign(app, { source: mine, selection, history: startHistory(selection) });
     rebuild();
+    live.textContent = board.title;
     // The link that opened the page stays until something changes; another picture needs a new one.
     if (!asked) address?.write(app.link());
     asked = null;
@@ -227,6 +229,7 @@ export function mount(host) {
     board?.destroy();
     board = createBoard(app);
     board.arrange(root.dataset.size);
+    host.entitle?.(board.title);
     content.replaceChildren(board.root);
     render();
     focusAgain(board.stage.focus);

@@ -28,7 +28,8 @@ async function beside(key, id) {
 
 const mounted = viewer.mount({
   element: element.querySelector('.vv-place'), ask, address, beside,
-  again: () => trigger('submit'), // page.py answers this event as it does the button
+  again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
+  entitle: (title) => { document.title = title + ' · vitviz'; },
 });
 let shown = 0;
 function show() {

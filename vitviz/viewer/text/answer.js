@@ -1,4 +1,4 @@
-/** The answer of a model to a picture, as a phrase. */
+/** The answer of a model to a picture, as a phrase, and the answers that come next. */
 
 import { percent } from "../maths/numbers.js";
 import { groupName, labelName } from "./words.js";
@@ -18,4 +18,20 @@ export function answerOf(app) {
   if (answer.known === false) return { text: t("notTaught", { name, share }), note: t("notTaughtWhy") };
   if (answer.sure === false) return { text: t("notSure"), note: t("notSureWhy", { name, share }) };
   return { text: t("answer", { name, share }), note: "" };
+}
+
+const RIVALS = 2;
+
+/**
+ * The answers after the first: classes where the answer is a class, groups where it is a group. Their
+ * probabilities are calibrated as that of the answer is.
+ * @param {{language: string, source: {manifest: import("../types.js").Manifest}}} app
+ * @returns {{name: string, probability: number}[]}
+ */
+export function rivalsOf(app) {
+  const { answer, model, predictions, groups } = app.source.manifest;
+  if (!answer || model.trained === false) return [];
+  const named = answer.kind === "group" ? groups.map(({ name, probability }) => ({ name: groupName(name, app), probability }))
+    : predictions.map(({ label, probability }) => ({ name: labelName(label, app), probability }));
+  return named.slice(1, 1 + RIVALS);
 }
