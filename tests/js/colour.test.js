@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  COLOUR_MAPS, colourIndex, colourTable, cssColour, largest, packColour, paint, toRgba,
+  COLOUR_MAPS, DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour, largest, packColour, paint, shadeTable, toRgba,
 } from "../../vitviz/viewer/maths/colour.js";
 
 const rgb = (packed) => [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255];
@@ -66,4 +66,17 @@ test("shares of red, green and blue become one colour", () => {
 test("one channel is grey, three are red, green and blue", () => {
   assert.deepEqual([...toRgba(Uint8Array.of(7, 9), 1)], [7, 7, 7, 255, 9, 9, 9, 255]);
   assert.deepEqual([...toRgba(Uint8Array.of(1, 2, 3), 3)], [1, 2, 3, 255]);
+});
+
+test("the spotlight leaves each pixel a brightness that is linear in its value, and never black", () => {
+  const [shade, greys] = [shadeTable(), colourTable(SPOTLIGHT)];
+  const scale = { min: 0, max: 0.5 };
+  for (const [value, brightness] of [[0, DIMMEST], [0.25, (1 + DIMMEST) / 2], [0.5, 1], [9, 1]]) {
+    const place = colourIndex(value, scale);
+    // A white pixel under the shade: alpha of black over 255.
+    assert.ok(Math.abs(1 - (shade[place] >>> 24) / 255 - brightness) < 0.005, String(value));
+    assert.equal(shade[place] & 0xffffff, 0, "black");
+    assert.deepEqual(rgb(greys[place]).map((part) => Math.abs(part / 255 - brightness) < 0.005), [true, true, true]);
+  }
+  assert.ok(DIMMEST > 0.1);
 });

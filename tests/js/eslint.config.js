@@ -3,6 +3,7 @@
 const browser = Object.fromEntries([
   "AbortController", "Blob", "CSSMediaRule", "DOMException", "Event", "HTMLElement", "Image", "ImageData",
   "MutationObserver", "ResizeObserver", "TextDecoder", "URL", "URLSearchParams", "XMLSerializer", "atob", "clearInterval", "clearTimeout",
+  "createImageBitmap",
   "customElements", "document", "fetch", "getComputedStyle", "history", "innerHeight", "localStorage",
   "location", "matchMedia", "navigator", "performance", "requestAnimationFrame",
   "requestIdleCallback", "setInterval", "setTimeout", "window",

@@ -98,9 +98,6 @@ class Preprocess:
         """
         image = photo.image.convert("L" if self.channels == 1 else "RGB")
         full = self._resized(image.height, image.width)
-        fill = tuple(round(255 * value) for value in self.mean) if self.crop_mode == "border" else 0
-        if self.channels == 1 and fill:
-            fill = fill[0]
         height, width = self.size
         top, left = _offset(full[0], height), _offset(full[1], width)
         method = INTERPOLATIONS[self.interpolation]
@@ -112,9 +109,31 @@ class Preprocess:
             box = (x * right, y * down, (x + cols) * right, (y + rows) * down)
             box = (*box[:2], min(box[2], image.width), min(box[3], image.height))
             image, top, left = image.resize((cols, rows), method, box=box), top - y, left - x
-        seen = Image.new(image.mode, (width, height), fill)
+        seen = Image.new(image.mode, (width, height), self.margin)
         seen.paste(image, (-left, -top))
         return torch.from_numpy(np.array(seen).reshape(height, width, self.channels))
+
+    @property
+    def margin(self) -> int | tuple[int, ...]:
+        """The colour around a photo that does not fill the picture, as Pillow takes it."""
+        if self.crop_mode != "border":
+            return 0
+        fill = tuple(round(255 * value) for value in self.mean)
+        return fill[0] if self.channels == 1 else fill
+
+    def framing(
+        self, photo: Photo, size: tuple[int, int] | None = None
+    ) -> tuple[float, float, float, float]:
+        """The part of the photo that `picture` shows: top, left, bottom, right, in its pixels.
+
+        It reaches beyond the photo where the picture has a margin. `size`: only so many pixels
+        (height, width) of the picture, from its top left corner; None: all.
+        """
+        full = self._resized(photo.image.height, photo.image.width)
+        height, width = self.size if size is None else size
+        top, left = _offset(full[0], self.size[0]), _offset(full[1], self.size[1])
+        down, right = photo.image.height / full[0], photo.image.width / full[1]
+        return top * down, left * right, (top + height) * down, (left + width) * right
 
     def pixels(self, picture: Tensor) -> Tensor:
         """What enters the model: (picture / 255 - mean) / std. uint8 (h, w, C) -> (1, C, h, w)"""

@@ -12,6 +12,7 @@ from ..errors import CaptureError, ImageError, SelectionError, VitvizError
 from ..languages import Message
 from ..model.loaded import LoadedModel, ModelCard
 from ..model.photo import open_photo
+from ..model.photograph import Photograph
 from ..model.preprocess import Preprocess
 from ..model.untrained import first_seed
 from . import explain, saved
@@ -49,6 +50,7 @@ class Analysis:
     embedding  the first numbers of each token before the first block; older files lack it (None)
     lens       (L, C) the logits after each block (`lens.py`); None if the model names no classes
     inverted   whether light and dark were exchanged before the model saw the photo
+    photograph the same part of the photo with finer pixels, for the eye; None if the photo has none
     """
 
     picture: Tensor
@@ -63,6 +65,7 @@ class Analysis:
     embedding: Embedding | None = None
     lens: Tensor | None = None
     inverted: bool = False
+    photograph: Photograph | None = None
     loaded: LoadedModel | None = None  # for `verify` and `mixing`; not saved
 
     def __repr__(self) -> str:
@@ -406,6 +409,7 @@ def analyze(
         inverted=photo.inverted,
         embedding=Embedding.of(loaded.vit, pixels[0]),
         lens=logit_lens(loaded.vit, trace.tokens) if names_classes else None,
+        photograph=Photograph.of(photo, loaded.preprocess, (height, width)),
         loaded=loaded,
     )
 

@@ -13,6 +13,7 @@ from ..languages import from_file, to_file
 from ..model.checkpoints import check_seed
 from ..model.json_values import are_texts, is_number, parse, short
 from ..model.loaded import ModelCard, check_size
+from ..model.photograph import Photograph
 from ..model.preprocess import Preprocess
 from ..model.tensor_file import read_tensors, tensors_from_bytes, tensors_to_bytes, write_tensors
 from .embedding import Embedding
@@ -27,6 +28,7 @@ FORMAT = "vitviz analysis"  # the key of our JSON in the metadata of a saved ana
 VERSION = 1
 TRACE = ("q", "k", "tokens", "logits")
 EMBEDDING = ("filters", "bias", "content", "position")
+PHOTOGRAPH = ("crop", "whole")
 Parts = tuple[dict[str, torch.Tensor], dict[str, str]]  # tensors and metadata of a file
 
 
@@ -58,6 +60,10 @@ def _parts(analysis: "Analysis") -> Parts:
             tensors[f"embedding.{name}"] = getattr(analysis.embedding, name)
     if analysis.lens is not None:
         tensors["lens"] = analysis.lens
+    photograph = analysis.photograph
+    for name in PHOTOGRAPH if photograph else ():
+        if (data := getattr(photograph, name)) is not None:
+            tensors[f"photograph.{name}"] = torch.frombuffer(bytearray(data), dtype=torch.uint8)
     card = analysis.card
     text = {
         "version": VERSION,
@@ -68,6 +74,7 @@ def _parts(analysis: "Analysis") -> Parts:
         "photo_name": analysis.photo_name,
         "notes": list(analysis.notes),
         "inverted": analysis.inverted,
+        "frame": list(photograph.frame) if photograph else None,
         "messages": to_file([card.source, *card.details.values(), *analysis.notes]),
     }
     return tensors, {FORMAT: json.dumps(text)}
@@ -125,6 +132,11 @@ def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[
         positions = Positions(tensors["positions.prefix"], tensors["positions.patches"])
     if "embedding.filters" in tensors:
         embedding = Embedding(*(tensors[f"embedding.{name}"] for name in EMBEDDING))
+    files = [tensors.get(f"photograph.{name}") for name in PHOTOGRAPH]
+    photograph = None
+    if any(file is not None for file in files):
+        crop, whole = (None if file is None else file.numpy().tobytes() for file in files)
+        photograph = Photograph.read(crop, whole, text.get("frame"))
     return {
         "picture": tensors["picture"],
         "pixels": tensors["pixels"],
@@ -140,6 +152,7 @@ def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[
         "inverted": text.get("inverted", False),
         "embedding": embedding,
         "lens": tensors.get("lens"),
+        "photograph": photograph,
     }
 
 
@@ -167,8 +180,11 @@ def _check_tensors(tensors: dict[str, torch.Tensor], card: ModelCard) -> None:
         "embedding.position": (n, count),
         "lens": (config.depth, config.num_classes),
     }
+    for name in PHOTOGRAPH:  # files, of any length
+        key = f"photograph.{name}"
+        shapes[key] = (tensors[key].numel(),) if key in tensors else ()
     for name, tensor in tensors.items():
-        kind = torch.uint8 if name == "picture" else torch.float32
+        kind = torch.uint8 if name.startswith(("picture", "photograph.")) else torch.float32
         if tuple(tensor.shape) != shapes.get(name) or tensor.dtype != kind:
             raise VitvizError(f"its {name} has shape {tuple(tensor.shape)} of {tensor.dtype}")
         if not is_sound(tensor):

@@ -49,7 +49,7 @@ export function createBoard(app) {
       const second = other && viewOf(other);
       stage.render(view);
       readout.render(view);
-      steering.render();
+      steering.render(view);
       bar.render();
       beside.render(view, second);
       tabs.render(view, second);

@@ -29,6 +29,7 @@ VERSION = 1
 PICTURE = "picture.safetensors"
 EMBEDDING = "embedding.safetensors"
 FILM = "film.safetensors"
+PHOTOGRAPH, WHOLE = "photograph.jpg", "whole.jpg"
 MIXING = "mixing-"  # and the layer
 # Of the values of all layers in a page of one file: 2 MB for the shipped photo model, 25 MB for
 # ViT-B/16, which would more than triple its page.
@@ -42,8 +43,8 @@ class Payload:
 
     manifest  JSON-able, text and small numbers only; names its files by {"path", "size"}, and under
               "late" those that are made when the viewer asks for them
-    files     path -> bytes: the picture, the embedding and the film if there are any, a file per
-              layer, and in a whole payload the late ones
+    files     path -> bytes: the picture, photograph, embedding and film if there are any, a file
+              per layer, and in a whole payload the late ones
     """
 
     manifest: dict[str, Any]
@@ -72,7 +73,7 @@ def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool =
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
     browser too. The manifest says how far the shown attention is from the exact one.
     """
-    files = {PICTURE: _pack_picture(analysis)}
+    files = {PICTURE: _pack_picture(analysis), **_photographs(analysis)}
     error = 0.0
     for layer in range(analysis.trace.depth):
         rounded = analysis.trace.rounded(layer)
@@ -169,6 +170,13 @@ def _pack_picture(analysis: "Analysis") -> bytes:
     if analysis.positions is not None:
         tensors["pos_embed"] = unit_rows(analysis.positions.patches).half()
     return _serialise(tensors)
+
+
+def _photographs(analysis: "Analysis") -> dict[str, bytes]:
+    """The photo in its own resolution, and the whole of it, where the analysis has them."""
+    seen = analysis.photograph
+    files = {PHOTOGRAPH: seen.crop, WHOLE: seen.whole} if seen else {}
+    return {path: data for path, data in files.items() if data is not None}
 
 
 def _pack_embedding(embedding: "Embedding") -> bytes:
@@ -276,7 +284,8 @@ def _manifest(
             "title": str(card.details.get("title", card.name)),
             "temperature": card.temperature,
         },
-        "photo": summary["photo"],
+        # Top, left, height, width of what the model saw, as shares of the photo; null: unknown.
+        "photo": summary["photo"] | {"frame": _frame(analysis)},
         "image": {"height": height, "width": width, "channels": channels},
         "mean": list(analysis.preprocess.mean),
         "std": list(analysis.preprocess.std),
@@ -318,6 +327,11 @@ def _manifest(
         "outlier_times": features.OUTLIER_TIMES,
         "files": {
             "picture": _file(PICTURE, files),
+            **{
+                name: _file(path, files)
+                for name, path in (("photograph", PHOTOGRAPH), ("whole", WHOLE))
+                if path in files
+            },
             "layers": [_file(layer_path(i), files) for i in range(summary["depth"])],
             **({"embedding": _file(EMBEDDING, files)} if EMBEDDING in files else {}),
             **({"film": _file(FILM, files)} if FILM in files else {}),
@@ -327,6 +341,10 @@ def _manifest(
     }
     # The manifest must not change in JSON: tuples become lists here, and NaN raises ValueError.
     return json.loads(json.dumps(manifest, allow_nan=False))
+
+
+def _frame(analysis: "Analysis") -> list[float] | None:
+    return [round(share, 5) for share in analysis.photograph.frame] if analysis.photograph else None
 
 
 def _file(path: str, files: Mapping[str, bytes]) -> dict[str, Any]:

@@ -40,7 +40,8 @@
  * The manifest of an analysis: vitviz/viewer/payload.py writes it, and hosts may add to it.
  * @typedef {{
  *   version: number, id: string, link?: Record<string, string>, beside?: Beside[],
- *   model: Model, photo: {name: string, notes: string[], inverted: boolean, dark_ink: boolean}, words?: Record<string, Record<string, Record<string, string>>>,
+ *   model: Model, photo: {name: string, notes: string[], inverted: boolean, dark_ink: boolean, frame?: number[]|null},
+ *   words?: Record<string, Record<string, Record<string, string>>>,
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
@@ -50,7 +51,7 @@
  *   num_classes: number, pool: "token"|"avg"|"map"|"", predictions: Prediction[], groups: Group[],
  *   answer: Answer|null, known_or_not: KnownOrNot|null, lens: LensLine[],
  *   files: {picture: PayloadFile, layers: PayloadFile[], features?: PayloadFile,
- *     statistics?: PayloadFile, untrained?: PayloadFile,
+ *     photograph?: PayloadFile, whole?: PayloadFile, statistics?: PayloadFile, untrained?: PayloadFile,
  *     tokens: PayloadFile[], embedding?: PayloadFile, film?: PayloadFile},
  * }} Manifest
  */
@@ -80,7 +81,7 @@
 
 /**
  * How things are drawn; `own`: fields that a panel adds.
- * @typedef {{colours: string, scale: "map"|"heads", smooth: boolean, opacity: number, grid: boolean,
+ * @typedef {{colours: string, sight: "photograph"|"model", scale: "map"|"heads", smooth: boolean, opacity: number, grid: boolean,
  *   projector: boolean, [own: string]: any}} Taste
  */
 

@@ -31,6 +31,11 @@ export function readPicture(buffer, manifest, grid) {
   return { pixels, rgba: toRgba(pixels, channels), positions: readPositions(tensors, grid) };
 }
 
+/** The pixels of a JPEG file; rejects if it is damaged. @returns {Promise<ImageBitmap>} */
+export function decodeJpeg(buffer) {
+  return createImageBitmap(new Blob([buffer], { type: "image/jpeg" }));
+}
+
 /** Unit rows of a position embedding, one for each patch; null if the model has none. */
 export function readPositions(tensors, grid) {
   const rows = tensors.pos_embed;

@@ -11,7 +11,7 @@ export class LazyFile {
    * @param {import("../types.js").PayloadFile|undefined} file  undefined if the analysis has no such file
    * @param {(file: import("../types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
    * @param {AbortSignal} signal
-   * @param {(buffer: ArrayBuffer) => T} read
+   * @param {(buffer: ArrayBuffer) => T|Promise<T>} read
    * @param {() => void} onProgress  something new can be drawn
    */
   constructor(file, fetchFile, signal, read, onProgress) {
@@ -41,7 +41,7 @@ export class LazyFile {
     if (this.pending || this.error) return;
     this.pending = true;
     try {
-      this.here = this.read(await fetchChecked(this.fetchFile, this.file, this.signal));
+      this.here = await this.read(await fetchChecked(this.fetchFile, this.file, this.signal));
     } catch (error) {
       if (this.signal.aborted) return;
       this.error = error;

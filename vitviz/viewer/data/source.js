@@ -1,6 +1,6 @@
 /** Source: everything of one analysis that can be drawn. */
 
-import { positionMaps, readPicture, readPositions, readStatistics } from "./analysis.js";
+import { decodeJpeg, positionMaps, readPicture, readPositions, readStatistics } from "./analysis.js";
 import { readEmbedding } from "../maths/embedding.js";
 import { Features } from "./features.js";
 import { explainFailure, fetchChecked, fetchOrAsk, fileOf } from "./files.js";
@@ -35,6 +35,10 @@ export class Source {
     const { signal } = this.store.stop;
     const fetchAny = fetchOrAsk(fetchFile, ask, manifest.id);
     const lazy = (name, read) => new LazyFile(fileOf(manifest, name), fetchAny, signal, read, onProgress);
+    /** The part of the photo that the model saw, in the photo's own resolution. @type {LazyFile<ImageBitmap>} */
+    this.photograph = lazy("photograph", decodeJpeg);
+    /** The whole photo, small, if the model did not see all of it. @type {LazyFile<ImageBitmap>} */
+    this.whole = lazy("whole", decodeJpeg);
     this.onProgress = onProgress;
     this.lazyMixing = (layer) => lazy("mixing-" + String(layer).padStart(2, "0"), (buffer) => readMixing(buffer, manifest));
     this.mixings = new Map(); // layer -> LazyFile, least recently used first

@@ -26,16 +26,47 @@ const ANCHORS = {
 /** The maps a visitor may choose among; `diverging` is only for values from -1 to 1. */
 export const COLOUR_MAPS = ["viridis", "magma", "cividis"];
 
+/** Drawn without colours: the picture itself, dimmed where the value is low. */
+export const SPOTLIGHT = "spotlight";
+
+/** The brightness at the low end of a scale: what a model does not look at can still be made out. */
+export const DIMMEST = 0.25;
+
 const tables = new Map();
 
 /**
- * The 256 colours of a map, each packed as 0xAABBGGRR, which is how canvas memory reads.
+ * The 256 colours of a map, each packed as 0xAABBGGRR, which is how canvas memory reads. Those of the
+ * spotlight are greys, for maps without a picture under them.
  * @param {string} name
  * @returns {Uint32Array}
  */
 export function colourTable(name) {
-  if (!tables.has(name)) tables.set(name, buildTable(ANCHORS[name] ?? ANCHORS.viridis));
+  if (!tables.has(name)) tables.set(name, name === SPOTLIGHT ? greys() : buildTable(ANCHORS[name] ?? ANCHORS.viridis));
   return tables.get(name);
+}
+
+/** The brightness of each place in a table: linear from `DIMMEST` to 1. */
+function brightness(place) {
+  return DIMMEST + (1 - DIMMEST) * (place / 255);
+}
+
+function greys() {
+  return Uint32Array.from({ length: 256 }, (_, place) => {
+    const grey = Math.round(255 * brightness(place));
+    return pack(grey, grey, grey);
+  });
+}
+
+/**
+ * The shade of the spotlight, to lie over a picture: black, as opaque as it must be to leave each pixel
+ * the brightness of its value.
+ * @returns {Uint32Array}
+ */
+export function shadeTable() {
+  if (!tables.has("shade")) {
+    tables.set("shade", Uint32Array.from({ length: 256 }, (_, place) => Math.round(255 * (1 - brightness(place))) * 2 ** 24));
+  }
+  return tables.get("shade");
 }
 
 function buildTable(anchors) {

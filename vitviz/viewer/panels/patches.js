@@ -4,6 +4,7 @@ import { mapCanvas } from "../parts/canvas.js";
 import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createFilters } from "../parts/filters.js";
+import { createFraming } from "../parts/framing.js";
 import { boxOf, middleToken } from "../maths/geometry.js";
 import { createLedger } from "../parts/ledger.js";
 import { signed } from "../maths/numbers.js";
@@ -63,7 +64,8 @@ function create(app) {
       el("div", { class: "vv-pair" }, orderChoice.root, unitChoice.root),
       orderNote, stripBar, numbers));
   const filters = createFilters(app);
-  const root = el("div", {}, intro, body, filters.root, el("h4", { text: t("ledger") }),
+  const framing = createFraming(app);
+  const root = el("div", {}, framing.root, intro, body, filters.root, el("h4", { text: t("ledger") }),
     el("p", { class: "vv-intro", text: arithmetic() }), createLedger(app),
     el("p", { class: "vv-note", text: t("patchThreeWays") }));
   const context = enlarged.getContext("2d");
@@ -111,6 +113,7 @@ function create(app) {
         height: box.height, width: box.width, channels, count })
       : t("patchPrefix", { token: tokenTitle(token, app) }));
     filters.render(token);
+    framing.render();
     clearTimeout(late);
     if (!box) return;
     const { data } = context.createImageData(box.width, box.height);

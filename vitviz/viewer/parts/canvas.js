@@ -1,7 +1,7 @@
 /** Small canvases: one pixel per patch, made large by CSS. */
 
 import { packColour, paint } from "../maths/colour.js";
-import { el } from "./dom.js";
+import { el, show } from "./dom.js";
 
 /**
  * A canvas of rows x cols pixels, on which values or colours are painted.
@@ -31,6 +31,27 @@ export function mapCanvas(rows, cols, className = "") {
     },
     clear() {
       context.clearRect(0, 0, cols, rows);
+    },
+  };
+}
+
+/**
+ * A canvas for a photo that comes later, in its own resolution.
+ * @param {string} className
+ * @returns {{canvas: HTMLCanvasElement, draw: (image: ImageBitmap|null) => void}}
+ *   draw: draws it once; null hides the canvas
+ */
+export function photoCanvas(className) {
+  const canvas = el("canvas", { class: className, hidden: true });
+  let drawn = null;
+  return {
+    canvas,
+    draw(image) {
+      show(canvas, image !== null);
+      if (!image || image === drawn) return;
+      drawn = image;
+      Object.assign(canvas, { width: image.width, height: image.height });
+      canvas.getContext("2d").drawImage(image, 0, 0);
     },
   };
 }

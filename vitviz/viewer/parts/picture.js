@@ -1,7 +1,7 @@
-/** The picture as the model saw it, with an overlay, and boxes around the shown and the pointed token. */
+/** The picture, as the model saw it or under a spotlight, with an overlay, and boxes around the shown and the pointed token. */
 
-import { mapCanvas, pictureCanvas } from "./canvas.js";
-import { colourTable } from "../maths/colour.js";
+import { mapCanvas, photoCanvas, pictureCanvas } from "./canvas.js";
+import { SPOTLIGHT, colourTable, shadeTable } from "../maths/colour.js";
 import { el, show } from "./dom.js";
 import { percentBox, tokenAt } from "../maths/geometry.js";
 import { signed } from "../maths/numbers.js";
@@ -20,6 +20,7 @@ export function createPicture(app, ...above) {
   const pixels = pictureCanvas(picture.rgba, height, width, "vv-pixels");
   // A picture of few pixels is shown as squares; one of many pixels looks better smoothed.
   pixels.classList.toggle("vv-coarse", Math.max(height, width) <= 160);
+  const photo = photoCanvas("vv-photograph");
   const overlay = mapCanvas(grid.rows, grid.cols, "vv-overlay");
   overlay.canvas.style.width = (100 * grid.cols * grid.patchWidth) / width + "%";
   overlay.canvas.style.height = (100 * grid.rows * grid.patchHeight) / height + "%";
@@ -30,15 +31,17 @@ export function createPicture(app, ...above) {
   lines.style.setProperty("--vv-rows", grid.rows);
   const pointed = el("div", { class: "vv-box vv-pointed" });
   const selected = el("div", { class: "vv-box vv-selected" });
-  const root = el("div", { class: "vv-picture" }, pixels, overlay.canvas, lines, pointed, ...above, selected);
+  const root = el("div", { class: "vv-picture" }, pixels, photo.canvas, overlay.canvas, lines, pointed, ...above, selected);
   root.style.aspectRatio = width + " / " + height;
   root.style.setProperty("--vv-ratio", width / height);
   return {
     root, lines,
     render({ shown, token, pointer }) {
-      if (shown.values) overlay.draw(shown.values, grid.prefix, shown.scale, colourTable(shown.colours));
+      const spotlight = shown.colours === SPOTLIGHT;
+      if (shown.values) overlay.draw(shown.values, grid.prefix, shown.scale, spotlight ? shadeTable() : colourTable(shown.colours));
       else overlay.clear();
-      overlay.canvas.style.opacity = String(shown.values ? app.taste.opacity : 0);
+      overlay.canvas.style.opacity = String(!shown.values ? 0 : spotlight ? 1 : app.taste.opacity);
+      photo.draw(showsPhotograph(app, shown) ? app.source.photograph.get() : null);
       show(lines, app.taste.grid);
       placeBox(selected, token, grid);
       selected.classList.toggle("vv-pinned", app.selection.pinned);
@@ -49,6 +52,16 @@ export function createPicture(app, ...above) {
       return tokenAt(event.clientX - box.left, event.clientY - box.top, box, grid);
     },
   };
+}
+
+/** Whether a map can fall as a spotlight on the photo in its own resolution. */
+export function hasPhotograph({ source: { photograph } }, shown) {
+  return shown.kind !== "none" && shown.colours === SPOTLIGHT && photograph.exists && !photograph.error;
+}
+
+/** Whether the picture under an overlay is the photo in its own resolution, and not what the model saw. */
+export function showsPhotograph(app, shown) {
+  return app.taste.sight === "photograph" && hasPhotograph(app, shown);
 }
 
 /** Lays a box over the patch of a token; hides it for a prefix token and for -1. */

@@ -1,7 +1,9 @@
 /** Saving: a dialog with all that can be saved of the picture and of the open panel. */
 
 import { csvText, fileName } from "../maths/csv.js";
+import { SPOTLIGHT } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
+import { showsPhotograph } from "./picture.js";
 import { stageSaves } from "../data/saves.js";
 import { snapshot } from "./snapshot.js";
 import { button } from "./widgets.js";
@@ -92,10 +94,12 @@ export function captionOf(app, { view, about }) {
   const { manifest } = app.source;
   const { values, kind, colours } = view.shown;
   const scale = t(taste.scale === "map" ? "scaleMap" : "scaleHeads");
+  const drawn = colours !== SPOTLIGHT ? t("captionColours", { colours })
+    : t(showsPhotograph(app, view.shown) ? "captionSpotlight" : "captionSpotlightModel");
   return [
     [manifest.photo.name, tokenTitle(view.token, app), about].filter(Boolean).join(" · "),
     // Only attention has a choice of scales; the legends of other maps show theirs.
-    ...(values ? [kind === "attention" ? t("captionScale", { colours, scale }) : t("captionColours", { colours })] : []),
+    ...(values ? [kind === "attention" ? t("captionScale", { drawn, scale }) : drawn] : []),
     t("captionSource", { model: manifest.model.name, source: translated(manifest.model.source, app) }),
   ];
 }

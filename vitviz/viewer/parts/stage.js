@@ -1,10 +1,10 @@
 /** The stage: the picture as the model saw it, its patches, and the overlay. */
 
-import { colourIndex, colourTable, cssColour } from "../maths/colour.js";
+import { DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
 import { createLegend } from "./legend.js";
 import { digits, percent } from "../maths/numbers.js";
-import { createPicture, placeBox, readingOf } from "./picture.js";
+import { createPicture, placeBox, readingOf, showsPhotograph } from "./picture.js";
 import { explore } from "./pointing.js";
 import { createWaiting, layerText, tokensText } from "./waiting.js";
 import { prefixLabel, tokenTitle } from "../text/words.js";
@@ -91,7 +91,15 @@ export function createStage(app) {
     const value = pointer === null ? null : shown.values[pointer];
     const note = shown.kind === "attention" && app.taste.scale === "heads"
       ? t("scaleShared") : shown.uniform === null ? t("scale_" + shown.kind) : t(app.facing() ? "scaleBoth" : "scaleOwn");
-    legend.render({ ...shown, note, marked: value, decimals: shown.kind === "features" ? 3 : 0 });
+    legend.render({ ...shown, note: [note, ...lightOf(shown)].join(" "), marked: value, decimals: shown.kind === "features" ? 3 : 0 });
+  }
+
+  /** What the spotlight does to the picture, in words. @returns {string[]} */
+  function lightOf(shown) {
+    if (shown.colours !== SPOTLIGHT) return [];
+    const { height, width } = manifest.image;
+    return [t("spotlightScale", { dimmest: percent(DIMMEST).replace(".0", "") }),
+      ...(showsPhotograph(app, shown) ? [t("sightFine", { height, width })] : [])];
   }
 
   function underPointer(shown, pointer) {

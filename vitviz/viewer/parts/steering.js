@@ -1,14 +1,16 @@
 /** The controls under the stage, for the selection and for the taste. */
 
-import { COLOUR_MAPS } from "../maths/colour.js";
+import { COLOUR_MAPS, SPOTLIGHT } from "../maths/colour.js";
 import { createBesideChoice } from "./beside.js";
-import { el } from "./dom.js";
+import { el, show } from "./dom.js";
+import { hasPhotograph } from "./picture.js";
 import { OVERLAYS } from "../state/state.js";
+import { SIGHTS } from "../state/taste.js";
 import { choice, slider, toggle } from "./widgets.js";
 
 /**
  * @param {import("../main.js").App} app
- * @returns {{root: HTMLElement, render: () => void}}
+ * @returns {{root: HTMLElement, render: (view: import("../types.js").View) => void}}
  */
 export function createSteering(app) {
   const { t } = app;
@@ -38,13 +40,14 @@ export function createSteering(app) {
     onChoose: (value) => app.select({ overlay: value }),
   });
   const beside = createBesideChoice(app);
+  const drawing = createDrawing(app);
   const looks = createLooks(app);
   const root = el("section", { class: "vv-steering", "aria-label": t("controls") },
     layer.root, head.root,
-    el("div", { class: "vv-pair" }, direction.root, overlay.root), beside.root, looks.root);
+    el("div", { class: "vv-pair" }, direction.root, overlay.root), drawing.root, beside.root, looks.root);
   return {
     root,
-    render() {
+    render({ shown }) {
       const { selection } = app;
       const panel = app.panel();
       const uses = (kind) => (selection.overlay === kind || panel.overlay === kind) &&
@@ -54,19 +57,39 @@ export function createSteering(app) {
       direction.set(selection.direction, uses("attention"));
       overlay.set(selection.overlay);
       beside.render();
+      drawing.render(uses, shown);
       looks.render(uses);
     },
   };
 }
 
-/** The controls of the taste (colours, scale, opacity, ...), folded until they are opened. */
-function createLooks(app) {
+/** The choice of colours or of the spotlight, and what that falls on. */
+function createDrawing(app) {
   const { t } = app;
   const colours = choice({
     label: t("colours"),
-    options: COLOUR_MAPS.map((value) => ({ value, text: value })),
+    options: [{ value: SPOTLIGHT, text: t("spotlight"), title: t("spotlightTitle") },
+      ...COLOUR_MAPS.map((value) => ({ value, text: value, title: t("coloursTitle") }))],
     onChoose: (value) => app.prefer({ colours: value }),
   });
+  const sight = choice({
+    label: t("sight"),
+    options: SIGHTS.map((value) => ({ value, text: t("sight_" + value), title: t("sightTitle_" + value) })),
+    onChoose: (value) => app.prefer({ sight: value }),
+  });
+  return {
+    root: el("div", { class: "vv-pair" }, colours.root, sight.root),
+    render(uses, shown) {
+      colours.set(app.taste.colours, uses("attention") || uses("rollout") || uses("features"));
+      show(sight.root, hasPhotograph(app, shown));
+      sight.set(app.taste.sight);
+    },
+  };
+}
+
+/** The controls of the taste (scale, opacity, ...), folded until they are opened. */
+function createLooks(app) {
+  const { t } = app;
   const scale = choice({
     label: t("scale"),
     options: [{ value: "map", text: t("scaleMap"), title: t("scaleMapTitle") },
@@ -83,17 +106,16 @@ function createLooks(app) {
     el("summary", { text: t("looks") }),
     el("div", { class: "vv-looks-body" },
       opacity.root, el("div", { class: "vv-toggles" }, grid.root, smooth.root),
-      colours.root, scale.root));
+      scale.root));
   root.open = app.looksOpen;
   root.addEventListener("toggle", () => { app.looksOpen = root.open; });
   return {
     root,
     render(uses) {
       const { taste, selection } = app;
-      const flows = uses("attention") || uses("rollout") || uses("features");
-      colours.set(taste.colours, flows);
       scale.set(taste.scale, uses("attention"));
-      opacity.set(Math.round(taste.opacity * 100), selection.overlay !== "none");
+      opacity.set(Math.round(taste.opacity * 100), selection.overlay !== "none" &&
+        (taste.colours !== SPOTLIGHT || selection.overlay === "positions"));
       grid.set(taste.grid);
       smooth.set(taste.smooth, selection.overlay !== "none" || app.panel().overlay !== "none");
     },

@@ -1,20 +1,21 @@
 /** Links: selection and taste as parameters of an address, and back. No document in here. */
 
 import { KEPT } from "./besides.js";
+import { SPOTLIGHT } from "../maths/colour.js";
 import { linkOf, panelOf, restingToken } from "./panels.js";
 
 const always = () => true;
 
 /**
  * The fields of selection and taste that any link can hold, each with the condition for writing it.
- * @type {Record<string, (selection: import("./state.js").Selection, shape: import("./state.js").Shape) => boolean>}
+ * @type {Record<string, (selection: import("./state.js").Selection, shape: import("./state.js").Shape, taste: any) => boolean>}
  */
 const COMMON = {
   panel: always,
   token: ({ pinned, token, panel }, { grid, panels }) => pinned || token !== restingToken(panelOf(panels, panel), grid),
   layer: always, head: always, direction: always,
   overlay: ({ panel, overlay }, { panels }) => overlay !== panelOf(panels, panel).overlay,
-  scale: always, colours: always,
+  scale: always, colours: always, sight: (_selection, _shape, { colours }) => colours === SPOTLIGHT,
   // An analysis that was kept is known to this page alone.
   beside: ({ beside }) => beside !== "" && beside !== KEPT,
 };
@@ -57,7 +58,7 @@ export function writeLink(href, selection, taste, origin, shape) {
   const values = { ...origin, ...taste, ...selection };
   const own = [...linkOf(panelOf(shape.panels, selection.panel)), ...(OF_OVERLAY[selection.overlay] ?? [])];
   for (const name of HOSTS) put(name, name in origin);
-  for (const name of namesOf(shape.panels)) put(name, COMMON[name]?.(selection, shape) || own.includes(name));
+  for (const name of namesOf(shape.panels)) put(name, COMMON[name]?.(selection, shape, taste) || own.includes(name));
   return url.href;
 
   function put(name, wanted) {

@@ -1,14 +1,17 @@
 /** Taste: settings of how things are drawn. Undo does not change them; the browser remembers them. */
 
-import { COLOUR_MAPS } from "../maths/colour.js";
+import { COLOUR_MAPS, SPOTLIGHT } from "../maths/colour.js";
 import { fieldsOf, oneOf, startOf } from "./panels.js";
 
 const share = { start: 0.65, possible: (value) => typeof value === "number" && value >= 0 && value <= 1 };
 const flag = (start) => ({ start, possible: (value) => typeof value === "boolean" });
 
+/** What the spotlight falls on: the photo in its own resolution, or the pixels that the model saw. */
+export const SIGHTS = ["photograph", "model"];
+
 /** @type {Record<string, import("./panels.js").Field>} */
 const COMMON = {
-  colours: oneOf(COLOUR_MAPS), scale: oneOf(["map", "heads"]), smooth: flag(false), opacity: share,
+  colours: oneOf([...COLOUR_MAPS, SPOTLIGHT]), sight: oneOf(SIGHTS), scale: oneOf(["map", "heads"]), smooth: flag(false), opacity: share,
   grid: flag(true), projector: flag(false),
 };
 
