@@ -73,6 +73,37 @@ def test_attention_shows_the_map(any_tiny_analysis, token, head, direction) -> N
     assert len(bars(figure)) == 1
 
 
+def least(analysis: Analysis) -> float:
+    """Where a scale of attention ends at the least: three times uniform."""
+    return 3 / analysis.trace.num_tokens
+
+
+def test_a_map_of_even_attention_looks_even(tiny_analysis) -> None:
+    trace = tiny_analysis.trace
+    even = replace(trace, q=trace.q * 0.01)
+    analysis = replace(tiny_analysis, trace=even)
+    top = 3 / trace.num_tokens
+    for figure in (
+        draw.attention(analysis, LAYER, HEAD),
+        draw.heads(analysis, LAYER, scale="own"),
+        draw.matrix(analysis, LAYER),
+    ):
+        maps = [
+            image
+            for ax in figure.axes
+            for image in ax.images
+            if np.ma.asarray(image.get_array()).dtype != np.uint8
+        ]
+        assert maps
+        for image in maps:
+            assert image.norm.vmax == pytest.approx(top)
+            shown = image.norm(image.get_array()).compressed()
+            assert np.ptp(shown) < 0.1
+            assert shown.mean() == pytest.approx(1 / 3, abs=0.02)
+    (wall,) = draw.wall(analysis, scale="own").axes[0].images
+    assert np.ptp(wall.norm(wall.get_array()).compressed()) < 0.1
+
+
 @pytest.mark.parametrize("scale", ["shared", "own"])
 def test_heads_show_every_head_in_order(any_tiny_analysis, token, scale) -> None:
     figure = draw.heads(any_tiny_analysis, LAYER, token, scale=scale)
@@ -80,8 +111,10 @@ def test_heads_show_every_head_in_order(any_tiny_analysis, token, scale) -> None
     assert np.array_equal(np.stack(arrays(figure)), expected.numpy())
     tops = {image.norm.vmax for ax in figure.axes for image in ax.images}
     count = any_tiny_analysis.trace.num_heads
-    assert len(tops) == len(bars(figure)) == (1 if scale == "shared" else count)
-    assert max(tops) == expected.max()
+    assert len(bars(figure)) == (1 if scale == "shared" else count)
+    ends = np.maximum(expected.amax(dim=(1, 2)).numpy(), least(any_tiny_analysis))
+    assert sorted(tops) == pytest.approx(sorted({ends.max()} if scale == "shared" else set(ends)))
+    assert max(tops) == pytest.approx(max(expected.max(), least(any_tiny_analysis)))
 
 
 def test_rollout_goes_up_through_the_layers(any_tiny_analysis, token) -> None:
@@ -118,12 +151,14 @@ def test_a_rollout_has_one_scale_up_to_the_largest_patch_but_its_own(
     others = [at for at in range(grid.num_prefix_tokens, grid.num_tokens) if at != token]
     layers = range(1, analysis.trace.depth)
     largest = max(analysis.rollout(token, layer, **options)[others].max() for layer in layers)
+    largest = max(float(largest), least(analysis))
     figure = draw.rollout(analysis, token, **options)
     maps = [image for ax in figure.axes for image in ax.images if image.get_array().dtype != "u1"]
     assert len(maps) == len(layers)
-    assert {(image.norm.vmin, image.norm.vmax) for image in maps} == {(0, float(largest))}
+    for image in maps:
+        assert (image.norm.vmin, image.norm.vmax) == pytest.approx((0, largest))
     (bar,) = bars(figure)
-    assert bar.get_ylim() == (0, float(largest))
+    assert bar.get_ylim() == pytest.approx((0, largest))
     assert "all tokens sum to 1" in words(figure)
     fixed = draw.rollout(analysis, token, vmax=0.5)
     assert {image.norm.vmax for image in fixed.axes[0].images[1:]} == {0.5}
@@ -365,14 +400,17 @@ def test_the_wall_has_every_head_of_every_layer(any_tiny_analysis, token, scale,
             shown = canvas[y : y + grid.rows, x : x + grid.cols]
             values = grid.to_map(analysis.attention(layer, head, token, direction)).numpy()
             top = {"shared": 1, "layer": every[layer].max(), "own": values.max()}[scale]
+            top = 1 if scale == "shared" else max(top, least(analysis))
             np.testing.assert_allclose(shown, values / top, rtol=1e-5)
     assert canvas.mask[grid.rows].all()
-    assert image.norm.vmax == (pytest.approx(every.max()) if scale == "shared" else 1)
+    assert image.norm.vmax == (
+        pytest.approx(max(every.max(), least(analysis))) if scale == "shared" else 1
+    )
     text = words(figure)
     if scale == "layer":
-        assert f"{every[LAYER].max():.3g}" in text
+        assert f"{max(every[LAYER].max(), least(analysis)):.3g}" in text
     if scale == "own":
-        assert f"{every[LAYER, HEAD].max():.2g}" in text
+        assert f"{max(every[LAYER, HEAD].max(), least(analysis)):.2g}" in text
     assert f"{direction} {draw.token_name(analysis, token)}" in text
     boxes = sum(isinstance(found, Rectangle) for found in figure.axes[0].patches)
     assert boxes == (depth * (heads + 1) if grid.is_patch(token) else 0)
@@ -392,10 +430,13 @@ def test_a_whole_map_is_query_by_key_with_prefix_tokens_apart(any_tiny_analysis,
     np.testing.assert_allclose(values, expected, rtol=1e-5)
     image = figure.axes[0].images[0]
     assert image.get_array().mask[gap].all()
-    assert image.norm.vmax == pytest.approx(np.quantile(expected, 0.995))
-    assert bars(figure)[0]._colorbar.extend == "max"
+    top = max(float(np.quantile(expected, 0.995)), least(analysis))
+    assert image.norm.vmax == pytest.approx(top)
+    cut = bool((expected > image.norm.vmax).any())
+    assert bars(figure)[0]._colorbar.extend == ("max" if cut else "neither")
     inside = (expected <= image.norm.vmax).float().mean()
-    assert f"{inside:.1%} of the numbers lie within the scale" in words(figure)
+    said = f"{inside:.1%} of the numbers lie within the scale"
+    assert (said in words(figure)) is cut
     whole = draw.matrix(analysis, LAYER, head, vmax=1)
     assert bars(whole)[0]._colorbar.extend == "neither"
     assert "within the scale" not in words(whole)

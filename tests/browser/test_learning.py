@@ -128,7 +128,7 @@ def test_the_film_of_a_training_plays(visit, models, pictures):
     best = film.probabilities[1, 0].float().topk(1)
     assert named.first.inner_text() == percent(float(best.values[0]))
     assert page.get_by_text("<b>second</b>").count() == 1
-    top = float(film.attention[1, 0, 2].float().mean(dim=0)[1:].max())
+    top = max(3 / 17, float(film.attention[1, 0, 2].float().mean(dim=0)[1:].max()))
     assert f" = {17 * top:.1f} \u00d7 uniform" in seen.text(".vv-film-picture ~ .vv-note")
     stop_time(page)
     page.get_by_role("button", name="Play the training").click()

@@ -332,7 +332,7 @@ def test_small_maps_are_those_of_their_heads(shown, analysis) -> None:
         card = shown.locator("[role=tabpanel]:not([hidden]) .vv-head").nth(at)
         drawn = greens(card.locator("canvas"))
         assert (np.diff(drawn.ravel()[values.ravel().argsort()]) >= 0).all()
-        assert drawn.max() > 200
+        assert drawn.max() > (200 if values.max() > 3 / 17 else 60)
         assert f"{values.max() * 17:.1f} \u00d7" in card.inner_text()
 
 

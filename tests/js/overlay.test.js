@@ -4,7 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { AttentionMaps } from "../../vitviz/viewer/data/maps.js";
-import { overlayOf, spanOf } from "../../vitviz/viewer/maths/overlay.js";
+import { colourIndex } from "../../vitviz/viewer/maths/colour.js";
+import { LEAST_TIMES, leastEnd, overlayOf, patchScale, spanOf } from "../../vitviz/viewer/maths/overlay.js";
 import { FIXTURES, appOf, assertClose } from "./fixture.js";
 
 for (const { name, expected, manifest, grid, layers } of FIXTURES) {
@@ -16,10 +17,11 @@ for (const { name, expected, manifest, grid, layers } of FIXTURES) {
   test(name + ": attention up to the largest patch of the map, or of all heads", () => {
     const own = overlayOf(app("attention"), token);
     assertClose(own.values, expected.mean_to, 1e-5);
-    assertClose([own.scale.min, own.scale.max], [0, Math.max(...patches(expected.mean_to))], 1e-5);
+    const least = Math.min(1, 3 / grid.tokens);
+    assertClose([own.scale.min, own.scale.max], [0, Math.max(least, ...patches(expected.mean_to))], 1e-5);
     assert.deepEqual([own.uniform, own.colours, own.missing], [1 / grid.tokens, "magma", null]);
     const shared = overlayOf(app("attention", { taste: { scale: "heads" } }), token);
-    assertClose([shared.scale.max], [Math.max(...expected.attention_to.flatMap(patches))], 1e-5);
+    assertClose([shared.scale.max], [Math.max(least, ...expected.attention_to.flatMap(patches))], 1e-5);
     const away = overlayOf(app("attention", { maps: new AttentionMaps({ get: () => undefined }, manifest) }), token);
     assert.deepEqual([away.values, away.missing], [null, "layer"]);
   });
@@ -46,7 +48,7 @@ for (const { name, expected, manifest, grid, layers } of FIXTURES) {
   test(name + ": a rollout, or what it waits for", () => {
     const values = Float32Array.from(expected.rollout.mean);
     const shown = overlayOf(app("rollout", { relevance: { of: () => values } }), token);
-    assertClose([shown.scale.max], [Math.max(...patches([...values]))], 1e-6);
+    assertClose([shown.scale.max], [Math.max(3 / grid.tokens, ...patches([...values]))], 1e-6);
     const state = { of: () => null, possible: true, error: null, ask: null };
     for (const [more, missing] of [[{}, "building"], [{ ask: () => null }, "asking"],
       [{ ask: () => null, error: new Error("busy") }, "failed"], [{ possible: false }, "impossible"]]) {
@@ -65,4 +67,17 @@ test("two maps that are compared lie on one scale that holds both", () => {
   const [one, other] = [{ min: 0.4, max: 0.9 }, { min: -0.1, max: 0.7 }];
   assert.deepEqual([spanOf(one, other), spanOf(other, one)], [{ min: -0.1, max: 0.9 }, { min: -0.1, max: 0.9 }]);
   assert.equal(spanOf(one, undefined), one);
+});
+
+test("the map of a model that looks everywhere alike looks even, and a clear one fills its scale", () => {
+  const grid = { prefix: 1, tokens: 17 };
+  const even = Float32Array.from({ length: 17 }, (_, at) => 1 / 17 + (at % 2 ? 0.004 : -0.004));
+  const { max } = patchScale(even, grid);
+  assertClose([max], [LEAST_TIMES / 17], 1e-7);
+  // In the colour table all patches lie close together, at a third of it.
+  const places = [...even.slice(1)].map((value) => colourIndex(value, { min: 0, max }));
+  assert.ok(Math.max(...places) - Math.min(...places) < 16, String(places));
+  const clear = Float32Array.from(even, (value, at) => (at === 5 ? 0.4 : value));
+  assertClose([patchScale(clear, grid).max], [0.4], 1e-7);
+  assert.equal(leastEnd(2), 1, "no share is more than 1");
 });

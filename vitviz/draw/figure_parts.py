@@ -26,6 +26,7 @@ SIGNED = LinearSegmentedColormap.from_list(
     "signed", ["#003e6b", "#0084d9", "#71b1fc", "#ebebeb", "#ec9a71", "#c76430", "#6c2400"]
 )
 OPACITY = 0.55  # of a map that lies over the picture; its colour bar is drawn at full opacity
+LEAST_TIMES = 3  # a scale of attention ends at least at so many times uniform, as in the viewer
 BLUE, ORANGE, GREY = "#31688e", "#d55e00", "#999999"  # told apart by the colour-blind too
 DPI = 150
 VIT = "arXiv:2010.11929"
@@ -216,9 +217,16 @@ def bar(
     bar.ax.tick_params(labelsize=7)
 
 
-def top_of(values: np.ndarray, vmax: float | None) -> float:
-    """The top of a scale that starts at 0; 1 where all values are 0."""
-    return vmax if vmax is not None else (float(values.max(initial=0.0)) or 1.0)
+def top_of(values: np.ndarray, vmax: float | None, tokens: int) -> float:
+    """The top of a scale of attention that starts at 0: `vmax`, else the largest value.
+
+    At least `LEAST_TIMES` uniform attention, so that a map that is nearly even looks even.
+    """
+    return vmax if vmax is not None else float(values.max(initial=least_top(tokens)))
+
+
+def least_top(tokens: int) -> float:
+    return min(1.0, LEAST_TIMES / tokens)
 
 
 def shares(analysis: Analysis, name: str, values: np.ndarray, direction: Direction) -> str:

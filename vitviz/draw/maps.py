@@ -20,6 +20,7 @@ from .figure_parts import (
     bar,
     caption,
     head_name,
+    least_top,
     mark,
     middles,
     name_ticks,
@@ -54,11 +55,12 @@ def attention(
     """One attention map: the token in the picture, its map, and the map over the picture.
 
     `head` None is the mean of the heads. `vmax` is the top of the colour scale; None: the largest
-    value shown. Raises `SelectionError` for a layer, head or token that the model does not have.
+    value shown, at least three times uniform attention. Raises `SelectionError` for a layer, head
+    or token that the model does not have.
     """
     values = np.asarray(analysis.attention(layer, head, token, direction))
     figure, axes = panels(analysis, 3, size=3.4, paper=f"{VIT}, equation 6")
-    top = top_of(patch_map(analysis, values), vmax)
+    top = top_of(patch_map(analysis, values), vmax, analysis.trace.num_tokens)
     picture(axes[0], analysis)
     image = show(axes[1], analysis, values, top)
     picture(axes[2], analysis)
@@ -95,9 +97,14 @@ def heads(
     count = analysis.trace.num_heads
     rows = [np.asarray(analysis.attention(layer, head, token, direction)) for head in range(count)]
     figure, axes = panels(analysis, count, size=2.2, paper=f"{VIT}, equation 6")
-    shared = top_of(np.stack([patch_map(analysis, values) for values in rows]), vmax)
+    maps = np.stack([patch_map(analysis, values) for values in rows])
+    shared = top_of(maps, vmax, analysis.trace.num_tokens)
     for head, (ax, values) in enumerate(zip(axes, rows, strict=True)):
-        top = shared if scale == "shared" else top_of(patch_map(analysis, values), vmax)
+        top = (
+            shared
+            if scale == "shared"
+            else top_of(patch_map(analysis, values), vmax, analysis.trace.num_tokens)
+        )
         image = show(ax, analysis, values, top)
         mark(ax, analysis, token)
         caption(ax, shares(analysis, f"head {head}", values, direction))
@@ -123,7 +130,8 @@ def wall(
     """The attention maps of all heads of all layers, and the mean of each layer's heads.
 
     `scale` "shared": one colour scale for all; "layer": each layer up to its own largest patch,
-    which stands beside it; "own": each map up to its own, which stands below it.
+    which stands beside it; "own": each map up to its own, which stands below it. A scale ends at
+    least at three times uniform attention, so that an even map looks even.
     Raises `SelectionError` for a token that the model does not have.
     """
     grid, depth = analysis.grid, analysis.trace.depth
@@ -133,9 +141,11 @@ def wall(
     values = np.concatenate([heads.mean(axis=1, keepdims=True), heads], axis=1)
     maps = patch_map(analysis, values)  # (L, 1 + H, rows, cols)
     axes = {"shared": None, "layer": (1, 2, 3), "own": (2, 3)}[scale]
-    tops = np.broadcast_to(maps.max(axis=axes, keepdims=True), (*maps.shape[:2], 1, 1))
-    top = top_of(maps, None) if scale == "shared" else 1.0
-    shown = maps if scale == "shared" else maps / np.maximum(tops, np.finfo(maps.dtype).tiny)
+    tokens = analysis.trace.num_tokens
+    tops = np.maximum(maps.max(axis=axes, keepdims=True), least_top(tokens))
+    tops = np.broadcast_to(tops, (*maps.shape[:2], 1, 1))
+    top = top_of(maps, None, tokens) if scale == "shared" else 1.0
+    shown = maps if scale == "shared" else maps / tops
     # Numbers below the maps need room; without them the gap must still be seen between large maps.
     right = max(1, round(grid.cols / 12))
     down = max(1, round(grid.rows / 5)) if scale == "own" else max(1, round(grid.rows / 12))
@@ -178,8 +188,8 @@ def wall(
             ax.add_patch(box)
     labels = {
         "shared": attention_label(analysis),
-        "layer": "share of the layer's largest patch,\nwhich stands beside it",
-        "own": "share of the map's largest patch,\nwhich stands below it",
+        "layer": "share of the end of the layer's scale,\nwhich stands beside it",
+        "own": "share of the end of the map's scale,\nwhich stands below it",
     }
     bar(figure, image, ax, labels[scale])
     names = {"shared": "one scale", "layer": "each layer its own scale", "own": "own scales"}
@@ -202,7 +212,9 @@ def matrix(
     """
     values = np.asarray(analysis.attention_matrix(layer, head))
     grid, prefix = analysis.grid, analysis.grid.num_prefix_tokens
-    top = vmax if vmax is not None else max(float(np.quantile(values, SHOWN)), 1e-7)
+    top = (
+        vmax if vmax is not None else max(float(np.quantile(values, SHOWN)), least_top(len(values)))
+    )
     gap = max(1, len(values) // 100) if prefix else 0
     canvas = np.insert(values, [prefix] * gap, np.nan, axis=0)
     canvas = np.insert(canvas, [prefix] * gap, np.nan, axis=1)
@@ -265,7 +277,7 @@ def rollout(
     # set the scale for all. The scale is that of the other tokens; the bar says that it is cut.
     others = np.stack([np.delete(values, token) for values in rows])
     others = others[:, -(analysis.grid.num_patches - analysis.grid.is_patch(token)) :]
-    top = top_of(others, vmax)
+    top = top_of(others, vmax, analysis.trace.num_tokens)
     for layer, ax, values in zip(layers, axes, rows, strict=True):
         picture(ax, analysis)
         show(ax, analysis, values, top, alpha=OPACITY)

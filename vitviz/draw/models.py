@@ -77,7 +77,7 @@ def training(film: Film, card: ModelCard, layer: int, head: int | None = None) -
                 extent=(-0.5, width - 0.5, height - 0.5, -0.5),
                 cmap=COLOURS,
                 vmin=0,
-                vmax=top_of(maps, None),
+                vmax=top_of(maps, None, values.shape[1]),
                 alpha=OPACITY,
                 interpolation="nearest",
             )

@@ -2,6 +2,9 @@
 
 import { largest } from "./colour.js";
 
+/** A scale of attention ends at least here, in multiples of uniform attention, so that an even map looks even. */
+export const LEAST_TIMES = 3;
+
 /**
  * @typedef {{kind: string, values: Float32Array|null,
  *   scale: {min: number, max: number}, colours: string, uniform: number|null,
@@ -67,18 +70,18 @@ function attentionOverlay(app, token, none) {
 }
 
 /**
- * From 0 to the largest value of a patch, in this map or in all heads. Prefix tokens may have larger
+ * From 0 to the largest value of a patch, in this map or in all heads, and at least to `leastEnd`. Prefix tokens may have larger
  * values: with them in the scale all patches would look black, and their tiles show the numbers.
  * @returns {{min: number, max: number}}
  */
 export function attentionScale({ taste, source: { grid, manifest } }, maps, values) {
   if (taste.scale === "map") return patchScale(values, grid);
-  let max = 0;
+  let max = leastEnd(grid.tokens);
   for (let head = 0; head < manifest.num_heads; head++) {
     const start = head * grid.tokens;
     max = largest(maps.rows, start + grid.prefix, start + grid.tokens, max);
   }
-  return { min: 0, max: Math.max(max, 1e-7) };
+  return { min: 0, max };
 }
 
 /**
@@ -112,9 +115,18 @@ export function headScale(app, layer, head, maps = null, values = null) {
   });
 }
 
-/** From 0 to the largest value of a patch in a map. */
+/**
+ * The least end of a scale of attention or rollout: with the largest value as its end, a map that is
+ * nearly even would look as if it said something.
+ * @param {number} tokens
+ */
+export function leastEnd(tokens) {
+  return Math.min(1, LEAST_TIMES / tokens);
+}
+
+/** From 0 to the largest value of a patch in a map of attention or rollout, and at least to `leastEnd`. */
 export function patchScale(values, grid) {
-  return { min: 0, max: largest(values, grid.prefix, grid.tokens, 1e-7) };
+  return { min: 0, max: largest(values, grid.prefix, grid.tokens, leastEnd(grid.tokens)) };
 }
 
 function rolloutOverlay(app, token, none) {

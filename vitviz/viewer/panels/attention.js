@@ -2,7 +2,7 @@
 
 import { shares } from "../maths/attention.js";
 import { mapCanvas } from "../parts/canvas.js";
-import { colourTable } from "../maths/colour.js";
+import { colourTable, largest } from "../maths/colour.js";
 import { caution } from "../parts/caution.js";
 import { createHeadStatistics } from "../parts/headstatistics.js";
 import { el, setText, show } from "../parts/dom.js";
@@ -11,7 +11,7 @@ import { createLegend } from "../parts/legend.js";
 import { createAllHeads } from "../parts/allheads.js";
 import { createMatrix } from "../parts/matrixview.js";
 import { digits, multiple } from "../maths/numbers.js";
-import { headScale, patchScale } from "../maths/overlay.js";
+import { LEAST_TIMES, headScale } from "../maths/overlay.js";
 import { createShares } from "../parts/readout.js";
 import { tokenTable } from "../data/saves.js";
 import { oneOf } from "../state/panels.js";
@@ -81,7 +81,7 @@ function create(app) {
     if (shown === "layer") for (const small of heads) small.render(maps, table);
     const values = app.source.maps.head(layer, token, direction, head);
     legend.render({ scale: headScale(app, layer, head, maps, values), colours: app.taste.colours,
-      uniform: 1 / grid.tokens, note: t(app.taste.scale === "heads" ? "scaleShared" : app.facing() ? "scaleBoth" : "scaleEach") });
+      uniform: 1 / grid.tokens, note: t(app.taste.scale === "heads" ? "scaleShared" : app.facing() ? "scaleBoth" : "scaleEach", { least: LEAST_TIMES }) });
     bar.render(app.selection.overlay === "attention" ? null : values, direction);
   }
 
@@ -121,7 +121,7 @@ function createHead(app, head) {
       shares(own, manifest.prefix_tokens).forEach(({ share }, at) => {
         kinds[at].style.width = 100 * share + "%";
       });
-      setText(peak, t("times", { times: multiple(patchScale(own, grid).max * grid.tokens) }));
+      setText(peak, t("times", { times: multiple(largest(own, grid.prefix, grid.tokens) * grid.tokens) }));
       const chosen = app.selection.head === head;
       root.setAttribute("aria-pressed", String(chosen));
       root.classList.toggle("vv-chosen", chosen);

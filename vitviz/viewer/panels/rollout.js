@@ -7,7 +7,7 @@ import { el, setText, show } from "../parts/dom.js";
 import { createGallery } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
 import { percent } from "../maths/numbers.js";
-import { opposite, patchScale, scaleOfBoth } from "../maths/overlay.js";
+import { LEAST_TIMES, opposite, patchScale, scaleOfBoth } from "../maths/overlay.js";
 import { createShares } from "../parts/readout.js";
 import { MOST_TOKENS } from "../data/relevance.js";
 import { FUSIONS } from "../maths/rollout.js";
@@ -125,7 +125,7 @@ function create(app) {
     show(shown, values !== null);
     if (!values) return;
     legend.render({ scale: stepScale(app, app.selection.layer), colours: app.taste.colours,
-      uniform: 1 / grid.tokens, note: t(app.facing() ? "scaleBoth" : "scaleEachLayer") });
+      uniform: 1 / grid.tokens, note: t(app.facing() ? "scaleBoth" : "scaleEachLayer", { least: LEAST_TIMES }) });
     bar.render(app.selection.overlay === "rollout" ? null : values);
     renderStrip(question);
   }

@@ -1,7 +1,8 @@
 /** Panel Training: the film of how this model learned, moment by moment. */
 
 import { pictureCanvas, mapCanvas } from "../parts/canvas.js";
-import { colourTable, largest, toRgba } from "../maths/colour.js";
+import { SPOTLIGHT, colourTable, largest, shadeTable, toRgba } from "../maths/colour.js";
+import { leastEnd } from "../maths/overlay.js";
 import { el, setText, show } from "../parts/dom.js";
 import { answersAt, attentionAt, epochText, knowsNothing, pixelsOf, similarityAt } from "../data/film.js";
 import { mapRatio, middleToken, placeOf, samePlace, tokenOf } from "../maths/geometry.js";
@@ -209,10 +210,11 @@ function createPicture(app, film, picture) {
     root,
     render(moment, { layer, head }) {
       const values = attentionAt(film, moment, picture, layer, head);
-      const max = largest(values, prefix, tokens, 1e-6);
-      map.draw(values, prefix, { min: 0, max }, colourTable(app.taste.colours));
+      const spotlight = app.taste.colours === SPOTLIGHT;
+      const max = largest(values, prefix, tokens, leastEnd(tokens));
+      map.draw(values, prefix, { min: 0, max }, spotlight ? shadeTable() : colourTable(app.taste.colours));
       setText(scale, t("filmScale", { max: digits(max), times: multiple(max * tokens) }));
-      map.canvas.style.opacity = app.taste.opacity;
+      map.canvas.style.opacity = String(spotlight ? 1 : app.taste.opacity);
       map.canvas.setAttribute("aria-label", t("filmMap", { name: translated(film.names[picture], app), layer,
         head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
       const answers = answersAt(film, moment, picture, ANSWERS);

@@ -1,6 +1,7 @@
 /** The whole attention map of the selected head: a row for every query, a column for every key. */
 
 import { colourTable, paint } from "../maths/colour.js";
+import { LEAST_TIMES, leastEnd } from "../maths/overlay.js";
 import { el, setText, show } from "./dom.js";
 import { createLegend } from "./legend.js";
 import { MOST_MATRIX_TOKENS, quantile } from "../data/matrix.js";
@@ -85,7 +86,7 @@ export function createMatrix(app) {
     const wanted = [layer, head, app.taste.colours].join("/");
     if (wanted !== drawn) {
       drawn = wanted;
-      scale = { min: 0, max: Math.max(quantile(matrix, SHOWN), 1e-7) };
+      scale = { min: 0, max: Math.max(quantile(matrix, SHOWN), leastEnd(tokens)) };
       paintAll(matrix);
     }
     const { query, key } = app.pair();
@@ -93,7 +94,7 @@ export function createMatrix(app) {
     setText(reading, t("matrixReading", { query: tokenName(query, app), key: tokenName(key, app),
       value: valueText(value, tokens, t) }));
     legend.render({ scale, colours: app.taste.colours, uniform: 1 / tokens, marked: value,
-      note: t("scaleMatrix", { share: percent(1 - SHOWN) }) });
+      note: t("scaleMatrix", { share: percent(1 - SHOWN), least: LEAST_TIMES }) });
   }
 
   function paintAll(matrix) {

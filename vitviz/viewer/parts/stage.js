@@ -4,6 +4,7 @@ import { DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour } from "../math
 import { el, setText, show } from "./dom.js";
 import { createLegend } from "./legend.js";
 import { digits, percent } from "../maths/numbers.js";
+import { LEAST_TIMES } from "../maths/overlay.js";
 import { createPicture, placeBox, readingOf, showsPhotograph } from "./picture.js";
 import { explore } from "./pointing.js";
 import { createWaiting, layerText, tokensText } from "./waiting.js";
@@ -90,7 +91,8 @@ export function createStage(app) {
     if (!shown.values) return;
     const value = pointer === null ? null : shown.values[pointer];
     const note = shown.kind === "attention" && app.taste.scale === "heads"
-      ? t("scaleShared") : shown.uniform === null ? t("scale_" + shown.kind) : t(app.facing() ? "scaleBoth" : "scaleOwn");
+      ? t("scaleShared", { least: LEAST_TIMES }) : shown.uniform === null ? t("scale_" + shown.kind)
+        : t(app.facing() ? "scaleBoth" : "scaleOwn", { least: LEAST_TIMES });
     legend.render({ ...shown, note: [note, ...lightOf(shown)].join(" "), marked: value, decimals: shown.kind === "features" ? 3 : 0 });
   }
 

@@ -4,6 +4,7 @@ import { COLOUR_MAPS, SPOTLIGHT } from "../maths/colour.js";
 import { createBesideChoice } from "./beside.js";
 import { el, show } from "./dom.js";
 import { hasPhotograph } from "./picture.js";
+import { LEAST_TIMES } from "../maths/overlay.js";
 import { OVERLAYS } from "../state/state.js";
 import { SIGHTS } from "../state/taste.js";
 import { choice, slider, toggle } from "./widgets.js";
@@ -92,7 +93,7 @@ function createLooks(app) {
   const { t } = app;
   const scale = choice({
     label: t("scale"),
-    options: [{ value: "map", text: t("scaleMap"), title: t("scaleMapTitle") },
+    options: [{ value: "map", text: t("scaleMap"), title: t("scaleMapTitle", { least: LEAST_TIMES }) },
       { value: "heads", text: t("scaleHeads"), title: t("scaleHeadsTitle") }],
     onChoose: (value) => app.prefer({ scale: value }),
   });
