@@ -7,15 +7,16 @@ import torch
 
 from tests.models import TINY, spread
 from vitviz.model.vit import ViT
-from vitviz.probe.explain import EXPLAINERS
+from vitviz.probe.case import Case
+from vitviz.probe.explain import EXPLAINERS, centre_map
 from vitviz.probe.grid import PatchGrid
 from vitviz.probe.trace import capture
 from vitviz.train.boxes import (
     attention_in_boxes,
     baselines,
     box_cover,
-    centre_map,
     hits,
+    measured,
     small_boxes,
     standard_errors,
 )
@@ -53,6 +54,7 @@ def test_energy_and_pointing_by_hand():
     half_in = torch.tensor([[[1.0, 0], [1.0, 0]]])
     assert hits(all_in, inside) == {"energy": 4, "pointing": 1}
     assert hits(half_in, inside) == {"energy": 2, "pointing": 0.5}  # one of two largest is inside
+    assert hits(torch.zeros(1, 2, 2), inside) == {"energy": 1, "pointing": 0.25}
     assert hits(torch.ones(1, 2, 2), inside) == {"energy": 1, "pointing": 0.25}
 
 
@@ -101,21 +103,28 @@ def test_a_batch_finds_what_every_picture_alone_finds():
     boxes = [[0, 0, 16, 16], [8, 8, 32, 16], [0, 0, 32, 32], [0, 16, 8, 32], [0, 0, 8, 8]]
     pictures = boxed(5, torch.tensor(boxes).float())
     got = attention_in_boxes(vit, pictures, HALF, HALF, batch_size=3)
-    assert list(got) == ["uniform", "random", "centre", *EXPLAINERS]
+    assert list(got) == ["uniform", "random", "centre", *(one.key for one in measured())]
+    cheap = {key for key, one in EXPLAINERS.items() if "passes" not in one.needs}
+    assert {*got} == {"uniform", *cheap}
     assert got["uniform"]["energy"] == pytest.approx(1)
     # The third box is the whole picture and is left out; the others cover 4, 3, 2 and 1 of 16.
     assert got["uniform"]["pointing"] == pytest.approx((4 + 3 + 2 + 1) / 16 / 4)
 
     grid = PatchGrid.of(vit.config)
-    for name, explain in EXPLAINERS.items():
-        energies, points = [], []
+    for explainer in measured():
+        name, energies, points = explainer.key, [], []
         for i in (0, 1, 3, 4):
-            with torch.no_grad(), capture(vit) as recorder:
-                logits = vit(normalise(pictures.images[i : i + 1] / 255, HALF, HALF))
-            map = grid.to_map(explain(recorder.trace(logits), 0))
+            pixels = normalise(pictures.images[i : i + 1] / 255, HALF, HALF)
+            with capture(vit, target="answer") as recorder:
+                trace = recorder.trace(vit(pixels))
+            case = Case(trace=trace, grid=grid, pixels=pixels[0], vit=vit, target=trace.target)
+            map = grid.to_map(explainer(case)).relu()
             inside = box_cover(grid, pictures.boxes[i : i + 1])[0]
+            if not map.any():
+                map = torch.ones_like(map)
             energies.append((map * inside).sum() / map.sum() / inside.mean())
-            points.append(inside.flatten()[map.argmax()] > 0.5)
+            largest = map == map.max()
+            points.append(((inside > 0.5) & largest).sum() / largest.sum())
         assert got[name]["energy"] == pytest.approx(sum(energies).item() / 4, rel=1e-4)
         assert got[name]["pointing"] == pytest.approx(sum(points).item() / 4)
         guesses = points_of(

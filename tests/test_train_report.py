@@ -8,10 +8,11 @@ import torch
 
 from tests.models import TINY, spread
 from vitviz.model.vit import ViT
-from vitviz.probe.explain import EXPLAINERS
+from vitviz.probe.case import Case
+from vitviz.probe.explain import EXPLAINERS, Explainer
 from vitviz.probe.grid import PatchGrid
 from vitviz.probe.heads import head_statistics
-from vitviz.probe.trace import Trace, capture
+from vitviz.probe.trace import capture
 from vitviz.train.boxes import attention_in_boxes
 from vitviz.train.dataset import Pictures
 from vitviz.train.others import SCORES, auroc
@@ -67,11 +68,12 @@ def test_a_report_gathers_what_its_parts_measure(vit):
 def test_another_explainer_is_one_function_and_one_line(vit, monkeypatch):
     """Whatever stands in `EXPLAINERS` is measured, carried by the checkpoint and told in words."""
 
-    def first_patch(trace: Trace, query: int) -> torch.Tensor:
+    def first_patch(case: Case, _token: int) -> torch.Tensor:
         """All of it to the first patch. (N,), sums to 1"""
-        return torch.eye(trace.num_tokens)[1]
+        return torch.eye(case.trace.num_tokens)[1]
 
-    monkeypatch.setitem(EXPLAINERS, "first_patch", first_patch)
+    one = Explainer(key="first_patch", function=first_patch)
+    monkeypatch.setitem(EXPLAINERS, "first_patch", one)
     found = report(vit, pictures(), MEAN, STD, temperature=1.0)
     # The box covers 16 x 24 of 32 x 32 pixels from the corner on, so the first patch lies in it.
     assert found["boxes"]["first_patch"]["pointing"] == 1

@@ -16,6 +16,7 @@ from ..model.photograph import Photograph
 from ..model.preprocess import Preprocess
 from ..model.untrained import first_seed
 from . import explain, saved
+from .case import Case
 from .embedding import Embedding
 from .grid import PatchGrid
 from .heads import HeadStatistics, head_statistics
@@ -35,7 +36,7 @@ from .predictions import (
     not_taught,
     summed,
 )
-from .selection import count_of
+from .selection import count_of, whole
 from .shapes import Step, steps
 from .trace import Trace, capture, is_sound, listening
 
@@ -66,7 +67,7 @@ class Analysis:
     lens: Tensor | None = None
     inverted: bool = False
     photograph: Photograph | None = None
-    loaded: LoadedModel | None = None  # for `verify` and `mixing`; not saved
+    loaded: LoadedModel | None = None  # for what runs the model or reads its weights; not saved
 
     def __repr__(self) -> str:
         """One line: the photo, the model, its sizes, and the answer."""
@@ -227,6 +228,78 @@ class Analysis:
         found = mixing(self.trace, self._model(loaded, "mix").vit, layer)
         return mix(self.trace, found, layer, head, token)
 
+    def explain(
+        self,
+        key: str,
+        token: int = 0,
+        target: int | str | None = None,
+        *,
+        loaded: LoadedModel | None = None,
+    ) -> Tensor:
+        """How much every token matters, by one of `EXPLAINERS`. (N,)
+
+        token   whose view it is, where an explainer has a query token; 0 is CLS in most models
+        target  the class that is explained, its number or name; None: the one the model answers
+        loaded  the model, for an analysis read from a file, which does not hold it
+
+        Raises `SelectionError` for what does not exist: an explainer, a token, a class; and
+        `VitvizError` if the model has to run and is not at hand.
+        """
+        explainer = explain.chosen(key)
+        return explainer(self.case(key, target=target, loaded=loaded), token)
+
+    def case(
+        self,
+        *keys: str,
+        target: int | str | None = None,
+        loaded: LoadedModel | None = None,
+    ) -> Case:
+        """All that these explainers look at (all explainers if none is named), after at most one
+        more pass of the model; then `EXPLAINERS[key](case, token)` computes values.
+
+        Raises as `explain` does.
+        """
+        explainers = [explain.chosen(key) for key in keys or explain.EXPLAINERS]
+        wanted = [one.key for one in explainers if one.runs_the_model]
+        loaded = self._model(loaded, "explain") if wanted else None
+        vit = loaded.vit if loaded else None
+        of_class = [one.key for one in explainers if "class" in one.needs]
+        index = self.class_index(target, of_class[0]) if of_class else None
+        trace = self.trace
+        needs = frozenset().union(*(one.needs for one in explainers))
+        if "gradients" in needs or ("values" in needs and trace.v is None):
+            with (
+                torch.enable_grad() if "gradients" in needs else torch.no_grad(),
+                capture(
+                    vit, values=True, target=index if "gradients" in needs else None
+                ) as recorder,
+            ):
+                trace = recorder.trace(vit(self.pixels[None].to(loaded.device)))
+        return Case(trace=trace, grid=self.grid, pixels=self.pixels, vit=vit, target=index)
+
+    def class_index(self, target: int | str | None, key: str = "target") -> int:
+        """The number of a class; None is the class that the model answers.
+
+        Raises `SelectionError` for a class that the model does not have, or a model without any.
+        """
+        if self.card.head != "classes":
+            raise SelectionError(Message("experiments.no_classes", name=self.card.name, key=key))
+        if target is None:
+            return int(self.trace.logits.argmax())
+        labels = self.card.labels
+        number = labels.index(target) if target in labels else whole(target)
+        if number is None or not 0 <= number < len(labels):
+            wrong = repr(target)[:40]
+            raise SelectionError(
+                Message(
+                    "experiments.no_class",
+                    name=self.card.name,
+                    target=wrong,
+                    last=len(labels) - 1,
+                )
+            )
+        return number
+
     def head_statistics(self) -> HeadStatistics:
         """Entropy and mean attention distance of every head. (L, H) each"""
         return head_statistics(self.trace, self.grid)
@@ -335,13 +408,19 @@ class Analysis:
         return worst
 
     def _model(self, loaded: LoadedModel | None, method: str) -> LoadedModel:
-        """The model that `method` was given, or that this analysis holds."""
-        if (found := loaded or self.loaded) is None:
+        """The model that `method` was given, or that this analysis holds. Raises `VitvizError` if
+        there is none, or it is another.
+        """
+        loaded = loaded or self.loaded
+        if loaded is None:
             raise VitvizError(
-                "this analysis was read from a file; "
-                f"pass the model: analysis.{method}(..., loaded=load({self.card.name!r}))"
+                Message("experiments.needs_model", method=method, model=repr(self.card.name))
             )
-        return found
+        if loaded.card.config != self.card.config or loaded.card.trained != self.card.trained:
+            raise VitvizError(
+                Message("experiments.other_model", ours=self.card.name, theirs=loaded.card.name)
+            )
+        return loaded
 
     def save(self, path: str | Path) -> None:
         """Write everything to one .safetensors file; `Analysis.load` gives it back exactly.

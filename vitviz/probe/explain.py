@@ -1,14 +1,21 @@
-"""EXPLAINERS: functions that say how much every token matters for one query token."""
+"""EXPLAINERS: the one list of functions that say how much every token matters."""
 
+import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
 from torch import Tensor
 
 from ..errors import SelectionError
+from ..languages import Message
+from . import gradients, perturb
+from .case import Case
+from .grid import PatchGrid
 from .trace import Trace
 
+Need = Literal["token", "class", "values", "gradients", "passes"]
 HeadFusion = Literal["mean", "max", "min"]
 
 
@@ -99,7 +106,144 @@ def _steps(
     return (make(layer) for layer in range(first, last + 1))
 
 
-EXPLAINERS: dict[str, Callable[..., Tensor]] = {
-    "attention": attention,
-    "rollout": rollout,
+def centre_map(grid: PatchGrid) -> Tensor:
+    """A Gaussian in the middle of the picture, its deviation a quarter of each side. (rows, cols)
+
+    Photographers put things in the middle: a map that is no better explains nothing.
+    """
+    rows, cols = (
+        torch.exp(-(((torch.arange(n) + 0.5) / n - 0.5) ** 2) / (2 * 0.25**2))
+        for n in (grid.rows, grid.cols)
+    )
+    return rows[:, None] * cols
+
+
+def centre(case: Case, _token: int) -> Tensor:
+    """`centre_map`, whatever the picture shows. (N,), none negative; prefix tokens get 0"""
+    return _placed(case.grid, centre_map(case.grid).flatten())
+
+
+def random(case: Case, _token: int) -> Tensor:
+    """Noise from 0 to 1, the same again for the same picture. (N,); prefix tokens get 0"""
+    seed = zlib.crc32(case.pixels.numpy().tobytes())
+    noise = torch.rand(case.grid.num_patches, generator=torch.Generator().manual_seed(seed))
+    return _placed(case.grid, noise)
+
+
+def _placed(grid: PatchGrid, patches: Tensor) -> Tensor:
+    return torch.cat([torch.zeros(grid.num_prefix_tokens), patches])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explainer:
+    """One way to say how much every token matters.
+
+    function  (case, token) -> (N,); the docstring defines it
+    needs     "token": the values are those for one query token; "class": for one class; "values",
+              "gradients": the trace of the case holds v, or v and g; "passes": it runs the model
+              many times, so it costs as much as many analyses
+    signed    whether values can be negative: they then speak against the class
+    paper     where it is from: an arXiv number, "" for what has no paper
+    """
+
+    key: str
+    function: Callable[[Case, int], Tensor]
+    needs: frozenset[Need] = frozenset()
+    signed: bool = False
+    paper: str = ""
+
+    @property
+    def name(self) -> Message:
+        """What it is called, in few words."""
+        return Message(f"experiments.name_{self.key}")
+
+    @property
+    def sentence(self) -> Message:
+        """What its values are, in one sentence."""
+        return Message(f"experiments.explainer_{self.key}")
+
+    @property
+    def runs_the_model(self) -> bool:
+        """Whether the trace of an analysis is not enough."""
+        return not self.needs.isdisjoint({"values", "gradients", "passes"})
+
+    def __call__(self, case: Case, token: int = 0) -> Tensor:
+        """The values of all tokens. (N,) Raises `SelectionError` for a token that is not there."""
+        return self.function(case, case.trace.check_token(token)).detach()
+
+
+def _needs(*needs: Need) -> frozenset[Need]:
+    return frozenset(needs)
+
+
+EXPLAINERS: dict[str, Explainer] = {
+    one.key: one
+    for one in (
+        Explainer(
+            key="attention",
+            function=lambda case, token: attention(case.trace, token),
+            needs=_needs("token"),
+            paper="arXiv:2010.11929",
+        ),
+        Explainer(
+            key="rollout",
+            function=lambda case, token: rollout(case.trace, token),
+            needs=_needs("token"),
+            paper="arXiv:2005.00928",
+        ),
+        Explainer(
+            key="attention_norm",
+            function=gradients.attention_norm,
+            needs=_needs("token", "values"),
+            paper="arXiv:2004.10102",
+        ),
+        Explainer(
+            key="attention_gradient",
+            function=gradients.attention_gradient,
+            needs=_needs("token", "class", "gradients"),
+            signed=True,
+        ),
+        Explainer(
+            key="generic",
+            function=gradients.generic,
+            needs=_needs("token", "class", "gradients"),
+            paper="arXiv:2103.15679",
+        ),
+        Explainer(
+            key="gradient_rollout",
+            function=gradients.gradient_rollout,
+            needs=_needs("token", "class", "gradients"),
+        ),
+        Explainer(
+            key="grad_cam",
+            function=gradients.grad_cam,
+            needs=_needs("class", "gradients"),
+            paper="arXiv:1610.02391",
+        ),
+        Explainer(
+            key="occlusion",
+            function=perturb.occlusion,
+            needs=_needs("class", "passes"),
+            signed=True,
+            paper="arXiv:1311.2901",
+        ),
+        Explainer(
+            key="integrated_gradients",
+            function=perturb.integrated_gradients,
+            needs=_needs("class", "passes"),
+            signed=True,
+            paper="arXiv:1703.01365",
+        ),
+        Explainer(key="centre", function=centre),
+        Explainer(key="random", function=random),
+    )
 }
+
+
+def chosen(key: str) -> Explainer:
+    """The explainer of a key. Raises `SelectionError` if there is none."""
+    if not isinstance(key, str) or key not in EXPLAINERS:
+        raise SelectionError(
+            Message("experiments.no_explainer", key=repr(key)[:40], keys=tuple(EXPLAINERS))
+        )
+    return EXPLAINERS[key]

@@ -4,7 +4,8 @@ import torch
 from torch import Tensor
 
 from ..model.vit import ViT
-from ..probe.explain import EXPLAINERS
+from ..probe.case import Case
+from ..probe.explain import EXPLAINERS, Explainer, centre_map
 from ..probe.grid import PatchGrid
 from ..probe.trace import capture
 from .dataset import Pictures
@@ -27,21 +28,25 @@ def attention_in_boxes(
     of a map's mass inside the box, divided by the share of the picture that the box covers,
     averaged over pictures: 1 is no better than chance. pointing is how often the largest patch of
     the map lies in the box (by more than half). Three maps that need no model (`baselines`) come
-    before those of `EXPLAINERS`. Each map of an explainer also has "ahead": how many standard
-    errors its pointing lies above that of "centre", compared picture by picture.
+    before those of `measured`: for the class that the model answers. Only what such a map says for
+    the class counts. Each map of an explainer also has "ahead": how many standard errors its
+    pointing lies above that of "centre", compared picture by picture.
     """
     asked = small_boxes(pictures)
     if len(asked) == 0:
         return {}
     grid = PatchGrid.of(vit.config)
     device = next(vit.parameters()).device
-    maps: dict[str, list[Tensor]] = {name: [] for name in EXPLAINERS}
+    explainers = measured()
+    maps: dict[str, list[Tensor]] = {one.key: [] for one in explainers}
     for batch in pictures.images[asked].split(batch_size):
-        with torch.no_grad(), capture(vit) as recorder:
-            logits = vit(normalise(batch.to(device).float() / 255, mean, std))
-        for trace in recorder.traces(logits):
-            for name, explain in EXPLAINERS.items():
-                maps[name].append(grid.to_map(explain(trace, 0)))
+        pixels = normalise(batch.to(device).float() / 255, mean, std)
+        with torch.enable_grad(), capture(vit, target="answer") as recorder:
+            traces = recorder.traces(vit(pixels))
+        for one, trace in zip(pixels.cpu(), traces, strict=True):
+            case = Case(trace=trace, grid=grid, pixels=one, vit=vit, target=trace.target)
+            for explainer in explainers:
+                maps[explainer.key].append(grid.to_map(explainer(case)).relu())
     guesses, inside = baselines(grid, len(asked)), box_cover(grid, pictures.boxes[asked])
     result = {name: hits(values, inside) for name, values in guesses.items()}
     centre = points(guesses["centre"], inside)
@@ -50,6 +55,15 @@ def attention_in_boxes(
         ahead = standard_errors(points(values, inside) - centre)
         result[name] = hits(values, inside) | {"ahead": ahead}
     return result
+
+
+def measured() -> list[Explainer]:
+    """The explainers that a training can afford for every picture: none that needs many passes."""
+    return [
+        one
+        for one in EXPLAINERS.values()
+        if "passes" not in one.needs and one.key not in ("centre", "random")
+    ]
 
 
 def small_boxes(pictures: Pictures) -> Tensor:
@@ -76,15 +90,6 @@ def baselines(grid: PatchGrid, n: int) -> dict[str, Tensor]:
     }
 
 
-def centre_map(grid: PatchGrid) -> Tensor:
-    """A Gaussian in the middle of the picture. (rows, cols)"""
-    rows, cols = (
-        torch.exp(-(((torch.arange(n) + 0.5) / n - 0.5) ** 2) / (2 * 0.25**2))
-        for n in (grid.rows, grid.cols)
-    )
-    return rows[:, None] * cols
-
-
 def box_cover(grid: PatchGrid, boxes: Tensor) -> Tensor:
     """The share of every patch that a box covers. (n, 4) left, top, right, bottom edge in pixels
     -> (n, rows, cols)
@@ -107,6 +112,7 @@ def hits(maps: Tensor, inside: Tensor) -> dict[str, float]:
     "pointing"}
     """
     flat, box = maps.flatten(1).double(), inside.flatten(1).double()
+    flat = torch.where(flat.sum(1, keepdim=True) > 0, flat, 1)  # a map of zeros tells nothing apart
     energy = (flat * box).sum(1) / flat.sum(1) / box.mean(1)
     return {"energy": energy.mean().item(), "pointing": points(maps, inside).mean().item()}
 

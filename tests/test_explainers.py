@@ -1,0 +1,356 @@
+"""Every explainer: a contract, an independent reference, and models whose reason is known."""
+
+import re
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from tests.models import TINY, photo, spread, tiny
+from tests.test_trace import CLASSIFIERS, explicit_logits
+from vitviz import (
+    EXPLAINERS,
+    Analysis,
+    LoadedModel,
+    ModelCard,
+    Preprocess,
+    SelectionError,
+    ViT,
+    ViTConfig,
+    VitvizError,
+    analyze,
+)
+from vitviz.languages import say
+from vitviz.probe import perturb
+from vitviz.probe.explain import Explainer
+
+NO_MODEL = ("centre", "random")
+
+
+def analysis_of(name: str) -> Analysis:
+    return analyze(tiny(name), photo())
+
+
+# --- the contract ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("key", EXPLAINERS)
+def test_every_explainer_keeps_its_contract(key: str, name: str) -> None:
+    explainer, analysis = EXPLAINERS[key], analysis_of(name)
+    if "class" in explainer.needs and analysis.card.head != "classes":
+        with pytest.raises(SelectionError, match="names no classes"):
+            analysis.explain(key)
+        return
+    before = [analysis.trace.q.clone(), analysis.pixels.clone()]
+    values = analysis.explain(key, 2)
+    assert values.shape == (analysis.grid.num_tokens,)
+    assert values.dtype == torch.float32
+    assert values.isfinite().all()
+    assert not values.requires_grad
+    assert explainer.signed or values.min() >= 0
+    assert torch.equal(values, analysis.explain(key, 2))
+    assert torch.equal(before[0], analysis.trace.q)
+    assert torch.equal(before[1], analysis.pixels)
+    if "token" not in explainer.needs:
+        assert torch.equal(values, analysis.explain(key, 0))
+        assert not values[: analysis.grid.num_prefix_tokens].any()
+    with pytest.raises(SelectionError, match="token must be"):
+        analysis.explain(key, analysis.grid.num_tokens)
+
+
+@pytest.mark.parametrize("key", EXPLAINERS)
+def test_an_explainer_says_what_it_needs(key: str) -> None:
+    """A class changes what needs one, and nothing else; so does the query token."""
+    explainer, analysis = EXPLAINERS[key], analysis_of("no_cls")
+    classes = [analysis.explain(key, 3, target) for target in range(5)]
+    differ = any(not torch.allclose(one, classes[0]) for one in classes[1:])
+    assert differ == ("class" in explainer.needs)
+    tokens = [analysis.explain(key, token) for token in (3, 7)]
+    assert torch.allclose(*tokens) == ("token" not in explainer.needs)
+    assert any((one < 0).any() for one in classes) == explainer.signed
+    assert explainer.key == key
+    assert explainer.name
+    assert re.search("[가-힣]", say(explainer.sentence, "ko"))
+    assert explainer.paper.startswith("arXiv:") or not explainer.paper
+
+
+def test_the_class_is_the_answer_unless_one_is_named() -> None:
+    analysis = analysis_of("cls")
+    answer = int(analysis.trace.logits.argmax())
+    other = (answer + 1) % 7
+    found = analysis.explain("generic")
+    assert torch.equal(found, analysis.explain("generic", target=answer))
+    assert torch.equal(found, analysis.explain("generic", target=f"class {answer}"))
+    assert not torch.allclose(found, analysis.explain("generic", target=other))
+    for wrong in (7, -1, "cat", True, 1.0):
+        with pytest.raises(SelectionError, match="has no class"):
+            analysis.explain("generic", target=wrong)
+    with pytest.raises(SelectionError, match="there is no explainer 'flow'; choose one of attent"):
+        analysis.explain("flow")
+
+
+def test_an_analysis_from_a_file_asks_for_its_model_only_where_it_has_to_run() -> None:
+    analysis = analysis_of("cls")
+    again = Analysis.from_bytes(analysis.to_bytes())
+    for key, explainer in EXPLAINERS.items():
+        expected = analysis.explain(key, 1)
+        if explainer.runs_the_model:
+            with pytest.raises(VitvizError, match=r"loaded=vitviz\.load\('tiny cls'\)"):
+                again.explain(key, 1)
+        assert_close(again.explain(key, 1, loaded=tiny("cls")), expected)
+    with pytest.raises(VitvizError, match="is of tiny cls, and the model that was passed"):
+        again.explain("generic", loaded=tiny("grey"))
+
+
+def test_one_case_serves_all_explainers_after_one_more_pass() -> None:
+    loaded, passes = tiny("cls"), []
+    analysis = analyze(loaded, photo())
+    handle = loaded.vit.register_forward_pre_hook(lambda *_: passes.append(1))
+    case = analysis.case("attention", "rollout", "attention_norm", "generic", target=2)
+    handle.remove()
+    assert len(passes) == 1
+    assert case.target == case.trace.target == 2
+    assert torch.equal(EXPLAINERS["generic"](case, 1), analysis.explain("generic", 1, 2))
+    assert analysis.case("centre").vit is None
+
+
+# --- independent references -----------------------------------------------------------------------
+
+
+def explicit(analysis: Analysis, target: int) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """All maps and their gradients, by autograd through an explicit softmax: A and dA per layer."""
+    logits, maps, _ = explicit_logits(analysis.loaded.vit, analysis.pixels[None])
+    gradients = torch.autograd.grad(logits[0, target], maps)
+    return [one.detach()[0] for one in maps], [one[0] for one in gradients]
+
+
+@pytest.mark.parametrize("token", [0, 4])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_explainers_with_gradients_are_those_of_an_explicit_softmax(name: str, token: int) -> None:
+    analysis, target = analysis_of(name), 1
+    maps, gradients = explicit(analysis, target)
+    n = analysis.grid.num_tokens
+    edges = sum((a * d)[:, token].sum(0) for a, d in zip(maps, gradients, strict=True))
+    assert_close(analysis.explain("attention_gradient", token, target), edges)
+    relevance, product = torch.eye(n), torch.eye(n)
+    for a, d in zip(maps, gradients, strict=True):
+        positive = (a * d).clamp(min=0).mean(0)
+        relevance = relevance + positive @ relevance
+        for row in range(n):
+            total = positive[row].sum()
+            positive[row] = positive[row] / total if total > 0 else torch.eye(n)[row]
+        product = (0.5 * torch.eye(n) + 0.5 * positive) @ product
+    assert_close(analysis.explain("generic", token, target), relevance[token])
+    found = analysis.explain("gradient_rollout", token, target)
+    assert_close(found, product[token])
+    assert found.sum().item() == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_attention_norm_is_the_length_of_what_each_token_brings(
+    name: str,
+) -> None:
+    """The values of all other tokens are set to 0, and the projection is asked without its bias."""
+    analysis, token = analysis_of(name), 3
+    vit, taps = analysis.loaded.vit, []
+    attn = vit.blocks[-1].attn
+    handle = attn.tap.register_forward_hook(lambda _m, _a, qkv: taps.append(qkv))
+    vit(analysis.pixels[None])
+    handle.remove()
+    q, k, v = taps[0]
+    zero = attn.proj(torch.zeros(attn.proj.in_features))
+    expected = []
+    for key in range(analysis.grid.num_tokens):
+        alone = torch.zeros_like(v)
+        alone[:, :, key] = v[:, :, key]
+        mixed = ((q @ k.mT * attn.scale).softmax(-1) @ alone)[0, :, token].flatten()
+        expected.append((attn.proj(mixed) - zero).norm())
+    assert_close(analysis.explain("attention_norm", token), torch.stack(expected))
+
+
+def test_attention_norm_is_refused_where_the_terms_cannot_be_told_apart() -> None:
+    config = ViTConfig(**{**TINY["cls"].to_dict(), "attn_norm": True})
+    loaded = loaded_of(spread(ViT(config)).eval().requires_grad_(False))
+    with pytest.raises(SelectionError, match="normalises between attention and projection"):
+        analyze(loaded, photo()).explain("attention_norm")
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_grad_cam_by_hand(name: str) -> None:
+    """The last block again, from the tokens before it, with the norm's output as a leaf."""
+    analysis, target = analysis_of(name), 1
+    vit, block = analysis.loaded.vit, analysis.loaded.vit.blocks[-1]
+    x = analysis.trace.tokens[-2].clone()[None]
+    normed = block.norm1(x).requires_grad_()
+    x = x + block.ls1(block.attn(normed))
+    x = x + block.ls2(block.mlp(block.norm2(x)))
+    (gradient,) = torch.autograd.grad(vit.forward_head(vit.norm(x))[0, target], normed)
+    first = analysis.grid.num_prefix_tokens
+    expected = torch.zeros(analysis.grid.num_tokens)
+    for token in range(first, analysis.grid.num_tokens):
+        weights = gradient[0, first:].mean(0)
+        expected[token] = max(0.0, float(normed[0, token].detach() @ weights))
+    assert_close(analysis.explain("grad_cam", target=target), expected, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_integrated_gradients_add_up_to_the_rise_of_the_logit(name: str, monkeypatch) -> None:
+    analysis, target = analysis_of(name), 1
+    monkeypatch.setattr(perturb, "STEPS", 400)
+    plain = analysis.pixels.mean((1, 2), keepdim=True).expand_as(analysis.pixels)
+    vit = analysis.loaded.vit
+    rise = analysis.trace.logits[target] - vit(plain[None])[0, target]
+    found = analysis.explain("integrated_gradients", target=target)
+    assert found.sum().item() == pytest.approx(rise.item(), abs=0.02)
+
+
+def test_integrated_gradients_of_a_linear_model_are_weight_times_difference() -> None:
+    """Without blocks that do anything the mean of the patches goes straight to the head."""
+    analysis = analyze(linear_model(), photo())
+    vit = analysis.loaded.vit
+    weight = vit.head.weight[1] @ vit.patch_embed.proj.weight.flatten(1) / 6  # of each patch
+    differs = analysis.pixels - analysis.pixels.mean((1, 2), keepdim=True)
+    patches = differs.unfold(1, 8, 8).unfold(2, 8, 8)  # (C, rows, cols, 8, 8)
+    expected = (patches.permute(1, 2, 0, 3, 4).flatten(2) @ weight).flatten()
+    assert_close(analysis.explain("integrated_gradients", target=1), expected)
+
+
+def test_occlusion_of_a_linear_model_has_a_closed_form() -> None:
+    """The logit is the mean of what the patches say: without some, the mean of the rest."""
+    analysis = analyze(linear_model(), photo())
+    vit, tokens = analysis.loaded.vit, analysis.trace.tokens[0]  # 2 x 3 patches
+    said = vit.head(tokens)[:, 1].view(2, 3)
+    whole = said.mean()
+    singles = torch.stack([whole - (said.sum() - one) / 5 for one in said.flatten()]).view(2, 3)
+    # A window of 3 x 3 has no room in 2 rows: 2 x 3 would be the whole picture, so it is left out.
+    assert_close(analysis.explain("occlusion", target=1).view(2, 3), singles)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_occlusion_takes_every_window_out(name: str) -> None:
+    """Written out with loops, one pass for each window."""
+    analysis, target = analysis_of(name), 1
+    grid, case = analysis.grid, analysis.case("occlusion", target=target)
+    vit, first = analysis.loaded.vit, grid.num_prefix_tokens
+    whole = analysis.trace.logits[target]
+    means = []
+    for side in (1, 3):
+        shares: dict[int, list[torch.Tensor]] = {one: [] for one in range(grid.num_patches)}
+        height, width = min(side, grid.rows), min(side, grid.cols)
+        for row in range(grid.rows - height + 1):
+            for col in range(grid.cols - width + 1):
+                gone = {
+                    (row + y) * grid.cols + col + x for y in range(height) for x in range(width)
+                }
+                kept = [i for i in range(grid.num_tokens) if i - first not in gone]
+                x = case.trace.tokens[0][kept][None].clone()
+                for block in vit.blocks:
+                    x = block(x)
+                fall = whole - vit.forward_head(vit.norm(x))[0, target]
+                for one in gone:
+                    shares[one].append(fall / len(gone))
+        if all(shares.values()) and height * width < grid.num_patches:
+            means.append(torch.stack([torch.stack(one).mean() for one in shares.values()]))
+    found = analysis.explain("occlusion", target=target)
+    assert_close(found[first:], torch.stack(means).mean(0), atol=1e-4, rtol=1e-3)
+
+
+# --- models whose reason is known -----------------------------------------------------------------
+
+
+def loaded_of(vit: ViT) -> LoadedModel:
+    config = vit.config
+    labels = tuple(f"class {i}" for i in range(config.num_classes))
+    card = ModelCard(name="known", source="by hand", config=config, labels=labels, head="classes")
+    return LoadedModel(
+        vit, card, Preprocess(size=config.image_size, mean=(0.0,) * 3, std=(1.0,) * 3)
+    )
+
+
+def linear_model() -> LoadedModel:
+    """Patches straight to the head, through blocks whose branches are all 0."""
+    config = ViTConfig(
+        image_size=(16, 24),
+        patch_size=8,
+        embed_dim=8,
+        depth=2,
+        num_heads=2,
+        num_classes=3,
+        class_token=False,
+        global_pool="avg",
+        final_norm="none",
+    )
+    vit = spread(ViT(config)).eval().requires_grad_(False)
+    for block in vit.blocks:
+        for layer in (block.attn.proj, block.mlp.fc2):
+            layer.weight.zero_()
+            layer.bias.zero_()
+    return loaded_of(vit)
+
+
+DECISIVE, DISTRACTING = 9, 5  # patches of a grid of 4 x 4: the red one, the blue one
+
+
+@pytest.fixture(scope="module")
+def known() -> Analysis:
+    """Two classes: is there a red patch? CLS looks at a blue patch, which says nothing.
+
+    Channels of a token: 0 red, 1 blue, 2 always 1, 3 CLS; 7 always 0, to read the others against,
+    because the norm shifts all. Values are channel 0 alone; the block writes them to channel 4.
+    """
+    config = ViTConfig(
+        image_size=32, patch_size=8, embed_dim=8, depth=1, num_heads=2, num_classes=2,
+        final_norm="none",
+    )  # fmt: skip
+    vit = ViT(config).eval().requires_grad_(False)
+    for parameter in vit.parameters():
+        parameter.zero_()
+    block = vit.blocks[0]
+    block.norm1.weight.fill_(1)
+    vit.patch_embed.proj.weight[0, 0] = 1 / 64
+    vit.patch_embed.proj.weight[1, 2] = 1 / 64
+    vit.patch_embed.proj.bias[2] = 1
+    vit.cls_token[0, 0, 3] = 1
+    qkv = block.attn.qkv.weight
+    for head in (0, 4):
+        qkv[head, 3], qkv[head, 7] = 1, -1  # q: is it CLS?
+        qkv[8 + head, 1], qkv[8 + head, 7] = 0.9, -0.9  # k: blue
+        qkv[16 + head, 0], qkv[16 + head, 7] = 1, -1  # v: red
+    block.attn.proj.weight[4, 0] = block.attn.proj.weight[4, 4] = 1
+    vit.head.weight[1, 4], vit.head.weight[0, 4] = 20, -20
+    vit.head.bias[1] = -2
+    picture = torch.zeros(32, 32, 3, dtype=torch.uint8)
+    for patch, channel in ((DECISIVE, 0), (DISTRACTING, 2)):
+        row, col = divmod(patch, 4)
+        picture[row * 8 : row * 8 + 8, col * 8 : col * 8 + 8, channel] = 255
+    return analyze(loaded_of(vit), picture.numpy())
+
+
+def test_the_known_model_answers_for_the_reason_it_was_built_for(known: Analysis) -> None:
+    assert known.answer().name == "class 1"
+    without = known.picture.clone()
+    row, col = divmod(DECISIVE, 4)
+    without[row * 8 : row * 8 + 8, col * 8 : col * 8 + 8] = 0
+    assert analyze(known.loaded, without.numpy()).answer().name == "class 0"
+
+
+@pytest.mark.parametrize("key", [key for key in EXPLAINERS if key not in NO_MODEL])
+def test_what_looks_at_values_or_the_class_finds_the_reason(key: str, known: Analysis) -> None:
+    """Attention and rollout see where CLS looks, and that is not why it answers."""
+    largest = int(known.grid.patches(known.explain(key, target=1)).argmax())
+    assert largest == (DISTRACTING if key in ("attention", "rollout") else DECISIVE)
+
+
+def test_signed_explainers_turn_round_with_the_class(known: Analysis) -> None:
+    for key, explainer in EXPLAINERS.items():
+        if explainer.signed:
+            against = known.grid.patches(known.explain(key, target=0))
+            assert int(against.argmin()) == DECISIVE
+            assert against[DECISIVE] < 0
+
+
+def test_an_explainer_is_a_frozen_value() -> None:
+    with pytest.raises(AttributeError):
+        EXPLAINERS["generic"].signed = True
+    assert isinstance(EXPLAINERS["generic"], Explainer)

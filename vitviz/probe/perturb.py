@@ -1,0 +1,68 @@
+"""Explainers that change the picture and ask the model again: occlusion, integrated gradients."""
+
+import torch
+from einops import reduce
+from torch import Tensor
+
+from .case import Case
+
+WINDOWS = (1, 3)  # sides of the windows that occlusion takes out, in patches
+STEPS = 32  # of integrated gradients; the sum is then right to about a percent
+
+
+def occlusion(case: Case, _token: int) -> Tensor:
+    """How far the logit of the class falls without each patch. (N,), signed; prefix tokens get 0
+
+    A window of patches is taken out of the sequence, at each place that the grid has for it, and
+    its patches share the fall of the logit evenly. A patch gets the mean over the windows it lies
+    in, and the mean over windows of 1 and of 3 patches a side (fewer where the grid is narrower).
+    After Zeiler & Fergus 2013, arXiv:1311.2901, section 4.2, but with nothing put in place of what
+    is gone.
+    """
+    grid, whole = case.grid, case.trace.logits[case.target]
+    everything = torch.arange(grid.num_patches)
+    places = everything.view(grid.rows, grid.cols)
+    means = []
+    for side in WINDOWS:
+        height, width = min(side, grid.rows), min(side, grid.cols)
+        if height * width == grid.num_patches:
+            continue  # nothing would be left to look at
+        gone = places.unfold(0, height, 1).unfold(1, width, 1).reshape(-1, height * width)
+        out = torch.zeros(len(gone), grid.num_patches, dtype=torch.bool).scatter_(1, gone, True)
+        kept = everything.expand(len(gone), -1)[~out].view(len(gone), -1)
+        fall = whole - case.logits_with(case.with_patches(kept))[:, case.target]
+        shared = (out * fall[:, None] / gone.shape[1]).sum(dim=0) / out.sum(dim=0)
+        means.append(shared)
+    values = torch.zeros(grid.num_tokens)
+    if means:
+        values[grid.num_prefix_tokens :] = torch.stack(means).mean(dim=0)
+    return values
+
+
+def integrated_gradients(case: Case, _token: int) -> Tensor:
+    """The gradients of the pixels on a straight way to the picture. (N,), signed; prefix get 0
+
+    (x - x0) times the mean gradient of the logit at `STEPS` places between x0, a picture of this
+    one's mean colour, and x; summed over the pixels of each patch. All patches together give the
+    logit of x minus that of x0. Sundararajan et al. 2017, arXiv:1703.01365, equation 3, by the
+    midpoint rule.
+    """
+    vit, grid = case.vit, case.grid
+    device = next(vit.parameters()).device
+    pixels = case.pixels.to(device)
+    baseline = pixels.mean(dim=(1, 2), keepdim=True).expand_as(pixels)
+    places = (torch.arange(STEPS, device=device) + 0.5) / STEPS
+    total = torch.zeros_like(pixels)
+    for some in case.batches(STEPS):
+        way = torch.lerp(baseline, pixels, places[some].view(-1, 1, 1, 1)).requires_grad_()
+        with torch.enable_grad():
+            logits = vit(way)[:, case.target].sum()
+            (gradient,) = torch.autograd.grad(logits, way)
+        total += gradient.sum(dim=0)
+    parts = (pixels - baseline) * total / STEPS
+    ph, pw = grid.patch_size
+    values = torch.zeros(grid.num_tokens)
+    values[grid.num_prefix_tokens :] = (
+        reduce(parts, "c (rows ph) (cols pw) -> (rows cols)", "sum", ph=ph, pw=pw).float().cpu()
+    )
+    return values
