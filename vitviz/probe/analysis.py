@@ -1,6 +1,7 @@
 """Analysis: all that a view may read about one photo in one model; `analyze` makes it."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +22,8 @@ from .embedding import Embedding
 from .grid import PatchGrid
 from .heads import HeadStatistics, head_statistics
 from .ink import is_dark_on_light, taught_light_ink_only
+from .intervention import Intervention
+from .intervention import read as read_interventions
 from .lens import Line, has_lens, lines, logit_lens
 from .mixing import Mix, Mixing, mix, mixing
 from .positions import Positions, similarity, untrained_positions
@@ -38,6 +41,7 @@ from .predictions import (
 )
 from .selection import count_of, whole
 from .shapes import Step, steps
+from .surgery import Surgery
 from .trace import Trace, capture, is_sound, listening
 
 
@@ -52,6 +56,7 @@ class Analysis:
     lens       (L, C) the logits after each block (`lens.py`); None if the model names no classes
     inverted   whether light and dark were exchanged before the model saw the photo
     photograph the same part of the photo with finer pixels, for the eye; None if the photo has none
+    interventions  what was changed in this pass, in order; () for the intact model
     """
 
     picture: Tensor
@@ -67,6 +72,7 @@ class Analysis:
     lens: Tensor | None = None
     inverted: bool = False
     photograph: Photograph | None = None
+    interventions: tuple[Intervention, ...] = ()
     loaded: LoadedModel | None = None  # for what runs the model or reads its weights; not saved
 
     def __repr__(self) -> str:
@@ -80,9 +86,17 @@ class Analysis:
         else:
             unsure = "not sure, " if answer.sure is False else ""
             said = f'{unsure}"{answer.name}" {_percent(answer.probability)}'
+        said += f", {self.changes()}" if self.interventions else ""
         photo = f"{self.photo_name or 'a photo'}{' inverted' if self.inverted else ''}"
         line = f"Analysis({photo}, {self.card.name}: {sizes}, {said})"
         return "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
+
+    def changes(self) -> str:
+        """What was changed in this pass, as a caption; "" for the intact model."""
+        if not self.interventions:
+            return ""
+        changes = tuple(one.sentence() for one in self.interventions)
+        return Message("experiments.changed", changes=changes)
 
     def predictions(self, k: int = 5) -> tuple[Prediction, ...]:
         """The k most probable classes, best first; () for a model that names no classes."""
@@ -268,14 +282,32 @@ class Analysis:
         trace = self.trace
         needs = frozenset().union(*(one.needs for one in explainers))
         if "gradients" in needs or ("values" in needs and trace.v is None):
-            with (
-                torch.enable_grad() if "gradients" in needs else torch.no_grad(),
-                capture(
-                    vit, values=True, target=index if "gradients" in needs else None
-                ) as recorder,
-            ):
-                trace = recorder.trace(vit(self.pixels[None].to(loaded.device)))
-        return Case(trace=trace, grid=self.grid, pixels=self.pixels, vit=vit, target=index)
+            trace = self._traced(loaded, index if "gradients" in needs else None)
+        return Case(
+            trace=trace,
+            grid=self.grid,
+            pixels=self.pixels,
+            vit=vit,
+            target=index,
+            surgery=self._surgery(),
+        )
+
+    def _traced(self, loaded: LoadedModel, target: int | None) -> Trace:
+        """The trace of one more pass, with v, and with g if there is a target."""
+        surgery, grad = self._surgery(), torch.no_grad if target is None else torch.enable_grad
+        with (
+            grad(),
+            surgery.applied(loaded.vit),
+            capture(loaded.vit, values=True, target=target) as recorder,
+        ):
+            trace = recorder.trace(loaded.vit(self.pixels[None].to(loaded.device)))
+        if trace.g is not None:
+            gradients = [surgery.heads_off(i, one[None])[0] for i, one in enumerate(trace.g)]
+            trace = replace(trace, g=torch.stack(gradients))
+        return replace(trace, cuts=self.trace.cuts)
+
+    def _surgery(self) -> Surgery:
+        return Surgery(self.interventions, self.card.config)
 
     def class_index(self, target: int | str | None, key: str = "target") -> int:
         """The number of a class; None is the class that the model answers.
@@ -360,6 +392,8 @@ class Analysis:
                 "inverted": self.inverted,
                 "dark_ink": self.dark_ink(),
             },
+            "interventions": [one.to_dict() for one in self.interventions],
+            "changes": self.changes(),
             "image_size": list(grid.image_size),
             "patch_size": list(grid.patch_size),
             "grid": [grid.rows, grid.cols],
@@ -392,7 +426,12 @@ class Analysis:
         """
         loaded = self._model(loaded, "verify")
         outputs: dict[int, Tensor] = {}
-        with listening() as listen, capture(loaded.vit) as recorder:
+        surgery = self._surgery()
+        with (
+            listening() as listen,
+            surgery.applied(loaded.vit),
+            capture(loaded.vit) as recorder,
+        ):
             for layer, block in enumerate(loaded.vit.blocks):
                 listen(
                     block.attn.register_forward_hook,
@@ -401,8 +440,9 @@ class Analysis:
             loaded.vit(self.pixels[None].to(loaded.device))
         worst = 0.0
         for layer, block in enumerate(loaded.vit.blocks):
-            values = recorder.qkv[layer][2][0]  # (H, N, d)
-            mixed = rearrange(self.trace.attention(layer).to(values) @ values, "h n d -> n (h d)")
+            values = recorder.qkv[layer][2]  # (1, H, N, d)
+            mixed = self.trace.attention(layer).to(values) @ values
+            mixed = rearrange(surgery.heads_off(layer, mixed), "1 h n d -> n (h d)")
             ours = block.attn.proj(block.attn.norm(mixed))
             worst = max(worst, float((ours - outputs[layer][0]).abs().max()))
         return worst
@@ -445,16 +485,27 @@ class Analysis:
 
 
 def analyze(
-    loaded: LoadedModel, image: Any, *, invert: bool = False, values: bool = False
+    loaded: LoadedModel,
+    image: Any,
+    *,
+    invert: bool = False,
+    values: bool = False,
+    interventions: Sequence[Intervention | Mapping[str, Any]] = (),
 ) -> Analysis:
     """Run a model once on a photo, and keep the trace of the pass and what is read from it.
 
     `image` is a path, bytes, a Pillow image, a numpy array (h, w), (h, w, 3) or (h, w, 4), or a
     `Photo`. `invert` exchanges light and dark first, for a dark digit on paper in a model that was
     taught white on black; the analysis notes it. `values`: the trace keeps v beside q and k.
-    Raises `ImageError` if the image cannot be read, and `CaptureError` if the model computes
+    `interventions`: what is changed in this pass (`intervention.py`), as values or in JSON's types;
+    patch numbers are places in the grid, and what is done to pixels is done in order.
+
+    Raises `ImageError` if the image cannot be read, `SelectionError` for interventions that this
+    model has no place for or that contradict each other, and `CaptureError` if the model computes
     numbers that are not finite.
     """
+    changes = read_interventions(interventions)
+    surgery = Surgery(changes, loaded.card.config)
     photo = open_photo(image)
     if invert:
         photo = photo.invert()
@@ -465,16 +516,25 @@ def analyze(
         raise ImageError(
             f"the model needs {height} x {width} pixels, preprocessing makes {tuple(picture.shape)}"
         )
+    picture = surgery.picture(picture)
     # A patch size that does not divide the image leaves a margin that the model never sees.
     pixels = loaded.preprocess.pixels(picture)[..., :height, :width]
-    with torch.inference_mode(), capture(loaded.vit, values=values) as recorder:
+    with (
+        torch.inference_mode(),
+        surgery.applied(loaded.vit),
+        capture(loaded.vit, values=values) as recorder,
+    ):
         logits = loaded.vit(pixels.to(loaded.device))
     pos_embed = loaded.vit.pos_embed
-    trace = recorder.trace(logits)
+    trace = replace(recorder.trace(logits), cuts=surgery.cuts)
     heard = (trace.q, trace.k, trace.tokens, logits, *([] if trace.v is None else [trace.v]))
     if not all(map(is_sound, heard)):
         raise CaptureError(Message("models.without_bounds", name=loaded.card.name))
-    names_classes = loaded.card.head == "classes" and has_lens(loaded.vit)
+    lens = None
+    if loaded.card.head == "classes" and has_lens(loaded.vit):
+        with surgery.applied(loaded.vit):
+            lens = logit_lens(loaded.vit, trace.tokens)
+    placed = None if pos_embed is None else surgery.positions(pos_embed)
     return Analysis(
         picture=picture[:height, :width].contiguous(),
         pixels=pixels[0].contiguous(),
@@ -486,9 +546,10 @@ def analyze(
         photo_name=photo.name,
         notes=photo.notes + ((Message("photo.inverted"),) if photo.inverted else ()),
         inverted=photo.inverted,
-        embedding=Embedding.of(loaded.vit, pixels[0]),
-        lens=logit_lens(loaded.vit, trace.tokens) if names_classes else None,
+        embedding=Embedding.of(loaded.vit, pixels[0], positions=placed),
+        lens=lens,
         photograph=Photograph.of(photo, loaded.preprocess, (height, width)),
+        interventions=changes,
         loaded=loaded,
     )
 

@@ -1,6 +1,7 @@
 """Case: one picture in one model and one class, all that an explainer may look at."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
@@ -8,6 +9,7 @@ from torch import Tensor
 
 from ..model.vit import ViT
 from .grid import PatchGrid
+from .surgery import Surgery
 from .trace import Trace
 
 TOGETHER = 2**13  # tokens that go through the model at a time; more only cost memory
@@ -22,6 +24,7 @@ class Case:
     vit     the model; None for explainers that need the trace alone
     pixels  (C, h, w), what entered the model
     target  the class that is explained; None for explainers that know no class
+    surgery the interventions of the pass; None: none
     """
 
     trace: Trace
@@ -29,6 +32,16 @@ class Case:
     pixels: Tensor
     vit: ViT | None = None
     target: int | None = None
+    surgery: Surgery | None = None
+
+    @property
+    def patches(self) -> Tensor:
+        """The patches that no intervention took out. (n,) indices of patches"""
+        return torch.arange(self.grid.num_patches) if self.surgery is None else self.surgery.present
+
+    def operated(self, kept: Tensor | None = None) -> AbstractContextManager[None]:
+        """Passes go as the interventions say, as in `Surgery.applied`."""
+        return self.surgery.applied(self.vit, kept) if self.surgery else nullcontext()
 
     @torch.inference_mode()
     def logits_with(self, kept: Tensor) -> Tensor:
@@ -41,11 +54,24 @@ class Case:
         device = next(vit.parameters()).device
         parts = []
         for some in kept.split(max(1, TOGETHER // max(1, kept.shape[1]))):
-            x = embedded[some].to(device)
-            for block in vit.blocks:
-                x = block(x)
-            parts.append(vit.forward_head(vit.norm(x)).float().cpu())
+            with self.operated(some):
+                x = embedded[some].to(device)
+                for block in vit.blocks:
+                    x = block(x)
+                parts.append(vit.forward_head(vit.norm(x)).float().cpu())
         return torch.cat(parts)
+
+    def logits_with_patches(self, kept: list[Tensor]) -> Tensor:
+        """The logits with only these patches, and all prefix tokens. Indices of patches -> (B, C)
+
+        Sequences of one length go through the model together.
+        """
+        logits: dict[int, Tensor] = {}
+        for length in sorted({len(one) for one in kept}):
+            places = [place for place, one in enumerate(kept) if len(one) == length]
+            found = self.logits_with(self.with_patches(torch.stack([kept[i] for i in places])))
+            logits |= dict(zip(places, found, strict=True))
+        return torch.stack([logits[place] for place in range(len(kept))])
 
     def with_patches(self, patches: Tensor) -> Tensor:
         """Token indices of the prefix tokens and these patches. (B, n) -> (B, prefix + n)"""

@@ -30,8 +30,13 @@ class Embedding:
 
     @classmethod
     @torch.inference_mode()
-    def of(cls, vit: ViT, pixels: Tensor, count: int = COUNT) -> "Embedding":
-        """Embed one picture once more and keep the first `count` numbers. (C, h, w) pixels"""
+    def of(
+        cls, vit: ViT, pixels: Tensor, count: int = COUNT, positions: Tensor | None = None
+    ) -> "Embedding":
+        """Embed one picture once more and keep the first `count` numbers. (C, h, w) pixels
+
+        `positions`: what an intervention adds in place of the learned position embedding.
+        """
         config, some = vit.config, slice(0, min(count, vit.config.embed_dim))
         proj = vit.patch_embed.proj
         filters = proj.weight[some]
@@ -45,6 +50,7 @@ class Embedding:
         position = torch.zeros_like(content)
         if vit.pos_embed is not None:
             first = 0 if config.pos_embed_prefix else config.num_prefix_tokens
-            position[first:] = vit.pos_embed[0, :, some]
+            added = vit.pos_embed if positions is None else positions
+            position[first:] = added[0, :, some]
         bias = filters.new_zeros(len(filters)) if proj.bias is None else proj.bias[some]
         return cls(*(part.float().cpu().clone() for part in (filters, bias, content, position)))

@@ -84,7 +84,7 @@ def grad_cam(case: Case, _token: int) -> Tensor:
         return (heard[0],)
 
     device = next(case.vit.parameters()).device
-    with torch.enable_grad(), listening() as listen:
+    with torch.enable_grad(), case.operated(), listening() as listen:
         listen(case.vit.blocks[-1].attn.register_forward_pre_hook, hear)
         logits = case.vit(case.pixels[None].to(device))
         (gradient,) = torch.autograd.grad(logits[0, case.target], heard)

@@ -14,7 +14,7 @@ class Pair:
     q, k       (d,)  the query of the first token, the key of the second
     products   (d,)  q * k, elementwise; `sum` is their sum, q . k
     scores     (N,)  scale * q . k for the key of every token; `score` is that of this pair
-    attention  (N,)  softmax of the scores, sums to 1; `share` is the value taken apart
+    attention  (N,)  softmax of the scores without cut edges, sums to 1; `share` is its value
     """
 
     q: Tensor
@@ -38,7 +38,7 @@ def pair(trace: Trace, layer: int, head: int, query: int, key: int) -> Pair:
     q, keys = trace.q[layer, head, query], trace.k[layer, head]
     products = q * keys[key]
     scores = trace.scale * (keys @ q)
-    attention = scores.softmax(dim=-1)
+    attention = trace.attention_of(layer, head)[query] if trace.cuts else scores.softmax(dim=-1)
     return Pair(
         q=q,
         k=keys[key],

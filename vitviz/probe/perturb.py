@@ -15,24 +15,27 @@ def occlusion(case: Case, _token: int) -> Tensor:
 
     A window of patches is taken out of the sequence, at each place that the grid has for it, and
     its patches share the fall of the logit evenly. A patch gets the mean over the windows it lies
-    in, and the mean over windows of 1 and of 3 patches a side (fewer where the grid is narrower).
+    in, and the mean over windows of 1 and of 3 patches a side (fewer where the grid is narrower; no
+    window holds the whole picture).
     After Zeiler & Fergus 2013, arXiv:1311.2901, section 4.2, but with nothing put in place of what
     is gone.
     """
     grid, whole = case.grid, case.trace.logits[case.target]
-    everything = torch.arange(grid.num_patches)
-    places = everything.view(grid.rows, grid.cols)
+    places = torch.arange(grid.num_patches).view(grid.rows, grid.cols)
+    there = torch.zeros(grid.num_patches, dtype=torch.bool)
+    there[case.patches] = True
     means = []
     for side in WINDOWS:
         height, width = min(side, grid.rows), min(side, grid.cols)
-        if height * width == grid.num_patches:
-            continue  # nothing would be left to look at
-        gone = places.unfold(0, height, 1).unfold(1, width, 1).reshape(-1, height * width)
-        out = torch.zeros(len(gone), grid.num_patches, dtype=torch.bool).scatter_(1, gone, True)
-        kept = everything.expand(len(gone), -1)[~out].view(len(gone), -1)
-        fall = whole - case.logits_with(case.with_patches(kept))[:, case.target]
-        shared = (out * fall[:, None] / gone.shape[1]).sum(dim=0) / out.sum(dim=0)
-        means.append(shared)
+        window = places.unfold(0, height, 1).unfold(1, width, 1).reshape(-1, height * width)
+        gone = torch.zeros(len(window), grid.num_patches).bool().scatter_(1, window, True) & there
+        gone = gone[gone.any(dim=1) & (gone.sum(dim=1) < there.sum())]
+        if not len(gone):
+            continue
+        kept = [(there & ~one).nonzero().view(-1) for one in gone]
+        fall = whole - case.logits_with_patches(kept)[:, case.target]
+        shared = gone * (fall / gone.sum(dim=1))[:, None]
+        means.append(shared.sum(dim=0) / gone.sum(dim=0).clamp(min=1))
     values = torch.zeros(grid.num_tokens)
     if means:
         values[grid.num_prefix_tokens :] = torch.stack(means).mean(dim=0)
@@ -55,7 +58,7 @@ def integrated_gradients(case: Case, _token: int) -> Tensor:
     total = torch.zeros_like(pixels)
     for some in case.batches(STEPS):
         way = torch.lerp(baseline, pixels, places[some].view(-1, 1, 1, 1)).requires_grad_()
-        with torch.enable_grad():
+        with torch.enable_grad(), case.operated():
             logits = vit(way)[:, case.target].sum()
             (gradient,) = torch.autograd.grad(logits, way)
         total += gradient.sum(dim=0)

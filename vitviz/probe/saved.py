@@ -1,6 +1,7 @@
 """Saved analyses: all of an `Analysis` in one .safetensors file, checked when it is read."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,9 +17,12 @@ from ..model.loaded import ModelCard, check_size
 from ..model.photograph import Photograph
 from ..model.preprocess import Preprocess
 from ..model.tensor_file import read_tensors, tensors_from_bytes, tensors_to_bytes, write_tensors
+from . import intervention
 from .embedding import Embedding
 from .grid import PatchGrid
+from .intervention import Donor, Transplant
 from .positions import Positions
+from .surgery import Surgery
 from .trace import Trace, is_sound
 
 if TYPE_CHECKING:
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
 FORMAT = "vitviz analysis"  # the key of our JSON in the metadata of a saved analysis
 VERSION = 1
+OPERATED = 2  # with interventions: an older vitviz must not show it as the intact model
 TRACE = ("q", "k", "tokens", "logits")
 EMBEDDING = ("filters", "bias", "content", "position")
 PHOTOGRAPH = ("crop", "whole")
@@ -64,9 +69,12 @@ def _parts(analysis: "Analysis") -> Parts:
     for name in PHOTOGRAPH if photograph else ():
         if (data := getattr(photograph, name)) is not None:
             tensors[f"photograph.{name}"] = torch.frombuffer(bytearray(data), dtype=torch.uint8)
+    for place, one in enumerate(analysis.interventions):
+        if isinstance(one, Transplant):
+            tensors[f"donor.{place}"] = one.donor.tokens.contiguous()
     card = analysis.card
     text = {
-        "version": VERSION,
+        "version": OPERATED if analysis.interventions else VERSION,
         "card": card.to_dict(),
         "preprocess": analysis.preprocess.to_dict(),
         "grid": asdict(analysis.grid),
@@ -77,6 +85,8 @@ def _parts(analysis: "Analysis") -> Parts:
         "frame": list(photograph.frame) if photograph else None,
         "messages": to_file([card.source, *card.details.values(), *analysis.notes]),
     }
+    if analysis.interventions:
+        text["interventions"] = [one.to_dict() for one in analysis.interventions]
     return tensors, {FORMAT: json.dumps(text)}
 
 
@@ -102,10 +112,10 @@ def _checked(name: str, parts: Callable[[], Parts]) -> dict[str, Any]:
 
 def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[str, Any]:
     text = parse(metadata[FORMAT])
-    if text["version"] != VERSION:
+    if text["version"] not in (VERSION, OPERATED):
         raise VitvizError(
             f"it is an analysis of version {short(text['version'])}; "
-            f"this vitviz reads version {VERSION}"
+            f"this vitviz reads versions {VERSION} and {OPERATED}"
         )
     messages = text.get("messages")  # older files have none
     card = ModelCard.from_dict(text["card"])
@@ -127,6 +137,8 @@ def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[
         if not right:
             raise VitvizError(f"its {name} is {short(text[name])}")
     _check_tensors(tensors, card)
+    interventions = _interventions(text.get("interventions", []), tensors)
+    cuts = Surgery(interventions, card.config).cuts
     positions = embedding = None
     if "positions.patches" in tensors:
         positions = Positions(tensors["positions.prefix"], tensors["positions.patches"])
@@ -142,7 +154,10 @@ def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[
         "pixels": tensors["pixels"],
         "grid": grid,
         "trace": Trace(
-            **{name: tensors[name] for name in TRACE}, scale=text["scale"], v=tensors.get("v")
+            **{name: tensors[name] for name in TRACE},
+            scale=text["scale"],
+            v=tensors.get("v"),
+            cuts=cuts,
         ),
         "positions": positions,
         "card": card,
@@ -153,7 +168,22 @@ def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[
         "embedding": embedding,
         "lens": tensors.get("lens"),
         "photograph": photograph,
+        "interventions": interventions,
     }
+
+
+def _interventions(
+    told: Any, tensors: dict[str, torch.Tensor]
+) -> tuple[intervention.Intervention, ...]:
+    """The interventions of a file. Those that take tokens of another analysis find them there."""
+    if not isinstance(told, list):
+        raise VitvizError(f"its interventions are {short(told)}")
+    values = []
+    for place, one in enumerate(told):
+        if isinstance(one, dict) and one.get("kind") == Transplant.kind:
+            one = {**one, "from": Donor(str(one["from"]), tensors[f"donor.{place}"])}
+        values.append(one)
+    return intervention.read(values)
 
 
 def _check_tensors(tensors: dict[str, torch.Tensor], card: ModelCard) -> None:
@@ -183,6 +213,8 @@ def _check_tensors(tensors: dict[str, torch.Tensor], card: ModelCard) -> None:
     for name in PHOTOGRAPH:  # files, of any length
         key = f"photograph.{name}"
         shapes[key] = (tensors[key].numel(),) if key in tensors else ()
+    donors = [name for name in tensors if re.fullmatch(r"donor\.\d{1,3}", name)]
+    shapes |= {name: (len(tensors[name]), d) for name in donors if tensors[name].ndim}
     for name, tensor in tensors.items():
         kind = torch.uint8 if name.startswith(("picture", "photograph.")) else torch.float32
         if tuple(tensor.shape) != shapes.get(name) or tensor.dtype != kind:

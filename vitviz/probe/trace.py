@@ -12,6 +12,7 @@ from torch import Tensor
 from ..errors import CaptureError, SelectionError
 from ..languages import Message
 from ..model.vit import ViT
+from .cuts import Cuts
 from .selection import choose
 
 ANSWER = "answer"  # as a target: the class with the largest logit, of each image its own
@@ -29,7 +30,8 @@ CACHED = 2**17
 class RoundedLayer:
     """One layer as a viewer gets it: q and k in half precision, and the log-sum-exp of each row.
 
-    `attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i])`. `lse` (log-sum-exp of the
+    `attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i])`, and 0 where an edge is cut
+    (`Trace.cuts`). `lse` (log-sum-exp of the
     scores) is computed from the rounded values, so that rows sum to 1 in the browser too.
     `error` is the largest difference between an attention value made so and the exact one.
     """
@@ -53,6 +55,7 @@ class Trace:
     g        (L, H, N, d)   d logits[target] / d (attention v): how much the logit of the class
                             `target` rises with what each head gathered; None without a target
     target   the class whose gradient `g` is; None without one
+    cuts     edges of attention that an intervention cut; the maps are 0 there. None: none
 
     The attention maps are not kept: a map costs N^2 numbers per head, q and k cost N. A map is a
     function of q and k and is computed on demand.
@@ -66,6 +69,7 @@ class Trace:
     v: Tensor | None = None
     g: Tensor | None = None
     target: int | None = None
+    cuts: Cuts | None = None
 
     @property
     def depth(self) -> int:
@@ -89,23 +93,34 @@ class Trace:
         arXiv:2010.11929, equation 6.
         """
         layer = self.check_layer(layer)
-        return _scores(self.q[layer], self.k[layer], self.scale).softmax(dim=-1)
+        return self.scores(layer, slice(None)).softmax(dim=-1)
 
     def attention_of(self, layer: int, head: int) -> Tensor:
         """The map of one head alone, [query, key], rows sum to 1. (N, N)"""
         layer, head = self.check_layer(layer), self.check_head(head)
-        return _scores(self.q[layer, head], self.k[layer, head], self.scale).softmax(dim=-1)
+        return self.scores(layer, slice(head, head + 1)).softmax(dim=-1)[0]
 
     def attention_from(self, layer: int, token: int) -> Tensor:
         """Where `token` looks: its row in every head. (H, N), each row sums to 1"""
         layer, token = self.check_layer(layer), self.check_token(token)
-        query = self.q[layer, :, token : token + 1]
-        return _scores(query, self.k[layer], self.scale).softmax(dim=-1).squeeze(1)
+        row = slice(token, token + 1)
+        return self.scores(layer, slice(None), row).softmax(dim=-1).squeeze(1)
 
     def attention_to(self, layer: int, token: int) -> Tensor:
         """Who looks at `token`: its column in every head. (H, N); a column does not sum to 1"""
         layer, token = self.check_layer(layer), self.check_token(token)
         return self.attention(layer)[..., token]
+
+    def scores(self, layer: int, heads: slice, rows: slice = slice(None)) -> Tensor:
+        """scale q k^T of some heads and queries, -inf where an edge is cut. (heads, rows, N)"""
+        scores = _scores(self.q[layer, heads, rows], self.k[layer, heads], self.scale)
+        return self._without_cuts(scores, layer, heads, rows)
+
+    def _without_cuts(self, scores: Tensor, layer: int, heads: slice, rows: slice) -> Tensor:
+        mask = self.cuts.mask(layer) if self.cuts else None
+        if mask is None:
+            return scores
+        return scores.masked_fill_(mask[heads if len(mask) > 1 else slice(None), rows], -torch.inf)
 
     def attention_gradient(self, layer: int) -> Tensor:
         """d logits[target] / d attention of a layer: g v^T. (H, N, N), [head, query, key]
@@ -135,18 +150,18 @@ class Trace:
         Raises `CaptureError` if half precision cannot hold a value.
         """
         layer = self.check_layer(layer)
-        exact_q, exact_k = self.q[layer], self.k[layer]
-        q, k = exact_q.half(), exact_k.half()
+        q, k = self.q[layer].half(), self.k[layer].half()
         if not (q.isfinite().all() and k.isfinite().all()):
             raise CaptureError(Message("models.half_precision", layer=layer))
         lse, error = torch.empty(q.shape[:2]), 0.0
         for heads, rows in self._blocks():
             scores = _scores(q[heads, rows].float(), k[heads].float(), self.scale)
+            scores = self._without_cuts(scores, layer, heads, rows)
             shown = scores.softmax(dim=-1)
             # The log-sum-exp is read off the largest entry of each row instead of summed again,
             # because exponentials are what costs time.
             lse[heads, rows] = scores.amax(dim=-1) - shown.amax(dim=-1).log()
-            exact = _scores(exact_q[heads, rows], exact_k[heads], self.scale).softmax(dim=-1)
+            exact = self.scores(layer, heads, rows).softmax(dim=-1)
             low, high = shown.sub_(exact).aminmax()
             error = max(error, -float(low), float(high))
         return RoundedLayer(q, k, lse, error)

@@ -1,0 +1,523 @@
+"""Interventions: closed forms and invariants on every small model, JSON, files, and sentences."""
+
+import copy
+import json
+import threading
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.testing import assert_close
+
+from tests.models import TINY, photo, tiny
+from tests.test_trace import CLASSIFIERS, hooks
+from vitviz import Analysis, LoadedModel, SelectionError, analyze
+from vitviz.languages import say
+from vitviz.probe.intervention import KINDS, Head, Intervention, Remove, read
+from vitviz.probe.surgery import Surgery
+
+POOLED = [name for name in TINY if TINY[name].global_pool]
+
+
+def operated(name: str, *interventions: object, loaded: LoadedModel | None = None) -> Analysis:
+    return analyze(loaded or tiny(name), photo(), interventions=list(interventions))
+
+
+def changed(name: str, change) -> Analysis:
+    """The photo in a copy of the model whose weights were changed: the reference for hooks."""
+    loaded = tiny(name)
+    vit = copy.deepcopy(loaded.vit)
+    with torch.no_grad():
+        change(vit)
+    return analyze(replace(loaded, vit=vit), photo())
+
+
+def other_photo(name: str) -> Analysis:
+    return analyze(tiny(name), photo()[::-1, ::-1].copy())
+
+
+def one_of_each(name: str) -> list[dict]:
+    """One intervention of every kind that the model has a place for, in JSON's types."""
+    config, other = TINY[name], other_photo(name)
+    some = [0, config.num_patches - 1]
+    values = [
+        {"kind": "remove", "patches": some},
+        {"kind": "keep", "patches": [1, 2, 3]},
+        {"kind": "replace", "patches": some, "by": "black"},
+        {"kind": "replace", "patches": some, "by": "mean"},
+        {"kind": "replace", "patches": some, "by": "blur"},
+        {"kind": "replace", "patches": some, "by": "noise", "seed": 3},
+        {"kind": "shuffle", "cells": 1, "seed": 1},
+        {"kind": "swap", "patches": some},
+        {"kind": "positions", "by": "off"},
+        {"kind": "positions", "by": "shuffled", "seed": 2},
+        {"kind": "head", "layer": 1, "head": 1, "by": "zero"},
+        {"kind": "head", "layer": 0, "head": 0, "by": "mean"},
+        {"kind": "branch", "layer": 1, "branch": "attention"},
+        {"kind": "branch", "layer": 0, "branch": "mlp"},
+        {"kind": "cut", "edges": "patches to others", "layers": [0], "heads": "all"},
+        {"kind": "cut", "edges": [[1, 2], [0, 3]], "layers": "all", "heads": [1]},
+        {"kind": "even", "rows": "patches", "layers": [0]},
+        {"kind": "even", "rows": "all", "layers": "all"},
+        {"kind": "scramble", "rows": "patches", "layers": "all", "seed": 0},
+        {"kind": "transplant", "tokens": "all", "layer": 1, "from": other},
+        {"kind": "transplant", "tokens": some, "layer": 0, "from": other},
+    ]
+    if config.prefix_names:
+        values += [
+            {"kind": "cut", "edges": "patches to prefix", "layers": "all", "heads": "all"},
+            {"kind": "cut", "edges": "prefix to patches", "layers": [1], "heads": [0]},
+        ]
+    if config.class_token:
+        values += [
+            {"kind": "even", "rows": "cls", "layers": "all"},
+            {"kind": "transplant", "tokens": "cls", "layer": 1, "from": other},
+        ]
+    return values
+
+
+# --- every kind, every model ----------------------------------------------------------------------
+
+
+def test_every_kind_is_among_them() -> None:
+    assert {one["kind"] for one in one_of_each("cls")} == set(KINDS)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_what_the_trace_shows_is_what_the_operated_blocks_compute(name: str) -> None:
+    """`verify` sends the trace's maps through the projection; no map may keep what was cut."""
+    intact, before = analyze(tiny(name), photo()), hooks(tiny(name).vit)
+    for value in one_of_each(name):
+        analysis = operated(name, value)
+        assert analysis.verify() < 1e-4, value
+        for layer in range(analysis.trace.depth):
+            maps = analysis.trace.attention(layer)
+            assert_close(maps.sum(-1), torch.ones(maps.shape[:2]))
+        same = torch.equal(analysis.trace.tokens, intact.trace.tokens)
+        assert not same, f"{value} changed nothing"
+        assert analysis.grid == intact.grid
+        assert analysis.trace.tokens.shape == intact.trace.tokens.shape
+        if analysis.lens is not None:
+            assert_close(analysis.lens[-1], analysis.trace.logits, atol=1e-4, rtol=1e-4)
+        assert analysis.head_statistics().entropy.isfinite().all()
+        assert analysis.trace.rounded(0).lse.isfinite().all()
+        assert analysis.rollout().isfinite().all()
+    assert hooks(tiny(name).vit) == before
+    restored = analyze(tiny(name), photo())
+    for part in ("q", "k", "tokens", "logits"):
+        assert torch.equal(getattr(restored.trace, part), getattr(intact.trace, part))
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_json_and_files_give_the_same_analysis_back(name: str) -> None:
+    for value in one_of_each(name):
+        (one,) = read([value])
+        assert isinstance(one, Intervention)
+        assert Surgery((one,), TINY[name]).interventions == (one,)
+        if one.kind != "transplant":
+            assert json.loads(json.dumps(one.to_dict())) == {**one.to_dict()}
+            assert read([one.to_dict()]) == (one,)
+            assert {**value, **one.to_dict()} == one.to_dict()
+        assert say(one.sentence(), "ko") != one.sentence()
+        analysis = operated(name, one)
+        again = Analysis.from_bytes(analysis.to_bytes())
+        assert again.interventions == analysis.interventions == (one,)
+        assert again.summary() == analysis.summary()
+        assert again.summary()["interventions"] == [one.to_dict()]
+        assert one.sentence() in again.changes() in repr(again)
+        for layer in range(again.trace.depth):
+            assert torch.equal(again.trace.attention(layer), analysis.trace.attention(layer))
+        assert again.verify(tiny(name)) < 1e-4
+
+
+@pytest.mark.parametrize("name", POOLED)
+def test_patches_taken_out_of_a_shorter_sequence_are_those_removed(name: str) -> None:
+    """Really taken out (`Case.logits_with`) or masked (`remove`): with any other intervention."""
+    config = TINY[name]
+    gone = list(range(1, config.num_patches, 2))
+    kept = torch.tensor([one for one in range(config.num_patches) if one not in gone])
+    done = {"kind": "remove", "patches": gone}
+    for value in [None, *one_of_each(name)]:
+        named = value.get("patches", value.get("tokens")) if value else None
+        if value and (value["kind"] in ("remove", "keep") or isinstance(named, list)):
+            continue
+        others = [value] if value else []
+        short = operated(name, *others)
+        case = replace(
+            short.case("centre"), vit=tiny(name).vit, surgery=Surgery(read(others), config)
+        )
+        found = case.logits_with_patches([kept])[0]
+        masked = operated(name, *others, done)
+        assert_close(found, masked.trace.logits, atol=2e-4, rtol=2e-4, msg=str(value))
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_explainers_take_operated_models(name: str) -> None:
+    for value in one_of_each(name):
+        analysis = operated(name, value)
+        many = ("occlusion",) if value["kind"] in ("remove", "cut") else ()
+        for key in ("attention_gradient", "generic", "grad_cam", *many):
+            assert analysis.explain(key).isfinite().all(), (value, key)
+    # A head that is off has no part in the answer, whatever it looks at.
+    analysis = operated(name, *(Head(0, h) for h in range(TINY[name].num_heads)))
+    trace = analysis.case("generic").trace
+    assert not trace.g[0].any()
+
+
+# --- closed forms ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", POOLED)
+def test_removing_equals_taking_out_of_the_sequence(name: str) -> None:
+    """A forward pass over the other tokens alone, written out."""
+    loaded, config = tiny(name), TINY[name]
+    gone = [0, 3, config.num_patches - 1]
+    analysis = operated(name, {"kind": "remove", "patches": gone})
+    first = config.num_prefix_tokens
+    kept = [i for i in range(config.num_tokens) if i - first not in gone]
+    x = loaded.vit.norm_pre(loaded.vit.embed(analysis.pixels[None]))[:, kept]
+    for layer, block in enumerate(loaded.vit.blocks):
+        x = block(x)
+        assert_close(analysis.trace.tokens[layer + 1][kept], x[0], atol=1e-4, rtol=1e-4)
+    logits = loaded.vit.forward_head(loaded.vit.norm(x))[0]
+    assert_close(analysis.trace.logits, logits, atol=1e-4, rtol=1e-4)
+    removed = [first + one for one in gone]
+    for layer in range(config.depth):
+        maps = analysis.trace.attention(layer)
+        assert not maps[:, kept][:, :, removed].any()
+        assert_close(maps[:, removed, removed], torch.ones(config.num_heads, len(removed)))
+    keep = {"kind": "keep", "patches": [i - first for i in kept if i >= first]}
+    assert torch.equal(operated(name, keep).trace.logits, analysis.trace.logits)
+
+
+@pytest.mark.parametrize("name", [one for one in TINY if TINY[one].pos_embed])
+def test_positions_off_and_shuffled(name: str) -> None:
+    def off(vit) -> None:
+        vit.pos_embed.zero_()
+
+    def shuffled(vit) -> None:
+        order = torch.randperm(vit.config.num_patches, generator=torch.Generator().manual_seed(2))
+        first = vit.pos_embed.shape[1] - len(order)
+        vit.pos_embed[:, first:] = vit.pos_embed[:, first:][:, order].clone()
+
+    without = operated(name, {"kind": "positions", "by": "off"})
+    assert torch.equal(without.trace.tokens, changed(name, off).trace.tokens)
+    assert not without.embedding.position.any()
+    moved = operated(name, {"kind": "positions", "by": "shuffled", "seed": 2})
+    assert torch.equal(moved.trace.tokens, changed(name, shuffled).trace.tokens)
+    # Without positions the order of the patches makes no difference to what pools them.
+    if TINY[name].global_pool and TINY[name].num_classes:
+        both = operated(name, {"kind": "shuffle", "cells": 1}, {"kind": "positions", "by": "off"})
+        assert_close(both.trace.logits, without.trace.logits, atol=1e-4, rtol=1e-4)
+        ordered = operated(name, {"kind": "shuffle", "cells": 1})
+        intact = analyze(tiny(name), photo())
+        assert not torch.allclose(ordered.trace.logits, intact.trace.logits, atol=1e-3)
+
+
+def test_pixels_are_replaced_swapped_and_shuffled() -> None:
+    name, intact = "no_cls", analyze(tiny("no_cls"), photo())  # 3 x 5 patches of 8
+    swap = {"kind": "swap", "patches": [1, 13]}
+    swapped = operated(name, swap).picture
+    assert torch.equal(swapped[:8, 8:16], intact.picture[16:, 24:32])
+    assert torch.equal(swapped[16:, 24:32], intact.picture[:8, 8:16])
+    assert torch.equal(swapped[8:16], intact.picture[8:16])
+    twice = operated(name, swap, swap)
+    assert torch.equal(twice.trace.logits, intact.trace.logits)
+    black = operated(name, {"kind": "replace", "patches": [1], "by": "black"}).picture
+    assert not black[:8, 8:16].any()
+    assert torch.equal(black[8:], intact.picture[8:])
+    # In order: black first and then moved, or moved and another patch made black.
+    moved = operated(name, {"kind": "replace", "patches": [1], "by": "black"}, swap).picture
+    assert not moved[16:, 24:32].any()
+    assert moved[:8, 8:16].any()
+    mean = operated(name, {"kind": "replace", "patches": [0], "by": "mean"}).picture
+    assert_close(mean[0, 0].float(), intact.picture.float().mean((0, 1)), atol=0.5, rtol=0)
+    noise = [
+        operated(name, {"kind": "replace", "patches": [0], "by": "noise", "seed": seed}).picture
+        for seed in (1, 1, 2)
+    ]
+    assert torch.equal(noise[0], noise[1])
+    assert not torch.equal(noise[0], noise[2])
+    blurred = operated(name, {"kind": "replace", "patches": [7], "by": "blur"}).picture
+    patch = intact.grid.patch(blurred, 7).float()
+    sharp = intact.grid.patch(intact.picture, 7).float()
+    assert patch.diff(dim=0).abs().mean() < sharp.diff(dim=0).abs().mean() / 2
+
+
+def test_cells_move_as_a_whole() -> None:
+    analysis = operated("grey", {"kind": "shuffle", "cells": 2, "seed": 1})  # 4 x 4 patches of 7
+    intact = analyze(tiny("grey"), photo())
+
+    def cells(picture: torch.Tensor) -> list[list[int]]:
+        found = picture.view(2, 14, 2, 14).permute(0, 2, 1, 3).flatten(2).flatten(0, 1)
+        return found.tolist()
+
+    assert sorted(cells(analysis.picture)) == sorted(cells(intact.picture))
+    assert cells(analysis.picture) != cells(intact.picture)
+    # The pixels that entered are those of the picture that is shown.
+    assert_close(analysis.pixels[0], (analysis.picture[..., 0] / 255 - 0.5) / 0.25)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_heads_and_branches_that_are_off_are_weights_that_are_zero(name: str) -> None:
+    size = TINY[name].head_dim
+
+    def head(vit) -> None:
+        vit.blocks[1].attn.proj.weight[:, size : 2 * size] = 0
+
+    def attention(vit) -> None:
+        vit.blocks[1].attn.proj.weight.zero_()
+        vit.blocks[1].attn.proj.bias.zero_()
+
+    def mlp(vit) -> None:
+        vit.blocks[0].mlp.fc2.weight.zero_()
+        vit.blocks[0].mlp.fc2.bias.zero_()
+
+    for value, change in (
+        ({"kind": "head", "layer": 1, "head": 1}, head),
+        ({"kind": "branch", "layer": 1, "branch": "attention"}, attention),
+        ({"kind": "branch", "layer": 0, "branch": "mlp"}, mlp),
+    ):
+        found, expected = operated(name, value).trace, changed(name, change).trace
+        assert_close(found.tokens, expected.tokens, atol=1e-5, rtol=1e-4)
+    whole = operated(name, *(Head(0, h, "mean") for h in range(TINY[name].num_heads)))
+    intact = analyze(tiny(name), photo(), values=True).trace
+    mixed = (intact.attention(0) @ intact.v[0]).mean(1).flatten()
+    attn = tiny(name).vit.blocks[0].attn
+    branch = tiny(name).vit.blocks[0].ls1(attn.proj(mixed))
+    heard: list[torch.Tensor] = []
+    handle = (
+        tiny(name)
+        .vit.blocks[0]
+        .norm2.register_forward_pre_hook(lambda _m, args: heard.append(args[0]))
+    )
+    surgery = Surgery(whole.interventions, TINY[name])
+    with surgery.applied(tiny(name).vit):
+        tiny(name).vit(whole.pixels[None])
+    handle.remove()
+    assert_close(heard[0][0], intact.tokens[0] + branch, atol=1e-5, rtol=1e-4)
+
+
+def masked_logits(name: str, cut) -> torch.Tensor:
+    """The model with an explicit softmax in which `cut(layer, head, query, key)` is left out."""
+    vit, taps, handles = tiny(name).vit, {}, []
+    config = TINY[name]
+    for layer, block in enumerate(vit.blocks):
+
+        def hear(_m, _a, qkv, layer=layer):
+            taps[layer] = qkv
+
+        def mix(_m, _a, _fused, layer=layer, scale=block.attn.scale):
+            q, k, v = taps[layer]
+            scores = q @ k.mT * scale
+            n = config.num_tokens
+            for head in range(config.num_heads):
+                for query in range(n):
+                    for key in range(n):
+                        if cut(layer, head, query, key):
+                            scores[:, head, query, key] = -torch.inf
+            return scores.softmax(-1) @ v
+
+        handles.append(block.attn.tap.register_forward_hook(hear))
+        handles.append(block.attn.mixed.register_forward_hook(mix))
+    pixels = analyze(tiny(name), photo()).pixels[None]
+    try:
+        return vit(pixels)[0]
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@pytest.mark.parametrize("name", ["cls", "no_cls", "distilled", "map"])
+def test_cut_edges_are_left_out_of_the_softmax(name: str) -> None:
+    first = TINY[name].num_prefix_tokens
+    rules = {
+        "patches to others": lambda q, k: q >= first and k >= first and q != k,
+        "patches to prefix": lambda q, k: q >= first > k,
+        "prefix to patches": lambda q, k: k >= first > q,
+    }
+    for edges, rule in rules.items():
+        if "prefix" in edges and not first:
+            continue
+        value = {"kind": "cut", "edges": edges, "layers": [1], "heads": [0, 1]}
+        expected = masked_logits(
+            name, lambda layer, h, q, k, rule=rule: layer == 1 and h < 2 and rule(q, k)
+        )
+        assert_close(operated(name, value).trace.logits, expected, atol=1e-4, rtol=1e-4)
+    pairs = [[0, 1], [4, 2], [4, 4]]
+    value = {"kind": "cut", "edges": pairs}
+    expected = masked_logits(name, lambda _l, _h, q, k: [q, k] in pairs)
+    assert_close(operated(name, value).trace.logits, expected, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_even_rows_are_one_nth_and_scrambled_rows_those_of_other_patches(name: str) -> None:
+    n, first = TINY[name].num_tokens, TINY[name].num_prefix_tokens
+    intact = analyze(tiny(name), photo()).trace
+    maps = operated(name, {"kind": "even", "rows": "patches", "layers": [0]}).trace.attention(0)
+    assert_close(maps[:, first:], torch.full_like(maps[:, first:], 1 / n))
+    assert_close(maps[:, :first], intact.attention(0)[:, :first])
+    scrambled = operated(name, {"kind": "scramble", "layers": [0]}).trace.attention(0)
+    before, after = intact.attention(0)[0, first:], scrambled[0, first:]
+    nearest = torch.cdist(after, before).argmin(1)
+    assert sorted(nearest.tolist()) == list(range(n - first))
+    assert nearest.tolist() != list(range(n - first))
+    assert_close(after, before[nearest])
+
+
+@pytest.mark.parametrize(
+    "name", [one for one in TINY if TINY[one].global_pool == "token" and TINY[one].num_classes]
+)
+def test_rows_of_patches_in_the_last_block_change_nothing_for_cls(name: str) -> None:
+    intact, last = analyze(tiny(name), photo()), TINY[name].depth - 1
+    for value in (
+        {"kind": "scramble", "layers": [last]},
+        {"kind": "even", "rows": "patches", "layers": [last]},
+    ):
+        analysis = operated(name, value)
+        assert torch.equal(analysis.trace.logits, intact.trace.logits)
+        assert not torch.equal(analysis.trace.tokens[-1], intact.trace.tokens[-1])
+    row = operated(name, {"kind": "even", "rows": "cls", "layers": [last]})
+    assert not torch.allclose(row.trace.logits, intact.trace.logits, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_a_whole_transplant_gives_the_donors_answer(name: str) -> None:
+    donor, intact = other_photo(name), analyze(tiny(name), photo())
+    assert not torch.allclose(donor.trace.logits, intact.trace.logits, atol=1e-3)
+    for layer in range(TINY[name].depth + 1):
+        value = {"kind": "transplant", "tokens": "all", "layer": layer, "from": donor}
+        analysis = operated(name, value)
+        assert_close(analysis.trace.logits, donor.trace.logits, atol=1e-5, rtol=1e-5)
+        assert torch.equal(analysis.trace.tokens[layer], donor.trace.tokens[layer])
+    if TINY[name].global_pool == "token" and not TINY[name].dist_token:
+        value = {"kind": "transplant", "tokens": "cls", "layer": layer, "from": donor}
+        assert_close(operated(name, value).trace.logits, donor.trace.logits)
+    some = {"kind": "transplant", "tokens": [1, 2], "layer": 0, "from": donor}
+    first = TINY[name].num_prefix_tokens
+    tokens = operated(name, some).trace.tokens[0]
+    rows = [first + 1, first + 2]
+    assert torch.equal(tokens[rows], donor.trace.tokens[0][rows])
+    assert torch.equal(tokens[first + 3 :], intact.trace.tokens[0][first + 3 :])
+
+
+# --- threads and refusals -------------------------------------------------------------------------
+
+
+def test_threads_that_operate_do_not_touch_each_other() -> None:
+    name, rounds = "cls", 5
+    values = [[], *([one] for one in one_of_each(name))]
+    alone = [operated(name, *value).trace.logits for value in values]
+    together, wrong = threading.Barrier(len(values)), []
+
+    def work(number: int) -> None:
+        for _ in range(rounds):
+            together.wait(60)
+            if not torch.equal(operated(name, *values[number]).trace.logits, alone[number]):
+                wrong.append(values[number])
+
+    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(values))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    assert wrong == []
+    assert hooks(tiny(name).vit) == 0
+
+
+P = TINY["cls"].num_patches
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"kind": "remove", "patches": [1]}, "interventions are a list"),
+        ("remove", "interventions are a list"),
+        ([{"kind": "fold"}], "an intervention has a kind, one of remove, keep"),
+        (["remove"], "an intervention has a kind"),
+        ([{"kind": ["remove"]}], "an intervention has a kind"),
+        ([{"kind": "remove"}], 'remove is written like {"kind": "remove"'),
+        ([{"kind": "remove", "patches": [1], "by": "mean"}], "remove is written like"),
+        ([{"kind": "remove", "patches": 1}], "remove is written like"),
+        ([{"kind": "remove", "patches": [1.5]}], "remove is written like"),
+        ([{"kind": "remove", "patches": [True]}], "remove is written like"),
+        ([{"kind": "remove", "patches": []}], "remove names no patches"),
+        ([{"kind": "remove", "patches": [1, 1]}], "remove names 1 twice"),
+        ([{"kind": "remove", "patches": [P]}], f"count from 0 to {P - 1} in this model, got {P}"),
+        ([{"kind": "remove", "patches": [-1]}], "got -1"),
+        ([{"kind": "remove", "patches": list(range(P))}], "nothing would be left"),
+        (
+            [{"kind": "keep", "patches": [1]}, {"kind": "keep", "patches": [2]}],
+            "nothing would be left",
+        ),
+        (
+            [{"kind": "keep", "patches": [1, 2]}, {"kind": "remove", "patches": [2]}],
+            "patch 2 is both removed and kept",
+        ),
+        (
+            [{"kind": "remove", "patches": [2]}, {"kind": "swap", "patches": [2, 3]}],
+            "patch 2 is removed; swap cannot change it",
+        ),
+        ([{"kind": "replace", "patches": [0], "by": "pink"}], "replace is written like"),
+        ([{"kind": "replace", "patches": [0], "by": "noise", "seed": -1}], "replace is written"),
+        ([{"kind": "shuffle", "cells": 3}], "cells of 3 x 3 patches do not divide the 4 x 4"),
+        ([{"kind": "shuffle", "cells": 4}], "do not divide"),
+        ([{"kind": "shuffle", "cells": 0}], "do not divide"),
+        ([{"kind": "swap", "patches": [1, 2, 3]}], "swap is written like"),
+        (
+            [{"kind": "positions", "by": "off"}, {"kind": "positions", "by": "shuffled"}],
+            "positions are changed twice",
+        ),
+        ([{"kind": "head", "layer": 3, "head": 0}], "layer count from 0 to 2"),
+        ([{"kind": "head", "layer": 0, "head": 2}], "head count from 0 to 1"),
+        ([Head(1, 0), Head(1, 0, "mean")], "head 0 of layer 1 is turned off twice"),
+        (
+            [{"kind": "branch", "layer": 1, "branch": "attention"}, Head(1, 0)],
+            "the attention of layer 1 is left out, so head has nothing to change",
+        ),
+        ([{"kind": "branch", "layer": 1, "branch": "norm"}], "branch is written like"),
+        ([{"kind": "cut", "edges": "cls to all"}], "cut is written like"),
+        ([{"kind": "cut", "edges": [[0]]}], "cut is written like"),
+        ([{"kind": "cut", "edges": []}], "cut names no edges"),
+        ([{"kind": "cut", "edges": [[0, P + 1]]}], f"edges count from 0 to {P}"),
+        ([{"kind": "cut", "edges": [[0, 1]], "layers": [5]}], "layers count from 0 to 2"),
+        ([{"kind": "cut", "edges": [[0, 1]] * 5000}], "at most 4096 edges"),
+        (
+            [{"kind": "cut", "edges": [[0, key] for key in range(P + 1)]}],
+            "token 0 would have nothing left to look at in layer 0",
+        ),
+        ([{"kind": "even", "rows": "none"}], "even is written like"),
+        ([{"kind": "transplant", "tokens": "cls", "layer": 0}], "transplant is written like"),
+        (
+            [{"kind": "transplant", "tokens": "cls", "layer": 0, "from": "cat"}],
+            "takes its tokens from another analysis",
+        ),
+        ([{"kind": "positions", "by": "off"}] * 65, "at most 64 interventions"),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence_in_both_languages(values, sentence: str) -> None:
+    with pytest.raises(SelectionError) as caught:
+        analyze(tiny("cls"), photo(), interventions=values)
+    assert sentence in str(caught.value)
+    assert say(caught.value.message, "ko") != str(caught.value)
+
+
+def test_what_a_model_does_not_have_cannot_be_changed() -> None:
+    with pytest.raises(SelectionError, match="no such prefix token"):
+        operated("no_cls", {"kind": "cut", "edges": "patches to prefix"})
+    with pytest.raises(SelectionError, match="no such prefix token"):
+        operated("no_cls", {"kind": "even", "rows": "cls"})
+    donor = analyze(tiny("grey"), photo())
+    value = {"kind": "transplant", "tokens": "cls", "layer": 0, "from": donor}
+    with pytest.raises(SelectionError, match="has 17 x 16 numbers"):
+        operated("cls", value)
+
+
+def test_an_intervention_is_a_frozen_value() -> None:
+    one = Remove([3, 1])
+    assert one.patches == (3, 1)
+    assert one == Remove((3, 1))
+    assert hash(one) == hash(Remove((3, 1)))
+    with pytest.raises(AttributeError):
+        one.patches = (1,)

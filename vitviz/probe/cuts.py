@@ -1,0 +1,70 @@
+"""Cuts: edges of attention that a pass did not have, as masks that are made when asked for."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Edges from some queries to some keys. `layers`, `heads` None: all of them.
+
+    queries, keys  (N,) bool each: every edge from one to the other, a token to itself left out; or
+                   int64 of one length: edge by edge
+    """
+
+    queries: Tensor
+    keys: Tensor
+    layers: frozenset[int] | None = None
+    heads: tuple[int, ...] | None = None
+
+    def mask(self) -> Tensor:
+        """(N, N) bool, or edge by edge nothing: `add_to` writes them."""
+        both = self.queries[:, None] & self.keys
+        return both.fill_diagonal_(False)
+
+    def add_to(self, mask: Tensor) -> None:
+        """Set the edges in a mask (H or 1, N, N)."""
+        heads = slice(None) if self.heads is None else list(self.heads)
+        if self.queries.dtype == torch.bool:
+            mask[heads] |= self.mask()
+        else:
+            part = mask[heads]
+            part[:, self.queries, self.keys] = True
+            mask[heads] = part
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """What tokens could not look at in a pass.
+
+    removed  (N,) bool  tokens taken out: they look at themselves alone, and nobody looks at them
+    """
+
+    removed: Tensor
+    edges: tuple[Edges, ...]
+    num_heads: int
+
+    def mask(self, layer: int) -> Tensor | None:
+        """True where the edge is cut; None if the layer has all of its edges. (H or 1, N, N)"""
+        here = [one for one in self.edges if one.layers is None or layer in one.layers]
+        if not here and not self.removed.any():
+            return None
+        n = len(self.removed)
+        heads = 1 if all(one.heads is None for one in here) else self.num_heads
+        mask = torch.zeros(heads, n, n, dtype=torch.bool)
+        for one in here:
+            one.add_to(mask)
+        mask[:, :, self.removed] = True
+        mask[:, self.removed] = True
+        alone = self.removed.nonzero().view(-1)
+        mask[:, alone, alone] = False
+        return mask
+
+    def blind(self, layer: int) -> int | None:
+        """A token that could look at nothing at all in this layer; None if there is none."""
+        mask = self.mask(layer)
+        if mask is None or not (rows := mask.all(dim=-1).any(dim=0)).any():
+            return None
+        return int(rows.nonzero()[0])

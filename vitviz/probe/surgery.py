@@ -1,0 +1,372 @@
+"""Surgery: a list of interventions, checked together and applied to a pass by hooks."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+import torch.nn.functional as F
+from PIL import Image, ImageFilter
+from torch import Tensor
+
+from ..errors import SelectionError
+from ..languages import Message
+from ..model.config import ViTConfig
+from ..model.vit import ViT
+from .cuts import Cuts, Edges
+from .grid import PatchGrid
+from .intervention import (
+    Branch,
+    Cut,
+    Even,
+    Head,
+    Intervention,
+    Keep,
+    Positions,
+    Remove,
+    Replace,
+    Scramble,
+    Shuffle,
+    Some,
+    Swap,
+    Transplant,
+)
+from .trace import listening
+
+
+@dataclass(frozen=True, eq=False)
+class Surgery:
+    """Interventions that fit a model and each other; `Surgery(interventions, config)` checks both.
+
+    Raises `SelectionError` with a sentence for what the model does not have, for interventions that
+    contradict each other, and where nothing would be left to look at.
+    """
+
+    interventions: tuple[Intervention, ...]
+    config: ViTConfig
+    removed: Tensor = field(init=False)  # (P,) bool
+    cuts: Cuts | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        for one in self.interventions:
+            one.check(self.config)
+        object.__setattr__(self, "removed", self._removed())
+        self._check_contradictions()
+        object.__setattr__(self, "cuts", self._cuts())
+
+    @property
+    def present(self) -> Tensor:
+        """The patches that are not taken out. (n,) indices of patches"""
+        return (~self.removed).nonzero().view(-1)
+
+    # --- checks ---
+
+    def _of(self, *kinds: type[Intervention]) -> list[Intervention]:
+        return [one for one in self.interventions if isinstance(one, kinds)]
+
+    def _removed(self) -> Tensor:
+        removed = torch.zeros(self.config.num_patches, dtype=torch.bool)
+        for one in self._of(Remove):
+            removed[list(one.patches)] = True
+        for one in self._of(Keep):
+            if (both := [patch for patch in one.patches if removed[patch]]) and self._of(Remove):
+                raise _contradiction("removed_and_kept", patch=both[0])
+        for one in self._of(Keep):
+            others = torch.ones_like(removed)
+            others[list(one.patches)] = False
+            removed |= others
+        if removed.all():
+            raise SelectionError(Message("experiments.nothing_left"))
+        return removed
+
+    def _check_contradictions(self) -> None:
+        for one in self._of(Replace, Swap):
+            for patch in one.patches:
+                if self.removed[patch]:
+                    raise _contradiction("removed_and", patch=patch, kind=one.kind)
+        for one in self._of(Transplant):
+            for patch in () if isinstance(one.tokens, str) else one.tokens:
+                if self.removed[patch]:
+                    raise _contradiction("removed_and", patch=patch, kind=one.kind)
+        if len(self._of(Positions)) > 1:
+            raise _contradiction("positions_twice")
+        heads = [(one.layer, one.head) for one in self._of(Head)]
+        for layer, head in heads:
+            if heads.count((layer, head)) > 1:
+                raise _contradiction("head_twice", layer=layer, head=head)
+        branches = [(one.layer, one.branch) for one in self._of(Branch)]
+        for layer, branch in branches:
+            if branches.count((layer, branch)) > 1:
+                raise _contradiction("branch_twice", layer=layer, branch=branch)
+        for layer, branch in branches:
+            for one in self._of(Head, Cut, Even, Scramble) if branch == "attention" else ():
+                # What is meant for all layers may meet one that is off; a layer named may not.
+                named = (one.layer,) if isinstance(one, Head) else one.layers
+                if named != "all" and layer in named:
+                    raise _contradiction("branch_off", layer=layer, kind=one.kind)
+
+    def _cuts(self) -> Cuts | None:
+        config, n = self.config, self.config.num_tokens
+        patch = torch.arange(n) >= config.num_prefix_tokens
+        sides = {
+            "patches to prefix": (patch, ~patch),
+            "prefix to patches": (~patch, patch),
+            "patches to others": (patch, patch),
+        }
+        edges = []
+        for one in self._of(Cut):
+            ends = (
+                sides[one.edges]
+                if isinstance(one.edges, str)
+                else torch.tensor(one.edges).unbind(1)
+            )
+            layers = None if one.layers == "all" else frozenset(one.layers)
+            edges.append(Edges(*ends, layers, None if one.heads == "all" else one.heads))
+        if not edges and not self.removed.any():
+            return None
+        prefix = torch.zeros(config.num_prefix_tokens, dtype=torch.bool)
+        cuts = Cuts(torch.cat([prefix, self.removed]), tuple(edges), config.num_heads)
+        for layer in range(config.depth):
+            if (token := cuts.blind(layer)) is not None:
+                raise SelectionError(Message("experiments.blind", token=token, layer=layer))
+        return cuts
+
+    # --- what is done to the picture ---
+
+    def picture(self, picture: Tensor) -> Tensor:
+        """The picture with what is done to its pixels, one intervention after the other.
+
+        uint8 (h, w, C) -> the same; h and w may hold a margin that the model never sees.
+        """
+        grid = PatchGrid.of(self.config)
+        for one in self._of(Replace, Shuffle, Swap):
+            before, picture = picture, picture.clone()
+
+            def patch(image: Tensor, index: int) -> Tensor:
+                return grid.patch(image, grid.num_prefix_tokens + index)
+
+            match one:
+                case Replace():
+                    source = _source(before, one, grid)
+                    moves = [(source, index, index) for index in one.patches]
+                case Swap(patches=(a, b)):
+                    moves = [(before, a, b), (before, b, a)]
+                case Shuffle():
+                    order = _shuffled(grid, one)
+                    moves = [(before, int(index), place) for place, index in enumerate(order)]
+            for source, index, place in moves:
+                patch(picture, place).copy_(patch(source, index))
+        return picture
+
+    def positions(self, pos_embed: Tensor) -> Tensor:
+        """The position embedding that is added in this pass. (1, N or P, D) -> the same"""
+        for one in self._of(Positions):
+            if one.by == "off":
+                return torch.zeros_like(pos_embed)
+            count = self.config.num_patches
+            order = torch.randperm(count, generator=torch.Generator().manual_seed(one.seed))
+            prefix, patches = pos_embed[:, :-count], pos_embed[:, -count:]
+            return torch.cat([prefix, patches[:, order.to(pos_embed.device)]], dim=1)
+        return pos_embed
+
+    # --- what is done to the pass ---
+
+    @contextmanager
+    def applied(self, vit: ViT, kept: Tensor | None = None) -> Iterator[None]:
+        """Passes of this thread go as the interventions say, until the block ends.
+
+        `kept` (B, n): the tokens that the sequence of each picture holds, where some were taken out
+        of it after they were embedded; None: all of them, and of what is removed the mask alone.
+        """
+        device = next(vit.parameters()).device
+        with listening() as listen:
+            for one in self._of(Positions, Transplant):
+                if isinstance(one, Positions):
+                    self._listen_to_embedding(vit, listen)
+                else:
+                    self._listen_for_transplant(vit, listen, one, kept, device)
+            for layer in range(self.config.depth):
+                self._listen_to_attention(vit, listen, layer, kept, device)
+            for one in self._of(Branch):
+                block = vit.blocks[one.layer]
+                first, second = (
+                    (block.norm1, block.norm2) if block.post_norm else (block.ls1, block.ls2)
+                )
+                # Times 0 and not zeros: the graph of a backward pass goes on through it.
+                listen(
+                    (first if one.branch == "attention" else second).register_forward_hook,
+                    lambda _module, _args, out: out * 0,
+                )
+            if self.removed.any() and kept is None and self.config.global_pool:
+                stays = torch.cat([torch.ones(self.config.num_prefix_tokens).bool(), ~self.removed])
+                stays = stays.to(device)
+                listen(vit.norm.register_forward_hook, lambda _module, _args, out: out[:, stays])
+            yield
+
+    def _listen_to_embedding(self, vit: ViT, listen: Callable[..., None]) -> None:
+        """Add other positions: the sum is made again, from what was there before positions."""
+        patches: list[Tensor] = []
+
+        def hear_patches(_module: object, _args: object, out: Tensor) -> None:
+            patches[:] = [out]
+
+        def place(_module: object, _args: object) -> tuple[Tensor, ...]:
+            prefix = [
+                token.expand(len(patches[0]), -1, -1)
+                for token in (vit.cls_token, vit.dist_token, vit.reg_token)
+                if token is not None
+            ]
+            positions = self.positions(vit.pos_embed)
+            if vit.config.pos_embed_prefix:
+                return (torch.cat([*prefix, patches[0]], dim=1) + positions,)
+            return (torch.cat([*prefix, patches[0] + positions], dim=1),)
+
+        listen(vit.patch_embed.register_forward_hook, hear_patches)
+        listen(vit.norm_pre.register_forward_pre_hook, place)
+
+    def _listen_for_transplant(
+        self,
+        vit: ViT,
+        listen: Callable[..., None],
+        one: Transplant,
+        kept: Tensor | None,
+        device: torch.device,
+    ) -> None:
+        n, first = self.config.num_tokens, self.config.num_prefix_tokens
+        taken = torch.zeros(n, dtype=torch.bool)
+        if one.tokens == "cls":
+            taken[0] = True
+        elif one.tokens == "all":
+            taken[:] = True
+        else:
+            taken[[first + patch for patch in one.tokens]] = True
+        donor = torch.zeros(n, self.config.embed_dim)
+        rows = min(n, len(one.donor.tokens))
+        donor[:rows] = one.donor.tokens[:rows]  # of another number of patches only CLS is taken
+        index = torch.arange(n)[None] if kept is None else kept
+        taken, donor = taken[index, None].to(device), donor[index].to(device)
+
+        def replace(_module: object, _args: object, out: Tensor) -> Tensor:
+            return torch.where(taken, donor.to(out.dtype), out)
+
+        # Behind the module before the layer, so that a trace hears what really enters it.
+        before = vit.blocks[one.layer - 1] if one.layer else vit.norm_pre
+        listen(before.register_forward_hook, replace)
+
+    def _listen_to_attention(
+        self,
+        vit: ViT,
+        listen: Callable[..., None],
+        layer: int,
+        kept: Tensor | None,
+        device: torch.device,
+    ) -> None:
+        attn = vit.blocks[layer].attn
+        queries = [one for one in self._of(Even, Scramble) if _has(one.layers, layer)]
+        heads = [one for one in self._of(Head) if one.layer == layer]
+        mask = self.cuts.mask(layer) if self.cuts else None
+        if mask is not None:
+            mask = mask[None]
+            if kept is not None:  # (1, h, N, N) -> (B, h, n, n)
+                mask = torch.stack([mask[0][:, one][:, :, one] for one in kept])
+            mask = ~mask.to(device)
+        heard: list[tuple[Tensor, Tensor, Tensor]] = []
+
+        def hear(
+            _module: object, _args: object, qkv: tuple[Tensor, Tensor, Tensor]
+        ) -> tuple[Tensor, Tensor, Tensor]:
+            q, k, v = qkv
+            for one in queries:
+                q = self._queries(one, q, kept)
+            heard[:] = [(q, k, v)]
+            return q, k, v
+
+        def mix(_module: object, _args: object, mixed: Tensor) -> Tensor:
+            if mask is not None:
+                q, k, v = heard[0]
+                mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=attn.scale)
+            return self.heads_off(layer, mixed, everyone=kept is not None)
+
+        if queries or mask is not None:
+            listen(attn.tap.register_forward_hook, hear)
+        if heads or mask is not None:
+            listen(attn.mixed.register_forward_hook, mix)
+
+    def _queries(self, one: Even | Scramble, q: Tensor, kept: Tensor | None) -> Tensor:
+        """q of a layer with some rows set to 0, or in another order. (B, H, n, d)"""
+        first = self.config.num_prefix_tokens
+        if isinstance(one, Even):
+            rows = {"cls": slice(0, 1), "patches": slice(first, None), "all": slice(None)}[one.rows]
+            q = q.clone()
+            q[:, :, rows] = 0
+            return q
+        # Each patch has a random number; the rank of those that stay gives the order.
+        noise = torch.rand(
+            self.config.num_patches, generator=torch.Generator().manual_seed(one.seed)
+        )
+        noise = torch.where(self.removed, torch.inf, noise)
+        index = torch.arange(len(noise))[None] if kept is None else kept[:, first:] - first
+        order = noise[index].argsort(dim=1).to(q.device)
+        if kept is None and self.removed.any():
+            stay = self.present.to(q.device)
+            whole = torch.arange(len(noise), device=q.device)
+            whole[stay] = order[0, : len(stay)]
+            order = whole[None]
+        order = order[:, None, :, None].expand(len(q), q.shape[1], -1, q.shape[3])
+        return torch.cat([q[:, :, :first], q[:, :, first:].gather(2, order)], dim=2)
+
+    def heads_off(self, layer: int, mixed: Tensor, everyone: bool = False) -> Tensor:
+        """What the heads of a layer gathered, without those that are off. (B, H, n, d)
+
+        `everyone`: the sequence holds no token that is removed. The same is done to gradients: of
+        a head that is off nothing matters, of one set to its mean only the sum over the tokens.
+        """
+        for one in self._of(Head):
+            if one.layer != layer:
+                continue
+            mixed, alone = mixed.clone(), mixed[:, one.head]
+            if one.by == "zero":
+                mixed[:, one.head] = 0
+            else:
+                first = torch.ones(self.config.num_prefix_tokens, dtype=torch.bool)
+                stays = torch.cat([first, ~self.removed]).to(mixed.device)
+                some = alone if everyone else alone[:, stays]
+                mixed[:, one.head] = some.mean(dim=1, keepdim=True)
+        return mixed
+
+
+def _contradiction(key: str, **values: object) -> SelectionError:
+    return SelectionError(Message(f"experiments.{key}", **values))
+
+
+def _has(layers: Some, layer: int) -> bool:
+    return layers == "all" or layer in layers
+
+
+def _source(picture: Tensor, one: Replace, grid: PatchGrid) -> Tensor:
+    """A picture of the same size, that patches are replaced from. uint8 (h, w, C)"""
+    match one.by:
+        case "black":
+            return torch.zeros_like(picture)
+        case "mean":
+            mean = picture.float().mean(dim=(0, 1)).round().to(torch.uint8)
+            return mean.expand_as(picture)
+        case "blur":
+            pixels = Image.fromarray(picture.squeeze(-1).numpy())
+            blurred = pixels.filter(ImageFilter.GaussianBlur(max(grid.patch_size) / 2))
+            return torch.frombuffer(bytearray(blurred.tobytes()), dtype=torch.uint8).view_as(
+                picture
+            )
+        case _:
+            generator = torch.Generator().manual_seed(one.seed)
+            return torch.randint(0, 256, picture.shape, generator=generator).to(torch.uint8)
+
+
+def _shuffled(grid: PatchGrid, one: Shuffle) -> Iterable[int]:
+    """Which patch comes to each place, when the cells of the picture are shuffled. (P,)"""
+    rows, cols, side = grid.rows, grid.cols, one.cells
+    places = torch.arange(rows * cols).view(rows // side, side, cols // side, side)
+    cells = places.permute(0, 2, 1, 3).reshape(-1, side, side)  # (cells, side, side)
+    order = torch.randperm(len(cells), generator=torch.Generator().manual_seed(one.seed))
+    moved = cells[order].view(rows // side, cols // side, side, side)
+    return moved.permute(0, 2, 1, 3).flatten()
