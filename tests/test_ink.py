@@ -186,7 +186,8 @@ def test_the_engine_inverts_for_pages_and_programs(checkpoint: Path, tmp_path: P
     inverted = replace(order, invert=True)
     page, program = (fulfil(replace(inverted, selection=s), models) for s in (None, Selection()))
     facts = json.loads(json.dumps(expected.facts(5)))
-    assert page.manifest["photo"] == program.summary["photo"] == facts["photo"]
+    assert program.summary["photo"] == facts["photo"]
+    assert facts["photo"].items() <= page.manifest["photo"].items()
     assert page.manifest["words"]["ko"]["texts"]["light and dark exchanged"]
     assert program.summary["predictions"] == expected.facts(5)["predictions"]
     assert page.saved_name == program.saved_name == "three-tiny-grey-inverted.safetensors"
