@@ -9,10 +9,11 @@ from vitviz.web import Settings, build_app, serve
 
 def main() -> None:
     """Read the settings, load the host's models, serve until interrupted or terminated."""
+    settings = Settings.from_args()
     logging.basicConfig(
         level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s"
     )
-    settings = Settings.from_args()
+    logging.getLogger("vitviz").setLevel(settings.log_level.upper())
     try:
         demo, options = build_app(settings)
     except VitvizError as error:

@@ -157,7 +157,7 @@ def test_what_cannot_be_shown_is_a_value(models, changes, says, of_picture):
     result = Local(models).run(order(**changes))
     assert result.refused.text.startswith(says)
     assert result.refused.of_picture is of_picture
-    assert vars(result) == vars(Result(refused=result.refused))
+    assert vars(result) == vars(Result(refused=result.refused, seconds=result.seconds))
 
 
 def test_a_fault_of_the_machine_is_raised(models, monkeypatch):

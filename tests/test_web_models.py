@@ -22,7 +22,7 @@ def loads(monkeypatch):
     """Replace `load` by a stand-in. Returns the list of sources it is called with, in order."""
     asked = []
 
-    def load(source, pretrained=True, image_size=None):
+    def load(source, pretrained=True, image_size=None, device=None):
         asked.append(source)
         time.sleep(0.05)
         return tiny("cls")
@@ -121,7 +121,7 @@ def test_a_model_is_loaded_once_for_all_who_wait(loads):
 def test_loading_one_model_does_not_hold_up_another(monkeypatch):
     release, fast, slow = threading.Event(), *list(CURATED)[:2]
 
-    def load(source, pretrained=True, image_size=None):
+    def load(source, pretrained=True, image_size=None, device=None):
         if source == slow:
             assert release.wait(10)
         return tiny("cls")
@@ -139,7 +139,7 @@ def test_loading_one_model_does_not_hold_up_another(monkeypatch):
 def test_a_failed_load_can_be_tried_again(monkeypatch):
     answers = [WeightsError("no network"), tiny("cls")]
 
-    def load(source, pretrained=True, image_size=None):
+    def load(source, pretrained=True, image_size=None, device=None):
         answer = answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
@@ -156,7 +156,7 @@ def test_nobody_waits_for_ever_for_a_model_that_is_being_loaded(monkeypatch):
     monkeypatch.setattr(limits, "LOADING_WAIT_SECONDS", 0.01)
     begun, release, name = threading.Event(), threading.Event(), next(iter(CURATED))
 
-    def load(source, pretrained=True, image_size=None):
+    def load(source, pretrained=True, image_size=None, device=None):
         begun.set()
         assert release.wait(20)
         return tiny("cls")

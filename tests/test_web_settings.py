@@ -2,7 +2,9 @@
 
 import pytest
 
-from vitviz.web.settings import Settings
+from tests.running import ROOT
+from vitviz.web import limits
+from vitviz.web.settings import Settings, SettingsError, flag_of, options, variable_of
 
 
 def test_nothing_said():
@@ -22,7 +24,7 @@ def test_a_wrong_port_ends_with_usage(port, capsys):
     with pytest.raises(SystemExit) as ended:
         Settings.from_args(["--port", port], {})
     assert ended.value.code == 2
-    assert "a port is a number from 1 to 65535" in capsys.readouterr().err
+    assert f"--port must be a port from 1 to 65535, got '{port}'" in capsys.readouterr().err
 
 
 def test_help_names_every_way(capsys):
@@ -32,3 +34,84 @@ def test_help_names_every_way(capsys):
     text = capsys.readouterr().out
     for word in ("--model", "--host", "--port", "--share", "VITVIZ_MODELS", "GRADIO_SERVER_PORT"):
         assert word in text
+
+
+# Of each setting: what a host may write, what it becomes, and what is refused with which words.
+GOOD_AND_BAD = {
+    "default_model": ("mnist", "mnist", " ", "empty"),
+    "host": ("0.0.0.0", "0.0.0.0", "", "empty"),
+    "port": ("80", 80, "0", "from 1 to 65535"),
+    "share": ("yes", True, "perhaps", "true or false"),
+    "root_path": ("/vitviz", "/vitviz", "", "empty"),
+    "login": (str(ROOT / "README.md"), str(ROOT / "README.md"), "no/such/file", "NAME:PASSWORD"),
+    "ssr": ("false", False, "2", "true or false"),
+    "device": ("cpu", "cpu", "", "empty"),
+    "threads": ("3", 3, "0", "from 1 to 1024"),
+    "passes": ("2", 2, "many", "from 1 to 64"),
+    "queue": ("8", 8, "-1", "from 1 to 10000"),
+    "models_kept": ("1", 1, "0", "from 1 to 100"),
+    "upload_mb": ("5", 5, "100000", "from 1 to"),
+    "cache_mb": ("500", 500, "1", "from 100 to"),
+    "cache_minutes": ("10", 10, "1.5", "from 1 to"),
+    "disk_reserve_mb": ("0", 0, "x", "from 0 to"),
+    "log_level": ("INFO", "info", "loud", "debug, info, warning, error"),
+}
+
+
+@pytest.mark.parametrize("one", options(), ids=lambda one: one.name)
+def test_each_setting_is_a_flag_and_a_variable_and_the_flag_wins(one, capsys):
+    good, value, bad, words = GOOD_AND_BAD[one.name]
+    flag, variable = flag_of(one.name), variable_of(one.name)
+    assert getattr(Settings.from_args([flag, good], {}), one.name) == value
+    assert getattr(Settings.from_args([], {variable: good}), one.name) == value
+    assert getattr(Settings.from_args([flag, good], {variable: bad}), one.name) == value
+    for argv, environ, source in (([flag, bad], {}, flag), ([], {variable: bad}, variable)):
+        with pytest.raises(SystemExit) as ended:
+            Settings.from_args(argv, environ)
+        assert ended.value.code == 2
+        said = " ".join(capsys.readouterr().err.split())
+        assert f"{source} must" in said
+        assert words in said
+
+
+def test_every_setting_stands_in_the_help_and_in_the_readme(capsys):
+    with pytest.raises(SystemExit):
+        Settings.from_args(["--help"], {})
+    said, readme = capsys.readouterr().out, (ROOT / "README.md").read_text("utf-8")
+    for one in options():
+        assert flag_of(one.name) in said
+        assert f"| `{flag_of(one.name)}`" in readme
+        if one.metadata["limit"]:
+            default = getattr(limits, one.metadata["limit"]) // one.metadata["times"]
+            row = next(line for line in readme.splitlines() if f"`{flag_of(one.name)}`" in line)
+            assert f"{default:,}" in row or one.name == "passes"  # which depends on the machine
+
+
+def test_limits_that_a_host_sets_replace_the_defaults(monkeypatch):
+    for name in ("COMPUTING", "WORKERS", "QUEUE_SIZE", "UPLOAD_BYTES", "CACHE_AGE_SECONDS"):
+        monkeypatch.setattr(limits, name, getattr(limits, name))  # put back afterwards
+    kept = limits.CACHE_BYTES
+    Settings(passes=5, queue=7, upload_mb=3, cache_minutes=2).apply()
+    assert limits.COMPUTING == 5
+    assert limits.WORKERS == limits.workers(5) == 7
+    assert limits.QUEUE_SIZE == 7
+    assert limits.UPLOAD_BYTES == 3_000_000
+    assert limits.CACHE_AGE_SECONDS == 120
+    assert kept == limits.CACHE_BYTES
+
+
+def test_a_login_file_is_read_line_by_line(tmp_path):
+    file = tmp_path / "visitors"
+    file.write_text("ada:with:colon\n\n grace:hopper \n")
+    assert Settings(login=str(file)).visitors() == [("ada", "with:colon"), ("grace", "hopper")]
+    assert Settings().visitors() is None
+    for text in ("", "ada\n", "ada:x\n:y\n"):
+        file.write_text(text)
+        with pytest.raises(SettingsError, match="a line NAME:PASSWORD for each visitor"):
+            Settings(login=str(file)).visitors()
+
+
+def test_settings_that_contradict_each_other_stop_the_start(capsys):
+    with pytest.raises(SystemExit):
+        Settings.from_args(["--ssr", "--root-path", "/x"], {})
+    assert "cannot be used together" in capsys.readouterr().err

@@ -5,10 +5,10 @@ can also run in another process or on another machine, behind another `Engine`.
 """
 
 import io
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -19,6 +19,7 @@ from ..model.photo import open_photo
 from ..probe.analysis import Analysis, analyze
 from ..viewer.payload import late_file, late_path, pack
 from . import limits
+from .cores import Cores
 from .files import file_name
 from .models import Models
 from .turns import Turns, computing
@@ -88,6 +89,8 @@ class Result:
     manifest  for a page: that of `viewer.payload.Payload`; `files` are the bytes by path
     preview   for a page: the model's input as PNG, if browsers cannot show the photo
     summary   for a program: `Analysis.summary`, with the values for its selection as "selection"
+    seconds   of each stage: "open" the photo, "load" the model, "wait" for a turn, "pass" of the
+              model, "pack" for the page or program
     """
 
     refused: Refusal | None = None
@@ -97,6 +100,7 @@ class Result:
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     preview: bytes | None = field(default=None, repr=False)
     summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)
 
 
 class Engine(Protocol):
@@ -112,12 +116,19 @@ class Engine(Protocol):
 class Local:
     """Fulfils orders in the caller's thread; `limits.COMPUTING` of them compute at a time."""
 
-    def __init__(self, models: Models) -> None:
+    def __init__(self, models: Models, threads: int | None = None) -> None:
+        """`threads`: of each forward pass, see `Cores`."""
         self.models = models
         self._computing = Turns(limits.COMPUTING, limits.LINE)
+        self._cores = Cores(threads)
 
     def run(self, order: Order) -> Result:
-        return fulfil(order, self.models, partial(computing, self._computing))
+        return fulfil(order, self.models, self._turn)
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        with computing(self._computing), self._cores.share():
+            yield
 
     def late(self, order: LateOrder) -> Result:
         return fulfil_late(order, self.models)
@@ -132,16 +143,38 @@ def fulfil(
 
     `turn` is entered for the forward pass only, to bound how many run at a time.
     """
+    stages = _Stages()
     try:
-        photo = open_photo(order.photo, order.name)
-        loaded = models.get(order.model, order.untrained)
-        with turn():
+        with stages("open"):
+            photo = open_photo(order.photo, order.name)
+        with stages("load"):
+            loaded = models.get(order.model, order.untrained)
+        with stages("wait"), turn(), stages("pass"):
             analysis = analyze(loaded, photo, invert=order.invert)
-        if order.selection is None:
-            return _for_page(order, analysis)
-        return _for_program(order.selection, analysis)
+        with stages("pack"):
+            if order.selection is None:
+                result = _for_page(order, analysis)
+            else:
+                result = _for_program(order.selection, analysis)
+        return replace(result, seconds=stages.seconds)
     except VitvizError as error:
-        return Result(refused=Refusal.of(error))
+        return Result(refused=Refusal.of(error), seconds=stages.seconds)
+
+
+class _Stages:
+    """Seconds of each stage; of a stage within another, only the inner one counts."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        inner, began = sum(self.seconds.values()), time.perf_counter()
+        try:
+            yield
+        finally:
+            inner = sum(self.seconds.values()) - inner
+            self.seconds[name] = time.perf_counter() - began - inner
 
 
 def fulfil_late(order: LateOrder, models: Models) -> Result:

@@ -1,4 +1,4 @@
-"""Every limit of the web app in one place, for hosts to change.
+"""Every limit of the web app in one place; `Settings.apply` changes those that a host may set.
 
 The limits of a picture (bytes, pixels, formats) are in `vitviz.model.photo`, because they also hold
 for the Python API and the command line.
@@ -26,6 +26,11 @@ def usable_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
         return cores
 
 
+def workers(computing: int) -> int:
+    """Requests at a time, so that some of them may wait for a download while others compute."""
+    return min(computing + 2, 24)
+
+
 UPLOAD_BYTES = MAX_BYTES  # of one file; larger uploads are cut off while they arrive
 UPLOAD_SECONDS = 600  # for a file to arrive
 BODY_BYTES = 64_000  # of any other request; a viewer's question has some hundred bytes
@@ -35,7 +40,7 @@ LINE = 8  # callers that may wait for a turn of one kind; Gradio has 40 threads 
 COMPUTING_WAIT_SECONDS = 30  # for a turn to compute a forward pass or a rollout
 LOADING_WAIT_SECONDS = 120  # for a model that another request is loading or downloading
 COMPUTING = usable_cores()  # forward passes at a time, and as many rollouts
-WORKERS = min(COMPUTING + 2, 24)  # requests at a time; some of them may wait for a download
+WORKERS = workers(COMPUTING)
 MODELS_KEPT = 3  # loaded models in memory; the one not used for longest is dropped
 CACHE_SWEEP_SECONDS = 600  # between two sweeps of the cache; partial files of this age are deleted
 CACHE_AGE_SECONDS = 3600  # uploads and the files of an analysis live this long

@@ -21,8 +21,11 @@ class Menu:
     Visitors choose a key; only the host names files.
     """
 
-    def __init__(self, added: Sequence[str] = ()) -> None:
-        """`added` are the host's own models. Raises `WeightsError` if there is no model at all."""
+    def __init__(self, added: Sequence[str] = (), default: str | None = None) -> None:
+        """`added` are the host's own models; `default` is the key of the one to start with.
+
+        Raises `WeightsError` if there is no model at all, or none of the key `default`.
+        """
         self._sources: dict[str, str] = {}
         for source in added:
             name = Path(source).stem if Path(source).is_file() else source
@@ -34,6 +37,11 @@ class Menu:
             self._sources.setdefault(name, name)
         if not self._sources:
             raise WeightsError("there is no model to offer: name one with --model")
+        self.default = default or next(iter(self._sources))
+        if self.default not in self:
+            raise WeightsError(
+                Message("web.no_model", name=repr(self.default), names=tuple(self._sources))
+            )
 
     @property
     def choices(self) -> list[tuple[str, str]]:
@@ -46,10 +54,6 @@ class Menu:
         own, shipped = Path(self._sources[key]), WEIGHTS_DIR / f"{key}.safetensors"
         return read_title(own if own.is_file() else shipped) or key
 
-    @property
-    def default(self) -> str:
-        return next(iter(self._sources))
-
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and key in self._sources
 
@@ -61,16 +65,21 @@ class Models(Menu):
     wait meanwhile.
     """
 
-    def __init__(self, added: Sequence[str] = ()) -> None:
+    def __init__(
+        self, added: Sequence[str] = (), default: str | None = None, device: str | None = None
+    ) -> None:
         """Load the host's own models at once, so that a mistyped name fails at the start.
 
-        Raises `WeightsError` if one of them cannot be loaded.
+        `device`: where they run, as torch names it. Raises `WeightsError` if one of them cannot be
+        loaded, or the device cannot be used.
         """
-        super().__init__(added)
+        super().__init__(added, default)
+        self._device = device
         self._loaded: OrderedDict[tuple[str, bool], LoadedModel] = OrderedDict()
         self._lock = threading.Lock()
         self._loading: dict[tuple[str, bool], Turns] = {}
-        for key in list(self._sources)[: len(added)]:
+        # Any model shows whether the device can be used.
+        for key in list(self._sources)[: len(added)] or [self.default] * (device is not None):
             self.get(key)
 
     def get(self, key: str, untrained: bool = False) -> LoadedModel:
@@ -95,7 +104,12 @@ class Models(Menu):
                 if wanted in self._loaded:  # another request has loaded it
                     return self._loaded[wanted]
             size = CURATED[key].image_size if key in CURATED else None
-            loaded = load(self._sources[key], pretrained=not untrained, image_size=size)
+            loaded = load(
+                self._sources[key],
+                pretrained=not untrained,
+                image_size=size,
+                device=self._device,
+            )
             with self._lock:
                 self._loaded[wanted] = loaded
                 while len(self._loaded) > limits.MODELS_KEPT:

@@ -32,6 +32,7 @@ from .service import Service
 from .settings import Settings
 from .texts import TEXTS, translated
 from .theme import PAGE_CSS, theme
+from .watch import Watch
 
 PAGE_JS = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 
@@ -50,12 +51,14 @@ class App(gr.Blocks):
 
 def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     """Build the app, and the arguments for its `launch`."""
+    settings.apply()
     Image.core.set_block_size(limits.PILLOW_BLOCK_BYTES)
     cache = Cache(get_upload_folder())
     # Gradio takes this folder from the environment only; a component reads it when it is created.
     os.environ["GRADIO_TEMP_DIR"] = str(cache.folder)
-    models = Models(settings.models)
-    service = Service(Local(models), models, cache)
+    models = Models(settings.models, settings.default_model, settings.device)
+    watch = Watch()
+    service = Service(Local(models, settings.threads), models, cache, watch)
     texts, titles = translated(title for title, _ in service.menu.choices)
     with App(title="vitviz", analytics_enabled=False) as demo:
         _build_page(demo, service, titles)
@@ -72,7 +75,13 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
         "i18n": texts,
         "run_history": False,  # it would keep pictures and dead links in the browser
         "footer_links": ["api", "settings"],
-        "app_kwargs": {"middleware": [Middleware(Door, gate=demo.gate)]},
+        "app_kwargs": {
+            "middleware": [Middleware(Door, gate=demo.gate)],
+            "routes": watch.routes(lambda: demo.gate.closing, cache.check_room),
+        },
+        "root_path": settings.root_path,
+        "auth": settings.visitors(),
+        "ssr_mode": settings.ssr,
         "state_session_capacity": limits.SESSIONS_KNOWN,
         "max_file_size": limits.UPLOAD_BYTES,
         "allowed_paths": [str(FOLDER)],  # works from any working directory

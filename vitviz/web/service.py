@@ -2,6 +2,7 @@
 
 import base64
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -22,6 +23,7 @@ from .page_requests import Delivery, PageRequest, PageRequests
 from .replies import Answered, Left, Refused, Reply, Shown, Stored, Unchanged
 from .store import ExpiredError, Store, Upload
 from .turns import Turns, computing
+from .watch import Watch
 
 log = logging.getLogger("vitviz.web")
 
@@ -50,8 +52,12 @@ class Service:
     page was answered already.
     """
 
-    def __init__(self, engine: Engine, menu: Menu, store: Store) -> None:
+    def __init__(
+        self, engine: Engine, menu: Menu, store: Store, watch: Watch | None = None
+    ) -> None:
+        """`watch`: counts and logs the analyses."""
         self.menu = menu
+        self._watch = watch or Watch()
         self.examples = [e for e in EXAMPLES if e.model is None or e.model in menu]
         self._engine = engine
         # Questions of viewers bypass Gradio's queue. They have turns of their own, so that many of
@@ -146,15 +152,26 @@ class Service:
         was deleted.
         """
         self._store.check_room()
-        return self._engine.run(
-            Order(
-                photo=self._read(upload),
-                name=upload.name,
-                model=model,
-                untrained=untrained,
-                selection=selection,
-            )
+        order = Order(
+            photo=self._read(upload),
+            name=upload.name,
+            model=model,
+            untrained=untrained,
+            selection=selection,
         )
+        began = time.monotonic()
+        result = self._engine.run(order)
+        refused = result.refused and getattr(result.refused.text, "key", "other")
+        self._watch.analysis(
+            door="page" if selection is None else "api",
+            model=model if model in self.menu else "unknown",
+            untrained=untrained,
+            outcome=refused or "answered",
+            photo_bytes=len(order.photo),
+            sent_bytes=sum(map(len, result.files.values())),
+            seconds={**result.seconds, "all": time.monotonic() - began},
+        )
+        return result
 
     def _placed(self, result: Result) -> dict[str, Stored | list[Stored]]:
         """Put the files of a payload into the store."""

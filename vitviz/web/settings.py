@@ -1,38 +1,193 @@
-"""The settings of a host: models, address, sharing."""
+"""The settings of a host: models, address, limits. Each is a flag and an environment variable."""
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
 
+from ..errors import VitvizError
+from . import limits
+
+LEVELS = ("debug", "info", "warning", "error")
 EPILOG = """\
-environment, for hosts that cannot pass arguments (a Hugging Face Space):
-  VITVIZ_MODELS        as --model, several separated by commas
-  GRADIO_SERVER_NAME   as --host
-  GRADIO_SERVER_PORT   as --port
-  GRADIO_SHARE         True: as --share
+Each option can also be an environment variable, for hosts that cannot pass arguments (a Hugging
+Face Space): VITVIZ_ and the option's name, such as VITVIZ_QUEUE for --queue; VITVIZ_MODELS has
+several models, separated by commas. An option on the command line wins. Gradio's own
+GRADIO_SERVER_NAME, GRADIO_SERVER_PORT, GRADIO_SHARE and GRADIO_ROOT_PATH work as well.
 
-Visitors choose among the models on the menu; only these arguments can name a file or a hub id.
+Visitors choose among the models on the menu; only these settings can name a file or a hub id.
 """
+
+
+class SettingsError(VitvizError):
+    """A setting that cannot be used; the sentence says what came and what is allowed."""
+
+
+def _text(text: str) -> str:
+    if not text.strip():
+        raise SettingsError("must not be empty")
+    return text.strip()
+
+
+def _whole(low: int, high: int, what: str = "whole number") -> Callable[[str], int]:
+    """A reader of whole numbers within bounds."""
+
+    def read(text: str) -> int:
+        if not text.strip().isdecimal() or not low <= int(text) <= high:
+            raise SettingsError(f"must be a {what} from {low} to {high}, got {text!r}")
+        return int(text)
+
+    return read
+
+
+def _switch(text: str) -> bool:
+    if text.strip().lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off"):
+        raise SettingsError(f"must be true or false, got {text!r}")
+    return text.strip().lower() in ("1", "true", "yes", "on")
+
+
+def _level(text: str) -> str:
+    if text.strip().lower() not in LEVELS:
+        raise SettingsError(f"must be one of {', '.join(LEVELS)}, got {text!r}")
+    return text.strip().lower()
+
+
+def _login(text: str) -> str:
+    if not Path(text).is_file():
+        raise SettingsError(f"must be a file with a line NAME:PASSWORD per visitor, got {text!r}")
+    return text
+
+
+def _setting(
+    default: Any,
+    read: Callable[[str], Any],
+    help: str,
+    *,
+    metavar: str = "N",
+    limit: str = "",
+    times: int = 1,
+) -> Any:
+    """A field with what reads it, its help, and the name in `limits` that it replaces.
+
+    `times`: what one unit of the setting is in the unit of the limit, such as bytes of a megabyte.
+    """
+    told = {"read": read, "help": help, "metavar": metavar, "limit": limit, "times": times}
+    return field(default=default, metadata=told)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of a host; for None, gradio and its environment decide.
+    """The settings of a host. None: the default in `limits`, or what Gradio and torch choose.
 
-    models: paths or names as `vitviz.load` takes them, shown first.
+    `models` are paths or names as `vitviz.load` takes them, shown first on the menu.
     """
 
     models: tuple[str, ...] = ()
-    host: str | None = None
-    port: int | None = None
-    share: bool | None = None
+    default_model: str | None = _setting(
+        None,
+        _text,
+        "the model that a visitor starts with (default: the first on the menu)",
+        metavar="NAME",
+    )
+    host: str | None = _setting(
+        None,
+        _text,
+        "address to listen on (default 127.0.0.1; 0.0.0.0: every network)",
+        metavar="ADDRESS",
+    )
+    port: int | None = _setting(
+        None, _whole(1, 65535, "port"), "port to listen on (default: the first free from 7860)"
+    )
+    share: bool | None = _setting(None, _switch, "make a public link through gradio.live")
+    root_path: str | None = _setting(
+        None,
+        _text,
+        "the path under which a proxy shows the app, such as /vitviz",
+        metavar="PATH",
+    )
+    login: str | None = _setting(
+        None,
+        _login,
+        "ask for a name and a password: a file with lines NAME:PASSWORD",
+        metavar="FILE",
+    )
+    ssr: bool | None = _setting(
+        None, _switch, "render pages on the server, with Node; not together with --root-path"
+    )
+    device: str | None = _setting(
+        None,
+        _text,
+        "where models run, as torch names it (default: cuda if there is one, else cpu)",
+        metavar="NAME",
+    )
+    threads: int | None = _setting(
+        None,
+        _whole(1, 1024),
+        "threads of a forward pass on the CPU (default: the cores, shared by the passes that run)",
+    )
+    passes: int | None = _setting(
+        None,
+        _whole(1, 64),
+        "forward passes at a time (default: the usable cores)",
+        limit="COMPUTING",
+    )
+    queue: int | None = _setting(
+        None,
+        _whole(1, 10_000),
+        "requests that may wait; further ones are refused",
+        limit="QUEUE_SIZE",
+    )
+    models_kept: int | None = _setting(
+        None, _whole(1, 100), "models kept in memory", limit="MODELS_KEPT"
+    )
+    upload_mb: int | None = _setting(
+        None,
+        _whole(1, limits.UPLOAD_BYTES // 10**6),
+        "largest picture, in megabytes",
+        limit="UPLOAD_BYTES",
+        times=10**6,
+    )
+    cache_mb: int | None = _setting(
+        None,
+        _whole(100, 10**7),
+        "disk for all pictures and results, in megabytes; the oldest are deleted first",
+        limit="CACHE_BYTES",
+        times=10**6,
+    )
+    cache_minutes: int | None = _setting(
+        None,
+        _whole(1, 10**5),
+        "how long a picture and its results are kept, in minutes",
+        limit="CACHE_AGE_SECONDS",
+        times=60,
+    )
+    disk_reserve_mb: int | None = _setting(
+        None,
+        _whole(0, 10**7),
+        "disk that must stay free, in megabytes; below it nothing new is stored",
+        limit="DISK_RESERVE_BYTES",
+        times=10**6,
+    )
+    log_level: str = _setting(
+        "warning",
+        _level,
+        "what is logged: debug, info (one JSON line per analysis), warning or error",
+        metavar="LEVEL",
+    )
+
+    def __post_init__(self) -> None:
+        if self.ssr and self.root_path:
+            raise SettingsError("ssr and root_path cannot be used together: Gradio mixes them up")
 
     @classmethod
     def from_args(
         cls, argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ
     ) -> "Settings":
-        """Read a command line. Ends the program with a usage message if it cannot be understood."""
+        """Read a command line and the environment. Ends the program with a sentence if one of them
+        cannot be understood.
+        """
         parser = argparse.ArgumentParser(
             prog="app.py",
             description="vitviz: take a Vision Transformer apart in the browser.",
@@ -47,25 +202,74 @@ class Settings:
             help="put a model on the menu: a checkpoint file, a timm name, hf-hub:owner/name or"
             " local-dir:folder; may be repeated",
         )
-        parser.add_argument(
-            "--host", help="address to listen on (default 127.0.0.1; 0.0.0.0: every network)"
-        )
-        parser.add_argument(
-            "--port", type=_port, help="port to listen on (default: the first free from 7860)"
-        )
-        parser.add_argument(
-            "--share",
-            action="store_true",
-            default=None,
-            help="make a public link through gradio.live",
-        )
+        for one in options():
+            flag, told = flag_of(one.name), one.metadata
+            if told["read"] is _switch:
+                parser.add_argument(
+                    flag, nargs="?", const="true", metavar="true", help=told["help"]
+                )
+            else:
+                parser.add_argument(flag, metavar=told["metavar"], help=_help(one))
         given = parser.parse_args(argv)
-        from_environment = (name.strip() for name in environ.get("VITVIZ_MODELS", "").split(","))
-        models = dict.fromkeys([*given.model, *filter(None, from_environment)])
-        return cls(models=tuple(models), host=given.host, port=given.port, share=given.share)
+        named = (name.strip() for name in environ.get("VITVIZ_MODELS", "").split(","))
+        values: dict[str, Any] = {
+            "models": tuple(dict.fromkeys([*given.model, *filter(None, named)]))
+        }
+        for one in options():
+            variable, text = variable_of(one.name), getattr(given, one.name)
+            source = flag_of(one.name) if text is not None else variable
+            text = text if text is not None else environ.get(variable)
+            if text is None:
+                continue
+            try:
+                values[one.name] = one.metadata["read"](text)
+            except SettingsError as error:
+                parser.error(f"{source} {error}")
+        try:
+            return cls(**values)
+        except SettingsError as error:
+            parser.error(str(error))
+
+    def apply(self) -> None:
+        """Put the limits that the host has set in place of the defaults, for the whole process."""
+        for one in options():
+            value = getattr(self, one.name)
+            if one.metadata["limit"] and value is not None:
+                setattr(limits, one.metadata["limit"], value * one.metadata["times"])
+        if self.passes is not None:
+            limits.WORKERS = limits.workers(self.passes)
+
+    def visitors(self) -> list[tuple[str, str]] | None:
+        """The names and passwords of the login file; None without one. Raises `SettingsError` for a
+        line that is not NAME:PASSWORD.
+        """
+        if self.login is None:
+            return None
+        lines = Path(self.login).read_text("utf-8").splitlines()
+        pairs = [tuple(line.strip().split(":", 1)) for line in lines if line.strip()]
+        if not pairs or any(len(pair) != 2 or not all(pair) for pair in pairs):
+            raise SettingsError(f"{self.login} must have a line NAME:PASSWORD for each visitor")
+        return pairs
 
 
-def _port(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"a port is a number from 1 to 65535, got {text!r}")
-    return int(text)
+def options() -> list[Any]:
+    """The fields of `Settings` that are one flag and one variable each; `models` is neither."""
+    return [one for one in fields(Settings) if "read" in one.metadata]
+
+
+def flag_of(name: str) -> str:
+    """The flag of a setting, such as --cache-mb."""
+    return "--" + name.replace("_", "-")
+
+
+def variable_of(name: str) -> str:
+    """The environment variable of a setting, such as VITVIZ_CACHE_MB."""
+    return "VITVIZ_" + name.upper()
+
+
+def _help(one: Any) -> str:
+    """The help of an option, with the default that stands in `limits`."""
+    told = one.metadata
+    if not told["limit"] or "default" in told["help"]:
+        return told["help"]
+    return f"{told['help']} (default {getattr(limits, told['limit']) // told['times']})"

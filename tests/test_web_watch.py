@@ -1,0 +1,126 @@
+"""What a host sees: log lines, health and metrics, and nothing of a visitor in them."""
+
+import json
+import logging
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from tests.models import photo
+from tests.running import running_app, save_tiny
+from vitviz.errors import VitvizError
+from vitviz.web import watch
+from vitviz.web.watch import Watch
+
+FACTS = {
+    "door": "page",
+    "model": "photos",
+    "untrained": False,
+    "outcome": "answered",
+    "photo_bytes": 1000,
+    "sent_bytes": 2000,
+    "seconds": {"pass": 0.0125, "all": 0.5},
+}
+
+
+def test_a_line_of_json_for_each_analysis(caplog):
+    with caplog.at_level(logging.INFO, "vitviz.analyses"):
+        Watch().analysis(**FACTS)
+    told = json.loads(caplog.messages[0])
+    assert told == {
+        **{name: value for name, value in FACTS.items() if name != "seconds"},
+        "ms": {"pass": 12.5, "all": 500.0},
+    }
+
+
+def no_room():
+    raise VitvizError("the disk is full")
+
+
+def asked(one, path, closing=False, room=lambda: None):
+    app = Starlette(routes=one.routes(lambda: closing, room))
+    return TestClient(app).get(path)
+
+
+def test_health_says_whether_pictures_are_taken():
+    one = Watch()
+    one.analysis(**FACTS)
+    one.analysis(**FACTS | {"outcome": "photo.empty"})
+    reply = asked(one, "/healthz")
+    assert reply.status_code == 200
+    told = reply.json()
+    assert (told["status"], told["answered"], told["refused"]) == ("ok", 1, 1)
+    for settings, status in (({"closing": True}, "closing"), ({"room": no_room}, "no room")):
+        reply = asked(one, "/healthz", **settings)
+        assert reply.status_code == 503
+        assert reply.json()["status"].startswith(status)
+
+
+def test_without_the_library_metrics_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    reply = asked(Watch(), "/metrics")
+    assert reply.status_code == 501
+    assert "pip install" in reply.text
+
+
+def test_metrics_count_by_door_model_and_outcome(monkeypatch):
+    pytest.importorskip("prometheus_client")
+    one, other = Watch(), Watch()
+    for outcome in ("answered", "answered", "photo.empty"):
+        one.analysis(**FACTS | {"outcome": outcome})
+    said = asked(one, "/metrics").text
+    answered = 'vitviz_analyses_total{door="page",model="photos",outcome="answered"} 2.0'
+    assert answered in said
+    assert 'vitviz_stage_seconds_count{stage="pass"} 3.0' in said
+    assert answered not in asked(other, "/metrics").text
+
+
+def test_the_app_answers_a_monitor_also_behind_a_login(tmp_path):
+    login = tmp_path / "visitors"
+    login.write_text("ada:lovelace\n")
+    environ = {"VITVIZ_LOGIN": str(login), "VITVIZ_LOG_LEVEL": "info"}
+    with running_app(tmp_path, save_tiny(tmp_path, "cls"), environ=environ) as url:
+        with urllib.request.urlopen(f"{url}/healthz", timeout=60) as reply:
+            assert json.load(reply)["answered"] == 0
+        with urllib.request.urlopen(f"{url}/metrics", timeout=60) as reply:
+            assert b"vitviz_analyses" in reply.read()
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"{url}/config", timeout=60)
+        refused.value.close()
+        assert refused.value.code == 401
+
+
+def test_an_analysis_is_noted_without_its_picture(tmp_path, caplog):
+    from PIL import Image
+
+    from vitviz.web.cache import Cache
+    from vitviz.web.engine import Local
+    from vitviz.web.models import Models
+    from vitviz.web.replies import Shown
+    from vitviz.web.service import Service
+    from vitviz.web.store import Upload
+
+    cache, models = Cache(tmp_path), Models([str(save_tiny(tmp_path, "cls"))])
+    service = Service(Local(models), models, cache)
+    path = cache.folder / "my secret.png"
+    Image.fromarray(photo()).save(path)
+    upload = Upload(str(path), "my secret.png")
+    with caplog.at_level(logging.INFO, "vitviz.analyses"):
+        service.show(upload, "tiny-cls", Shown(None, "tiny-cls"))
+        service.show(upload, "<none>", Shown(None, "tiny-cls"))
+        path.write_bytes(b"no picture")
+        service.show(upload, "tiny-cls", Shown(None, "tiny-cls"))
+    lines = [json.loads(line) for line in caplog.messages]
+    assert [line["outcome"] for line in lines][:2] == ["answered", "web.no_model"]
+    assert lines[2]["outcome"].startswith("photo.")
+    assert lines[1]["model"] == "unknown"
+    assert set(lines[0]["ms"]) == {"open", "load", "wait", "pass", "pack", "all"}
+    stages = sum(spent for stage, spent in lines[0]["ms"].items() if stage != "all")
+    assert stages <= lines[0]["ms"]["all"] + 0.6  # each is rounded
+    assert "secret" not in " ".join(caplog.messages)
+    cache.delete()
+    assert watch.log.name == "vitviz.analyses"
