@@ -161,7 +161,7 @@ def test_what_cannot_be_shown_is_a_value(models, changes, says, of_picture):
 
 
 def test_a_fault_of_the_machine_is_raised(models, monkeypatch):
-    def broken(*_):
+    def broken(*_, **_options):
         raise OSError("no space left")
 
     monkeypatch.setattr(engine, "analyze", broken)

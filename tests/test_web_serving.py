@@ -28,11 +28,11 @@ from vitviz.web import engine, limits
 limits.COMPUTING = 3
 analyze = engine.analyze
 
-def slowly(*args):
+def slowly(*args, **options):
     Path("begun-" + uuid.uuid4().hex).touch()
     while not Path("go").exists():
         time.sleep(0.01)
-    return analyze(*args)
+    return analyze(*args, **options)
 
 engine.analyze = slowly
 app.main()

@@ -71,8 +71,8 @@ def test_two_analyses_at_once_hear_nothing_of_each_other(
     hooks = [block.register_forward_pre_hook(meet) for block in loaded.vit.blocks]
     analyze, heard = engine.analyze, {}
 
-    def listening(loaded, photo):
-        analysis = analyze(loaded, photo)
+    def listening(loaded, photo, **options):
+        analysis = analyze(loaded, photo, **options)
         heard[photo.name] = analysis.trace
         return analysis
 
