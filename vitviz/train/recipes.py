@@ -55,7 +55,7 @@ PHOTOS = Recipe(
     eval_pictures=1000,
 )
 
-# The shipped photo model was made in two runs. The first: patches of 8 pixels, pictures of 64.
+# The shipped photo model was made in three runs. The first: patches of 8 pixels, pictures of 64.
 PHOTOS_COARSE = Recipe(
     name="photos-coarse",
     title=str(PHOTOS_TITLE),
@@ -158,6 +158,24 @@ RECIPES = {
                 "patch_keep": 0.45,
                 "all_patches_share": 0.1,
                 "eval_pictures": 600,
+            }
+        ),
+        # The third run: it begins with the weights of the second, and learns which pictures show
+        # none of its classes.
+        PHOTOS.changed(
+            {
+                "name": "photos-others",
+                "start_from": "photos",
+                "epochs": 4,
+                "others_share": 0.25,
+                "neighbours": 0.0,
+                "lr": 4e-4,
+                "muon_lr": 0.007,
+                "warmup": 40,
+                "decay_share": 0.9,
+                "sparse_epochs": 0.0,
+                "sparse_keep": 1.0,
+                "all_patches_share": 0.15,
             }
         ),
     )
