@@ -3,6 +3,7 @@
 import json
 import re
 import string
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from vitviz import languages
 from vitviz.languages import FOLDER, dictionary, language_of
 from vitviz.viewer.bundle import bundle
 
+PARTICLES_JS = (FOLDER.parent / "viewer" / "text" / "particles.js").as_uri()
 SUBJECTS = sorted(path.stem for path in (FOLDER / "en").glob("*.json"))
 OTHERS = [language for language in languages.languages() if language != "en"]
 
@@ -93,3 +95,25 @@ def test_the_bundle_brings_the_texts_and_reads_no_folder() -> None:
     text = bundle()
     assert "node:fs" not in text
     assert dictionary("ko", "viewer")["untrainedNote"] in text
+
+
+PARTICLES = {
+    "레이어 3을(를)": "레이어 3을",
+    "레이어 5을(를)": "레이어 5를",
+    "개은(는) 곰은(는)": "개는 곰은",
+    "CLS 토큰와(과)의": "CLS 토큰과의",
+    "5행 2열와(과) 사과(와)": "5행 2열과 사와",
+    "'a.jpg'은(는)": "'a.jpg'는",
+    "'cell'이(가)": "'cell'이",
+    "그림(2)을(를)": "그림(2)를",
+    "을(를) (가) 이것": "을(를) (가) 이것",
+}
+
+
+def test_korean_particles_fit_the_word_before_them() -> None:
+    assert {text: languages.with_particles(text) for text in PARTICLES} == PARTICLES
+    script = f"""import {{ withParticles }} from "{PARTICLES_JS}";
+        console.log(JSON.stringify({json.dumps(list(PARTICLES))}.map(withParticles)))"""
+    command = ["node", "--input-type=module", "-e", script]
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(said.stdout) == list(PARTICLES.values())  # the viewer says the same

@@ -22,11 +22,11 @@ def analysis() -> Analysis:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (Answer("class", "pug, dog", 0.834, None), '"pug, dog" 83 %'),
-        (Answer("group", "dog", 0.21, False), 'not sure, "dog" 21 %'),
-        (Answer("group", "dog", 0.999, True), '"dog" > 99 %'),
-        (Answer("group", "dog", 0.001, False), 'not sure, "dog" < 1 %'),
-        (Answer("class", "dog", 1.0, True), '"dog" 100 %'),
+        (Answer("class", "pug, dog", 0.834, None), '"pug, dog" 83%'),
+        (Answer("group", "dog", 0.21, False), 'not sure, "dog" 21%'),
+        (Answer("group", "dog", 0.999, True), '"dog" > 99%'),
+        (Answer("group", "dog", 0.001, False), 'not sure, "dog" < 1%'),
+        (Answer("class", "dog", 1.0, True), '"dog" 100%'),
         (None, "no class names"),
     ],
 )

@@ -176,7 +176,7 @@ def visit(browser, url) -> Iterator[Callable[..., Visit]]:
     """
     contexts, visits = [], []
 
-    def open_page(query: str = "", wait_for: str = "dog.jpg", **options) -> Visit:
+    def open_page(query: str = "", wait_for: str = "red-panda.jpg", **options) -> Visit:
         options = {"viewport": {"width": 1280, "height": 1000}, "locale": "en-US"} | options
         context = browser.new_context(**options)
         context.set_default_timeout(PATIENCE_MS)

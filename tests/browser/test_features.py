@@ -48,7 +48,7 @@ def test_features_are_fetched_when_looked_at_and_are_those_of_python(visit, pict
     strongest = float(similar[1:].max())
     assert float(best.replace("\u2212", "-")) == pytest.approx(strongest, rel=0.01)
     share = features.principal(grid.patches(tokens.T).T).explained
-    assert f"{100 * float(share[0]):.1f}\u00a0%" in seen.text(".vv-thirds .vv-note")
+    assert f"{100 * float(share[0]):.1f}%" in seen.text(".vv-thirds .vv-note")
     assert len(asked("component_server")) == 2  # PCA of all layers, tokens of this one
     with page.expect_response("**/component_server**"):
         page.get_by_role("button", name="Layer 0,").click()

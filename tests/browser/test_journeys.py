@@ -10,7 +10,7 @@ import pytest
 import vitviz
 from tests.browser.conftest import STATE
 from vitviz.languages import say
-from vitviz.web.examples import FOLDER
+from vitviz.web.examples import FOLDER, START
 from vitviz.web.lessons import LESSONS
 
 MINUS = "\u2212"  # how the viewer writes it
@@ -26,7 +26,7 @@ def number(text: str) -> float:
 
 
 def percent(text: str) -> float:
-    return float(text.replace("\u00a0", " ").split(" %")[0].lstrip("< ")) / 100
+    return float(text.split("%")[0].lstrip("< ")) / 100
 
 
 def center(visit, grid, row: int, col: int) -> tuple[float, float]:
@@ -84,10 +84,10 @@ def test_the_whole_journey(visit, pictures, ours):
     seen.choose("1")
     seen.is_(head=1)
     same(values_on_screen(seen, analysis), analysis.attention(1, 1, token))
-    seen.choose("to token")
+    seen.choose("who looks at it")
     seen.is_(direction="to")
     same(values_on_screen(seen, analysis), analysis.attention(1, 1, token, "to"))
-    seen.choose("from token")
+    seen.choose("where it looks")
 
     # Patches: the numbers of this patch as they enter the model, pixel after pixel.
     seen.open_panel("Patches")
@@ -216,7 +216,7 @@ def test_another_model_and_one_that_is_not_there(visit, pictures, ours):
 
 
 def test_with_very_many_tokens_the_rollout_is_asked_for(visit, ours, pictures):
-    seen = visit("?model=long&panel=rollout&layer=1", "dog.jpg · long")
+    seen = visit("?model=long&panel=rollout&layer=1", "red-panda.jpg · long")
     seen.upload(pictures["first"])
     seen.ready("first.png · long")
     analysis = ours(pictures["first"], "long")
@@ -249,12 +249,75 @@ def test_examples_are_analyzed_at_a_click_and_have_names(visit):
     seen.ready("coffee.jpg")
 
 
+def test_the_page_begins_where_fur_looks_at_fur_and_walks_until_it_is_touched(visit):
+    begun = {name: value for name, value in START.items() if name != "walk"}
+    seen = visit("?model=photos", reduced_motion="reduce")
+    seen.is_(**begun, pinned="false")
+    seen = visit("?model=photos")
+    for token in START["walk"][1:]:
+        seen.is_(token=token)
+    seen.page.keyboard.press("Shift")
+    seen.is_(**begun)
+    assert "token=" not in seen.page.url  # a walk is no selection
+    seen = visit("?model=photos&layer=4", reduced_motion="reduce")  # a link wins
+    seen.is_(layer=4, head="mean", token=0)
+
+
+def test_the_title_is_the_answer_with_its_rivals(visit):
+    seen = visit("?model=photos&example=dog", "dog.jpg")
+    analysis = vitviz.analyze(vitviz.load("photos"), FOLDER / "dog.jpg")
+    answer = analysis.answer()
+    assert (answer.kind, answer.name) == ("class", "German shepherd")
+    title = f"\u201cGerman shepherd\u201d, {shares(answer.probability)}"
+    assert seen.text(".vv-title h2") == title
+    assert seen.page.title() == f"{title} · {seen.text('.vv-names')} · vitviz"
+    assert seen.page.locator(".vv-live[aria-live]").first.inner_text().startswith(title)
+    assert seen.text(".vv-says").endswith("knows 100 things and sees 72 \u00d7 72 pixels")
+    entries = seen.page.locator(".vv-rivals li")
+    assert entries.count() == 2
+    for entry, rival in zip(entries.all(), analysis.predictions(3)[1:], strict=True):
+        assert entry.inner_text().split("\n") == [rival.label, shares(rival.probability)]
+    seen.open_panel("Predictions")  # one number for one thing
+    assert seen.text(".vv-headline-text") == title
+    seen.page.get_by_role("button", name="cat", exact=True).click()
+    seen.ready("cat.jpg")
+    group = vitviz.analyze(vitviz.load("photos"), FOLDER / "cat.jpg").groups(1)[0]
+    assert seen.text(".vv-title h2") == f"\u201ca cat\u201d, {shares(group.probability)}"
+
+
+def shares(probability: float) -> str:
+    return f"{100 * probability:.1f}%"
+
+
+# The picture as high as it must be, or as far down as it may begin; all of these are on the screen.
+FIRST = "#vv-upload, #vv-examples button:nth-child(3), #vv-lessons, .vv-title h2, .vv-rivals li"
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
+@pytest.mark.parametrize(
+    ("width", "height", "high", "top"),
+    [(1366, 768, 500, 260), (1440, 900, 500, 260), (390, 844, 290, 260)],
+)
+def test_the_first_screen_has_it_all(visit, width, height, high, top, locale):
+    seen = visit("?model=photos", viewport={"width": width, "height": height}, locale=locale)
+    boxes = [part.bounding_box() for part in seen.page.locator(FIRST).all()]
+    assert len(boxes) == 6
+    assert all(box["y"] >= 0 and box["y"] + box["height"] <= height for box in boxes)
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes)
+    picture = seen.page.locator(".vv-picture").first.bounding_box()
+    assert picture["height"] >= high
+    assert picture["y"] <= top
+    assert picture["y"] + picture["height"] <= height
+    upload = seen.page.locator("#vv-upload").bounding_box()
+    assert min(upload["width"], upload["height"]) >= 44
+
+
 def test_a_link_says_what_to_show(visit):
     seen = visit("?example=bison&model=tiny-grey&layer=1&head=3&token=9&panel=rollout", "bison.jpg")
     seen.is_(layer=1, head=3, token=9, panel="rollout")
     seen.model_is("tiny-grey")
     seen = visit(
-        "?example=../../etc&model=/etc/passwd&layer=99&head=x&token=-1", "dog.jpg · tiny-cls"
+        "?example=../../etc&model=/etc/passwd&layer=99&head=x&token=-1", "red-panda.jpg · tiny-cls"
     )
     seen.is_(layer=2, head="mean", token=0)
 
@@ -397,7 +460,7 @@ def test_a_panel_whose_file_has_expired_offers_to_run_it_again(visit, panel, fil
     page.unroute(f"**/{file}.safetensors")
     with page.expect_response("**/picture.safetensors"):  # asking for the file would not help
         open_panel.get_by_role("button", name="Run it again").click()
-    seen.ready("dog.jpg")
+    seen.ready("red-panda.jpg")
     seen.is_(panel=panel.lower())
     open_panel.locator(".vv-filters, .vv-film").first.wait_for()
     seen.complaints[:] = [text for text in seen.complaints if "403" not in text]
@@ -437,7 +500,7 @@ def at_once(*pages) -> Iterator[None]:
 
 
 def test_analyses_at_the_same_moment_have_their_own_numbers(visit, pictures, ours):
-    pages = visit("?model=tiny-cls"), visit("?model=tiny-grey", "dog.jpg · tiny-grey")
+    pages = visit("?model=tiny-cls"), visit("?model=tiny-grey", "red-panda.jpg · tiny-grey")
     for models, names in (
         (("cls", "grey"), ("first", "second")),
         (("cls", "grey"), ("second", "first")),
@@ -514,7 +577,7 @@ def test_a_model_is_told_of_in_the_language_of_the_page(visit):
     title, english = "일상 사진, 100가지 사물", "Everyday photos, 100 kinds of things"
     heading, panel = page.locator(".vv-names"), "[role=tabpanel]"
     seen.model_is(title)
-    assert heading.inner_text() == f"dog.jpg · {title}"
+    assert heading.inner_text() == f"red-panda.jpg · {title}"
     told = seen.text(f"{panel}:visible")
     for words in (title, "학습용 그림 50000장", "저작권은 사진을 찍은 사람에게", "vitviz로 학습"):
         assert words in told

@@ -40,7 +40,7 @@ def test_the_answer_and_what_every_layer_would_say(visit, pictures, ours):
     assert len({(round(bar["x"], 1), round(bar["width"], 1)) for bar in bars}) == 1
     shares = page.locator(".vv-predictions b").all_inner_texts()
     assert len({len(share.split(".")[1]) for share in shares}) == 1
-    seen.choose("nothing")
+    seen.choose("photo only")
     plot = page.get_by_role("slider", name="Layer on the chart")
     plot.focus()
     page.keyboard.press("Home")
@@ -68,7 +68,7 @@ def test_the_answer_and_what_every_layer_would_say(visit, pictures, ours):
 
 def test_what_few_look_at_is_made_when_they_look(visit):
     """Head statistics, positions before training and PCA are fetched from the server once each."""
-    seen = visit("?model=photos&example=dog")
+    seen = visit("?model=photos&example=dog", "dog.jpg")
     page = seen.page
     asked = lambda: sum("component_server" in address for address in seen.requests)  # noqa: E731
     assert asked() == 0
@@ -111,7 +111,7 @@ def test_the_card_tells_what_is_known(visit):
 
 
 def percent(share: float) -> str:
-    return f"{100 * share:.1f}\u00a0%"
+    return f"{100 * share:.1f}%"
 
 
 def test_the_film_of_a_training_plays(visit, models, pictures):
@@ -123,7 +123,7 @@ def test_the_film_of_a_training_plays(visit, models, pictures):
     seen.open_panel("Training")
     page.locator(".vv-film").first.wait_for()
     reading = page.locator(".vv-film .vv-plot-reading")
-    assert reading.inner_text().startswith("Epoch 2.5, after 2\u202f560 pictures and 2 min: 60.0")
+    assert reading.inner_text().startswith("Epoch 2.5, after 2,560 pictures and 2 min: 60.0")
     named = page.locator(".vv-film-picture ~ ol b")
     best = film.probabilities[1, 0].float().topk(1)
     assert named.first.inner_text() == percent(float(best.values[0]))

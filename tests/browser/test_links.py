@@ -33,7 +33,7 @@ def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
     page.locator(".vv-picture").click(position={"x": 5, "y": 5})
     page.locator(LAYER).first.fill("1")
     seen.choose("1")
-    seen.choose("to token")
+    seen.choose("who looks at it")
     page.locator("summary", has_text="Colours and scale").click()
     seen.choose("all heads")
     seen.open_panel("Features")
@@ -56,7 +56,7 @@ def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
 
 def test_the_untrained_twin_and_another_model_are_in_the_link(visit):
     seen = visit(
-        "?model=tiny-grey&untrained=1&panel=rollout&first=1&residual=0.3", "dog.jpg · tiny"
+        "?model=tiny-grey&untrained=1&panel=rollout&first=1&residual=0.3", "red-panda.jpg · tiny"
     )
     page = seen.page
     seen.is_(panel="rollout", overlay="rollout")
@@ -65,7 +65,7 @@ def test_the_untrained_twin_and_another_model_are_in_the_link(visit):
     page.keyboard.press("[")
     address_says(
         page, model="tiny-grey", untrained=1, panel="rollout", layer=1, first=1, residual=0.3,
-        example="dog",
+        example="red-panda",
     )  # fmt: skip
 
 
@@ -202,7 +202,7 @@ def test_taste_is_remembered_and_needs_no_storage(visit):
     page.locator(".vv-looks").get_by_label("smooth").check()
     page.get_by_role("button", name="Large text").click()
     page.reload()
-    seen.ready("dog.jpg")
+    seen.ready("red-panda.jpg")
     page.locator("summary", has_text="Colours and scale").click()
     assert page.get_by_role("radio", name="magma").is_checked()
     assert page.locator(".vitviz.vv-smooth.vv-projector").count() == 1
@@ -212,7 +212,7 @@ def test_taste_is_remembered_and_needs_no_storage(visit):
         "{ get() { throw new DOMException('denied', 'SecurityError'); } })"
     )
     page.reload()
-    seen.ready("dog.jpg")
+    seen.ready("red-panda.jpg")
     assert page.locator(".vitviz.vv-smooth").count() == 0
     page.locator("summary", has_text="Colours and scale").click()
     seen.choose("cividis")

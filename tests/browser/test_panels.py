@@ -409,7 +409,7 @@ def test_one_value_as_the_sum_the_score_and_the_share_that_it_is(shown) -> None:
     page.get_by_role("button", name="Swap the two tokens").click()
     seen.is_(token=grid.token(3, 1))
     check(grid.token(3, 1), token, head=1)
-    seen.choose("to token")
+    seen.choose("who looks at it")
     check(token, grid.token(3, 1), head=1)
     seen.choose("mean")
     assert page.get_by_text("no queries and keys of its own").is_visible()

@@ -571,9 +571,9 @@ def test_a_lost_layer_leaves_the_rest_and_can_be_tried_again(host) -> None:
 @pytest.mark.parametrize(
     ("lost", "panel", "overlay"),
     [
-        ("layer-00", "Attention", "nothing"),
+        ("layer-00", "Attention", "photo only"),
         ("layer-00", "Query · key", "positions"),
-        ("features", "Features", "nothing"),
+        ("features", "Features", "photo only"),
     ],
 )
 def test_what_only_a_panel_needs_can_be_tried_again_there(host, lost, panel, overlay) -> None:

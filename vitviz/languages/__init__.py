@@ -8,6 +8,7 @@ it in any language. Nothing is translated by looking at a sentence.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -84,7 +85,33 @@ def in_others(text: str) -> dict[str, str]:
 def _filled(key: str, values: Mapping[str, Any], language: str) -> str:
     subject, _, name = key.partition(".")
     text = dictionary(language, subject).get(name) or dictionary(ENGLISH, subject)[name]
-    return text.format(**{name: _inner(value, language) for name, value in values.items()})
+    said = text.format(**{name: _inner(value, language) for name, value in values.items()})
+    return with_particles(said)
+
+
+# Korean particles after a consonant, and after a vowel. Digits and letters count by their names.
+PARTICLES = ("을를", "은는", "이가", "과와")
+CLOSED = frozenset("013678LMNRlmnr")
+_EITHER = re.compile(
+    r"""([^\s'")\]])(['")\]]*)(?:"""
+    + "|".join(rf"({a}\({b}\)|{b}\({a}\))" for a, b in PARTICLES)
+    + ")"
+)
+
+
+def with_particles(text: str) -> str:
+    """A text in which every particle that is written for both cases, as 을(를), fits the word
+    before it.
+    """
+
+    def fitting(found: re.Match[str]) -> str:
+        last, quotes, *either = found.groups()
+        syllable = ord(last) - 0xAC00  # one without a final consonant is a multiple of 28
+        closed = syllable % 28 != 0 if 0 <= syllable < 11172 else last in CLOSED
+        which = next(at for at, one in enumerate(either) if one)
+        return last + quotes + PARTICLES[which][0 if closed else 1]
+
+    return _EITHER.sub(fitting, text)
 
 
 def _inner(value: Any, language: str) -> Any:

@@ -555,9 +555,9 @@ def analyze(
 
 
 def _percent(share: float) -> str:
-    """A share as whole percent; only 0 is shown as 0 %, and only 1 as 100 %."""
+    """A share as whole percent; only 0 is shown as 0%, and only 1 as 100%."""
     if 0 < share < 0.005:
-        return "< 1 %"
+        return "< 1%"
     if 0.995 <= share < 1:
-        return "> 99 %"
-    return f"{100 * share:.0f} %"
+        return "> 99%"
+    return f"{100 * share:.0f}%"

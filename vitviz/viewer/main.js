@@ -17,6 +17,7 @@ import {
 } from "./state/state.js";
 import { startTaste, validTaste } from "./state/taste.js";
 import { watchSurroundings } from "./parts/surroundings.js";
+import { startWalk } from "./parts/walk.js";
 import { button } from "./parts/widgets.js";
 import { languageOf, nextLanguage } from "./text/language.js";
 import { granted } from "./text/refusal.js";
@@ -47,7 +48,7 @@ export function firstLanguage(search) {
  *   selection: import("./state/state.js").Selection, history: import("./state/state.js").History,
  *   taste: import("./types.js").Taste, pointed: number|null, previewed: number|null, shownToken: () => number,
  *   select: (wanted: any) => void, prefer: (wanted: any) => void,
- *   point: (token: number|null, exploring: boolean) => void,
+ *   point: (token: number|null, exploring: boolean) => void, preview: (token: number|null) => void,
  *   pair: () => {query: number, key: number}, light: (part: import("./types.js").Lit) => void,
  *   language: string, again: null|(() => void),
  *   ask: null|((name: string, params: any) => Promise<any>), link: null|(() => string),
@@ -98,6 +99,7 @@ export function mount(host) {
   let settled = 0;
   let news = false; // whether the selection has changed since the host was told
   let kept = null; // the manifest of the analysis that the visitor has kept
+  let walk = null; // over a few tokens, at the start
   let asked = address ? readLink(address.read(), PANELS) : null; // fields in the link that opened the page
 
   /** The app, see `App`. @type {any} */
@@ -180,11 +182,15 @@ export function mount(host) {
       const start = startSelection(shape);
       // The selection stays as far as the new model allows.
       const kept = validSelection(app.selection && carried(app.selection, grid, mine.grid), start, shape);
-      const selection = validSelection(complete(wanted ?? asked, kept, shape), kept, shape);
+      // A link that selects anything wins over the start that the host proposes.
+      const begin = asked && !wanted && !Object.keys(asked).some((name) => name in start) ? manifest.start : null;
+      const selection = validSelection(begin ?? complete(wanted ?? asked, kept, shape), kept, shape);
       await Promise.all([mine.loaded, mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;
       opening = null;
       show(mine, selection);
+      const { tokens } = mine.grid;
+      if (begin?.walk) walk = startWalk(begin.walk.filter((token) => token < tokens), app.preview, root);
     } catch (error) {
       if (mine && (mine !== opening || mine.disposed)) return;
       mine?.dispose();
@@ -209,6 +215,7 @@ export function mount(host) {
   }
 
   function show(mine, selection) {
+    walk?.stop();
     app.source?.dispose();
     app.forget();
     grid = mine.grid;
@@ -331,6 +338,7 @@ export function mount(host) {
   }
 
   function close() {
+    walk?.stop();
     second.close();
     app.source?.dispose();
     app.source = null;

@@ -38,8 +38,10 @@
 
 /**
  * The manifest of an analysis: vitviz/viewer/payload.py writes it, and hosts may add to it.
+ * start: what is selected where no link selects anything, and tokens that are shown by turns.
  * @typedef {{
  *   version: number, id: string, link?: Record<string, string>, beside?: Beside[],
+ *   start?: {layer: number, head: number|"mean", token: number, walk?: number[]},
  *   model: Model, photo: {name: string, notes: string[], inverted: boolean, dark_ink: boolean, frame?: number[]|null},
  *   words?: Record<string, Record<string, Record<string, string>>>,
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],

@@ -34,6 +34,9 @@
       find("#vv-photo [aria-label='Remove Image']")?.click(); // else it shows the picture before
       setTimeout(() => sources()[CAMERA].click(), 0);
     } else if ("vvCamera" in page.dataset) sources()[UPLOAD].click(); // ends the stream
+    see(on);
+  }
+  function see(on) {
     if (on) page.dataset.vvCamera = "";
     else delete page.dataset.vvCamera;
     find("#vv-camera").setAttribute("aria-expanded", String(on));
@@ -49,12 +52,12 @@
     if (button && Object.hasOwn(pressed, button.id)) pressed[button.id]();
     else if (button?.matches("#vv-photo [aria-label='capture photo']")) taken();
   });
-  /** Puts the camera away when its picture has arrived. */
+  /** Puts the camera away when its picture has arrived; Gradio ends the stream. */
   function taken() {
     const arrived = new MutationObserver(() => {
       if (!find("#vv-photo img")) return;
       arrived.disconnect();
-      camera(false);
+      see(false);
     });
     arrived.observe(find("#vv-photo"), { childList: true, subtree: true });
   }

@@ -16,7 +16,7 @@ from . import limits
 from .beside import Choice, choices
 from .engine import Engine, LateOrder, Order, Refusal, Result, Selection
 from .error_messages import APOLOGY, in_each, sentence
-from .examples import EXAMPLES
+from .examples import EXAMPLES, START, START_LINK
 from .figures import Wanted
 from .models import Menu
 from .page_requests import Delivery, PageRequest, PageRequests
@@ -139,6 +139,8 @@ class Service:
             ]
             manifest = {**result.manifest, "files": self._placed(result), "link": link}
             manifest["beside"] = besides
+            if link == START_LINK:
+                manifest["start"] = START
             saved = self._store.put(result.saved, result.saved_name)
             preview = result.preview and self._store.put(result.preview, "preview.png")
             return Made(manifest, saved, preview)

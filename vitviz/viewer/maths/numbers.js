@@ -43,27 +43,27 @@ export function multiple(times) {
 const WHOLE = 1 - 1e-6;
 
 /**
- * A share as a percentage: 12.3 %, and with two significant digits below 0.1 %: 0.085 %. A share below
- * 1 is never written as 100 %, but as > 99.9 %.
+ * A share as a percentage: 12.3%, and with two significant digits below 0.1%: 0.085%. A share below
+ * 1 is never written as 100%, but as > 99.9%.
  * @param {number} share
  * @returns {string}
  */
 export function percent(share) {
-  if (share > 0 && share < 0.000001) return "< 0.0001\u00a0%";
-  if (share > 0 && share < 0.00095) return Number((100 * share).toPrecision(2)) + "\u00a0%";
-  return rounded(share, 1) + "\u00a0%";
+  if (share > 0 && share < 0.000001) return "< 0.0001%";
+  if (share > 0 && share < 0.00095) return Number((100 * share).toPrecision(2)) + "%";
+  return rounded(share, 1) + "%";
 }
 
 /**
  * Shares of one column as percentages with equally many decimals: one, or as many as give the largest
- * two significant digits. Shares that are too small for them are written as < 0.1 %.
+ * two significant digits. Shares that are too small for them are written as < 0.1%.
  * @param {number[]} shares
  * @returns {string[]}
  */
 export function percents(shares) {
   const largest = Math.max(...shares);
   const decimals = largest > 0 ? Math.min(6, Math.max(1, 1 - Math.floor(Math.log10(100 * largest)))) : 1;
-  return shares.map((share) => rounded(share, decimals) + "\u00a0%");
+  return shares.map((share) => rounded(share, decimals) + "%");
 }
 
 /** A percentage with this many decimals; only 0 and 1 (but for rounding) are written as 0 and 100. */
@@ -82,12 +82,12 @@ export function signed(value, decimals = 2) {
 }
 
 /**
- * A number with its thousands separated: 86 567 656.
+ * A number with its thousands separated: 86,567,656.
  * @param {number} value
  * @returns {string}
  */
 export function grouped(value) {
-  return String(value).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
 /**

@@ -26,7 +26,7 @@ const FRAME_MS = 600;
 const ANSWERS = 3;
 const COSINES = { min: -1, max: 1 };
 const SHARES = { min: 0, max: 1 };
-const SHARE_TICKS = [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "\u00a0%" }));
+const SHARE_TICKS = [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "%" }));
 
 /** @param {import("../main.js").App} app */
 function create(app) {

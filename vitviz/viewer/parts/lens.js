@@ -33,7 +33,7 @@ export function createLens(app) {
   const top = topShare(lens.map((line) => line.probabilities));
   const charts = {
     probability: { scale: { min: 0, max: top }, lines: linesOf("probabilities"),
-      ticks: [0, 0.25, 0.5, 0.75, 1].map((part) => ({ value: part * top, text: Number((100 * part * top).toFixed(2)) + "\u00a0%" })) },
+      ticks: [0, 0.25, 0.5, 0.75, 1].map((part) => ({ value: part * top, text: Number((100 * part * top).toFixed(2)) + "%" })) },
     rank: { scale: { min: classes, max: 1, log: true }, lines: linesOf("ranks"),
       ticks: rankTicks(classes).map((value) => ({ value, text: String(value) })) },
   };

@@ -98,7 +98,7 @@ function createLooks(app) {
     onChoose: (value) => app.prefer({ scale: value }),
   });
   const opacity = slider({
-    label: t("opacity"), min: 0, max: 100, step: 1, format: (value) => value + "\u00a0%",
+    label: t("opacity"), min: 0, max: 100, step: 1, format: (value) => value + "%",
     onInput: (value) => app.prefer({ opacity: value / 100 }),
   });
   const grid = toggle({ label: t("gridLines"), onSwitch: (on) => app.prefer({ grid: on }) });

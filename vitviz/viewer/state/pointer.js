@@ -57,6 +57,8 @@ export function createPointerState(app, render) {
       const preview = token !== null && (exploring || !app.selection.pinned) ? token : null;
       return look({ pointed: token, previewed: preview, pointedPartner: null });
     },
+    /** Shows another token for a while; null: the selected one again. */
+    preview: (token) => look({ pointed: null, previewed: token, pointedPartner: null }),
     pointPartner: (token) => look({ pointed: token, previewed: null, pointedPartner: token }),
     /** The pointer is over a cell of a whole map; null: it has left the map. */
     pointPair(cell) {

@@ -4,6 +4,7 @@ import { prefixKind } from "../maths/attention.js";
 import { placeOf } from "../maths/geometry.js";
 import { digits, multiple } from "../maths/numbers.js";
 import { languageOf } from "./language.js";
+import { withParticles } from "./particles.js";
 import { STRINGS } from "./strings.js";
 
 /**
@@ -15,7 +16,7 @@ export function translator(language) {
   const texts = { ...STRINGS.en, ...STRINGS[languageOf(language)] };
   return (key, values = {}) => {
     if (!(key in texts)) throw new Error("no text named " + key);
-    return texts[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+    return withParticles(texts[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name])));
   };
 }
 
