@@ -19,17 +19,17 @@ OTHERS = {
 }
 SAID = {
     "en-US": {
-        "sentence": "Nothing I was taught; nearest: {name}, {share} %",
+        "sentence": "Nothing I was taught; nearest: {name}, {share}%",
         "score": "Score {score}, threshold {threshold}: this picture counts as none of",
-        "keeps": "keep 95 % of the pictures",
-        "catches": "never shown, it catches 33.0 % and lets 67.0 % through.",
+        "keeps": "keep 95% of the pictures",
+        "catches": "never shown, it catches 33.0% and lets 67.0% through.",
         "tabs": ("Predictions", "Model"),
     },
     "ko-KR": {
-        "sentence": "배운 것이 아닙니다. 가장 가까운 것: {name}, {share} %",
+        "sentence": "배운 것이 아닙니다. 가장 가까운 것: {name}, {share}%",
         "score": "점수 {score}, 임계값 {threshold}: 모델의 클래스가 아니라고",
-        "keeps": "그림의 95 %가 통과",
-        "catches": "사물 3가지의 그림 1 500장 가운데 33.0 %를 가려내고 67.0 %는 놓칩니다.",
+        "keeps": "그림의 95%가 통과",
+        "catches": "사물 3가지의 그림 1,500장 가운데 33.0%를 가려내고 67.0%는 놓칩니다.",
         "tabs": ("예측", "모델"),
     },
 }
@@ -67,7 +67,7 @@ def test_a_picture_of_no_class_is_told_in_every_place(open_page, two, locale: st
     best = known.answer()
     assert [spaced(text) for text in sides[:2]] == [
         sentence,
-        f"{best.name}, {100 * best.probability:.1f} %",
+        f"{best.name}, {100 * best.probability:.1f}%",
     ]
     tab.get_by_role("tab", name=said["tabs"][0]).click()
     panels = tab.locator(".vv-panel:visible > [role=group]")

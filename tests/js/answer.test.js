@@ -49,9 +49,9 @@ test("score, threshold and figures are those of Python", () => {
   const texts = (language) => knownTexts(appOf({ manifest, t: translator(language) }));
   assert.equal(texts("en").verdict, "Score " + score.toFixed(2) + ", threshold 50.00: this picture counts as none of its classes.");
   const about = texts("en").about.join(" ");
-  assert.match(about, /keep 95\u00a0% of the pictures/);
-  assert.match(about, /Of 1\u202f500 pictures of 3 kinds of things .* catches 33.0\u00a0% and lets 67.0\u00a0% through/);
-  assert.match(texts("ko").about.join(" "), /3가지의 그림 1\u202f500장 가운데 33.0\u00a0%를 가려내고 67.0\u00a0%는 놓칩니다/);
+  assert.match(about, /keep 95% of the pictures/);
+  assert.match(about, /Of 1,500 pictures of 3 kinds of things .* catches 33.0% and lets 67.0% through/);
+  assert.match(texts("ko").about.join(" "), /3가지의 그림 1,500장 가운데 33.0%를 가려내고 67.0%는 놓칩니다/);
   const known = manifestOf("cls");
   const told = knownTexts(appOf({ manifest: known, t: translator("en") }));
   assert.match(told.verdict, /counts as one of its classes/);
@@ -69,8 +69,8 @@ test("the table of what it refuses has the figures that were measured, beside ch
   const { others } = manifestOf("no_cls").model.figures;
   const rows = othersRows(others, translator("en"));
   assert.deepEqual(rows.map(({ share }) => Number(share.toFixed(4))), [0.82, 0.31, 0.948, 0.33, 0.67]);
-  assert.deepEqual(rows.slice(0, 2).map(({ note }) => note), ["by chance 50.0\u00a0%", "by chance 5.0\u00a0%"]);
-  assert.equal(rows[1].name, "refused, where 95\u00a0% of its own are kept");
+  assert.deepEqual(rows.slice(0, 2).map(({ note }) => note), ["by chance 50.0%", "by chance 5.0%"]);
+  assert.equal(rows[1].name, "refused, where 95% of its own are kept");
   const { auroc, refused, kept } = others;
   assert.equal(othersRows({ auroc, refused, kept }, translator("en")).length, 2, "a model without a threshold");
   const { tables } = PANELS.find(({ id }) => id === "model").saves(appOf({ manifest: manifestOf("no_cls") }));

@@ -54,7 +54,7 @@ function apart(one, other) {
   return texts.find(([a, b]) => a !== b) ?? texts[0];
 }
 
-/** A share that was chosen: 0.95 is 95 %, without decimals. */
+/** A share that was chosen: 0.95 is 95%, without decimals. */
 function whole(share) {
-  return Number((100 * share).toFixed(3)) + "\u00a0%";
+  return Number((100 * share).toFixed(3)) + "%";
 }
