@@ -35,6 +35,14 @@ def save_tiny(
     return _save(path, loaded.vit, loaded.preprocess, labels or loaded.card.labels, details)
 
 
+def save_digits(folder: Path) -> Path:
+    """A model of grey pictures, as a training on light strokes on a dark ground would leave it."""
+    vit, labels = tiny("grey").vit, tiny("grey").card.labels
+    preprocess = Preprocess(size=vit.config.image_size, channels=1, mean=(0.13,), std=(0.31,))
+    recipe = {"recipe": '{"data": "mnist", "invert": 0.0}'}
+    return _save(folder / "digits.safetensors", vit, preprocess, labels, recipe)
+
+
 def save_long(folder: Path) -> Path:
     """A model with so many tokens (442) that the viewer asks for a rollout."""
     config = ViTConfig(

@@ -9,11 +9,10 @@ import pytest
 import torch
 
 from tests.models import photo, tiny
-from tests.running import save_tiny
+from tests.running import save_digits
 from tests.test_train_digits import DIGITS, STYLES, drawn
 from vitviz import Analysis, VitvizError, analyze, cli, draw, load, open_photo
 from vitviz.languages import say
-from vitviz.model.checkpoints import FORMAT
 from vitviz.model.loaded import LoadedModel
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.probe import saved
@@ -39,13 +38,7 @@ def of_digits(recipe: str | None = '{"data": "mnist"}', mean: float = 0.13) -> L
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same as a file."""
-    path = save_tiny(tmp_path_factory.mktemp("ink"), "grey", recipe='{"data": "mnist"}')
-    tensors, metadata = read_tensors(path)
-    told = json.loads(metadata[FORMAT])
-    told["preprocess"]["mean"] = [0.13]
-    write_tensors(path, tensors, {FORMAT: json.dumps(told)})
-    return path
+    return save_digits(tmp_path_factory.mktemp("ink"))
 
 
 @pytest.mark.parametrize("label", sorted(DIGITS))
@@ -166,7 +159,7 @@ def test_the_command_line_notices_and_inverts(capsys, tmp_path, monkeypatch, che
     said = capsys.readouterr().out
     assert "note: light and dark exchanged\n" in said
     assert "try --invert" not in said
-    folders = [tmp_path / f"vitviz-three-tiny-grey{end}" for end in ("", "-inverted")]
+    folders = [tmp_path / f"vitviz-three-digits{end}" for end in ("", "-inverted")]
     plain, inverted = (Analysis.load(folder / cli.ANALYSIS) for folder in folders)
     assert (plain.inverted, inverted.inverted) == (False, True)
     expected = analyze(load(checkpoint), tmp_path / "three.png", invert=True)
@@ -177,7 +170,7 @@ def test_the_engine_inverts_for_pages_and_programs(checkpoint: Path, tmp_path: P
     DARK.save(path := tmp_path / "three.png")
     models, order = (
         Models([str(checkpoint)]),
-        Order(photo=path.read_bytes(), name="three.png", model="tiny-grey"),
+        Order(photo=path.read_bytes(), name="three.png", model="digits"),
     )
     plain = fulfil(order, models)
     assert plain.manifest["photo"]["dark_ink"] is True
@@ -190,5 +183,5 @@ def test_the_engine_inverts_for_pages_and_programs(checkpoint: Path, tmp_path: P
     assert facts["photo"].items() <= page.manifest["photo"].items()
     assert page.manifest["words"]["ko"]["texts"]["light and dark exchanged"]
     assert program.summary["predictions"] == expected.facts(5)["predictions"]
-    assert page.saved_name == program.saved_name == "three-tiny-grey-inverted.safetensors"
+    assert page.saved_name == program.saved_name == "three-digits-inverted.safetensors"
     assert Analysis.from_bytes(page.saved).inverted

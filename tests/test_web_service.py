@@ -13,7 +13,7 @@ from PIL import Image
 import vitviz
 import vitviz.draw
 from tests.models import photo
-from tests.running import save_tiny
+from tests.running import save_digits, save_tiny
 from tests.viewer_fixture import film
 from vitviz.errors import VitvizError
 from vitviz.viewer import pack
@@ -542,3 +542,66 @@ def test_what_stands_beside_waits_for_its_turn(desk, here, upload, monkeypatch):
             all_places.enter_context(computing(here._computing))
         assert "computes for many others" in beside(desk, now, "untrained")["error"]
     assert "manifest" in beside(desk, now, "untrained")
+
+
+@pytest.fixture(scope="module")
+def of_digits(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("digits")
+    return Models([str(save_digits(folder)), str(save_tiny(folder, "cls"))])
+
+
+def test_the_shown_picture_is_inverted_and_back(of_digits, tmp_path):
+    Image.fromarray(photo()).save(tmp_path / "a.png")
+    cache, data = Cache(tmp_path / "cache"), (tmp_path / "a.png").read_bytes()
+    desk = Service(Local(of_digits), of_digits, cache)
+    dark, other = (Upload(cache.put(data, name), name) for name in ("three.png", "other.png"))
+    plain = desk.show(dark, "digits", Shown(None, "digits"))
+    assert plain.shown.inverted is False
+    # What the controls say by now is not what is shown.
+    inverted = desk.invert(None, "tiny-cls", plain.shown, True)
+    assert inverted.shown == Shown(dark, "digits", None, False, True)
+    assert inverted.manifest["photo"]["inverted"] is True
+    saved = vitviz.Analysis.load(inverted.saved)
+    ours = vitviz.analyze(of_digits.get("digits"), dark.address, invert=True)
+    assert torch.equal(saved.picture, ours.picture)
+    assert torch.equal(saved.trace.logits, ours.trace.logits)
+    # The same picture stays inverted in another model and in the twin, another does not.
+    for model, untrained in (("tiny-cls", False), ("digits", True)):
+        again = desk.show(dark, model, inverted.shown, untrained)
+        assert again.manifest["photo"]["inverted"] is True
+    assert desk.show(None, "digits", inverted.shown).shown.inverted is True
+    assert desk.show(other, "digits", inverted.shown).shown.inverted is False
+    back = desk.invert(None, "digits", inverted.shown)
+    assert back.shown == plain.shown
+    assert torch.equal(
+        vitviz.Analysis.load(back.saved).trace.q, vitviz.Analysis.load(plain.saved).trace.q
+    )
+    assert desk.invert(None, "digits", Shown(None, "digits")) == Unchanged()
+
+
+def test_an_inverted_example_is_in_its_link_and_not_in_what_stands_beside(desk):
+    index = [example.name for example in desk.examples].index("red panda")
+    plain = desk.show_example(index, "tiny-cls", START)
+    inverted = desk.invert(None, "tiny-cls", plain.shown)
+    link = {"model": "tiny-cls", "example": "red-panda", "invert": "1"}
+    assert inverted.manifest["link"] == link
+    opened = desk.open("tiny-cls", START, link)
+    assert opened.shown.inverted is True
+    assert opened.manifest["photo"] == inverted.manifest["photo"]
+    assert desk.open("tiny-cls", START, link | {"invert": "yes"}).shown.inverted is False
+    assert desk.show_example(index, "tiny-cls", inverted.shown).shown.inverted is False
+    key = inverted.manifest["id"]
+    beside = {
+        wanted: desk.beside({"id": key, "beside": wanted})["manifest"]["photo"]["inverted"]
+        for wanted in ("untrained", "example-dog", "model-tiny-grey")
+    }
+    assert beside == {"untrained": True, "example-dog": False, "model-tiny-grey": True}
+
+
+def test_a_program_can_invert(desk, models, upload):
+    plain, inverted = (
+        desk.answer(upload, "tiny-cls", 0, -1, -1, False, invert)[0] for invert in (False, True)
+    )
+    assert (plain["photo"]["inverted"], inverted["photo"]["inverted"]) == (False, True)
+    ours = vitviz.analyze(models.get("tiny-cls"), upload.address, invert=True)
+    assert inverted["predictions"] == ours.facts(5)["predictions"]

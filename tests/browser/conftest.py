@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from tests.models import photo
-from tests.running import running_app, save_long, save_tiny
+from tests.running import running_app, save_digits, save_long, save_tiny
 from tests.viewer_fixture import film
 from vitviz import Analysis, analyze, load
 
@@ -48,6 +48,7 @@ def models(folder) -> dict[str, Path]:
         "cls": save_tiny(folder, "cls", labels),
         "grey": save_tiny(folder, "grey"),
         "long": save_long(folder),
+        "digits": save_digits(folder),
     }
 
 
@@ -73,10 +74,10 @@ def pictures(folder) -> dict[str, Path]:
 
 
 @pytest.fixture(scope="session")
-def ours(models) -> Callable[[Path, str], Analysis]:
+def ours(models) -> Callable[..., Analysis]:
     """The same picture in the same model, in Python."""
     loaded = {name: load(path) for name, path in models.items()}
-    return lambda picture, model="cls": analyze(loaded[model], picture)
+    return lambda picture, model="cls", **options: analyze(loaded[model], picture, **options)
 
 
 @pytest.fixture(scope="session")

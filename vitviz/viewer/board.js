@@ -4,6 +4,7 @@ import { el, freshId } from "./parts/dom.js";
 import { createBeside } from "./parts/beside.js";
 import { createHelp } from "./parts/help.js";
 import { overlayOf } from "./maths/overlay.js";
+import { createPhotoNotes } from "./parts/photonotes.js";
 import { createTabPanel } from "./tabpanel.js";
 import { createReadout } from "./parts/readout.js";
 import { createSaving } from "./parts/saving.js";
@@ -97,7 +98,7 @@ function createTitleBar(app, save, openHelp) {
   const about = el("div", { class: "vv-names-line" },
     el("p", { class: "vv-names", text: names }),
     el("p", { text: t("summary", { depth: manifest.depth, heads: manifest.num_heads, tokens: manifest.num_tokens }) }),
-    ...manifest.photo.notes.map((note) => el("p", { class: "vv-photo-note", text: translated(note, app) })));
+    ...createPhotoNotes(app));
   const root = el("header", { class: "vv-title-bar" },
     el("div", { class: "vv-title" }, el("h2", { text: title }), el("p", { class: "vv-says", text: says }), createRivals(app)),
     manifest.model.trained === false

@@ -50,7 +50,7 @@ export function firstLanguage(search) {
  *   select: (wanted: any) => void, prefer: (wanted: any) => void,
  *   point: (token: number|null, exploring: boolean) => void, preview: (token: number|null) => void,
  *   pair: () => {query: number, key: number}, light: (part: import("./types.js").Lit) => void,
- *   language: string, again: null|(() => void),
+ *   language: string, again: null|(() => void), invert: null|(() => void),
  *   ask: null|((name: string, params: any) => Promise<any>), link: null|(() => string),
  *   undo: () => void, redo: () => void, switchLanguage: () => void,
  *   choose: (token: number) => void, pin: (token: number) => void, release: () => void,
@@ -70,7 +70,7 @@ export function firstLanguage(search) {
  *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
  *   selection?: any, taste?: any, languages?: boolean,
  *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
- *   beside?: (key: string, id: string) => Promise<any>, entitle?: (title: string) => void}} host
+ *   invert?: () => void, beside?: (key: string, id: string) => Promise<any>, entitle?: (title: string) => void}} host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
  *   selection, taste: some of the initial fields; invalid values are ignored.
@@ -79,12 +79,13 @@ export function firstLanguage(search) {
  *     by the id of the first.
  *   again: runs the analysis once more, when its files have expired.
  *   entitle: is told what is shown, for the title of the page.
+ *   invert: runs it with light and dark of the photo exchanged, or as it was if they are.
  *   languages: offer a button that changes the language of the page.
  * @returns {{update: (manifest: any|null, selection?: any) => void,
  *   select: (wanted: any) => void, destroy: () => void}}
  */
 export function mount(host) {
-  const { element, fetchFile = fetchUrl, onSelect, languages = false, address = null, again = null } = host;
+  const { element, fetchFile = fetchUrl, onSelect, languages = false, address = null, again = null, invert = null } = host;
   const root = el("div", { class: "vitviz" });
   const live = el("p", { class: "vv-live", "aria-live": "polite" });
   const content = el("div");
@@ -104,7 +105,7 @@ export function mount(host) {
 
   /** The app, see `App`. @type {any} */
   const app = {
-    t: null, languages, ask: host.ask ? ask : null, again, history: null, looksOpen: false,
+    t: null, languages, ask: host.ask ? ask : null, again, invert, history: null, looksOpen: false,
     taste: [recall(storage), host.taste, asked].reduce((base, wanted) => validTaste(wanted, base, PANELS), startTaste(PANELS)),
     selection: null, source: null, panels: PANELS,
     panel: () => panelOf(PANELS, app.selection.panel),

@@ -38,7 +38,8 @@ def choices(shown: Shown, examples: Sequence[Example], menu: Menu) -> Iterator[C
     for example in examples:
         if shown.photo != example.upload:
             key = f"example-{Path(example.path).stem}"
-            yield Choice(key, "example", example.name, now._replace(photo=example.upload))
+            other = now._replace(photo=example.upload, inverted=False)
+            yield Choice(key, "example", example.name, other)
     for title, model in menu.choices:
         if model != shown.model:
             yield Choice(f"model-{model}", "model", title, now._replace(model=model))

@@ -149,11 +149,12 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     }
     latest = {**once, "trigger_mode": "always_last"}
     chosen = [photo, model, shown, untrained]
-    show, show_photo, show_example, open_ = _page_functions(service)
+    show, show_photo, show_example, invert, open_ = _page_functions(service)
     photo.input(show_photo, chosen, **latest)
     model.select(show, chosen, **latest)  # its "input" is sent twice
     untrained.input(show, chosen, **latest)
     view.submit(show, chosen, **once)  # the viewer asks for an expired analysis again
+    view.edit(invert, chosen, **once)
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest)
     demo.load(open_, [model, shown], **once)
     demo.load(None, js=_script(examples))
@@ -200,7 +201,7 @@ def _script(examples: Sequence[Example]) -> str:
 
 
 def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
-    """The functions that answer the page: `show`, `show_photo`, `show_example` and `open`.
+    """The functions that answer the page: `show`, `show_photo`, `show_example`, `invert`, `open`.
 
     Gradio passes its request to every function with a `gr.Request` parameter.
     """
@@ -221,7 +222,7 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
         asked = request.query_params if request else {}
         return places(service.open(model, shown, asked, _session(request)))
 
-    asks = (service.show, service.show_photo, service.show_example)
+    asks = (service.show, service.show_photo, service.show_example, service.invert)
     return [*map(answer, asks), guard(opened, page=True)]
 
 
@@ -264,6 +265,7 @@ def _build_endpoint(service: Service) -> None:
             WholeNumber(-1, label="layer"),
             WholeNumber(-1, label="head"),
             TrueOrFalse(False, label="untrained"),
+            TrueOrFalse(False, label="invert"),
         ]
         outputs = [gr.JSON(label="summary"), gr.File(label="analysis")]
         gr.Button().click(

@@ -22,6 +22,7 @@ class Shown(NamedTuple):
     model: str
     preview: str | None = None  # address that the picture input shows in place of the photo
     untrained: bool = False
+    inverted: bool = False  # whether light and dark of the photo are exchanged
 
 
 class Stored(NamedTuple):

@@ -97,6 +97,23 @@ class Service:
             return Unchanged()
         return self._meet(upload, model, shown, untrained, page)
 
+    def invert(
+        self,
+        _upload: Upload | None,
+        _model: str,
+        shown: Shown,
+        _untrained: bool = False,
+        page: str | None = None,
+    ) -> Reply:
+        """Analyze the picture that is shown with light and dark exchanged; if they are, as it was.
+
+        What the controls of the page say is not asked: the visitor means what is shown.
+        """
+        if shown.photo is None:
+            return Unchanged()
+        inverted = not shown.inverted
+        return self._meet(shown.photo, shown.model, shown, shown.untrained, page, inverted=inverted)
+
     def _meet(
         self,
         upload: Upload,
@@ -105,19 +122,21 @@ class Service:
         untrained: bool,
         page: str | None,
         place: bool = False,
+        inverted: bool | None = None,
     ) -> Reply:
         """Make an analysis, which can fail or take long, and then deliver it.
 
-        `place`: put the picture into the picture input too, which does not show it yet.
+        `place`: put the picture into the picture input too, which does not show it yet. `inverted`
+        None: the picture that is shown stays inverted if it is; another one is taken as it is.
         """
-        untrained = untrained is True
         with self._requests.begin(page) as request:
             upload = self._ours(upload, shown)
-            made = self._make(upload, model, untrained)
+            if inverted is None:
+                inverted = shown.inverted and upload == shown.photo
+            wanted = Shown(upload, model, None, untrained is True, inverted)
+            made = self._make(wanted)
             if isinstance(made, Made):
-                return self._deliver(
-                    request, made, Shown(upload, model, made.preview, untrained), place
-                )
+                return self._deliver(request, made, wanted._replace(preview=made.preview), place)
             now = self._requests.failed(request, shown)
             if now is None:
                 return Unchanged()
@@ -127,18 +146,15 @@ class Service:
                 photo = self._before(now)
             return Refused(made, now, photo)
 
-    def _make(self, upload: Upload, model: str, untrained: bool) -> Made | Refusal:
+    def _make(self, wanted: Shown) -> Made | Refusal:
         """Analyze a picture and put the files for a page into the store."""
         try:
-            result = self._order(upload, model, untrained)
+            result = self._order(wanted)
             if result.refused:
                 return result.refused
-            link = self._link(upload, model, untrained)
-            besides = [
-                one.to_dict() for one in self._choices(Shown(upload, model, None, untrained))
-            ]
+            link = self._link(wanted)
             manifest = {**result.manifest, "files": self._placed(result), "link": link}
-            manifest["beside"] = besides
+            manifest["beside"] = [one.to_dict() for one in self._choices(wanted)]
             if link == START_LINK:
                 manifest["start"] = START
             saved = self._store.put(result.saved, result.saved_name)
@@ -147,27 +163,26 @@ class Service:
         except VitvizError as error:
             return Refusal.of(error)
 
-    def _order(
-        self, upload: Upload, model: str, untrained: bool, selection: Selection | None = None
-    ) -> Result:
+    def _order(self, wanted: Shown, selection: Selection | None = None) -> Result:
         """Let the engine analyze a picture. Raises `VitvizError` if the disk is full or the picture
         was deleted.
         """
         self._store.check_room()
         order = Order(
-            photo=self._read(upload),
-            name=upload.name,
-            model=model,
-            untrained=untrained,
+            photo=self._read(wanted.photo),
+            name=wanted.photo.name,
+            model=wanted.model,
+            untrained=wanted.untrained,
             selection=selection,
+            invert=wanted.inverted,
         )
         began = time.monotonic()
         result = self._engine.run(order)
         refused = result.refused and getattr(result.refused.text, "key", "other")
         self._watch.analysis(
             door="page" if selection is None else "api",
-            model=model if model in self.menu else "unknown",
-            untrained=untrained,
+            model=order.model if order.model in self.menu else "unknown",
+            untrained=order.untrained,
             outcome=refused or "answered",
             photo_bytes=len(order.photo),
             sent_bytes=sum(map(len, result.files.values())),
@@ -211,6 +226,7 @@ class Service:
         shown: Shown,
         untrained: bool = False,
         page: str | None = None,
+        inverted: bool = False,
     ) -> Reply:
         """Analyze an example with the model it is made for.
 
@@ -220,7 +236,9 @@ class Service:
         example = self.examples[index]
         special = {example.model for example in self.examples}
         model = example.model or (self.menu.default if model in special else model)
-        return self._meet(example.upload, model, shown, untrained, page, place=True)
+        return self._meet(
+            example.upload, model, shown, untrained, page, place=True, inverted=inverted
+        )
 
     def open(
         self, model: str, shown: Shown, asked: Mapping[str, str], page: str | None = None
@@ -228,10 +246,10 @@ class Service:
         """Answer a page that opens with the first example, or with what its address names.
 
         `?model=mnist&example=digit` picks from the menu and the examples, in any combination, so
-        that a link shows what its sender saw. `untrained=1` is the untrained twin. Other parameters
-        and unknown values are ignored.
+        that a link shows what its sender saw. `untrained=1` is the untrained twin, `invert=1`
+        exchanges light and dark. Other parameters and unknown values are ignored.
         """
-        untrained = asked.get("untrained") == "1"
+        untrained, inverted = (asked.get(name) == "1" for name in ("untrained", "invert"))
         names = [Path(example.path).stem for example in self.examples]
         named, wanted = asked.get("model") in self.menu, asked.get("example")
         model = asked["model"] if named else model
@@ -240,10 +258,10 @@ class Service:
             index = made_for.index(model) if model in made_for else 0
         elif named:
             upload = self.examples[names.index(wanted)].upload
-            return self._meet(upload, model, shown, untrained, page, place=True)
+            return self._meet(upload, model, shown, untrained, page, place=True, inverted=inverted)
         else:
             index = names.index(wanted)
-        return self.show_example(index, model, shown, untrained, page)
+        return self.show_example(index, model, shown, untrained, page, inverted)
 
     def rollout(self, question: Any) -> dict[str, Any]:
         """Compute a rollout of too many tokens for the browser: {"values"} or {"error"}."""
@@ -326,7 +344,7 @@ class Service:
                 shown = found[wanted]
             case _:
                 raise SelectionError(Message("web.not_beside"))
-        made = self._make(shown.photo, shown.model, shown.untrained)
+        made = self._make(shown)
         if isinstance(made, Refusal):
             return _refusal(made.text)
         self._remember(made, shown)
@@ -358,20 +376,21 @@ class Service:
         layer: int | None,
         head: int | None,
         untrained: bool = False,
+        invert: bool = False,
     ) -> tuple[Mapping[str, Any], str] | Refusal:
         """Analyze a picture: a JSON object, and a .safetensors file for `vitviz.Analysis.load`.
 
         The object holds what the model answered, the shape of every step, and under "selection" the
         attention from one token (0 is the first) in one layer (-1: the last) and head (-1: mean of
         all), and its rollout. With "untrained" the model has the random weights that its training
-        began with.
+        began with; with "invert" light and dark of the picture are exchanged first.
         """
         try:
             if photo is None:
                 raise ImageError("a picture is needed, none came")
             given = {"token": token, "layer": layer, "head": head}
             selection = Selection(**{key: one for key, one in given.items() if one is not None})
-            result = self._order(photo, model, untrained, selection)
+            result = self._order(Shown(photo, model, None, untrained, invert), selection)
             if result.refused:
                 return result.refused
             return result.summary, self._store.put(result.saved, result.saved_name)
@@ -388,11 +407,13 @@ class Service:
         except ExpiredError as error:
             raise ImageError(Message("web.deleted", name=repr(upload.name[:80]))) from error
 
-    def _link(self, upload: Upload, model: str, untrained: bool) -> dict[str, str]:
+    def _link(self, wanted: Shown) -> dict[str, str]:
         """The parameters with which `open` shows this again. Only examples have a name in links."""
-        ours = upload.address in [example.path for example in self.examples]
-        link = {"model": model} | ({"example": Path(upload.address).stem} if ours else {})
-        return link | ({"untrained": "1"} if untrained else {})
+        address = wanted.photo.address
+        ours = address in [example.path for example in self.examples]
+        link = {"model": wanted.model} | ({"example": Path(address).stem} if ours else {})
+        link |= {"untrained": "1"} if wanted.untrained else {}
+        return link | ({"invert": "1"} if wanted.inverted and ours else {})
 
     def _ours(self, upload: Upload, shown: Shown) -> Upload:
         """The example that an upload is a copy of, whose path never expires; else the upload.

@@ -30,6 +30,7 @@ const mounted = viewer.mount({
   element: element.querySelector('.vv-place'), ask, address, beside,
   again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
   entitle: (title) => { document.title = title + ' · vitviz'; },
+  invert: () => trigger('edit'),
 });
 let shown = 0;
 function show() {

@@ -88,7 +88,8 @@ function knows(app) {
   const { manifest } = app.source;
   const { model } = manifest;
   const { data = "", terms, license } = model.details;
-  const lacks = "lacks_" + data.split(":")[0];
+  const set = "lacks_" + data.split(":")[0];
+  const lacks = model.light_ink_only === false && set + "_both" in STRINGS.en ? set + "_both" : set;
   const rows = [[t("fact_data"), data], [t("fact_terms"), terms], [t("fact_license"), license]]
     .filter(([, text]) => text).map(([name, text]) => [name, translated(text, app)]);
   if (rows.length === 0 && model.kinds.length === 0) return null;

@@ -8,7 +8,7 @@ import { stageSaves } from "../data/saves.js";
 import { snapshot } from "./snapshot.js";
 import { button } from "./widgets.js";
 import { reasonOf } from "../text/refusal.js";
-import { tokenTitle, translated } from "../text/words.js";
+import { photoName, tokenTitle, translated } from "../text/words.js";
 
 /**
  * @param {import("../main.js").App} app
@@ -41,7 +41,7 @@ export function createSaving(app, look) {
 
   function section(title, now, node, what, { tables, figures }) {
     const { layer, head, direction } = app.selection;
-    const nameOf = (...part) => fileName(manifest.photo.name, manifest.model.name, ...part, "layer" + layer,
+    const nameOf = (...part) => fileName(manifest.photo.name, manifest.photo.inverted ? "inverted" : "", manifest.model.name, ...part, "layer" + layer,
       head === "mean" ? "mean" : "head" + head, direction, "token" + now.view.token);
     const item = (text, save) => button({ text, title: title + ": " + text, onClick: () => run(text, save) });
     // If there is only one table or figure, its button needs no name.
@@ -97,7 +97,7 @@ export function captionOf(app, { view, about }) {
   const drawn = colours !== SPOTLIGHT ? t("captionColours", { colours })
     : t(showsPhotograph(app, view.shown) ? "captionSpotlight" : "captionSpotlightModel");
   return [
-    [manifest.photo.name, tokenTitle(view.token, app), about].filter(Boolean).join(" · "),
+    [photoName(app), tokenTitle(view.token, app), about].filter(Boolean).join(" · "),
     // Only attention has a choice of scales; the legends of other maps show theirs.
     ...(values ? [kind === "attention" ? t("captionScale", { drawn, scale }) : drawn] : []),
     t("captionSource", { model: manifest.model.name, source: translated(manifest.model.source, app) }),

@@ -21,7 +21,7 @@ const COMMON = {
 };
 /** Fields that define an overlay, and stand in a link whichever panel is open. */
 const OF_OVERLAY = { rollout: ["first", "residual", "fusion"] };
-const HOSTS = ["model", "example", "untrained"];
+const HOSTS = ["model", "example", "untrained", "invert"];
 
 function namesOf(panels) {
   return [...new Set([...Object.keys(COMMON), ...Object.values(OF_OVERLAY).flat(), ...panels.flatMap(linkOf)])];

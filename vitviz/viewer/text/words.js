@@ -114,14 +114,23 @@ export function valueText(value, tokens, t) {
 }
 
 /**
+ * The name of the photo, and that it is inverted if it is.
+ * @param {{t: (key: string, values?: any) => string, source: {manifest: import("../types.js").Manifest}}} app
+ * @returns {string}
+ */
+export function photoName({ t, source: { manifest: { photo } } }) {
+  return photo.inverted ? t("photoInverted", { name: photo.name }) : photo.name;
+}
+
+/**
  * The name of an analysis beside another one: picture, model, and whether it is untrained.
  * @param {{t: (key: string) => string, language: string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
 export function sourceName(app) {
-  const { photo, model } = app.source.manifest;
+  const { model } = app.source.manifest;
   const untrained = model.trained === false ? app.t("besideUntrained") : "";
-  return [photo.name, translated(model.title, app), untrained].filter(Boolean).join(" · ");
+  return [photoName(app), translated(model.title, app), untrained].filter(Boolean).join(" · ");
 }
 
 /**
@@ -131,8 +140,8 @@ export function sourceName(app) {
  */
 export function sideNames(app, other) {
   const [one, two] = [app, other].map((side) => {
-    const { photo, model } = side.source.manifest;
-    return [photo.name, translated(model.title, side), app.t(model.trained === false ? "besideUntrained" : "besideTrained")];
+    const { model } = side.source.manifest;
+    return [photoName({ ...side, t: app.t, source: side.source }), translated(model.title, side), app.t(model.trained === false ? "besideUntrained" : "besideTrained")];
   });
   const differ = one.map((part, at) => part !== two[at]);
   if (!differ.includes(true)) return [sourceName(app), sourceName(other)];
