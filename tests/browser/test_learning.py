@@ -129,7 +129,7 @@ def test_the_film_of_a_training_plays(visit, models, pictures):
     assert named.first.inner_text() == percent(float(best.values[0]))
     assert page.get_by_text("<b>second</b>").count() == 1
     top = max(3 / 17, float(film.attention[1, 0, 2].float().mean(dim=0)[1:].max()))
-    assert f" = {17 * top:.1f} \u00d7 uniform" in seen.text(".vv-film-picture ~ .vv-note")
+    assert f" = {17 * top:.1f} \u00d7 even share" in seen.text(".vv-film-picture ~ .vv-note")
     stop_time(page)
     page.get_by_role("button", name="Play the training").click()
     assert reading.inner_text().startswith("Epoch 0,")

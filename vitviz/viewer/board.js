@@ -2,6 +2,7 @@
 
 import { el, freshId } from "./parts/dom.js";
 import { createBeside } from "./parts/beside.js";
+import { createGlossary } from "./parts/glossary.js";
 import { createHelp } from "./parts/help.js";
 import { overlayOf } from "./maths/overlay.js";
 import { createPhotoNotes } from "./parts/photonotes.js";
@@ -35,11 +36,12 @@ export function createBoard(app) {
     { view, stage: stage.root, about: readout.about(view), panel: tabs.open() }));
   const beside = createBeside(app);
   const bar = createTitleBar(app, saving.button, () => help.showModal());
+  const glossary = createGlossary(app, () => [root.querySelector(".vv-left"), root.querySelector(".vv-right")]);
   const root = el("div", { class: "vv-board" }, bar.root,
     el("div", { class: "vv-columns" },
       el("div", { class: "vv-left" }, stage.root, steering.root),
       el("div", { class: "vv-right" }, readout.root, beside.root, ...tabs.pages)),
-    help, saving.dialog);
+    help, saving.dialog, glossary.dialog);
   let view = null;
   return {
     root, stage, help,
@@ -54,6 +56,7 @@ export function createBoard(app) {
       bar.render();
       beside.render(view, second);
       tabs.render(view, second);
+      glossary.rest();
       return view;
     },
     sentence: () => readout.sentence(view),
@@ -66,6 +69,7 @@ export function createBoard(app) {
     },
     destroy() {
       bar.destroy();
+      glossary.destroy();
       tabs.destroy();
     },
   };

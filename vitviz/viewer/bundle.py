@@ -74,8 +74,14 @@ def _visit(path: Path, order: list[Path], above: tuple[Path, ...]) -> None:
 
 def _strings(*, empty: bool = False) -> str:
     """The module that replaces `STRINGS`: it contains the texts, or only their languages."""
-    texts = {one: {} if empty else dictionary(one, "viewer") for one in languages()}
-    return f"export const STRINGS = {json.dumps(texts, ensure_ascii=False)};\n"
+    texts = {
+        name: {one: {} if empty else dictionary(one, subject) for one in languages()}
+        for name, subject in (("STRINGS", "viewer"), ("GLOSSARY", "glossary"))
+    }
+    return "".join(
+        f"export const {name} = {json.dumps(said, ensure_ascii=False)};\n"
+        for name, said in texts.items()
+    )
 
 
 def _wrap(path: Path, names: dict[Path, str], strings: str) -> str:

@@ -1,14 +1,14 @@
 /** The stage: the picture as the model saw it, its patches, and the overlay. */
 
-import { DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour } from "../maths/colour.js";
+import { DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour, largest } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
 import { createLegend } from "./legend.js";
-import { digits, percent } from "../maths/numbers.js";
+import { digits, multiple, percent } from "../maths/numbers.js";
 import { LEAST_TIMES } from "../maths/overlay.js";
 import { createPicture, placeBox, readingOf, showsPhotograph } from "./picture.js";
 import { explore } from "./pointing.js";
 import { createWaiting, layerText, tokensText } from "./waiting.js";
-import { prefixLabel, tokenTitle } from "../text/words.js";
+import { prefixLabel, tokenName, tokenTitle } from "../text/words.js";
 
 /**
  * @param {import("../main.js").App} app
@@ -34,9 +34,10 @@ export function createStage(app) {
   column.classList.toggle("vv-many", tiles.length > 3);
 
   const legend = createLegend(t);
+  const saying = el("p", { class: "vv-saying" });
   const under = el("p", { class: "vv-under" });
   const root = el("section", { class: "vv-stage", "aria-label": t("stageTitle") },
-    frame, legend.root, under);
+    frame, saying, legend.root, under);
 
   const tokenOfEvent = (event) => {
     const tile = tiles.findIndex(({ root: node }) => node.contains(event.target));
@@ -72,6 +73,8 @@ export function createStage(app) {
     }));
     waiting.render(messageOf(shown), (shown.missing === "layer" && app.source.failure !== null) ||
       (shown.missing === "tokens" && app.source.features.error !== null));
+    setText(saying, shown.values ? sayingOf(shown, token) : "");
+    show(saying, shown.values !== null);
     renderLegend(shown, pointer);
     setText(under, underPointer(shown, pointer));
   }
@@ -94,6 +97,14 @@ export function createStage(app) {
       ? t("scaleShared", { least: LEAST_TIMES }) : shown.uniform === null ? t("scale_" + shown.kind)
         : t(app.facing() ? "scaleBoth" : "scaleOwn", { least: LEAST_TIMES });
     legend.render({ ...shown, note: [note, ...lightOf(shown)].join(" "), marked: value, decimals: shown.kind === "features" ? 3 : 0 });
+  }
+
+  /** What the picture shows, in a sentence. */
+  function sayingOf(shown, token) {
+    const { direction, first, layer } = app.selection;
+    const name = token < grid.prefix ? tokenName(token, app) : t("framed");
+    const times = multiple(largest(shown.values, grid.prefix, grid.tokens) * grid.tokens);
+    return t("saying_" + (shown.kind === "attention" ? direction : shown.kind), { token: name, times, first, layer });
   }
 
   /** What the spotlight does to the picture, in words. @returns {string[]} */

@@ -1,13 +1,23 @@
-/** Every text of the viewer, per language: `viewer.json` in each folder of `vitviz/languages`. */
+/** Every text of the viewer, per language: two dictionaries in each folder of `vitviz/languages`. */
 
 // A browser cannot read folders: bundle.py replaces this module by one that contains the texts.
-import { readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 
 const FOLDER = new URL("../../languages/", import.meta.url);
 
-const texts = (name) => JSON.parse(readFileSync(new URL(name + "/viewer.json", FOLDER), "utf8"));
+const LANGUAGES = readdirSync(FOLDER, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && !entry.name.startsWith("_")).map(({ name }) => name);
+
+/** What each language says in one of its dictionaries; {} where it has none. */
+function texts(subject) {
+  return Object.fromEntries(LANGUAGES.map((name) => {
+    const file = new URL(name + "/" + subject + ".json", FOLDER);
+    return [name, existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {}];
+  }));
+}
 
 /** @type {Record<string, Record<string, string>>} */
-export const STRINGS = Object.fromEntries(readdirSync(FOLDER, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory() && !entry.name.startsWith("_"))
-  .map(({ name }) => [name, texts(name)]));
+export const STRINGS = texts("viewer");
+
+/** @type {Record<string, Record<string, string>>} */
+export const GLOSSARY = texts("glossary");

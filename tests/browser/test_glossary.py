@@ -1,0 +1,99 @@
+"""Terms are underlined in every panel, and each opens a card, by pointer, finger and keyboard."""
+
+import pytest
+
+from tests.models import photo, tiny
+from vitviz import analyze
+from vitviz.languages import dictionary
+from vitviz.viewer import page
+
+MARKED = "side => [...document.querySelectorAll(`.vv-${side} .vv-term`)].map(n => n.dataset.term)"
+# What somebody must be able to look up there, whatever else is underlined.
+WANTED = {
+    "Patches": {"patch", "weights", "channel", "filter", "convolution"},
+    "Positions": {"patch", "cosine"},
+    "Attention": {"token", "layer", "head", "cls", "patch", "prefix_token", "half_precision"},
+    "Query · key": {"query", "key", "softmax", "head"},
+    "Rollout": {"rollout", "token", "attention", "layer"},
+    "Features": {"token", "layer", "variance", "median", "pca"},
+    "Predictions": {"block", "classifier", "logit_lens"},
+    "Model": {"vision_transformer", "weights", "block"},
+}
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return page(analyze(tiny("cls"), photo()))
+
+
+@pytest.fixture
+def tab(open_page, html):
+    tab = open_page(html)
+    tab.locator("[data-state=ready]").wait_for()
+    return tab
+
+
+def test_every_panel_underlines_the_first_place_of_each_term(tab) -> None:
+    for panel, wanted in WANTED.items():
+        tab.get_by_role("tab", name=panel, exact=True).click()
+        tab.wait_for_function(
+            f"wanted => wanted.every(id => ({MARKED})('right').includes(id))", arg=list(wanted)
+        )
+        visible = tab.locator(".vv-right .vv-term:visible").evaluate_all(
+            "nodes => nodes.map(node => node.dataset.term)"
+        )
+        assert len(visible) == len(set(visible)), panel
+    left = set(tab.evaluate(f"({MARKED})('left')"))
+    assert {"even_share", "attention", "head"} <= left
+    # No control was broken up, and no text was changed.
+    inside = ("button", "a", "label", ".vv-frame")
+    assert tab.locator(", ".join(f"{one} .vv-term" for one in inside)).count() == 0
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_card_opens_by_keyboard_and_gives_the_focus_back(tab, language) -> None:
+    if language == "ko":
+        tab.get_by_role("button", name="한국어").click()
+    term = tab.locator(".vv-readout .vv-term[data-term=layer]")
+    term.wait_for()
+    tab.locator(".vv-frame").press("Home")  # pinned
+    tab.locator("[data-pinned=true]").wait_for()
+    tab.locator(".vv-readout .vv-term[data-term=layer]").focus()
+    tab.keyboard.press("Enter")
+    card = tab.get_by_role("dialog")
+    said = dictionary(language, "glossary")
+    assert card.locator("h3").inner_text() == said["layer_name"]
+    assert card.locator("p").inner_text() == said["layer"]
+    inside, screen = card.bounding_box(), tab.viewport_size
+    assert inside["x"] >= 0
+    assert inside["y"] >= 0
+    assert inside["x"] + inside["width"] <= screen["width"]
+    assert inside["y"] + inside["height"] <= screen["height"]
+    tab.keyboard.press("Escape")
+    card.wait_for(state="hidden")
+    assert tab.evaluate("document.activeElement.dataset.term") == "layer"
+    # Escape closed the card and nothing behind it.
+    assert tab.locator("[data-pinned=true]").count() == 1
+
+
+def test_a_finger_opens_a_card_and_closes_it_beside(open_page, html) -> None:
+    tab = open_page(html, has_touch=True)
+    tab.locator("[data-state=ready]").wait_for()
+    term = tab.locator(".vv-saying .vv-term[data-term=even_share]")
+    term.tap()
+    card = tab.get_by_role("dialog")
+    assert card.locator("p").inner_text() == dictionary("en", "glossary")["even_share"]
+    tab.touchscreen.tap(1150, 20)
+    card.wait_for(state="hidden")
+
+
+def test_a_text_that_changes_is_underlined_again_when_the_pointer_rests(tab) -> None:
+    saying = tab.locator(".vv-saying")
+    saying.locator(".vv-term").first.wait_for()
+    before = saying.inner_text()
+    tab.locator(".vv-picture").hover(position={"x": 30, "y": 30})
+    tab.wait_for_function(
+        "before => document.querySelector('.vv-saying').innerText !== before", arg=before
+    )
+    saying.locator(".vv-term[data-term=even_share]").wait_for()
+    assert "the framed patch takes most from" in saying.inner_text()

@@ -1,0 +1,87 @@
+/** Underlined terms, and the card that each opens. */
+
+import { el } from "./dom.js";
+import { button } from "./widgets.js";
+import { cardOf, termsIn } from "../text/glossary.js";
+
+/** Terms are looked for when nothing has been drawn for this long: texts change while the pointer moves. */
+const REST_MS = 300;
+
+/** In here nothing is underlined: controls have one function each, and hidden texts none. */
+const NOT_HERE = "button, a, select, label, summary, pre, code, kbd, svg, dialog, details:not([open]), " +
+  "[hidden], [role=application], [role=tab], [role=img], [aria-hidden=true], .vv-live, .vv-token-title, .vv-formula";
+
+/**
+ * @param {import("../main.js").App} app
+ * @param {() => HTMLElement[]} places  in each, the first occurrence of every term is underlined
+ * @returns {{dialog: HTMLDialogElement, rest: () => void, destroy: () => void}}
+ *   rest: something was drawn; look for terms when no more is
+ */
+export function createGlossary(app, places) {
+  const { t, language } = app;
+  const name = el("h3");
+  const text = el("p");
+  const dialog = el("dialog", { class: "vv-card" },
+    el("div", { class: "vv-help-head" }, name,
+      button({ text: "\u2715", title: t("close"), onClick: () => dialog.close() })), text);
+  // A click outside of the card, on its backdrop, closes it.
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  let late = 0;
+  return {
+    dialog,
+    rest() {
+      clearTimeout(late);
+      late = setTimeout(() => { for (const place of places()) mark(place); }, REST_MS);
+    },
+    destroy: () => clearTimeout(late),
+  };
+
+  function mark(place) {
+    const known = new Set([...place.querySelectorAll(".vv-term")].filter((one) => !one.closest("[hidden]")).map(({ dataset }) => dataset.term));
+    for (const node of textsOf(place)) {
+      const found = termsIn(node.data, language).filter(({ id }) => {
+        const first = !known.has(id);
+        known.add(id);
+        return first;
+      });
+      // From the end, so that the places of the others stay.
+      for (const { id, start, end } of found.reverse()) {
+        const word = node.splitText(start);
+        word.splitText(end - start);
+        word.replaceWith(termOf(id, word.data));
+      }
+    }
+  }
+
+  function textsOf(place) {
+    const walk = document.createTreeWalker(place, 4); // text nodes
+    const nodes = [];
+    while (walk.nextNode()) {
+      const node = /** @type {Text} */ (walk.currentNode);
+      if (node.data.length > 1 && !node.parentElement.closest(NOT_HERE)) nodes.push(node);
+    }
+    return nodes;
+  }
+
+  function termOf(id, written) {
+    return el("button", { type: "button", class: "vv-term", "data-term": id, "aria-haspopup": "dialog", text: written,
+      onclick: (event) => {
+        event.preventDefault(); // of a legend or a figure around it
+        event.stopPropagation();
+        open(id, event.currentTarget);
+      } });
+  }
+
+  function open(id, from) {
+    const card = cardOf(id, language);
+    name.textContent = card.name;
+    text.textContent = card.text;
+    dialog.setAttribute("aria-label", card.name);
+    dialog.showModal();
+    const [at, size] = [from.getBoundingClientRect(), dialog.getBoundingClientRect()];
+    const { clientWidth, clientHeight } = document.documentElement;
+    const below = at.bottom + 8 + size.height <= clientHeight;
+    dialog.style.left = Math.max(8, Math.min(at.left, clientWidth - size.width - 8)) + "px";
+    dialog.style.top = Math.max(8, below ? at.bottom + 8 : at.top - 8 - size.height) + "px";
+  }
+}
