@@ -557,3 +557,53 @@ def test_the_scale_of_a_rollout_goes_from_nothing_to_its_largest_patch(shown, fu
         drawn = np.reshape(canvas.evaluate(ramp), (-1, 4)).astype(int)
         places = patches / max(patches.max(), 3 * uniform) * (len(colours) - 1)
         assert abs(drawn - colours[places.round().astype(int)]).max() <= 6
+
+
+def test_the_code_is_that_of_the_selection_and_is_copied(browser, tmp_path) -> None:
+    """With permission and without it; what is copied is what Python runs."""
+    analysis = replace(analyze(tiny("cls"), photo()), photo_name='"""; <b>x</b>.png')
+    html = one_file(analysis).replace('id="viewer"', 'id="viewer" class="vv-place"')
+    (tmp_path / "page.html").write_text(html, encoding="utf-8")
+    context = browser.new_context(viewport={"width": 1280, "height": 1000}, locale="en-US")
+    context.set_default_timeout(PATIENCE_MS)
+    context.add_init_script(
+        "navigator.clipboard.writeText = async (text) => {"
+        " if (window.refused) throw new Error('no'); window.copied = text; };"
+    )
+    try:
+        page = context.new_page()
+        seen = Visit(page)
+        page.on("pageerror", lambda error: seen.complaints.append(str(error)))
+        page.goto((tmp_path / "page.html").as_uri())
+        seen.is_(state="ready")
+        page.mouse.click(*center(seen, analysis.grid, 9))
+        seen.is_(token=9)
+        panel = page.locator(PANEL)
+        panel.get_by_text("Show the code").click()
+        code = panel.locator(".vv-code-text", has_text="shown = ")
+        code.wait_for()
+        told = r'vitviz.load("tiny cls"), "\"\"\"; <b>x</b>.png")'
+        assert told in code.inner_text()
+        assert 'layer=2, head=None, token=9, direction="from"' in code.inner_text()
+        page.locator(".vv-frame").focus()
+        page.keyboard.press("[")
+        assert "layer=1, head=None" in code.inner_text()
+        panel.get_by_role("radio", name="plain PyTorch").check()
+        assert "torch.softmax(" in code.inner_text()
+        said = panel.locator(".vv-code .vv-said")
+        panel.get_by_role("button", name="Copy the code").click()
+        said.get_by_text("The code is copied.").wait_for()
+        assert page.evaluate("copied.trim()") == code.inner_text().strip()
+        page.evaluate("window.refused = true")
+        panel.get_by_role("button", name="Copy the code").click()
+        said.get_by_text("the code is selected").wait_for()
+        assert page.evaluate("getSelection().toString().trim()") == code.inner_text().strip()
+        seen.choose("to token")
+        assert said.inner_text() == ""
+        for name in ("Patches", "Positions", "Query · key", "Rollout", "Features", "Model"):
+            seen.open_panel(name)
+            page.locator(PANEL).get_by_text("Show the code").click()
+            page.locator(f"{PANEL} .vv-code-text", has_text="shown = ").wait_for()
+        assert seen.complaints == []
+    finally:
+        context.close()

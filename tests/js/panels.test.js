@@ -22,6 +22,7 @@ const noise = {
   selects: { dose: { start: 0, possible: (value) => Number.isInteger(value) && value >= 0 } },
   prefers: { grain: oneOf(["fine", "coarse"]) },
   link: ["partner"],
+  code: () => null,
   create: () => assert.fail("there is no document here"),
 };
 const panels = [...PANELS, noise];
@@ -66,6 +67,7 @@ test("panels differ in their ids and in their own fields, and each has a name", 
   const ids = PANELS.map(({ id }) => id);
   const fields = PANELS.flatMap(({ selects = {}, prefers = {} }) => [...Object.keys(selects), ...Object.keys(prefers)]);
   for (const names of [ids, fields]) assert.equal(new Set(names).size, names.length);
+  for (const { id, code } of PANELS) assert.equal(typeof code, "function", id);
   for (const id of ids) for (const texts of Object.values(STRINGS)) assert.ok(texts["panel_" + id], id);
   assert.equal(PANELS.filter(({ first }) => first).length, 1);
   const common = { ...startSelection({ ...shape, panels: [{ id: "x" }] }), ...startTaste([]) };

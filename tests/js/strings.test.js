@@ -8,6 +8,7 @@ import { digits, exactly, grouped, multiple, percent, percents, plain, shapeText
 import { languageOf } from "../../vitviz/viewer/text/language.js";
 import { granted, reasonOf } from "../../vitviz/viewer/text/refusal.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
+import { literal } from "../../vitviz/viewer/text/python.js";
 import { FIXTURES, appOf } from "./fixture.js";
 import { groupName, labelName, prefixLabel, stepName, tokenName, translated, translator } from "../../vitviz/viewer/text/words.js";
 
@@ -125,4 +126,13 @@ test("numbers in words", () => {
   assert.deepEqual([1, -1, -0.001].map((value) => signed(value)), ["\u20071.00", "\u22121.00", "\u20070.00"]);
   assert.equal(grouped(86567656), "86,567,656");
   assert.equal(shapeText([1, 197, 768]), "(1, 197, 768)");
+});
+
+test("a name from outside is one text in Python, and everything in it can be seen", () => {
+  const read = (text) => JSON.parse(literal(text).replace(/\\U([0-9a-f]{8})/g, (_, code) => String.fromCodePoint(parseInt(code, 16))));
+  for (const name of ["dog.jpg", "", 'a "b" \\ c', "강아지 \u00e9 \u{1f600}", "x\u202ey\u2028z\n\r\t\0", "\u{e0001}", "\ud800"]) {
+    assert.equal(read(name), name);
+    assert.match(literal(name), /^"([\p{L}\p{M}\p{N}\p{P}\p{S} ])*"$/u);
+  }
+  assert.equal(literal("x\u202e\n\u{e0001}"), '"x\\u202e\\u000a\\U000e0001"');
 });

@@ -14,6 +14,7 @@ from torch import Tensor
 from ..errors import CaptureError, SelectionError
 from ..languages import ENGLISH, Message, dictionary, in_others, languages
 from ..model.loaded import ModelCard
+from ..model.menu import list_models
 from ..probe import features
 from ..probe.film import facts_of
 from ..probe.ink import taught_light_ink_only
@@ -281,6 +282,9 @@ def _manifest(
             "figures": measurements_of(card),
             "kinds": kinds_of(card),
             "light_ink_only": taught_light_ink_only(card, analysis.preprocess),
+            "load": _loadable(card),
+            "resized_from": card.resized_from,
+            "image_size": card.config.image_size,
             "title": str(card.details.get("title", card.name)),
             "temperature": card.temperature,
         },
@@ -345,6 +349,15 @@ def _manifest(
 
 def _frame(analysis: "Analysis") -> list[float] | None:
     return [round(share, 5) for share in analysis.photograph.frame] if analysis.photograph else None
+
+
+def _loadable(card: ModelCard) -> str:
+    """What `vitviz.load` takes for this model: its name, or the name of its file."""
+    if card.name in list_models() or not isinstance(card.source, Message):
+        return card.name
+    if card.source.key in ("models.untrained", "models.untrained_seed"):  # the twin of a file
+        return f"{card.name}.safetensors"
+    return str(card.source.values.get("file", card.name))
 
 
 def _file(path: str, files: Mapping[str, bytes]) -> dict[str, Any]:

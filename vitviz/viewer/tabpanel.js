@@ -1,5 +1,6 @@
-/** The page behind a tab: a panel, and the same panel of the second analysis if there is one. */
+/** The page behind a tab: a panel with its code, and the same panel of the second analysis if there is one. */
 
+import { createCode } from "./parts/code.js";
 import { el } from "./parts/dom.js";
 import { sideNames } from "./text/words.js";
 
@@ -11,7 +12,8 @@ import { sideNames } from "./text/words.js";
 export function createTabPanel(app, page) {
   const { create, alone, both } = app.panel();
   const panel = create(app);
-  page.append(panel.root);
+  const code = createCode(app, app.panel());
+  page.append(panel.root, code.root);
   let facing = null; // {app, panel, both, nodes} of the second analysis
   return {
     /** Drops an analysis that was closed, also while the tab is hidden: an analysis is large. */
@@ -22,6 +24,7 @@ export function createTabPanel(app, page) {
       const other = alone ? null : app.facing();
       if (other && !facing) meet(other);
       panel.render(view);
+      code.render();
       if (!facing || !second) return;
       facing.panel.render(second);
       facing.both?.render(view);

@@ -6,10 +6,10 @@
  */
 
 /**
- * The model in a manifest. `figures`: metrics by name; `boxes`: metrics of maps against boxes; `others`: how well it
+ * The model in a manifest. `load`: what `vitviz.load` takes for it. `figures`: metrics by name; `boxes`: metrics of maps against boxes; `others`: how well it
  * tells pictures of its classes from others.
  * @typedef {{
- *   name: string, title: string, source: string, num_parameters: number, trained: boolean,
+ *   name: string, load: string, resized_from: number[]|null, image_size: number[], title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
  *   figures: {boxes?: Record<string, {energy: number, pointing: number}>, others?: Record<string, number>,
  *     [name: string]: any},

@@ -17,6 +17,7 @@ import { tokenTable } from "../data/saves.js";
 import { oneOf } from "../state/panels.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";
+import { allMaps, analysed, headOf, lines } from "../text/python.js";
 import { tokenTitle } from "../text/words.js";
 
 /** The views of the panel. */
@@ -25,7 +26,7 @@ const GALLERIES = ["layer", "all", "matrix", "dots"];
 /** @type {import("../state/panels.js").PanelDescription} */
 export const attention = {
   id: "attention", first: true, overlay: "attention", needs: "layer", prefers: { gallery: oneOf(GALLERIES) },
-  create, saves,
+  create, saves, code,
 };
 
 /** @param {import("../main.js").App} app */
@@ -126,6 +127,41 @@ function createHead(app, head) {
       root.setAttribute("aria-pressed", String(chosen));
       root.classList.toggle("vv-chosen", chosen);
     },
+  };
+}
+
+/** The selected map, or the maps of every layer, the whole map, or the statistics of every head. */
+function code({ token, layer, head, direction }, { manifest, grid }, { gallery }) {
+  const of = direction === "from" ? "[:, " + token + "]" : "[:, :, " + token + "]";
+  const one = head === "mean" ? ".mean(dim=0)" : "[" + head + "]";
+  const asked = "token=" + token + ", direction=\"" + direction + "\"";
+  if (gallery === "dots") {
+    const { rows, cols, patchHeight, patchWidth, prefix } = grid;
+    return {
+      vitviz: lines(analysed(manifest), "found = analysis.head_statistics()", "shown = [found.entropy, found.distance]  # (L, H) each"),
+      torch: lines(allMaps(manifest), "a = torch.stack(maps)",
+        "grid = torch.cartesian_prod(torch.arange(" + rows + ") * " + patchHeight + ".0, torch.arange(" + cols + ") * " + patchWidth + ".0)",
+        "p = a[..., " + prefix + ":, " + prefix + ":]; away = (p * torch.cdist(grid, grid)).sum(-1) / p.sum(-1)",
+        "shown = [-torch.xlogy(a, a).sum(-1).mean(-1), away.mean(-1)]"),
+    };
+  }
+  if (gallery === "matrix") {
+    return {
+      vitviz: lines(analysed(manifest), "shown = analysis.attention_matrix(layer=" + layer + ", head=" + headOf(head) + ")  # (N, N)"),
+      torch: lines(allMaps(manifest), "shown = maps[" + layer + "]" + one),
+    };
+  }
+  if (gallery === "all") {
+    return {
+      vitviz: lines(analysed(manifest), "layers = range(analysis.trace.depth)",
+        "shown = [analysis.attention_of_heads(layer, " + asked + ") for layer in layers]"),
+      torch: lines(allMaps(manifest), "shown = [layer" + of + " for layer in maps]  # (H, N) each"),
+    };
+  }
+  return {
+    vitviz: lines(analysed(manifest),
+      "shown = analysis.attention(layer=" + layer + ", head=" + headOf(head) + ", " + asked + ")  # (N,)"),
+    torch: lines(allMaps(manifest), "shown = maps[" + layer + "]" + of + one),
   };
 }
 

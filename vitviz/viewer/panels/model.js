@@ -4,13 +4,23 @@ import { el } from "../parts/dom.js";
 import { digits, grouped, percent, percents } from "../maths/numbers.js";
 import { othersRows } from "../text/known.js";
 import { STRINGS } from "../text/strings.js";
+import { lines, loadCall } from "../text/python.js";
 import { groupName, labelName, translated } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const model = { id: "model", create, saves };
+export const model = { id: "model", create, saves, code };
 
 /** Facts that are not in the list, because they stand elsewhere or are numbers for programs. */
 const ELSEWHERE = ["title", "accuracy", "evaluation", "others", "data", "terms", "groups", "recipe", "temperature", "license"];
+
+/** The number of parameters. */
+function code(selection, { manifest }) {
+  return {
+    vitviz: lines("import vitviz", "", "shown = " + loadCall(manifest) + ".card.num_parameters"),
+    torch: lines("import vitviz", "", "vit = " + loadCall(manifest) + ".vit  # an nn.Module",
+      "shown = sum(parameter.numel() for parameter in vit.parameters())"),
+  };
+}
 
 /** @param {import("../main.js").App} app */
 function create(app) {

@@ -11,6 +11,7 @@ import { signed } from "../maths/numbers.js";
 import { ORDERS, elementAt, patchValues } from "../maths/patch.js";
 import { oneOf } from "../state/panels.js";
 import { choice } from "../parts/widgets.js";
+import { analysed, lines, loadedPlain } from "../text/python.js";
 import { tokenTitle } from "../text/words.js";
 
 /** The forms of the numbers of a patch. */
@@ -19,7 +20,7 @@ const UNITS = ["normalised", "raw"];
 /** @type {import("../state/panels.js").PanelDescription} */
 export const patches = {
   id: "patches", overlay: "none", rests: middleToken, prefers: { order: oneOf(ORDERS), units: oneOf(UNITS) },
-  create, saves,
+  create, saves, code,
 };
 
 const AT_ONCE = 96; // numbers written while the pointer moves; the rest when it rests
@@ -168,6 +169,32 @@ function create(app) {
       rows: grid.rows, cols: grid.cols, patches: grid.rows * grid.cols, prefix: grid.prefix,
       tokens: grid.tokens, channels, count, dim: manifest.embed_dim });
   }
+}
+
+/** The numbers of the patch; of a prefix token, the sum of its content and its position. */
+function code({ token }, { manifest, grid, embedding }, { order, units }) {
+  const box = boxOf(token, grid);
+  if (!box) {
+    if (!embedding.exists) return null;
+    const count = embedding.here?.count ?? manifest.embed_dim;
+    return {
+      vitviz: lines(analysed(manifest), "found = analysis.embedding", "shown = (found.content + found.position)[" + token + "]"),
+      torch: lines(loadedPlain(manifest), "shown = vit.embed(pixels)[0, " + token + ", :" + count + "]"),
+    };
+  }
+  const [pixels, flat] = [units === "raw" ? "picture" : "pixels.permute(1, 2, 0)",
+    order === "pixel" ? "flatten()" : "permute(2, 0, 1).flatten()"];
+  const column = (values) => "torch.tensor([" + values.join(", ") + "])[:, None, None]";
+  return {
+    vitviz: lines(analysed(manifest),
+      "patch = analysis.grid.patch(analysis." + pixels + ", token=" + token + ")  # (ph, pw, C)",
+      "shown = patch." + flat),
+    torch: lines(loadedPlain(manifest), "top, left = " + box.top + ", " + box.left,
+      "patch = pixels[0, :, top : top + " + box.height + ", left : left + " + box.width + "]  # (C, ph, pw)",
+      units === "raw" ? ["mean, std = " + column(manifest.mean) + ", " + column(manifest.std),
+        "patch = (255 * (patch * std + mean)).round()"] : [],
+      "shown = patch." + (order === "pixel" ? "permute(1, 2, 0).flatten()" : "flatten()")),
+  };
 }
 
 /** Saves the numbers of the patch as they enter the model. */

@@ -17,6 +17,7 @@ import { tokenTable } from "../data/saves.js";
 import { oneOf } from "../state/panels.js";
 import { createWaiting, lostText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";
+import { analysed, lines, loadedPlain } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 import { createZoom } from "../parts/zoom.js";
 
@@ -25,8 +26,23 @@ const MOSAICS = ["trained", "untrained"];
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const positions = {
-  id: "positions", overlay: "positions", rests: middleToken, selects: { mosaic: oneOf(MOSAICS) }, create, saves,
+  id: "positions", overlay: "positions", rests: middleToken, selects: { mosaic: oneOf(MOSAICS) }, create, saves, code,
 };
+
+/** The similarities of the selected position; of a prefix token, those of all positions. */
+function code({ token }, { manifest, grid, picture }) {
+  if (!picture.positions) return null;
+  const place = placeOf(token, grid);
+  const count = grid.rows * grid.cols;
+  return {
+    vitviz: lines(analysed(manifest), "shown = analysis." +
+      (place ? "position_similarity(token=" + token + ")  # (rows, cols)" : "position_similarities()  # (P, P)")),
+    torch: lines(loadedPlain(manifest), "patches = vit.pos_embed[0, -" + count + ":]  # without prefix tokens",
+      "unit = torch.nn.functional.normalize(patches, dim=-1)", place
+        ? "shown = (unit @ unit[" + (token - grid.prefix) + "]).reshape(" + grid.rows + ", " + grid.cols + ")"
+        : "shown = unit @ unit.T"),
+  };
+}
 
 const SCALE = { min: -1, max: 1 };
 

@@ -8,12 +8,30 @@ import { answerOf } from "../text/answer.js";
 import { LENSES, createLens } from "../parts/lens.js";
 import { oneOf } from "../state/panels.js";
 import { percent, percents, signed } from "../maths/numbers.js";
+import { analysed, lines, loadedPlain } from "../text/python.js";
 import { groupName, labelName, translated } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const predictions = { id: "predictions", prefers: { lens: oneOf(LENSES) }, both: createAnswerBars, create, saves };
+export const predictions = { id: "predictions", prefers: { lens: oneOf(LENSES) }, both: createAnswerBars, create, saves, code };
 
 const MOST_GROUPS = 5;
+
+/** The probabilities of the classes that are listed, and of those that the logit lens follows. */
+function code(selection, { manifest }) {
+  const { predictions: listed, lens, model: { temperature } } = manifest;
+  if (listed.length === 0) return null;
+  const followed = lens.map(({ index }) => index).join(", ");
+  return {
+    vitviz: lines(analysed(manifest), "listed = [one.probability for one in analysis.predictions(" + listed.length + ")]",
+      lens.length ? "shown = [listed, [line.probabilities for line in analysis.lens_lines()]]" : "shown = [listed]"),
+    torch: lines(loadedPlain(manifest),
+      "listed = torch.softmax(vit(pixels)[0] / " + temperature + ", dim=-1).topk(" + listed.length + ").values",
+      lens.length ? ["x, lens = vit.norm_pre(vit.embed(pixels)), []", "for block in vit.blocks:", "    x = block(x)",
+        "    lens.append(vit.forward_head(vit.norm(x))[0])",
+        "lens = torch.softmax(torch.stack(lens) / " + temperature + ", dim=-1)",
+        "shown = [listed, lens[:, [" + followed + "]].T]"] : "shown = [listed]"),
+  };
+}
 
 /** @param {import("../main.js").App} app */
 function create(app) {

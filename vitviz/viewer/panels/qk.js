@@ -11,13 +11,14 @@ import { createSoftmaxRow } from "../parts/softmaxrow.js";
 import { createStrip } from "../parts/strip.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
 import { button, choice } from "../parts/widgets.js";
+import { analysed, lines, loadedPlain, mapsOf, queriesOf, tokensBefore } from "../text/python.js";
 import { tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const qk = {
   id: "qk", overlay: "attention", needs: "layer", pairs: true, link: ["partner"],
   // The mean of heads has no queries and keys, so head 0 is borrowed.
-  borrows: ({ head }) => (head === "mean" ? { head: 0 } : {}), create, saves,
+  borrows: ({ head }) => (head === "mean" ? { head: 0 } : {}), create, saves, code,
 };
 
 const PARTS = ["q", "k", "products"];
@@ -143,6 +144,29 @@ function create(app) {
     });
     return [head, ...rows].join("\n");
   }
+}
+
+/** The products and the row; then the mix, what the head adds to the token, and the token after it. */
+function code({ token, partner, layer, head, direction }, { manifest }) {
+  if (head === "mean") return null;
+  const [query, key] = direction === "from" ? [token, partner] : [partner, token];
+  const { head_dim: dim, attention_norm: norm, attention_parts: parts } = manifest;
+  const columns = "[:, " + head * dim + ":" + (head + 1) * dim + "]";
+  // A norm around `proj` divides all heads by one length: what one adds then takes more than a line.
+  const plain = norm !== "" && !parts.includes("attn_norm");
+  const gain = parts.includes("layer_scale") ? "block.ls1.gamma * " : "";
+  const written = norm ? "block.ls1(block.attn(block.norm1(x)))" : "block.norm1(block.attn(x))";
+  return {
+    vitviz: lines(analysed(manifest, "from vitviz.probe.pairs import pair"),
+      "found = pair(analysis.trace, layer=" + layer + ", head=" + head + ", query=" + query + ", key=" + key + ")",
+      "mix = analysis.mix(layer=" + layer + ", head=" + head + ", token=" + query + ")",
+      "shown = [found.products, found.attention, mix.mixed, " + (plain ? "mix.added, " : "") + "mix.after]"),
+    torch: lines(loadedPlain(manifest), tokensBefore(layer), "block = vit.blocks[" + layer + "]", queriesOf(manifest),
+      "row = " + mapsOf(manifest) + "[0, " + head + ", " + query + "]", "mixed = row @ v[0, " + head + "]",
+      plain ? "added = " + gain + "(block.attn.proj.weight" + columns + " @ mixed)" : [],
+      "after = (x + " + written + ")[0, " + query + "]",
+      "shown = [q[0, " + head + ", " + query + "] * k[0, " + head + ", " + key + "], row, mixed, " + (plain ? "added, " : "") + "after]"),
+  };
 }
 
 /** Saves query, key and row of a pair; for the mean of heads, query and key of every head. */

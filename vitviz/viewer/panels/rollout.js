@@ -14,12 +14,26 @@ import { FUSIONS } from "../maths/rollout.js";
 import { tokenTable } from "../data/saves.js";
 import { button, choice, slider } from "../parts/widgets.js";
 import { reasonOf } from "../text/refusal.js";
+import { allMaps, analysed, lines } from "../text/python.js";
 import { tokenTitle } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const rollout = {
-  id: "rollout", overlay: "rollout", link: ["first", "residual", "fusion"], create, saves,
+  id: "rollout", overlay: "rollout", link: ["first", "residual", "fusion"], create, saves, code,
 };
+
+function code({ token, layer, first, residual, fusion }, { manifest, grid }) {
+  const fused = { mean: "mean(dim=0)", max: "amax(dim=0)", min: "amin(dim=0)" }[fusion];
+  const itself = "torch.eye(" + grid.tokens + ")";
+  return {
+    vitviz: lines(analysed(manifest), "shown = analysis.rollout(token=" + token + ", layer=" + layer +
+      ", first=" + first + ", residual=" + residual + ", head_fusion=\"" + fusion + "\")  # (N,)"),
+    torch: lines(allMaps(manifest), "shown = " + itself + "[" + token + "]",
+      "for a in reversed(maps[" + first + ":" + (layer + 1) + "]):",
+      "    a = " + residual + " * " + itself + " + (1 - " + residual + ") * a." + fused,
+      "    shown = shown @ (a / a.sum(dim=-1, keepdim=True))"),
+  };
+}
 
 /** The film shows each layer for this long. */
 const FRAME_MS = 700;

@@ -13,13 +13,29 @@ import { digits, grouped, multiple, percent, percents } from "../maths/numbers.j
 import { createPatchMap } from "../parts/patchmap.js";
 import { createWaiting, lostText } from "../parts/waiting.js";
 import { button, choice, slider } from "../parts/widgets.js";
+import { lines, loadCall } from "../text/python.js";
 import { labelName, translated } from "../text/words.js";
 
 /** The moment of the film that is selected; it may be above the last of this film. */
 const MOMENT = { start: "last", possible: (value) => value === "last" || (Number.isInteger(value) && value >= 0) };
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const training = { id: "training", alone: true, selects: { moment: MOMENT }, create, saves };
+export const training = { id: "training", alone: true, selects: { moment: MOMENT }, create, saves, code };
+
+/** Where CLS looks in the pictures of the film, at the selected moment. */
+function code({ moment, layer, head }, { manifest, film: { here } }) {
+  if (!here) return null;
+  const at = moment === "last" ? here.moments.length - 1 : Math.min(moment, here.moments.length - 1);
+  const shown = Math.min(layer, here.layers - 1);
+  const one = head === "mean" ? ".float().mean(dim=-2)" : "";
+  const place = "[" + at + ", :, " + shown + (head === "mean" ? "]" : ", " + Math.min(head, here.heads - 1) + "]");
+  return {
+    vitviz: lines("import vitviz", "from vitviz.probe.film import Film", "", "film = Film.read(" + loadCall(manifest) + ".film)",
+      "shown = film.attention" + place + one + "  # (pictures, N)"),
+    torch: lines("import vitviz", "from safetensors.torch import load_file", "", "film = load_file(" + loadCall(manifest) + ".film)",
+      "shown = film[\"attention\"]" + place + one + "  # (pictures, N)"),
+  };
+}
 
 /** The film shows each moment for this long. */
 const FRAME_MS = 600;

@@ -19,6 +19,7 @@ import { startToken } from "../maths/geometry.js";
  *   alone?: boolean,
  *   both?: (app: import("../main.js").App, other: import("../main.js").App) => import("../types.js").Panel,
  *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("../data/saves.js").Saves,
+ *   code: (selection: any, source: import("../data/source.js").Source, taste: any) => import("../text/python.js").Code|null,
  * }} PanelDescription
  *   first: it is open at the start
  *   overlay: the overlay that it opens with; by default the overlay stays as it is
@@ -29,6 +30,8 @@ import { startToken } from "../maths/geometry.js";
  *   selects, prefers: fields of the selection and of the taste that only it has; both are in its links
  *   alone: it stands once beside another analysis, for it would be the same; other panels stand twice
  *   both: makes a part that shows both analyses at once, above the two panels
+ *   code: Python that makes the array on the screen and calls it `shown`, for a selection and a taste; null
+ *     where the panel shows none
  *   link: fields of the selection that are not its own, but stand only in its links
  */
 

@@ -1,0 +1,84 @@
+/**
+ * A program for tests/test_snippets.py: reads [{manifest, files, selection, taste}] from a file, and writes
+ * for each of them the code of every panel, with the numbers that the viewer itself has for the array.
+ */
+
+import { readFileSync } from "node:fs";
+
+import { Source } from "../../vitviz/viewer/data/source.js";
+import { attentionAt } from "../../vitviz/viewer/data/film.js";
+import { layerFeatures } from "../../vitviz/viewer/data/features.js";
+import { embeddedToken } from "../../vitviz/viewer/maths/embedding.js";
+import { mixOf } from "../../vitviz/viewer/maths/mixing.js";
+import { pairOf } from "../../vitviz/viewer/maths/pair.js";
+import { patchValues } from "../../vitviz/viewer/maths/patch.js";
+import { PANELS } from "../../vitviz/viewer/panels/index.js";
+import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
+import { startTaste, validTaste } from "../../vitviz/viewer/state/taste.js";
+
+/** What each panel shows, as lists of numbers. */
+const SHOWN = {
+  patches: ({ token }, { picture, manifest, grid, embedding }, { order, units }) => [token < grid.prefix
+    ? embeddedToken(embedding.here, token).sum : patchValues(picture, token, manifest, grid, order)[units]],
+  positions: ({ token }, { positionMap, grid }) => {
+    const all = [...Array(grid.rows * grid.cols).keys()].map((patch) => grid.prefix + patch);
+    return [token < grid.prefix ? all.flatMap((one) => [...positionMap(one)]) : positionMap(token)];
+  },
+  attention({ token, layer, head, direction }, { maps, manifest, grid, statistics }, { gallery }) {
+    if (gallery === "dots") return [statistics.here.entropy.flat(), statistics.here.distance.flat()];
+    if (gallery === "all") return [...Array(manifest.depth).keys()].map((at) => maps.of(at, token, direction).rows);
+    const rows = [...Array(grid.tokens).keys()].flatMap((query) => [...maps.head(layer, query, "from", head)]);
+    return [gallery === "matrix" ? rows : maps.head(layer, token, direction, head)];
+  },
+  qk({ token, partner, layer, head, direction }, source) {
+    const { store, maps } = source;
+    const [query, key] = direction === "from" ? [token, partner] : [partner, token];
+    const { products, attention } = pairOf(store.get(layer), head, query, key);
+    const { mixed, added, after } = mixOf(source.mixing(layer).here, maps.of(layer, query, "from").rows, head, query);
+    return [products, attention, mixed, added, after];
+  },
+  rollout: ({ token, layer, first, residual, fusion }, { relevance }) => [relevance.of({ token, layer, first, residual, fusion })],
+  features({ token, layer }, { features, manifest }) {
+    const { colours, norms } = layerFeatures(features.found, layer, manifest);
+    return [colours, features.similarity(layer, token), norms];
+  },
+  predictions: (selection, { manifest }) => [manifest.predictions.map(({ probability }) => probability),
+    ...(manifest.lens.length > 0 ? [manifest.lens.flatMap(({ probabilities }) => probabilities)] : [])],
+  training: ({ moment, layer, head }, { film: { here } }) => [here.names.flatMap((_, at) =>
+    [...attentionAt(here, moment === "last" ? here.moments.length - 1 : moment, at, Math.min(layer, here.layers - 1), head)])],
+  model: (selection, { manifest }) => [[manifest.model.num_parameters]],
+};
+
+/** Asks again and again for everything that is fetched on demand, until it is here. */
+async function opened({ manifest, files }, layer, token) {
+  const buffers = Object.fromEntries(Object.entries(files).map(([path, text]) => [path, Uint8Array.from(Buffer.from(text, "base64")).buffer]));
+  return new Promise((resolve, reject) => {
+    const source = new Source(manifest, async ({ path }) => buffers[path], null, () => look());
+    const lazy = () => [source.embedding, source.film, source.statistics, source.mixing(layer)];
+    const fusions = ["mean", "max", "min"];
+    function look() {
+      const rolled = fusions.map((fusion) => source.relevance.of({ token, layer, first: 0, residual: 0.5, fusion }));
+      const failed = [...lazy(), source.features, source.relevance].find(({ error }) => error);
+      if (failed) reject(failed.error);
+      const here = lazy().map((file) => !file.exists || file.get());
+      const features = source.features.summary() && source.features.similarity(layer, token);
+      if ([...here, features, ...rolled].every(Boolean)) resolve(source);
+    }
+    const layers = manifest.files.layers.map((_, at) => source.store.ensure(at));
+    Promise.all([source.loaded, ...layers]).then(look, reject);
+  });
+}
+
+const answers = [];
+for (const one of JSON.parse(readFileSync(process.argv[2], "utf8"))) {
+  const source = await opened(one, one.selection.layer, one.selection.token);
+  const shape = { ...source.shape, panels: PANELS, besides: [] };
+  const selection = validSelection(one.selection, startSelection(shape), shape);
+  const taste = validTaste(one.taste, startTaste(PANELS), PANELS);
+  answers.push(PANELS.map((panel) => {
+    const code = panel.code(selection, source, taste);
+    const shown = code && SHOWN[panel.id](selection, source, taste).map((values) => Array.from(values));
+    return { panel: panel.id, code, shown };
+  }));
+}
+process.stdout.write(JSON.stringify(answers));

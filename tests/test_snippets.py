@@ -1,0 +1,146 @@
+"""The code under each panel, run as it stands there, makes the numbers that the panel shows."""
+
+import base64
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from tests.models import photo
+from tests.running import save_tiny
+from tests.test_payload import JS, needs_node, node
+from tests.viewer_fixture import film
+from vitviz import analyze, load
+from vitviz.viewer import pack
+
+MOST_LINES = 12
+# Names from outside are text in the code too.
+HOSTILE = 'a "dog" \\ it\'s {x} # 강아지\U0001f600.png'
+EVERY = ("patches", "positions", "attention", "qk", "rollout", "features", "predictions", "model")
+
+# (model, selection, taste, panels that show no array)
+CASES = (
+    (
+        "cls",
+        {"token": 6, "partner": 3, "layer": 1, "head": 1, "moment": 0},
+        {"order": "pixel", "units": "normalised", "gallery": "layer"},
+        (),
+    ),
+    (
+        "registers",
+        {"token": 0, "layer": 3, "head": "mean", "direction": "to", "fusion": "max", "first": 1},
+        {"gallery": "matrix"},
+        ("qk", "predictions", "training"),
+    ),
+    (
+        "no_cls",
+        {"token": 7, "partner": 2, "layer": 1, "head": 2, "direction": "to", "residual": 0.3},
+        {"order": "channel", "units": "raw", "gallery": "all"},
+        ("training",),
+    ),
+    (
+        "distilled",
+        {"token": 5, "partner": 1, "layer": 2, "head": 3, "fusion": "min"},
+        {"order": "channel", "gallery": "dots"},
+        ("training",),
+    ),
+)
+
+
+@contextmanager
+def inside(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Photo, models and a film side by side, as the code expects them."""
+    folder = tmp_path_factory.mktemp("snippets")
+    Image.fromarray(photo()).save(folder / HOSTILE)
+    film(folder / "tiny-cls.film.safetensors")
+    for name, *_ in CASES:
+        save_tiny(folder, name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def told(folder: Path) -> list[list[dict[str, Any]]]:
+    """For each case and panel the code, and the numbers that the viewer has for it."""
+    wanted = []
+    for name, selection, taste, _ in CASES:
+        payload = pack(
+            analyze(load(folder / f"tiny-{name}.safetensors"), folder / HOSTILE), film=True
+        )
+        files = {path: base64.b64encode(data).decode() for path, data in payload.files.items()}
+        wanted.append(
+            {"manifest": payload.manifest, "files": files, "selection": selection, "taste": taste}
+        )
+    (folder / "wanted.json").write_text(json.dumps(wanted))
+    result = node(str(JS / "snippets.js"), str(folder / "wanted.json"))
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def run(code: str, folder: Path) -> list[np.ndarray]:
+    """The arrays that a snippet calls `shown`, each as one row of numbers."""
+    names: dict[str, Any] = {}
+    with inside(folder):
+        exec(compile(code, "snippet", "exec"), names)
+    shown = names["shown"]
+    arrays = shown if isinstance(shown, list) else [shown]
+    return [torch.as_tensor(one).detach().double().flatten().numpy() for one in arrays]
+
+
+@needs_node
+@pytest.mark.parametrize("case", range(len(CASES)), ids=[name for name, *_ in CASES])
+def test_each_snippet_makes_what_its_panel_shows(case: int, folder: Path, told: list) -> None:
+    silent = CASES[case][3]
+    for one in told[case]:
+        panel, code = one["panel"], one["code"]
+        assert (code is None) == (panel in silent), panel
+        if code is None:
+            continue
+        ours, plain = (run(code[kind], folder) for kind in ("vitviz", "torch"))
+        assert len(ours) == len(plain) == len(one["shown"]), panel
+        for exact, same, shown in zip(ours, plain, one["shown"], strict=True):
+            size = max(1e-3, float(np.abs(exact).max()))
+            np.testing.assert_allclose(same, exact, rtol=0, atol=1e-4 * size, err_msg=panel)
+            # The viewer has q, k and values in half precision.
+            np.testing.assert_allclose(shown, exact, rtol=0, atol=6e-3 * size, err_msg=panel)
+
+
+@needs_node
+def test_snippets_are_short_and_every_panel_has_one(told: list) -> None:
+    snippets = [one["code"] for case in told for one in case if one["code"]]
+    for code in snippets:
+        for text in code.values():
+            lines = [line for line in text.splitlines() if line]
+            assert 2 <= len(lines) <= MOST_LINES, text
+            assert max(map(len, lines)) <= 130, text
+            assert text.isascii() or text.replace("\n", "").isprintable()
+    assert {one["panel"] for case in told for one in case if one["code"]} == {*EVERY, "training"}
+    assert all("analysis." not in code["torch"] for code in snippets)
+
+
+def test_the_name_in_the_code_is_one_that_load_takes(folder: Path) -> None:
+    def told(*what: Any, **options: Any) -> dict[str, Any]:
+        return pack(analyze(load(*what, **options), photo()), whole=False).manifest["model"]
+
+    file = folder / "tiny-cls.safetensors"
+    assert told(file)["load"] == told(file, pretrained=False)["load"] == "tiny-cls.safetensors"
+    small = told("mnist", image_size=56)
+    assert (small["image_size"], small["resized_from"]) == ([56, 56], [28, 28])
+    assert small["load"] == "mnist"
+    assert told("mnist", pretrained=False)["load"] == "mnist"

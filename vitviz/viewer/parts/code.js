@@ -1,0 +1,55 @@
+/** Show the code: the lines of Python that make the array on the screen, to read and to copy. */
+
+import { el, freshId, setText, show } from "./dom.js";
+import { button, choice } from "./widgets.js";
+
+const KINDS = ["vitviz", "torch"];
+
+/**
+ * @param {import("../main.js").App} app
+ * @param {import("../state/panels.js").PanelDescription} panel
+ * @returns {{root: HTMLElement, render: () => void}}
+ */
+export function createCode(app, panel) {
+  const { t } = app;
+  let kind = KINDS[0];
+  const which = choice({
+    label: t("codeKind"),
+    options: KINDS.map((value) => ({ value, text: t("codeKind_" + value) })),
+    onChoose: (value) => { kind = value; render(); },
+  });
+  const text = el("pre", { class: "vv-numbers vv-code-text", tabindex: "0", role: "group", "aria-label": t("code") });
+  const said = el("p", { class: "vv-note vv-said", role: "status" });
+  const none = el("p", { class: "vv-note", text: t("codeNone") });
+  const body = el("div", { class: "vv-code-body" },
+    el("div", { class: "vv-pair vv-on-a-line" }, which.root, button({ text: t("codeCopy"), title: t("codeCopy"), onClick: copy })),
+    text, el("p", { class: "vv-note", text: t("codeNote") }), said);
+  const root = el("details", { class: "vv-facts vv-code", id: freshId("code"), ontoggle: () => render() },
+    el("summary", { text: t("code") }), none, body);
+  return { root, render };
+
+  /** Writes the code for the present selection, while it is open. */
+  function render() {
+    if (!root.open) return;
+    which.set(kind);
+    const selection = { ...app.selection, token: app.shownToken(), partner: app.shownPartner() };
+    const code = panel.code(selection, app.source, app.taste);
+    show(none, !code);
+    show(body, code !== null);
+    if (!code || text.textContent === code[kind]) return;
+    setText(text, code[kind]);
+    setText(said, "");
+  }
+
+  async function copy() {
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      setText(said, t("codeCopied"));
+    } catch {
+      // Without https or permission a page cannot write to the clipboard: the visitor copies by hand.
+      text.focus();
+      document.getSelection().selectAllChildren(text);
+      setText(said, t("codeSelected"));
+    }
+  }
+}
