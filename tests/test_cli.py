@@ -345,3 +345,49 @@ def test_the_module_runs_and_a_closed_pipe_is_no_traceback() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 1
+
+
+def test_changes_and_explainers_are_written_and_told(capsys, tmp_path, model, picture) -> None:
+    out_folder = tmp_path / "out"
+    options = ["--remove", "3,4", "--head-off", "1,0", "--positions", "off", "--shuffle", "2"]
+    options += ["--intervene", '[{"kind": "even", "rows": "cls", "layers": [0]}]']
+    options += ["--explain", "generic", "centre", "--target", "class 2", "--out", out_folder]
+    code, out, err = call(capsys, picture, "--model", model, *options)
+    assert (code, err) == (0, "")
+    changes = [
+        {"kind": "remove", "patches": [3, 4]},
+        {"kind": "positions", "by": "off"},
+        {"kind": "shuffle", "cells": 2},
+        {"kind": "head", "layer": 1, "head": 0},
+        {"kind": "even", "rows": "cls", "layers": [0]},
+    ]
+    expected = analyze(vitviz.load(model), picture, interventions=changes)
+    saved = Analysis.load(out_folder / "analysis.safetensors")
+    assert saved.interventions == expected.interventions
+    assert torch.equal(saved.trace.logits, expected.trace.logits)
+    assert expected.changes() in out
+    told = json.loads((out_folder / "explain.json").read_text("utf-8"))
+    assert told["target"] == 2
+    assert told["values"]["generic"] == expected.explain("generic", 0, 2).tolist()
+    assert list(told["values"]) == ["generic", "centre"]
+    assert (out_folder / "explain.png").is_file()
+    assert "holds the analysis of cat.png by tiny-cls, changed: patches 3, 4" in refused(
+        capsys, picture, "--model", model, "--out", out_folder
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--remove", "3;4"], "--remove must be numbers with commas between, got '3;4'"),
+        (["--remove", "99"], "remove: patches count from 0 to 15"),
+        (["--head-off", "1"], "--head-off must be LAYER,HEAD, got ''"),
+        (["--shuffle", "x"], "--shuffle must be a number of patches"),
+        (["--intervene", "{"], "--intervene must be JSON"),
+        (["--intervene", "{}"], "interventions are a list of objects"),
+        (["--target", "class 1"], "--target names the class of --explain"),
+        (["--explain", "generic", "--target", "cat"], "has no class 'cat'"),
+    ],
+)
+def test_changes_that_cannot_be_are_refused(capsys, model, picture, options, sentence) -> None:
+    assert sentence in refused(capsys, picture, "--model", model, *options)

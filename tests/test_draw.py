@@ -17,7 +17,7 @@ from PIL import Image
 
 from tests.models import photo, tiny
 from tests.viewer_fixture import film
-from vitviz import Analysis, SelectionError, VitvizError, analyze, draw
+from vitviz import EXPLAINERS, Analysis, SelectionError, VitvizError, analyze, draw
 from vitviz.draw.figure_parts import SIGNED, percent, shares
 from vitviz.probe import features
 from vitviz.probe.film import Film
@@ -580,3 +580,28 @@ def test_every_figure_finds_room_for_its_parts(any_tiny_analysis) -> None:
 def test_a_wall_is_one_picture_and_not_hundreds(tmp_path, tiny_analysis) -> None:
     draw.save(draw.wall(tiny_analysis), tmp_path / "wall.svg")
     assert (tmp_path / "wall.svg").read_text("utf-8").count("<image") == 2  # the maps, the bar
+
+
+def test_explainers_stand_side_by_side_each_on_its_own_scale(tiny_analysis: Analysis) -> None:
+    figure = draw.explain(tiny_analysis, ["generic", "occlusion"], target=2)
+    maps = [ax for ax in figure.axes if ax.get_title()]
+    assert [ax.get_title() for ax in maps] == [
+        "generic relevance (Chefer)\narXiv:2103.15679",
+        "occlusion\narXiv:1311.2901",
+    ]
+    for key, ax in zip(("generic", "occlusion"), maps, strict=True):
+        values = tiny_analysis.grid.to_map(tiny_analysis.explain(key, target=2))
+        np.testing.assert_allclose(ax.images[0].get_array(), values)
+        top = float(values.abs().max())
+        low = -top if key == "occlusion" else 0
+        assert ax.images[0].get_clim() == pytest.approx((low, top))
+    assert 'for "class 2"' in figure.get_suptitle()
+    whole = draw.explain(tiny_analysis)
+    assert len([ax for ax in whole.axes if ax.get_title()]) == len(EXPLAINERS)
+
+
+def test_a_figure_says_what_was_changed() -> None:
+    changes = [{"kind": "remove", "patches": [3]}]
+    analysis = analyze(tiny("cls"), photo(), interventions=changes)
+    for figure in (draw.heads(analysis, 0), draw.predictions(analysis), draw.explain(analysis)):
+        assert "changed: patch 3 taken out" in figure.get_supxlabel()

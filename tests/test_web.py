@@ -298,3 +298,19 @@ def test_the_page_asks_no_other_host(url):
     assert "fonts.googleapis.com" not in page
     with urllib.request.urlopen(f"{url}/theme.css", timeout=10) as answer:
         assert "http" not in answer.read().decode().replace("http://www.w3.org/2000/svg", "")
+
+
+def test_a_program_changes_the_pass_and_asks_why(client, models, picture):
+    changes = [{"kind": "remove", "patches": [3, 4]}]
+    asked = {"explainer": "generic", "target": 2, "interventions": changes}
+    summary, file = analyze(client, picture, "tiny-cls", token=1, **asked)
+    ours = vitviz.analyze(vitviz.load(models["cls"]), picture, interventions=changes)
+    assert summary["interventions"] == changes
+    found = summary["selection"]["relevance"]
+    assert found["target"] == 2
+    np.testing.assert_allclose(found["values"], ours.explain("generic", 1, 2), atol=1e-6)
+    assert vitviz.Analysis.load(file).interventions == ours.interventions
+    with pytest.raises(AppError, match="Remove: patches count from 0 to 15"):
+        analyze(client, picture, "tiny-cls", interventions=[{"kind": "remove", "patches": [16]}])
+    with pytest.raises(AppError, match="has no class 99"):
+        analyze(client, picture, "tiny-cls", explainer="generic", target=99)

@@ -226,3 +226,36 @@ def test_a_refusal_that_has_travelled_is_still_said_in_any_language(models):
     assert refused.of_picture
     assert refused.text.endswith("64 megapixels.")
     assert say(refused.text, "ko").endswith("64메가픽셀까지 올릴 수 있습니다.")
+
+
+def test_an_order_carries_interventions_and_an_explainer(models):
+    changes = [{"kind": "remove", "patches": [3, 4]}]
+    loaded = models.get("tiny-cls", False)
+    ours = vitviz.analyze(loaded, picture(), interventions=changes)
+    page = fulfil(order(interventions=changes), models)
+    assert page.refused is None
+    assert page.saved_name.endswith("-changed.safetensors")
+    again = vitviz.Analysis.from_bytes(page.saved)
+    assert torch.equal(again.trace.logits, ours.trace.logits)
+    assert again.interventions == ours.interventions
+    asked = Selection(token=2, explainer="generic", target=1)
+    result = fulfil(order(selection=asked, interventions=changes), models)
+    assert result.summary["interventions"] == changes
+    assert result.summary["selection"]["relevance"] == {
+        "explainer": "generic",
+        "target": 1,
+        "values": ours.explain("generic", 2, 1).tolist(),
+    }
+    plain = fulfil(order(selection=Selection(explainer="rollout")), models).summary["selection"]
+    assert plain["relevance"]["target"] is None
+    assert plain["relevance"]["values"] == plain["rollout"]
+    assert pickle.loads(pickle.dumps(order(interventions=changes))).interventions == changes
+    for wrong in (
+        order(interventions=[{"kind": "remove", "patches": [99]}]),
+        order(interventions={"kind": "remove"}),
+        order(selection=Selection(explainer="flow")),
+        order(selection=Selection(explainer="generic", target=99)),
+    ):
+        refused = fulfil(wrong, models).refused
+        assert refused is not None
+        assert not refused.of_picture

@@ -13,9 +13,12 @@ import torch
 from . import __version__
 from .errors import VitvizError
 from .model.checkpoints import CHECKPOINT_SUFFIXES
+from .model.json_values import parse
 from .model.weights import CURATED, DEFAULT_MODEL, list_models, load
 from .probe.analysis import Analysis, analyze
+from .probe.explain import EXPLAINERS
 from .probe.film import Film
+from .probe.intervention import read as read_interventions
 from .probe.measurements import measurements_of
 
 DESCRIPTION = """\
@@ -27,6 +30,7 @@ Run a Vision Transformer once on a photo and write down what happened inside:
                          map; of every head as a dot), a pair of query and key if a head is named,
                          rollout, positions, features, predictions and their logit lens; of the
                          model what was measured, and the film of its training
+  explain.json           with --explain: how much every token matters, by each explainer
 """
 EPILOG = """\
 Without --out every photo has a folder of its own: where two would have the same name (a/dog.jpg and
@@ -39,6 +43,8 @@ examples:
   python -m vitviz cat.jpg
   python -m vitviz cat.jpg --untrained
   python -m vitviz cat.jpg --layer 5 --head 2 --token 7,7 --format svg --out slides
+  python -m vitviz cat.jpg --explain generic occlusion --target "tabby cat"
+  python -m vitviz cat.jpg --remove 64,65,76,77 --head-off 5,2
   python -m vitviz --summary vit_base_patch16_224
 """
 ANALYSIS = "analysis.safetensors"
@@ -107,6 +113,28 @@ def parser() -> argparse.ArgumentParser:
         help="the token whose attention is drawn: its number, cls, or a patch "
         "(default: cls; for a model without one the patch in the middle)",
     )
+    add(
+        "--explain",
+        metavar="KEY",
+        nargs="+",
+        choices=[*EXPLAINERS, "all"],
+        help=f"why this class: maps of {', '.join(EXPLAINERS)}, or all; explain.json and a figure",
+    )
+    add("--target", metavar="CLASS", help="the class that --explain explains (default: the answer)")
+    change = result.add_argument_group("changes to the pass (patches, layers, heads count from 0)")
+    change.add_argument("--remove", metavar="N,N", help="take these patches out")
+    change.add_argument("--keep", metavar="N,N", help="take all other patches out")
+    change.add_argument("--positions", choices=("off", "shuffled"), help="change the positions")
+    change.add_argument("--shuffle", metavar="N", help="shuffle the picture in cells of N x N")
+    change.add_argument(
+        "--head-off", metavar="LAYER,HEAD", action="append", default=[], help="may be repeated"
+    )
+    change.add_argument(
+        "--intervene",
+        metavar="JSON",
+        help='any list of changes, say \'[{"kind": "even", "rows": "cls"}]\' '
+        "(vitviz/probe/intervention.py); those above come first",
+    )
     add("--out", type=Path, metavar="FOLDER", help="(default: vitviz-PHOTO-MODEL, in this folder)")
     add("--format", choices=("png", "svg", "pdf"), default="png", help="of the figures")
     add("--html", action="store_true", help="write the viewer too, as one page without a server")
@@ -117,13 +145,18 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> None:
     """Analyze the photo, write all files, print the predictions and the paths."""
     model = _word(arguments.model) + ("-untrained" if arguments.untrained else "")
-    inverted = "-inverted" if arguments.invert else ""
-    default = Path(f"vitviz-{_word(arguments.photo)}-{model}{inverted}")
+    changes = interventions(arguments)
+    model += "-inverted" if arguments.invert else ""
+    model += "-changed" if changes else ""
+    default = Path(f"vitviz-{_word(arguments.photo)}-{model}")
     loaded = load(arguments.model, pretrained=not arguments.untrained)
-    analysis = analyze(loaded, Path(arguments.photo), invert=arguments.invert)
+    analysis = analyze(
+        loaded, Path(arguments.photo), invert=arguments.invert, interventions=changes
+    )
     layer = choose_layer(analysis, arguments.layer)
     head = choose_head(analysis, arguments.head)
     token = choose_token(analysis, arguments.token)
+    explained = choose_explainers(analysis, arguments.explain, arguments.target)
     notes = list(analysis.notes)
     if analysis.dark_ink():
         notes.append(
@@ -140,6 +173,8 @@ def run(arguments: argparse.Namespace) -> None:
         claim(folder, analysis, force=arguments.force)
     for note in notes:
         print(f"note: {note}")
+    if analysis.interventions:
+        print(analysis.changes())
     for answer in analysis.predictions():
         print(f"{answer.probability:7.1%}  {answer.label}")
     if (sentence := analysis.not_taught()) is not None:
@@ -148,7 +183,8 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"(score {told.score:.3g}, below the model's threshold of {told.threshold:.3g})")
     elif (phrase := analysis.answer()) is not None and phrase.sure is False:
         print(f"not sure: the best guess is {phrase.name}, {phrase.probability:.1%}")
-    for path in write(analysis, folder, layer, head, token, arguments.format, arguments.html):
+    options = (arguments.format, arguments.html, explained)
+    for path in write(analysis, folder, layer, head, token, *options):
         print(path)
 
 
@@ -160,8 +196,12 @@ def write(
     token: int,
     kind: str = "png",
     html: bool = False,
+    explained: tuple[list[str], int | None] | None = None,
 ) -> list[Path]:
-    """Write numbers and figures into a folder that exists; returns the files, in order."""
+    """Write numbers and figures into a folder that exists; returns the files, in order.
+
+    `explained`: the keys of explainers and the class that they explain.
+    """
     from . import draw  # takes a second, for matplotlib; --help need not wait for it
 
     where = f"layer-{layer}-token-{token}"
@@ -188,6 +228,8 @@ def write(
         figures["lens"] = lambda: draw.lens(analysis)
     if measurements_of(analysis.card).keys() & {"top1", "top5", "group", "boxes"}:
         figures["measured"] = lambda: draw.measured(analysis.card)
+    if explained is not None:
+        figures["explain"] = lambda: draw.explain(analysis, explained[0], token, explained[1])
     if analysis.loaded and analysis.loaded.film:
         film = analysis.loaded.film
         figures[f"training-layer-{layer}-{which}"] = lambda: draw.training(
@@ -198,6 +240,9 @@ def write(
     text = json.dumps(analysis.summary(), ensure_ascii=False, indent=2) + "\n"
     _write_text(paths[0], text)
     analysis.save(paths[1])
+    if explained is not None:
+        paths.append(folder / "explain.json")
+        _write_text(paths[-1], json.dumps(relevance(analysis, token, *explained)) + "\n")
     if html:
         from .viewer import page
 
@@ -207,6 +252,48 @@ def write(
         paths.append(folder / f"{name}.{kind}")
         draw.save(figure(), paths[-1])
     return paths
+
+
+def relevance(
+    analysis: Analysis, token: int, keys: list[str], target: int | None
+) -> dict[str, Any]:
+    """The values of explainers in JSON's types: of each token, those of patches row by row."""
+    case = analysis.case(*keys, target=target)
+    return {
+        "token": token,
+        "target": case.target,
+        "values": {key: EXPLAINERS[key](case, token).tolist() for key in keys},
+    }
+
+
+def interventions(arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    """The changes that the options name, in JSON's types. Raises `VitvizError` for other text."""
+    changes: list[dict[str, Any]] = []
+    for kind in ("remove", "keep"):
+        if (text := getattr(arguments, kind)) is not None:
+            changes.append({"kind": kind, "patches": _whole_numbers(text, f"--{kind}")})
+    if arguments.positions:
+        changes.append({"kind": "positions", "by": arguments.positions})
+    if arguments.shuffle is not None:
+        side = _number(arguments.shuffle, "--shuffle must be a number of patches")
+        changes.append({"kind": "shuffle", "cells": side})
+    for text in arguments.head_off:
+        expected = "--head-off must be LAYER,HEAD"
+        layer, _, head = text.partition(",")
+        layer, head = _number(layer, expected), _number(head, expected)
+        changes.append({"kind": "head", "layer": layer, "head": head, "by": "zero"})
+    if arguments.intervene is not None:
+        try:
+            more = parse(arguments.intervene)
+        except ValueError as error:
+            raise VitvizError(f"--intervene must be JSON: {error}") from None
+        changes += [one.to_dict() for one in read_interventions(more)]
+    return changes
+
+
+def _whole_numbers(text: str, option: str) -> list[int]:
+    expected = f"{option} must be numbers with commas between"
+    return [_number(word, expected) for word in text.split(",")]
 
 
 def own_folder(first: Path, analysis: Analysis) -> Path:
@@ -261,6 +348,8 @@ def held_by_another(folder: Path, analysis: Analysis) -> str | None:
     name, card = before.photo_name, before.card
     by = card.name if card.trained else f"the untrained {card.name}"
     now = analysis.photo_name, analysis.card.name, analysis.card.trained
+    if before.interventions != analysis.interventions:
+        return f"the analysis of {name} by {by}, {before.changes() or 'unchanged'}"
     if (name, card.name, card.trained) != now:
         return f"the analysis of {name} by {by}"
     if not torch.equal(before.picture, analysis.picture):
@@ -298,6 +387,26 @@ def choose_token(analysis: Analysis, text: str | None) -> int:
         row, _, col = text.partition(",")
         return grid.token(_number(row, expected), _number(col, expected))
     return grid.check(_number(text, expected))
+
+
+def choose_explainers(
+    analysis: Analysis, keys: list[str] | None, target: str | None
+) -> tuple[list[str], int | None] | None:
+    """The explainers asked for, each once, and the class. None if none was asked for.
+
+    Raises `VitvizError` for a class that is not there, before anything is written.
+    """
+    if not keys:
+        if target is not None:
+            raise VitvizError("--target names the class of --explain, which is missing")
+        return None
+    wanted = [*EXPLAINERS] if "all" in keys else [*dict.fromkeys(keys)]
+    if target is None:
+        return wanted, None
+    labels = analysis.card.labels or ()
+    return wanted, analysis.class_index(
+        target if target in labels or not target.isdecimal() else int(target), wanted[0]
+    )
 
 
 def layer_table(model: str, pretrained: bool = True) -> str:

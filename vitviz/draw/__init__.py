@@ -7,6 +7,7 @@ and every map has a colour bar with numbers.
 """
 
 from .charts import head_statistics, pair
+from .explanations import explain
 from .figure_parts import save, token_name
 from .maps import attention, heads, matrix, rollout, wall
 from .models import measured, training
@@ -16,6 +17,7 @@ from .tokens import features, mosaic, position_similarity
 
 __all__ = [
     "attention",
+    "explain",
     "features",
     "head_statistics",
     "heads",

@@ -98,8 +98,9 @@ def panels(analysis: Analysis, count: int, *, size: float, paper: str) -> tuple[
 
 
 def photo_of(analysis: Analysis) -> str:
-    """The name of the photo, and whether the model saw it inverted."""
-    return analysis.photo_name + (" (inverted)" if analysis.inverted else "")
+    """The name of the photo, whether the model saw it inverted, and what was changed."""
+    name = analysis.photo_name + (" (inverted)" if analysis.inverted else "")
+    return "; ".join(filter(None, (name, analysis.changes())))
 
 
 def ratio_of(shape: tuple[int, int]) -> float:

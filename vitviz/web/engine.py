@@ -6,7 +6,7 @@ can also run in another process or on another machine, behind another `Engine`.
 
 import io
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from PIL import Image
 from ..errors import ImageError, VitvizError
 from ..model.photo import open_photo
 from ..probe.analysis import Analysis, analyze
+from ..probe.explain import EXPLAINERS
 from ..viewer.payload import late_file, late_path, pack
 from . import limits
 from .cores import Cores
@@ -28,11 +29,16 @@ UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # no
 
 
 class Selection(NamedTuple):
-    """The selection of a program. `layer` -1 is the last one, `head` -1 the mean of all."""
+    """The selection of a program. `layer` -1 is the last one, `head` -1 the mean of all.
+
+    `explainer` is one of `EXPLAINERS`, "" none; `target` the class it explains, -1 the answer.
+    """
 
     token: int = 0
     layer: int = -1
     head: int = -1
+    explainer: str = ""
+    target: int = -1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +49,10 @@ class Order:
     name       the visitor's name of the file
     selection  what a program asks about; None for a page, where the visitor selects in the viewer
     invert     exchange light and dark of the photo first
+    interventions  what is changed in the pass, in JSON's types (`probe/intervention.py`)
 
-    Further options of a pass, such as interventions, are to be fields with a default, so that
-    today's orders keep their meaning.
+    Further options of a pass are to be fields with a default, so that today's orders keep their
+    meaning.
     """
 
     photo: bytes = field(repr=False)
@@ -54,6 +61,7 @@ class Order:
     untrained: bool = False
     selection: Selection | None = None
     invert: bool = False
+    interventions: Sequence[Mapping[str, Any]] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,12 +158,16 @@ def fulfil(
         with stages("load"):
             loaded = models.get(order.model, order.untrained)
         with stages("wait"), turn(), stages("pass"):
-            analysis = analyze(loaded, photo, invert=order.invert)
+            analysis = analyze(
+                loaded, photo, invert=order.invert, interventions=order.interventions
+            )
+            # With the analysis, because it runs the model too, for some explainers many times.
+            relevance = _relevance(order.selection, analysis) if order.selection else {}
         with stages("pack"):
             if order.selection is None:
                 result = _for_page(order, analysis)
             else:
-                result = _for_program(order.selection, analysis)
+                result = _for_program(order.selection, analysis, relevance)
         return replace(result, seconds=stages.seconds)
     except VitvizError as error:
         return Result(refused=Refusal.of(error), seconds=stages.seconds)
@@ -199,8 +211,24 @@ def _for_page(order: Order, analysis: Analysis) -> Result:
     )
 
 
-def _for_program(selection: Selection, analysis: Analysis) -> Result:
-    token, layer, head = selection
+def _relevance(selection: Selection, analysis: Analysis) -> dict[str, Any]:
+    """The values of the explainer that was asked for; {} if none was."""
+    if not selection.explainer:
+        return {}
+    target = None if selection.target == -1 else selection.target
+    values = analysis.explain(selection.explainer, selection.token, target)
+    of_class = "class" in EXPLAINERS[selection.explainer].needs
+    return {
+        "relevance": {
+            "explainer": selection.explainer,
+            "target": analysis.class_index(target) if of_class else None,
+            "values": values.tolist(),
+        }
+    }
+
+
+def _for_program(selection: Selection, analysis: Analysis, relevance: Mapping[str, Any]) -> Result:
+    token, layer, head = selection[:3]
     layer = analysis.trace.depth - 1 if layer == -1 else layer
     head = None if head == -1 else head
     attention, rollout = analysis.attention(layer, head, token), analysis.rollout(token, layer)
@@ -211,6 +239,7 @@ def _for_program(selection: Selection, analysis: Analysis) -> Result:
         "head": "mean" if head is None else head,
         "attention": attention.tolist(),
         "rollout": rollout.tolist(),
+        **relevance,
     }
     return Result(saved=analysis.to_bytes(), saved_name=_saved_name(analysis), summary=summary)
 
@@ -218,7 +247,8 @@ def _for_program(selection: Selection, analysis: Analysis) -> Result:
 def _saved_name(analysis: Analysis) -> str:
     untrained = "" if analysis.card.trained else "untrained"
     inverted = "inverted" if analysis.inverted else ""
-    name = file_name(analysis.photo_name, analysis.card.name, untrained, inverted)
+    changed = "changed" if analysis.interventions else ""
+    name = file_name(analysis.photo_name, analysis.card.name, untrained, inverted, changed)
     return f"{name}.safetensors"
 
 

@@ -16,6 +16,7 @@ from starlette.middleware import Middleware
 from .. import viewer
 from ..errors import VitvizError
 from ..languages import ENGLISH, dictionary, languages, say
+from ..probe.explain import EXPLAINERS
 from ..viewer.bundle import language_of
 from . import limits
 from .cache import Cache
@@ -266,6 +267,9 @@ def _build_endpoint(service: Service) -> None:
             WholeNumber(-1, label="head"),
             TrueOrFalse(False, label="untrained"),
             TrueOrFalse(False, label="invert"),
+            gr.Dropdown([*EXPLAINERS], value=None, label="explainer"),
+            WholeNumber(-1, label="target"),
+            gr.JSON(None, label="interventions"),
         ]
         outputs = [gr.JSON(label="summary"), gr.File(label="analysis")]
         gr.Button().click(

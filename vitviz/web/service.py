@@ -4,7 +4,7 @@ import base64
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -163,7 +163,12 @@ class Service:
         except VitvizError as error:
             return Refusal.of(error)
 
-    def _order(self, wanted: Shown, selection: Selection | None = None) -> Result:
+    def _order(
+        self,
+        wanted: Shown,
+        selection: Selection | None = None,
+        interventions: Sequence[Mapping[str, Any]] = (),
+    ) -> Result:
         """Let the engine analyze a picture. Raises `VitvizError` if the disk is full or the picture
         was deleted.
         """
@@ -175,6 +180,7 @@ class Service:
             untrained=wanted.untrained,
             selection=selection,
             invert=wanted.inverted,
+            interventions=interventions,
         )
         began = time.monotonic()
         result = self._engine.run(order)
@@ -377,20 +383,29 @@ class Service:
         head: int | None,
         untrained: bool = False,
         invert: bool = False,
+        explainer: str | None = None,
+        target: int | None = None,
+        interventions: Sequence[Mapping[str, Any]] | None = None,
     ) -> tuple[Mapping[str, Any], str] | Refusal:
         """Analyze a picture: a JSON object, and a .safetensors file for `vitviz.Analysis.load`.
 
         The object holds what the model answered, the shape of every step, and under "selection" the
         attention from one token (0 is the first) in one layer (-1: the last) and head (-1: mean of
         all), and its rollout. With "untrained" the model has the random weights that its training
-        began with; with "invert" light and dark of the picture are exchanged first.
+        began with; with "invert" light and dark of the picture are exchanged first. With an
+        "explainer", "relevance" there says how much every token matters to it, for the class number
+        "target" (-1: the answer). "interventions" is a list of what is changed in the pass, such as
+        [{"kind": "remove", "patches": [64, 65]}].
         """
         try:
             if photo is None:
                 raise ImageError("a picture is needed, none came")
             given = {"token": token, "layer": layer, "head": head}
+            given |= {"explainer": explainer, "target": target}
             selection = Selection(**{key: one for key, one in given.items() if one is not None})
-            result = self._order(Shown(photo, model, None, untrained, invert), selection)
+            changes = () if interventions is None else interventions
+            wanted = Shown(photo, model, None, untrained, invert)
+            result = self._order(wanted, selection, changes)
             if result.refused:
                 return result.refused
             return result.summary, self._store.put(result.saved, result.saved_name)
