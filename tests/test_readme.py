@@ -76,7 +76,7 @@ def test_the_python_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     local = [block for block in blocks("python") if "gradio_client" not in block]
-    assert len(local) == 4
+    assert len(local) == 5
     for block in local:
         exec(compile(block, "README.md", "exec"), names)
     again = vitviz.Analysis.load("photo.safetensors")

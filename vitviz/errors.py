@@ -32,3 +32,7 @@ class CaptureError(VitvizError):
 
 class SelectionError(VitvizError, ValueError):
     """A layer, head, token or option that this analysis does not have."""
+
+
+class CancelledError(VitvizError):
+    """A long computation that whoever asked for it has called off."""

@@ -16,7 +16,7 @@ from ..model.photo import open_photo
 from ..model.photograph import Photograph
 from ..model.preprocess import Preprocess
 from ..model.untrained import first_seed
-from . import explain, saved
+from . import explain, fairness, saved
 from .case import Case
 from .embedding import Embedding
 from .grid import PatchGrid
@@ -261,6 +261,28 @@ class Analysis:
         """
         explainer = explain.chosen(key)
         return explainer(self.case(key, target=target, loaded=loaded), token)
+
+    def fair_test(
+        self,
+        *keys: str,
+        token: int = 0,
+        target: int | str | None = None,
+        loaded: LoadedModel | None = None,
+        **options: Any,
+    ) -> fairness.Removal:
+        """Whether these explainers (all but noise if none is named) order the patches of this
+        picture better than random orders, and than the centre; see `fairness.removal`, which has
+        the options.
+
+        Raises as `explain` does, and `CancelledError`.
+        """
+        keys = keys or tuple(key for key in explain.EXPLAINERS if key != "random")
+        index = self.class_index(target, "fair_test")
+        case = self.case(*keys, target=index, loaded=loaded)
+        model = self._model(loaded, "fair_test")
+        case = replace(case, vit=model.vit, target=index)
+        maps = {key: explain.EXPLAINERS[key](case, token) for key in keys}
+        return fairness.removal(case, maps, temperature=self.card.temperature, **options)
 
     def case(
         self,

@@ -1,0 +1,206 @@
+"""Fair tests of maps: what becomes of the answer when patches are taken out in their order.
+
+One curve proves nothing: a random order can look good on one picture. So beside every map stand
+random orders, and the centre of the picture.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import CancelledError
+from ..languages import Message
+from .case import Case
+from .explain import EXPLAINERS, centre_map
+from .selection import count_of
+
+STEPS = 12  # between all patches and none
+ORDERS = 20  # random orders: ten and their reverses
+BAND = (0.05, 0.95)  # the quantiles of the random orders that make the band
+GROUPS = 10  # of SaCo
+SURE = 0.95  # a map that beats fewer of the random orders is no better than chance
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Removal:
+    """How probable the class stays while patches are taken out of the sequence, by several orders.
+
+    removed  (S,)          the share of patches that is gone at each step, from 0
+    first    {key: (S,)}   probability of the class, the most important patches gone first
+    last     {key: (S,)}   the same, the least important gone first
+    random   (orders, S)   the same by random orders; order i + orders / 2 is order i backwards
+    saco     {key: float}  {} if no groups were asked for; see `saco_of`
+    """
+
+    target: int
+    removed: Tensor
+    first: Mapping[str, Tensor]
+    last: Mapping[str, Tensor]
+    random: Tensor
+    saco: Mapping[str, float]
+
+    def band(self) -> tuple[Tensor, Tensor]:
+        """Between which values 90 % of the random orders lie at each step. (S,) twice"""
+        low, high = self.random.quantile(torch.tensor(BAND), dim=0)
+        return low, high
+
+    def deletion(self, key: str) -> float:
+        """Area under the curve of the most important first, in [0, 1]: small is good."""
+        return self._area(self.first[key])
+
+    def insertion(self, key: str) -> float:
+        """Area under the curve of the least important first, in [0, 1]: large is good."""
+        return self._area(self.last[key])
+
+    def gain(self, key: str) -> float:
+        """Insertion minus deletion: 0 for an order that knows nothing."""
+        return self.insertion(key) - self.deletion(key)
+
+    def random_gains(self) -> Tensor:
+        """The gains of the random orders. (orders,), symmetric around 0"""
+        areas = torch.trapezoid(self.random, self.removed, dim=1) / self.removed[-1]
+        return areas.roll(len(areas) // 2) - areas
+
+    def beaten(self, key: str) -> int:
+        """How many of the random orders have a smaller gain than the map."""
+        return int((self.random_gains() < self.gain(key)).sum())
+
+    def sentence(self, key: str) -> Message:
+        """What the figures of this picture say about the map, and no more."""
+        values = {"name": EXPLAINERS[key].name if key in EXPLAINERS else key}
+        values |= {"beaten": self.beaten(key), "orders": len(self.random)}
+        if self.beaten(key) < SURE * len(self.random):
+            return Message("experiments.fair_chance", **values)
+        if key == "centre":
+            return Message("experiments.fair_centre", **values)
+        if self.gain(key) > self.gain("centre"):
+            return Message("experiments.fair_better", **values)
+        return Message("experiments.fair_not_centre", **values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures in JSON's types."""
+        low, high = self.band()
+        return {
+            "target": self.target,
+            "removed": self.removed.tolist(),
+            "band": [low.tolist(), high.tolist()],
+            "orders": len(self.random),
+            "maps": {
+                key: {
+                    "first": self.first[key].tolist(),
+                    "last": self.last[key].tolist(),
+                    "deletion": self.deletion(key),
+                    "insertion": self.insertion(key),
+                    "gain": self.gain(key),
+                    "beaten": self.beaten(key),
+                    "sentence": self.sentence(key),
+                }
+                | ({"saco": self.saco[key]} if key in self.saco else {})
+                for key in self.first
+            },
+        }
+
+    def _area(self, curve: Tensor) -> float:
+        return float(torch.trapezoid(curve, self.removed) / self.removed[-1])
+
+
+def removal(
+    case: Case,
+    maps: Mapping[str, Tensor],
+    *,
+    temperature: float = 1.0,
+    steps: int = STEPS,
+    orders: int = ORDERS,
+    groups: int = 0,
+    seed: int = 0,
+    progress: Progress | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> Removal:
+    """Take patches out in the order of each map, (N,) or (P,), and of random orders.
+
+    Patches are really taken out of the sequence, after positions were added: to paint them black is
+    a change too, and not a removal (Jain et al. 2022, arXiv:2204.08945). At most all of them are
+    gone, or all but one where the answer is read from patches. Equal values of a map are ordered at
+    random. The curves are those of Samek et al. 2015, arXiv:1509.06321, and of Petsiuk et al. 2018,
+    arXiv:1806.07421. `centre` is always among the maps. With `groups`, `saco` has a figure for each
+    map. `progress(done, all)` counts sequences; when `cancelled()` is true, `CancelledError` is
+    raised. Raises `SelectionError` for numbers that make no curve.
+    """
+    steps, pairs = count_of(steps, "steps"), (count_of(orders, "orders") + 1) // 2
+    patches, grid = case.patches, case.grid
+    maps = {"centre": centre_map(grid).flatten(), **maps}
+    generator = torch.Generator().manual_seed(seed)
+    drawn = [torch.randperm(len(patches), generator=generator) for _ in range(pairs)]
+    first = {key: _order(grid.patches(one)[patches], generator) for key, one in maps.items()}
+    ways = torch.stack(
+        [
+            *first.values(),
+            *(one.flip(0) for one in first.values()),
+            *drawn,
+            *(one.flip(0) for one in drawn),
+        ]
+    )
+    reads_patches = case.vit.config.global_pool != "token"
+    most = len(patches) - reads_patches
+    counts = sorted({round(step * most / steps) for step in range(steps + 1)})
+    total = len(ways) * (len(counts) - 1) + len(maps) * groups
+    done = 0
+
+    def probabilities(kept: Tensor) -> Tensor:
+        nonlocal done
+        if cancelled is not None and cancelled():
+            raise CancelledError(Message("experiments.cancelled"))
+        logits = case.logits_with(case.with_patches(patches[kept]))
+        done += len(kept)
+        if progress is not None:
+            progress(done, total)
+        return (logits / temperature).softmax(dim=-1)[:, case.target]
+
+    whole = (case.trace.logits / temperature).softmax(dim=-1)[case.target]
+    # Which patches stay matters and not their order, but a sorted sequence rounds like the model's.
+    parts = [probabilities(ways[:, count:].sort(dim=1).values) for count in counts[1:]]
+    curves = torch.stack([whole.expand(len(ways)), *parts], dim=1)
+    found = {}
+    for key in maps if groups else ():
+        some = [group for group in first[key].tensor_split(groups) if len(group)]
+        kept = [torch.cat([one for one in some if one is not group]) for group in some]
+        falls = [float(whole - probabilities(one.sort().values[None])[0]) for one in kept]
+        values = grid.patches(maps[key])[patches]
+        found[key] = saco_of([float(values[group].sum()) for group in some], falls)
+    names = len(maps)
+    return Removal(
+        target=case.target,
+        removed=torch.tensor(counts) / len(patches),
+        first=dict(zip(maps, curves[:names], strict=True)),
+        last=dict(zip(maps, curves[names : 2 * names], strict=True)),
+        random=curves[2 * names :],
+        saco=found,
+    )
+
+
+def saco_of(salience: list[float], falls: list[float]) -> float:
+    """SaCo: do more salient groups of patches make the answer fall further? In [-1, 1]
+
+    Of each pair of groups the difference of their saliences counts, for the map where the more
+    salient one has the larger fall or an equal one, against it otherwise; divided by the sum of all
+    differences. 0 where all are alike. Wu et al. 2024, arXiv:2404.01415, algorithm 1.
+    """
+    signed = total = 0.0
+    order = sorted(range(len(salience)), key=lambda i: -salience[i])
+    for place, i in enumerate(order):
+        for j in order[place + 1 :]:
+            difference = salience[i] - salience[j]
+            signed += difference if falls[i] >= falls[j] else -difference
+            total += difference
+    return signed / total if total else 0.0
+
+
+def _order(values: Tensor, generator: torch.Generator) -> Tensor:
+    """The indices of values, the largest first; equal ones at random. (n,) -> (n,)"""
+    mixed = torch.randperm(len(values), generator=generator)
+    return mixed[values[mixed].argsort(descending=True, stable=True)]
