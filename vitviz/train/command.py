@@ -18,6 +18,8 @@ from ..languages import Message
 from ..model.checkpoints import FILM_SUFFIX
 from ..model.loaded import KNOWN_OR_NOT
 from ..model.weights import save_checkpoint
+from ..probe.explain import EXPLAINERS
+from .comparison import PICTURES
 from .dataset import TERMS, TORCHVISION, Pictures, read
 from .errors import TrainError, writing
 from .filming import FILM
@@ -52,6 +54,7 @@ examples:
   python -m vitviz.train --recipe mnist --resume
   python -m vitviz.train --plot runs/mnist
   python -m vitviz.train --evaluate runs/mnist/mnist.safetensors --data mnist
+  python -m vitviz.train --evaluate photos --data my/pictures --explainers all --out runs/maps
 """
 
 
@@ -94,6 +97,7 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m vitviz.train",
         usage="%(prog)s [--recipe NAME] [--data DATA] [--out FOLDER] [--resume] [--FIELD VALUE ...]"
         "\n       %(prog)s --evaluate CHECKPOINT --data DATA [--others DATA] [--json FILE]"
+        "\n       %(prog)s --evaluate CHECKPOINT --data DATA --explainers KEY ... [--pictures N]"
         "\n       %(prog)s --plot RUN",
         description="Train a small Vision Transformer, measure one, or draw how a run went.",
         epilog=EPILOG,
@@ -142,6 +146,21 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument(
         "--json", type=Path, metavar="FILE", help="with --evaluate: write all figures here as well"
+    )
+    top.add_argument(
+        "--explainers",
+        metavar="KEY",
+        nargs="+",
+        choices=[*EXPLAINERS, "all"],
+        help="with --evaluate: fair tests of these explainers, or of all, instead; --out gets "
+        "table.md and table.json, and a test that was stopped goes on",
+    )
+    top.add_argument(
+        "--pictures",
+        type=int,
+        default=PICTURES,
+        metavar="N",
+        help="with --explainers: on so many pictures (default: %(default)s; 0: all)",
     )
     top.add_argument(
         "--plot",

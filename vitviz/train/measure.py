@@ -2,10 +2,13 @@
 
 import argparse
 import json
+from pathlib import Path
 
 import torch
 
 from ..model.weights import LoadedModel, load
+from ..probe.explain import EXPLAINERS
+from .comparison import compare_explainers, markdown
 from .dataset import Pictures, read
 from .errors import TrainError, writing
 from .others import only, split_others
@@ -20,6 +23,15 @@ def evaluate(args: argparse.Namespace) -> None:
     cut = loaded.preprocess
     test = read(args.data, "test", cut, data_dir=args.data_dir, download=args.download)
     check_classes(loaded, test)
+    if args.explainers:
+        keys = [*EXPLAINERS] if "all" in args.explainers else args.explainers
+        folder = args.out or Path("runs") / f"explainers-{Path(args.evaluate).stem}"
+        result = compare_explainers(loaded, args.evaluate, test, keys, folder, args.pictures)
+        print(markdown(result))  # noqa: T201
+        if args.json:
+            with writing(args.json):
+                args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        return
     unseen, limit = unseen_by(loaded, args)
     found = report(
         loaded.vit, test, cut.mean, cut.std, loaded.card.temperature, unseen=unseen, limit=limit

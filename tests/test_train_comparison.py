@@ -1,0 +1,103 @@
+"""The table of explainers: intervals by hand, and a test that was stopped goes on."""
+
+import json
+
+import pytest
+import torch
+
+from tests.models import tiny
+from tests.running import save_tiny
+from vitviz import EXPLAINERS, load
+from vitviz.probe.fairness import removal
+from vitviz.train import comparison
+from vitviz.train.command import main
+from vitviz.train.comparison import RECORDS, compare_explainers, interval, markdown, one_picture
+from vitviz.train.dataset import Pictures
+from vitviz.train.errors import TrainError
+
+KEYS = ["attention", "generic"]
+
+
+def pictures(n: int = 4) -> Pictures:
+    images = torch.randint(0, 256, (n, 3, 32, 32), generator=torch.Generator().manual_seed(0))
+    boxes = torch.tensor([[0.0, 0, 16, 16], [0, 0, 32, 32]]).repeat(n, 1)[:n]
+    labels = tiny("cls").card.labels
+    return Pictures("some", images.to(torch.uint8), torch.arange(n) % 7, labels, boxes=boxes)
+
+
+def test_one_picture_has_the_figures_of_its_fair_test() -> None:
+    loaded, some = tiny("cls"), pictures()
+    row = one_picture(loaded, some, 2, ["centre", *EXPLAINERS])
+    assert json.loads(json.dumps(row)) == row
+    from vitviz import analyze
+
+    analysis = analyze(loaded, some.images[2].permute(1, 2, 0).contiguous().numpy())
+    assert row["target"] == int(analysis.trace.logits.argmax())
+    case = analysis.case()
+    maps = {"centre": EXPLAINERS["centre"](case)} | {
+        key: EXPLAINERS[key](case) for key in EXPLAINERS
+    }
+    found = removal(case, maps, groups=comparison.GROUPS, seed=2)
+    for key, figures in row["maps"].items():
+        assert figures["gain"] == pytest.approx(found.gain(key), abs=1e-4)
+        assert figures["over_centre"] == pytest.approx(
+            found.gain(key) - found.gain("centre"), abs=1e-4
+        )
+        assert {"energy", "pointing"} < figures.keys()
+    assert row["maps"]["centre"]["over_centre"] == 0
+    assert "energy" not in one_picture(loaded, some, 1, [*KEYS, "centre"])["maps"]["generic"]
+
+
+def test_the_interval_of_a_mean_by_hand() -> None:
+    found = interval([1.0, 2, 3, 4])
+    assert found["mean"] == 2.5
+    assert found["half"] == pytest.approx(1.96 * (5 / 3) ** 0.5 / 2)
+    assert interval([1.0]) == {"mean": 1.0, "half": 0.0, "pictures": 1}
+
+
+def test_a_test_that_was_stopped_goes_on(tmp_path, monkeypatch) -> None:
+    some, real, asked = pictures(), comparison.one_picture, []
+
+    def stopping(loaded, pictures, number, keys):
+        asked.append(number)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return real(loaded, pictures, number, keys)
+
+    monkeypatch.setattr(comparison, "one_picture", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        compare_explainers(tiny("cls"), "tiny", some, KEYS, tmp_path / "a", quiet=True)
+    with (tmp_path / "a" / RECORDS).open("a") as file:
+        file.write('{"picture": 2, "ma')  # a line that was cut off
+    again = compare_explainers(tiny("cls"), "tiny", some, KEYS, tmp_path / "a", quiet=True)
+    assert asked == [0, 1, 2, 2, 3]
+    whole = compare_explainers(tiny("cls"), "tiny", some, KEYS, tmp_path / "b", quiet=True)
+    for key, figures in whole["table"].items():
+        for figure, value in figures.items():
+            if figure != "passes":
+                assert again["table"][key][figure] == pytest.approx(value)
+    assert whole["table"]["generic"]["energy"]["pictures"] == 2
+    assert whole["table"]["generic"]["gain"]["pictures"] == 4
+    text = (tmp_path / "b" / "table.md").read_text("utf-8")
+    assert text == markdown(whole)
+    assert "| map | gain | over centre | deletion |" in text
+    means = [one["gain"]["mean"] for one in whole["table"].values()]
+    first = text.splitlines()[4].split(" | ")
+    assert first[1].startswith(f"{max(means):.3f} ± ")
+    with pytest.raises(TrainError, match="holds another test"):
+        compare_explainers(tiny("cls"), "tiny", some, ["rollout"], tmp_path / "a", quiet=True)
+
+
+def test_the_command_writes_the_table(tmp_path, capsys, monkeypatch) -> None:
+    path, some = save_tiny(tmp_path, "cls"), pictures()
+    monkeypatch.setattr("vitviz.train.measure.read", lambda *_, **__: some)
+    options = ["--evaluate", str(path), "--data", "some", "--explainers", "centre", "generic"]
+    options += ["--pictures", "2", "--out", str(tmp_path / "out"), "--json", str(tmp_path / "j")]
+    assert main(options) == 0
+    told = json.loads((tmp_path / "out" / "table.json").read_text("utf-8"))
+    assert told == json.loads((tmp_path / "j").read_text("utf-8"))
+    assert list(told["table"]) == ["centre", "generic"]
+    assert told["pictures"] == 2
+    assert len(told["sha256"]) == 64
+    assert "tiny-cls.safetensors on 2 pictures of some" in capsys.readouterr().out
+    assert load(str(path)).card.labels == some.labels

@@ -1,0 +1,197 @@
+"""`--evaluate --explainers`: fair tests on many pictures, as a table with intervals."""
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from tqdm import tqdm
+
+from ..model.weights import LoadedModel
+from ..probe import explain
+from ..probe.case import Case
+from ..probe.explain import EXPLAINERS
+from ..probe.fairness import GROUPS, ORDERS, STEPS, removal
+from ..probe.grid import PatchGrid
+from ..probe.trace import capture
+from .boxes import box_cover, hits, small_boxes
+from .dataset import Pictures
+from .errors import TrainError, writing
+from .scores import normalise
+
+PICTURES = 1000
+RECORDS = "pictures.jsonl"  # one line for each picture, from which a table that stopped goes on
+NOTE = (
+    "Mean over the pictures, with its 95 % interval. Deletion and insertion: area under the "
+    "probability of the answered class when the most, or the least, important patches are "
+    "taken out of the sequence first; gain: insertion minus deletion, 0 for an order that "
+    "knows nothing; over centre: gain minus that of the centre of the picture, picture by "
+    "picture. Beaten: of 20 random orders. Energy and pointing: against the boxes of those "
+    "pictures that have a small one; 1.00 is no better than chance. Passes: time, in forward "
+    "passes of one picture. A map that is made to win such a test wins it; on one model and "
+    "one data set the table ranks no methods."
+)
+COLUMNS = {
+    "gain": "gain",
+    "over_centre": "over centre",
+    "deletion": "deletion",
+    "insertion": "insertion",
+    "beaten": "beaten",
+    "saco": "SaCo",
+    "energy": "energy",
+    "pointing": "pointing",
+    "passes": "passes",
+}
+
+
+def compare_explainers(
+    loaded: LoadedModel,
+    checkpoint: str,
+    pictures: Pictures,
+    keys: Sequence[str],
+    folder: Path,
+    count: int = PICTURES,
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Test explainers on `count` pictures, drawn with a fixed seed, for the class answered.
+
+    Writes FOLDER/table.md and table.json. Every picture's figures are kept in `RECORDS` as they are
+    computed: the same call goes on where it was stopped. Raises `TrainError` if the folder holds
+    the records of another test, or cannot be written.
+    """
+    for key in keys:
+        explain.chosen(key)
+    pictures = pictures.some(count)
+    keys = list(dict.fromkeys(["centre", *keys]))
+    head = {
+        "checkpoint": Path(checkpoint).name,
+        "sha256": hashlib.sha256(Path(checkpoint).read_bytes()).hexdigest()
+        if Path(checkpoint).is_file()
+        else "",
+        "data": pictures.name,
+        "pictures": len(pictures),
+        "explainers": keys,
+        "steps": STEPS,
+        "orders": ORDERS,
+    }
+    with writing(folder / RECORDS):
+        folder.mkdir(parents=True, exist_ok=True)
+        rows = _records(folder / RECORDS, head)
+        with (folder / RECORDS).open("a", encoding="utf-8") as file:
+            todo = range(len(rows), len(pictures))
+            for number in tqdm(
+                todo, initial=len(rows), total=len(pictures), unit=" pictures", disable=quiet
+            ):
+                rows.append(one_picture(loaded, pictures, number, keys))
+                file.write(json.dumps(rows[-1]) + "\n")
+                file.flush()
+        result = {**head, "table": table(rows, keys)}
+        (folder / "table.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        (folder / "table.md").write_text(markdown(result), encoding="utf-8")
+    return result
+
+
+def _records(path: Path, head: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows that an earlier call has left; a line that was cut off is computed again."""
+    if not path.exists():
+        path.write_text(json.dumps(head) + "\n", encoding="utf-8")
+        return []
+    lines = path.read_text("utf-8").splitlines()
+    rows = []
+    for line in lines:
+        try:
+            rows.append(json.loads(line))
+        except ValueError:
+            break
+    if not rows or rows[0] != head:
+        raise TrainError(f"{path} holds another test; name another folder with --out")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return rows[1:]
+
+
+def one_picture(
+    loaded: LoadedModel, pictures: Pictures, number: int, keys: Sequence[str]
+) -> dict[str, Any]:
+    """All figures of one picture: {"picture", "target", "maps": {key: {figure: number}}}."""
+    vit, cut = loaded.vit, loaded.preprocess
+    grid = PatchGrid.of(vit.config)
+    image = pictures.images[number : number + 1]
+    pixels = normalise(image.to(loaded.device).float() / 255, cut.mean, cut.std)
+    started = time.process_time()
+    with torch.inference_mode():
+        vit(pixels)
+    one_pass = max(time.process_time() - started, 1e-6)
+    with torch.enable_grad(), capture(vit, target="answer") as recorder:
+        trace = recorder.trace(vit(pixels))
+    case = Case(trace=trace, grid=grid, pixels=pixels[0].cpu(), vit=vit, target=trace.target)
+    maps, times = {}, {}
+    for key in keys:
+        started = time.process_time()
+        maps[key] = EXPLAINERS[key](case)
+        times[key] = (time.process_time() - started) / one_pass
+    found = removal(case, maps, temperature=loaded.card.temperature, groups=GROUPS, seed=number)
+    inside = None
+    if len(small_boxes(pictures.take(torch.tensor([number])))):
+        inside = box_cover(grid, pictures.boxes[number : number + 1])
+    figures = {}
+    for key in keys:
+        figures[key] = {
+            "gain": found.gain(key),
+            "over_centre": found.gain(key) - found.gain("centre"),
+            "deletion": found.deletion(key),
+            "insertion": found.insertion(key),
+            "beaten": found.beaten(key),
+            "saco": found.saco[key],
+            "passes": times[key],
+        }
+        if inside is not None:
+            figures[key] |= hits(grid.to_map(maps[key])[None].relu(), inside)
+    return {"picture": number, "target": trace.target, "maps": figures}
+
+
+def table(rows: Sequence[dict[str, Any]], keys: Sequence[str]) -> dict[str, Any]:
+    """{key: {figure: {"mean", "half", "pictures"}}}; `half` is half of the 95 % interval."""
+    found: dict[str, Any] = {}
+    for key in keys:
+        found[key] = {}
+        for figure in COLUMNS:
+            values = [row["maps"][key][figure] for row in rows if figure in row["maps"][key]]
+            if values:
+                found[key][figure] = interval(values)
+    return found
+
+
+def interval(values: Sequence[float]) -> dict[str, float]:
+    """The mean and half of its 95 % interval, by the normal approximation."""
+    n = len(values)
+    mean = math.fsum(values) / n
+    variance = math.fsum((one - mean) ** 2 for one in values) / max(1, n - 1)
+    return {"mean": mean, "half": 1.96 * math.sqrt(variance / n), "pictures": n}
+
+
+def markdown(result: dict[str, Any]) -> str:
+    """The table, the largest gain first, and what its columns are."""
+    rows = sorted(result["table"].items(), key=lambda item: -item[1]["gain"]["mean"])
+    there = [one for one in COLUMNS if any(one in figures for _, figures in rows)]
+    lines = [
+        f"{result['checkpoint']} on {result['pictures']} pictures of {result['data']}",
+        "",
+        "| map | " + " | ".join(COLUMNS[one] for one in there) + " |",
+        "|---" * (len(there) + 1) + "|",
+    ]
+    for key, figures in rows:
+        cells = [_cell(one, figures.get(one)) for one in there]
+        lines.append(f"| {key} | " + " | ".join(cells) + " |")
+    return "\n".join([*lines, "", NOTE, ""])
+
+
+def _cell(figure: str, value: dict[str, float] | None) -> str:
+    if value is None:
+        return ""
+    digits = {"beaten": 1, "passes": 0, "energy": 2}.get(figure, 3)
+    sign = "+" if figure == "over_centre" else ""
+    return f"{value['mean']:{sign}.{digits}f} ± {value['half']:.{digits}f}"
