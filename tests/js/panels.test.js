@@ -78,6 +78,7 @@ test("a panel is named in its own file, and asked of by nobody", () => {
   const files = readdirSync(VIEWER, { recursive: true }).filter((name) => name.endsWith(".js") && name !== "text/strings.js");
   for (const name of files) {
     const source = readFileSync(new URL(name, VIEWER), "utf8");
+    if (name.startsWith("lessons/")) continue; // a lesson is data: its steps name the panels that they show
     assert.doesNotMatch(source, /panel\s*[!=]==\s*"|[{,]\s*panel: "/, name);
     if (name !== "panels/qk.js") assert.doesNotMatch(source, /"qk"/, name);
     const id = /\bid: "(\w+)"/.exec(source)?.[1];

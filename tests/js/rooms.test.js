@@ -6,7 +6,7 @@ import { dirname, join, normalize } from "node:path/posix";
 import test from "node:test";
 
 const VIEWER = new URL("../../vitviz/viewer/", import.meta.url);
-const ROOMS = ["maths", "data", "state", "text", "parts", "panels", "."];
+const ROOMS = ["maths", "data", "state", "lessons", "text", "parts", "panels", "."];
 
 test("rooms import from themselves and from those before them", () => {
   const files = readdirSync(VIEWER, { recursive: true }).filter((name) => name.endsWith(".js"));

@@ -4,6 +4,7 @@ import { el, freshId } from "./parts/dom.js";
 import { createBeside } from "./parts/beside.js";
 import { createGlossary } from "./parts/glossary.js";
 import { createHelp } from "./parts/help.js";
+import { createLessonBar } from "./parts/lessonbar.js";
 import { overlayOf } from "./maths/overlay.js";
 import { createPhotoNotes } from "./parts/photonotes.js";
 import { createTabPanel } from "./tabpanel.js";
@@ -35,13 +36,18 @@ export function createBoard(app) {
   const saving = createSaving(app, () => (
     { view, stage: stage.root, about: readout.about(view), panel: tabs.open() }));
   const beside = createBeside(app);
+  const lesson = createLessonBar(app);
   const bar = createTitleBar(app, saving.button, () => help.showModal());
   const glossary = createGlossary(app, () => [root.querySelector(".vv-left"), root.querySelector(".vv-right")]);
   const root = el("div", { class: "vv-board" }, bar.root,
     el("div", { class: "vv-columns" },
       el("div", { class: "vv-left" }, stage.root, steering.root),
-      el("div", { class: "vv-right" }, readout.root, beside.root, ...tabs.pages)),
+      el("div", { class: "vv-right" }, lesson.root, readout.root, beside.root, ...tabs.pages)),
     help, saving.dialog, glossary.dialog);
+  for (const [name, nodes] of Object.entries({ title: [bar.titles], readout: [readout.root], beside: [beside.root], panel: tabs.pages, tabs: [tabs.list] })) {
+    for (const node of nodes) node.dataset.control = name;
+  }
+  const controls = [tabs.list, .../** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("[data-control]"))];
   let view = null;
   return {
     root, stage, help,
@@ -56,6 +62,8 @@ export function createBoard(app) {
       bar.render();
       beside.render(view, second);
       tabs.render(view, second);
+      lesson.render();
+      showOnly(app.course.shows());
       glossary.rest();
       return view;
     },
@@ -73,6 +81,14 @@ export function createBoard(app) {
       tabs.destroy();
     },
   };
+
+  /** Leaves out the controls that a step of a lesson does not name; null: shows all. */
+  function showOnly(names) {
+    root.classList.toggle("vv-in-lesson", names !== null);
+    for (const node of controls) {
+      node.classList.toggle("vv-left-out", names !== null && !names.includes(node.dataset.control));
+    }
+  }
 }
 
 /** A button for the next language: its text in that language, its title in the language of the page. */
@@ -97,20 +113,22 @@ function createTitleBar(app, save, openHelp) {
   const title = answer ? answer.text : names;
   const { height, width } = manifest.image;
   const says = answer?.note || t(answer ? "says" : "saysNothing", { count: grouped(manifest.num_classes), height, width });
-  const tools = el("div", { class: "vv-tools" }, undo, redo, save, sharing?.button, projector,
+  const lessons = button({ text: t("lessons"), title: t("lessonsTitle"), onClick: () => app.openLessons() });
+  lessons.classList.add("vv-lessons-button");
+  const tools = el("div", { class: "vv-tools" }, lessons, undo, redo, save, sharing?.button, projector,
     button({ text: "?", title: t("help"), onClick: openHelp }), language);
   const about = el("div", { class: "vv-names-line" },
     el("p", { class: "vv-names", text: names }),
     el("p", { text: t("summary", { depth: manifest.depth, heads: manifest.num_heads, tokens: manifest.num_tokens }) }),
     ...createPhotoNotes(app));
-  const root = el("header", { class: "vv-title-bar" },
-    el("div", { class: "vv-title" }, el("h2", { text: title }), el("p", { class: "vv-says", text: says }), createRivals(app)),
+  const titles = el("div", { class: "vv-title" }, el("h2", { text: title }), el("p", { class: "vv-says", text: says }), createRivals(app));
+  const root = el("header", { class: "vv-title-bar" }, titles,
     manifest.model.trained === false
       ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }), el("span", { text: " " + t("untrainedNote") }))
       : null,
     sharing?.note, sharing?.dialog);
   return {
-    root, title: [title, names].filter((text, at) => at === 0 || text !== title).join(" · "),
+    root, titles, title: [title, names].filter((text, at) => at === 0 || text !== title).join(" · "),
     /** Puts the tools beside the title where there is room, else under the picture. */
     arrange(size, picture) {
       if (size === "wide") root.querySelector(".vv-title").after(tools);

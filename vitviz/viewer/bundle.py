@@ -9,7 +9,7 @@ from ..languages import dictionary, languages
 
 HERE = Path(__file__).resolve().parent
 STRINGS = HERE / "text" / "strings.js"  # reads a folder, which a browser cannot
-STYLES = ("viewer.css", "panels.css", "drawings.css", "beside.css")
+STYLES = ("viewer.css", "panels.css", "drawings.css", "beside.css", "lessons.css")
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(
@@ -75,13 +75,23 @@ def _visit(path: Path, order: list[Path], above: tuple[Path, ...]) -> None:
 def _strings(*, empty: bool = False) -> str:
     """The module that replaces `STRINGS`: it contains the texts, or only their languages."""
     texts = {
-        name: {one: {} if empty else dictionary(one, subject) for one in languages()}
-        for name, subject in (("STRINGS", "viewer"), ("GLOSSARY", "glossary"))
+        name: {one: {} if empty else said(one) for one in languages()}
+        for name, said in (("STRINGS", _texts), ("GLOSSARY", _glossary))
     }
     return "".join(
         f"export const {name} = {json.dumps(said, ensure_ascii=False)};\n"
         for name, said in texts.items()
     )
+
+
+def _glossary(language: str) -> dict[str, str]:
+    return dictionary(language, "glossary")
+
+
+def _texts(language: str) -> dict[str, str]:
+    """What `STRINGS` has of a language: its texts for the viewer, and with a prefix for lessons."""
+    lessons = {f"lesson.{key}": text for key, text in dictionary(language, "guided").items()}
+    return dictionary(language, "viewer") | lessons
 
 
 def _wrap(path: Path, names: dict[Path, str], strings: str) -> str:

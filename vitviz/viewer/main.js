@@ -4,11 +4,16 @@ import { createBoard } from "./board.js";
 import { el, guardFocus, keepFocus } from "./parts/dom.js";
 import { explainFailure, fetchUrl } from "./data/files.js";
 import { createPointerState } from "./state/pointer.js";
+import { createCourse, stepLink } from "./lessons/course.js";
+import { LESSONS } from "./lessons/index.js";
+import { createLessonList } from "./parts/lessonlist.js";
+import { neighbour } from "./maths/geometry.js";
+import { stateOf } from "./lessons/steps.js";
 import { KEPT, besidesOf } from "./state/besides.js";
 import { keyAction } from "./state/keys.js";
 import { readLink, writeLink } from "./state/link.js";
 import { createSecondSource } from "./secondsource.js";
-import { recall, remember } from "./state/memory.js";
+import { guessBook, recall, remember } from "./state/memory.js";
 import { Source } from "./data/source.js";
 import { PANELS } from "./panels/index.js";
 import { panelOf } from "./state/panels.js";
@@ -59,6 +64,7 @@ export function firstLanguage(search) {
  *   pointedPartner: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
  *   languages: boolean, looksOpen: boolean,
+ *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void,
  *   panels: import("./state/panels.js").PanelDescription[], shape: () => import("./state/state.js").Shape,
  *   panel: () => import("./state/panels.js").PanelDescription,
  * }} App
@@ -70,7 +76,8 @@ export function firstLanguage(search) {
  *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
  *   selection?: any, taste?: any, languages?: boolean,
  *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
- *   invert?: () => void, beside?: (key: string, id: string) => Promise<any>, entitle?: (title: string) => void}} host
+ *   invert?: () => void, beside?: (key: string, id: string) => Promise<any>, entitle?: (title: string) => void,
+ *   go?: (href: string) => void}} host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
  *   selection, taste: some of the initial fields; invalid values are ignored.
@@ -80,12 +87,14 @@ export function firstLanguage(search) {
  *   again: runs the analysis once more, when its files have expired.
  *   entitle: is told what is shown, for the title of the page.
  *   invert: runs it with light and dark of the photo exchanged, or as it was if they are.
+ *   go: opens an address: another model or picture, for a lesson.
  *   languages: offer a button that changes the language of the page.
  * @returns {{update: (manifest: any|null, selection?: any) => void,
- *   select: (wanted: any) => void, destroy: () => void}}
+ *   select: (wanted: any) => void, openLessons: () => void, destroy: () => void}}
  */
 export function mount(host) {
-  const { element, fetchFile = fetchUrl, onSelect, languages = false, address = null, again = null, invert = null } = host;
+  const { element, fetchFile = fetchUrl, onSelect, languages = false, address = null } = host;
+  const { again = null, invert = null, go = null } = host;
   const root = el("div", { class: "vitviz" });
   const live = el("p", { class: "vv-live", "aria-live": "polite" });
   const content = el("div");
@@ -105,7 +114,8 @@ export function mount(host) {
 
   /** The app, see `App`. @type {any} */
   const app = {
-    t: null, languages, ask: host.ask ? ask : null, again, invert, history: null, looksOpen: false,
+    t: null, languages, openLessons, travels: Boolean(go && address), ask: host.ask ? ask : null,
+    again, invert, history: null, looksOpen: false,
     taste: [recall(storage), host.taste, asked].reduce((base, wanted) => validTaste(wanted, base, PANELS), startTaste(PANELS)),
     selection: null, source: null, panels: PANELS,
     panel: () => panelOf(PANELS, app.selection.panel),
@@ -140,7 +150,11 @@ export function mount(host) {
     link: address && (() => writeLink(address.read(), app.selection, app.taste, app.source.manifest.link ?? {}, app.shape())),
   };
 
-  Object.assign(app, createPointerState(app, render));
+  app.course = createCourse(app, LESSONS, guessBook(storage), travel, render);
+  const pointer = createPointerState(app, render);
+  // While a lesson asks for patches, a tap or click on the picture is a guess.
+  const guessing = (otherwise) => (token) => (app.course.takes() ? app.course.take(token) : otherwise(token));
+  Object.assign(app, pointer, { pin: guessing(pointer.pin), choose: guessing(pointer.choose) });
   const second = createSecondSource(app, manifestOf, fetchFile, render);
 
   const surroundings = watchSurroundings(root, (now) => {
@@ -157,7 +171,7 @@ export function mount(host) {
   dress(surroundings);
   root.addEventListener("keydown", onKey);
   update(host.manifest ?? null, host.selection);
-  return { update, select: (wanted) => app.source && app.select(wanted), destroy };
+  return { update, select: (wanted) => app.source && app.select(wanted), openLessons, destroy };
 
   /** Shows another analysis (null: none). The one shown before stays until the new one is here. */
   function update(manifest, wanted = null) {
@@ -185,7 +199,9 @@ export function mount(host) {
       const kept = validSelection(app.selection && carried(app.selection, grid, mine.grid), start, shape);
       // A link that selects anything wins over the start that the host proposes.
       const begin = asked && !wanted && !Object.keys(asked).some((name) => name in start) ? manifest.start : null;
-      const selection = validSelection(begin ?? complete(wanted ?? asked, kept, shape), kept, shape);
+      const named = validSelection(begin ?? complete(wanted ?? asked, kept, shape), kept, shape);
+      const step = LESSONS.find(({ id }) => id === named.lesson)?.steps[named.step - 1];
+      const selection = step ? validSelection(stateOf(step, mine, shape), named, shape) : named;
       await Promise.all([mine.loaded, mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;
       opening = null;
@@ -203,7 +219,32 @@ export function mount(host) {
   /** The bounds of a selection: source, panels, and analyses that can be put beside it. */
   function shapeOf(source) {
     const besides = besidesOf(source.manifest, kept, offers).map(({ key }) => key);
-    return { ...source.shape, panels: PANELS, besides };
+    return { ...source.shape, panels: PANELS, besides, lessons: LESSONS };
+  }
+
+  /** Whether the address leaves model and picture to the page. */
+  function namesNothing() {
+    const { searchParams } = new URL(address.read());
+    return !searchParams.has("model") && !searchParams.has("example");
+  }
+
+  /** Opens a step of a lesson with the model and the picture that it was written for, where the host can. */
+  function travel(origin) {
+    if (!app.travels) return false;
+    go(linkTo(origin));
+    return true;
+  }
+
+  function linkTo(origin) {
+    return stepLink(address.read(), origin, { lang: app.language, projector: app.taste.projector });
+  }
+
+  function openLessons() {
+    root.querySelector(".vv-lesson-list")?.remove();
+    const linkOf = app.travels ? ({ id, model, example }) => linkTo({ model, example, lesson: id, step: 1 }) : null;
+    const dialog = createLessonList(app.t, LESSONS, linkOf, (id) => app.source && app.course.start(id));
+    root.append(dialog);
+    dialog.showModal();
   }
 
   async function manifestOf(key) {
@@ -220,9 +261,12 @@ export function mount(host) {
     app.source?.dispose();
     app.forget();
     grid = mine.grid;
-    Object.assign(app, { source: mine, selection, history: startHistory(selection) });
+    Object.assign(app, { source: mine, selection });
+    if (selection.lesson) app.selection = validSelection(app.course.arrival(), selection, app.shape());
+    app.history = startHistory(app.selection);
+    if (asked?.lesson && address && namesNothing() && !app.course.atHome() && app.course.home()) return;
     rebuild();
-    live.textContent = board.title;
+    live.textContent = app.course.lesson() ? "" : board.title; // a lesson may ask for the answer
     // The link that opened the page stays until something changes; another picture needs a new one.
     if (!asked) address?.write(app.link());
     asked = null;
@@ -307,7 +351,14 @@ export function mount(host) {
   function onKey(event) {
     // A dialog has the keyboard to itself: Escape closes it and unpins nothing behind it.
     if (!board || root.querySelector("dialog[open]")) return;
+    if (event.target.matches("input[type=number]")) return; // its keys write a number
     const onStage = event.target === board.stage.focus;
+    if (onStage && app.course.takes() && event.key.startsWith("Arrow")) {
+      event.preventDefault();
+      app.point(neighbour(app.pointed ?? app.shownToken(), event.key, app.source.grid), false);
+      live.textContent = board.stage.reading();
+      return;
+    }
     const moved = app.picksPartner() ? { ...app.selection, token: app.shownPartner() } : app.selection;
     const action = keyAction(event, moved, app.shape(), onStage, app.pointed);
     if (!action) return;
@@ -324,6 +375,7 @@ export function mount(host) {
     else if (action.command === "redo") app.redo();
     else if (action.command === "help") board.help.showModal();
     else if (action.command === "release") app.release();
+    else if (app.course.takes()) app.course.take(app.pointed ?? app.shownToken());
     else app.pin(app.picksPartner() ? app.shownPartner() : app.shownToken());
   }
 

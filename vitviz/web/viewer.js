@@ -26,11 +26,16 @@ async function beside(key, id) {
   return { ...manifest, files: Object.fromEntries(files) };
 }
 
+// A link can name the language; Gradio takes only the one of the browser.
+const language = new URLSearchParams(location.search).get('lang');
+if (language) document.documentElement.lang = language;
+
 const mounted = viewer.mount({
   element: element.querySelector('.vv-place'), ask, address, beside,
   again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
   entitle: (title) => { document.title = title + ' · vitviz'; },
   invert: () => trigger('edit'),
+  go: (href) => location.assign(href), // a lesson goes on with another model or picture
 });
 let shown = 0;
 function show() {

@@ -2,6 +2,7 @@
 
 import { DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour, largest } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
+import { createGuesses } from "./guesses.js";
 import { createLegend } from "./legend.js";
 import { digits, multiple, percent } from "../maths/numbers.js";
 import { LEAST_TIMES } from "../maths/overlay.js";
@@ -21,7 +22,8 @@ export function createStage(app) {
   const { grid, manifest } = app.source;
   const partner = el("div", { class: "vv-box vv-partner-box" });
   const waiting = createWaiting(app, "vv-waiting", "vv-again");
-  const picture = createPicture(app, partner);
+  const guesses = createGuesses(app);
+  const picture = createPicture(app, partner, guesses.root);
   const board = picture.root;
   board.append(waiting.root);
   const tiles = manifest.prefix_tokens.map((name) => createTile(prefixLabel(name)));
@@ -34,6 +36,7 @@ export function createStage(app) {
   column.classList.toggle("vv-many", tiles.length > 3);
 
   const legend = createLegend(t);
+  legend.root.dataset.control = "legend";
   const saying = el("p", { class: "vv-saying" });
   const under = el("p", { class: "vv-under" });
   const root = el("section", { class: "vv-stage", "aria-label": t("stageTitle") },
@@ -66,6 +69,7 @@ export function createStage(app) {
     frame.classList.toggle("vv-lighting", lit !== null);
     board.classList.toggle("vv-lit", lit === "picture" || litPatches);
     placeBox(partner, other, grid);
+    guesses.render();
     tiles.forEach((tile, at) => tile.render({
       value: shown.values ? shown.values[at] : NaN, shown, table,
       selected: at === token, pinned: selection.pinned, pointed: at === pointer, partner: at === other,
@@ -116,6 +120,7 @@ export function createStage(app) {
   }
 
   function underPointer(shown, pointer) {
+    if (pointer === null && app.course.lesson()) return app.course.takes() ? t("lessonTap") : app.course.draws() ? t("lessonMarks") : "";
     if (pointer === null) return t(app.selection.pinned ? "hintPinned" : "hint");
     return readingOf(app, shown, pointer);
   }

@@ -43,6 +43,8 @@ export function createSteering(app) {
   const beside = createBesideChoice(app);
   const drawing = createDrawing(app);
   const looks = createLooks(app);
+  // By these names a lesson chooses the controls that it shows.
+  for (const [name, part] of Object.entries({ layer, head, direction, overlay, beside, looks })) part.root.dataset.control = name;
   const root = el("section", { class: "vv-steering", "aria-label": t("controls") },
     layer.root, head.root,
     el("div", { class: "vv-pair" }, direction.root, overlay.root), drawing.root, beside.root, looks.root);

@@ -19,12 +19,16 @@ const COMMON = {
   // An analysis that was kept is known to this page alone.
   beside: ({ beside }) => beside !== "" && beside !== KEPT,
 };
+/** A link into a lesson holds nothing else: the step says what is shown, and a guess is not spoilt. */
+const OF_LESSON = ["lesson", "step"];
+/** Written only while it is on. */
+const SWITCHES = ["projector"];
 /** Fields that define an overlay, and stand in a link whichever panel is open. */
 const OF_OVERLAY = { rollout: ["first", "residual", "fusion"] };
 const HOSTS = ["model", "example", "untrained", "invert"];
 
 function namesOf(panels) {
-  return [...new Set([...Object.keys(COMMON), ...Object.values(OF_OVERLAY).flat(), ...panels.flatMap(linkOf)])];
+  return [...new Set([...OF_LESSON, ...SWITCHES, ...Object.keys(COMMON), ...Object.values(OF_OVERLAY).flat(), ...panels.flatMap(linkOf)])];
 }
 
 /**
@@ -41,6 +45,7 @@ export function readLink(href, panels) {
 }
 
 function valueOf(text) {
+  if (text === "true" || text === "false") return text === "true";
   return /^[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : text;
 }
 
@@ -58,8 +63,14 @@ export function writeLink(href, selection, taste, origin, shape) {
   const values = { ...origin, ...taste, ...selection };
   const own = [...linkOf(panelOf(shape.panels, selection.panel)), ...(OF_OVERLAY[selection.overlay] ?? [])];
   for (const name of HOSTS) put(name, name in origin);
-  for (const name of namesOf(shape.panels)) put(name, COMMON[name]?.(selection, shape, taste) || own.includes(name));
+  for (const name of namesOf(shape.panels)) put(name, stands(name));
   return url.href;
+
+  function stands(name) {
+    if (SWITCHES.includes(name)) return taste[name] === true;
+    if (selection.lesson) return OF_LESSON.includes(name);
+    return COMMON[name]?.(selection, shape, taste) || own.includes(name);
+  }
 
   function put(name, wanted) {
     url.searchParams.delete(name); // always, so that the order of parameters is always the same

@@ -1,6 +1,9 @@
-/** Memory: a visitor's taste is kept from visit to visit, where the browser grants local storage. */
+/** Memory: taste and guesses are kept from visit to visit, where the browser grants local storage. */
 
 const KEY = "vitviz-taste";
+const GUESSES = "vitviz-guesses";
+/** At most this many guesses are remembered; the oldest are forgotten first. */
+const MOST_GUESSES = 400;
 
 /**
  * What is remembered; {} where storage is refused, damaged or empty.
@@ -8,12 +11,7 @@ const KEY = "vitviz-taste";
  * @returns {any}
  */
 export function recall(open) {
-  try {
-    const found = JSON.parse(open().getItem(KEY) ?? "{}");
-    return found !== null && typeof found === "object" ? found : {};
-  } catch {
-    return {};
-  }
+  return stored(open, KEY);
 }
 
 /**
@@ -22,9 +20,41 @@ export function recall(open) {
  * @param {any} wanted
  */
 export function remember(open, wanted) {
+  store(open, KEY, { ...recall(open), ...wanted });
+}
+
+/**
+ * The guesses of lessons, by their questions. Without storage they last as long as the page.
+ * @param {() => Storage} open
+ * @returns {{recall: (key: string) => any, keep: (key: string, entry: any) => void}}
+ */
+export function guessBook(open) {
+  const known = new Map(Object.entries(stored(open, GUESSES)));
+  return {
+    recall: (key) => known.get(key),
+    /** An undefined entry is forgotten. */
+    keep(key, entry) {
+      known.delete(key);
+      if (entry !== undefined) known.set(key, entry);
+      while (known.size > MOST_GUESSES) known.delete(known.keys().next().value);
+      store(open, GUESSES, Object.fromEntries(known));
+    },
+  };
+}
+
+function stored(open, name) {
   try {
-    open().setItem(KEY, JSON.stringify({ ...recall(open), ...wanted }));
+    const found = JSON.parse(open().getItem(name) ?? "{}");
+    return found !== null && typeof found === "object" ? found : {};
   } catch {
-    // Storage is refused or full: the choice is only not remembered.
+    return {};
+  }
+}
+
+function store(open, name, value) {
+  try {
+    open().setItem(name, JSON.stringify(value));
+  } catch {
+    // Storage is refused or full: it is only not remembered.
   }
 }

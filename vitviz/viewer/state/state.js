@@ -10,14 +10,16 @@ export const OVERLAYS = ["attention", "rollout", "positions", "features", "none"
 /**
  * @typedef {{token: number, partner: number|"strongest", pinned: boolean, layer: number, head: number|"mean",
  *   direction: "from"|"to", panel: string, overlay: string,
- *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string, [own: string]: any}} Selection
+ *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string,
+ *   lesson: string, step: number, [own: string]: any}} Selection
  *   partner: the token on the other side of a pair, the key where attention is from the token; "strongest" is
  *     whichever other token has most attention with it
  *   beside: the key of the second analysis, "" if there is none
+ *   lesson: the id of the open lesson, "" if there is none; step: of it, counted from 1
  *   lent: the fields that the open panel has borrowed, with their values before; own: fields that a panel adds
  * @typedef {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid,
- *   panels: import("./panels.js").PanelDescription[], besides: string[]}} Shape
- *   besides: keys of the analyses that can be put beside it
+ *   panels: import("./panels.js").PanelDescription[], besides: string[], lessons?: {id: string, steps: any[]}[]}} Shape
+ *   besides: keys of the analyses that can be put beside it; lessons: those that can be opened
  */
 
 /**
@@ -31,7 +33,7 @@ export function startSelection({ depth, grid, panels }) {
     ...startOf(fieldsOf(panels, "selects")),
     token: startToken(grid), partner: "strongest", pinned: false,
     layer: depth - 1, head: "mean", direction: "from",
-    overlay: "none", ...open, first: 0, residual: 0.5, fusion: "mean", lent: {}, beside: "",
+    overlay: "none", ...open, first: 0, residual: 0.5, fusion: "mean", lent: {}, beside: "", lesson: "", step: 1,
   };
 }
 
@@ -42,7 +44,7 @@ export function startSelection({ depth, grid, panels }) {
  * @param {Shape} shape
  * @returns {Selection}
  */
-export function validSelection(wanted, base, { depth, heads, grid, panels, besides }) {
+export function validSelection(wanted, base, { depth, heads, grid, panels, besides, lessons = [] }) {
   const whole = (value, end) => Number.isInteger(value) && value >= 0 && value < end;
   const checks = {
     token: (value) => whole(value, grid.tokens),
@@ -58,6 +60,8 @@ export function validSelection(wanted, base, { depth, heads, grid, panels, besid
     fusion: (value) => FUSIONS.includes(value),
     beside: (value) => value === "" || besides.includes(value),
     lent: (value) => value !== null && typeof value === "object",
+    lesson: (value) => value === "" || lessons.some(({ id }) => id === value),
+    step: (value) => whole(value, Infinity) && value > 0,
   };
   for (const [name, { possible }] of Object.entries(fieldsOf(panels, "selects"))) checks[name] = possible;
   const valid = { ...base };
@@ -72,6 +76,8 @@ export function validSelection(wanted, base, { depth, heads, grid, panels, besid
     if (wanted?.first !== undefined && wanted.layer === undefined) valid.layer = valid.first;
     else valid.first = valid.layer;
   }
+  const open = lessons.find(({ id }) => id === valid.lesson);
+  valid.step = Math.min(valid.step, open?.steps.length ?? 1);
   return valid;
 }
 
@@ -137,7 +143,7 @@ export function startHistory(selection) {
 
 /**
  * The history after one more selection. Dragging a slider is one step: changes of the same fields
- * shortly after one another replace each other. Opening a panel or a second analysis is always a step.
+ * shortly after one another replace each other. Opening a panel, a second analysis, or a step of a lesson is always a step.
  * @param {History} history
  * @param {Selection} selection
  * @param {number} time  in milliseconds
@@ -147,7 +153,7 @@ export function push(history, selection, time) {
   const fields = Object.keys(selection).filter((f) => selection[f] !== history.now[f]);
   if (fields.length === 0) return history;
   const key = fields.join();
-  const sliding = !fields.includes("panel") && !fields.includes("beside");
+  const sliding = !["panel", "beside", "lesson", "step"].some((field) => fields.includes(field));
   const same = sliding && key === history.key && time - history.time < SAME_MOVE_MS;
   const past = same ? history.past : [...history.past, history.now].slice(-MOST_STEPS);
   return { past, now: selection, future: [], key, time };

@@ -1,4 +1,4 @@
-/** Every text of the viewer, per language: two dictionaries in each folder of `vitviz/languages`. */
+/** Every text of the viewer, per language: three dictionaries in each folder of `vitviz/languages`. */
 
 // A browser cannot read folders: bundle.py replaces this module by one that contains the texts.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -16,8 +16,14 @@ function texts(subject) {
   }));
 }
 
+/** The texts of lessons have a prefix, so that none can have the name of another text. */
+function withLessons(strings, lessons) {
+  const prefixed = (said) => Object.fromEntries(Object.entries(said).map(([key, text]) => ["lesson." + key, text]));
+  return Object.fromEntries(LANGUAGES.map((name) => [name, { ...strings[name], ...prefixed(lessons[name]) }]));
+}
+
 /** @type {Record<string, Record<string, string>>} */
-export const STRINGS = texts("viewer");
+export const STRINGS = withLessons(texts("viewer"), texts("guided"));
 
 /** @type {Record<string, Record<string, string>>} */
 export const GLOSSARY = texts("glossary");

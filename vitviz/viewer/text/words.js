@@ -20,6 +20,11 @@ export function translator(language) {
   };
 }
 
+/** Whether there is a text with this key. */
+export function hasText(key) {
+  return key in STRINGS.en;
+}
+
 /**
  * The short name of a prefix token, for its tile: "CLS", "REG 2".
  * @param {string} name

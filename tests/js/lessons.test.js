@@ -1,0 +1,257 @@
+/** Lessons: their data and texts are whole, their truths right, and guesses are kept. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Source } from "../../vitviz/viewer/data/source.js";
+import { originOf, stepLink } from "../../vitviz/viewer/lessons/course.js";
+import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
+import { gapOf, isGuess, painted, stateOf } from "../../vitviz/viewer/lessons/steps.js";
+import { TRUTHS, holds, truthOf } from "../../vitviz/viewer/lessons/truths.js";
+import { PANELS } from "../../vitviz/viewer/panels/index.js";
+import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
+import { guessBook } from "../../vitviz/viewer/state/memory.js";
+import { push, startHistory, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
+import { startTaste } from "../../vitviz/viewer/state/taste.js";
+import { STRINGS } from "../../vitviz/viewer/text/strings.js";
+import { FIXTURES, assertClose } from "./fixture.js";
+import { appOf, openStep, visitStep } from "./walk.js";
+
+const CONTROLS = ["title", "readout", "beside", "panel", "tabs", "layer", "head", "direction", "overlay", "looks", "legend"];
+const ask = LESSONS.find(({ id }) => id === "ask");
+
+async function open(name, ask = null) {
+  const { manifest, buffers } = FIXTURES.find((one) => one.name === name);
+  const source = new Source(manifest, async ({ path }) => buffers[path], ask, () => {});
+  await source.loaded;
+  return source;
+}
+
+const steps = LESSONS.flatMap((lesson) => lesson.steps.map((step, at) => ({ lesson, step, number: at + 1 })));
+
+test("every lesson is whole: its fields exist, and so do its truths, controls and texts", () => {
+  assert.equal(new Set(LESSONS.map(({ id }) => id)).size, LESSONS.length);
+  const used = new Set();
+  const needs = (...parts) => {
+    const key = "lesson." + parts.join("_");
+    used.add(key);
+    for (const language of Object.keys(STRINGS)) assert.ok(STRINGS[language][key], key + " is missing in " + language);
+  };
+  for (const lesson of LESSONS) {
+    needs(lesson.id);
+    needs(lesson.id, "goal");
+    assert.ok(lesson.minutes > 0 && lesson.steps.length > 1);
+    assert.equal(new Set(lesson.steps.map(({ id }) => id)).size, lesson.steps.length, lesson.id);
+  }
+  const start = startSelection({ depth: 3, heads: 3, grid: { prefix: 1, rows: 3, cols: 3, tokens: 10 }, panels: PANELS });
+  for (const { lesson, step } of steps) {
+    const name = lesson.id + "/" + step.id;
+    for (const { state = {}, shows = [] } of [step, step.reveal ?? {}]) {
+      for (const field of Object.keys(state)) assert.ok(field in start || field === "model" || field === "example", name + ": " + field);
+      for (const control of shows) assert.ok(CONTROLS.includes(control), name + ": " + control);
+      if (state.panel) assert.ok(PANELS.some(({ id }) => id === state.panel), name);
+    }
+    needs(lesson.id, step.id);
+    const truths = [...Object.values(step.values ?? {}), ...(step.claim ? [step.claim] : []), ...(step.question ? [step.question] : [])];
+    for (const { truth } of truths) assert.ok(TRUTHS[truth], name + ": " + truth);
+    if (!step.question) continue;
+    needs(lesson.id, step.id, "question");
+    needs(lesson.id, step.id, "why");
+    if (Array.isArray(step.question.options)) for (const option of step.question.options) needs(lesson.id, step.id, "option", option);
+    if (step.claim) for (const verdict of ["holds", "fails"]) needs(lesson.id, step.id, verdict);
+    if (`lesson.${lesson.id}_${step.id}_slip` in STRINGS.en) needs(lesson.id, step.id, "slip");
+    const { unit } = TRUTHS[step.question.truth];
+    const right = { patch: ["map"], patches: ["map"], choose: ["which"], number: ["count", "share", "cosine", "times", "number"] }[step.question.kind];
+    assert.ok(right.includes(unit), name + " asks for a " + step.question.kind + " and gets a " + unit);
+  }
+  const unused = Object.keys(STRINGS.en).filter((key) => key.startsWith("lesson.") && !used.has(key));
+  assert.deepEqual(unused, [], "texts that no lesson says");
+});
+
+test("every step can be walked in every model and language, and says no nonsense", async () => {
+  for (const { name } of FIXTURES) {
+    const source = await open(name);
+    const other = await open(name);
+    for (const language of Object.keys(STRINGS)) {
+      const app = appOf(source, { other, language });
+      for (const { lesson, number } of steps) {
+        const { texts, step, truth } = await visitStep(app, lesson, number);
+        const where = [name, language, lesson.id, step].join("/");
+        assert.ok(texts.says, where);
+        for (const said of Object.values(texts)) {
+          assert.doesNotMatch(said ?? "", /undefined|null|NaN|Infinity|\{\w+\}|\[object/, where);
+        }
+        if (truth !== null && truth !== undefined) assert.ok(texts.gap && texts.why, where);
+      }
+    }
+  }
+});
+
+test("a step means the same place and the same part of the depth in every model", async () => {
+  for (const { name, grid, manifest } of FIXTURES) {
+    const source = await open(name);
+    const shape = appOf(source).shape();
+    const { token, layer, head, pinned } = stateOf({ id: "x", state: { token: [0.99, 0], layer: "last", head: 9 } }, source, shape);
+    assert.deepEqual({ token, layer, head, pinned }, { token: grid.prefix + (grid.rows - 1) * grid.cols,
+      layer: manifest.depth - 1, head: manifest.num_heads - 1, pinned: true }, name);
+    assert.equal(stateOf({ id: "x" }, source, shape).overlay, "none", "a map would tell the answer");
+    assert.equal(stateOf({ id: "x", state: { layer: 1, head: 0, token: [0, 0], partner: "strongest" } }, source, shape).partner,
+      grid.prefix + Math.floor(grid.rows / 2) * grid.cols + Math.floor(grid.cols / 2), "its layer is not here yet");
+    await source.store.ensure(1);
+    const { partner } = stateOf({ id: "x", state: { layer: 1, head: 0, token: [0, 0], partner: "strongest" } }, source, shape);
+    const row = Array.from(source.maps.head(1, grid.prefix, "from", 0));
+    const best = Math.max(...row.slice(grid.prefix).filter((_, patch) => patch !== 0));
+    assert.equal(row[partner], best, name);
+  }
+});
+
+test("truths agree with what Python found in the small models", async () => {
+  for (const { name, expected, manifest, grid } of FIXTURES) {
+    const source = await open(name);
+    const { layer, head, token } = expected;
+    await source.store.ensure(layer);
+    const at = { layer, head, token, partner: 1 };
+    const of = (truth, more = {}) => truthOf(truth, source, { ...at, ...more }, null);
+    assertClose(of("attentionMap"), expected.attention_from[head].slice(grid.prefix));
+    assertClose([of("dotProduct"), of("score"), of("pairShare")], [expected.pair.sum, expected.pair.score, expected.pair.share], 2e-3);
+    assert.equal(of("positionCosine", { to: grid.prefix + 1 }).toFixed(3), expected.similarity[1].toFixed(3));
+    assert.equal(of("tokenCount"), manifest.num_tokens);
+    assert.equal(of("patchNumbers"), expected.patch_pixel.length);
+    const raised = of("raisedShare");
+    assert.ok(raised > of("pairShare") && raised < Math.E * of("pairShare"));
+    assert.equal(of("raisedOthers"), "shrink");
+    assert.equal(of("dotProduct", { head: "mean" }), undefined, "a mean has no query");
+  }
+});
+
+test("a filter that slides and a table give the same numbers, and another picture another CLS only later", async () => {
+  const source = await open("cls");
+  source.embedding.get();
+  await new Promise((done) => { setTimeout(done, 20); });
+  const at = { token: 0, partner: 1, layer: 0, head: 0 };
+  assert.equal(truthOf("convolutionOrLinear", source, at, null), "same");
+  assert.ok(truthOf("convolutionDifference", source, at, null) < 1e-4);
+  assert.equal(truthOf("positionCount", source, at, null), source.grid.tokens);
+  assert.equal(truthOf("classAtStart", source, at, null), null, "the other one is not here yet");
+  const [same, other] = [await open("cls"), await open("cls")];
+  await Promise.all([source, same, other].map(({ store }) => store.ensure(0)));
+  assert.equal(truthOf("classAtStart", source, at, same), "same");
+  other.store.get(0).k[3] += 1;
+  assert.equal(truthOf("classAtStart", source, at, other), "different");
+  assert.equal(truthOf("classAtStart", await open("no_cls"), at, same), undefined);
+});
+
+test("a claim holds, fails, waits, or cannot be said", () => {
+  const values = { a: 2, b: 3, soon: null, never: undefined, word: "x" };
+  const value = ({ truth }) => values[truth];
+  const cases = [
+    [{ truth: "a", above: 1 }, true], [{ truth: "a", above: 2 }, false], [{ truth: "a", below: 3 }, true], [{ truth: "a", below: 2 }, false],
+    [{ truth: "a", above: 1, below: 2 }, false], [{ truth: "a", below: { truth: "b" } }, true], [{ truth: "a", below: { truth: "b", times: 0.5 } }, false],
+    [{ truth: "word", is: "x" }, true], [{ truth: "word", is: "y" }, false], [{ truth: "soon", above: 1 }, null],
+    [{ truth: "a", above: { truth: "soon" } }, null], [{ truth: "never", above: 1 }, undefined], [{ truth: "soon", above: { truth: "never" } }, undefined],
+  ];
+  for (const [claim, wanted] of cases) assert.equal(holds(claim, value), wanted, JSON.stringify(claim));
+});
+
+test("the gap between a guess and the truth", () => {
+  const grid = { prefix: 1 };
+  const map = Float32Array.from([0.125, 0.5, 0.25, 0.0625]);
+  assert.deepEqual(gapOf({ kind: "patch", truth: "attentionMap" }, 3, map, grid), { tokens: [2], of: 0.25, most: 0.5, common: 0 });
+  assert.deepEqual(gapOf({ kind: "patches", truth: "attentionMap" }, [2, 4], map, grid), { tokens: [2, 3], of: 0.5625, most: 0.75, common: 1 });
+  assert.deepEqual(gapOf({ kind: "number", truth: "score" }, 2, 5, grid), { apart: 3 });
+  assert.deepEqual(gapOf({ kind: "choose", truth: "x" }, "a", "b", grid), { same: false });
+  assert.deepEqual([painted([], 5, 2), painted([5], 6, 2), painted([5, 6], 7, 2), painted([5, 6], 5, 2)], [[5], [5, 6], [6, 7], [6]]);
+});
+
+test("a guess from an earlier visit is checked like anything from outside", async () => {
+  const source = await open("cls");
+  const { prefix, tokens } = source.grid;
+  const good = [["patch", prefix], ["patches", [prefix, prefix + 1]], ["choose", "a"], ["number", -1.5]];
+  const bad = [["patch", 0], ["patch", tokens], ["patch", "1"], ["patches", [prefix]], ["patches", [prefix, 0]], ["patches", "ab"],
+    ["choose", "c"], ["choose", undefined], ["number", NaN], ["number", "1"], ["number", null]];
+  const check = ([kind, guess]) => isGuess({ kind, truth: "x", count: 2, options: ["a", "b"] }, guess, source);
+  assert.deepEqual(good.map(check), good.map(() => true));
+  assert.deepEqual(bad.map(check), bad.map(() => false));
+});
+
+test("a pupil guesses, sees the gap, goes on, comes back, and guesses again", async () => {
+  const kept = new Map();
+  const storage = () => ({ getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) });
+  const source = await open("cls");
+  const app = appOf(source, { storage });
+  const { course } = app;
+  await openStep(app, ask, 2);
+  assert.deepEqual([course.takes(), course.complete(), course.shows()], [true, false, []]);
+  course.reveal();
+  assert.equal(course.revealed(), false, "first a guess");
+  course.take(0);
+  assert.equal(course.guess(), undefined, "CLS is no patch");
+  course.take(5);
+  course.take(7);
+  assert.equal(course.guess(), 7);
+  assert.equal(app.selection.overlay, "none");
+  course.reveal();
+  assert.deepEqual([course.revealed(), course.takes(), course.shows(), app.selection.overlay], [true, false, ["legend"], "attention"]);
+  course.go(3);
+  assert.deepEqual([app.selection.step, app.selection.overlay, course.revealed()], [3, "none", false]);
+  course.go(2);
+  assert.deepEqual([course.guess(), course.revealed(), app.selection.overlay], [7, true, "attention"], "as it was left");
+  const later = appOf(await open("cls"), { storage });
+  await openStep(later, ask, 2);
+  assert.deepEqual([later.course.guess(), later.selection.overlay], [7, "attention"], "on another visit");
+  const elsewhere = appOf(await open("grey"), { storage });
+  await openStep(elsewhere, ask, 2);
+  assert.equal(elsewhere.course.guess(), undefined, "in another model");
+  course.again();
+  assert.deepEqual([course.guess(), app.selection.overlay], [undefined, "none"]);
+  course.leave();
+  assert.deepEqual([app.selection.lesson, course.lesson(), course.shows()], ["", null, null]);
+});
+
+test("a step with another model travels there, but a picture of one's own stays within a lesson", async () => {
+  const where = LESSONS.find(({ id }) => id === "where");
+  const source = await open("cls");
+  const app = appOf(source);
+  await openStep(app, where, 4);
+  app.course.go(3);
+  assert.deepEqual(app.travelled, []);
+  app.course.go(5);
+  assert.deepEqual(app.travelled, [{ model: "mnist", example: "digit", lesson: "where", step: 5 }]);
+  assert.equal(app.course.atHome(), false);
+  source.manifest.link = { model: "mnist", example: "digit" };
+  assert.equal(app.course.atHome(), true);
+  delete source.manifest.link;
+});
+
+test("a link into a lesson holds the step, and the language and the projector, but nothing that tells the answer", async () => {
+  const source = await open("cls");
+  const app = appOf(source);
+  await openStep(app, ask, 2);
+  app.select({ overlay: "attention", head: 1 });
+  const taste = startTaste(PANELS);
+  const origin = { model: "photos", example: "red-panda" };
+  const href = writeLink("https://x.org/?head=3&lang=ko", app.selection, taste, origin, app.shape());
+  assert.equal(href, "https://x.org/?lang=ko&model=photos&example=red-panda&lesson=ask&step=2");
+  assert.match(writeLink(href, app.selection, { ...taste, projector: true }, origin, app.shape()), /projector=true/);
+  assert.deepEqual(readLink(href + "&projector=true", PANELS), { lesson: "ask", step: 2, projector: true });
+  const check = (wanted) => { const { lesson, step } = validSelection(wanted, app.selection, app.shape()); return [lesson, step]; };
+  assert.deepEqual([{ lesson: "none" }, { step: 99 }, { step: 0 }, { step: "2" }, { lesson: "" }].map(check),
+    [["ask", 2], ["ask", ask.steps.length], ["ask", 2], ["ask", 2], ["", 1]]);
+  assert.equal(stepLink("https://x.org/a?panel=qk", { ...originOf(ask, null), lesson: "ask", step: 3 }, { lang: "ko", projector: true }),
+    "https://x.org/a?model=photos&example=red-panda&lesson=ask&step=3&lang=ko&projector=true");
+  const history = push(startHistory({ ...app.selection }), { ...app.selection, step: 3 }, 1);
+  assert.equal(push(history, { ...app.selection, step: 4 }, 2).past.length, 2, "each step can be undone");
+});
+
+test("guesses are remembered up to a bound, and damaged storage is no harm", () => {
+  const kept = new Map();
+  const storage = () => ({ getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) });
+  const book = guessBook(storage);
+  for (let i = 0; i < 405; i++) book.keep("q" + i, { guess: i });
+  assert.deepEqual([book.recall("q4"), book.recall("q5"), guessBook(storage).recall("q404")], [undefined, { guess: 5 }, { guess: 404 }]);
+  kept.set("vitviz-guesses", "{");
+  assert.equal(guessBook(storage).recall("q5"), undefined);
+  const refused = guessBook(() => { throw new Error("refused"); });
+  refused.keep("a", { guess: 1 });
+  assert.deepEqual(refused.recall("a"), { guess: 1 });
+});

@@ -1,0 +1,202 @@
+"""What the questions of lessons ask, by the names that the viewer gives them, computed in Python.
+
+Each function takes what a lesson sees: an analysis with the numbers as they are sent to a page
+(q, k and positions in half precision), what it is asked about (`at`: tokens, layer, head, moment),
+and the analysis beside it.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from vitviz import Analysis
+from vitviz.probe.film import Film
+from vitviz.probe.heads import head_statistics
+from vitviz.probe.pairs import Pair, pair
+from vitviz.probe.positions import Positions, similarity
+
+
+class Seen(NamedTuple):
+    """What a lesson is about: an analysis, the film of its model, and the analysis beside."""
+
+    analysis: Analysis
+    film: Film | None = None
+    beside: Analysis | None = None
+
+
+At = Mapping[str, Any]
+
+
+def row(seen: Seen, at: At, token: int) -> Tensor:
+    head = None if at["head"] == "mean" else at["head"]
+    return seen.analysis.attention(at["layer"], head, token)
+
+
+def patches(seen: Seen, at: At) -> Tensor:
+    return seen.analysis.grid.patches(row(seen, at, at["token"]))
+
+
+def one(seen: Seen, at: At) -> Pair:
+    return pair(seen.analysis.trace, at["layer"], at["head"], at["token"], at["partner"])
+
+
+def cosine(positions: Positions, seen: Seen, first: int, second: int) -> float:
+    # As a page gets them: unit rows in half precision.
+    rows = torch.nn.functional.normalize(positions.patches, dim=-1).half().float()
+    prefix = seen.analysis.grid.num_prefix_tokens
+    return float(rows[first - prefix] @ rows[second - prefix])
+
+
+def convolution_difference(seen: Seen, at: At) -> float:
+    """The model's own patch embedding as a convolution and as a linear layer, without its bias."""
+    weight = seen.analysis.loaded.vit.patch_embed.proj.weight
+    pixels = seen.analysis.pixels[None]
+    size = weight.shape[-2:]
+    slid = torch.nn.functional.conv2d(pixels, weight, stride=size).flatten(2)[0].T
+    cut = torch.nn.functional.unfold(pixels, size, stride=size)[0].T
+    return float((slid - cut @ weight.flatten(1).T).abs().max())
+
+
+def moment(seen: Seen, at: At) -> int:
+    wanted = at.get("moment", "last")
+    return len(seen.film) - 1 if wanted == "last" else wanted
+
+
+def facts(seen: Seen, at: At) -> Mapping[str, Any]:
+    return seen.film.facts["moments"][moment(seen, at)]
+
+
+def peak(seen: Seen, at: At) -> float:
+    maps = seen.film.attention[moment(seen, at), 0, -1].float().mean(dim=0)
+    return float(maps[seen.film.facts["num_prefix_tokens"] :].max()) * len(maps)
+
+
+def probabilities(analysis: Analysis, layer: int) -> Tensor:
+    """Of all classes after a block, by the logit lens."""
+    return (analysis.lens[layer] / analysis.card.temperature).softmax(dim=-1)
+
+
+def word(analysis: Analysis, layer: int) -> str:
+    return analysis.card.labels[int(analysis.lens[layer].argmax())]
+
+
+def first_lead(seen: Seen, at: At) -> str:
+    lens = seen.analysis.lens
+    leads = lens.argmax(dim=-1) == lens[-1].argmax()
+    return str(int(leads.nonzero()[0]) + 1)
+
+
+def starts_the_same(seen: Seen, at: At) -> str:
+    starts = [analysis.trace.tokens[0, 0] for analysis in (seen.analysis, seen.beside)]
+    return "same" if torch.equal(*starts) else "different"
+
+
+def half(seen: Seen, at: At) -> int:
+    found = patches(seen, at).sort(descending=True).values.double()
+    return int((found.cumsum(0) < found.sum() / 2).sum()) + 1
+
+
+def strongest_distance(seen: Seen, at: At) -> int:
+    grid = seen.analysis.grid
+    best = grid.num_prefix_tokens + int(patches(seen, at).argmax())
+    here, there = grid.row_col(at["token"]), grid.row_col(best)
+    return max(abs(a - b) for a, b in zip(here, there, strict=True))
+
+
+def position_map(seen: Seen, at: At) -> list[float]:
+    """-2 for the patch itself, which does not count."""
+    grid, positions = seen.analysis.grid, seen.analysis.positions.patches
+    own = at["token"] - grid.num_prefix_tokens
+    rows = torch.nn.functional.normalize(positions, dim=-1).half().float()
+    found = (rows @ rows[own]).tolist()
+    assert torch.allclose(torch.tensor(found), similarity(positions)[own], atol=2e-3)
+    return [-2 if patch == own else value for patch, value in enumerate(found)]
+
+
+def more_alike(seen: Seen, at: At) -> str:
+    a, b = (cosine(seen.analysis.positions, seen, at["token"], mark) for mark in at["marks"])
+    return "a" if a > b else "b"
+
+
+def overlap(seen: Seen, at: At) -> float:
+    maps = [row(seen, at, at[name]) for name in ("token", "partner")]
+    return float(torch.minimum(*maps).sum())
+
+
+def raised(share: float) -> float:
+    """The share after its score has grown by 1, from the softmax itself."""
+    return float(torch.tensor([math.log(share) + 1, math.log1p(-share)]).softmax(dim=0)[0])
+
+
+def config(seen: Seen) -> Any:
+    return seen.analysis.card.config
+
+
+def numbers_of_a_patch(seen: Seen) -> int:
+    return seen.analysis.pixels.shape[0] * math.prod(seen.analysis.grid.patch_size)
+
+
+def compared(token: int, patch: int) -> str:
+    return "more" if token > patch else "fewer" if token < patch else "same"
+
+
+TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
+    "patchCount": lambda seen, at: seen.analysis.grid.rows * seen.analysis.grid.cols,
+    "patchNumbers": lambda seen, at: numbers_of_a_patch(seen),
+    "pixelNumbers": lambda seen, at: seen.analysis.pixels.numel(),
+    "tokenCount": lambda seen, at: seen.analysis.trace.num_tokens,
+    "tokenWidth": lambda seen, at: compared(config(seen).embed_dim, numbers_of_a_patch(seen)),
+    "convolutionDifference": convolution_difference,
+    "convolutionOrLinear": lambda seen, at: (
+        "same" if convolution_difference(seen, at) < 1e-3 else "different"
+    ),
+    "positionCount": lambda seen, at: seen.analysis.loaded.vit.pos_embed.shape[1],
+    "classAtStart": starts_the_same,
+    "positionCosine": lambda seen, at: cosine(seen.analysis.positions, seen, at["token"], at["to"]),
+    "untrainedCosine": lambda seen, at: cosine(
+        seen.analysis.untrained_positions(), seen, at["token"], at["to"]
+    ),
+    "moreAlike": more_alike,
+    "positionMap": position_map,
+    "attentionMap": lambda seen, at: patches(seen, at).tolist(),
+    "overlapOfPair": overlap,
+    "strongestDistance": strongest_distance,
+    "nearestHead": lambda seen, at: str(
+        int(head_statistics(seen.analysis.trace, seen.analysis.grid).distance[at["layer"]].argmin())
+    ),
+    "halfOfAttention": half,
+    "dotProduct": lambda seen, at: float(one(seen, at).q @ one(seen, at).k),
+    "score": lambda seen, at: float(one(seen, at).score),
+    "scorePower": lambda seen, at: math.exp(float(one(seen, at).score)),
+    "scoreTotal": lambda seen, at: float(one(seen, at).scores.exp().sum()),
+    "pairShare": lambda seen, at: float(row(seen, at, at["token"])[at["partner"]]),
+    "raisedShare": lambda seen, at: raised(float(row(seen, at, at["token"])[at["partner"]])),
+    "raisedOthers": lambda seen, at: "shrink",
+    "filmTop1": lambda seen, at: facts(seen, at)["top1"],
+    "filmImages": lambda seen, at: facts(seen, at)["images"],
+    "filmPeak": peak,
+    "chance": lambda seen, at: 1 / config(seen).num_classes,
+    "firstLead": first_lead,
+    "lensShare": lambda seen, at: float(
+        probabilities(seen.analysis, at["layer"])[seen.analysis.lens[-1].argmax()]
+    ),
+    "firstWord": lambda seen, at: word(seen.analysis, at["layer"]),
+    "finalWord": lambda seen, at: word(seen.analysis, -1),
+    "firstWordKind": lambda seen, at: (
+        "final" if word(seen.analysis, at["layer"]) == word(seen.analysis, -1) else "other"
+    ),
+    "sameFirstWord": lambda seen, at: (
+        "same"
+        if word(seen.analysis, at["layer"]) == word(seen.beside, at["layer"])
+        else "different"
+    ),
+    "answerKind": lambda seen, at: "unsure" if seen.analysis.answer().sure is False else "named",
+    "answerShare": lambda seen, at: seen.analysis.answer().probability,
+    "answerName": lambda seen, at: seen.analysis.answer().name,
+    "sumOfClasses": lambda seen, at: sum(
+        one.probability for one in seen.analysis.predictions(config(seen).num_classes)
+    ),
+}

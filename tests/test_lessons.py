@@ -1,0 +1,165 @@
+"""Lessons walked with the shipped models: answers are Python's, and sentences that are told hold.
+
+A failure of the last kind after a change of weights means that a lesson has lost its point: choose
+another head, patch or picture for that step, or write another sentence.
+"""
+
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.lesson_truths import TRUTHS, Seen
+from tests.running import ROOT
+from vitviz import Analysis, analyze, load
+from vitviz.languages import languages
+from vitviz.probe.film import Film
+from vitviz.viewer import pack
+from vitviz.viewer.payload import late_file
+
+EXAMPLES = {
+    "dog": "dog.jpg",
+    "red-panda": "red-panda.jpg",
+    "goldfish": "goldfish.jpg",
+    "digit": "digit.png",
+}
+SHOWN = {"photos": ("dog", "red-panda", "goldfish", "digit"), "mnist": ("digit", "red-panda")}
+LATE = ("statistics", "untrained")
+
+pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
+
+
+def as_sent(analysis: Analysis) -> Analysis:
+    """The analysis with q and k as a page gets them, in half precision."""
+    trace = analysis.trace
+    sent = [trace.rounded(layer) for layer in range(trace.depth)]
+    parts = {name: torch.stack([getattr(one, name).float() for one in sent]) for name in "qk"}
+    return replace(analysis, trace=replace(trace, **parts))
+
+
+@pytest.fixture(scope="module")
+def analyses() -> dict[tuple[str, str], Analysis]:
+    loaded = {model: load(model) for model in SHOWN}
+    pictures = ROOT / "vitviz" / "web" / "examples"
+    return {
+        (model, example): analyze(loaded[model], pictures / EXAMPLES[example])
+        for model, examples in SHOWN.items()
+        for example in examples
+    }
+
+
+@pytest.fixture(scope="module")
+def films(analyses) -> dict[str, Film]:
+    return {
+        model: Film.read(analysis.loaded.film)
+        for (model, _), analysis in analyses.items()
+        if analysis.loaded.film.is_file()
+    }
+
+
+@pytest.fixture(scope="module")
+def walked(analyses, tmp_path_factory) -> list[dict[str, Any]]:
+    """What the viewer asked, found and said in every step, in every language."""
+    folder = tmp_path_factory.mktemp("walk")
+    for (model, example), analysis in analyses.items():
+        place = folder / f"{model}-{example}"
+        place.mkdir()
+        payload = pack(analysis, film=True, whole=False)
+        files = dict(payload.files) | {name: late_file(analysis, name) for name in LATE}
+        for path, data in files.items():
+            (place / path).write_bytes(data)
+        (place / "manifest.json").write_text(json.dumps(payload.manifest), encoding="utf-8")
+    script = Path(__file__).parent / "js" / "walk_shipped.js"
+    done = subprocess.run(["node", script, folder], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def name_of(step: dict[str, Any]) -> str:
+    return f"{step['lesson']}/{step['step']} in {step['language']}"
+
+
+def seen_in(step: dict[str, Any], analyses: Any, films: Any) -> Seen:
+    beside = analyses.get((step["model"], step["beside"]))
+    return Seen(as_sent(analyses[step["model"], step["example"]]), films.get(step["model"]), beside)
+
+
+def test_every_answer_is_the_one_of_python(walked, analyses, films) -> None:
+    checked = set()
+    for step in walked:
+        seen = seen_in(step, analyses, films)
+        for asked in step["asked"]:
+            expected = TRUTHS[asked["truth"]](seen, asked["at"])
+            where = f"{name_of(step)}: {asked['truth']}"
+            got = asked["value"]
+            assert got is not None, f"{where} has no answer"
+            if asked["truth"] == "answerName":
+                assert got["name"] == expected, where
+            elif asked["truth"] == "convolutionDifference":
+                assert max(got, expected) < 1e-4, where  # rounding, of different sums
+            elif isinstance(expected, str):
+                assert got == expected, where
+            else:
+                assert got == pytest.approx(expected, rel=1e-4, abs=1e-4), where
+            checked.add(asked["truth"])
+    assert checked == set(TRUTHS)
+
+
+def test_what_is_told_of_the_weights_holds(walked, analyses, films) -> None:
+    claims = [step for step in walked if step["claim"]]
+    assert len(claims) >= 10 * len(languages())
+    for step in claims:
+        seen = seen_in(step, analyses, films)
+        # The claim's own operands follow the question's: the claim, then its bounds.
+        own, *bounds = step["asked"][1 : 2 + sum(_is_truth(step, name) for name in _BOUNDS)]
+        value = TRUTHS[own["truth"]](seen, own["at"])
+        rest = iter(bounds)
+        verdict = True
+        for name, fits in _BOUNDS.items():
+            bound = step["claim"].get(name)
+            if isinstance(bound, dict):
+                other = next(rest)
+                bound = TRUTHS[other["truth"]](seen, other["at"]) * bound.get("times", 1)
+            verdict &= bound is None or fits(value, bound)
+        verdict &= step["claim"].get("is", value) == value
+        assert step["holds"] is verdict, name_of(step)
+
+
+_BOUNDS = {"above": lambda value, bound: value > bound, "below": lambda value, bound: value < bound}
+
+
+def _is_truth(step: dict[str, Any], name: str) -> bool:
+    return isinstance(step["claim"].get(name), dict)
+
+
+def test_no_lesson_has_lost_its_point(walked) -> None:
+    assert [name_of(step) for step in walked if step["claim"] and not step["holds"]] == []
+
+
+def test_every_step_speaks_every_language_and_answers(walked) -> None:
+    by_language: dict[str, list[Any]] = {one: [] for one in languages()}
+    for step in walked:
+        by_language[step["language"]].append((step["lesson"], step["step"]))
+        texts = step["texts"]
+        said = " ".join(filter(None, texts.values()))
+        assert texts["says"], name_of(step)
+        for nonsense in ("undefined", "NaN", "null", "{", "\u2013", "Infinity"):
+            assert nonsense not in said, f"{name_of(step)}: {said}"
+        if "question" in texts:
+            assert all(texts[part] for part in ("question", "gap", "why")), name_of(step)
+        if step["language"] == "ko":
+            assert not [part for part in texts.values() if part and not _is_korean(part)]
+    first, *others = by_language.values()
+    assert len(first) == len(set(first)) > 30
+    assert all(other == first for other in others)
+
+
+def _is_korean(text: str) -> bool:
+    """Whether a sentence has a Korean letter, or no letter at all, such as "3 ÷ √32 = ?"."""
+    letters = [one for one in text if one.isalpha()]
+    return not letters or any("가" <= one <= "힣" for one in letters)

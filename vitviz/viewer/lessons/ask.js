@@ -1,0 +1,44 @@
+/** Lesson Ask a patch, ask six heads: each patch asks for itself, and each head asks something else. */
+
+const FOREHEAD = /** @type {[number, number]} */ ([0.37, 0.45]);
+const BRANCH = /** @type {[number, number]} */ ([0.87, 0.12]);
+const EARLY = { layer: 1, head: 2 };
+
+/** @type {import("./steps.js").Lesson} */
+export const ask = {
+  id: "ask", minutes: 12, model: "photos", example: "red-panda",
+  steps: [
+    { id: "share", state: { ...EARLY, token: FOREHEAD } },
+    {
+      id: "tap", state: { ...EARLY, token: FOREHEAD },
+      question: { kind: "patch", truth: "attentionMap" },
+      values: { steps: { truth: "strongestDistance" } },
+      claim: { truth: "strongestDistance", below: 3 },
+      reveal: { state: { overlay: "attention" }, shows: ["legend"] },
+    },
+    {
+      id: "paint", state: { ...EARLY, token: BRANCH },
+      question: { kind: "patches", truth: "attentionMap", count: 6 },
+      reveal: { state: { overlay: "attention" }, shows: ["legend"] },
+    },
+    {
+      id: "common", state: { ...EARLY, token: FOREHEAD, partner: BRANCH }, marks: [FOREHEAD, BRANCH],
+      question: { kind: "number", truth: "overlapOfPair", percent: true, min: 0, max: 1 },
+      claim: { truth: "overlapOfPair", below: 0.5 },
+      reveal: { state: { overlay: "attention" }, shows: ["legend"] },
+    },
+    {
+      id: "late", state: { layer: "last", head: "mean", token: FOREHEAD, partner: BRANCH }, marks: [FOREHEAD, BRANCH],
+      question: { kind: "number", truth: "overlapOfPair", percent: true, min: 0, max: 1 },
+      values: { early: { truth: "overlapOfPair", at: EARLY } },
+      claim: { truth: "overlapOfPair", above: { truth: "overlapOfPair", at: EARLY, times: 1.5 } },
+      reveal: { state: { overlay: "attention" }, shows: ["legend"] },
+    },
+    {
+      id: "heads", state: { panel: "attention", layer: 1, head: 0, token: FOREHEAD }, shows: ["panel", "head"],
+      question: { kind: "choose", truth: "nearestHead", options: "heads" },
+      reveal: { state: { overlay: "attention" }, shows: ["panel", "head", "legend"] },
+    },
+    { id: "end", state: { panel: "attention", overlay: "attention", ...EARLY, token: FOREHEAD }, shows: ["panel", "layer", "head", "legend", "readout"] },
+  ],
+};

@@ -1,0 +1,139 @@
+/** The course: which lesson and step is open, what was guessed in it, and whether the truth is shown. */
+
+import { atOf, gapOf, isGuess, paintable, painted, stateOf } from "./steps.js";
+import { TRUTHS, holds, truthOf } from "./truths.js";
+
+/** @typedef {ReturnType<typeof createCourse>} Course */
+
+/**
+ * The part of the app that holds a lesson. What is open stands in the selection (`lesson`, `step`), so it
+ * is in the history and in links; guesses are kept on the device.
+ * @param {import("../main.js").App} app
+ * @param {import("./steps.js").Lesson[]} lessons
+ * @param {{recall: (key: string) => any, keep: (key: string, entry: any) => void}} notebook
+ * @param {(origin: {model: string, example: string, lesson: string, step: number}) => boolean} travel  opens
+ *   another picture or model; false where it cannot
+ * @param {() => void} render
+ */
+export function createCourse(app, lessons, notebook, travel, render) {
+  const lesson = () => lessons.find(({ id }) => id === app.selection?.lesson) ?? null;
+  const number = () => app.selection.step;
+  const step = () => lesson()?.steps[number() - 1] ?? null;
+  const question = () => step()?.question ?? null;
+  const other = () => app.facing()?.source ?? null;
+  // A guess belongs to a question about one picture in one model.
+  const key = () => [lesson().id, step().id, app.source.manifest.model.name, app.source.manifest.photo.name].join("/");
+  const entry = () => (question() && notebook.recall(key())) || {};
+  const value = (/** @type {import("./truths.js").Operand} */ { truth, at }) => truthOf(truth, app.source, course.at(at), other());
+
+  const course = {
+    lessons, lesson, step, number, question, value,
+    /** @param {string} name  of a truth */
+    unit: (name) => TRUTHS[name].unit,
+    /** What the truths of the step are asked about. @param {any} [more]  fields of one of them */
+    at: (more) => atOf(step(), app.source, app.shape(), more),
+    count: () => lesson()?.steps.length ?? 0,
+    /** The names of controls that are shown; null outside of lessons: all. */
+    shows() {
+      if (!lesson()) return null;
+      return (course.revealed() && step().reveal?.shows) || step().shows || [];
+    },
+    /** The tokens with letters, a first. */
+    marks: () => (step() ? atOf(step(), app.source, app.shape()).marks ?? [] : []),
+    /** The present guess, perhaps not complete; undefined if there is none. */
+    guess: () => entry().guess,
+    complete: () => question() !== null && isGuess(question(), course.guess(), app.source),
+    revealed: () => Boolean(entry().shown) && course.complete(),
+    /** The truth of the open question: see `Truth`. */
+    truth: () => value(question()),
+    gap: () => gapOf(question(), course.guess(), course.truth(), app.source.grid),
+    /** Whether a sentence about this analysis holds; undefined without one. */
+    holds: () => (step()?.claim ? holds(step().claim, value) : undefined),
+    /** Whether the lesson was written for what is shown. */
+    atHome: () => isShown(originOf(lesson(), step())),
+    put(guess) {
+      notebook.keep(key(), { guess });
+      render();
+    },
+    /** Whether a tap on the picture is a guess now. */
+    takes: () => isOfPatches() && !course.revealed(),
+    /** Whether guess and truth are drawn on the picture. */
+    draws: () => isOfPatches() && course.revealed(),
+    take(token) {
+      if (token < app.source.grid.prefix) return;
+      const { kind } = question();
+      course.put(kind === "patch" ? token : painted(course.guess() ?? [], token, paintable(question(), app.source)));
+    },
+    reveal() {
+      if (!course.complete()) return;
+      notebook.keep(key(), { guess: course.guess(), shown: true });
+      app.select(shownState() ?? {});
+      render();
+    },
+    /** Forgets the guess, so that the question is asked again. */
+    again() {
+      notebook.keep(key(), undefined);
+      app.select(stateOf(step(), app.source, app.shape()));
+      render();
+    },
+    /** Opens a step; steps are counted from 1. */
+    go(wanted) {
+      open(lesson(), Math.min(course.count(), Math.max(1, wanted)));
+    },
+    start(id) {
+      open(lessons.find((one) => one.id === id), 1);
+    },
+    leave: () => app.select({ lesson: "", step: 1 }),
+    /** The fields of the open step, for a picture that has just come: its truth may be known. */
+    arrival: () => ({ ...stateOf(step(), app.source, app.shape()), ...(course.revealed() ? shownState() : {}) }),
+    home: () => travel({ ...originOf(lesson(), step()), lesson: lesson().id, step: number() }),
+  };
+  return course;
+
+  function isOfPatches() {
+    return ["patch", "patches"].includes(question()?.kind);
+  }
+
+  function shownState() {
+    const { state } = step().reveal ?? {};
+    return state && stateOf({ ...step(), state: { ...step().state, ...state } }, app.source, app.shape());
+  }
+
+  function open(next, at) {
+    const there = next.steps[at - 1];
+    const now = lesson() === next ? originOf(next, step()) : {};
+    const origin = originOf(next, there);
+    const same = origin.model === now.model && origin.example === now.example;
+    // A picture of the visitor's own stays, as long as the lesson does not change to another one.
+    if (!same && !isShown(origin) && travel({ ...origin, lesson: next.id, step: at })) return;
+    app.select({ ...stateOf(there, app.source, app.shape()), lesson: next.id, step: at });
+    if (course.revealed()) app.select(shownState() ?? {});
+  }
+
+  /** By what the host says of the analysis; a page of one analysis has only its names. */
+  function isShown({ model, example }) {
+    const { link, model: shown, photo } = app.source.manifest;
+    if (link) return link.model === model && link.example === example && !link.untrained;
+    return shown.name === model && photo.name.replace(/\.[^.]*$/, "") === example && shown.trained !== false;
+  }
+}
+
+/** Model and example of a step: its own, else those of its lesson. */
+export function originOf({ model, example }, step) {
+  return { model: step?.state?.model ?? model, example: step?.state?.example ?? example };
+}
+
+/**
+ * The link that opens a step with nothing left to the page: model, picture, language, projector.
+ * @param {string} href  of the present page
+ * @param {{model: string, example: string, lesson: string, step: number}} origin
+ * @param {{lang?: string, projector?: boolean}} page
+ * @returns {string}
+ */
+export function stepLink(href, { model, example, lesson, step }, { lang = "", projector = false } = {}) {
+  const url = new URL(href);
+  url.search = "";
+  const fields = { model, example, lesson, step: String(step), ...(lang ? { lang } : {}), ...(projector ? { projector: "true" } : {}) };
+  for (const [name, value] of Object.entries(fields)) url.searchParams.set(name, value);
+  return url.href;
+}

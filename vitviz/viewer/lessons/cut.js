@@ -1,0 +1,14 @@
+/** Lesson Cut: a photo becomes rows of numbers. */
+
+/** @type {import("./steps.js").Lesson} */
+export const cut = {
+  id: "cut", minutes: 6, model: "photos", example: "dog",
+  steps: [
+    { id: "pixels", values: { all: { truth: "pixelNumbers" } } },
+    { id: "patches", question: { kind: "number", truth: "patchCount", min: 0, max: 400 } },
+    { id: "numbers", state: { token: [0.35, 0.45] }, question: { kind: "number", truth: "patchNumbers", min: 0, max: 400 } },
+    { id: "width", state: { token: [0.35, 0.45] }, question: { kind: "choose", truth: "tokenWidth", options: ["fewer", "same", "more"] } },
+    { id: "tokens", question: { kind: "number", truth: "tokenCount", min: 0, max: 400 } },
+    { id: "end", shows: ["panel", "readout"], state: { panel: "patches", token: [0.35, 0.45] } },
+  ],
+};

@@ -1,0 +1,13 @@
+/** The lessons, in the order of their list. A new lesson is a file and a line here, and its texts. */
+
+import { ask } from "./ask.js";
+import { cut } from "./cut.js";
+import { notes } from "./notes.js";
+import { number } from "./number.js";
+import { school } from "./school.js";
+import { unknown } from "./unknown.js";
+import { when } from "./when.js";
+import { where } from "./where.js";
+
+/** @type {import("./steps.js").Lesson[]} */
+export const LESSONS = [cut, where, ask, number, school, when, unknown, notes];

@@ -1,0 +1,146 @@
+/** Steps of lessons: what a step shows, which guesses are possible, and how far a guess is from the truth. */
+
+import { strongest } from "../maths/attention.js";
+import { middleToken, tokenOf } from "../maths/geometry.js";
+import { startSelection } from "../state/state.js";
+
+/**
+ * A place in the picture: shares of its height and width, from the upper left corner. So a step means the
+ * same patch of the picture however many patches a model cuts.
+ * @typedef {[number, number]} Place
+ */
+
+/**
+ * A question; without one, a step only says something.
+ * @typedef {{kind: "patch"|"patches"|"choose"|"number", truth: string, at?: any, count?: number,
+ *   options?: string[]|"heads"|"blocks", min?: number, max?: number, percent?: boolean}} Question
+ *   count: of the patches to paint; options: keys, or one for each head or block; min, max: of the number;
+ *   percent: it is asked for, and told, in percent
+ * @typedef {{id: string, state?: any, marks?: Place[], shows?: string[], question?: Question,
+ *   reveal?: {state?: any, shows?: string[]}, values?: Record<string, import("./truths.js").Operand>,
+ *   claim?: import("./truths.js").Claim}} Step
+ *   state: the fields of a link, with places for `token` and `partner` ("strongest": the patch the token
+ *   looks at most); marks: patches with letters; shows: the controls that are shown; reveal: what changes
+ *   when the truth is shown; values: more numbers for its texts; claim: a sentence that is only told where
+ *   it holds
+ * @typedef {{id: string, minutes: number, model: string, example: string, steps: Step[]}} Lesson
+ *   model, example: what it was written for; a step may name others in its state
+ */
+
+/** The token of a place. @param {Place} place */
+function tokenAtPlace([down, right], grid) {
+  return tokenOf(Math.min(grid.rows - 1, Math.floor(down * grid.rows)), Math.min(grid.cols - 1, Math.floor(right * grid.cols)), grid);
+}
+
+/** Fields of a step that the host reads, and fields of the selection that tell where the step stands. */
+const NOT_OF_STEPS = ["model", "example", "lesson", "step"];
+
+/**
+ * Fields in which places are tokens of this source, and layers are layers that it has.
+ * @param {any} state
+ * @param {import("../data/source.js").Source} source
+ * @returns {any}
+ */
+function fieldsIn(state, source) {
+  const { grid, manifest } = source;
+  const fields = { ...state };
+  for (const name of ["token", "partner", "to"]) if (Array.isArray(state[name])) fields[name] = tokenAtPlace(/** @type {Place} */ (state[name]), grid);
+  if (state.marks) fields.marks = state.marks.map((place) => tokenAtPlace(place, grid));
+  if (state.layer === "last") fields.layer = manifest.depth - 1;
+  if (typeof fields.layer === "number") fields.layer = Math.min(fields.layer, manifest.depth - 1);
+  if (typeof fields.head === "number") fields.head = Math.min(fields.head, manifest.num_heads - 1);
+  return fields;
+}
+
+/**
+ * The fields of the selection at the beginning of a step. Without its layer a partner that is to be the
+ * strongest is the middle patch.
+ * @param {Step} step
+ * @param {import("../data/source.js").Source} source
+ * @param {import("../state/state.js").Shape} shape
+ * @returns {any}
+ */
+export function stateOf({ state = {} }, source, shape) {
+  /** @type {any} */
+  const fields = { ...startSelection(shape), overlay: "none", ...fieldsIn(state, source), pinned: state.token !== undefined };
+  for (const name of NOT_OF_STEPS) delete fields[name];
+  if (fields.partner === "strongest") fields.partner = strongestFrom(source, fields);
+  return fields;
+}
+
+function strongestFrom({ store, maps, grid }, { layer, head, token }) {
+  if (!store.get(layer)) return middleToken(grid);
+  const row = Float32Array.from(maps.head(layer, token, "from", head));
+  row.fill(-1, 0, grid.prefix);
+  row[token] = -1;
+  return strongest(row, 1)[0];
+}
+
+/**
+ * What the truths of a step are asked about.
+ * @param {Step} step
+ * @param {any} [more]  fields of a question, a value or a claim
+ * @returns {import("./truths.js").At}
+ */
+export function atOf(step, source, shape, more = {}) {
+  const { token, partner, layer, head, moment } = stateOf(step, source, shape);
+  return { token, partner, layer, head, moment, ...fieldsIn({ marks: step.marks, ...more }, source) };
+}
+
+/**
+ * The keys of the options of a question.
+ * @param {{options?: string[]|"heads"|"blocks"}} question
+ * @param {{manifest: import("../types.js").Manifest}} source
+ * @returns {string[]}
+ */
+export function optionsOf({ options = [] }, { manifest }) {
+  if (options === "heads") return Array.from({ length: manifest.num_heads }, (_, head) => String(head));
+  if (options === "blocks") return Array.from({ length: manifest.depth }, (_, layer) => String(layer + 1));
+  return options;
+}
+
+/**
+ * Whether a guess is possible, and complete: only then the truth is shown.
+ * @param {Question} question
+ * @param {any} guess  anything, also from an earlier visit
+ * @param {import("../data/source.js").Source} source
+ */
+export function isGuess(question, guess, source) {
+  const { prefix, tokens } = source.grid;
+  const isPatch = (token) => Number.isInteger(token) && token >= prefix && token < tokens;
+  if (question.kind === "patch") return isPatch(guess);
+  if (question.kind === "patches") return Array.isArray(guess) && guess.length === paintable(question, source) && guess.every(isPatch);
+  if (question.kind === "choose") return optionsOf(question, source).includes(guess);
+  return typeof guess === "number" && Number.isFinite(guess);
+}
+
+/** How many patches a visitor paints. */
+export function paintable({ count = 1 }, { grid }) {
+  return Math.min(count, grid.tokens - grid.prefix);
+}
+
+/** The painted patches after a tap: a painted one is cleared, and a new one replaces the oldest if all are painted. */
+export function painted(before, token, most) {
+  if (before.includes(token)) return before.filter((one) => one !== token);
+  return [...before, token].slice(-most);
+}
+
+/**
+ * How far a guess is from the truth.
+ * @typedef {{tokens: number[], of: number, most: number, common: number}} PatchGap
+ *   tokens: the strongest patches; of and most: the sums of the guessed and of the strongest values; common:
+ *   how many of the guessed patches are among the strongest
+ * @param {Question} question
+ * @param {any} guess
+ * @param {any} truth
+ * @param {import("../maths/geometry.js").Grid} grid
+ * @returns {any}  `PatchGap`, {same} for a choice, {apart} for a number
+ */
+export function gapOf(question, guess, truth, grid) {
+  if (question.kind === "choose") return { same: guess === truth };
+  if (question.kind === "number") return { apart: Math.abs(guess - truth) };
+  const guessed = question.kind === "patch" ? [guess] : guess;
+  const tokens = strongest(truth, guessed.length).map((patch) => patch + grid.prefix);
+  const sum = (list) => list.reduce((total, token) => total + truth[token - grid.prefix], 0);
+  return { tokens, of: sum(guessed), most: sum(tokens), common: guessed.filter((token) => tokens.includes(token)).length };
+}

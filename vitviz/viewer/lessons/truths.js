@@ -1,0 +1,257 @@
+/** Truths: what the questions of lessons ask, computed from the analysis on the screen, by name. */
+
+import { overlap } from "../maths/attention.js";
+import { attentionAt } from "../data/film.js";
+import { placeOf } from "../maths/geometry.js";
+import { pairOf } from "../maths/pair.js";
+import { patchValues } from "../maths/patch.js";
+import { similarities } from "../data/maps.js";
+
+/**
+ * What a truth is asked about: tokens, a layer, a head, a moment of the film; `to` and `marks` are
+ * other tokens.
+ * @typedef {{token: number, partner: number, layer: number, head: number|"mean", to?: number, marks?: number[],
+ *   moment?: number|"last"}} At
+ * @typedef {import("../data/source.js").Source} Source
+ * @typedef {"count"|"share"|"cosine"|"times"|"number"|"which"|"map"|"label"|"answer"} Unit
+ *   which: the key of an option; map: one value for each patch; label: a class; answer: the name in an answer
+ * @typedef {{unit: Unit, of: (source: Source, at: At, other: Source|null) => any}} Truth
+ *   of: null while something of it is loading, undefined if this analysis does not know it; `other` is
+ *   the analysis beside, null if there is none yet
+ */
+
+/** A file that is fetched when it is first needed: null while it is loading, undefined if there is none. */
+const fetched = (file) => (file.exists && !file.error ? file.get() : undefined);
+
+/** The decoded layer; null while it is loading. */
+function layerOf(source, layer) {
+  const found = source.store.get(layer);
+  // A failure is told where the layer is drawn; here the question goes on waiting.
+  if (!found) source.store.ensure(layer).then(source.onProgress, () => {});
+  return found ?? null;
+}
+
+/** A row of attention, (N); null while its layer is loading. */
+function rowOf(source, { layer, head }, token) {
+  return layerOf(source, layer) && source.maps.head(layer, token, "from", head);
+}
+
+/** The pair of token and partner; null while its layer is loading, undefined for a mean of heads. */
+function pairAt(source, { layer, head, token, partner }) {
+  if (head === "mean") return undefined;
+  const decoded = layerOf(source, layer);
+  return decoded && pairOf(decoded, head, token, partner);
+}
+
+/** A value of something that can be loading (null) or missing (undefined). */
+const within = (found, read) => (found === null || found === undefined ? found : read(found));
+
+/** Cosine similarities of the position of a token to those of all patches; undefined where it has none. */
+function positionsFrom({ positionMap }, token) {
+  return positionMap(token) ?? undefined;
+}
+
+/** The moment of a film; "last" and too large numbers are its last. */
+function momentOf(film, { moment = /** @type {number|"last"} */ ("last") }) {
+  const last = film.moments.length - 1;
+  return moment === "last" ? last : Math.min(moment, last);
+}
+
+/** The line of the logit lens that is first after the last block. */
+const finalLine = ({ manifest }) => manifest.lens.find(({ ranks }) => ranks.at(-1) === 1);
+
+/** The line that is first after a block. */
+const leader = ({ manifest }, layer) => manifest.lens.find(({ ranks }) => ranks[layer] === 1);
+
+const patchesOf = ({ grid }) => grid.rows * grid.cols;
+const numbersOf = ({ grid, manifest }) => manifest.image.channels * grid.patchHeight * grid.patchWidth;
+
+/**
+ * The largest difference between two ways to make the first numbers of all patches: a filter that slides
+ * from patch to patch (convolution), and patches written as rows times a matrix (linear layer).
+ */
+function convolutionDifference(source, { filters, count }) {
+  const { grid, manifest, picture } = source;
+  const { channels } = manifest.image;
+  const size = filters.length / count;
+  let worst = 0;
+  for (let token = grid.prefix; token < grid.tokens; token++) {
+    const { row, col } = placeOf(token, grid);
+    const flat = patchValues(picture, token, manifest, grid, "channel").normalised;
+    for (let filter = 0; filter < count; filter++) {
+      let linear = 0;
+      for (let i = 0; i < size; i++) linear += filters[filter * size + i] * flat[i];
+      let slid = 0;
+      for (let y = 0; y < grid.patchHeight; y++) {
+        for (let x = 0; x < grid.patchWidth; x++) {
+          for (let c = 0; c < channels; c++) {
+            const pixel = (row * grid.patchHeight + y) * grid.width + col * grid.patchWidth + x;
+            const value = (picture.pixels[pixel * channels + c] / 255 - manifest.mean[c]) / manifest.std[c];
+            slid += value * filters[filter * size + (c * grid.patchHeight + y) * grid.patchWidth + x];
+          }
+        }
+      }
+      worst = Math.max(worst, Math.abs(slid - linear));
+    }
+  }
+  return worst;
+}
+
+/** How many patches, the strongest first, have half of what all patches get. */
+function half(map) {
+  const sorted = Float64Array.from(map).sort().reverse();
+  const total = sorted.reduce((sum, value) => sum + value, 0);
+  let [count, sum] = [0, 0];
+  while (sum < total / 2) sum += sorted[count++];
+  return count;
+}
+
+/** The place of the largest value. */
+function best(values) {
+  let at = 0;
+  for (let i = 1; i < values.length; i++) if (values[i] > values[at]) at = i;
+  return at;
+}
+
+/** @type {Record<string, Truth>} */
+export const TRUTHS = {
+  // How a picture becomes tokens.
+  patchCount: { unit: "count", of: patchesOf },
+  patchNumbers: { unit: "count", of: numbersOf },
+  pixelNumbers: { unit: "count", of: ({ manifest: { image } }) => image.height * image.width * image.channels },
+  tokenCount: { unit: "count", of: ({ manifest }) => manifest.num_tokens },
+  /** The share of the photo that was cut away before the model saw it. */
+  unseen: { unit: "share", of: ({ manifest: { photo } }) => (photo.frame ? 1 - photo.frame[2] * photo.frame[3] : undefined) },
+  /** Whether a token has more numbers than a patch. */
+  tokenWidth: { unit: "which", of(source) {
+    const [token, patch] = [source.manifest.embed_dim, numbersOf(source)];
+    return token > patch ? "more" : token < patch ? "fewer" : "same";
+  } },
+  convolutionDifference: { unit: "number", of: (source) => within(fetched(source.embedding), (found) => convolutionDifference(source, found)) },
+  convolutionOrLinear: { unit: "which", of: (source) => within(fetched(source.embedding), (found) =>
+    (convolutionDifference(source, found) < 1e-3 ? "same" : "different")) },
+  /** Tokens to which a learned position is added. */
+  positionCount: { unit: "count", of: ({ embedding, grid, picture }) => (!picture.positions ? undefined
+    : within(fetched(embedding), ({ position, count }) => Array.from({ length: grid.tokens }, (_, token) =>
+      position.subarray(token * count, (token + 1) * count).some((value) => value !== 0)).filter(Boolean).length)) },
+  /** Whether CLS enters the first block with the same numbers for the picture beside. */
+  classAtStart: { unit: "which", of(source, _at, other) {
+    if (source.grid.prefix === 0) return undefined;
+    const layers = other && [layerOf(source, 0), layerOf(other, 0)];
+    if (!layers || layers.includes(null)) return null;
+    const [one, two] = layers;
+    if (one.k.length !== two.k.length) return "different";
+    for (let head = 0; head < one.heads; head++) {
+      const start = head * one.tokens * one.dim;
+      for (let i = start; i < start + one.dim; i++) if (Math.abs(one.k[i] - two.k[i]) > 1e-3) return "different";
+    }
+    return "same";
+  } },
+
+  // Positions.
+  positionCosine: { unit: "cosine", of: (source, { token, to }) => positionsFrom(source, token)?.[to - source.grid.prefix] },
+  untrainedCosine: { unit: "cosine", of: (source, { token, to }) => within(fetched(source.untrained), (rows) =>
+    similarities(rows, token - source.grid.prefix, patchesOf(source))[to - source.grid.prefix]) },
+  /** Which of two marked patches has the position that is more like the one of the token. */
+  moreAlike: { unit: "which", of: (source, { token, marks: [a, b] }) => within(positionsFrom(source, token), (map) =>
+    (map[a - source.grid.prefix] > map[b - source.grid.prefix] ? "a" : "b")) },
+  /** Without the patch itself, which is most like itself. */
+  positionMap: { unit: "map", of: (source, { token }) => within(positionsFrom(source, token), (map) =>
+    map.map((value, patch) => (patch === token - source.grid.prefix ? -Infinity : value))) },
+
+  // Attention.
+  attentionMap: { unit: "map", of: (source, at) => within(rowOf(source, at, at.token), (row) => row.subarray(source.grid.prefix)) },
+  overlapOfPair: { unit: "share", of: (source, at) => within(rowOf(source, at, at.token), (row) =>
+    overlap(row, rowOf(source, at, at.partner))) },
+  /** How many patches lie between the token and the patch it looks at most: steps as a king in chess. */
+  strongestDistance: { unit: "count", of(source, at) {
+    const from = placeOf(at.token, source.grid);
+    if (!from) return undefined;
+    return within(rowOf(source, at, at.token), (row) => {
+      const to = placeOf(source.grid.prefix + best(row.subarray(source.grid.prefix)), source.grid);
+      return Math.max(Math.abs(to.row - from.row), Math.abs(to.col - from.col));
+    });
+  } },
+  nearestHead: { unit: "which", of: (source, { layer }) => within(fetched(source.statistics), ({ distance }) =>
+    String(best(distance[layer].map((value) => -value)))) },
+  halfOfAttention: { unit: "count", of: (source, at) => within(rowOf(source, at, at.token), (row) => half(row.subarray(source.grid.prefix))) },
+
+  // One number of attention.
+  dotProduct: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ sum }) => sum) },
+  score: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ score }) => score) },
+  scorePower: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ score }) => Math.exp(score)) },
+  scoreTotal: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ lse }) => Math.exp(lse)) },
+  pairShare: { unit: "share", of: (source, at) => within(pairAt(source, at), ({ share }) => share) },
+  evenShare: { unit: "share", of: ({ grid }) => 1 / grid.tokens },
+  /** The share if this score were larger by 1, and all others as they are. */
+  raisedShare: { unit: "share", of: (source, at) => within(pairAt(source, at), ({ share }) => (share * Math.E) / (share * Math.E + 1 - share)) },
+  /** What becomes of the shares of all other tokens then. */
+  raisedOthers: { unit: "which", of: (source, at) => within(pairAt(source, at), ({ share }) => {
+    const others = (1 - share) / (share * Math.E + 1 - share);
+    return others < 1 - share ? "shrink" : others > 1 - share ? "grow" : "stay";
+  }) },
+
+  // The film of a training.
+  filmTop1: { unit: "share", of: (source, at) => within(fetched(source.film), (film) => film.moments[momentOf(film, at)].top1) },
+  filmImages: { unit: "count", of: (source, at) => within(fetched(source.film), (film) => film.moments[momentOf(film, at)].images) },
+  /** The brightest patch of CLS in the last layer, mean of heads, in the first picture: multiples of an even share. */
+  filmPeak: { unit: "times", of: (source, at) => within(fetched(source.film), (film) => {
+    const row = attentionAt(film, momentOf(film, at), 0, film.layers - 1, "mean").subarray(film.prefix);
+    return row[best(row)] * film.tokens;
+  }) },
+  /** The share of right answers of somebody who only guesses. */
+  chance: { unit: "share", of: ({ manifest }) => (manifest.num_classes ? 1 / manifest.num_classes : undefined) },
+
+  // Answers.
+  /** The block after which the class of the answer leads for the first time, counted from 1. */
+  firstLead: { unit: "which", of: (source) => within(finalLine(source), ({ ranks }) => String(ranks.indexOf(1) + 1)) },
+  lensShare: { unit: "share", of: (source, { layer }) => finalLine(source)?.probabilities[layer] },
+  firstWord: { unit: "label", of: (source, { layer }) => leader(source, layer)?.label },
+  finalWord: { unit: "label", of: (source) => finalLine(source)?.label },
+  firstWordKind: { unit: "which", of: (source, { layer }) => within(leader(source, layer), (line) => (line === finalLine(source) ? "final" : "other")) },
+  sameFirstWord: { unit: "which", of(source, { layer }, other) {
+    if (!leader(source, layer)) return undefined;
+    return other && within(leader(other, layer), ({ label }) => (label === leader(source, layer).label ? "same" : "different"));
+  } },
+  classCount: { unit: "count", of: ({ manifest }) => manifest.num_classes || undefined },
+  answerKind: { unit: "which", of: ({ manifest: { answer } }) => (answer ? (answer.sure === false ? "unsure" : "named") : undefined) },
+  answerShare: { unit: "share", of: ({ manifest: { answer } }) => answer?.probability },
+  answerName: { unit: "answer", of: ({ manifest: { answer } }) => answer ?? undefined },
+  /** The probabilities of all classes together, where all of them are known here. */
+  sumOfClasses: { unit: "share", of: ({ manifest: { predictions, num_classes: classes } }) => (predictions.length > 0 && predictions.length === classes
+    ? predictions.reduce((sum, { probability }) => sum + probability, 0) : undefined) },
+};
+
+/**
+ * The value of a truth by its name: null while something is loading, undefined if this analysis has none.
+ * @param {string} name
+ * @param {Source} source
+ * @param {At} at
+ * @param {Source|null} other
+ */
+export function truthOf(name, source, at, other) {
+  return TRUTHS[name].of(source, at, other);
+}
+
+/**
+ * A claim about an analysis: a truth compared with bounds, which are numbers or other truths (`times` as
+ * large), or with a key.
+ * @typedef {{truth: string, at?: any, times?: number}} Operand
+ * @typedef {Operand & {above?: number|Operand, below?: number|Operand, is?: string}} Claim
+ */
+
+/**
+ * Whether a claim holds: null while something is loading, undefined if this analysis cannot say.
+ * @param {Claim} claim
+ * @param {(operand: Operand) => any} value  of a truth
+ * @returns {boolean|null|undefined}
+ */
+export function holds(claim, value) {
+  const bound = (wanted) => (typeof wanted === "object" ? within(value(wanted), (found) => found * (wanted.times ?? 1)) : wanted);
+  const found = [value(claim), ...[claim.above, claim.below].filter((one) => one !== undefined).map(bound)];
+  if (found.includes(undefined)) return undefined;
+  if (found.includes(null)) return null;
+  const [own] = found;
+  return (claim.above === undefined || own > bound(claim.above)) && (claim.below === undefined || own < bound(claim.below)) &&
+    (claim.is === undefined || own === claim.is);
+}

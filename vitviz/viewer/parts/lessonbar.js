@@ -1,0 +1,156 @@
+/** The lesson bar: the sentences of a step, its question, and after the guess the gap to the truth. */
+
+import { el, setText, show } from "./dom.js";
+import { createNumberLine } from "./numberline.js";
+import { gapText, optionText, said, sayings, written } from "../text/lesson.js";
+import { optionsOf, paintable } from "../lessons/steps.js";
+import { button, choice } from "./widgets.js";
+
+/** Parts of a step's text that are shown when the truth is. */
+const AFTER = ["why", "claim", "slip"];
+
+/**
+ * @param {import("../main.js").App} app
+ * @returns {{root: HTMLElement, render: () => void}}
+ */
+export function createLessonBar(app) {
+  const { t, course } = app;
+  const title = el("h3", { class: "vv-lesson-title", tabindex: "-1" });
+  const where = el("span", { class: "vv-lesson-where" });
+  const leave = button({ text: "✕", title: t("lessonLeave"), onClick: () => course.leave() });
+  const elsewhere = el("p", { class: "vv-note" });
+  const home = button({ text: t("lessonHome"), title: t("lessonHome"), onClick: () => course.home() });
+  const text = el("div", { class: "vv-lesson-text" });
+  const question = el("p", { class: "vv-lesson-question" });
+  const answer = el("div", { class: "vv-lesson-answer" });
+  const waiting = el("p", { class: "vv-note" });
+  const gap = el("p", { class: "vv-lesson-gap" });
+  const after = Object.fromEntries(AFTER.map((name) => [name, el("p", { class: "vv-lesson-" + name })]));
+  // A screen reader reads the truth when it appears.
+  const truth = el("div", { class: "vv-lesson-truth", role: "status" }, gap, ...Object.values(after));
+  const back = button({ text: t("lessonBack"), title: t("lessonBack"), onClick: () => move(-1) });
+  const reveal = button({ text: t("lessonReveal"), title: t("lessonReveal"), onClick: () => course.reveal() });
+  const again = button({ text: t("lessonAgain"), title: t("lessonAgain"), onClick: () => course.again() });
+  const next = button({ text: t("lessonNext"), title: t("lessonNext"), onClick: () => move(1) });
+  reveal.classList.add("vv-main");
+  const root = el("section", { class: "vv-lesson", "aria-label": t("lesson") },
+    el("header", { class: "vv-lesson-head" }, title, where, leave),
+    el("div", { class: "vv-lesson-elsewhere" }, elsewhere, home),
+    text, question, answer, waiting, truth,
+    el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next));
+  let drawn = ""; // the step whose texts and inputs are drawn
+  let input = null; // of the open question: {root, render}
+  root.hidden = true;
+  return { root, render };
+
+  function move(by) {
+    if (course.number() + by > course.count()) return course.leave();
+    course.go(course.number() + by);
+    title.focus({ preventScroll: true });
+    return title.scrollIntoView({ block: "nearest" });
+  }
+
+  function render() {
+    const lesson = course.lesson();
+    show(root, lesson !== null);
+    if (!lesson) return;
+    const step = course.step();
+    const asked = course.question();
+    const value = asked && course.truth();
+    const revealed = course.revealed() && value !== null && value !== undefined;
+    setText(title, t("lesson." + lesson.id));
+    setText(where, t("lessonStep", { step: course.number(), count: course.count() }));
+    const astray = !course.atHome();
+    setText(elsewhere, astray ? t("lessonElsewhere") : "");
+    show(elsewhere, astray);
+    show(home, astray && app.travels);
+    paragraphs(text, said(app, "") ?? t("lessonLoading"));
+    setText(question, (asked && said(app, "question")) ?? "");
+    show(question, asked !== null && value !== undefined);
+    build(lesson, step, asked);
+    show(answer, asked !== null && value !== undefined && input !== null);
+    input?.render(revealed);
+    setText(waiting, value === undefined && asked ? t("lessonCannot") : value === null && asked && course.complete() ? t("lessonWaiting") : "");
+    show(waiting, waiting.textContent !== "");
+    renderTruth(revealed, value);
+    renderButtons(asked, revealed, value);
+  }
+
+  function renderTruth(revealed, value) {
+    const parts = revealed ? sayings(app) : {};
+    setText(gap, revealed ? gapText(app, value) : "");
+    for (const name of AFTER) setText(after[name], parts[name] ?? "");
+    for (const node of [gap, ...Object.values(after)]) show(node, node.textContent !== "");
+    truth.classList.toggle("vv-told", revealed);
+  }
+
+  function renderButtons(asked, revealed, value) {
+    const open = asked !== null && value !== undefined && !revealed;
+    const held = document.activeElement === reveal;
+    show(back, course.number() > 1);
+    show(reveal, open);
+    reveal.setAttribute("aria-disabled", String(!(course.complete() && value !== null)));
+    show(again, revealed);
+    setText(next, course.number() === course.count() ? t("lessonDone") : t(open ? "lessonSkip" : "lessonNext"));
+    next.setAttribute("aria-label", next.textContent);
+    next.title = next.textContent;
+    next.classList.toggle("vv-main", !open);
+    if (held && !open) next.focus({ preventScroll: true });
+  }
+
+  /** Makes the input of a step; the one of the picture needs none but a line that counts. */
+  function build(lesson, step, asked) {
+    const key = [lesson.id, step.id, app.source.manifest.id].join("/");
+    if (key === drawn) return;
+    drawn = key;
+    input = asked && { choose: chooser, number: numberLine, patch: counter, patches: counter }[asked.kind](asked);
+    answer.replaceChildren(...(input ? [input.root] : []));
+  }
+
+  function chooser(asked) {
+    const options = optionsOf(asked, app.source);
+    const bar = choice({ label: t("lessonYour"), wrap: true, onChoose: (guess) => course.put(guess),
+      options: options.map((key) => ({ value: key, text: optionText(app, key) })) });
+    bar.root.classList.add("vv-lesson-options");
+    const labels = [...bar.root.querySelectorAll("label")];
+    return {
+      root: bar.root,
+      render(revealed) {
+        bar.set(course.guess(), !revealed);
+        labels.forEach((label, at) => {
+          label.classList.toggle("vv-lesson-right", revealed && options[at] === course.truth());
+          label.classList.toggle("vv-lesson-mine", revealed && options[at] === course.guess());
+        });
+      },
+    };
+  }
+
+  function numberLine(asked) {
+    const factor = asked.percent ? 100 : 1;
+    const line = createNumberLine({ t, min: asked.min * factor, max: asked.max * factor, percent: Boolean(asked.percent),
+      onPut: (number) => course.put(number / factor),
+      format: (number) => written(app, asked, number / factor) });
+    return {
+      root: line.root,
+      render: (revealed) => line.render(course.guess() === undefined ? null : course.guess() * factor, revealed ? course.truth() * factor : null),
+    };
+  }
+
+  function counter(asked) {
+    const line = el("p", { class: "vv-note", "aria-live": "polite" });
+    return {
+      root: line,
+      render(revealed) {
+        const guess = course.guess();
+        const done = asked.kind === "patch" ? Number(course.complete()) : (guess ?? []).length;
+        setText(line, revealed ? "" : t("lessonPainted", { done, count: asked.kind === "patch" ? 1 : paintable(asked, app.source) }));
+      },
+    };
+  }
+}
+
+function paragraphs(node, words) {
+  const wanted = words.split("\n");
+  if ([...node.children].map((one) => one.textContent).join("\n") === wanted.join("\n")) return;
+  node.replaceChildren(...wanted.map((one) => el("p", { text: one })));
+}

@@ -1,0 +1,107 @@
+/** The texts of lessons, with the numbers of the analysis on the screen in them. */
+
+import { digits, grouped, multiple, percent, plain, signed } from "../maths/numbers.js";
+import { groupName, hasText, labelName, tokenName, translated } from "./words.js";
+
+/**
+ * The text of a part of the open step: "" what it says, or "question", "why", ...
+ * @param {import("../main.js").App} app
+ * @param {string} part
+ * @returns {string|null}  null if the step has no such text, or while a number of it is loading
+ */
+export function said(app, part) {
+  const { course, t } = app;
+  const key = ["lesson." + course.lesson().id, course.step().id, ...(part ? [part] : [])].join("_");
+  const values = hasText(key) ? valuesOf(app) : null;
+  return values && t(key, values);
+}
+
+/**
+ * What is said after the truth: why it is so, whether a fact about models holds here, and the slip that
+ * it corrects.
+ * @param {import("../main.js").App} app
+ * @returns {{why: string|null, claim: string|null, slip: string|null}}
+ */
+export function sayings(app) {
+  const fact = app.course.holds();
+  return { why: said(app, "why"), slip: said(app, "slip"),
+    claim: typeof fact === "boolean" ? said(app, fact ? "holds" : "fails") : null };
+}
+
+/** The text of an option: that of the step, else a head or a block by its number. */
+export function optionText(app, option) {
+  const { course, t } = app;
+  const { options } = course.question();
+  if (options === "heads") return t("headNumber", { head: option });
+  if (options === "blocks") return t("lessonBlock", { block: option });
+  return t(["lesson." + course.lesson().id, course.step().id, "option", option].join("_"), sizesOf(app));
+}
+
+/**
+ * A value as its unit is written.
+ * @param {import("../main.js").App} app
+ * @param {{truth: string, percent?: boolean}} what
+ * @param {any} value
+ * @returns {string}
+ */
+export function written(app, { truth }, value) {
+  const unit = app.course.unit(truth);
+  if (unit === "count") return Number.isInteger(value) ? grouped(value) : digits(value);
+  if (unit === "share") return percent(value);
+  if (unit === "cosine") return signed(value).trim();
+  if (unit === "times") return app.t("times", { times: multiple(value) });
+  if (unit === "label") return labelName(value, app);
+  if (unit === "answer") return value.kind === "group" ? groupName(value.name, app) : labelName(value.name, app);
+  if (unit === "which") return optionText(app, value);
+  return Math.abs(value) >= 1e5 || (value !== 0 && Math.abs(value) < 1e-3) ? plain(value) : Number(value.toPrecision(4)).toString().replace("-", "\u2212");
+}
+
+/** The gap between guess and truth in words. */
+export function gapText(app, truth) {
+  const { course, t } = app;
+  const question = course.question();
+  const guess = course.guess();
+  const gap = course.gap();
+  if (question.kind === "choose") {
+    return t(gap.same ? "lessonGap_same" : "lessonGap_choose", { guess: optionText(app, guess), truth: optionText(app, truth) });
+  }
+  if (question.kind === "number") {
+    return t("lessonGap_number", { guess: written(app, question, guess), truth: written(app, question, truth) });
+  }
+  if (question.kind === "patch") {
+    const [token] = gap.tokens;
+    const read = (value) => (question.truth === "attentionMap" ? multiple(value * app.source.grid.tokens) : signed(value).trim());
+    const words = { guess: tokenName(guess, app), of: read(gap.of), truth: tokenName(token, app), most: read(gap.most) };
+    return t(token === guess ? "lessonGap_hit" : question.truth === "attentionMap" ? "lessonGap_patch" : "lessonGap_place", words);
+  }
+  const words = { common: gap.common, count: guess.length, of: percent(gap.of), most: percent(gap.most) };
+  return t(question.truth === "attentionMap" ? "lessonGap_shares" : "lessonGap_patches", words);
+}
+
+/** The numbers that every text of a lesson can name: sizes of model and picture, and what the step is about. */
+function sizesOf(app) {
+  const { course, source: { manifest, grid } } = app;
+  const { layer, head, token, partner } = course.at();
+  return {
+    model: translated(manifest.model.title, app), height: manifest.image.height, width: manifest.image.width,
+    channels: manifest.image.channels, rows: grid.rows, cols: grid.cols, patches: grid.rows * grid.cols,
+    tokens: grid.tokens, patchHeight: grid.patchHeight, patchWidth: grid.patchWidth,
+    count: manifest.image.channels * grid.patchHeight * grid.patchWidth, layers: manifest.depth,
+    heads: manifest.num_heads, dim: manifest.head_dim, embed: manifest.embed_dim, classes: manifest.num_classes,
+    even: percent(1 / grid.tokens), layer, head, token: tokenName(token, app), partner: tokenName(partner, app),
+  };
+}
+
+/** These numbers with the step's own; null while one of its own is loading. */
+function valuesOf(app) {
+  const { course } = app;
+  /** @type {Record<string, any>} */
+  const values = sizesOf(app);
+  for (const [name, operand] of Object.entries(course.step().values ?? {})) {
+    const value = course.value(operand);
+    if (value === null) return null;
+    // A text that names it is not shown: what it speaks of is not here.
+    values[name] = value === undefined ? "–" : written(app, operand, value);
+  }
+  return values;
+}
