@@ -322,6 +322,7 @@ export function mount(host) {
     Object.assign(element.dataset, {
       token, layer: selection.layer, head: selection.head, direction: selection.direction,
       panel: selection.panel, overlay: selection.overlay, pinned: selection.pinned,
+      lesson: selection.lesson, step: selection.step,
       beside: app.second.error ? "error" : app.second.app ? selection.beside : selection.beside && "loading",
     });
     if (shown.missing === "layer" || app.panel().needs === "layer") source.store.want(() => source === app.source && render());

@@ -50,7 +50,19 @@ export function createCourse(app, lessons, notebook, travel, render) {
     /** Whether a sentence about this analysis holds; undefined without one. */
     holds: () => (step()?.claim ? holds(step().claim, value) : undefined),
     /** Whether the lesson was written for what is shown. */
-    atHome: () => isShown(originOf(lesson(), step())),
+    atHome: () => isShown(course.origin()),
+    origin: () => originOf(lesson(), step()),
+    /**
+     * The app as it is in another step of the lesson, to read what that says and finds; nothing is kept of it.
+     * @param {number} at
+     * @returns {import("../main.js").App}
+     */
+    inStep(at) {
+      const selection = { ...app.selection, ...stateOf(lesson().steps[at - 1], app.source, app.shape()), step: at };
+      const there = Object.create(app, { selection: { value: selection } });
+      there.course = createCourse(there, lessons, { recall: () => undefined, keep() {} }, () => false, () => {});
+      return there;
+    },
     put(guess) {
       notebook.keep(key(), { guess });
       render();
@@ -86,7 +98,7 @@ export function createCourse(app, lessons, notebook, travel, render) {
     leave: () => app.select({ lesson: "", step: 1 }),
     /** The fields of the open step, for a picture that has just come: its truth may be known. */
     arrival: () => ({ ...stateOf(step(), app.source, app.shape()), ...(course.revealed() ? shownState() : {}) }),
-    home: () => travel({ ...originOf(lesson(), step()), lesson: lesson().id, step: number() }),
+    home: () => travel({ ...course.origin(), lesson: lesson().id, step: number() }),
   };
   return course;
 

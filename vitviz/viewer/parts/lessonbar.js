@@ -4,7 +4,8 @@ import { el, setText, show } from "./dom.js";
 import { createNumberLine } from "./numberline.js";
 import { gapText, optionText, said, sayings, written } from "../text/lesson.js";
 import { optionsOf, paintable } from "../lessons/steps.js";
-import { button, choice } from "./widgets.js";
+import { allow, button, choice } from "./widgets.js";
+import { keyIsReady, worksheet } from "./worksheet.js";
 
 /** Parts of a step's text that are shown when the truth is. */
 const AFTER = ["why", "claim", "slip"];
@@ -33,11 +34,12 @@ export function createLessonBar(app) {
   const again = button({ text: t("lessonAgain"), title: t("lessonAgain"), onClick: () => course.again() });
   const next = button({ text: t("lessonNext"), title: t("lessonNext"), onClick: () => move(1) });
   reveal.classList.add("vv-main");
+  const teacher = createTeacher(app);
   const root = el("section", { class: "vv-lesson", "aria-label": t("lesson") },
     el("header", { class: "vv-lesson-head" }, title, where, leave),
     el("div", { class: "vv-lesson-elsewhere" }, elsewhere, home),
     text, question, answer, waiting, truth,
-    el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next));
+    el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next), teacher.root);
   let drawn = ""; // the step whose texts and inputs are drawn
   let input = null; // of the open question: {root, render}
   root.hidden = true;
@@ -74,6 +76,7 @@ export function createLessonBar(app) {
     show(waiting, waiting.textContent !== "");
     renderTruth(revealed, value);
     renderButtons(asked, revealed, value);
+    teacher.render();
   }
 
   function renderTruth(revealed, value) {
@@ -112,6 +115,7 @@ export function createLessonBar(app) {
     const bar = choice({ label: t("lessonYour"), wrap: true, onChoose: (guess) => course.put(guess),
       options: options.map((key) => ({ value: key, text: optionText(app, key) })) });
     bar.root.classList.add("vv-lesson-options");
+    bar.root.classList.toggle("vv-lesson-sentences", Array.isArray(asked.options)); // one below the other
     const labels = [...bar.root.querySelectorAll("label")];
     return {
       root: bar.root,
@@ -153,4 +157,28 @@ function paragraphs(node, words) {
   const wanted = words.split("\n");
   if ([...node.children].map((one) => one.textContent).join("\n") === wanted.join("\n")) return;
   node.replaceChildren(...wanted.map((one) => el("p", { text: one })));
+}
+
+/** What a teacher needs: the lesson on paper, and its key. */
+function createTeacher(app) {
+  const { t } = app;
+  const make = (text, title, key) => button({ text, title, onClick: () => { if (!key || keyIsReady(app)) openFile(worksheet(app, key)); } });
+  const sheet = make(t("lessonSheet"), t("lessonSheetTitle"), false);
+  const key = make(t("lessonKey"), t("lessonKeyTitle"), true);
+  const root = el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("lessonTeacher") }),
+    el("div", { class: "vv-lesson-buttons" }, sheet, key), el("p", { class: "vv-note", text: t("lessonPrint") }));
+  root.addEventListener("toggle", () => render());
+  return { root, render };
+
+  /** The answers are fetched only for somebody who looks. */
+  function render() {
+    if (root.open && app.course.lesson()) allow(key, keyIsReady(app));
+  }
+}
+
+/** Opens an HTML file in a tab of its own, where it can be printed and saved. */
+function openFile(html) {
+  const url = URL.createObjectURL(new Blob([html], { type: "text/html;charset=utf-8" }));
+  el("a", { href: url, target: "_blank", rel: "noopener" }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000); // the tab has read it by then
 }

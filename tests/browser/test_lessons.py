@@ -1,0 +1,167 @@
+"""Lessons in the page: a pupil guesses, sees the gap, goes on; by pointer, keyboard and touch."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.running import ROOT
+from vitviz import Analysis, analyze, load
+
+PANDA = "red-panda.jpg"
+ASK = "?model=photos&example=red-panda&lesson=ask&step={}"
+LESSON = ".vv-lesson"
+
+
+@pytest.fixture(scope="module")
+def panda() -> Analysis:
+    return analyze(load("photos"), ROOT / "vitviz" / "web" / "examples" / PANDA)
+
+
+def press(visit, name: str) -> None:
+    visit.page.locator(LESSON).get_by_role("button", name=name, exact=True).click()
+
+
+def tap(visit, row: int, col: int, touch: bool = False) -> None:
+    """Click the middle of a patch of the 12 x 12."""
+    picture = visit.page.locator(".vv-picture").first
+    box = picture.bounding_box()
+    place = {"x": (col + 0.5) / 12 * box["width"], "y": (row + 0.5) / 12 * box["height"]}
+    (picture.tap if touch else picture.click)(position=place)
+
+
+def boxes(visit, kind: str) -> list[tuple[int, int]]:
+    """Row and column of the patches that are framed so."""
+    styles = visit.page.locator(f".vv-guess-{kind}").evaluate_all(
+        "all => all.map(({ style }) => [style.top, style.left])"
+    )
+    return [tuple(round(float(one.rstrip("%")) / 100 * 12) for one in place) for place in styles]
+
+
+def test_a_pupil_guesses_wrong_sees_the_gap_and_goes_on(visit, panda) -> None:
+    seen = visit(ASK.format(2), wait_for=PANDA)
+    page = seen.page
+    seen.is_(lesson="ask", step=2, overlay="none", layer=1, head=2)
+    # Nothing but the picture, the question and its buttons is shown.
+    for left_out in (".vv-steering", ".vv-readout", ".vv-tabs", ".vv-panel", ".vv-legend"):
+        expect(page.locator(left_out).first).to_be_hidden()
+    reveal = page.get_by_role("button", name="Show the answer")
+    expect(reveal).to_have_attribute("aria-disabled", "true")
+    tap(seen, 8, 4)  # the nose
+    expect(reveal).to_have_attribute("aria-disabled", "false")
+    assert boxes(seen, "mine") == [(8, 4)]
+    assert boxes(seen, "truth") == []
+    reveal.click()
+
+    seen.is_(overlay="attention")
+    token = panda.grid.num_prefix_tokens + 4 * 12 + 5
+    row = panda.grid.patches(panda.attention(1, 2, token))
+    best = divmod(int(row.argmax()), 12)
+    assert boxes(seen, "mine") == [(8, 4)]
+    assert boxes(seen, "truth") == [best]
+    told = page.locator(".vv-lesson-truth[role=status]").inner_text()
+    tokens = panda.trace.num_tokens
+    assert f"row {best[0]}, col {best[1]}, {float(row.max()) * tokens:.1f} times." in told
+    assert "row 8, col 4" in told
+    assert "Often said" in told
+    expect(page.locator(".vv-legend").first).to_be_visible()
+    # After the truth a tap selects again, and the guess stays.
+    tap(seen, 0, 0)
+    assert boxes(seen, "mine") == [(8, 4)]
+
+    press(seen, "Next")
+    seen.is_(step=3, overlay="none")
+    assert boxes(seen, "mine") == []
+    press(seen, "Back")
+    seen.is_(step=2, overlay="attention")
+    assert boxes(seen, "truth") == [best]
+    press(seen, "Guess again")
+    seen.is_(overlay="none")
+    assert boxes(seen, "mine") == []
+    press(seen, "Leave the lesson")
+    seen.is_(lesson="")
+    expect(page.locator(".vv-tabs")).to_be_visible()
+    expect(page.locator(LESSON)).to_be_hidden()
+
+
+def test_links_lead_to_steps_and_guesses_stay_on_the_device(visit) -> None:
+    seen = visit(ASK.format(4) + "&lang=ko&projector=true&overlay=attention", wait_for=PANDA)
+    page = seen.page
+    seen.is_(lesson="ask", step=4, overlay="none")
+    expect(page.locator(".vitviz")).to_have_class("vitviz vv-projector")
+    expect(page.locator(".vv-lesson-where")).to_have_text("7단계 중 4단계")
+    page.locator(f"{LESSON} input[type=number]").fill("12.5")
+    press(seen, "답 보기")
+    expect(page.locator(".vv-lesson-gap")).to_contain_text("나: 12.5")
+    # The link says nothing that tells the answer.
+    page.wait_for_function("() => !location.search.includes('overlay')")
+    page.goto(page.url.replace("step=4", "step=5"))
+    seen.ready(PANDA)
+    seen.is_(step=5)
+    expect(page.locator(".vv-lesson-gap")).to_be_hidden()
+    page.go_back()
+    seen.ready(PANDA)
+    seen.is_(step=4, overlay="attention")
+    expect(page.locator(".vv-lesson-gap")).to_contain_text("나: 12.5")
+
+
+def test_a_lesson_by_keyboard_alone(visit) -> None:
+    seen = visit(ASK.format(2), wait_for=PANDA)
+    page = seen.page
+    page.locator(".vv-frame").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelectorAll('.vv-guess-mine').length === 1")
+    assert boxes(seen, "mine") == [(4, 4)]
+    reveal = page.get_by_role("button", name="Show the answer")
+    for _ in range(12):
+        if reveal.evaluate("node => node === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    seen.is_(overlay="attention")
+    # The focus is where one goes on.
+    expect(page.get_by_role("button", name="Next", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    seen.is_(step=3)
+    expect(page.locator(".vv-lesson-title")).to_be_focused()
+
+
+def test_a_lesson_on_a_phone(visit) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    seen = visit(ASK.format(3), wait_for=PANDA, **phone)
+    page = seen.page
+    places = [(1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6)]
+    for row, col in places:
+        tap(seen, row, col, touch=True)
+    assert boxes(seen, "mine") == places
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    press(seen, "Show the answer")
+    seen.is_(overlay="attention")
+    both = len(boxes(seen, "both"))
+    assert both + len(boxes(seen, "mine")) == len(places)
+    expect(page.locator(".vv-lesson-gap")).to_contain_text(f"You share {both}.")
+
+
+def test_the_list_and_a_lesson_that_changes_the_model(visit) -> None:
+    seen = visit()
+    page = seen.page
+    page.get_by_role("button", name="Lessons", exact=False).click()
+    listed = page.locator(".vv-lesson-list li")
+    assert listed.count() >= 8
+    assert "minutes" in listed.first.inner_text()
+    page.get_by_role("link", name="Where am I?").click()
+    seen.ready(PANDA)
+    seen.is_(lesson="where", step=1)
+    for step in range(2, 5):
+        press(seen, "Next" if step == 2 else "Skip")
+        seen.is_(step=step)
+    press(seen, "Skip")  # to the model of digits
+    seen.ready("digit.png")
+    seen.is_(lesson="where", step=5)
+    press(seen, "Back")
+    seen.ready(PANDA)
+    seen.is_(lesson="where", step=4)
+
+
+def test_a_link_that_names_only_the_lesson_finds_its_picture(visit) -> None:
+    seen = visit("?lesson=school&step=3", wait_for="digit.png")
+    seen.is_(lesson="school", step=3)
