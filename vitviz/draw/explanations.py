@@ -19,7 +19,6 @@ from .figure_parts import (
     show,
     title,
     token_name,
-    top_of,
 )
 
 
@@ -42,7 +41,7 @@ def explain(
     for key, ax in zip(keys, axes, strict=True):
         explainer = EXPLAINERS[key]
         values = np.asarray(explainer(case, token))
-        top = top_of(np.abs(patch_map(analysis, values)), None)
+        top = float(np.abs(patch_map(analysis, values)).max()) or 1.0
         low, colours = (-top, SIGNED) if explainer.signed else (0.0, COLOURS)
         image = show(ax, analysis, values, top, low=low, colours=colours)
         mark(ax, analysis, token)
