@@ -72,15 +72,15 @@ class Removal:
 
     def sentence(self, key: str) -> Message:
         """What the figures of this picture say about the map, and no more."""
-        values = {"name": EXPLAINERS[key].name if key in EXPLAINERS else key}
-        values |= {"beaten": self.beaten(key), "orders": len(self.random)}
-        if self.beaten(key) < SURE * len(self.random):
-            return Message("experiments.fair_chance", **values)
+        name = EXPLAINERS[key].name if key in EXPLAINERS else key
+        beaten, orders = self.beaten(key), len(self.random)
+        if beaten < SURE * orders:
+            return Message("experiments.fair_chance", name=name, beaten=beaten, orders=orders)
         if key == "centre":
-            return Message("experiments.fair_centre", **values)
+            return Message("experiments.fair_centre", beaten=beaten, orders=orders)
         if self.gain(key) > self.gain("centre"):
-            return Message("experiments.fair_better", **values)
-        return Message("experiments.fair_not_centre", **values)
+            return Message("experiments.fair_better", name=name, beaten=beaten, orders=orders)
+        return Message("experiments.fair_not_centre", name=name, beaten=beaten, orders=orders)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures in JSON's types."""
