@@ -362,20 +362,23 @@ def test_one_value_as_the_sum_the_score_and_the_share_that_it_is(shown) -> None:
     seen.is_(panel="qk", head=0)  # the mean of heads has no queries
     row = trace.attention_of(last, 0)[token].clone()
     row[token] = 0
-    assert page.locator(".vv-sum-board b").last.inner_text().startswith(f"{row.max():.5f}"[:6])
+    board = page.locator(".vv-sum-board").first
+    assert numbers(board.locator("b").last.inner_text())[0] == pytest.approx(
+        float(row.max()), rel=6e-3
+    )
     key = grid.token(3, 0)
     page.mouse.click(*center(seen, grid, key))
     seen.is_(token=token)  # the picture chooses the key
 
     def check(query: int, key: int, head: int = 0) -> None:
         expected = pair(trace, last, head, query, key)
-        texts = page.locator(".vv-sum-board b").all_inner_texts()
+        texts = board.locator("b").all_inner_texts()
         shown = [numbers(text)[0] for text in texts]
         wanted = [expected.sum, expected.score, expected.share]
         for number, exact, absolute in zip(shown, wanted, (0.01, 0.006, 0), strict=True):
             assert number == pytest.approx(exact, rel=0.006, abs=absolute)
         # The sum that is printed comes out as printed on a calculator.
-        work = page.locator(".vv-sum-board dd").nth(1).inner_text()
+        work = board.locator("dd").nth(1).inner_text()
         total, scale, score = numbers(work.replace("\u00d7", "=").split("=", 1)[1])
         assert total * scale == pytest.approx(score, rel=2e-4)
 
