@@ -10,6 +10,7 @@ from torch.testing import assert_close
 from tests.models import TINY, photo, spread, tiny
 from vitviz import Analysis, SelectionError, ViT, VitvizError, analyze
 from vitviz.model.loaded import LoadedModel
+from vitviz.viewer import pack
 
 # Blocks of other families: norms around the projection, each kind of norm, no biases.
 OTHERS = {
@@ -93,6 +94,31 @@ def test_values_that_were_kept_are_the_ones_that_are_mixed() -> None:
     analysis = analyze(tiny("cls"), photo(), values=True)
     doubled = replace(analysis, trace=replace(analysis.trace, v=2 * analysis.trace.v))
     assert_close(doubled.mix(1, 1, 2).mixed, 2 * analysis.mix(1, 1, 2).mixed)
+
+
+def test_what_was_changed_behind_the_mix_is_refused_and_the_rest_is_right() -> None:
+    for changes in (
+        [{"kind": "head", "layer": 1, "head": 0, "by": "zero"}],
+        [{"kind": "branch", "layer": 0, "branch": "attention"}],
+    ):
+        changed = analyze(tiny("cls"), photo(), interventions=changes)
+        with pytest.raises(SelectionError, match="a head or a branch was changed"):
+            changed.mix(1, 1, 2)
+        assert not [name for name in pack(changed).files if name.startswith("mixing")]
+    seen: list[torch.Tensor] = []
+    block = tiny("cls").vit.blocks[1]
+    for changes in (
+        [{"kind": "remove", "patches": [1, 4]}],
+        [{"kind": "cut", "edges": "patches to others", "layers": [1]}],
+        [{"kind": "even", "rows": "all", "layers": [1]}],
+        [{"kind": "scramble", "rows": "patches", "layers": "all"}],
+        [{"kind": "positions", "by": "off"}],
+    ):
+        handle = block.norm2.register_forward_pre_hook(lambda _, args: seen.append(args[0][0]))
+        changed = analyze(tiny("cls"), photo(), interventions=changes)
+        handle.remove()
+        assert seen[-1].shape == changed.trace.tokens[1].shape
+        assert_close(changed.mix(1, 1, 4).after, seen[-1][4], atol=1e-4, rtol=1e-4)
 
 
 def test_selections_are_checked_and_may_be_numpys() -> None:

@@ -22,7 +22,7 @@ from .embedding import Embedding
 from .grid import PatchGrid
 from .heads import HeadStatistics, head_statistics
 from .ink import is_dark_on_light, taught_light_ink_only
-from .intervention import Intervention
+from .intervention import Branch, Head, Intervention
 from .intervention import read as read_interventions
 from .lens import Line, has_lens, lines, logit_lens
 from .mixing import Mix, Mixing, mix, mixing
@@ -228,10 +228,23 @@ class Analysis:
     def mixing(self, layer: int, loaded: LoadedModel | None = None) -> Mixing:
         """What the attention of a layer does to the tokens, head by head; see `Mixing`.
 
-        Raises `SelectionError` for a layer that the model does not have. An analysis read from a
+        Raises `SelectionError` for a layer that the model does not have, and where
+        `changed_behind_the_mix`. An analysis read from a
         file does not hold its model: pass it, or `VitvizError` is raised.
         """
-        return mixing(self.trace, self._model(loaded, "mixing").vit, layer)
+        return self._mixing(layer, self._model(loaded, "mixing"))
+
+    @property
+    def changed_behind_the_mix(self) -> bool:
+        """Whether an intervention changed what heads add to the tokens, which `mixing` refuses."""
+        return any(isinstance(one, Head | Branch) for one in self.interventions)
+
+    def _mixing(self, layer: int, loaded: LoadedModel) -> Mixing:
+        if self.changed_behind_the_mix:
+            raise SelectionError(
+                "a head or a branch was changed in this pass: it adds something else"
+            )
+        return mixing(self.trace, loaded.vit, layer)
 
     def mix(self, layer: int, head: int, token: int = 0, loaded: LoadedModel | None = None) -> Mix:
         """What one head adds to a token and what all heads add to it; see `Mix`.
@@ -239,7 +252,7 @@ class Analysis:
         Raises `SelectionError` for a layer, head or token that the model does not have, and
         `VitvizError` as `mixing` does.
         """
-        found = mixing(self.trace, self._model(loaded, "mix").vit, layer)
+        found = self._mixing(layer, self._model(loaded, "mix"))
         return mix(self.trace, found, layer, head, token)
 
     def explain(

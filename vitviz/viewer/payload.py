@@ -129,7 +129,7 @@ def _late_files(analysis: "Analysis") -> dict[str, Callable[["Analysis"], dict[s
         del late["untrained"]
     for layer in range(analysis.trace.depth):
         late[tokens_name(layer)] = partial(_tokens, layer=layer)
-    if analysis.loaded is not None:
+    if analysis.loaded is not None and not analysis.changed_behind_the_mix:
         for layer in range(analysis.trace.depth):
             late[mixing_name(layer)] = partial(_mixing, layer=layer)
     return late
