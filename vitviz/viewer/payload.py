@@ -313,6 +313,7 @@ def _manifest(
             for name in ("patch_norm_before", "patch_norm_after", "norm_pre")
             if getattr(card.config, name)
         ],
+        "intact": not analysis.interventions,
         # What else stands around the attention of a block.
         "attention_norm": "" if card.config.post_norm else card.config.norm,
         "attention_parts": [

@@ -48,7 +48,7 @@
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
  *   num_tokens: number, scale: number, steps: Step[], embedding_norms: string[],
- *   attention_norm: "layernorm"|"rmsnorm"|"", attention_parts: string[],
+ *   intact: boolean, attention_norm: "layernorm"|"rmsnorm"|"", attention_parts: string[],
  *   late: string[], attention_error: number, outlier_times: number,
  *   num_classes: number, pool: "token"|"avg"|"map"|"", predictions: Prediction[], groups: Group[],
  *   answer: Answer|null, known_or_not: KnownOrNot|null, lens: LensLine[],

@@ -33,7 +33,8 @@ export function createCode(app, panel) {
     if (!root.open) return;
     which.set(kind);
     const selection = { ...app.selection, token: app.shownToken(), partner: app.shownPartner() };
-    const code = panel.code(selection, app.source, app.taste);
+    // The snippets run the intact model.
+    const code = app.source.manifest.intact ? panel.code(selection, app.source, app.taste) : null;
     show(none, !code);
     show(body, code !== null);
     if (!code || text.textContent === code[kind]) return;

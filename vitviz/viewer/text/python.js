@@ -28,8 +28,8 @@ export function loadCall({ model }, ...options) {
     .filter(Boolean).join(", ") + ")";
 }
 
-/** The name of the photo's file. */
-const photoOf = ({ photo }) => literal(photo.name || "photo.jpg");
+/** The name of the photo's file, and what was done to it first. */
+const photoOf = ({ photo }) => literal(photo.name || "photo.jpg") + (photo.inverted ? ", invert=True" : "");
 
 /** The first lines of a snippet with vitviz's own functions: they make `analysis`. */
 export function analysed(manifest, ...imports) {
