@@ -29,7 +29,7 @@ def test_a_page_gets_all_languages_and_a_program_that_it_asks_for():
     def fail(request=None):
         raise ImageError(Message("photo.empty", name="'<i>.png'", allowed="x."))
 
-    korean = "'&lt;i&gt;.png'은(는) 빈 파일입니다(0바이트). x."
+    korean = "'&lt;i&gt;.png'는 빈 파일입니다(0바이트). x."
     english = "'&lt;i&gt;.png' is empty (0 bytes). x."
     with pytest.raises(gr.Error) as caught:
         guard(fail, page=True)()
