@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from tests.models import TINY, photo, tiny
 from tests.test_trace import CLASSIFIERS, hooks
-from vitviz import Analysis, LoadedModel, SelectionError, analyze
+from vitviz import Analysis, LoadedModel, SelectionError, VitvizError, analyze
 from vitviz.languages import say
 from vitviz.probe.intervention import KINDS, Head, Intervention, Remove, read
 from vitviz.probe.surgery import Surgery
@@ -521,3 +521,18 @@ def test_an_intervention_is_a_frozen_value() -> None:
     assert hash(one) == hash(Remove((3, 1)))
     with pytest.raises(AttributeError):
         one.patches = (1,)
+
+
+def test_a_viewer_that_would_show_cut_edges_is_refused() -> None:
+    from vitviz.viewer import pack
+
+    removed = operated("cls", {"kind": "remove", "patches": [1]})
+    for one in (removed, Analysis.from_bytes(removed.to_bytes())):
+        with pytest.raises(VitvizError, match="the viewer cannot show"):
+            pack(one)
+    cell = removed._repr_html_()
+    assert "the viewer cannot show" in cell
+    assert "patch 1 taken out" in cell
+    assert "<iframe" not in cell
+    off = pack(operated("cls", {"kind": "head", "layer": 1, "head": 0}))
+    assert "layer-00.safetensors" in off.files

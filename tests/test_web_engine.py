@@ -229,7 +229,7 @@ def test_a_refusal_that_has_travelled_is_still_said_in_any_language(models):
 
 
 def test_an_order_carries_interventions_and_an_explainer(models):
-    changes = [{"kind": "remove", "patches": [3, 4]}]
+    changes = [{"kind": "even", "rows": "cls", "layers": [1]}]
     loaded = models.get("tiny-cls", False)
     ours = vitviz.analyze(loaded, picture(), interventions=changes)
     page = fulfil(order(interventions=changes), models)
@@ -251,7 +251,8 @@ def test_an_order_carries_interventions_and_an_explainer(models):
     assert plain["relevance"]["values"] == plain["rollout"]
     assert pickle.loads(pickle.dumps(order(interventions=changes))).interventions == changes
     for wrong in (
-        order(interventions=[{"kind": "remove", "patches": [99]}]),
+        order(interventions=[{"kind": "remove", "patches": [1]}]),  # the viewer cannot show it
+        order(interventions=[{"kind": "head", "layer": 9, "head": 0}]),
         order(interventions={"kind": "remove"}),
         order(selection=Selection(explainer="flow")),
         order(selection=Selection(explainer="generic", target=99)),

@@ -5,6 +5,8 @@ import io
 from html import escape
 from typing import TYPE_CHECKING
 
+from .languages import Message
+
 if TYPE_CHECKING:
     from .probe.analysis import Analysis
 
@@ -24,6 +26,8 @@ def cell(analysis: "Analysis") -> str:
     """
     from .viewer import pack, page  # most analyses are never shown in a cell
 
+    if analysis.trace.cuts is not None:  # the viewer refuses it
+        return _small(analysis, f"<p>{escape(Message('experiments.no_viewer'))}</p>")
     payload = pack(analysis)
     if 4 * sum(map(len, payload.files.values())) / 3 < MOST_BYTES:  # base64; else why write it
         text = escape(page(payload))
@@ -34,14 +38,21 @@ def cell(analysis: "Analysis") -> str:
         )
         if len(html.encode()) <= MOST_BYTES:
             return html
-    return (
-        f'<figure style="margin: 0"><img src="{_picture(analysis)}" alt="" '
-        f'style="image-rendering: pixelated"><figcaption><p>{escape(repr(analysis))}</p>'
+    return _small(
+        analysis,
         f"<p>The viewer would take more than the {MOST_BYTES // 1_000_000} MB that a cell may "
         "have. As a file of its own it opens in any browser:</p>"
         "<pre>from pathlib import Path\n\nfrom vitviz import viewer\n\n"
-        'Path("photo.html").write_text(viewer.page(analysis), encoding="utf-8")</pre>'
-        "</figcaption></figure>"
+        'Path("photo.html").write_text(viewer.page(analysis), encoding="utf-8")</pre>',
+    )
+
+
+def _small(analysis: "Analysis", note: str) -> str:
+    """What stands where the viewer does not: the picture, one line of text, and a note as HTML."""
+    return (
+        f'<figure style="margin: 0"><img src="{_picture(analysis)}" alt="" '
+        f'style="image-rendering: pixelated"><figcaption><p>{escape(repr(analysis))}</p>'
+        f"{note}</figcaption></figure>"
     )
 
 

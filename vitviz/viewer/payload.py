@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..errors import CaptureError, SelectionError
+from ..errors import CaptureError, SelectionError, VitvizError
 from ..languages import ENGLISH, Message, dictionary, in_others, languages
 from ..model.loaded import ModelCard
 from ..model.menu import list_models
@@ -73,7 +73,11 @@ def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool =
     q and k are sent as float16, with the log-sum-exp of each row computed from the rounded values:
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
     browser too. The manifest says how far the shown attention is from the exact one.
+
+    Raises `VitvizError` for an analysis with edges cut: q and k alone do not tell which.
     """
+    if analysis.trace.cuts is not None:
+        raise VitvizError(Message("experiments.no_viewer"))
     files = {PICTURE: _pack_picture(analysis), **_photographs(analysis)}
     error = 0.0
     for layer in range(analysis.trace.depth):
