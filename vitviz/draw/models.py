@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from ..errors import VitvizError
 from ..model.loaded import ModelCard
+from ..probe.explain import EXPLAINERS
 from ..probe.film import Film
 from ..probe.measurements import measurements_of
 from ..probe.selection import choose
@@ -121,7 +122,8 @@ def measured(card: ModelCard) -> Figure:
         ece = f"; calibration error {found['ece']:.1%}" if "ece" in found else ""
         chart(axes[0], f"share of {told}pictures it was not trained on\norange: chance{ece}")
     if boxes:
-        names = [MAPS.get(name, name) for name in boxes]
+        known = {key: one.name for key, one in EXPLAINERS.items()} | MAPS
+        names = [known.get(name, name) for name in boxes]
         for ax, number, write, text in (
             (
                 axes[-2],

@@ -20,7 +20,7 @@ def attention_in_boxes(
     mean: tuple[float, ...],
     std: tuple[float, ...],
     *,
-    batch_size: int = 50,
+    batch_size: int = 25,  # with a graph for the gradients
 ) -> dict[str, dict[str, float]]:
     """Does the CLS token look at the object? {map: {"energy", "pointing"}}
 
