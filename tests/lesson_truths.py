@@ -12,11 +12,14 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from vitviz import Analysis
+from tests.running import ROOT
+from vitviz import Analysis, open_photo
 from vitviz.probe.film import Film
 from vitviz.probe.heads import head_statistics
 from vitviz.probe.pairs import Pair, pair
 from vitviz.probe.positions import Positions, similarity
+
+PICTURES = ROOT / "vitviz" / "web" / "examples"
 
 
 class Seen(NamedTuple):
@@ -58,6 +61,14 @@ def convolution_difference(seen: Seen, at: At) -> float:
     slid = torch.nn.functional.conv2d(pixels, weight, stride=size).flatten(2)[0].T
     cut = torch.nn.functional.unfold(pixels, size, stride=size)[0].T
     return float((slid - cut @ weight.flatten(1).T).abs().max())
+
+
+def unseen(seen: Seen, at: At) -> float:
+    """Of a photo whose middle is cut out, as large as it can be in the model's shape."""
+    photo = open_photo(PICTURES / seen.analysis.photo_name).image
+    height, width = seen.analysis.grid.image_size
+    scale = min(photo.height / height, photo.width / width)
+    return 1 - height * width * scale**2 / (photo.height * photo.width)
 
 
 def moment(seen: Seen, at: At) -> int:
@@ -149,6 +160,7 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
     "pixelNumbers": lambda seen, at: seen.analysis.pixels.numel(),
     "tokenCount": lambda seen, at: seen.analysis.trace.num_tokens,
     "tokenWidth": lambda seen, at: compared(config(seen).embed_dim, numbers_of_a_patch(seen)),
+    "unseen": unseen,
     "convolutionDifference": convolution_difference,
     "convolutionOrLinear": lambda seen, at: (
         "same" if convolution_difference(seen, at) < 1e-3 else "different"

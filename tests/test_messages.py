@@ -111,7 +111,7 @@ def test_every_text_is_used() -> None:
     used = {use.key for use in USES}
     patterns = [re.compile(key.replace("{}", ".+")) for key in used if "{}" in key]
     for path in (FOLDER / "en").glob("*.json"):
-        ours = ("viewer", "guided", "page", "glossary")
+        ours = ("viewer", "lessons", "page", "glossary")
         if path.stem in ours or path.stem.startswith("everyday100-"):
             continue  # tests/js/strings.test.js, tests/test_web_texts.py, and names of a data set
         for name in dictionary("en", path.stem):

@@ -9,9 +9,7 @@ import pytest
 
 import vitviz
 from tests.browser.conftest import STATE
-from vitviz.languages import say
 from vitviz.web.examples import FOLDER, START
-from vitviz.web.lessons import LESSONS
 
 MINUS = "\u2212"  # how the viewer writes it
 LAYER = ".vv-steering input[type=range]"
@@ -382,31 +380,6 @@ def test_a_picture_is_dropped_or_pasted_anywhere_on_the_page(visit):
             [event, holder, name],
         )
         seen.ready(name)
-
-
-@pytest.mark.parametrize(("locale", "first"), [("en-US", "Cut into"), ("ko-KR", "패치로 자르기")])
-def test_every_lesson_on_the_list_leads_to_its_state(visit, locale, first):
-    seen = visit(locale=locale)
-    page = seen.page
-    page.locator("#vv-lessons").click()
-    entries = page.get_by_role("dialog").locator("li")
-    assert entries.count() == len(LESSONS)
-    assert entries.first.inner_text().startswith(first)
-    for lesson, entry in zip(LESSONS, entries.all(), strict=True):
-        assert entry.locator("a").get_attribute("href") == lesson.link
-        assert entry.locator("p").inner_text() == say(lesson.goal, locale[:2])
-    page.keyboard.press("Escape")
-    page.get_by_role("dialog").wait_for(state="detached")
-    if locale == "ko-KR":
-        return
-    for lesson in LESSONS:
-        names = {"panel", "layer", "head", "token", "overlay", "beside"}
-        wanted = {name: value for name, value in lesson.state.items() if name in names}
-        page.locator("#vv-lessons").click()
-        page.get_by_role("link", name=say(lesson.title, "en"), exact=True).click()
-        page.wait_for_url(f"**/{lesson.link}*")
-        seen.ready("digit.png" if "digit" in lesson.state.values() else "red-panda.jpg")
-        seen.is_(**wanted)
 
 
 def test_the_first_stop_of_the_tab_key_leads_to_the_picture(visit):

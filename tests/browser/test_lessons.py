@@ -5,6 +5,7 @@ from playwright.sync_api import expect
 
 from tests.running import ROOT
 from vitviz import Analysis, analyze, load
+from vitviz.languages import dictionary
 
 PANDA = "red-panda.jpg"
 ASK = "?model=photos&example=red-panda&lesson=ask&step={}"
@@ -144,10 +145,14 @@ def test_a_lesson_on_a_phone(visit) -> None:
 def test_the_list_and_a_lesson_that_changes_the_model(visit) -> None:
     seen = visit()
     page = seen.page
-    page.get_by_role("button", name="Lessons", exact=False).click()
-    listed = page.locator(".vv-lesson-list li")
-    assert listed.count() >= 8
+    page.locator("#vv-lessons").click()
+    listed = page.get_by_role("dialog").locator("li")
+    titles = [text for key, text in dictionary("en", "lessons").items() if "_" not in key]
+    assert listed.locator("a").all_inner_texts() == titles
     assert "minutes" in listed.first.inner_text()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.locator("#vv-lessons").click()
     page.get_by_role("link", name="Where am I?").click()
     seen.ready(PANDA)
     seen.is_(lesson="where", step=1)
@@ -165,3 +170,30 @@ def test_the_list_and_a_lesson_that_changes_the_model(visit) -> None:
 def test_a_link_that_names_only_the_lesson_finds_its_picture(visit) -> None:
     seen = visit("?lesson=school&step=3", wait_for="digit.png")
     seen.is_(lesson="school", step=3)
+
+
+def test_a_teacher_opens_the_worksheet_and_its_key(visit, panda) -> None:
+    seen = visit(ASK.format(1), wait_for=PANDA)
+    page = seen.page
+    page.locator(".vv-lesson-teacher summary").click()
+    key = page.get_by_role("button", name="Answer key").and_(page.locator("[aria-disabled=false]"))
+    files = {}
+    for name, button in (("key", key), ("sheet", page.get_by_role("button", name="Worksheet"))):
+        with page.context.expect_page() as opened:
+            button.click()
+        files[name] = opened.value
+        files[name].wait_for_load_state()
+    told = files["key"].locator("body").inner_text()
+    token = panda.grid.num_prefix_tokens + 4 * 12 + 5
+    best = divmod(int(panda.grid.patches(panda.attention(1, 2, token)).argmax()), 12)
+    assert f"Answer: row {best[0]}, col {best[1]}" in told
+    asked = files["sheet"].locator("body").inner_text()
+    assert "Answer:" not in asked
+    assert "From which patch does it take most?" in asked
+    # The text and the picture stand side by side, and rows and columns are on its edges.
+    for file in files.values():
+        words, picture = (file.locator(part).nth(1) for part in (".words", ".sheet"))
+        assert (
+            words.bounding_box()["x"] + words.bounding_box()["width"] <= picture.bounding_box()["x"]
+        )
+        assert file.locator(".sheet").first.locator("i").count() == 24

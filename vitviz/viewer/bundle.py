@@ -90,7 +90,7 @@ def _glossary(language: str) -> dict[str, str]:
 
 def _texts(language: str) -> dict[str, str]:
     """What `STRINGS` has of a language: its texts for the viewer, and with a prefix for lessons."""
-    lessons = {f"lesson.{key}": text for key, text in dictionary(language, "guided").items()}
+    lessons = {f"lesson.{key}": text for key, text in dictionary(language, "lessons").items()}
     return dictionary(language, "viewer") | lessons
 
 

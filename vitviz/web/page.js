@@ -2,7 +2,6 @@
 () => {
   const texts = __TEXTS__; // language -> key -> text
   const names = __NAMES__; // of the examples, in the order of their thumbnails: language -> name
-  const lessons = __LESSONS__; // {link, and by language: title, goal}
   const languageOf = __LANGUAGE_OF__;
   const page = document.documentElement;
   const language = () => languageOf(page.lang);
@@ -45,7 +44,7 @@
     "vv-upload": async () => { camera(false); (await fileInput()).click(); },
     "vv-camera": () => camera(!("vvCamera" in page.dataset)),
     "vv-paste": () => { camera(false); sources()[CLIPBOARD].click(); },
-    "vv-lessons": () => list.showModal(),
+    "vv-lessons": () => document.dispatchEvent(new Event("vitviz-lessons")), // the viewer has the list
   };
   document.addEventListener("click", (event) => {
     const button = event.target.closest?.("button");
@@ -91,21 +90,9 @@
   } });
   document.body.prepend(skip);
 
-  const list = make("dialog", { id: "vv-lesson-list" });
-  list.addEventListener("click", (event) => { if (event.target === list) list.close(); });
-  document.body.append(list);
-
   function speak() {
     const t = texts[language()];
     skip.textContent = t.skip;
-    const title = make("h2", { textContent: t.lessons, id: "vv-lesson-title" });
-    const close = make("button", { type: "button", textContent: "✕", onclick: () => list.close() });
-    close.setAttribute("aria-label", t.close);
-    list.setAttribute("aria-labelledby", title.id);
-    list.replaceChildren(make("header", {}, title, close), make("ol", {}, ...lessons.map(({ link, says }) => {
-      const { title: name, goal } = says[language()];
-      return make("li", {}, make("a", { href: link, textContent: name }), make("p", { textContent: goal }));
-    })));
     nameExamples(100);
   }
   /** Gradio adds the thumbnails some time after the page has loaded: try until they are there. */

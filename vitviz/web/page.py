@@ -26,7 +26,6 @@ from .engine import Local, Refusal
 from .error_messages import hiding, in_all
 from .examples import FOLDER, Example
 from .guard import guard
-from .lessons import LESSONS
 from .models import Models
 from .replies import Answered, Left, Refused, Reply, Shown, Unchanged
 from .service import Service
@@ -184,16 +183,6 @@ def _script(examples: Sequence[Example]) -> str:
     parts = {
         "TEXTS": {one: dictionary(ENGLISH, "page") | dictionary(one, "page") for one in spoken},
         "NAMES": [{one: say(example.name, one) for one in spoken} for example in examples],
-        "LESSONS": [
-            {
-                "link": lesson.link,
-                "says": {
-                    one: {"title": say(lesson.title, one), "goal": say(lesson.goal, one)}
-                    for one in spoken
-                },
-            }
-            for lesson in LESSONS
-        ],
     }
     script = PAGE_JS.replace("__LANGUAGE_OF__", language_of())
     for name, values in parts.items():

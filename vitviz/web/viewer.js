@@ -37,6 +37,8 @@ const mounted = viewer.mount({
   invert: () => trigger('edit'),
   go: (href) => location.assign(href), // a lesson goes on with another model or picture
 });
+const openLessons = () => mounted.openLessons();
+document.addEventListener('vitviz-lessons', openLessons); // the button above the page
 let shown = 0;
 function show() {
   if (!props.value) return;
@@ -57,4 +59,7 @@ if (!customElements.get('vv-life')) {
     disconnectedCallback() { this.ended?.(); }
   });
 }
-element.querySelector('vv-life').ended = () => mounted.destroy();
+element.querySelector('vv-life').ended = () => {
+  document.removeEventListener('vitviz-lessons', openLessons);
+  mounted.destroy();
+};

@@ -8,7 +8,7 @@ import { optionText, said, sayings, written } from "../text/lesson.js";
 import { optionsOf, paintable } from "../lessons/steps.js";
 import { sourceName, tokenName } from "../text/words.js";
 
-/** For A4 paper, in black and white too: nothing is told by a colour alone. */
+/** For A4 paper, in black and white too: nothing is told by a colour alone. Without child selectors, which XML would escape. */
 const STYLE = `
 @page { size: A4; margin: 16mm; }
 body { max-width: 178mm; margin: 0 auto; padding: 8mm 0; color: #000; background: #fff; font: 11pt/1.45 system-ui, "Apple SD Gothic Neo",
@@ -16,7 +16,7 @@ body { max-width: 178mm; margin: 0 auto; padding: 8mm 0; color: #000; background
 @media print { body { padding: 0; } }
 h1 { margin: 0 0 2mm; font-size: 17pt; } .about { margin: 0 0 6mm; color: #444; font-size: 9.5pt; }
 section { break-inside: avoid; margin: 0 0 7mm; padding-top: 3mm; border-top: 0.4mm solid #000; }
-section > div { display: flex; gap: 6mm; } section > div > div { flex: 1; } p { margin: 0 0 2mm; } h2 { margin: 0 0 2mm; font-size: 12pt; }
+.step { display: flex; gap: 6mm; } .words { flex: 1; } p { margin: 0 0 2mm; } h2 { margin: 0 0 2mm; font-size: 12pt; }
 .question { font-weight: 700; } .line { border-bottom: 0.3mm solid #000; height: 9mm; width: 60%; } .slip { padding-left: 3mm; border-left: 1mm solid #000; }
 .option::before { content: "☐ "; } .option.right::before { content: "☒ "; } .option.right { font-weight: 700; }
 .sheet { flex: none; position: relative; width: 78mm; margin: 5mm 0 0 5mm; } .sheet img { display: block; width: 100%; image-rendering: pixelated; }
@@ -80,7 +80,7 @@ function onPaper(there, key) {
     } else if (question.kind !== "choose") words.push(el("div", { class: "line" }));
   }
   const shown = course.marks().length > 0 || course.step().state?.token || ["patch", "patches"].includes(question?.kind);
-  return el("div", {}, el("div", {}, ...words), shown ? picture(there, key ? truth : null) : null);
+  return el("div", { class: "step" }, el("div", { class: "words" }, ...words), shown ? picture(there, key ? truth : null) : null);
 }
 
 /** The answer in words: patches by row and column. */

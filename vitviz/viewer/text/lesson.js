@@ -24,8 +24,7 @@ export function said(app, part) {
  */
 export function sayings(app) {
   const fact = app.course.holds();
-  return { why: said(app, "why"), slip: said(app, "slip"),
-    claim: typeof fact === "boolean" ? said(app, fact ? "holds" : "fails") : null };
+  return { why: said(app, "why"), claim: typeof fact === "boolean" ? said(app, fact ? "holds" : "fails") : null, slip: said(app, "slip") };
 }
 
 /** The text of an option: that of the step, else a head or a block by its number. */

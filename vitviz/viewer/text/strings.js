@@ -23,7 +23,7 @@ function withLessons(strings, lessons) {
 }
 
 /** @type {Record<string, Record<string, string>>} */
-export const STRINGS = withLessons(texts("viewer"), texts("guided"));
+export const STRINGS = withLessons(texts("viewer"), texts("lessons"));
 
 /** @type {Record<string, Record<string, string>>} */
 export const GLOSSARY = texts("glossary");
