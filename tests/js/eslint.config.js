@@ -13,7 +13,7 @@ const gradio = Object.fromEntries(
   ["element", "props", "server", "trigger", "watch", "__BUNDLE__"].map((name) => [name, "readonly"]));
 // What page.py replaces by values.
 const page = Object.fromEntries(
-  ["__TEXTS__", "__NAMES__", "__LESSONS__", "__LANGUAGE_OF__"].map((name) => [name, "readonly"]));
+  ["__TEXTS__", "__NAMES__", "__LANGUAGE_OF__"].map((name) => [name, "readonly"]));
 const node = Object.fromEntries([
   "AbortController", "Buffer", "DOMException", "TextDecoder", "TextEncoder", "URL", "process", "setTimeout",
 ].map((name) => [name, "readonly"]));
