@@ -108,14 +108,20 @@ def test_a_token_a_layer_and_a_head_can_be_chosen(client, models, picture):
     np.testing.assert_allclose(got["rollout"], ours.rollout(5, 1), rtol=1e-4, atol=1e-6)
 
 
-def test_the_untrained_twin_comes_last_and_old_calls_go_on(client, url, models, picture):
+def test_the_newest_inputs_come_last_and_old_calls_go_on(client, url, models, picture):
     summary, file = analyze(client, picture, "tiny-cls", 5, 1, 0, True)
     twin = vitviz.analyze(vitviz.load(models["cls"], pretrained=False), picture)
     assert summary["model"]["trained"] is False
     assert file.endswith("a-dog-tiny-cls-untrained.safetensors")
     attention = summary["selection"]["attention"]
     np.testing.assert_allclose(attention, twin.attention(1, 0, 5), rtol=1e-4, atol=1e-6)
-    # By position, as before there was this input; and by hand, with fewer inputs still.
+    summary, file = analyze(client, picture, "tiny-cls", 5, 1, 0, False, True)
+    inverted = vitviz.analyze(vitviz.load(models["cls"]), picture, invert=True)
+    assert summary["photo"] == json.loads(json.dumps(inverted.facts()))["photo"]
+    assert file.endswith("a-dog-tiny-cls-inverted.safetensors")
+    attention = summary["selection"]["attention"]
+    np.testing.assert_allclose(attention, inverted.attention(1, 0, 5), rtol=1e-4, atol=1e-6)
+    # By position, as before there were these inputs; and by hand, with fewer inputs still.
     assert analyze(client, picture, "tiny-cls", 5, 1, 0)[0]["model"]["trained"] is True
     file = {"path": uploaded(url, picture), **MARK}
     for rest in (["tiny-grey", 5, 1, 0], ["tiny-grey"]):
@@ -135,10 +141,11 @@ def test_only_one_endpoint_is_public(client):
     assert not api["unnamed_endpoints"]
     parameters = api["named_endpoints"]["/analyze"]["parameters"]
     assert [p["parameter_name"] for p in parameters] == [
-        *("photo", "model", "token", "layer", "head", "untrained"),
+        *("photo", "model", "token", "layer", "head", "untrained", "invert"),
+        *("explainer", "target", "interventions"),
     ]
-    assert [p["parameter_has_default"] for p in parameters] == [False, *[True] * 5]
-    assert parameters[-1]["type"] == {"type": "boolean"}
+    assert [p["parameter_has_default"] for p in parameters] == [False, *[True] * 9]
+    assert [p["type"] for p in parameters[5:7]] == [{"type": "boolean"}] * 2
 
 
 def test_the_hosts_models_come_first(client):
@@ -184,6 +191,7 @@ def test_a_bad_picture_gives_a_sentence_and_the_next_one_works(client, folder, p
         ({"token": 0.5}, "must be a whole number"),
         ({"untrained": "no"}, "ntrained must be true or false, got 'no'"),
         ({"untrained": 1}, "must be true or false"),
+        ({"invert": "x"}, "must be true or false"),
     ],
     ids=str,
 )
