@@ -53,11 +53,12 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
         path: len(data) for path, data in payload.files.items()
     }
     picture = load(payload.files[manifest["files"]["picture"]["path"]])
+    positions = load(payload.files[manifest["files"]["positions"]["path"]])["pos_embed"]
     torch.testing.assert_close(picture["pixels"], analysis.picture, rtol=0, atol=0)
     assert list(picture["pixels"].shape) == list(manifest["image"].values())
-    assert picture["pos_embed"].shape == (grid.num_patches, manifest["embed_dim"])
+    assert positions.shape == (grid.num_patches, manifest["embed_dim"])
     torch.testing.assert_close(
-        picture["pos_embed"].float() @ picture["pos_embed"].float().T,
+        positions.float() @ positions.float().T,
         analysis.position_similarities(),
         rtol=0,
         atol=2e-3,
@@ -99,7 +100,8 @@ def test_a_model_without_learned_positions_or_classes(tiny_analysis: Analysis) -
     card = replace(tiny_analysis.card, head="embedding")
     payload = pack(replace(tiny_analysis, positions=None, card=card))
     assert payload.manifest["predictions"] == []
-    assert set(load(payload.files["picture.safetensors"])) == {"pixels"}
+    assert "positions.safetensors" not in payload.files
+    assert "positions" not in payload.manifest["files"]
 
 
 def test_an_analysis_of_an_older_file_has_no_filters(tiny_analysis: Analysis) -> None:
@@ -394,3 +396,16 @@ def test_the_browser_finds_the_numbers_of_python(tmp_path: Path) -> None:
     viewer_fixture.write(tmp_path)
     result = node("--test", str(JS), VITVIZ_FIXTURE=str(tmp_path))
     assert result.returncode == 0, result.stdout[-4000:]
+
+
+def test_the_first_rows_are_those_of_their_layer(any_tiny_analysis: Analysis) -> None:
+    payload = pack(any_tiny_analysis)
+    first = payload.manifest["first"]
+    sent = load(payload.files[payload.manifest["files"]["picture"]["path"]])["rows"]
+    layer = load(payload.files[payload.manifest["files"]["layers"][first["layer"]]["path"]])
+    scores = payload.manifest["scale"] * layer["q"].double() @ layer["k"].double().transpose(1, 2)
+    maps = (scores - layer["lse"][..., None].double()).exp()
+    torch.testing.assert_close(sent.double(), maps[:, first["token"]], rtol=1e-6, atol=1e-9)
+    torch.testing.assert_close(sent.sum(dim=-1), torch.ones(len(sent)))
+    exact = any_tiny_analysis.trace.attention_from(first["layer"], first["token"])
+    assert float((sent - exact).abs().max()) <= payload.manifest["attention_error"] + 1e-6

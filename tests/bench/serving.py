@@ -16,8 +16,10 @@ const place = document.getElementById("viewer");
 window.times = {{}};
 new MutationObserver(() => {{
   if (place.dataset.state !== "ready" || times.ready) return;
-  times.files = performance.getEntriesByType("resource")
-    .filter(({{ name }}) => name.endsWith(".safetensors")).length;
+  const files = performance.getEntriesByType("resource")
+    .filter(({{ name }}) => name.endsWith(".safetensors"));
+  times.bytes = files.reduce((sum, file) => sum + file.encodedBodySize, 0);
+  times.waited = Math.max(...files.map((file) => file.responseEnd)) - times.began;
   const painted = () => {{ times.ready = performance.now() - times.began; }};
   requestAnimationFrame(() => setTimeout(painted, 0));
 }}).observe(place, {{ attributes: true }});

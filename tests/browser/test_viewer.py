@@ -439,14 +439,14 @@ def test_empty_then_loading_then_ready(host) -> None:
 def test_the_viewed_layer_is_fetched_first(host) -> None:
     host.evaluate("mounted.update(first, { layer: 1 })")
     says(host, state="ready")
-    host.wait_for_function("asked.length === 4")
+    host.wait_for_function("asked.length === 5")
     assert host.evaluate("asked.slice(0, 2).sort()") == [
         "first/layer-01.safetensors",
         "first/picture.safetensors",
     ]
     host.mouse.move(*spot(host, 1, 1))
     host.mouse.move(*spot(host, 2, 1))
-    assert host.evaluate("asked.length") == 4
+    assert host.evaluate("asked.length") == 5
 
 
 def test_a_newer_analysis_wins_over_a_slow_older_one(host) -> None:

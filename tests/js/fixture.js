@@ -3,8 +3,9 @@
 import { readFileSync, readdirSync } from "node:fs";
 
 import { decodeLayer } from "../../vitviz/viewer/maths/attention.js";
-import { readPicture } from "../../vitviz/viewer/data/analysis.js";
+import { readPicture, readPositions } from "../../vitviz/viewer/data/analysis.js";
 import { gridOf } from "../../vitviz/viewer/maths/geometry.js";
+import { parseSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 
 const FOLDER = process.env.VITVIZ_FIXTURE
   ? new URL("file://" + process.env.VITVIZ_FIXTURE + "/") : new URL("fixture/", import.meta.url);
@@ -21,7 +22,8 @@ export const FIXTURES = readdirSync(FOLDER).filter((name) => name.endsWith(".jso
   const buffers = Object.fromEntries(
     Object.entries(expected.files).map(([path, text]) => [path, bytes(text)]));
   const layers = manifest.files.layers.map(({ path }) => decodeLayer(buffers[path], manifest));
-  const picture = readPicture(buffers[manifest.files.picture.path], manifest, grid);
+  const positions = manifest.files.positions ? readPositions(parseSafetensors(buffers[manifest.files.positions.path]), grid) : null;
+  const picture = { ...readPicture(buffers[manifest.files.picture.path], manifest), positions };
   return { name: name.replace(".json", ""), expected, manifest, grid, buffers, layers, picture };
 });
 

@@ -24,6 +24,9 @@ async function open(name, ask = null) {
   const { manifest, buffers } = FIXTURES.find((one) => one.name === name);
   const source = new Source(manifest, async ({ path }) => buffers[path], ask, () => {});
   await source.loaded;
+  if (!source.positions.exists) return source;
+  assert.equal(source.positions.get(), null);
+  while (!source.positions.here) await new Promise((done) => { setTimeout(done, 1); });
   return source;
 }
 

@@ -27,13 +27,14 @@ for (const { name, expected, manifest, grid, layers } of FIXTURES) {
   });
 
   test(name + ": positions of patches alone, from -1 to 1", () => {
-    const positions = { picture: { positions: true }, positionMap: (at) => (at < grid.prefix ? null : expected.similarity) };
+    const positions = { positions: { exists: true }, positionMap: (at) => (at < grid.prefix ? null : expected.similarity) };
     const shown = overlayOf(app("positions", positions), token);
     assertClose(patches(shown.values), expected.similarity, 1e-6);
     assert.ok(shown.values.slice(0, grid.prefix).every(Number.isNaN));
     assert.deepEqual([shown.scale, shown.colours, shown.uniform], [{ min: -1, max: 1 }, "diverging", null]);
     if (grid.prefix > 0) assert.equal(overlayOf(app("positions", positions), 0).missing, "prefix");
-    assert.equal(overlayOf(app("positions", { picture: { positions: null } }), token).missing, "noPositions");
+    assert.equal(overlayOf(app("positions", { positions: { exists: false } }), token).missing, "noPositions");
+    assert.equal(overlayOf(app("positions", { positions: { exists: true }, positionMap: () => null }), token).missing, "positions");
   });
 
   test(name + ": features from the least to the most similar patch", () => {

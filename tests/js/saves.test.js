@@ -126,7 +126,7 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
         assert.deepEqual([label, probability, rank], [line.label, line.probabilities[at], line.ranks[at]]);
       }
     }
-    const positions = (map) => positionsSaves(appOf({ ...app, positionMap: () => map }), { token });
+    const positions = (map) => positionsSaves(appOf({ ...app, positions: { exists: true }, positionMap: () => map }), { token });
     assert.deepEqual(positions(Float32Array.from(expected.similarity)).figures, ["positions", "mosaic"]);
     assert.deepEqual(positions(null), { tables: {}, figures: ["mosaic"] });
   });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { attentionRows, meanOfHeads } from "../../vitviz/viewer/maths/attention.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { overlayOf } from "../../vitviz/viewer/maths/overlay.js";
@@ -10,6 +11,10 @@ import { startSelection } from "../../vitviz/viewer/state/state.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 const [cls, registers] = ["cls", "registers"].map((name) => FIXTURES.find((one) => one.name === name));
+
+async function until(condition) {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
 
 function open({ manifest, buffers }, fetchFile = async ({ path }) => buffers[path]) {
   const source = new Source(manifest, fetchFile, null, () => { told += 1; });
@@ -29,6 +34,8 @@ test("two sources offer their own numbers, and one that is closed takes nothing 
   await Promise.all([one.store.ensure(cls.expected.layer), two.store.ensure(registers.expected.layer)]);
   assertClose(shown(one, cls.expected).values, cls.expected.mean_to, 1e-5);
   assertClose(shown(two, registers.expected).values, registers.expected.mean_to, 1e-5);
+  assert.equal(one.positionMap(cls.expected.token), null, "it is fetched when it is first asked for");
+  await until(() => one.positions.here);
   assertClose(one.positionMap(cls.expected.token), cls.expected.similarity, 1e-3);
   two.dispose();
   assert.deepEqual([one.disposed, two.disposed, two.store.ready.size], [false, true, 0]);
@@ -64,3 +71,25 @@ test("the layer that is looked at is fetched once, and tells why it is not here"
   await come();
   assert.deepEqual([source.failure, asked.length], [null, 3]);
 });
+
+for (const { name, manifest, buffers, layers, grid } of FIXTURES) {
+  test(name + ": what is shown first comes with the picture, and its layer gives the same numbers", async () => {
+    const asked = [];
+    const { source } = open({ manifest, buffers }, async ({ path }) => { asked.push(path); return buffers[path]; });
+    const { layer, token, direction } = manifest.first;
+    await source.loaded;
+    const start = startSelection({ ...source.shape, panels: PANELS });
+    assert.equal(source.showsAhead(start), true, "the viewer begins where the payload says");
+    assert.equal(source.showsAhead({ ...start, token: grid.tokens - 1 }), false);
+    assert.equal(source.showsAhead({ ...start, layer: 0 }), false);
+    assert.equal(source.showsAhead({ ...start, direction: "to" }), false);
+    assert.equal(source.showsAhead({ ...start, layer: 0, overlay: "none" }), true);
+    const ahead = source.maps.of(layer, token, direction);
+    assert.deepEqual(asked, [manifest.files.picture.path]);
+    assert.equal(source.maps.of(layer, token === 0 ? 1 : 0, direction), null);
+    const rows = attentionRows(layers[layer], token, direction);
+    // Both are rounded to 32 bits, after sums in another order.
+    assertClose(ahead.rows, rows, 1e-6);
+    assertClose(ahead.mean, meanOfHeads(rows, manifest.num_heads), 1e-6);
+  });
+}

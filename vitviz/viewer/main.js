@@ -202,7 +202,7 @@ export function mount(host) {
       const named = validSelection(begin ?? complete(wanted ?? asked, kept, shape), kept, shape);
       const step = LESSONS.find(({ id }) => id === named.lesson)?.steps[named.step - 1];
       const selection = step ? validSelection(stateOf(step, mine, shape), named, shape) : named;
-      await Promise.all([mine.loaded, mine.store.ensure(selection.layer)]);
+      await Promise.all([mine.loaded, mine.showsAhead(selection) ? null : mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;
       opening = null;
       show(mine, selection);
@@ -272,7 +272,11 @@ export function mount(host) {
     asked = null;
     // Paint first; then the other layers, one after another.
     setTimeout(() => {
-      if (mine === app.source) mine.store.prefetch(app.selection.layer, () => mine === app.source && render());
+      if (mine === app.source) mine.store.prefetch(app.selection.layer, () => {
+        if (mine !== app.source) return;
+        mine.positions.get(); // small beside a layer, and shown by its own panel at once then
+        render();
+      });
     }, 0);
   }
 

@@ -21,6 +21,7 @@ from ..probe.ink import taught_light_ink_only
 from ..probe.measurements import measurements_of
 from ..probe.positions import unit_rows
 from ..probe.predictions import kinds_of
+from ..probe.trace import RoundedLayer
 
 if TYPE_CHECKING:
     from ..probe.analysis import Analysis
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 PICTURE = "picture.safetensors"
+POSITIONS = "positions.safetensors"
 EMBEDDING = "embedding.safetensors"
 FILM = "film.safetensors"
 PHOTOGRAPH, WHOLE = "photograph.jpg", "whole.jpg"
@@ -78,13 +80,19 @@ def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool =
     """
     if analysis.trace.cuts is not None:
         raise VitvizError(Message("experiments.no_viewer"))
-    files = {PICTURE: _pack_picture(analysis), **_photographs(analysis)}
-    error = 0.0
+    files, error = _photographs(analysis), 0.0
+    first = _first(analysis)
     for layer in range(analysis.trace.depth):
         rounded = analysis.trace.rounded(layer)
         error = max(error, rounded.error)
+        if layer == first["layer"]:
+            rows = _rows(rounded, first["token"], analysis.trace.scale)
+            files[PICTURE] = _serialise({"pixels": analysis.picture, "rows": rows})
         files[layer_path(layer)] = _serialise({"q": rounded.q, "k": rounded.k, "lse": rounded.lse})
-    # The browser fetches this file only for the panel Patches.
+    # The browser fetches these files only for the panels Positions and Patches.
+    if analysis.positions is not None:
+        rows = unit_rows(analysis.positions.patches).half()
+        files[POSITIONS] = _serialise({"pos_embed": rows})
     if analysis.embedding is not None:
         files[EMBEDDING] = _pack_embedding(analysis.embedding)
     recorded = analysis.loaded.film if film and analysis.loaded else None
@@ -170,11 +178,20 @@ def _details(card: ModelCard) -> dict[str, str]:
     return {name: words for name, words in card.details.items() if len(words) <= MOST_WORDS}
 
 
-def _pack_picture(analysis: "Analysis") -> bytes:
-    tensors = {"pixels": analysis.picture}
-    if analysis.positions is not None:
-        tensors["pos_embed"] = unit_rows(analysis.positions.patches).half()
-    return _serialise(tensors)
+def _first(analysis: "Analysis") -> dict[str, Any]:
+    """Where a viewer begins: the last layer, from CLS or, without prefix tokens, the middle patch.
+
+    The rows of attention that it shows there travel with the picture, ahead of their layer.
+    """
+    grid = analysis.grid
+    token = 0 if grid.num_prefix_tokens else grid.token(grid.rows // 2, grid.cols // 2)
+    return {"layer": analysis.trace.depth - 1, "token": token, "direction": "from"}
+
+
+def _rows(layer: RoundedLayer, token: int, scale: float) -> Tensor:
+    """Attention from a token in every head, as a viewer makes it of the layer's file. (H, N)"""
+    scores = scale * (layer.k.double() @ layer.q[:, token, :, None].double()).squeeze(-1)
+    return (scores - layer.lse[:, token, None].double()).exp().float()
 
 
 def _photographs(analysis: "Analysis") -> dict[str, bytes]:
@@ -304,6 +321,7 @@ def _manifest(
             "patch_width": patch_width,
         },
         "prefix_tokens": summary["prefix_tokens"],
+        "first": _first(analysis),
         "depth": summary["depth"],
         "num_heads": summary["num_heads"],
         "head_dim": summary["head_dim"],
@@ -336,6 +354,7 @@ def _manifest(
         "outlier_times": features.OUTLIER_TIMES,
         "files": {
             "picture": _file(PICTURE, files),
+            **({"positions": _file(POSITIONS, files)} if POSITIONS in files else {}),
             **{
                 name: _file(path, files)
                 for name, path in (("photograph", PHOTOGRAPH), ("whole", WHOLE))

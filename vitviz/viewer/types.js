@@ -47,13 +47,13 @@
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
- *   num_tokens: number, scale: number, steps: Step[], embedding_norms: string[],
- *   intact: boolean, attention_norm: "layernorm"|"rmsnorm"|"", attention_parts: string[],
+ *   num_tokens: number, first: {layer: number, token: number, direction: "from"|"to"}, scale: number, steps: Step[],
+ *   embedding_norms: string[], intact: boolean, attention_norm: "layernorm"|"rmsnorm"|"", attention_parts: string[],
  *   late: string[], attention_error: number, outlier_times: number,
  *   num_classes: number, pool: "token"|"avg"|"map"|"", predictions: Prediction[], groups: Group[],
  *   answer: Answer|null, known_or_not: KnownOrNot|null, lens: LensLine[],
  *   files: {picture: PayloadFile, layers: PayloadFile[], features?: PayloadFile,
- *     photograph?: PayloadFile, whole?: PayloadFile, statistics?: PayloadFile, untrained?: PayloadFile,
+ *     photograph?: PayloadFile, positions?: PayloadFile, whole?: PayloadFile, statistics?: PayloadFile, untrained?: PayloadFile,
  *     tokens: PayloadFile[], embedding?: PayloadFile, film?: PayloadFile},
  * }} Manifest
  */

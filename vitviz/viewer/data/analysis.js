@@ -21,14 +21,16 @@ export function readStatistics(buffer, manifest) {
 }
 
 /**
- * The picture as bytes and as RGBA, and the unit rows of the position embedding or null.
- * @returns {{pixels: Uint8Array, rgba: Uint8ClampedArray<ArrayBuffer>, positions: Float32Array|null}}
+ * The picture as bytes and as RGBA, and the rows of attention that are shown first, (H * N), in
+ * every head: those of `first` in the manifest.
+ * @returns {{pixels: Uint8Array, rgba: Uint8ClampedArray<ArrayBuffer>, rows: Float32Array}}
  */
-export function readPicture(buffer, manifest, grid) {
+export function readPicture(buffer, manifest) {
   const { height, width, channels } = manifest.image;
   const tensors = parseSafetensors(buffer);
   const pixels = expectTensor(tensors, "pixels", [height, width, channels]).data;
-  return { pixels, rgba: toRgba(pixels, channels), positions: readPositions(tensors, grid) };
+  const rows = toFloat32(expectTensor(tensors, "rows", [manifest.num_heads, manifest.num_tokens]));
+  return { pixels, rgba: toRgba(pixels, channels), rows };
 }
 
 /** The pixels of a JPEG file; rejects if it is damaged. @returns {Promise<ImageBitmap>} */

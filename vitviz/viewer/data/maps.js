@@ -31,7 +31,15 @@ export class AttentionMaps {
     if (found) return found;
     const decoded = this.store.get(layer);
     if (!decoded) return null;
-    const rows = attentionRows(decoded, token, direction);
+    return this.remember(key, attentionRows(decoded, token, direction));
+  }
+
+  /** Takes the rows of a token that came ahead of their layer. (H * N) */
+  seed({ layer, token, direction }, rows) {
+    this.remember(direction + layer + ":" + token, rows);
+  }
+
+  remember(key, rows) {
     const maps = { rows, mean: meanOfHeads(rows, this.heads) };
     this.remembered.set(key, maps);
     if (this.remembered.size > this.most) {

@@ -54,14 +54,32 @@ export class Source {
     this.statistics = lazy("statistics", (buffer) => readStatistics(buffer, manifest));
     /** @type {LazyFile<Float32Array|null>} */
     this.untrained = lazy("untrained", (buffer) => readPositions(parseSafetensors(buffer), this.grid));
+    /** Unit rows of the position embedding. @type {LazyFile<Float32Array|null>} */
+    this.positions = lazy("positions", (buffer) => readPositions(parseSafetensors(buffer), this.grid));
+    this.mapsOfPositions = null;
     /** The picture, once `loaded` is fulfilled. @type {ReturnType<typeof readPicture>} */
     this.picture = null;
-    /** @type {(token: number) => Float32Array|null} */
-    this.positionMap = () => null;
     this.loaded = fetchChecked(fetchFile, manifest.files.picture, signal).then((buffer) => {
-      this.picture = readPicture(buffer, manifest, this.grid);
-      this.positionMap = positionMaps(this.picture.positions, this.grid);
+      this.picture = readPicture(buffer, manifest);
+      this.maps.seed(manifest.first, this.picture.rows);
     });
+  }
+
+  /** Whether what a selection shows at first comes with the picture, so that no layer need be waited for. */
+  showsAhead({ layer, token, direction, overlay }) {
+    const { first } = this.manifest;
+    return overlay !== "attention" || (first.layer === layer && first.token === token && first.direction === direction);
+  }
+
+  /**
+   * Cosine similarities of a token's position to all others.
+   * @param {number} token
+   * @returns {Float32Array|null}  null for a prefix token, or while there are no positions: see `positions`
+   */
+  positionMap(token) {
+    const rows = this.positions.get();
+    if (rows && !this.mapsOfPositions) this.mapsOfPositions = positionMaps(rows, this.grid);
+    return this.mapsOfPositions?.(token) ?? null;
   }
 
   /** The bounds of a selection in this source. */
@@ -93,13 +111,15 @@ export class Source {
 
   /** Whether something has failed because the host has deleted the files. */
   expired() {
-    const key = this.failure?.key ?? (this.features.error && explainFailure(this.features.error).key);
+    const error = this.features.error ?? this.positions.error;
+    const key = this.failure?.key ?? (error && explainFailure(error).key);
     return key === "error_expired";
   }
 
   /** Tries again to fetch what has failed of a layer. */
   retry() {
     this.store.failure = null;
+    this.positions.error = null;
     this.features.retry();
   }
 

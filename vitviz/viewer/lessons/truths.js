@@ -47,8 +47,8 @@ function pairAt(source, { layer, head, token, partner }) {
 const within = (found, read) => (found === null || found === undefined ? found : read(found));
 
 /** Cosine similarities of the position of a token to those of all patches; undefined where it has none. */
-function positionsFrom({ positionMap }, token) {
-  return positionMap(token) ?? undefined;
+function positionsFrom(source, token) {
+  return within(fetched(source.positions), () => source.positionMap(token) ?? undefined);
 }
 
 /** The moment of a film; "last" and too large numbers are its last. */
@@ -131,7 +131,7 @@ export const TRUTHS = {
   convolutionOrLinear: { unit: "which", of: (source) => within(fetched(source.embedding), (found) =>
     (convolutionDifference(source, found) < 1e-3 ? "same" : "different")) },
   /** Tokens to which a learned position is added. */
-  positionCount: { unit: "count", of: ({ embedding, grid, picture }) => (!picture.positions ? undefined
+  positionCount: { unit: "count", of: ({ embedding, grid, positions }) => (!positions.exists ? undefined
     : within(fetched(embedding), ({ position, count }) => Array.from({ length: grid.tokens }, (_, token) =>
       position.subarray(token * count, (token + 1) * count).some((value) => value !== 0)).filter(Boolean).length)) },
   /** Whether CLS enters the first block with the same numbers for the picture beside. */
@@ -149,7 +149,7 @@ export const TRUTHS = {
   } },
 
   // Positions.
-  positionCosine: { unit: "cosine", of: (source, { token, to }) => positionsFrom(source, token)?.[to - source.grid.prefix] },
+  positionCosine: { unit: "cosine", of: (source, { token, to }) => within(positionsFrom(source, token), (map) => map[to - source.grid.prefix]) },
   untrainedCosine: { unit: "cosine", of: (source, { token, to }) => within(fetched(source.untrained), (rows) =>
     similarities(rows, token - source.grid.prefix, patchesOf(source))[to - source.grid.prefix]) },
   /** Which of two marked patches has the position that is more like the one of the token. */

@@ -8,7 +8,7 @@ export const LEAST_TIMES = 3;
 /**
  * @typedef {{kind: string, values: Float32Array|null,
  *   scale: {min: number, max: number}, colours: string, uniform: number|null,
- *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"noPositions"}} Overlay
+ *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"positions"|"noPositions"}} Overlay
  *   uniform: the value of uniform attention; null for cosine similarities
  *   values: one for each token; NaN where a token has none
  */
@@ -141,9 +141,11 @@ function rolloutOverlay(app, token, none) {
 function positionsOverlay(app, token, none) {
   const scale = { min: -1, max: 1 };
   const shown = { ...none, scale, colours: "diverging", uniform: null };
-  if (!app.source.picture.positions) return { ...shown, missing: "noPositions" };
+  const { positions, grid } = app.source;
+  if (!positions.exists) return { ...shown, missing: "noPositions" };
+  if (token < grid.prefix) return { ...shown, missing: "prefix" };
   const similar = app.source.positionMap(token);
-  if (!similar) return { ...shown, missing: "prefix" };
+  if (!similar) return { ...shown, missing: "positions" };
   const values = new Float32Array(app.source.grid.tokens).fill(NaN);
   values.set(similar, app.source.grid.prefix);
   return { ...shown, values };

@@ -15,7 +15,7 @@ import { createPatchMap } from "../parts/patchmap.js";
 import { explore } from "../parts/pointing.js";
 import { tokenTable } from "../data/saves.js";
 import { oneOf } from "../state/panels.js";
-import { createWaiting, lostText } from "../parts/waiting.js";
+import { createWaiting, lostText, positionsText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";
 import { analysed, lines, loadedPlain } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
@@ -30,8 +30,8 @@ export const positions = {
 };
 
 /** The similarities of the selected position; of a prefix token, those of all positions. */
-function code({ token }, { manifest, grid, picture }) {
-  if (!picture.positions) return null;
+function code({ token }, { manifest, grid }) {
+  if (!manifest.files.positions) return null;
   const place = placeOf(token, grid);
   const count = grid.rows * grid.cols;
   return {
@@ -49,8 +49,8 @@ const SCALE = { min: -1, max: 1 };
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t } = app;
-  const { grid, picture } = app.source;
-  if (!picture.positions) {
+  const { grid } = app.source;
+  if (!app.source.positions.exists) {
     return {
       root: el("div", {}, el("p", { class: "vv-intro", text: t("missing_noPositions") })),
       render() {},
@@ -69,10 +69,11 @@ function create(app) {
     { title: "positionsOfCols", axis: "colAxis", count: grid.cols },
   ].map(({ title, axis, count }) => createCurves({ title: t(title), axis: t(axis), count, scale: SCALE, names }));
   const legend = createLegend(t);
+  const loading = createWaiting(app, "vv-note", "vv-button", app.source.positions);
   const waiting = createWaiting(app, "vv-note", "vv-button", app.source.untrained);
   const all = createAllPositions(app);
   const root = el("div", {}, intro,
-    el("div", { class: "vv-figures" }, ...ones.map((one) => one.root)), value, waiting.root,
+    el("div", { class: "vv-figures" }, ...ones.map((one) => one.root)), value, loading.root, waiting.root,
     legend.root,
     el("div", { class: "vv-figures" }, ...curves.map((curve) => curve.root)), all.root,
     el("p", { class: "vv-note", text: t("positionsNote") }));
@@ -91,13 +92,14 @@ function create(app) {
     if (rows && !twin) twin = positionMaps(rows, grid);
     const { error } = app.source.untrained;
     waiting.render(!hasTwin || rows ? "" : error ? lostText(t, error) : t("untrainedLoading"), error !== null);
-    setText(intro, similar ? t("positionsIntro", { token: tokenTitle(token, app) })
+    loading.render(app.source.positions.get() ? "" : positionsText(app), app.source.positions.error !== null);
+    setText(intro, token >= grid.prefix ? t("positionsIntro", { token: tokenTitle(token, app) })
       : t("positionsPrefix", { token: tokenTitle(token, app) }));
     for (const one of ones) one.render(token);
     legend.render({ scale: SCALE, colours: "diverging", uniform: null, note: t("scale_positions") });
     const place = placeOf(token, grid);
-    for (const curve of curves) show(curve.root, place !== null);
-    if (place) {
+    for (const curve of curves) show(curve.root, similar !== null);
+    if (similar) {
       const means = [similar, twin?.(token)].filter(Boolean).map((map) => marginals(map, grid.rows, grid.cols));
       curves[0].render(means.map(({ ofRows }) => ofRows), place.row);
       curves[1].render(means.map(({ ofCols }) => ofCols), place.col);
@@ -141,7 +143,7 @@ function createOne(app, title, mapOf, point) {
 /** The maps of all positions, painted while idle, in a frame that enlarges them. */
 function createAllPositions(app) {
   const { t } = app;
-  const { grid, picture } = app.source;
+  const { grid } = app.source;
   const { rows, cols } = grid;
   const mosaic = createMosaic({ outerRows: rows, outerCols: cols, rows, cols, ratio: mapRatio(grid),
     label: t("positionsAll", { count: rows * cols }) });
@@ -166,7 +168,7 @@ function createAllPositions(app) {
     const { mosaic: wanted } = app.selection;
     const shown = app.source.untrained.exists ? wanted : "trained";
     which?.set(shown);
-    const from = shown === "trained" ? picture.positions : app.source.untrained.get();
+    const from = shown === "trained" ? app.source.positions.get() : app.source.untrained.get();
     if (from && drawn !== shown) {
       start(from);
       drawn = shown;
@@ -202,7 +204,7 @@ function createAllPositions(app) {
 
 function saves(app, { token }) {
   const similar = app.source.positionMap(token);
-  if (!similar) return { tables: {}, figures: app.source.picture.positions ? ["mosaic"] : [] };
+  if (!similar) return { tables: {}, figures: app.source.positions.exists ? ["mosaic"] : [] };
   const values = new Float32Array(app.source.grid.tokens).fill(NaN);
   values.set(similar, app.source.grid.prefix);
   return { tables: { positions: tokenTable(app, { cosine: values }) }, figures: ["positions", "mosaic"] };

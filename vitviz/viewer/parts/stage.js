@@ -8,7 +8,7 @@ import { digits, multiple, percent } from "../maths/numbers.js";
 import { LEAST_TIMES } from "../maths/overlay.js";
 import { createPicture, placeBox, readingOf, showsPhotograph } from "./picture.js";
 import { explore } from "./pointing.js";
-import { createWaiting, layerText, tokensText } from "./waiting.js";
+import { createWaiting, layerText, positionsText, tokensText } from "./waiting.js";
 import { prefixLabel, tokenName, tokenTitle } from "../text/words.js";
 
 /**
@@ -76,7 +76,8 @@ export function createStage(app) {
       lit: lit !== null && lit !== "picture" && at >= lit.first && at < lit.end,
     }));
     waiting.render(messageOf(shown), (shown.missing === "layer" && app.source.failure !== null) ||
-      (shown.missing === "tokens" && app.source.features.error !== null));
+      (shown.missing === "tokens" && app.source.features.error !== null) ||
+      (shown.missing === "positions" && app.source.positions.error !== null));
     setText(saying, shown.values ? sayingOf(shown, token) : "");
     show(saying, shown.values !== null);
     renderLegend(shown, pointer);
@@ -90,6 +91,7 @@ export function createStage(app) {
       return t("matricesBuilding", { share: percent(app.source.relevance.share) });
     }
     if (shown.missing === "tokens") return tokensText(app);
+    if (shown.missing === "positions") return positionsText(app);
     return t("missing_" + shown.missing);
   }
 

@@ -49,6 +49,11 @@ export function layerText({ t, selection, source: { failure } }) {
   return t("error_layer", { layer: selection.layer, reason: failure.reason });
 }
 
+/** The sentence about the position embedding: it is loading, or has failed. */
+export function positionsText({ t, source: { positions } }) {
+  return positions.error ? lostText(t, positions.error) : t("positionsLoading");
+}
+
 /** The sentence about the tokens of the selected layer: they are loading, or have failed. */
 export function tokensText({ t, selection, source: { features } }) {
   if (!features.error) return t("tokensLoading", { layer: selection.layer });
