@@ -39,7 +39,8 @@ def brightness(analysis: Analysis) -> np.ndarray:
     """The brightness that each patch must have. (rows, cols)"""
     grid = analysis.grid
     values = grid.to_map(analysis.attention(1, 1, 6)).numpy()
-    return DIMMEST + (1 - DIMMEST) * np.minimum(1, values / values.max())
+    end = max(values.max(), 3 / analysis.trace.num_tokens)  # of the scale
+    return DIMMEST + (1 - DIMMEST) * values / end
 
 
 def of_patches(pixels: np.ndarray, rows: int, cols: int) -> np.ndarray:
@@ -77,7 +78,7 @@ def test_every_patch_of_the_photo_is_as_bright_as_its_value(open_page, analysis)
     seen = of_patches(as_array(tab.locator(".vv-stage .vv-picture").screenshot()), rows, cols)
     np.testing.assert_allclose(seen, wanted, atol=6)
     legend = tab.locator(".vv-stage .vv-legend").inner_text()
-    assert "Brightness: 25\xa0% at the left end of the scale" in legend
+    assert "Brightness: 25% at the left end of the scale" in legend
     height, width = analysis.grid.image_size
     assert f"the model saw {height} \N{MULTIPLICATION SIGN} {width} pixels" in legend
 
@@ -147,7 +148,7 @@ def test_the_part_that_the_model_saw_is_framed_on_the_whole_photo(open_page, ana
     figure = tab.locator(".vv-framing")
     figure.wait_for()
     _, _, height, width = analysis.photograph.frame
-    assert f"{100 * height * width:.1f}\xa0% of the photo" in figure.inner_text()
+    assert f"{100 * height * width:.1f}% of the photo" in figure.inner_text()
     whole = figure.locator("canvas").bounding_box()
     frame = figure.locator(".vv-crop-frame").bounding_box()
     assert frame["width"] / whole["width"] == pytest.approx(300 / 420, abs=0.02)
