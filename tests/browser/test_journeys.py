@@ -280,7 +280,7 @@ def test_the_title_is_the_answer_with_its_rivals(visit):
     seen.page.get_by_role("button", name="cat", exact=True).click()
     seen.ready("cat.jpg")
     group = vitviz.analyze(vitviz.load("photos"), FOLDER / "cat.jpg").groups(1)[0]
-    assert seen.text(".vv-title h2") == f"\u201ca cat\u201d, {shares(group.probability)}"
+    assert seen.text(".vv-title h2") == f"\u201cA cat\u201d, {shares(group.probability)}"
 
 
 def shares(probability: float) -> str:

@@ -34,7 +34,7 @@ def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
     page.locator(LAYER).first.fill("1")
     seen.choose("1")
     seen.choose("who looks at it")
-    page.locator("summary", has_text="Colours and scale").click()
+    page.locator("summary", has_text="Scale and more").click()
     seen.choose("all heads")
     seen.open_panel("Features")
     address_says(
@@ -49,7 +49,7 @@ def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
     assert link == page.url
     other = visit("?" + urlsplit(link).query, "bison.jpg · tiny-cls")
     other.is_(token=1, pinned="true", layer=1, head=1, direction="to", panel="features")
-    other.page.locator("summary", has_text="Colours and scale").click()
+    other.page.locator("summary", has_text="Scale and more").click()
     assert other.page.get_by_role("radio", name="all heads").is_checked()
     assert other.page.url == link
 
@@ -197,13 +197,13 @@ def test_back_leaves_the_page(visit, url):
 def test_taste_is_remembered_and_needs_no_storage(visit):
     seen = visit()
     page = seen.page
-    page.locator("summary", has_text="Colours and scale").click()
+    page.locator("summary", has_text="Scale and more").click()
     seen.choose("magma")
     page.locator(".vv-looks").get_by_label("smooth").check()
     page.get_by_role("button", name="Large text").click()
     page.reload()
     seen.ready("red-panda.jpg")
-    page.locator("summary", has_text="Colours and scale").click()
+    page.locator("summary", has_text="Scale and more").click()
     assert page.get_by_role("radio", name="magma").is_checked()
     assert page.locator(".vitviz.vv-smooth.vv-projector").count() == 1
     # A browser that refuses storage throws when it is named.
@@ -214,7 +214,7 @@ def test_taste_is_remembered_and_needs_no_storage(visit):
     page.reload()
     seen.ready("red-panda.jpg")
     assert page.locator(".vitviz.vv-smooth").count() == 0
-    page.locator("summary", has_text="Colours and scale").click()
+    page.locator("summary", has_text="Scale and more").click()
     seen.choose("cividis")
     assert page.get_by_role("radio", name="cividis").is_checked()
     seen.complaints[:] = [text for text in seen.complaints if "denied" not in text]  # Gradio's own

@@ -277,7 +277,7 @@ def missing(saved: bytes, canvas: dict) -> float:
 def test_a_saved_picture_has_the_colours_of_every_map_where_the_screen_has_them(open_page):
     tab = open_page(page(analyze(tiny("cls"), photo())))
     tab.wait_for_selector('#viewer[data-state="ready"]')
-    tab.locator("summary", has_text="Colours and scale").click()
+    tab.locator("summary", has_text="Scale and more").click()
     tab.get_by_role("slider", name="Opacity").fill("100")
     tab.locator(".vv-picture").click(position={"x": 5, "y": 5})
     canvases_of = {"Patches": 30, "Positions": 5, "Attention": 6, "Rollout": 6, "Features": 10}

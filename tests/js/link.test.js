@@ -38,7 +38,8 @@ test("what is looked at comes back from its link", () => {
     // Fields that a panel has borrowed are not in a link.
     assert.deepEqual({ ...roundTrip(selection)[0], lent: {} }, { ...selection, lent: {} });
   }
-  const taste = { ...START_TASTE, scale: "heads", colours: "magma", gallery: "matrix" };
+  const taste = { ...START_TASTE, scale: "heads", colours: "magma", gallery: "matrix", projector: true, opacity: 0.4,
+    grid: false, smooth: true, rulers: true, fromOne: true };
   assert.deepEqual(roundTrip(start, taste)[1], taste);
 });
 
@@ -84,7 +85,7 @@ test("a link names model and picture, and leaves alone what is not ours", () => 
 
 test("an address can say anything", () => {
   const asked = readLink("http://x/?token=-1&layer=99&head=mean&panel=<b>&scale=1&colours=jet&residual=2&layer=3" +
-    "&moment=first&mosaic=4&order=size&units=&lens=logit&x=1&pinned=true&opacity=1&lent=1", PANELS);
+    "&moment=first&mosaic=4&order=size&units=&lens=logit&x=1&pinned=true&opacity=7&lent=1&projector=1&grid=no", PANELS);
   assert.deepEqual(validSelection(complete(asked, start, shape), start, shape), start);
   assert.deepEqual(validTaste(asked), START_TASTE);
   assert.deepEqual(readLink("http://x/", PANELS), {});
@@ -115,4 +116,14 @@ test("what the spotlight falls on is in the link of a spotlight, and in no other
   const taste = { ...START_TASTE, colours: "spotlight", sight: "model" };
   assert.deepEqual(roundTrip(start, taste)[1], taste);
   assert.equal(validTaste({ sight: "x-ray" }).sight, "photograph");
+});
+
+test("a link holds the language, and what a pinned token was compared with", () => {
+  const linkOf = (selection, more) => new URL(writeLink(HREF, selection, START_TASTE, {}, shape, more));
+  const pinned = { ...start, token: 3, pinned: true };
+  const both = linkOf(pinned, { lang: "ko", with: 5 });
+  assert.deepEqual(readLink(both.href, PANELS).with, 5);
+  assert.equal(both.searchParams.get("lang"), "ko");
+  assert.equal(linkOf(start, { with: 5 }).searchParams.get("with"), null, "nothing is pinned");
+  assert.equal(linkOf(pinned, { with: null }).searchParams.get("with"), null);
 });

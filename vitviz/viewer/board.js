@@ -1,6 +1,6 @@
 /** The board: title line, stage with its controls, and the panels behind their tabs. */
 
-import { el, freshId } from "./parts/dom.js";
+import { el, freshId, setText, show } from "./parts/dom.js";
 import { createBeside } from "./parts/beside.js";
 import { createGlossary } from "./parts/glossary.js";
 import { createHelp } from "./parts/help.js";
@@ -8,7 +8,9 @@ import { createLessonBar } from "./parts/lessonbar.js";
 import { overlayOf } from "./maths/overlay.js";
 import { createPhotoNotes } from "./parts/photonotes.js";
 import { createTabPanel } from "./tabpanel.js";
+import { createProjecting } from "./parts/projecting.js";
 import { createReadout } from "./parts/readout.js";
+import { createRulers } from "./parts/rulers.js";
 import { createSaving } from "./parts/saving.js";
 import { createSharing } from "./parts/sharing.js";
 import { createStage } from "./parts/stage.js";
@@ -23,6 +25,7 @@ import { translated } from "./text/words.js";
 /**
  * @param {import("./main.js").App} app
  * @returns {{root: HTMLElement, title: string, stage: ReturnType<typeof createStage>, help: HTMLDialogElement,
+ *   projecting: ReturnType<typeof createProjecting>,
  *   render: () => import("./types.js").View,
  *   sentence: () => string, arrange: (size: string) => void, destroy: () => void}}
  */
@@ -37,7 +40,12 @@ export function createBoard(app) {
     { view, stage: stage.root, about: readout.about(view), panel: tabs.open() }));
   const beside = createBeside(app);
   const lesson = createLessonBar(app);
-  const bar = createTitleBar(app, saving.button, () => help.showModal());
+  const rulers = createRulers(app);
+  const picture = /** @type {HTMLElement} */ (stage.root.querySelector(".vv-picture"));
+  const note = el("p", { class: "vv-stage-note" });
+  picture.append(rulers.root, note);
+  const projecting = createProjecting(app, picture);
+  const bar = createTitleBar(app, saving.button, () => help.showModal(), projecting.root);
   const glossary = createGlossary(app, () => [root.querySelector(".vv-left"), root.querySelector(".vv-right")]);
   const root = el("div", { class: "vv-board" }, bar.root,
     el("div", { class: "vv-columns" },
@@ -48,16 +56,26 @@ export function createBoard(app) {
     for (const node of nodes) node.dataset.control = name;
   }
   const controls = [tabs.list, .../** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("[data-control]"))];
+  const { height, width } = app.source.manifest.image;
+  root.style.setProperty("--vv-ratio", String(width / height));
   let view = null;
+  let [place, arranged] = ["", ""];
   return {
-    root, stage, help,
+    root, stage, help, projecting,
     /** Draws everything for the present selection and pointer; synchronous. */
     render() {
       view = viewOf(app);
       const other = app.facing();
       const second = other && viewOf(other);
+      settle();
+      rulers.render();
+      projecting.render();
       stage.render(view);
+      const { whole = false, note: key } = app.panel();
+      show(note, Boolean(key));
+      if (key) setText(note, t(key));
       readout.render(view);
+      show(readout.root, !whole);
       steering.render(view);
       bar.render();
       beside.render(view, second);
@@ -70,10 +88,10 @@ export function createBoard(app) {
     sentence: () => readout.sentence(view),
     /** What is shown: the answer, the picture and the model. */
     title: bar.title,
-    /** Puts the row of tabs above both columns if there are two, else below the picture. */
+    /** Arranges the board for a size: "wide" or "narrow". */
     arrange(size) {
-      (size === "wide" ? bar : readout).root.after(tabs.list);
-      bar.arrange(size, stage.root);
+      place = size;
+      settle();
     },
     destroy() {
       bar.destroy();
@@ -89,6 +107,20 @@ export function createBoard(app) {
       node.classList.toggle("vv-left-out", names !== null && !names.includes(node.dataset.control));
     }
   }
+
+  /**
+   * Puts the row of tabs above both columns if there are two, else below the picture. On a wall the
+   * picture is as high as the window: what else must be in sight stands beside it.
+   */
+  function settle() {
+    const wall = place === "wide" && app.taste.projector;
+    if (arranged === place + wall) return;
+    arranged = place + wall;
+    if (wall) readout.root.after(steering.where);
+    else steering.root.prepend(steering.where);
+    (wall ? steering.where : place === "wide" ? bar.root : readout.root).after(tabs.list);
+    bar.arrange(place, stage.root);
+  }
 }
 
 /** A button for the next language: its text in that language, its title in the language of the page. */
@@ -98,7 +130,7 @@ function languageButton(app) {
     title: app.t("languageTitle", { language: languageName(next, app.language) }) });
 }
 
-function createTitleBar(app, save, openHelp) {
+function createTitleBar(app, save, openHelp, projecting) {
   const { t } = app;
   const { manifest } = app.source;
   const undo = button({ text: "↶", title: t("undo"), onClick: () => app.undo() });
@@ -115,7 +147,7 @@ function createTitleBar(app, save, openHelp) {
   const says = answer?.note || t(answer ? "says" : "saysNothing", { count: grouped(manifest.num_classes), height, width });
   const lessons = button({ text: t("lessons"), title: t("lessonsTitle"), onClick: () => app.openLessons() });
   lessons.classList.add("vv-lessons-button");
-  const tools = el("div", { class: "vv-tools" }, lessons, undo, redo, save, sharing?.button, projector,
+  const tools = el("div", { class: "vv-tools" }, lessons, undo, redo, save, sharing?.button, projecting, projector,
     button({ text: "?", title: t("help"), onClick: openHelp }), language);
   const about = el("div", { class: "vv-names-line" },
     el("p", { class: "vv-names", text: names }),

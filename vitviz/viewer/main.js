@@ -16,6 +16,7 @@ import { createSecondSource } from "./secondsource.js";
 import { guessBook, recall, remember } from "./state/memory.js";
 import { Source } from "./data/source.js";
 import { PANELS } from "./panels/index.js";
+import { TOOLS } from "./parts/projecting.js";
 import { panelOf } from "./state/panels.js";
 import {
   carried, complete, push, redo, startHistory, startSelection, undo, validSelection,
@@ -53,7 +54,7 @@ export function firstLanguage(search) {
  *   selection: import("./state/state.js").Selection, history: import("./state/state.js").History,
  *   taste: import("./types.js").Taste, pointed: number|null, previewed: number|null, shownToken: () => number,
  *   select: (wanted: any) => void, prefer: (wanted: any) => void,
- *   point: (token: number|null, exploring: boolean) => void, preview: (token: number|null) => void,
+ *   point: (token: number|null, exploring: boolean) => void, preview: (token: number|null) => void, freeze: (on: boolean) => void,
  *   pair: () => {query: number, key: number}, light: (part: import("./types.js").Lit) => void,
  *   language: string, again: null|(() => void), invert: null|(() => void),
  *   ask: null|((name: string, params: any) => Promise<any>), link: null|(() => string),
@@ -61,7 +62,7 @@ export function firstLanguage(search) {
  *   choose: (token: number) => void, pin: (token: number) => void, release: () => void,
  *   picksPartner: () => boolean, pairPick: string, choosePick: (pick: string) => void,
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
- *   pointedPartner: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
+ *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
  *   languages: boolean, looksOpen: boolean,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void,
@@ -147,7 +148,8 @@ export function mount(host) {
       remember(storage, { language: page.lang });
     },
     /** The link to selection and taste; null in a page without an address. */
-    link: address && (() => writeLink(address.read(), app.selection, app.taste, app.source.manifest.link ?? {}, app.shape())),
+    link: address && (() => writeLink(address.read(), app.selection, app.taste, app.source.manifest.link ?? {}, app.shape(),
+      { lang: app.language, with: app.compared })),
   };
 
   app.course = createCourse(app, LESSONS, guessBook(storage), travel, render);
@@ -163,8 +165,10 @@ export function mount(host) {
     if (now.language === app.language) return;
     app.language = now.language;
     app.t = t;
-    if (board) rebuild();
-    else if (message) showMessage(message);
+    if (board) {
+      rebuild();
+      settle();
+    } else if (message) showMessage(message);
   });
   app.language = surroundings.language;
   app.t = translator(app.language);
@@ -265,6 +269,7 @@ export function mount(host) {
     if (selection.lesson) app.selection = validSelection(app.course.arrival(), selection, app.shape());
     app.history = startHistory(app.selection);
     if (asked?.lesson && address && namesNothing() && !app.course.atHome() && app.course.home()) return;
+    if (selection.pinned && Number.isInteger(asked?.with) && asked.with < grid.tokens) app.compared = asked.with;
     rebuild();
     live.textContent = app.course.lesson() ? "" : board.title; // a lesson may ask for the answer
     // The link that opened the page stays until something changes; another picture needs a new one.
@@ -367,8 +372,11 @@ export function mount(host) {
     const moved = app.picksPartner() ? { ...app.selection, token: app.shownPartner() } : app.selection;
     const action = keyAction(event, moved, app.shape(), onStage, app.pointed);
     if (!action) return;
+    const tool = TOOLS.includes(action.command);
+    if (tool && !app.taste.projector) return;
     event.preventDefault();
-    if (action.point !== undefined) {
+    if (tool) board.projecting.toggle(action.command);
+    else if (action.point !== undefined) {
       app.point(action.point, false);
       live.textContent = board.stage.reading();
     } else if (action.select) {

@@ -83,7 +83,7 @@
 
 /**
  * How things are drawn; `own`: fields that a panel adds.
- * @typedef {{colours: string, sight: "photograph"|"model", scale: "map"|"heads", smooth: boolean, opacity: number, grid: boolean,
+ * @typedef {{colours: string, sight: "photograph"|"model", scale: "map"|"heads", smooth: boolean, opacity: number, grid: boolean, rulers: boolean, fromOne: boolean,
  *   projector: boolean, [own: string]: any}} Taste
  */
 

@@ -101,6 +101,17 @@
     images.forEach((image, i) => { image.alt = names[i][language()]; });
     if (images.length < names.length && tries > 0) setTimeout(nameExamples, 100, tries - 1);
   }
+  // The language in the address. Gradio offers no way to choose one, but its module does; without it
+  // the texts of Gradio stay as they are.
+  async function choose(asked) {
+    const loaded = performance.getEntriesByType("resource").map(({ name }) => name);
+    const core = loaded.find((name) => /\/assets\/core-[^/]*\.js$/.test(name));
+    const { changeLocale } = core ? await import(core) : {};
+    if (changeLocale) await changeLocale(asked);
+    page.lang = asked;
+  }
+  const asked = new URLSearchParams(location.search).get("lang");
+  if (asked && languageOf(asked) !== language()) choose(languageOf(asked));
   new MutationObserver(speak).observe(page, { attributeFilter: ["lang"] });
   speak();
 }

@@ -71,6 +71,8 @@ def theme() -> gr.themes.Base:
         button_large_text_weight="700",
         button_medium_text_weight="700",
         button_small_text_weight="400",
+        checkbox_border_color="#6a665f",  # 5.7 : 1 on white
+        checkbox_border_color_dark="#a5a29b",  # 6.9 : 1 on the ink
         block_label_text_weight="400",
         block_title_text_weight="400",
     )

@@ -12,7 +12,7 @@ import { analysed, lines, loadedPlain } from "../text/python.js";
 import { groupName, labelName, translated } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const predictions = { id: "predictions", prefers: { lens: oneOf(LENSES) }, both: createAnswerBars, create, saves, code };
+export const predictions = { id: "predictions", whole: true, prefers: { lens: oneOf(LENSES) }, both: createAnswerBars, create, saves, code };
 
 const MOST_GROUPS = 5;
 

@@ -14,13 +14,13 @@ import { createPatchMap } from "../parts/patchmap.js";
 import { createWaiting, lostText } from "../parts/waiting.js";
 import { button, choice, slider } from "../parts/widgets.js";
 import { lines, loadCall } from "../text/python.js";
-import { labelName, translated } from "../text/words.js";
+import { counted, labelName, translated } from "../text/words.js";
 
 /** The moment of the film that is selected; it may be above the last of this film. */
 const MOMENT = { start: "last", possible: (value) => value === "last" || (Number.isInteger(value) && value >= 0) };
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const training = { id: "training", alone: true, selects: { moment: MOMENT }, create, saves, code };
+export const training = { id: "training", alone: true, whole: true, note: "filmStage", selects: { moment: MOMENT }, create, saves, code };
 
 /** Where CLS looks in the pictures of the film, at the selected moment. */
 function code({ moment, layer, head }, { manifest, film: { here } }) {
@@ -280,7 +280,7 @@ function createPlaces(app, film) {
       const patch = tokenOf(place.row, place.col, filmed);
       one.draw(similarityAt(film, moment, patch), 0, COSINES, table);
       one.mark(patch);
-      setText(title, t("filmPosition", place));
+      setText(title, t("filmPosition", counted(place, app)));
       mosaic.mark(place);
       legend.render({ scale: COSINES, colours: "diverging", uniform: null, note: t("scale_positions") });
       if (drawn === moment) return;

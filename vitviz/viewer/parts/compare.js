@@ -26,7 +26,8 @@ export function createCompare(app) {
   return { root, render };
 
   function render({ shown }) {
-    const { selection, pointed } = app;
+    const { selection } = app;
+    const pointed = app.pointed ?? app.compared;
     // A second analysis is compared in its own part of the page.
     const wanted = selection.pinned && !app.panel().pairs && !app.facing() && possible();
     const first = wanted ? ofToken(selection.token, shown) : null;

@@ -21,6 +21,8 @@ export function createHelp(t) {
     el("dl", {}, ...row(keys("[", "]"), t("key_layer")), ...row(keys(",", "."), t("key_head")),
       ...row(keys("m"), t("key_mean")), ...row(keys("d"), t("key_direction")), ...row(keys("b"), t("key_beside")),
       ...row(keys("Ctrl+Z", "Ctrl+Shift+Z"), t("key_undo")), ...row(keys("?"), t("key_help"))),
+    el("h4", { text: t("helpProjector") }),
+    el("dl", {}, ...row(keys("f"), t("toolTitle_freeze")), ...row(keys("w"), t("toolTitle_pen")), ...row(keys("v"), t("toolTitle_cover"))),
     el("h4", { text: t("helpPointer") }),
     el("dl", {}, ...named("pointer_hover"), ...named("pointer_click"), ...named("pointer_drag")));
   // A click outside the dialog, on its backdrop, closes it.

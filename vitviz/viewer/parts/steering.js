@@ -11,7 +11,7 @@ import { choice, slider, toggle } from "./widgets.js";
 
 /**
  * @param {import("../main.js").App} app
- * @returns {{root: HTMLElement, render: (view: import("../types.js").View) => void}}
+ * @returns {{root: HTMLElement, where: HTMLElement, render: (view: import("../types.js").View) => void}}
  */
 export function createSteering(app) {
   const { t } = app;
@@ -45,11 +45,12 @@ export function createSteering(app) {
   const looks = createLooks(app);
   // By these names a lesson chooses the controls that it shows.
   for (const [name, part] of Object.entries({ layer, head, direction, overlay, beside, looks })) part.root.dataset.control = name;
+  const where = el("div", { class: "vv-where" }, layer.root, head.root);
   const root = el("section", { class: "vv-steering", "aria-label": t("controls") },
-    layer.root, head.root,
+    where,
     el("div", { class: "vv-pair" }, direction.root, overlay.root), drawing.root, beside.root, looks.root);
   return {
-    root,
+    root, where,
     render({ shown }) {
       const { selection } = app;
       const panel = app.panel();
@@ -104,11 +105,13 @@ function createLooks(app) {
     onInput: (value) => app.prefer({ opacity: value / 100 }),
   });
   const grid = toggle({ label: t("gridLines"), onSwitch: (on) => app.prefer({ grid: on }) });
+  const rulers = toggle({ label: t("rulers"), onSwitch: (on) => app.prefer({ rulers: on }) });
+  const fromOne = toggle({ label: t("fromOne"), onSwitch: (on) => app.prefer({ fromOne: on }) });
   const smooth = toggle({ label: t("smooth"), onSwitch: (on) => app.prefer({ smooth: on }) });
   const root = el("details", { class: "vv-looks" },
     el("summary", { text: t("looks") }),
     el("div", { class: "vv-looks-body" },
-      opacity.root, el("div", { class: "vv-toggles" }, grid.root, smooth.root),
+      opacity.root, el("div", { class: "vv-toggles" }, grid.root, smooth.root, rulers.root, fromOne.root),
       scale.root));
   root.open = app.looksOpen;
   root.addEventListener("toggle", () => { app.looksOpen = root.open; });
@@ -120,6 +123,8 @@ function createLooks(app) {
       opacity.set(Math.round(taste.opacity * 100), selection.overlay !== "none" &&
         (taste.colours !== SPOTLIGHT || selection.overlay === "positions"));
       grid.set(taste.grid);
+      rulers.set(taste.rulers || taste.projector, !taste.projector);
+      fromOne.set(taste.fromOne);
       smooth.set(taste.smooth, selection.overlay !== "none" || app.panel().overlay !== "none");
     },
   };

@@ -2,6 +2,9 @@
 
 import { neighbour, startToken } from "../maths/geometry.js";
 
+/** The keys of the tools that projector mode has. */
+const PROJECTING = { KeyF: "freeze", KeyW: "pen", KeyV: "cover" };
+
 /**
  * The action of a key press, null if it has none.
  * @param {{key: string, code: string, ctrlKey: boolean, metaKey: boolean, altKey: boolean,
@@ -11,7 +14,7 @@ import { neighbour, startToken } from "../maths/geometry.js";
  * @param {boolean} onStage  whether the picture has the focus
  * @param {number|null} pointed  the token that is pointed at
  * @returns {{select?: any, point?: number, command?: string}|null}
- *   point: the token to point at; command: undo, redo, help, release or pin
+ *   point: the token to point at; command: undo, redo, help, release, pin, freeze, pen or cover
  */
 export function keyAction(event, selection, shape, onStage, pointed = null) {
   const { key, code } = event;
@@ -33,6 +36,7 @@ export function keyAction(event, selection, shape, onStage, pointed = null) {
     const at = (head === "mean" ? -1 : head) + (key === "." ? 1 : -1);
     return { select: { head: at < 0 ? "mean" : Math.min(shape.heads - 1, at) } };
   }
+  if (code in PROJECTING) return { command: PROJECTING[code] };
   if (key === "?") return { command: "help" };
   if (key === "Escape" && selection.pinned) return { command: "release" };
   if (code === "KeyM") return { select: { head: "mean" } };

@@ -3,12 +3,14 @@
 import { KEPT } from "./besides.js";
 import { SPOTLIGHT } from "../maths/colour.js";
 import { linkOf, panelOf, restingToken } from "./panels.js";
+import { startTaste } from "./taste.js";
 
 const always = () => true;
+const differs = (name) => (_selection, shape, taste) => taste[name] !== startTaste(shape.panels)[name];
 
 /**
  * The fields of selection and taste that any link can hold, each with the condition for writing it.
- * @type {Record<string, (selection: import("./state.js").Selection, shape: import("./state.js").Shape, taste: any) => boolean>}
+ * @type {Record<string, (selection: import("./state.js").Selection, shape: import("./state.js").Shape, taste: any, more: any) => boolean>}
  */
 const COMMON = {
   panel: always,
@@ -18,6 +20,10 @@ const COMMON = {
   scale: always, colours: always, sight: (_selection, _shape, { colours }) => colours === SPOTLIGHT,
   // An analysis that was kept is known to this page alone.
   beside: ({ beside }) => beside !== "" && beside !== KEPT,
+  ...Object.fromEntries(["opacity", "grid", "smooth", "rulers", "fromOne"].map((name) => [name, differs(name)])),
+  // The language of the page, and the token that a pinned one was compared with last.
+  lang: (_selection, _shape, _taste, { lang }) => Boolean(lang),
+  with: ({ pinned }, _shape, _taste, more) => pinned && Number.isInteger(more.with),
 };
 /** A link into a lesson holds nothing else: the step says what is shown, and a guess is not spoilt. */
 const OF_LESSON = ["lesson", "step"];
@@ -40,7 +46,7 @@ function namesOf(panels) {
  */
 export function readLink(href, panels) {
   const asked = new URL(href).searchParams;
-  return Object.fromEntries(namesOf(panels).filter((name) => asked.has(name))
+  return Object.fromEntries(namesOf(panels).filter((name) => name !== "lang" && asked.has(name)) // the page reads its language
     .map((name) => [name, valueOf(asked.get(name))]));
 }
 
@@ -56,20 +62,23 @@ function valueOf(text) {
  * @param {import("../types.js").Taste} taste
  * @param {Record<string, string>} origin  how the host finds the picture and the model again
  * @param {import("./state.js").Shape} shape
+ * @param {{lang?: string, with?: number|null}} more
  * @returns {string}
  */
-export function writeLink(href, selection, taste, origin, shape) {
+export function writeLink(href, selection, taste, origin, shape, more = {}) {
   const url = new URL(href);
-  const values = { ...origin, ...taste, ...selection };
+  const values = { ...origin, ...taste, ...selection, ...more };
   const own = [...linkOf(panelOf(shape.panels, selection.panel)), ...(OF_OVERLAY[selection.overlay] ?? [])];
   for (const name of HOSTS) put(name, name in origin);
-  for (const name of namesOf(shape.panels)) put(name, stands(name));
+  for (const name of namesOf(shape.panels)) {
+    if (name !== "lang" || more.lang) put(name, stands(name));
+  }
   return url.href;
 
   function stands(name) {
     if (SWITCHES.includes(name)) return taste[name] === true;
-    if (selection.lesson) return OF_LESSON.includes(name);
-    return COMMON[name]?.(selection, shape, taste) || own.includes(name);
+    if (selection.lesson && name !== "lang") return OF_LESSON.includes(name);
+    return COMMON[name]?.(selection, shape, taste, more) || own.includes(name);
   }
 
   function put(name, wanted) {

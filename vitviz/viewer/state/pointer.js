@@ -3,7 +3,7 @@
 import { strongest } from "../maths/attention.js";
 import { restingToken } from "./panels.js";
 
-const NOTHING = { pointed: null, previewed: null, pointedPartner: null, lit: null };
+const NOTHING = { pointed: null, previewed: null, pointedPartner: null, lit: null, compared: null };
 
 /**
  * The other token that the shown one has most attention with. While the layer is not here, the first
@@ -20,13 +20,16 @@ function strongestPartner(app) {
 /**
  * The part of the app that follows the pointer. `pointed` is the token under it; `previewed` replaces
  * the selected token and `pointedPartner` the partner while the pointer stays; `lit` is the part of
- * the picture that a line of the ledger is about.
+ * the picture that a line of the ledger is about; `compared` the token that was pointed at last while
+ * another was pinned.
  * @param {import("../main.js").App} app
  * @param {() => void} render
  * @returns {any}  to be merged into `app`
  */
 export function createPointerState(app, render) {
+  let frozen = false;
   function look(next) {
+    if (frozen) return;
     const changed = Object.keys(next).filter((field) => next[field] !== app[field]);
     if (changed.length === 0) return;
     Object.assign(app, next);
@@ -55,7 +58,8 @@ export function createPointerState(app, render) {
     point(token, exploring) {
       if (app.picksPartner()) return app.pointPartner(token);
       const preview = token !== null && (exploring || !app.selection.pinned) ? token : null;
-      return look({ pointed: token, previewed: preview, pointedPartner: null });
+      const other = token !== null && app.selection.pinned && token !== app.selection.token;
+      return look({ pointed: token, previewed: preview, pointedPartner: null, compared: other ? token : app.compared });
     },
     /** Shows another token for a while; null: the selected one again. */
     preview: (token) => look({ pointed: null, previewed: token, pointedPartner: null }),
@@ -67,18 +71,25 @@ export function createPointerState(app, render) {
         : [cell.key, cell.query];
       return look({ pointed: partner, previewed: token, pointedPartner: partner });
     },
+    /** While it is frozen, the pointer changes nothing. */
+    freeze(on) {
+      frozen = on;
+    },
     /** Lights a part of the picture: "picture", tokens {first, end}, or null. */
     light: (lit) => look({ lit }),
     /** Resets the state of the pointer, before another analysis is drawn. */
     forget: () => Object.assign(app, NOTHING),
-    choose: (token) => app.select(app.picksPartner() ? { partner: token } : { token, pinned: true }),
+    choose(token) {
+      app.compared = null;
+      app.select(app.picksPartner() ? { partner: token } : { token, pinned: true });
+    },
     pin(token) {
       const again = app.selection.pinned && app.selection.token === token;
       if (again && !app.picksPartner()) app.release();
       else app.choose(token);
     },
     release() {
-      app.previewed = app.pointed = null;
+      app.previewed = app.pointed = app.compared = null;
       app.select({ token: restingToken(app.panel(), app.source.grid), pinned: false });
     },
   };

@@ -12,7 +12,7 @@ export const SIGHTS = ["photograph", "model"];
 /** @type {Record<string, import("./panels.js").Field>} */
 const COMMON = {
   colours: oneOf([...COLOUR_MAPS, SPOTLIGHT]), sight: oneOf(SIGHTS), scale: oneOf(["map", "heads"]), smooth: flag(false), opacity: share,
-  grid: flag(true), projector: flag(false),
+  grid: flag(true), rulers: flag(false), fromOne: flag(false), projector: flag(false),
 };
 
 const fields = (panels) => ({ ...COMMON, ...fieldsOf(panels, "prefers") });

@@ -37,21 +37,33 @@ export function prefixLabel(name) {
 }
 
 /**
+ * Row and column as they are written: counted from 0 as in programs, or from 1 as at school.
+ * @param {{row: number, col: number}} place
+ * @returns {{row: number, col: number}}
+ */
+export function counted(place, { taste }) {
+  const first = taste?.fromOne ? 1 : 0;
+  return { ...place, row: place.row + first, col: place.col + first };
+}
+
+/**
  * The name of a token: "row 4, col 7" or "CLS".
  * @returns {string}
  */
-export function tokenName(token, { t, source: { manifest, grid } }) {
+export function tokenName(token, app) {
+  const { t, source: { manifest, grid } } = app;
   const place = placeOf(token, grid);
-  return place ? t("patchShort", place) : prefixLabel(manifest.prefix_tokens[token]);
+  return place ? t("patchShort", counted(place, app)) : prefixLabel(manifest.prefix_tokens[token]);
 }
 
 /**
  * The full name of a token: "Patch in row 4, column 7" or "CLS token", with its index.
  * @returns {string}
  */
-export function tokenTitle(token, { t, source: { manifest, grid } }) {
+export function tokenTitle(token, app) {
+  const { t, source: { manifest, grid } } = app;
   const place = placeOf(token, grid);
-  if (place) return t("patchTitle", place);
+  if (place) return t("patchTitle", counted(place, app));
   return t("prefixTitle", { name: prefixLabel(manifest.prefix_tokens[token]) });
 }
 

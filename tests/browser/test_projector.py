@@ -1,0 +1,138 @@
+"""Projector mode: what a class sees without scrolling, and what a teacher does to the picture."""
+
+from urllib.parse import parse_qs, urlsplit
+
+from tests.models import photo, tiny
+from vitviz import analyze
+from vitviz.viewer import page as one_file
+
+SEEN = ".vv-title h2, .vv-where input[type=range], .vv-where .vv-options, .vv-gallery .vv-head"
+
+
+def test_a_wall_of_720_lines_shows_picture_layer_head_and_maps(visit):
+    size = {"width": 1280, "height": 720}
+    query = "?model=photos&projector=true&layer=1&head=2&token=66"
+    seen = visit(query, viewport=size)
+    page = seen.page
+    picture = page.locator(".vv-stage .vv-picture").bounding_box()
+    assert picture["height"] >= 540
+    assert picture["y"] + picture["height"] <= 720
+    assert not page.locator("#vv-upload").is_visible()
+    for part in page.locator(SEEN).all():
+        box = part.bounding_box()
+        assert box["y"] + box["height"] <= 720
+        assert box["x"] + box["width"] <= 1280
+    heads = [node.bounding_box()["y"] for node in page.locator(".vv-gallery .vv-head").all()]
+    assert len(heads) == 7
+    assert len(set(heads)) == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    letters = "node => parseFloat(getComputedStyle(node).fontSize)"
+    assert page.locator(".vv-title h2").evaluate(letters) >= 36
+    rulers = page.locator(".vv-rulers span").all_inner_texts()
+    assert rulers == [str(at) for at in range(12)] * 2
+    # The number of a row stands at the middle of the row.
+    middle = page.locator(".vv-ruler-left").nth(5).bounding_box()
+    selected = page.locator(".vv-selected.vv-box").first.bounding_box()
+    off = middle["y"] + middle["height"] / 2 - selected["y"] - selected["height"] / 2
+    assert abs(off) < 2
+    page.get_by_role("button", name="Projector").click()
+    page.locator("#vv-upload").wait_for()
+    assert not page.locator(".vv-rulers").is_visible()
+    page.wait_for_function("() => !new URLSearchParams(location.search).has('projector')")
+
+
+def test_the_tools_of_a_teacher(open_page):
+    tab = open_page(one_file(analyze(tiny("cls"), photo())))
+    place = tab.locator("#viewer")
+    place.and_(tab.locator("[data-state=ready]")).wait_for()
+    picture, cover = tab.locator(".vv-stage .vv-picture"), tab.locator(".vv-cover")
+    tab.keyboard.press("v")  # the keys are those of the mode
+    tab.locator(".vv-frame").focus()
+    tab.keyboard.press("v")
+    assert not cover.is_visible()
+    tab.get_by_role("button", name="Projector").click()
+    tab.wait_for_url("**/*.html#*projector=true*")
+
+    # Frozen: neither pointing nor a click changes anything, and the keyboard still does.
+    tab.keyboard.press("ArrowRight")
+    tab.locator(".vv-frame").focus()
+    tab.keyboard.press("ArrowRight")
+    token = place.get_attribute("data-token")
+    under = tab.locator(".vv-stage .vv-under").inner_text()
+    tab.keyboard.press("f")
+    freeze = tab.get_by_role("button", name="Freeze")
+    assert freeze.get_attribute("aria-pressed") == "true"
+    box = picture.bounding_box()
+    tab.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.9)
+    tab.mouse.click(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.9)
+    assert place.get_attribute("data-token") == token
+    assert tab.locator(".vv-stage .vv-under").inner_text() == under
+    tab.locator(".vv-frame").focus()
+    tab.keyboard.press("ArrowDown")
+    assert int(place.get_attribute("data-token")) == int(token) + 4
+
+    # The pen draws, also on a frozen picture, and chooses nothing.
+    token = place.get_attribute("data-token")
+    tab.keyboard.press("w")
+    tab.mouse.move(box["x"] + 50, box["y"] + 50)
+    tab.mouse.down()
+    tab.mouse.move(box["x"] + 90, box["y"] + 70, steps=4)
+    tab.mouse.up()
+    lines = tab.locator(".vv-pen polyline")
+    assert lines.count() == 1
+    assert len(lines.get_attribute("points").split()) == 6
+    assert place.get_attribute("data-token") == token
+    tab.get_by_role("button", name="Clear").click()
+    assert lines.count() == 0
+
+    # Covered, until it is shown again; when the mode is left, all is as it was.
+    tab.get_by_role("button", name="Cover").click()
+    assert cover.is_visible()
+    assert cover.bounding_box() == picture.bounding_box()
+    tab.get_by_role("button", name="Projector").click()
+    assert not cover.is_visible()
+    tab.mouse.click(box["x"] + 5, tab.locator(".vv-stage .vv-picture").bounding_box()["y"] + 5)
+    tab.locator("#viewer[data-token='1']").wait_for()
+
+
+def test_rows_and_columns_are_counted_from_1_where_that_is_wanted(open_page):
+    tab = open_page(one_file(analyze(tiny("cls"), photo())))
+    tab.locator("#viewer[data-state=ready]").wait_for()
+    tab.locator("summary", has_text="Scale and more").click()
+    tab.get_by_label("row and column numbers").check()
+    assert tab.locator(".vv-rulers span").all_inner_texts() == list("01230123")
+    tab.locator(".vv-frame").focus()
+    tab.keyboard.press("ArrowRight")
+    title = tab.locator(".vv-token-title")
+    assert title.inner_text() == "Patch in row 0, column 0"
+    tab.get_by_label("count from 1").check()
+    assert title.inner_text() == "Patch in row 1, column 1"
+    assert tab.locator(".vv-rulers span").all_inner_texts() == list("12341234")
+    tab.wait_for_url("**/*.html#*fromOne=true*")
+
+
+def test_a_link_brings_back_the_language_and_the_compared_pair(visit):
+    seen = visit("?lang=ko&opacity=0.3&grid=false&token=3&with=9", locale="en-US")
+    page = seen.page
+    page.get_by_role("button", name="내 사진").wait_for()  # Gradio's own texts too
+    page.get_by_role("tab", name="어텐션").wait_for()
+    assert not page.locator(".vv-lines").first.is_visible()
+    assert page.locator(".vv-overlay").first.evaluate("node => node.style.opacity") == "0.3"
+    assert page.locator(".vv-compare-common").is_visible()
+    page.keyboard.press("]")
+    page.keyboard.press("[")
+    page.wait_for_function("() => new URLSearchParams(location.search).get('with') === '9'")
+    asked = {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    assert {**asked, **{"lang": "ko", "opacity": "0.3", "grid": "false", "token": "3"}} == asked
+
+
+def test_panels_about_the_model_have_no_read_out_and_the_film_says_what_is_large(visit):
+    seen = visit("?panel=training&moment=0")
+    page = seen.page
+    assert page.locator(".vv-stage-note").inner_text() == "This large picture: after training"
+    for panel in ("Training", "Predictions", "Model"):
+        seen.open_panel(panel)
+        assert not page.locator(".vv-readout").is_visible()
+    assert not page.locator(".vv-stage-note").is_visible()
+    seen.open_panel("Attention")
+    assert page.locator(".vv-readout").is_visible()
