@@ -28,7 +28,7 @@ def three(folder) -> Path:
 def best(page) -> str:
     """The first class and its probability, as the panel Predictions shows them."""
     row = page.locator(".vv-predictions li").first
-    return f"{row.locator('.vv-label').inner_text()} {row.locator('b').inner_text().split()[0]}"
+    return f"{row.locator('.vv-label').inner_text()} {row.locator('b').inner_text()}"
 
 
 @pytest.mark.parametrize("locale", NOTICE)
@@ -36,7 +36,7 @@ def test_a_dark_digit_is_inverted_and_back(visit, ours, three, locale: str) -> N
     notice, invert, back, done = NOTICE[locale]
     plain, inverted = (ours(three, "digits", invert=invert) for invert in (False, True))
     said = [
-        f"{one.label} {100 * one.probability:.1f}"
+        f"{one.label} {100 * one.probability:.1f}%"
         for one in (plain.predictions(1)[0], inverted.predictions(1)[0])
     ]
     assert said[0] != said[1]
