@@ -326,10 +326,16 @@ def test_the_style_sheet_is_plain_enough_for_a_template() -> None:
         assert len(color) in (4, 7, 9), color
 
 
+GUESSES = ("mine", "truth", "both")
+
+
 def test_no_style_is_left_over() -> None:
     used = set(re.findall(r"\bvv-[a-z][a-z-]*[a-z]\b", bundle()))
     styled = set(re.findall(r"\.(vv-[a-z][a-z-]*[a-z])\b", css()))
-    built = {"vv-cls", "vv-reg", "vv-dist", "vv-patch"}  # "vv-" + the kind of a token
+    # Kinds of tokens and of guesses, and edges of a ruler, are put together in JavaScript.
+    built = {"vv-cls", "vv-reg", "vv-dist", "vv-patch", "vv-ruler-left", "vv-ruler-top"}
+    built |= {f"vv-{owner}-{kind}" for owner in ("guess", "number") for kind in GUESSES}
+    built |= {"vv-guess-mark", "vv-lesson-slip"}
     assert styled - used - built == set()
 
 

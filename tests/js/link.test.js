@@ -111,7 +111,8 @@ test("taste is remembered, and a damaged or refused memory is none", () => {
 
 test("what the spotlight falls on is in the link of a spotlight, and in no other", () => {
   const sightOf = (taste) => new URL(writeLink("http://x/", start, { ...START_TASTE, ...taste }, {}, shape)).searchParams.get("sight");
-  assert.deepEqual([{}, { colours: "spotlight" }, { colours: "spotlight", sight: "model" }, { sight: "model" }].map(sightOf),
+  const viridis = { colours: "viridis" };
+  assert.deepEqual([viridis, { colours: "spotlight" }, { colours: "spotlight", sight: "model" }, { ...viridis, sight: "model" }].map(sightOf),
     [null, "photograph", "model", null]);
   const taste = { ...START_TASTE, colours: "spotlight", sight: "model" };
   assert.deepEqual(roundTrip(start, taste)[1], taste);

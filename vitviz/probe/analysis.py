@@ -486,7 +486,8 @@ class Analysis:
         """The model that `method` was given, or that this analysis holds. Raises `VitvizError` if
         there is none, or it is another.
         """
-        loaded = loaded or self.loaded
+        if loaded is None and self.loaded is not None:
+            return self.loaded
         if loaded is None:
             raise VitvizError(
                 Message("experiments.needs_model", method=method, model=repr(self.card.name))

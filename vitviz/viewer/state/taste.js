@@ -11,7 +11,7 @@ export const SIGHTS = ["photograph", "model"];
 
 /** @type {Record<string, import("./panels.js").Field>} */
 const COMMON = {
-  colours: oneOf([...COLOUR_MAPS, SPOTLIGHT]), sight: oneOf(SIGHTS), scale: oneOf(["map", "heads"]), smooth: flag(false), opacity: share,
+  colours: oneOf([SPOTLIGHT, ...COLOUR_MAPS]), sight: oneOf(SIGHTS), scale: oneOf(["map", "heads"]), smooth: flag(false), opacity: share,
   grid: flag(true), rulers: flag(false), fromOne: flag(false), projector: flag(false),
 };
 
