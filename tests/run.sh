@@ -157,7 +157,8 @@ else
 fi
 # Named one by one: Node 20 takes a folder, Node 22 takes a pattern, all take files.
 [ -n "${node:-}" ] && step "viewer tests in Node" limit 300 "$node" --test --test-reporter=spec tests/js/*.test.js
-step "unit tests" tests unit --durations=5 "$@"
+# One process per core: most of these tests compute on one thread.
+step "unit tests" tests unit -n "$((cores < 4 ? cores : 4))" --dist worksteal --durations=5 "$@"
 [ -n "${CHROMIUM:-}" ] && step "journeys in Chromium" tests browser -m browser --durations=3 "$@"
 
 say "$SECONDS s in all"
