@@ -165,7 +165,7 @@ RECIPES = {
         PHOTOS.changed(
             {
                 "name": "photos-others",
-                "start_from": "photos",
+                "start_from": "runs/photos/photos-fine.safetensors",
                 "epochs": 4,
                 "others_share": 0.25,
                 "neighbours": 0.0,
