@@ -10,7 +10,7 @@ export const when = {
     { id: "word", state: { layer: 0 }, question: { kind: "choose", truth: "firstWordKind", options: ["final", "other"] },
       values: { word: { truth: "firstWord" }, answer: { truth: "finalWord" } },
       claim: { truth: "firstWordKind", is: "other" } },
-    { id: "prejudice", state: { layer: 1, beside: "example-goldfish" },
+    { id: "prejudice", state: { layer: 0, beside: "example-goldfish" },
       question: { kind: "choose", truth: "sameFirstWord", options: ["same", "different"] },
       values: { word: { truth: "firstWord" } },
       claim: { truth: "sameFirstWord", is: "same" } },
