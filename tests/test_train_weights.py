@@ -7,6 +7,7 @@ import pytest
 import torch
 from PIL import Image, ImageDraw
 
+from tests.test_train_digits import DIGITS, STYLES, drawn
 from vitviz import analyze, load
 from vitviz.model.weights import CURATED, WEIGHTS_DIR, list_models
 from vitviz.probe.film import Film
@@ -96,7 +97,7 @@ def test_the_film_of_mnist_goes_from_the_untrained_twin_to_the_shipped_model():
             torch.testing.assert_close(shown, ours, atol=2e-3, rtol=0)
     first, *_, last = film.facts["moments"]
     assert first["top1"] < 0.2
-    assert last["top1"] > 0.99
+    assert last["top1"] > 0.98
 
 
 def test_photos_has_a_group_for_every_class():
@@ -126,3 +127,15 @@ def test_mnist_reads_a_drawn_digit(label, draw):
     best = analyze(load("mnist"), digit(draw)).predictions(1)[0]
     assert best.label == label
     assert best.probability > 0.5
+
+
+def test_mnist_reads_digits_as_people_bring_them():
+    """White on black and dark on paper, thick and thin, in the middle and off it."""
+    loaded = load("mnist")
+    found = [
+        analyze(loaded, drawn(label, **style)).predictions(1)[0].label == label
+        for style in STYLES
+        for label in DIGITS
+    ]
+    assert len(found) == 240
+    assert sum(found) >= 0.95 * len(found)

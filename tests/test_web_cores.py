@@ -41,6 +41,7 @@ def test_a_pass_has_its_share_and_afterwards_torch_has_what_it_had():
     before = torch.get_num_threads()
     with Cores(before + 1).share():
         assert torch.get_num_threads() == before + 1
+    torch.set_num_threads(before)
     with Cores().share():
         assert torch.get_num_threads() == min(before, limits.usable_cores())
     torch.set_num_threads(before)

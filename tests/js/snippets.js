@@ -20,9 +20,10 @@ import { startTaste, validTaste } from "../../vitviz/viewer/state/taste.js";
 const SHOWN = {
   patches: ({ token }, { picture, manifest, grid, embedding }, { order, units }) => [token < grid.prefix
     ? embeddedToken(embedding.here, token).sum : patchValues(picture, token, manifest, grid, order)[units]],
-  positions: ({ token }, { positionMap, grid }) => {
+  positions: ({ token }, source) => {
+    const { grid } = source;
     const all = [...Array(grid.rows * grid.cols).keys()].map((patch) => grid.prefix + patch);
-    return [token < grid.prefix ? all.flatMap((one) => [...positionMap(one)]) : positionMap(token)];
+    return [token < grid.prefix ? all.flatMap((one) => [...source.positionMap(one)]) : source.positionMap(token)];
   },
   attention({ token, layer, head, direction }, { maps, manifest, grid, statistics }, { gallery }) {
     if (gallery === "dots") return [statistics.here.entropy.flat(), statistics.here.distance.flat()];
@@ -54,7 +55,7 @@ async function opened({ manifest, files }, layer, token) {
   const buffers = Object.fromEntries(Object.entries(files).map(([path, text]) => [path, Uint8Array.from(Buffer.from(text, "base64")).buffer]));
   return new Promise((resolve, reject) => {
     const source = new Source(manifest, async ({ path }) => buffers[path], null, () => look());
-    const lazy = () => [source.embedding, source.film, source.statistics, source.mixing(layer)];
+    const lazy = () => [source.embedding, source.film, source.statistics, source.positions, source.mixing(layer)];
     const fusions = ["mean", "max", "min"];
     function look() {
       const rolled = fusions.map((fusion) => source.relevance.of({ token, layer, first: 0, residual: 0.5, fusion }));

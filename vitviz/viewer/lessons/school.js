@@ -1,7 +1,6 @@
 /** Lesson Before and after school: the film of a training. */
 
-const ABLE = 7; // the moments of the film that are compared
-const SHARP = 12;
+const ABLE = 7; // a moment of the film
 const MANY = 50; // times an even share
 
 /** @type {import("./steps.js").Lesson} */
@@ -17,11 +16,6 @@ export const school = {
     { id: "gaze", state: { panel: "training", moment: ABLE },
       question: { kind: "number", truth: "filmPeak", at: { moment: ABLE }, min: 0, max: MANY },
       values: { right: { truth: "filmTop1", at: { moment: ABLE } } },
-      reveal: { shows: ["panel"] } },
-    { id: "later", state: { panel: "training", moment: SHARP }, 
-      question: { kind: "number", truth: "filmPeak", at: { moment: SHARP }, min: 0, max: MANY },
-      values: { images: { truth: "filmImages", at: { moment: SHARP } }, right: { truth: "filmTop1", at: { moment: ABLE } }, before: { truth: "filmPeak", at: { moment: ABLE } } },
-      claim: { truth: "filmPeak", at: { moment: SHARP }, above: { truth: "filmPeak", at: { moment: ABLE }, times: 2 } },
       reveal: { shows: ["panel"] } },
     { id: "end", state: { panel: "training", moment: 0 }, shows: ["panel"] },
   ],

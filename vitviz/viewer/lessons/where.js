@@ -29,7 +29,6 @@ export const where = {
     {
       id: "corners", state: { model: "mnist", example: "digit", token: [0, 0] }, marks: [[0.99, 0.99]],
       question: { kind: "number", truth: "positionCosine", at: { to: [0.99, 0.99] }, min: -1, max: 1 },
-      claim: { truth: "positionCosine", at: { to: [0.99, 0.99] }, above: 0.5 },
       reveal: { state: { overlay: "positions" }, shows: ["legend"] },
     },
   ],
