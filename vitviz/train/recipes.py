@@ -123,7 +123,7 @@ RECIPES = {
             paper=1.0,
             precision="bfloat16",
         ),
-        # How the shipped digits were trained: white on black, and centred.
+        # The digits of MNIST as they are: white on black, and centred.
         Recipe(
             name="mnist-centred",
             title=str(DIGITS_TITLE),
