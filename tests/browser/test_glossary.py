@@ -43,8 +43,11 @@ def test_every_panel_underlines_the_first_place_of_each_term(tab) -> None:
             "nodes => nodes.map(node => node.dataset.term)"
         )
         assert len(visible) == len(set(visible)), panel
-    left = set(tab.evaluate(f"({MARKED})('left')"))
-    assert {"even_share", "attention", "head"} <= left
+    tab.get_by_role("tab", name="Attention", exact=True).click()
+    tab.wait_for_function(
+        f"wanted => wanted.every(id => ({MARKED})('left').includes(id))",
+        arg=["even_share", "attention", "head"],
+    )
     # No control was broken up, and no text was changed.
     inside = ("button", "a", "label", ".vv-frame")
     assert tab.locator(", ".join(f"{one} .vv-term" for one in inside)).count() == 0

@@ -88,7 +88,7 @@ def test_the_pinned_token_is_compared_with_the_one_pointed_at(shown, direction: 
     assert out == pytest.approx(100 * matrix[token, other].item(), abs=0.1)
     assert back == pytest.approx(100 * matrix[other, token].item(), abs=0.1)
     seen.page.mouse.move(2, 2)
-    assert "Point at another token" in seen.text(".vv-compare")
+    assert "in common" in seen.text(".vv-compare")  # the pair stays, and is in the link
 
 
 def test_the_keyboard_points_compares_and_is_read_aloud(shown) -> None:
@@ -525,6 +525,7 @@ def test_rollout_changes_at_once_and_plays(shown) -> None:
 def test_the_scale_of_a_rollout_goes_from_nothing_to_its_largest_patch(shown, fusion) -> None:
     seen, analysis, token = shown
     page, grid = seen.page, analysis.grid
+    page.get_by_role("radio", name="viridis").check()
     seen.open_panel("Rollout")
     panel = page.locator(PANEL)
     panel.get_by_role("radio", name=fusion, exact=True).check()
@@ -601,7 +602,7 @@ def test_the_code_is_that_of_the_selection_and_is_copied(browser, tmp_path) -> N
         panel.get_by_role("button", name="Copy the code").click()
         said.get_by_text("the code is selected").wait_for()
         assert page.evaluate("getSelection().toString().trim()") == code.inner_text().strip()
-        seen.choose("to token")
+        seen.choose("who looks at it")
         assert said.inner_text() == ""
         for name in ("Patches", "Positions", "Query · key", "Rollout", "Features", "Model"):
             seen.open_panel(name)

@@ -86,6 +86,8 @@ def test_every_panel_has_its_figures_and_tables(visit, pictures, ours):
         "Query · key": [
             f"{CSV}: the two vectors",
             f"{CSV}: the row of scores and shares",
+            f"{CSV}: the mix of the values",
+            f"{CSV}: the token before and after",
             *prints(),
         ],
         "Predictions": [
@@ -97,6 +99,8 @@ def test_every_panel_has_its_figures_and_tables(visit, pictures, ours):
         "Model": [],
     }.items():
         seen.open_panel(panel)
+        if panel == "Query · key":  # values come when somebody looks
+            page.locator(".vv-mix .vv-strip-bar:visible").first.wait_for()
         if panel == "Training":  # its numbers come when somebody looks
             page.locator(".vv-film-picture").first.wait_for()
         section, names = opened(seen)
