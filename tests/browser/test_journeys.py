@@ -35,6 +35,8 @@ def center(visit, grid, row: int, col: int) -> tuple[float, float]:
 
 def hover(visit, grid, row: int, col: int) -> float:
     """Point at a patch and read the value that is shown for it."""
+    # Choosing below the picture may have scrolled it out of the window.
+    visit.page.locator(".vv-picture").evaluate("node => node.scrollIntoView({block: 'center'})")
     visit.page.mouse.move(*center(visit, grid, row, col))
     name = f"row {row}, col {col}"
     visit.page.wait_for_function(

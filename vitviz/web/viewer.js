@@ -26,9 +26,6 @@ async function beside(key, id) {
   return { ...manifest, files: Object.fromEntries(files) };
 }
 
-// A link can name the language; Gradio takes only the one of the browser.
-const language = new URLSearchParams(location.search).get('lang');
-if (language) document.documentElement.lang = language;
 
 const mounted = viewer.mount({
   element: element.querySelector('.vv-place'), ask, address, beside,
