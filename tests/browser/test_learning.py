@@ -86,11 +86,11 @@ def test_what_few_look_at_is_made_when_they_look(visit):
     )
     seen.open_panel("Features")
     page.locator("[role=tabpanel]:visible canvas").first.wait_for()
-    page.locator("[role=tabpanel]:visible .vv-stale").wait_for(state="detached")
-    assert asked() == 3
+    page.locator("[role=tabpanel]:visible .vv-stale").first.wait_for(state="detached")
+    assert asked() == 4  # statistics, positions before training, PCA, tokens
     for panel in ("Attention", "Positions", "Features"):
         seen.open_panel(panel)
-    assert asked() == 3
+    assert asked() == 4
 
 
 def test_the_card_tells_what_is_known(visit):

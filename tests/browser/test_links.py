@@ -39,7 +39,7 @@ def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
     seen.open_panel("Features")
     address_says(
         page, model="tiny-cls", example="bison", panel="features", token=1, layer=1, head=1,
-        direction="to", scale="heads", colours="viridis", __theme="light",
+        direction="to", scale="heads", colours="spotlight", sight="photograph", __theme="light",
     )  # fmt: skip
     assert page.evaluate("history.length") == steps  # Back leaves the page, as it should
     page.get_by_role("button", name="Copy the address").click()
