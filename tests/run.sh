@@ -157,9 +157,10 @@ else
 fi
 # Named one by one: Node 20 takes a folder, Node 22 takes a pattern, all take files.
 [ -n "${node:-}" ] && step "viewer tests in Node" limit 300 "$node" --test --test-reporter=spec tests/js/*.test.js
-# One process per core: most of these tests compute on one thread.
-step "unit tests" tests unit -n "$((cores < 4 ? cores : 4))" --dist worksteal --durations=5 "$@"
-[ -n "${CHROMIUM:-}" ] && step "journeys in Chromium" tests browser -m browser --durations=3 "$@"
+# One process per core: most of these tests compute on one thread, and a browser waits a lot.
+side_by_side="-n $((cores < 4 ? cores : 4)) --dist worksteal"
+step "unit tests" tests unit $side_by_side --durations=5 "$@"
+[ -n "${CHROMIUM:-}" ] && step "journeys in Chromium" tests browser $side_by_side -m browser --durations=3 "$@"
 
 say "$SECONDS s in all"
 for what in "${missing[@]+"${missing[@]}"}"; do
