@@ -130,7 +130,7 @@ def test_what_is_told_of_model_and_photo_comes_in_it(told: dict[str, Any], which
         assert texts[english] == f"[{english}]"
     assert texts["transparent parts shown on white"] == "[transparent parts shown on white]"
     assert texts["photos.safetensors, trained with vitviz"].startswith("[photos.safetensors, ")
-    (minutes,) = (text for text in texts if text.endswith(" min"))
+    (minutes,) = (text for text in texts if re.fullmatch(r"\d+ min", text))
     assert texts[minutes] == f"[{minutes}]"
     # Those of the checkpoint, which were written into it anew.
     named = {label: f"[{label}]" for label in told["labels"]}

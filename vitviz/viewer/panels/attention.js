@@ -75,7 +75,7 @@ function create(app) {
     if (shown === "all") allHeads.render(token);
     if (shown === "matrix") matrix.render();
     if (shown === "dots") headStatistics.render(token);
-    waiting.render(maps ? "" : layerText(app), app.source.failure !== null && over.missing !== "layer");
+    waiting.render(maps && !app.source.failure ? "" : layerText(app), app.source.failure !== null && over.missing !== "layer");
     gallery.classList.toggle("vv-stale", !maps);
     if (!maps) return;
     const table = colourTable(app.taste.colours);

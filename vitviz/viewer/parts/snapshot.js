@@ -65,7 +65,8 @@ function copyOf(node) {
     twin.removeAttribute("name"); // else checking the copy of a radio button would uncheck the original
   }
   for (const [original, twin] of twins("progress")) twin.setAttribute("value", String(original.value));
-  for (const hidden of copy.querySelectorAll("[hidden]")) hidden.remove();
+  // A picture cannot be unfolded, so it does not offer the code.
+  for (const left of copy.querySelectorAll("[hidden], .vv-code")) left.remove();
   return copy;
 }
 
