@@ -222,8 +222,7 @@ def test_a_saved_picture_ends_below_its_caption(visit):
         pixels = np.asarray(Image.open(io.BytesIO(data)).convert("L")).astype(int)
         rows = np.flatnonzero((pixels < pixels[0, 0] - 60).any(axis=1))  # with words in them
         below = len(pixels) - 1 - rows[-1]
-        # 14 pixels around, twice as sharp; where the code stood a little more may be left.
-        assert 28 <= below <= 140, (panel, below)
+        assert 28 <= below <= 60, (panel, below)  # 14 pixels around, twice as sharp
         page.keyboard.press("Escape")
 
 

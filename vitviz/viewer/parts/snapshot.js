@@ -3,6 +3,9 @@
 /** Pixels of the PNG per pixel of the page, so that text stays sharp on paper. */
 const SHARPNESS = 2;
 
+/** Pixels of the page around what is saved, as .vv-snapshot has them. */
+const MARGIN = 14;
+
 /** Larger pictures are refused by some browsers. */
 const MOST_PIXELS = 32e6;
 
@@ -37,13 +40,23 @@ export async function snapshot(node, caption) {
   const image = new Image();
   image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(markup);
   await image.decode();
-  return draw(image, size);
+  return draw(image, size, Math.round(MARGIN * zoom));
 }
 
-async function draw(image, { width, height }) {
+async function draw(image, { width, height }, below) {
   const canvas = document.createElement("canvas");
   Object.assign(canvas, { width, height });
-  canvas.getContext("2d").drawImage(image, 0, 0);
+  const context = canvas.getContext("2d");
+  context.drawImage(image, 0, 0);
+  // A browser may break a line later in a picture than on the page: what is then left over is cut off.
+  const pixels = new Uint32Array(context.getImageData(0, 0, width, height).data.buffer);
+  let rows = height;
+  while (rows > 1 && pixels.subarray((rows - 1) * width, rows * width).every((pixel) => pixel === pixels[0])) rows--;
+  if (rows + below < height) {
+    const kept = context.getImageData(0, 0, width, rows + below);
+    canvas.height = rows + below;
+    context.putImageData(kept, 0, 0);
+  }
   return new Promise((resolve, reject) => canvas.toBlob((blob) => {
     if (blob) resolve(blob);
     else reject(new Error("the browser made no PNG of " + width + " x " + height));
@@ -65,8 +78,7 @@ function copyOf(node) {
     twin.removeAttribute("name"); // else checking the copy of a radio button would uncheck the original
   }
   for (const [original, twin] of twins("progress")) twin.setAttribute("value", String(original.value));
-  // A picture cannot be unfolded, so it does not offer the code.
-  for (const left of copy.querySelectorAll("[hidden], .vv-code")) left.remove();
+  for (const hidden of copy.querySelectorAll("[hidden]")) hidden.remove();
   return copy;
 }
 

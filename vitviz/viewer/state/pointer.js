@@ -1,4 +1,4 @@
-/** The state of the pointer: what is shown while it is there; not in the history, not in links. */
+/** The state of the pointer: what is shown while it is there; not in the history. Links hold `compared` alone. */
 
 import { strongest } from "../maths/attention.js";
 import { restingToken } from "./panels.js";
