@@ -141,18 +141,19 @@ def test_the_rounded_layer_makes_the_same_maps_within_its_error(name: str) -> No
         shown = (scores - rounded.lse[..., None]).exp()
         assert_close(shown.sum(-1), torch.ones(shown.shape[:2]))
         difference = float((shown - trace.attention(layer)).abs().max())
-        assert difference == pytest.approx(rounded.error, abs=1e-6)
-        assert 0 < rounded.error < 5e-3
+        error = trace.rounding_error(layer)
+        assert difference == pytest.approx(error, abs=1e-6)
+        assert 0 < error < 5e-3
 
 
 @pytest.mark.parametrize("cached", [1, 40, 100])  # less than a row of 17, two rows, five
 def test_a_map_rounds_alike_in_any_number_of_parts(monkeypatch, cached: int) -> None:
     trace = trace_of("cls")
-    whole = trace.rounded(1)
+    whole, error = trace.rounded(1), trace.rounding_error(1)
     monkeypatch.setattr("vitviz.probe.trace.CACHED", cached)
     parts = trace.rounded(1)
     assert_close(parts.lse, whole.lse)
-    assert parts.error == pytest.approx(whole.error, abs=1e-6)
+    assert trace.rounding_error(1) == pytest.approx(error, abs=1e-6)
 
 
 def test_values_that_half_precision_cannot_hold_are_an_error() -> None:
@@ -166,7 +167,7 @@ def test_values_that_half_precision_cannot_hold_are_an_error() -> None:
 
 def test_layers_heads_and_tokens_out_of_range_are_refused() -> None:
     trace = trace_of("cls")
-    for call in (trace.attention, trace.rounded, trace.check_layer):
+    for call in (trace.attention, trace.rounded, trace.rounding_error, trace.check_layer):
         with pytest.raises(SelectionError, match="layer must be a whole number from 0 to 2, got 3"):
             call(3)
     with pytest.raises(SelectionError, match="layer must be a whole number from 0 to 2, got -1"):

@@ -66,7 +66,7 @@ test("score and threshold have as many decimals as tell them apart", () => {
 });
 
 test("the table of what it refuses has the figures that were measured, beside chance", () => {
-  const { others } = manifestOf("no_cls").model.figures;
+  const { others } = manifestOf("no_cls").model.measurements;
   const rows = othersRows(others, translator("en"));
   assert.deepEqual(rows.map(({ share }) => Number(share.toFixed(4))), [0.82, 0.31, 0.948, 0.33, 0.67]);
   assert.deepEqual(rows.slice(0, 2).map(({ note }) => note), ["by chance 50.0%", "by chance 5.0%"]);

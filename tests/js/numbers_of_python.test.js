@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { positionMaps, readPositions } from "../../vitviz/viewer/data/analysis.js";
+import { positionMaps, readPositions, readStatistics } from "../../vitviz/viewer/data/analysis.js";
 import { attentionFrom, attentionRows, meanOfHeads } from "../../vitviz/viewer/maths/attention.js";
 import { boxOf, placeOf } from "../../vitviz/viewer/maths/geometry.js";
 import { similarities } from "../../vitviz/viewer/data/maps.js";
@@ -24,11 +24,12 @@ test("there are fixtures with 0, 1, 2 and 5 prefix tokens, one channel, grids th
 for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTURES) {
   const { layer, token } = expected;
   const { num_heads: heads, num_tokens: tokens } = manifest;
+  const statistics = readStatistics(buffers[manifest.files.statistics.path], manifest);
 
   test(name + ": attention from a token", () => {
     const rows = attentionRows(layers[layer], token, "from");
     assertClose(rows, expected.attention_from.flat(), 1e-5);
-    assertClose(rows, expected.exact_from.flat(), manifest.attention_error + 1e-6);
+    assertClose(rows, expected.exact_from.flat(), statistics.error + 1e-6);
   });
 
   test(name + ": attention to a token is the column, and not the row", () => {

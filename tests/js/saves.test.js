@@ -144,7 +144,7 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
 }
 
 test("what was measured of a model is saved beside chance, and nothing where nothing was", () => {
-  const saved = (figures) => modelSaves(appOf({ manifest: { num_classes: 10, model: { figures } } }));
+  const saved = (measurements) => modelSaves(appOf({ manifest: { num_classes: 10, model: { measurements } } }));
   const { tables, figures } = saved({ top1: 0.6, ece: 0.03, boxes: { rollout: { energy: 1.2, pointing: 0.7 } } });
   assert.deepEqual(tables.measured.rows, [["top1", 0.6, 0.1], ["ece", 0.03, NaN]]);
   assert.deepEqual(tables.boxes.rows, [["rollout", 1.2, 0.7]]);

@@ -31,15 +31,13 @@ class RoundedLayer:
     """One layer as a viewer gets it: q and k in half precision, and the log-sum-exp of each row.
 
     `attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i])`, and 0 where an edge is cut
-    (`Trace.cuts`). `lse` (log-sum-exp of the
-    scores) is computed from the rounded values, so that rows sum to 1 in the browser too.
-    `error` is the largest difference between an attention value made so and the exact one.
+    (`Trace.cuts`). `lse` (log-sum-exp of the scores) is computed from the rounded values, so that
+    rows sum to 1 in the browser too.
     """
 
     q: Tensor  # (H, N, d) float16
     k: Tensor  # (H, N, d) float16
     lse: Tensor  # (H, N) float32
-    error: float
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -113,10 +111,11 @@ class Trace:
 
     def scores(self, layer: int, heads: slice, rows: slice = slice(None)) -> Tensor:
         """scale q k^T of some heads and queries, -inf where an edge is cut. (heads, rows, N)"""
-        scores = _scores(self.q[layer, heads, rows], self.k[layer, heads], self.scale)
-        return self._without_cuts(scores, layer, heads, rows)
+        return self._scores(self.q[layer], self.k[layer], layer, heads, rows)
 
-    def _without_cuts(self, scores: Tensor, layer: int, heads: slice, rows: slice) -> Tensor:
+    def _scores(self, q: Tensor, k: Tensor, layer: int, heads: slice, rows: slice) -> Tensor:
+        """The scores of a layer with these q and k, (H, N, d) each."""
+        scores = (q[heads, rows] * self.scale) @ k[heads].transpose(-2, -1)
         mask = self.cuts.mask(layer) if self.cuts else None
         if mask is None:
             return scores
@@ -145,26 +144,34 @@ class Trace:
         return self.g, self.v
 
     def rounded(self, layer: int) -> RoundedLayer:
-        """The layer in half precision, as browsers get it, and its largest rounding error.
+        """The layer in half precision, as browsers get it.
 
         Raises `CaptureError` if half precision cannot hold a value.
         """
         layer = self.check_layer(layer)
         q, k = self.q[layer].half(), self.k[layer].half()
-        if not (q.isfinite().all() and k.isfinite().all()):
+        halved = (q.float(), k.float())
+        if not all(map(is_sound, halved)):  # too large for half precision becomes infinite
             raise CaptureError(Message("models.half_precision", layer=layer))
-        lse, error = torch.empty(q.shape[:2]), 0.0
+        lse = torch.empty(q.shape[:2])
         for heads, rows in self._blocks():
-            scores = _scores(q[heads, rows].float(), k[heads].float(), self.scale)
-            scores = self._without_cuts(scores, layer, heads, rows)
-            shown = scores.softmax(dim=-1)
+            scores = self._scores(*halved, layer, heads, rows)
             # The log-sum-exp is read off the largest entry of each row instead of summed again,
             # because exponentials are what costs time.
-            lse[heads, rows] = scores.amax(dim=-1) - shown.amax(dim=-1).log()
+            largest = scores.amax(dim=-1)
+            lse[heads, rows] = largest - scores.softmax(dim=-1).amax(dim=-1).log()
+        return RoundedLayer(q, k, lse)
+
+    def rounding_error(self, layer: int) -> float:
+        """The largest difference between an attention value of `rounded` and the exact one."""
+        layer = self.check_layer(layer)
+        error, halved = 0.0, (self.q[layer].half().float(), self.k[layer].half().float())
+        for heads, rows in self._blocks():
+            shown = self._scores(*halved, layer, heads, rows).softmax(dim=-1)
             exact = self.scores(layer, heads, rows).softmax(dim=-1)
             low, high = shown.sub_(exact).aminmax()
             error = max(error, -float(low), float(high))
-        return RoundedLayer(q, k, lse, error)
+        return error
 
     def _blocks(self) -> Iterator[tuple[slice, slice]]:
         """Slices (heads, rows) of a layer's maps, small enough for the processor's cache."""
@@ -363,8 +370,7 @@ def capture(vit: ViT, *, values: bool = False, target: Target = None) -> Iterato
 
 def is_sound(values: Tensor) -> bool:
     """Whether all values are finite, and small enough that products of two of them are too."""
-    return values.numel() == 0 or bool(values.float().abs().amax() < LARGEST)
-
-
-def _scores(q: Tensor, k: Tensor, scale: float) -> Tensor:
-    return (q * scale) @ k.transpose(-2, -1)
+    if values.numel() == 0:
+        return True
+    low, high = values.float().aminmax()
+    return bool(low > -LARGEST) and bool(high < LARGEST)

@@ -74,17 +74,16 @@ def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool =
 
     q and k are sent as float16, with the log-sum-exp of each row computed from the rounded values:
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
-    browser too. The manifest says how far the shown attention is from the exact one.
+    browser too. The late file of the statistics says how far the shown attention is from the exact.
 
     Raises `VitvizError` for an analysis with edges cut: q and k alone do not tell which.
     """
     if analysis.trace.cuts is not None:
         raise VitvizError(Message("experiments.no_viewer"))
-    files, error = _photographs(analysis), 0.0
+    files = _photographs(analysis)
     first = _first(analysis)
     for layer in range(analysis.trace.depth):
         rounded = analysis.trace.rounded(layer)
-        error = max(error, rounded.error)
         if layer == first["layer"]:
             rows = _rows(rounded, first["token"], analysis.trace.scale)
             files[PICTURE] = _serialise({"pixels": analysis.picture, "rows": rows})
@@ -103,7 +102,7 @@ def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool =
         if _mixing_bytes(analysis) > MOST_MIXING_BYTES:
             late = {name: make for name, make in late.items() if not needs_model(name)}
         files |= {late_path(name): _serialise(make(analysis)) for name, make in late.items()}
-    manifest = _manifest(analysis, files, list(late), error, k)
+    manifest = _manifest(analysis, files, list(late), k)
     manifest["words"] = _words(analysis, recorded if FILM in files else None)
     return Payload(manifest, files)
 
@@ -251,9 +250,12 @@ def _tokens(analysis: "Analysis", layer: int) -> dict[str, Tensor]:
 
 
 def _statistics(analysis: "Analysis") -> dict[str, Tensor]:
-    """Entropy and mean attention distance of every head. (L, H) each"""
-    found = analysis.head_statistics()
-    return {"entropy": found.entropy, "distance": found.distance}
+    """Entropy and mean attention distance of every head, (L, H) each; and how far the attention
+    that a viewer makes of q and k in half precision is from the exact one, (L,).
+    """
+    found, trace = analysis.head_statistics(), analysis.trace
+    error = torch.tensor([trace.rounding_error(layer) for layer in range(trace.depth)])
+    return {"entropy": found.entropy, "distance": found.distance, "error": error}
 
 
 def _untrained(analysis: "Analysis") -> dict[str, Tensor]:
@@ -288,7 +290,7 @@ def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
 
 
 def _manifest(
-    analysis: "Analysis", files: Mapping[str, bytes], late: Sequence[str], error: float, k: int
+    analysis: "Analysis", files: Mapping[str, bytes], late: Sequence[str], k: int
 ) -> dict[str, Any]:
     summary = analysis.facts(k)
     height, width, channels = analysis.picture.shape
@@ -300,7 +302,7 @@ def _manifest(
         "model": {
             **summary["model"],
             "details": _details(card),
-            "figures": measurements_of(card),
+            "measurements": measurements_of(card),
             "kinds": kinds_of(card),
             "light_ink_only": taught_light_ink_only(card, analysis.preprocess),
             "load": _loadable(card),
@@ -350,7 +352,6 @@ def _manifest(
         "lens": _lens(analysis),
         "num_classes": card.config.num_classes,
         "pool": card.config.global_pool,
-        "attention_error": error,
         "outlier_times": features.OUTLIER_TIMES,
         "files": {
             "picture": _file(PICTURE, files),

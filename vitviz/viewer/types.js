@@ -6,12 +6,12 @@
  */
 
 /**
- * The model in a manifest. `load`: what `vitviz.load` takes for it. `figures`: metrics by name; `boxes`: metrics of maps against boxes; `others`: how well it
+ * The model in a manifest. `load`: what `vitviz.load` takes for it. `measurements`: metrics by name; `boxes`: metrics of maps against boxes; `others`: how well it
  * tells pictures of its classes from others.
  * @typedef {{
  *   name: string, load: string, resized_from: number[]|null, image_size: number[], title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
- *   figures: {boxes?: Record<string, {energy: number, pointing: number}>, others?: Record<string, number>,
+ *   measurements: {boxes?: Record<string, {energy: number, pointing: number}>, others?: Record<string, number>,
  *     [name: string]: any},
  *   kinds: {name: string, labels: string[]}[], light_ink_only: boolean,
  * }} Model
@@ -49,7 +49,7 @@
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
  *   num_tokens: number, first: {layer: number, token: number, direction: "from"|"to"}, scale: number, steps: Step[],
  *   embedding_norms: string[], intact: boolean, attention_norm: "layernorm"|"rmsnorm"|"", attention_parts: string[],
- *   late: string[], attention_error: number, outlier_times: number,
+ *   late: string[], outlier_times: number,
  *   num_classes: number, pool: "token"|"avg"|"map"|"", predictions: Prediction[], groups: Group[],
  *   answer: Answer|null, known_or_not: KnownOrNot|null, lens: LensLine[],
  *   files: {picture: PayloadFile, layers: PayloadFile[], features?: PayloadFile,

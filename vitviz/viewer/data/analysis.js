@@ -5,8 +5,9 @@ import { similarities } from "./maps.js";
 import { FormatError, expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
 
 /**
- * Statistics of every head, [layer][head]: entropy in nats, mean attention distance in pixels.
- * @typedef {{entropy: number[][], distance: number[][]}} Statistics
+ * Statistics of every head, [layer][head]: entropy in nats, mean attention distance in pixels. And the
+ * largest difference between attention that the viewer makes, of q and k in half precision, and the exact one.
+ * @typedef {{entropy: number[][], distance: number[][], error: number}} Statistics
  */
 
 /** @returns {Statistics} */
@@ -17,7 +18,8 @@ export function readStatistics(buffer, manifest) {
     const { data } = expectTensor(tensors, name, [depth, heads]);
     return Array.from({ length: depth }, (_, layer) => Array.from(data.subarray(layer * heads, (layer + 1) * heads)));
   };
-  return { entropy: read("entropy"), distance: read("distance") };
+  const error = Math.max(...expectTensor(tensors, "error", [depth]).data);
+  return { entropy: read("entropy"), distance: read("distance"), error };
 }
 
 /**

@@ -10,7 +10,7 @@ import { createGallery } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
 import { createAllHeads } from "../parts/allheads.js";
 import { createMatrix } from "../parts/matrixview.js";
-import { digits, multiple } from "../maths/numbers.js";
+import { multiple } from "../maths/numbers.js";
 import { LEAST_TIMES, headScale } from "../maths/overlay.js";
 import { createShares } from "../parts/readout.js";
 import { tokenTable } from "../data/saves.js";
@@ -49,11 +49,9 @@ function create(app) {
   const legend = createLegend(t);
   const bar = createShares(app);
   const waiting = createWaiting(app);
-  const error = el("p", { class: "vv-note", text: t("roundingError", {
-    error: digits(manifest.attention_error) }) });
   const foot = el("div", { class: "vv-foot" }, legend.root, bar.root);
   const root = el("div", {}, which.root, intro, waiting.root, gallery, allHeads.root, matrix.root,
-    headStatistics.root, foot, error, caution(t));
+    headStatistics.root, foot, caution(t));
 
   return { root, render, destroy: allHeads.destroy };
 
@@ -67,7 +65,6 @@ function create(app) {
     show(allHeads.root, shown === "all");
     show(matrix.root, shown === "matrix");
     show(headStatistics.root, shown === "dots");
-    show(error, shown !== "dots");
     // The whole map has its own legend, and the read-out above shows the same shares while
     // attention lies over the picture.
     show(legend.root, shown !== "matrix");

@@ -43,9 +43,9 @@ function accuracy(app) {
   const { manifest } = app.source;
   const { model, num_classes: classes } = manifest;
   if (manifest.predictions.length === 0) return null;
-  const { figures } = model;
-  const rows = ["top1", "top5", "group", "ece"].filter((name) => name in figures);
-  const shares = percents(rows.map((name) => figures[name]));
+  const { measurements } = model;
+  const rows = ["top1", "top5", "group", "ece"].filter((name) => name in measurements);
+  const shares = percents(rows.map((name) => measurements[name]));
   const chance = chanceOf(classes);
   let body;
   if (model.trained === false) body = el("p", { class: "vv-intro", text: t("cardUntrained") });
@@ -54,14 +54,14 @@ function accuracy(app) {
       el("th", { scope: "row", text: t("figure_" + name) }), el("td", { class: "vv-shape", text: shares[at] }),
       el("td", { class: "vv-note", text: name in chance ? t("figureChance", { share: percent(chance[name]) }) : "" })))));
   } else body = el("p", { class: "vv-intro", text: translated(model.details.accuracy ?? t("cardNoFigures"), app) });
-  const tested = rows.length > 0 && figures.pictures
-    ? el("p", { class: "vv-note", text: t("cardPictures", { count: grouped(figures.pictures) }) }) : null;
+  const tested = rows.length > 0 && measurements.pictures
+    ? el("p", { class: "vv-note", text: t("cardPictures", { count: grouped(measurements.pictures) }) }) : null;
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardGood") }), body, tested);
 }
 
 /** How well it tells pictures of its classes from others: what it catches, and what it lets through. */
 function tells({ t, source: { manifest } }) {
-  const { others } = manifest.model.figures;
+  const { others } = manifest.model.measurements;
   if (!others) return null;
   const rows = othersRows(others, t);
   const shares = percents(rows.map(({ share }) => share));
@@ -76,7 +76,7 @@ function tells({ t, source: { manifest } }) {
 
 /** How well its attention maps find the objects, compared with maps that need no model. */
 function looks({ t, source: { manifest } }) {
-  const { boxes } = manifest.model.figures;
+  const { boxes } = manifest.model.measurements;
   if (!boxes) return null;
   const maps = Object.entries(boxes);
   const pointed = percents(maps.map(([, { pointing }]) => pointing));
@@ -145,17 +145,17 @@ function chanceOf(classes) {
 
 /** Saves the measurements of the model: how often it is right, what it refuses, how well its maps find the object. */
 function saves({ source: { manifest } }) {
-  const { figures } = manifest.model;
-  const { boxes, others } = figures;
+  const { measurements } = manifest.model;
+  const { boxes, others } = measurements;
   const chance = chanceOf(manifest.num_classes);
-  const names = Object.keys(figures).filter((name) => !["boxes", "others"].includes(name));
+  const names = Object.keys(measurements).filter((name) => !["boxes", "others"].includes(name));
   const tables = {
     ...(names.length > 0 ? { measured: { columns: ["figure", "value", "chance"],
-      rows: names.map((name) => [name, figures[name], chance[name] ?? NaN]) } } : {}),
+      rows: names.map((name) => [name, measurements[name], chance[name] ?? NaN]) } } : {}),
     ...(others ? { others: { columns: ["figure", "value"], rows: Object.entries(others) } } : {}),
     ...(boxes ? { boxes: { columns: ["map", "energy", "pointing"],
       rows: Object.entries(boxes).map(([map, { energy, pointing }]) => [map, energy, pointing]) } } : {}),
   };
-  const drawn = boxes || ["top1", "top5", "group"].some((name) => name in figures);
+  const drawn = boxes || ["top1", "top5", "group"].some((name) => name in measurements);
   return { tables, figures: drawn ? ["measured"] : [] };
 }

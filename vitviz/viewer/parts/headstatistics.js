@@ -57,7 +57,8 @@ function createView(app, statistics) {
     el("div", { class: "vv-dot-reading" }, preview, el("div", {}, reading, others)),
     el("p", { class: "vv-note" }, el("span", { text: t("dotsNote") + " " }),
       el("a", { href: "https://arxiv.org/abs/2010.11929", target: "_blank", rel: "noopener noreferrer",
-        text: "arXiv:2010.11929" })));
+        text: "arXiv:2010.11929" })),
+    el("p", { class: "vv-note", text: t("roundingError", { error: digits(statistics.error) }) }));
   let token = 0;
   let chosen = { layer: -1, head: null };
   return { root, render };

@@ -13,7 +13,7 @@ export function knownTexts({ t, source: { manifest } }) {
   const told = manifest.known_or_not;
   if (!told) return null;
   const [score, threshold] = apart(told.score, told.threshold);
-  const { others } = manifest.model.figures;
+  const { others } = manifest.model.measurements;
   const measured = others && "own_refused" in others && "pictures" in others && "classes" in others;
   return {
     verdict: t(told.known ? "knownYes" : "knownNo", { score, threshold }),
@@ -32,7 +32,7 @@ function catches(others, t) {
 
 /**
  * The rows of a table of how well a model tells its own classes from others; `chance`: of a coin.
- * @param {Record<string, number>} others  of `model.figures`
+ * @param {Record<string, number>} others  of `model.measurements`
  * @param {(key: string, values?: any) => string} t
  * @returns {{name: string, share: number, note: string}[]}
  */
