@@ -9,12 +9,13 @@ import gradio as gr
 import pytest
 
 from tests.running import ROOT, save_tiny
+from vitviz.errors import VitvizError
 from vitviz.languages import Message
 from vitviz.web import limits
 from vitviz.web.components import Manifest
 from vitviz.web.engine import Refusal
 from vitviz.web.examples import EXAMPLES
-from vitviz.web.page import places
+from vitviz.web.page import drawing_of, places
 from vitviz.web.replies import Answered, Left, Refused, Shown, Stored, Unchanged
 from vitviz.web.store import Upload
 
@@ -89,6 +90,14 @@ def test_no_example_is_shown_from_the_cache(facts):
 
 SHOWN = Shown(Upload("/cache/a.png", "a.png"), "mnist", None, True)
 SKIP = gr.skip()
+
+
+def test_what_a_viewer_sends_as_a_drawing_can_be_anything():
+    sent = {"path": "/cache/1/drawing-1.png", "name": "drawing-1.png", "first": True}
+    assert drawing_of(sent) == (Upload(sent["path"], sent["name"]), True)
+    for wrong in (None, [], "a", {**sent, "path": 3}, {**sent, "first": 1}, {"path": "/a"}):
+        with pytest.raises(VitvizError, match="Upload the picture itself"):
+            drawing_of(wrong)
 
 
 def test_what_stays_as_it_is():

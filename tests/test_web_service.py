@@ -579,6 +579,20 @@ def test_the_shown_picture_is_inverted_and_back(of_digits, tmp_path):
     assert desk.invert(None, "digits", Shown(None, "digits")) == Unchanged()
 
 
+def test_a_drawing_is_for_digits_until_the_visitor_chooses_another_model(desk, sent):
+    one, two = sent("drawing-1.png"), sent("drawing-2.png")
+    first = desk.draw(one, "tiny-cls", START)
+    assert first.shown == Shown(one, "mnist")
+    assert first.photo == one.address  # the picture of the page, which another model can get
+    chosen = desk.show(Upload(first.photo, one.name), "tiny-cls", first.shown)
+    later = desk.draw(two, "tiny-cls", chosen.shown, first=False)
+    assert later.shown == Shown(two, "tiny-cls")
+    for elsewhere in ("/etc/passwd", str(Path(__file__)), ""):
+        refused = desk.draw(Upload(elsewhere, "drawing-3.png"), "tiny-cls", later.shown)
+        assert isinstance(refused, Refused)
+        assert refused.shown == later.shown
+
+
 def test_an_inverted_example_is_in_its_link_and_not_in_what_stands_beside(desk):
     index = [example.name for example in desk.examples].index("red panda")
     plain = desk.show_example(index, "tiny-cls", START)

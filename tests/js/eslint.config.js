@@ -3,14 +3,14 @@
 const browser = Object.fromEntries([
   "AbortController", "Blob", "CSSMediaRule", "DOMException", "Event", "HTMLElement", "Image", "ImageData",
   "MutationObserver", "ResizeObserver", "TextDecoder", "URL", "URLSearchParams", "XMLSerializer", "atob", "clearInterval", "clearTimeout",
-  "createImageBitmap",
+  "createImageBitmap", "File",
   "customElements", "document", "fetch", "getComputedStyle", "history", "innerHeight", "localStorage",
   "location", "matchMedia", "navigator", "performance", "requestAnimationFrame",
   "requestIdleCallback", "setInterval", "setTimeout", "window",
 ].map((name) => [name, "readonly"]));
 // The globals that Gradio gives to the code of a component.
 const gradio = Object.fromEntries(
-  ["element", "props", "server", "trigger", "watch", "__BUNDLE__"].map((name) => [name, "readonly"]));
+  ["element", "props", "server", "trigger", "upload", "watch", "__BUNDLE__"].map((name) => [name, "readonly"]));
 // What page.py replaces by values.
 const page = Object.fromEntries(
   ["__TEXTS__", "__NAMES__", "__LANGUAGE_OF__"].map((name) => [name, "readonly"]));

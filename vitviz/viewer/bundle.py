@@ -9,7 +9,7 @@ from ..languages import dictionary, languages
 
 HERE = Path(__file__).resolve().parent
 STRINGS = HERE / "text" / "strings.js"  # reads a folder, which a browser cannot
-STYLES = ("viewer.css", "panels.css", "drawings.css", "beside.css", "lessons.css")
+STYLES = ("viewer.css", "panels.css", "drawings.css", "beside.css", "lessons.css", "teaching.css")
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(

@@ -1,6 +1,7 @@
 /** mount: puts the viewer into an element, and keeps it in step with manifest and page. */
 
 import { createBoard } from "./board.js";
+import { createDrawing } from "./parts/drawing.js";
 import { el, guardFocus, keepFocus } from "./parts/dom.js";
 import { explainFailure, fetchUrl } from "./data/files.js";
 import { createPointerState } from "./state/pointer.js";
@@ -78,7 +79,7 @@ export function firstLanguage(search) {
  *   selection?: any, taste?: any, languages?: boolean,
  *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
  *   invert?: () => void, beside?: (key: string, id: string) => Promise<any>, entitle?: (title: string) => void,
- *   go?: (href: string) => void}} host
+ *   go?: (href: string) => void, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>}} host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
  *   selection, taste: some of the initial fields; invalid values are ignored.
@@ -89,9 +90,10 @@ export function firstLanguage(search) {
  *   entitle: is told what is shown, for the title of the page.
  *   invert: runs it with light and dark of the photo exchanged, or as it was if they are.
  *   go: opens an address: another model or picture, for a lesson.
+ *   draw: analyzes a drawing; the first in the model of digits.
  *   languages: offer a button that changes the language of the page.
  * @returns {{update: (manifest: any|null, selection?: any) => void,
- *   select: (wanted: any) => void, openLessons: () => void, destroy: () => void}}
+ *   select: (wanted: any) => void, openLessons: () => void, openDrawing: () => void, destroy: () => void}}
  */
 export function mount(host) {
   const { element, fetchFile = fetchUrl, onSelect, languages = false, address = null } = host;
@@ -157,6 +159,8 @@ export function mount(host) {
   // While a lesson asks for patches, a tap or click on the picture is a guess.
   const guessing = (otherwise) => (token) => (app.course.takes() ? app.course.take(token) : otherwise(token));
   Object.assign(app, pointer, { pin: guessing(pointer.pin), choose: guessing(pointer.choose) });
+  const drawing = host.draw ? createDrawing(app, host.draw) : null;
+  if (drawing) root.prepend(drawing.root);
   const second = createSecondSource(app, manifestOf, fetchFile, render);
 
   const surroundings = watchSurroundings(root, (now) => {
@@ -175,7 +179,7 @@ export function mount(host) {
   dress(surroundings);
   root.addEventListener("keydown", onKey);
   update(host.manifest ?? null, host.selection);
-  return { update, select: (wanted) => app.source && app.select(wanted), openLessons, destroy };
+  return { update, select: (wanted) => app.source && app.select(wanted), openLessons, openDrawing: () => drawing?.open(), destroy };
 
   /** Shows another analysis (null: none). The one shown before stays until the new one is here. */
   function update(manifest, wanted = null) {
@@ -292,6 +296,7 @@ export function mount(host) {
     board.arrange(root.dataset.size);
     host.entitle?.(board.title);
     content.replaceChildren(board.root);
+    drawing?.render();
     render();
     focusAgain(board.stage.focus);
   }

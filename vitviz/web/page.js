@@ -44,6 +44,7 @@
     "vv-upload": async () => { camera(false); (await fileInput()).click(); },
     "vv-camera": () => camera(!("vvCamera" in page.dataset)),
     "vv-paste": () => { camera(false); sources()[CLIPBOARD].click(); },
+    "vv-draw": () => { camera(false); document.dispatchEvent(new Event("vitviz-draw")); }, // it has the field, too
     "vv-lessons": () => document.dispatchEvent(new Event("vitviz-lessons")), // the viewer has the list
   };
   document.addEventListener("click", (event) => {

@@ -20,7 +20,15 @@ from ..probe.explain import EXPLAINERS
 from ..viewer.bundle import language_of
 from . import limits
 from .cache import Cache
-from .components import Manifest, PagePhotoInput, PhotoInput, TrueOrFalse, Viewer, WholeNumber
+from .components import (
+    NOT_UPLOADED,
+    Manifest,
+    PagePhotoInput,
+    PhotoInput,
+    TrueOrFalse,
+    Viewer,
+    WholeNumber,
+)
 from .door import Door, Gate
 from .engine import Local, Refusal
 from .error_messages import hiding, in_all
@@ -30,6 +38,7 @@ from .models import Models
 from .replies import Answered, Left, Refused, Reply, Shown, Unchanged
 from .service import Service
 from .settings import Settings
+from .store import Upload
 from .texts import TEXTS, translated
 from .theme import PAGE_CSS, theme
 from .watch import Watch
@@ -107,6 +116,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
         gr.Button(TEXTS("vv_photo"), variant="primary", elem_id="vv-upload", scale=0)
         gr.Button(TEXTS("vv_camera"), elem_id="vv-camera", elem_classes="vv-icon", scale=0)
         gr.Button(TEXTS("vv_paste"), elem_id="vv-paste", elem_classes="vv-icon", scale=0)
+        gr.Button(TEXTS("vv_draw"), elem_id="vv-draw", elem_classes="vv-icon", scale=0)
         thumbnails = _thumbnails(examples, photo)
         gr.Button(TEXTS("vv_lessons"), elem_id="vv-lessons", scale=0)
         model = gr.Dropdown(
@@ -149,12 +159,13 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     }
     latest = {**once, "trigger_mode": "always_last"}
     chosen = [photo, model, shown, untrained]
-    show, show_photo, show_example, invert, open_ = _page_functions(service)
+    show, show_photo, show_example, invert, draw, open_ = _page_functions(service)
     photo.input(show_photo, chosen, **latest)
     model.select(show, chosen, **latest)  # its "input" is sent twice
     untrained.input(show, chosen, **latest)
     view.submit(show, chosen, **once)  # the viewer asks for an expired analysis again
     view.edit(invert, chosen, **once)
+    view.upload(draw, chosen[1:], **latest)
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest)
     demo.load(open_, [model, shown], **once)
     demo.load(None, js=_script(examples))
@@ -191,9 +202,11 @@ def _script(examples: Sequence[Example]) -> str:
 
 
 def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
-    """The functions that answer the page: `show`, `show_photo`, `show_example`, `invert`, `open`.
+    """The functions that answer the page: `show`, its kinds for a photo, an example and an inverted
+    picture, then `draw` and `open`.
 
-    Gradio passes its request to every function with a `gr.Request` parameter.
+    Gradio passes its request to every function with a `gr.Request` parameter, and what the viewer
+    sends with an event to one with a `gr.EventData` parameter.
     """
 
     def answer(ask: Callable[..., Reply]) -> Callable[..., tuple[Any, ...]]:
@@ -208,12 +221,33 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
 
         return guard(answered, page=True)
 
+    def drawn(
+        model: str,
+        shown: Shown,
+        untrained: bool,
+        event: gr.EventData,
+        request: gr.Request | None = None,
+    ) -> tuple[Any, ...]:
+        upload, first = drawing_of(event._data)
+        return places(service.draw(upload, model, shown, untrained, _session(request), first))
+
     def opened(model: str, shown: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
         asked = request.query_params if request else {}
         return places(service.open(model, shown, asked, _session(request)))
 
     asks = (service.show, service.show_photo, service.show_example, service.invert)
-    return [*map(answer, asks), guard(opened, page=True)]
+    return [*map(answer, asks), guard(drawn, page=True), guard(opened, page=True)]
+
+
+def drawing_of(sent: Any) -> tuple[Upload, bool]:
+    """The drawing that the viewer sent, and whether it is the first of the page.
+
+    The address can be anything: the store reads files of its own only.
+    """
+    match sent:
+        case {"path": str(path), "name": str(name), "first": bool(first)}:
+            return Upload(path, name), first
+    raise VitvizError(NOT_UPLOADED)
 
 
 def _session(request: gr.Request | None) -> str | None:

@@ -114,6 +114,22 @@ class Service:
         inverted = not shown.inverted
         return self._meet(shown.photo, shown.model, shown, shown.untrained, page, inverted=inverted)
 
+    def draw(
+        self,
+        upload: Upload,
+        model: str,
+        shown: Shown,
+        untrained: bool = False,
+        page: str | None = None,
+        first: bool = True,
+    ) -> Reply:
+        """Analyze a drawing: the first of a page in the model that the example of a digit is made
+        for, later ones in the model that the visitor has chosen since.
+        """
+        digits = [example.model for example in self.examples if example.model]
+        model = digits[0] if first and digits else model
+        return self._meet(upload, model, shown, untrained, page, place=True, inverted=False)
+
     def _meet(
         self,
         upload: Upload,

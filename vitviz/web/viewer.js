@@ -26,16 +26,25 @@ async function beside(key, id) {
   return { ...manifest, files: Object.fromEntries(files) };
 }
 
+// A drawing is uploaded as any photo is. If the pen has gone on meanwhile, the later one is asked about.
+let drawings = 0;
+async function draw(picture, name, first) {
+  const mine = ++drawings;
+  const { path } = await upload(new File([picture], name, { type: picture.type }));
+  if (mine === drawings) trigger('upload', { path, name, first });
+}
 
 const mounted = viewer.mount({
-  element: element.querySelector('.vv-place'), ask, address, beside,
+  element: element.querySelector('.vv-place'), ask, address, beside, draw,
   again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
   entitle: (title) => { document.title = title + ' · vitviz'; },
   invert: () => trigger('edit'),
   go: (href) => location.assign(href), // a lesson goes on with another model or picture
 });
 const openLessons = () => mounted.openLessons();
-document.addEventListener('vitviz-lessons', openLessons); // the button above the page
+const { openDrawing } = mounted;
+document.addEventListener('vitviz-lessons', openLessons); // the buttons above the page
+document.addEventListener('vitviz-draw', openDrawing);
 let shown = 0;
 function show() {
   if (!props.value) return;
@@ -58,5 +67,6 @@ if (!customElements.get('vv-life')) {
 }
 element.querySelector('vv-life').ended = () => {
   document.removeEventListener('vitviz-lessons', openLessons);
+  document.removeEventListener('vitviz-draw', openDrawing);
   mounted.destroy();
 };

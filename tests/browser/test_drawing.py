@@ -1,0 +1,117 @@
+"""A digit is drawn by mouse, by finger and by keys; the model answers when the pen rests."""
+
+import base64
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+from vitviz import analyze, load
+
+FIELD = ".vv-drawing-field"
+ANSWER = ".vv-drawing-word"
+SEVEN = ((0.28, 0.25), (0.7, 0.25), (0.58, 0.5), (0.45, 0.8))
+SENT = """node => node.querySelector("canvas").toDataURL("image/png")"""
+
+
+def draw(page, points) -> None:
+    box = page.locator(FIELD).bounding_box()
+    for at, (right, down) in enumerate(points):
+        place = box["x"] + right * box["width"], box["y"] + down * box["height"]
+        page.mouse.move(*place, steps=1 if at == 0 else 8)
+        if at == 0:
+            page.mouse.down()
+    page.mouse.up()
+
+
+def drawn(page) -> Image.Image:
+    """The picture in the field, as it is sent."""
+    text = page.locator(FIELD).evaluate(SENT)
+    return Image.open(io.BytesIO(base64.b64decode(text.split(",")[1]))).convert("RGB")
+
+
+@contextmanager
+def answered(seen) -> Iterator[None]:
+    """Wait until what is drawn in the block is answered, however often the pen rests on the way."""
+    field = seen.page.locator(".vv-drawing")
+    before = field.get_attribute("data-sent")
+    yield
+    seen.page.wait_for_function(
+        """before => {
+            const { sent, shown } = document.querySelector(".vv-drawing").dataset;
+            return sent && sent !== before && shown === sent;
+        }""",
+        arg=before,
+    )
+    seen.ready(field.get_attribute("data-shown"))
+
+
+def test_a_digit_is_drawn_answered_undone_and_drawn_dark(visit) -> None:
+    seen = visit()
+    page = seen.page
+    page.locator("#vv-draw").click()
+    expect(page.locator(FIELD)).to_be_focused()
+    with answered(seen):
+        draw(page, SEVEN)
+    # It is the picture of the page, in the model of digits, and its answer is that of Python.
+    seen.model_is("Handwritten digits")
+    expected = analyze(load("mnist"), drawn(page)).answer()
+    assert expected.name == "7"
+    said = page.locator(ANSWER).inner_text()
+    assert "7" in said
+    assert said == seen.text(".vv-title h2")
+    first = page.locator(".vv-drawing").get_attribute("data-ms")
+
+    with answered(seen):
+        page.get_by_role("radio", name="Dark on paper").check(force=True)
+    assert np.asarray(drawn(page))[0, 0].min() > 200
+    with answered(seen):
+        draw(page, ((0.3, 0.55), (0.75, 0.55)))
+    third = page.locator(".vv-drawing").get_attribute("data-ms")
+    with answered(seen):
+        page.get_by_role("button", name="Take the last stroke back").click()
+    assert seen.text(ANSWER) == seen.text(".vv-title h2")
+    sys.stdout.write(f"\nms from the pen's last move to the answer: {first} (first), {third}\n")
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect(page.locator(".vv-drawing-answer")).to_contain_text("Draw a digit from 0 to 9")
+    page.keyboard.press("Escape")
+    expect(page.locator(".vv-drawing")).to_be_hidden()
+    expect(page.locator("#vv-draw")).to_be_focused()
+
+
+def test_a_digit_is_drawn_by_keys_alone(visit) -> None:
+    seen = visit()
+    page = seen.page
+    page.locator("#vv-draw").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(FIELD)).to_be_focused()
+    with answered(seen):
+        page.keyboard.press("Space")
+        for _ in range(16):
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Space")
+    expect(page.locator(".vv-drawing [role=status]")).to_contain_text("The pen is lifted: row 22")
+    expect(page.locator(ANSWER)).to_contain_text("1")
+    ink = np.asarray(drawn(page))[:, :, 0] > 128
+    rows, cols = np.nonzero(ink)
+    assert rows.max() - rows.min() > 150
+    assert cols.max() - cols.min() < 40
+
+
+@pytest.mark.parametrize("locale", ["ko-KR"])
+def test_a_finger_draws_on_a_phone_and_does_not_scroll(visit, locale) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    seen = visit(locale=locale, **phone)
+    page = seen.page
+    page.locator("#vv-draw").tap()
+    expect(page.locator(".vv-drawing h3")).to_have_text("숫자 그리기")
+    before = page.evaluate("() => scrollY")
+    with answered(seen):
+        page.locator(FIELD).tap(position={"x": 140, "y": 140})  # a dot is a stroke too
+    assert abs(page.evaluate("() => scrollY") - before) < 5
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
