@@ -195,10 +195,13 @@ def test_a_bad_picture_gives_a_sentence_and_the_next_one_works(client, folder, p
     ],
     ids=str,
 )
-def test_a_bad_choice_gives_a_sentence_and_the_next_one_works(client, picture, arguments, says):
+def test_a_bad_choice_gives_a_sentence_and_the_next_one_works(
+    client, folder, picture, arguments, says
+):
     with pytest.raises(AppError, match=says):
         analyze(client, picture, **arguments)
     assert analyze(client, picture)[0]["num_tokens"] == 17
+    assert "Traceback" not in (folder / "app.log").read_text()
 
 
 def test_no_picture_gives_a_sentence(client):
@@ -224,9 +227,12 @@ def test_only_uploads_are_opened(url, folder, picture, mark, where):
         "escape": {"path": str(folder / "cache" / ".." / picture.name)},
         "data": {"path": "", "url": "data:image/png;base64,iVBORw0KGgo="},
     }[where]
+    before = (folder / "app.log").read_text()
     answer = raw(url, [{**file, **mark}, "tiny-cls", 0, -1, -1])
     assert "event: error" in answer
     assert "event: complete" not in answer
+    assert "Upload the picture itself" in answer
+    assert (folder / "app.log").read_text() == before  # a visitor's mistake is not the host's
 
 
 def test_notes_say_what_was_done_to_the_picture(client, folder):

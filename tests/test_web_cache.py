@@ -1,5 +1,6 @@
 """The cache: what is swept, what is never touched, and a folder that another program deletes."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from vitviz.errors import VitvizError
+from vitviz.web import cache as cache_module
 from vitviz.web import limits
 from vitviz.web.cache import PREFIX, Cache
 from vitviz.web.store import ExpiredError
@@ -162,3 +164,35 @@ def test_at_the_end_nothing_is_left(cache):
     put(cache.folder / "tmp1")
     cache.delete()
     assert not cache.folder.exists()
+
+
+def test_files_that_belong_together_are_all_kept_or_none(cache, monkeypatch):
+    shared = cache.put(b"shared", "a.png")
+    write, written = cache_module.save_atomic, []
+
+    def full(data, name, folder):
+        if data == b"last":
+            # Another page puts one of these files again while this request fails.
+            os.utime(written[-1], (time.time() + 5,) * 2)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(write(data, name, folder))
+        return written[-1]
+
+    monkeypatch.setattr(cache_module, "save_atomic", full)
+    files = [(b"shared", "a.png"), (b"new", "b.png"), (b"renewed", "c.png"), (b"last", "d.png")]
+    with pytest.raises(VitvizError, match="no room for another analysis"):
+        cache.put_all(files)
+    assert [cache.get(shared), cache.get(written[-1])] == [b"shared", b"renewed"]
+    assert written[1] not in cache
+    with pytest.raises(VitvizError, match="no room"):
+        cache.put(b"last", "e.png")
+
+
+def test_folders_that_were_left_empty_are_swept(cache):
+    for name in ("failed", "filled"):
+        (cache.folder / name).mkdir()
+    put(cache.folder / "filled" / "a.png")
+    for name in ("failed", "filled"):
+        aged(cache.folder / name, A_WHILE_AGO)
+    cache.sweep()
+    assert [path.name for path in cache.folder.iterdir()] == ["filled"]

@@ -50,6 +50,25 @@ def test_the_menu_shows_titles_and_keeps_keys(tmp_path):
     assert dict(map(reversed, models.choices))[next(iter(CURATED))].endswith("(timm)")
 
 
+def test_no_visitor_reads_where_the_hosts_files_are(tmp_path, monkeypatch, caplog):
+    path = save_tiny(tmp_path, "cls")
+    monkeypatch.setattr(limits, "MODELS_KEPT", 1)
+    models = Models([str(path), str(save_tiny(tmp_path, "grey"))])  # only the last one is kept
+    path.unlink()
+    with pytest.raises(WeightsError, match="the file of the model tiny-cls can no longer") as error:
+        models.get("tiny-cls")
+    assert error.value.message.key == "web.model_gone"
+    assert str(path) in caplog.text  # the host reads it
+    with pytest.raises(WeightsError, match=str(path)):  # and at the start, too
+        Models([str(path)])
+
+
+def test_a_folder_of_the_hosts_is_on_the_menu_by_its_name(loads):
+    models = Models(["local-dir:/srv/secret/deit"])
+    assert models.choices[0] == ("deit", "deit")
+    assert loads == ["local-dir:/srv/secret/deit"]
+
+
 @pytest.mark.parametrize("content", [None, b"", b"not safetensors at all"])
 def test_a_file_without_a_title_has_none(tmp_path, content):
     path = tmp_path / "x.safetensors"

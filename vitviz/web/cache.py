@@ -4,13 +4,14 @@ Gradio deletes only files that it remembers having written. Files of an earlier 
 that broke off, would stay for ever; so the cache looks at the disk itself.
 """
 
+import errno
 import logging
 import os
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from typing import NamedTuple
 from ..errors import VitvizError
 from ..languages import Message
 from . import limits
-from .files import save_atomic
+from .files import place_of, save_atomic
 from .store import ExpiredError
 
 try:
@@ -27,6 +28,7 @@ except ImportError:  # Windows: see `_abandoned`
     fcntl = None
 
 PREFIX = "vitviz-"
+NO_ROOM = Message("web.no_room")
 
 log = logging.getLogger("vitviz.web")
 
@@ -57,8 +59,32 @@ class Cache:
         self.hold()
 
     def put(self, data: bytes, name: str) -> str:
-        """Write a file and return its path. The same bytes under the same name share one."""
-        return save_atomic(data, name, self.folder)
+        return self.put_all([(data, name)])[0]
+
+    def put_all(self, files: Iterable[tuple[bytes, str]]) -> list[str]:
+        """Write files and return their paths. The same bytes under the same name share one.
+
+        Raises `VitvizError` if the disk is full. Then, and after any other error, those that were
+        new are deleted, unless another request has put the same since.
+        """
+        done: list[str] = []
+        new: dict[Path, int] = {}  # path -> modification time
+        try:
+            for data, name in files:
+                path = place_of(data, name, self.folder)
+                is_new = not path.exists()
+                done.append(save_atomic(data, name, self.folder))
+                if is_new:
+                    new[path] = path.stat().st_mtime_ns
+        except BaseException as error:
+            for path, written in new.items():
+                with suppress(FileNotFoundError):
+                    if path.stat().st_mtime_ns == written:
+                        path.unlink()
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise VitvizError(NO_ROOM) from error
+            raise
+        return done
 
     def get(self, address: str) -> bytes:
         """Read a file of the folder, and no other. Raises `ExpiredError` if it is not there."""
@@ -108,7 +134,7 @@ class Cache:
         if due:
             self.sweep()
         if shutil.disk_usage(self.folder).free < limits.DISK_RESERVE_BYTES:
-            raise VitvizError(Message("web.no_room"))
+            raise VitvizError(NO_ROOM)
 
     def sweep(self) -> None:
         """Delete old, surplus and partial files, empty folders, and folders of ended processes."""

@@ -15,14 +15,19 @@ NAME_BYTES = 200  # of the 255 that file systems allow; the rest is for suffixes
 _KEY = secrets.token_bytes(32)
 
 
+def place_of(data: bytes, name: str, cache: str | Path) -> Path:
+    """The path of bytes in the cache; the same bytes share one."""
+    return Path(cache) / hashlib.blake2b(data, key=_KEY, digest_size=32).hexdigest() / name
+
+
 def save_atomic(data: bytes, name: str, cache: str | Path) -> str:
-    """Put bytes into the cache and return their path. The same bytes share one file.
+    """Put bytes into the cache and return their path.
 
     The file appears in one step, because several requests may write and read it at once. Writing it
     again only sets its modification time, by which the cache is swept.
     """
-    folder = Path(cache) / hashlib.blake2b(data, key=_KEY, digest_size=32).hexdigest()
-    path = folder / name
+    path = place_of(data, name, cache)
+    folder = path.parent
     folder.mkdir(parents=True, exist_ok=True)
     with suppress(FileNotFoundError):  # or it was swept since `stat`
         if path.stat().st_size == len(data):

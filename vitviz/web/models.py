@@ -1,5 +1,6 @@
 """The menu of models, and an LRU cache of the loaded ones."""
 
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,6 +14,10 @@ from ..model.tensor_file import read_metadata
 from ..model.weights import CURATED, WEIGHTS_DIR, LoadedModel, list_models, load
 from . import limits
 from .turns import Turns
+
+LOCAL = "local-dir:"  # of timm: a folder with a model
+
+log = logging.getLogger("vitviz.web")
 
 
 class Menu:
@@ -28,7 +33,7 @@ class Menu:
         """
         self._sources: dict[str, str] = {}
         for source in added:
-            name = Path(source).stem if Path(source).is_file() else source
+            name = _name_of(source)
             key, count = name, 2
             while key in self._sources:
                 key, count = f"{name} ({count})", count + 1
@@ -78,9 +83,11 @@ class Models(Menu):
         self._loaded: OrderedDict[tuple[str, bool], LoadedModel] = OrderedDict()
         self._lock = threading.Lock()
         self._loading: dict[tuple[str, bool], Turns] = {}
+        self._starting = True  # the host may read paths, visitors may not
         # Any model shows whether the device can be used.
         for key in list(self._sources)[: len(added)] or [self.default] * (device is not None):
             self.get(key)
+        self._starting = False
 
     def get(self, key: str, untrained: bool = False) -> LoadedModel:
         """The model behind a key, or its untrained twin.
@@ -103,18 +110,31 @@ class Models(Menu):
             with self._lock:
                 if wanted in self._loaded:  # another request has loaded it
                     return self._loaded[wanted]
-            size = CURATED[key].image_size if key in CURATED else None
-            loaded = load(
-                self._sources[key],
-                pretrained=not untrained,
-                image_size=size,
-                device=self._device,
-            )
+            loaded = self._load(key, untrained)
             with self._lock:
                 self._loaded[wanted] = loaded
                 while len(self._loaded) > limits.MODELS_KEPT:
                     self._loaded.popitem(last=False)
             return loaded
+
+    def _load(self, key: str, untrained: bool) -> LoadedModel:
+        """Load a model. A sentence about a file of the host's does not name its path."""
+        source = self._sources[key]
+        size = CURATED[key].image_size if key in CURATED else None
+        try:
+            return load(source, pretrained=not untrained, image_size=size, device=self._device)
+        except WeightsError as error:
+            if self._starting or source == key or source not in error.message:
+                raise
+            log.exception("%s cannot be loaded", source)
+            raise WeightsError(Message("web.model_gone", name=key)) from error
+
+
+def _name_of(source: str) -> str:
+    """The name of a host's model on the menu, which shows no path."""
+    if source.startswith(LOCAL):
+        return Path(source.removeprefix(LOCAL)).name
+    return Path(source).stem if Path(source).is_file() else source
 
 
 def read_title(path: Path) -> str | None:

@@ -19,6 +19,7 @@ from ..languages import ENGLISH, dictionary, languages, say
 from ..probe.explain import EXPLAINERS
 from ..viewer.bundle import language_of
 from . import limits
+from .blocks import App
 from .cache import Cache
 from .components import (
     NOT_UPLOADED,
@@ -44,18 +45,6 @@ from .theme import PAGE_CSS, theme
 from .watch import Watch
 
 PAGE_JS = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
-
-
-class App(gr.Blocks):
-    """Gradio's blocks, but a request that leaves out the last inputs gets their defaults.
-
-    Gradio's clients fill them in; requests by hand, or from before an input was added, do not.
-    """
-
-    gate: Gate
-
-    def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
-        inputs.extend(block.value for block in block_fn.inputs[len(inputs) :])
 
 
 def build(settings: Settings) -> tuple[App, dict[str, Any]]:

@@ -169,12 +169,11 @@ class Service:
             if result.refused:
                 return result.refused
             link = self._link(wanted)
-            manifest = {**result.manifest, "files": self._placed(result), "link": link}
+            files, saved, preview = self._placed(result)
+            manifest = {**result.manifest, "files": files, "link": link}
             manifest["beside"] = [one.to_dict() for one in self._choices(wanted)]
             if link == START_LINK:
                 manifest["start"] = START
-            saved = self._store.put(result.saved, result.saved_name)
-            preview = result.preview and self._store.put(result.preview, "preview.png")
             return Made(manifest, saved, preview)
         except VitvizError as error:
             return Refusal.of(error)
@@ -212,17 +211,26 @@ class Service:
         )
         return result
 
-    def _placed(self, result: Result) -> dict[str, Stored | list[Stored]]:
-        """Put the files of a payload into the store."""
-
-        def put(file: Mapping[str, Any]) -> Stored:
-            data, name = result.files[file["path"]], Path(file["path"]).name
-            return Stored(self._store.put(data, name), name, len(data))
-
-        return {
-            key: [put(one) for one in file] if isinstance(file, list) else put(file)
+    def _placed(self, result: Result) -> tuple[dict[str, Stored | list[Stored]], str, str | None]:
+        """Put the files of a page into the store: those of the payload as "files" of the manifest,
+        and the addresses of the saved analysis and of the preview. All of them or none.
+        """
+        named = {path: (data, Path(path).name) for path, data in result.files.items()}
+        rest = [(result.saved, result.saved_name)]
+        rest += [(result.preview, "preview.png")] if result.preview else []
+        addresses = self._store.put_all([*named.values(), *rest])
+        stored = {
+            path: Stored(address, name, len(data))
+            for (path, (data, name)), address in zip(named.items(), addresses, strict=False)
+        }
+        files = {
+            key: [stored[one["path"]] for one in file]
+            if isinstance(file, list)
+            else stored[file["path"]]
             for key, file in result.manifest["files"].items()
         }
+        saved, *preview = addresses[len(named) :]
+        return files, saved, next(iter(preview), None)
 
     def _deliver(self, request: PageRequest, made: Made, now: Shown, place: bool) -> Reply:
         """Answer a page with an analysis, unless a later request was answered already."""

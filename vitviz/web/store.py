@@ -3,6 +3,7 @@
 `Cache` implements it on the local disk; another store has to implement the protocol `Store`.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from ..errors import VitvizError
@@ -20,7 +21,13 @@ class Store(Protocol):
     """Keeps bytes by an address that nobody can guess and that only the store interprets."""
 
     def put(self, data: bytes, name: str) -> str:
-        """Keep bytes and return their address. `name` is what a browser saves them as."""
+        """Keep bytes and return their address. `name` is what a browser saves them as.
+
+        Raises `VitvizError` if there is no room.
+        """
+
+    def put_all(self, files: Iterable[tuple[bytes, str]]) -> list[str]:
+        """Keep several files, each as `put` does, all of them or none."""
 
     def get(self, address: str) -> bytes:
         """The bytes at an address. Raises `ExpiredError` if there are none."""

@@ -1,0 +1,100 @@
+"""Where Gradio itself refuses a request, the visitor reads a sentence of ours."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.running import ROOT
+
+# Runs in a process of its own, because Gradio leaves event loops and sockets open.
+REFUSALS = """
+import asyncio, json, sys
+from types import SimpleNamespace
+import gradio as gr
+from gradio.context import LocalContext
+from starlette.exceptions import HTTPException
+from vitviz.web.blocks import App
+from vitviz.web.components import PagePhotoInput, PhotoInput, WholeNumber
+
+with App(analytics_enabled=False) as demo:
+    gr.Button().click(
+        lambda *_: {}, [WholeNumber(0, label="token"), PhotoInput()], api_name="asked"
+    )
+    gr.Button().click(
+        lambda *_: {}, [WholeNumber(0, label="token"), PagePhotoInput()], api_visibility="private"
+    )
+demo.queue(max_size=0)  # always full
+
+async def push(function, language):
+    body = SimpleNamespace(fn_index=function)
+    request = SimpleNamespace(headers={"accept-language": language})
+    try:
+        return await demo._queue.push(body=body, request=request, username=None)
+    except HTTPException as error:
+        return error.status_code, error.detail
+
+async def take(function, values):
+    try:
+        return repr(await demo.preprocess_data(demo.fns[function], values, None))
+    except gr.Error as error:
+        assert not error.print_exception
+        return error.message
+
+async def main():
+    LocalContext.blocks.set(demo)  # as the server does
+    demo.has_launched = True
+    full = [await push(0, "ko-KR"), await push(0, "fr"), await push(1, "fr")]
+    bad = [[await take(function, values) for function in (0, 1)] for values in json.load(sys.stdin)]
+    print(json.dumps({"full": full, "bad": bad}))
+
+asyncio.run(main())
+"""
+ENGLISH = "This server computes for many others; try again in a minute."
+KOREAN = "지금 많은 분이 쓰고 있습니다. 잠시 뒤에 다시 시도해 주세요."
+MARK = {"meta": {"_type": "gradio.FileData"}}
+BAD = [
+    ([0, {"path": "/etc/passwd", **MARK}], "Upload the picture itself"),
+    ([0, {"path": "../../etc/passwd"}], "Upload the picture itself"),
+    ([0, 5], "has a value that cannot be used here"),
+    ([0, {"path": [1]}], "has a value that cannot be used here"),
+    ([{"a": 1}, None], "must be a whole number"),
+]
+
+
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory):
+    asked = json.dumps([values for values, _ in BAD])
+    environ = {**os.environ, "GRADIO_TEMP_DIR": str(tmp_path_factory.mktemp("blocks"))}
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSALS],
+        input=asked,
+        capture_output=True,
+        text=True,
+        env=environ,
+        cwd=ROOT,
+        timeout=240,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def test_a_full_queue_says_so_in_the_language_of_who_asks(refusals):
+    korean, english, page = refusals["full"]
+    assert korean == [False, KOREAN, "queue_full"]
+    assert english == [False, ENGLISH, "queue_full"]
+    # Gradio's page says something of its own, in English only, to status 503.
+    both = f'<span class="vv-en">{ENGLISH}</span><span class="vv-ko">{KOREAN}</span>'
+    assert page == [429, both]
+
+
+def test_what_cannot_be_taken_is_refused_with_a_sentence(refusals):
+    for (values, says), (program, page) in zip(BAD, refusals["bad"], strict=True):
+        assert says in program, values
+        assert says in page
+        assert "/etc" not in program + page
+        if "whole" not in says:
+            assert "주세요" in page or "없는 값" in page
+            assert not program.endswith("</span>")

@@ -1,0 +1,67 @@
+"""Gradio's blocks, with sentences where Gradio itself refuses a request."""
+
+from typing import Any
+
+import gradio as gr
+from gradio.exceptions import ComponentProcessingError, InvalidPathError
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+
+from ..languages import Message
+from .components import NOT_UPLOADED
+from .door import Gate
+from .error_messages import as_html, in_all, sentence, told_in
+
+BUSY = Message("web.busy")
+NOT_TAKEN = Message("web.not_taken")
+
+
+class App(gr.Blocks):
+    """Gradio's blocks, but a request that leaves out the last inputs gets their defaults.
+
+    Gradio's clients fill them in; requests by hand, or from before an input was added, do not.
+    """
+
+    gate: Gate
+
+    def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
+        inputs.extend(block.value for block in block_fn.inputs[len(inputs) :])
+
+    async def preprocess_data(self, block_fn: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        """Refuse paths that were not uploaded, and values of a wrong type, with a sentence.
+
+        Gradio answers {"error": null} to them, and writes a traceback into the log.
+        """
+        try:
+            return await super().preprocess_data(block_fn, *args, **kwargs)
+        except gr.Error as error:  # of Gradio's own components, such as a choice not in the list
+            error.print_exception = False
+            raise
+        except (InvalidPathError, ValidationError, ComponentProcessingError) as error:
+            refusal = NOT_UPLOADED if isinstance(error, InvalidPathError) else NOT_TAKEN
+            said = in_all(refusal) if _of_page(block_fn) else as_html(sentence(refusal))
+            raise gr.Error(said, print_exception=False) from error
+
+    def queue(self, **options: Any) -> "App":
+        """Let the queue say that it is full in the visitor's language.
+
+        To status 503 Gradio's page answers with an English sentence of its own, so a page gets 429.
+        """
+        super().queue(**options)
+        push = self._queue.push
+
+        async def told(body: Any, request: Any, username: str | None) -> tuple[bool, Any, str]:
+            done, event, state = await push(body=body, request=request, username=username)
+            if state != "queue_full":
+                return done, event, state
+            if _of_page(self.fns.get(body.fn_index)):
+                raise HTTPException(429, in_all(BUSY))
+            return done, told_in(BUSY, request.headers.get("accept-language", "")), state
+
+        self._queue.push = told
+        return self
+
+
+def _of_page(block_fn: Any) -> bool:
+    """Whether only our page calls a function; it shows a text that has all languages in its own."""
+    return getattr(block_fn, "api_visibility", "") == "private"
