@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import NamedTuple
 
@@ -10,10 +11,38 @@ import timm
 import torch
 
 from tests.models import photo, spread
-from vitviz import analyze, capture, from_timm, open_photo
+from vitviz import LoadedModel, analyze, capture, from_timm, load, open_photo
 from vitviz.viewer import pack
 
-MODELS = {"ViT-Ti/16": "vit_tiny_patch16_224", "ViT-B/16": "vit_base_patch16_224"}
+
+def timms(name: str, **options: object) -> tuple[torch.nn.Module, LoadedModel]:
+    """A model of timm with random weights, and the same weights in vitviz."""
+    theirs = spread(timm.create_model(name, pretrained=False, **options)).eval()
+    return theirs, from_timm(theirs, name)
+
+
+def shipped() -> tuple[torch.nn.Module, LoadedModel]:
+    """The shipped photo model, and its weights in timm's ViT."""
+    loaded = load("photos")
+    config = loaded.card.config
+    theirs = timm.models.VisionTransformer(
+        img_size=config.image_size,
+        patch_size=config.patch_size,
+        embed_dim=config.embed_dim,
+        depth=config.depth,
+        num_heads=config.num_heads,
+        num_classes=config.num_classes,
+    ).eval()
+    theirs.load_state_dict(loaded.vit.state_dict())
+    return theirs, loaded
+
+
+MODELS: dict[str, Callable[[], tuple[torch.nn.Module, LoadedModel]]] = {
+    "ViT-Ti/16": partial(timms, "vit_tiny_patch16_224"),
+    "ViT-B/16": partial(timms, "vit_base_patch16_224"),
+    "ViT-S/14, 1,370 tokens": partial(timms, "vit_small_patch14_dinov2", img_size=518),
+    "the shipped photo model": shipped,
+}
 
 
 class Spent(NamedTuple):
@@ -47,8 +76,7 @@ def paired(
 @torch.inference_mode()
 def compare(name: str, rounds: int) -> dict[str, list[tuple[Spent, Spent]]]:
     """The rows of the table for one model, on the same weights and pixels."""
-    theirs = spread(timm.create_model(MODELS[name], pretrained=False)).eval()
-    loaded = from_timm(theirs, MODELS[name])
+    theirs, loaded = MODELS[name]()
     seen = open_photo(photo(480, 640))
     pixels = analyze(loaded, seen).pixels[None]
     assert torch.allclose(theirs(pixels), loaded.vit(pixels), rtol=1e-4, atol=1e-4)
