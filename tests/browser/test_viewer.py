@@ -228,7 +228,8 @@ def test_going_back_with_the_tab_key_hides_no_control_under_what_stays(
     for _ in range(16):
         shown.keyboard.press("Shift+Tab")
         covered = shown.evaluate(
-            """() => {
+            """async () => {
+                await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
                 const control = document.activeElement;
                 const { left, top, width, height } = control.getBoundingClientRect();
                 const on = document.elementFromPoint(left + width / 2, top + height / 2);
