@@ -12,7 +12,7 @@ from .grid import PatchGrid
 from .surgery import Surgery
 from .trace import Trace
 
-TOGETHER = 2**13  # tokens that go through the model at a time; more only cost memory
+TOGETHER = 2**11  # tokens that go through the model at a time; more only leave the caches
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -80,6 +80,6 @@ class Case:
 
     def batches(self, count: int) -> Iterator[slice]:
         """Slices of `count` whole pictures that fit into the model together, with their graph."""
-        together = max(1, TOGETHER // 4 // self.grid.num_tokens)
+        together = max(1, TOGETHER // self.grid.num_tokens)
         for start in range(0, count, together):
             yield slice(start, min(start + together, count))

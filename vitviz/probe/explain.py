@@ -15,7 +15,7 @@ from .case import Case
 from .grid import PatchGrid
 from .trace import Trace
 
-Need = Literal["token", "class", "values", "gradients", "passes"]
+Need = Literal["token", "class", "values", "gradients", "pass", "passes"]
 HeadFusion = Literal["mean", "max", "min"]
 
 
@@ -140,8 +140,10 @@ class Explainer:
 
     function  (case, token) -> (N,); the docstring defines it
     needs     "token": the values are those for one query token; "class": for one class; "values",
-              "gradients": the trace of the case holds v, or v and g; "passes": it runs the model
-              many times, so it costs as much as many analyses
+              "gradients": the trace of the case holds v, or v and g; "pass": it runs the model
+              once itself, forward and back; "passes": many times, so it costs as much as many
+              analyses
+    runs      how many forward passes those of "passes" take, a backward pass counting as two
     signed    whether values can be negative: they then speak against the class
     paper     where it is from: an arXiv number, "" for what has no paper
     """
@@ -151,6 +153,7 @@ class Explainer:
     needs: frozenset[Need] = frozenset()
     signed: bool = False
     paper: str = ""
+    runs: Callable[[PatchGrid], int] | None = None
 
     @property
     def name(self) -> Message:
@@ -165,7 +168,13 @@ class Explainer:
     @property
     def runs_the_model(self) -> bool:
         """Whether the trace of an analysis is not enough."""
-        return not self.needs.isdisjoint({"values", "gradients", "passes"})
+        return not self.needs.isdisjoint({"values", "gradients", "pass", "passes"})
+
+    def passes(self, grid: PatchGrid) -> int:
+        """How many forward passes it takes by its definition, a backward pass counting as two."""
+        if self.runs:
+            return self.runs(grid)
+        return 3 if self.needs & {"gradients", "pass"} else int("values" in self.needs)
 
     def __call__(self, case: Case, token: int = 0) -> Tensor:
         """The values of all tokens. (N,) Raises `SelectionError` for a token that is not there."""
@@ -217,13 +226,14 @@ EXPLAINERS: dict[str, Explainer] = {
         Explainer(
             key="grad_cam",
             function=gradients.grad_cam,
-            needs=_needs("class", "gradients"),
+            needs=_needs("class", "pass"),
             paper="arXiv:1610.02391",
         ),
         Explainer(
             key="occlusion",
             function=perturb.occlusion,
             needs=_needs("class", "passes"),
+            runs=perturb.windows_of,
             signed=True,
             paper="arXiv:1311.2901",
         ),
@@ -231,6 +241,7 @@ EXPLAINERS: dict[str, Explainer] = {
             key="integrated_gradients",
             function=perturb.integrated_gradients,
             needs=_needs("class", "passes"),
+            runs=lambda _grid: 3 * perturb.STEPS,
             signed=True,
             paper="arXiv:1703.01365",
         ),

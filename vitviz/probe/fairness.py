@@ -4,7 +4,7 @@ One curve proves nothing: a random order can look good on one picture. So beside
 random orders, and the centre of the picture.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,56 +131,117 @@ def removal(
     map. `progress(done, all)` counts sequences; when `cancelled()` is true, `CancelledError` is
     raised. Raises `SelectionError` for numbers that make no curve.
     """
+    plan = plan_of(case, maps, steps=steps, orders=orders, seed=seed)
+    total = len(plan.ways) * (len(plan.counts) - 1) + len(plan.names) * groups
+    done = 0
+
+    def told(sequences: int) -> None:
+        nonlocal done
+        done += sequences
+        if progress is not None:
+            progress(done, total)
+
+    def check() -> None:
+        if cancelled is not None and cancelled():
+            raise CancelledError(Message("experiments.cancelled"))
+
+    columns = []
+    for step in range(len(plan.counts)):
+        check()
+        columns.append(plan.column(case, step, temperature))
+        told(len(plan.ways) if step else 0)
+    found, whole = {}, columns[0][0]
+    for place, key in enumerate(plan.names if groups else ()):
+        some = [group for group in plan.ways[place].tensor_split(groups) if len(group)]
+        falls = []
+        for group in some:
+            check()
+            kept = torch.cat([one for one in some if one is not group])[None]
+            falls.append(float(whole - _probabilities(case, kept, temperature)[0]))
+            told(1)
+        values = case.grid.patches(plan.maps[key])[case.patches]
+        found[key] = saco_of([float(values[group].sum()) for group in some], falls)
+    return plan.removal(case, columns, found)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Plan:
+    """The orders of a fair test, whose steps can be computed one by one, each with `column`.
+
+    maps    {key: (N,) or (P,)}, with the centre
+    ways    (W, n) places in `case.patches`: the orders of the maps, most important first; the same
+            backwards; the random orders; these backwards
+    counts  how many patches are gone at each step, from 0
+    """
+
+    maps: Mapping[str, Tensor]
+    ways: Tensor
+    counts: tuple[int, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.maps)
+
+    def column(self, case: Case, step: int, temperature: float = 1.0) -> Tensor:
+        """The probability of the class at a step, by each order. (W,)"""
+        if step == 0:
+            whole = (case.trace.logits / temperature).softmax(dim=-1)[case.target]
+            return whole.expand(len(self.ways))
+        # Which patches stay matters and not their order, but a sorted sequence rounds as the
+        # model's own does.
+        kept = self.ways[:, self.counts[step] :].sort(dim=1).values
+        if not kept.shape[1]:  # the same of all orders
+            return _probabilities(case, kept[:1], temperature).expand(len(kept))
+        return _probabilities(case, kept, temperature)
+
+    def removal(
+        self, case: Case, columns: Sequence[Tensor], saco: Mapping[str, float] | None = None
+    ) -> "Removal":
+        """The result, of the columns of all steps."""
+        curves, names = torch.stack(list(columns), dim=1), len(self.names)
+        return Removal(
+            target=case.target,
+            removed=torch.tensor(self.counts) / len(case.patches),
+            first=dict(zip(self.names, curves[:names], strict=True)),
+            last=dict(zip(self.names, curves[names : 2 * names], strict=True)),
+            random=curves[2 * names :],
+            saco=saco or {},
+        )
+
+
+def plan_of(
+    case: Case,
+    maps: Mapping[str, Tensor],
+    *,
+    steps: int = STEPS,
+    orders: int = ORDERS,
+    seed: int = 0,
+) -> Plan:
+    """The orders of some maps, and random ones; parameters and errors are those of `removal`."""
     steps, pairs = count_of(steps, "steps"), (count_of(orders, "orders") + 1) // 2
     patches, grid = case.patches, case.grid
     maps = {"centre": centre_map(grid).flatten(), **maps}
     generator = torch.Generator().manual_seed(seed)
     drawn = [torch.randperm(len(patches), generator=generator) for _ in range(pairs)]
-    first = {key: _order(grid.patches(one)[patches], generator) for key, one in maps.items()}
-    ways = torch.stack(
-        [
-            *first.values(),
-            *(one.flip(0) for one in first.values()),
-            *drawn,
-            *(one.flip(0) for one in drawn),
-        ]
-    )
+    first = [_order(grid.patches(one)[patches], generator) for one in maps.values()]
+    ways = [*first, *(one.flip(0) for one in first), *drawn, *(one.flip(0) for one in drawn)]
     reads_patches = case.vit.config.global_pool != "token"
     most = len(patches) - reads_patches
     counts = sorted({round(step * most / steps) for step in range(steps + 1)})
-    total = len(ways) * (len(counts) - 1) + len(maps) * groups
-    done = 0
+    return Plan(maps=maps, ways=torch.stack(ways), counts=tuple(counts))
 
-    def probabilities(kept: Tensor) -> Tensor:
-        nonlocal done
-        if cancelled is not None and cancelled():
-            raise CancelledError(Message("experiments.cancelled"))
-        logits = case.logits_with(case.with_patches(patches[kept]))
-        done += len(kept)
-        if progress is not None:
-            progress(done, total)
-        return (logits / temperature).softmax(dim=-1)[:, case.target]
 
-    whole = (case.trace.logits / temperature).softmax(dim=-1)[case.target]
-    # Which patches stay matters and not their order, but a sorted sequence rounds like the model's.
-    parts = [probabilities(ways[:, count:].sort(dim=1).values) for count in counts[1:]]
-    curves = torch.stack([whole.expand(len(ways)), *parts], dim=1)
-    found = {}
-    for key in maps if groups else ():
-        some = [group for group in first[key].tensor_split(groups) if len(group)]
-        kept = [torch.cat([one for one in some if one is not group]) for group in some]
-        falls = [float(whole - probabilities(one.sort().values[None])[0]) for one in kept]
-        values = grid.patches(maps[key])[patches]
-        found[key] = saco_of([float(values[group].sum()) for group in some], falls)
-    names = len(maps)
-    return Removal(
-        target=case.target,
-        removed=torch.tensor(counts) / len(patches),
-        first=dict(zip(maps, curves[:names], strict=True)),
-        last=dict(zip(maps, curves[names : 2 * names], strict=True)),
-        random=curves[2 * names :],
-        saco=found,
-    )
+def passes_of(maps: int, steps: int = STEPS, orders: int = ORDERS) -> int:
+    """About how many passes of the whole picture a test of so many maps takes, the centre one of
+    them: on average half of the patches are gone.
+    """
+    return (2 * maps + orders) * steps // 2
+
+
+def _probabilities(case: Case, kept: Tensor, temperature: float) -> Tensor:
+    """The probability of the class with only these patches. (B, n) places in `case.patches`"""
+    logits = case.logits_with(case.with_patches(case.patches[kept]))
+    return (logits / temperature).softmax(dim=-1)[:, case.target]
 
 
 def saco_of(salience: list[float], falls: list[float]) -> float:

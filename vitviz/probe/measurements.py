@@ -4,13 +4,14 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..model.json_values import parse
+from ..model.json_values import is_number, parse
 from ..model.loaded import ModelCard
 from .predictions import KEPT
 
 SHARES = ("top1", "top5", "group", "ece")
 NUMBERS = (*SHARES, "nll", "pictures")
 BOX_NUMBERS = ("energy", "pointing")
+FAIR_FIGURES = ("gain", "over_centre", "deletion", "insertion", "beaten", "saco")
 SCORE = "known or not"  # the one of the measured scores that `Analysis.known_or_not` uses
 
 
@@ -46,6 +47,39 @@ def measurements_of(card: ModelCard) -> dict[str, Any]:
         found |= {"boxes": whole} if whole else {}
     others = _others(told.get("others"))
     return found | ({"others": others} if others else {})
+
+
+def fair_tests_of(card: ModelCard) -> dict[str, Any]:
+    """What fair tests of the explainers on many pictures found, from "explainers" in the details of
+    a card: the head and table of `--evaluate --explainers`, as JSON.
+
+    {"pictures", "data", "date", "explainers": {key: {figure: {"mean", "half"}}}}; "half" is half of
+    the 95 % interval. A figure that is not a number is left out. {} for a model without such tests.
+    """
+    try:
+        told = parse(card.details["explainers"])
+    except (KeyError, ValueError):
+        return {}
+    table = told.get("table") if isinstance(told, dict) else None
+    if not isinstance(table, dict) or not card.trained:
+        return {}
+    found = {}
+    for key, figures in table.items():
+        kept = {
+            name: {"mean": value["mean"], "half": value["half"]}
+            for name, value in (figures if isinstance(figures, dict) else {}).items()
+            if name in FAIR_FIGURES and _is_interval(value)
+        }
+        if "gain" in kept:
+            found[str(key)] = kept
+    texts = {name: told[name] for name in ("data", "date") if isinstance(told.get(name), str)}
+    return {"explainers": found, **texts, **_numbers(told, ("pictures",))} if found else {}
+
+
+def _is_interval(value: Any) -> bool:
+    """Whether it has a finite mean and half of an interval."""
+    parts = [value.get(name) for name in ("mean", "half")] if isinstance(value, dict) else [None]
+    return all(is_number(part, -1e6, 1e6) for part in parts)
 
 
 def _others(told: Any) -> dict[str, float]:

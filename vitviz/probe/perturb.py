@@ -5,9 +5,18 @@ from einops import reduce
 from torch import Tensor
 
 from .case import Case
+from .grid import PatchGrid
 
 WINDOWS = (1, 3)  # sides of the windows that occlusion takes out, in patches
 STEPS = 32  # of integrated gradients; the sum is then right to about a percent
+
+
+def windows_of(grid: PatchGrid) -> int:
+    """How many windows occlusion takes out, one after another."""
+    return sum(
+        (grid.rows - min(side, grid.rows) + 1) * (grid.cols - min(side, grid.cols) + 1)
+        for side in WINDOWS
+    )
 
 
 def occlusion(case: Case, _token: int) -> Tensor:

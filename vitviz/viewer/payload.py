@@ -22,6 +22,7 @@ from ..probe.measurements import measurements_of
 from ..probe.positions import unit_rows
 from ..probe.predictions import kinds_of
 from ..probe.trace import RoundedLayer
+from . import explanations
 
 if TYPE_CHECKING:
     from ..probe.analysis import Analysis
@@ -37,6 +38,7 @@ MIXING = "mixing-"  # and the layer
 # Of the values of all layers in a page of one file: 2 MB for the shipped photo model, 25 MB for
 # ViT-B/16, which would more than triple its page.
 MOST_MIXING_BYTES = 10_000_000
+MOST_CLASSES = 2000  # whose names are sent; of more, those of the predictions alone
 MOST_WORDS = 300  # characters of a detail; longer ones, like training recipes, are not sent
 
 
@@ -102,7 +104,11 @@ def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool =
         if _mixing_bytes(analysis) > MOST_MIXING_BYTES:
             late = {name: make for name, make in late.items() if not needs_model(name)}
         files |= {late_path(name): _serialise(make(analysis)) for name, make in late.items()}
+        told = explanations.beforehand(analysis, first["token"])
+        files |= {late_path(name): _serialise(made) for name, made in told.items()}
     manifest = _manifest(analysis, files, list(late), k)
+    # Late files of these have a name for each token and class, too many to list.
+    manifest["explainers"] = explanations.listed(analysis, late=not whole)
     manifest["words"] = _words(analysis, recorded if FILM in files else None)
     return Payload(manifest, files)
 
@@ -114,7 +120,7 @@ def mixing_name(layer: int) -> str:
 
 def needs_model(name: str) -> bool:
     """Whether this late file can only be made of an analysis that holds its model."""
-    return name.startswith(MIXING)
+    return name.startswith(MIXING) or explanations.runs_the_model(name)
 
 
 def late_path(name: str) -> str:
@@ -127,6 +133,8 @@ def late_file(analysis: "Analysis", name: str) -> bytes:
 
     Raises `SelectionError` for a name that this analysis has no late file of.
     """
+    if explanations.is_explanation(name):
+        return _serialise(explanations.explanation(analysis, name))
     make = _late_files(analysis).get(name)
     if make is None:
         raise SelectionError(f"this analysis has no file {name!r}")
@@ -138,6 +146,8 @@ def _late_files(analysis: "Analysis") -> dict[str, Callable[["Analysis"], dict[s
     late = dict(LATE)
     if analysis.positions_seed is None:
         del late["untrained"]
+    if analysis.card.head != "classes" or len(analysis.card.labels) > MOST_CLASSES:
+        del late["classes"]
     for layer in range(analysis.trace.depth):
         late[tokens_name(layer)] = partial(_tokens, layer=layer)
     if analysis.loaded is not None and not analysis.changed_behind_the_mix:
@@ -263,11 +273,18 @@ def _untrained(analysis: "Analysis") -> dict[str, Tensor]:
     return {"pos_embed": unit_rows(analysis.untrained_positions().patches).half()}
 
 
+def _classes(analysis: "Analysis") -> dict[str, Tensor]:
+    """The names of all classes, in their order: the bytes of a JSON list."""
+    text = json.dumps(list(analysis.card.labels), ensure_ascii=False).encode()
+    return {"labels": torch.tensor(list(text), dtype=torch.uint8)}
+
+
 # The late files of the whole analysis; those of one layer are `_tokens` and `_mixing`.
 LATE: dict[str, Callable[["Analysis"], dict[str, Tensor]]] = {
     "features": _features,
     "statistics": _statistics,
     "untrained": _untrained,
+    "classes": _classes,
 }
 
 
@@ -365,6 +382,11 @@ def _manifest(
             **({"embedding": _file(EMBEDDING, files)} if EMBEDDING in files else {}),
             **({"film": _file(FILM, files)} if FILM in files else {}),
             **{name: _file(late_path(name), files) for name in late if late_path(name) in files},
+            **{
+                path.removesuffix(".safetensors"): _file(path, files)
+                for path in files
+                if explanations.is_explanation(path.removesuffix(".safetensors"))
+            },
         },
         "late": [name for name in late if late_path(name) not in files],
     }

@@ -12,15 +12,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+import torch
 from PIL import Image
 
 from ..errors import ImageError, VitvizError
+from ..languages import Message
 from ..model.photo import open_photo
+from ..probe import fairness
 from ..probe.analysis import Analysis, analyze
-from ..probe.explain import EXPLAINERS
+from ..probe.explain import EXPLAINERS, chosen
+from ..viewer.explanations import passes_of
 from ..viewer.payload import late_file, late_path, pack
 from . import limits
 from .cores import Cores
+from .error_messages import in_each
 from .files import file_name
 from .models import Models
 from .turns import Turns, computing
@@ -77,6 +82,26 @@ class LateOrder:
     untrained: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
+class FairOrder:
+    """One step of a fair test (`probe/fairness.py`) of an analysis, after those that are done.
+
+    saved, model, untrained  as of `LateOrder`
+    keys, token, target      the explainers that are tested, the token they explain, and the class
+    maps, columns            what earlier steps gave: the values by explainer, and the probabilities
+                             by step
+    """
+
+    saved: bytes = field(repr=False)
+    model: str
+    untrained: bool = False
+    keys: Sequence[str]
+    token: int = 0
+    target: int | None = None
+    maps: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
+    columns: Sequence[Sequence[float]] = field(default=(), repr=False)
+
+
 class Refusal(NamedTuple):
     """Why an order is refused, in any language; `of_picture`: because of the picture."""
 
@@ -96,7 +121,9 @@ class Result:
     saved     the analysis, for `Analysis.from_bytes`; `saved_name` is the name of its file
     manifest  for a page: that of `viewer.payload.Payload`; `files` are the bytes by path
     preview   for a page: the model's input as PNG, if browsers cannot show the photo
-    summary   for a program: `Analysis.summary`, with the values for its selection as "selection"
+    summary   for a program: `Analysis.summary`, with the values for its selection as "selection";
+              of a `FairOrder` the "maps" and "columns" so far, how many steps are "done" of "all",
+              and after the last one the "result"
     seconds   of each stage: "open" the photo, "load" the model, "wait" for a turn, "pass" of the
               model, "pack" for the page or program
     """
@@ -120,6 +147,9 @@ class Engine(Protocol):
     def late(self, order: LateOrder) -> Result:
         """Make a late file, the only one in `files` of the result. Raises and refuses as `run`."""
 
+    def fair(self, order: FairOrder) -> Result:
+        """Do one step of a fair test. Raises and refuses as `run`."""
+
 
 class Local:
     """Fulfils orders in the caller's thread; `limits.COMPUTING` of them compute at a time."""
@@ -139,7 +169,10 @@ class Local:
             yield
 
     def late(self, order: LateOrder) -> Result:
-        return fulfil_late(order, self.models)
+        return fulfil_late(order, self.models, self._turn)
+
+    def fair(self, order: FairOrder) -> Result:
+        return fulfil_fair(order, self.models, self._turn)
 
 
 def fulfil(
@@ -189,14 +222,82 @@ class _Stages:
             self.seconds[name] = time.perf_counter() - began - inner
 
 
-def fulfil_late(order: LateOrder, models: Models) -> Result:
-    """Read the analysis, load its model, and make the file; no forward pass is needed."""
+def fulfil_late(
+    order: LateOrder,
+    models: Models,
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Result:
+    """Read the analysis, load its model, and make the file.
+
+    `turn` is entered where the model has to run: for an explanation.
+    """
     try:
-        analysis = Analysis.from_bytes(order.saved)
-        held = replace(analysis, loaded=models.get(order.model, order.untrained))
-        return Result(files={late_path(order.name): late_file(held, order.name)})
+        held = _held(order, models)
+        passes = passes_of(held, order.name)
+        _check_work(held, passes, limits.EXPLAINING_WORK)
+        with turn() if passes else nullcontext():
+            return Result(files={late_path(order.name): late_file(held, order.name)})
     except VitvizError as error:
         return Result(refused=Refusal.of(error))
+
+
+def fulfil_fair(
+    order: FairOrder,
+    models: Models,
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Result:
+    """Compute the next map, or when all are there the next column; with the last, the result."""
+    try:
+        held = _held(order, models)
+        keys, began = list(dict.fromkeys(order.keys)), time.perf_counter()
+        passes = fairness.passes_of(len(keys) + 1)
+        passes += sum(chosen(key).passes(held.grid) for key in keys)
+        _check_work(held, passes, limits.TESTING_WORK)
+        maps, columns = dict(order.maps), [*order.columns]
+        target = held.class_index(order.target, "fair_test")
+        with turn():
+            if missing := [key for key in keys if key not in maps]:
+                maps[missing[0]] = held.explain(missing[0], order.token, target).tolist()
+                return _step(maps, columns, len(keys) + fairness.STEPS, began)
+            case = replace(held.case("centre"), vit=held.loaded.vit, target=target)
+            plan = fairness.plan_of(case, {key: torch.tensor(maps[key]) for key in keys})
+            for step in (0, 1) if not columns else (len(columns),):
+                columns.append(plan.column(case, step, held.card.temperature).tolist())
+        result = _step(maps, columns, len(keys) + len(plan.counts) - 1, began)
+        if len(columns) < len(plan.counts):
+            return result
+        found = plan.removal(case, [torch.tensor(column) for column in columns])
+        return replace(result, summary={**result.summary, "result": _told(found)})
+    except VitvizError as error:
+        return Result(refused=Refusal.of(error))
+
+
+def _step(
+    maps: Mapping[str, Any], columns: Sequence[Sequence[float]], steps: int, began: float
+) -> Result:
+    done = len(maps) + max(0, len(columns) - 1)
+    summary = {"maps": maps, "columns": columns, "done": done, "all": steps}
+    return Result(summary=summary, seconds={"pass": time.perf_counter() - began})
+
+
+def _told(found: fairness.Removal) -> dict[str, Any]:
+    """A fair test in JSON's types, its sentences in every language."""
+    told = found.to_dict()
+    for key, figures in told["maps"].items():
+        figures["sentence"] = in_each(found.sentence(key))
+    return told
+
+
+def _held(order: LateOrder | FairOrder, models: Models) -> Analysis:
+    """The analysis of an order, with its model."""
+    analysis = Analysis.from_bytes(order.saved)
+    return replace(analysis, loaded=models.get(order.model, order.untrained))
+
+
+def _check_work(analysis: Analysis, passes: int, most: float) -> None:
+    """Raise `VitvizError` where so many passes of this model are too much for a shared machine."""
+    if 2.0 * passes * analysis.card.num_parameters * analysis.grid.num_tokens > most:
+        raise VitvizError(Message("web.too_much", passes=passes, name=analysis.card.name))
 
 
 def _for_page(order: Order, analysis: Analysis) -> Result:

@@ -38,6 +38,15 @@ QUEUE_SIZE = 64  # requests that may wait; further ones are refused
 DRAWING_WAIT_SECONDS = 30  # for other figures; one is drawn at a time
 LINE = 8  # callers that may wait for a turn of one kind; Gradio has 40 threads in all
 COMPUTING_WAIT_SECONDS = 30  # for a turn to compute a forward pass or a rollout
+# Explanations and fair tests, in operations: 2 for each parameter, token and pass. A core of a
+# small host does some 5e10 a second; the shipped photo model takes 8e8 for a pass.
+EXPLAINING_WORK = 4e12  # of one explanation
+TESTING_WORK = 2e13  # of all steps of one fair test
+TESTING = 1  # steps of fair tests at a time; a test has some twenty, so visitors take turns
+TESTING_WAIT_SECONDS = (
+    10  # for a turn of one step; a viewer then asks again, see `data/fairtest.js`
+)
+TESTS_KNOWN = 200  # fair tests that go on where they are, one for each analysis
 LOADING_WAIT_SECONDS = 120  # for a model that another request is loading or downloading
 COMPUTING = usable_cores()  # forward passes at a time, and as many rollouts
 WORKERS = workers(COMPUTING)

@@ -304,10 +304,13 @@ def _server_functions(service: Service) -> list[Any]:
     def late(question: Any) -> dict[str, Any]:
         return service.late(question)
 
+    def fair(question: Any) -> dict[str, Any]:
+        return service.fair(question)
+
     def figure(question: Any) -> dict[str, Any]:
         return service.figure(question)
 
     def beside(question: Any) -> dict[str, Any]:
         return service.beside(question)
 
-    return [rollout, late, figure, beside]
+    return [rollout, late, fair, figure, beside]

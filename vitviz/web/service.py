@@ -14,9 +14,11 @@ from ..probe.analysis import Analysis
 from ..viewer.payload import late_file, late_path, needs_model
 from . import limits
 from .beside import Choice, choices
-from .engine import Engine, LateOrder, Order, Refusal, Result, Selection
+from .engine import Engine, FairOrder, LateOrder, Order, Refusal, Result, Selection
 from .error_messages import APOLOGY, in_each, sentence
 from .examples import EXAMPLES, START, START_LINK
+from .fair_tests import BusyError, FairTests
+from .fair_tests import Wanted as WantedTest
 from .figures import Wanted
 from .models import Menu
 from .page_requests import Delivery, PageRequest, PageRequests
@@ -64,6 +66,7 @@ class Service:
         # them do not keep the engine from an analysis.
         self._asking = Turns(limits.COMPUTING, limits.LINE)
         self._drawing = Turns(1, limits.LINE)
+        self._tests = FairTests(engine)
         self._store = store
         self._requests = PageRequests()
         self._kept: OrderedDict[str, Kept] = OrderedDict()  # by the id of a manifest
@@ -301,6 +304,12 @@ class Service:
         """Make a file of the payload on request: {"data": in base64} or {"error"}."""
         return self._reply(question, self._late)
 
+    def fair(self, question: Any) -> dict[str, Any]:
+        """Do a step of a fair test: {"done", "all"}, {"result"} at the end, or {"error"}; with
+        "busy", asking again later helps.
+        """
+        return self._reply(question, self._fair)
+
     def figure(self, question: Any) -> dict[str, Any]:
         """Draw what the viewer shows as a figure for print: {"data": in base64} or {"error"}."""
         return self._reply(question, self._figure)
@@ -345,6 +354,18 @@ class Service:
                     data = self._late_file(self._known(key), name)
                 return {"data": base64.b64encode(data).decode()}
         raise SelectionError("id and name are needed")
+
+    def _fair(self, key: str, question: Any) -> dict[str, Any]:
+        wanted, kept = WantedTest.of(question), self._known(key)
+
+        def order(**step: Any) -> FairOrder:
+            model = {"model": kept.shown.model, "untrained": kept.shown.untrained}
+            return FairOrder(saved=self._store.get(kept.analysis), **model, **step)
+
+        try:
+            return dict(self._tests.advance(key, wanted, order))
+        except BusyError as error:
+            return {**_refusal(error.message), "busy": True}
 
     def _late_file(self, kept: Kept, name: str) -> bytes:
         """Only the engine has the models; a file that needs none is made here."""

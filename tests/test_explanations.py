@@ -1,0 +1,144 @@
+"""Explanations on the wire: the values of `Analysis.explain`, made when somebody looks."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from safetensors.torch import load
+
+from tests.models import TINY, photo, tiny
+from vitviz import EXPLAINERS, Analysis, SelectionError, VitvizError, analyze
+from vitviz.languages import in_others, languages
+from vitviz.probe.explanation import explained
+from vitviz.viewer import pack
+from vitviz.viewer.explanations import explanation_name
+from vitviz.viewer.payload import late_file, late_path, needs_model
+
+MEASURED = {"mean": 0.4, "half": 0.02, "pictures": 10}
+
+
+@pytest.mark.parametrize("key", EXPLAINERS)
+def test_a_late_file_has_the_values_of_explain(key: str, any_tiny_analysis: Analysis) -> None:
+    analysis, one = any_tiny_analysis, EXPLAINERS[key]
+    told = {entry["key"]: entry for entry in pack(analysis, whole=False).manifest["explainers"]}
+    of_class = "class" in one.needs
+    if of_class and analysis.card.head != "classes":
+        assert key not in told
+        with pytest.raises(SelectionError, match="names no classes"):
+            late_file(analysis, explanation_name(key, 0, 1))
+        return
+    assert told[key]["late"]
+    assert (told[key]["signed"], told[key]["needs"]) == (one.signed, sorted(one.needs))
+    target = 3 if of_class else None
+    name = explanation_name(key, 1 if "token" in one.needs else 0, target)
+    sent = load(late_file(analysis, name))
+    assert torch.equal(sent["values"], analysis.explain(key, 1, target))
+    forward, backward, seconds = sent["cost"].tolist()
+    # What it cost is what its definition says, to a fifth: the project promises no more.
+    assert forward + 2 * backward <= 1.2 * one.passes(analysis.grid) + 1e-4
+    assert (forward > 0) == one.runs_the_model == needs_model(name)
+    assert seconds > 0
+
+
+def test_what_a_definition_costs(tiny_analysis: Analysis) -> None:
+    grid = tiny_analysis.grid  # 4 x 4 patches: windows of 1 at 16 places, of 3 at 4
+    passes = {key: one.passes(grid) for key, one in EXPLAINERS.items()}
+    assert passes["occlusion"] == 16 + 4
+    assert passes["integrated_gradients"] == 96
+    assert (passes["attention"], passes["attention_norm"], passes["generic"]) == (0, 1, 3)
+    count = explained(tiny_analysis, "generic")
+    assert (count.forward, count.backward) == pytest.approx((1, 1))
+    assert explained(tiny_analysis, "integrated_gradients").backward == pytest.approx(32)
+    assert count.target == int(tiny_analysis.trace.logits.argmax())
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("explain-nothing-0-any", "there is no explainer 'nothing'"),
+        ("explain-generic-99-1", "token must be"),
+        ("explain-generic-0-99", "has no class '?99"),
+        ("explain-generic-0-1000000", "has no class"),
+        ("explain-generic-0", "has no file"),
+        ("explain-generic-0-1-", "has no file"),
+        ("explain-generic--1-1", "has no file"),
+        ("explain-<b>-0-1", "has no file"),
+        ("explain-generic-\u0660-1", "has no file"),
+    ],
+)
+def test_what_does_not_exist_is_refused_with_a_sentence(
+    name: str, says: str, tiny_analysis: Analysis
+) -> None:
+    with pytest.raises(SelectionError, match=says):
+        late_file(tiny_analysis, name)
+
+
+def test_a_page_of_one_file_brings_a_few_for_the_answer(any_tiny_analysis: Analysis) -> None:
+    analysis = any_tiny_analysis
+    payload, token = pack(analysis), pack(analysis).manifest["first"]["token"]
+    brought = [name for name in payload.manifest["files"] if name.startswith("explain-")]
+    assert not any(one["late"] for one in payload.manifest["explainers"])
+    cheap = {key for key, one in EXPLAINERS.items() if one.passes(analysis.grid) <= 3}
+    if analysis.card.head != "classes":
+        cheap = {key for key in cheap if "class" not in EXPLAINERS[key].needs}
+    assert {name.split("-")[1] for name in brought} == cheap
+    for name in brought:
+        sent = load(payload.files[payload.manifest["files"][name]["path"]])
+        _, key, at, target = name.split("-")
+        assert int(at) == (token if "token" in EXPLAINERS[key].needs else 0)
+        assert torch.equal(sent["values"], analysis.explain(key, int(at)))
+        assert target == "any" or int(target) == int(analysis.trace.logits.argmax())
+
+
+def test_without_its_model_an_analysis_explains_what_needs_none(tiny_analysis: Analysis) -> None:
+    read = Analysis.from_bytes(tiny_analysis.to_bytes())
+    free = {key for key, one in EXPLAINERS.items() if not one.runs_the_model}
+    listed = pack(read, whole=False).manifest["explainers"]
+    assert {one["key"] for one in listed if one["late"]} == free
+    brought = {name.split("-")[1] for name in pack(read).files if name.startswith("explain-")}
+    assert brought == free
+    with pytest.raises(VitvizError, match="does not hold its model"):
+        late_file(read, explanation_name("generic", 0, 1))
+
+
+def test_names_and_sentences_come_in_every_language(tiny_analysis: Analysis) -> None:
+    for one in pack(tiny_analysis, whole=False).manifest["explainers"]:
+        assert set(one["sentences"]) == set(languages()) - {"en"}
+        assert one["name"] == str(EXPLAINERS[one["key"]].name)
+        assert one["names"] == in_others(EXPLAINERS[one["key"]].name)
+
+
+@pytest.mark.parametrize("name", [name for name in TINY if TINY[name].global_pool])
+def test_the_names_of_all_classes_come_in_their_order(name: str) -> None:
+    analysis = analyze(tiny(name), photo())
+    payload = pack(analysis)
+    if analysis.card.head != "classes":
+        assert "classes.safetensors" not in payload.files
+        return
+    sent = load(payload.files[late_path("classes")])["labels"]
+    assert json.loads(bytes(sent.tolist())) == list(analysis.card.labels)
+
+
+def test_what_was_measured_stands_beside_a_name_if_the_checkpoint_brings_it(
+    tiny_analysis: Analysis,
+) -> None:
+    def listed(told: object, **changes: object) -> dict[str, object]:
+        card = replace(tiny_analysis.card, details={"explainers": json.dumps(told)}, **changes)
+        entries = pack(replace(tiny_analysis, card=card), whole=False).manifest["explainers"]
+        return {one["key"]: one["measured"] for one in entries}
+
+    table = {"generic": {"gain": MEASURED, "energy": MEASURED, "saco": {"mean": "x", "half": 1}}}
+    head = {"pictures": 10, "date": "2026-11-22", "data": "tiny"}
+    kept = {"mean": 0.4, "half": 0.02}
+    assert listed({**head, "table": table})["generic"] == {"gain": kept}
+    assert listed({**head, "table": table})["rollout"] is None
+    for broken in (
+        None,
+        [],
+        {"table": 3},
+        {"table": {"generic": []}},
+        {"table": {"generic": {"gain": {"mean": float("nan"), "half": 1}}}},
+    ):
+        assert not any(listed(broken).values())
+    assert not any(listed({**head, "table": table}, trained=False).values())

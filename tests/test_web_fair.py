@@ -1,0 +1,198 @@
+"""Fair tests and explanations for viewers: Python's figures, step by step, bounded, one each."""
+
+import base64
+import io
+import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+import torch
+from PIL import Image
+from safetensors.torch import load
+
+import vitviz
+from tests.models import photo
+from tests.running import save_tiny
+from vitviz.languages import languages
+from vitviz.web import engine, limits
+from vitviz.web.cache import Cache
+from vitviz.web.engine import FairOrder, Local, fulfil_fair
+from vitviz.web.error_messages import in_each
+from vitviz.web.models import Models
+from vitviz.web.replies import Shown
+from vitviz.web.service import Service
+from vitviz.web.store import Upload
+
+KEYS = ["generic", "attention"]
+TINY = ("cls", "grey", "no_cls", "registers")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("fair")
+
+
+@pytest.fixture(scope="module")
+def models(folder):
+    return Models([str(save_tiny(folder, name)) for name in TINY])
+
+
+@pytest.fixture
+def desk(models, folder):
+    return Service(Local(models), models, Cache(folder / "cache"))
+
+
+@pytest.fixture
+def upload(desk):
+    return sent(desk, photo())
+
+
+def sent(desk, pixels):
+    Image.fromarray(pixels).save(data := io.BytesIO(), "PNG")
+    return Upload(desk._store.put(data.getvalue(), "a.png"), "a.png")
+
+
+def shown(desk, upload, name="tiny-cls"):
+    return desk.show(upload, name, Shown(None, name)).manifest["id"]
+
+
+def ask(desk, key, **changes):
+    asked = {"id": key, "explainers": KEYS, "token": 0, "target": 2} | changes
+    return desk.fair(asked)
+
+
+def finished(desk, key, **changes):
+    """All replies until the result."""
+    replies = [ask(desk, key, **changes)]
+    while "result" not in replies[-1]:
+        assert "error" not in replies[-1], replies[-1]
+        replies.append(ask(desk, key, **changes))
+    return replies
+
+
+@pytest.mark.parametrize("name", ["cls", "grey", "no_cls"])
+def test_the_steps_together_are_the_fair_test_of_python(desk, models, upload, name):
+    key = shown(desk, upload, f"tiny-{name}")
+    replies = finished(desk, key)
+    assert [reply["done"] for reply in replies] == list(range(1, len(replies) + 1))
+    assert len({reply["all"] for reply in replies[len(KEYS) :]}) == 1
+    assert replies[-1]["done"] == replies[-1]["all"]
+    result, ours = replies[-1]["result"], vitviz.analyze(models.get(f"tiny-{name}"), photo())
+    fair = ours.fair_test(*KEYS, target=2)
+    expected = fair.to_dict()
+    assert result["removed"] == expected["removed"]
+    assert result["band"] == expected["band"]
+    for one, figures in expected["maps"].items():
+        said = result["maps"][one].pop("sentence")
+        assert said == in_each(fair.sentence(one))
+        assert set(said) == set(languages())
+        figures.pop("sentence")
+        assert result["maps"][one] == figures
+    assert ask(desk, key)["result"] == replies[-1]["result"]  # and it costs nothing to ask again
+
+
+def test_another_test_takes_the_place_of_the_first_and_can_be_stopped(desk, upload, monkeypatch):
+    key = shown(desk, upload)
+    assert ask(desk, key)["done"] == 1
+    assert ask(desk, key)["done"] == 2
+    assert ask(desk, key, target=1)["done"] == 1  # who looks at another class has stopped the first
+    assert ask(desk, key)["done"] == 1
+    monkeypatch.setattr(limits, "TESTS_KNOWN", 1)
+    other = shown(desk, upload)
+    assert ask(desk, other)["done"] == 1
+    assert ask(desk, key)["done"] == 1  # forgotten meanwhile: from the beginning
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"explainers": ["nothing"]}, "there is no explainer 'nothing'"),
+        ({"explainers": [{}]}, "there is no explainer {}"),
+        ({"explainers": []}, "are needed"),
+        ({"explainers": "generic"}, "are needed"),
+        ({"token": "0"}, "are needed"),
+        ({"token": 99}, "token must be"),
+        ({"target": None}, "are needed"),
+        ({"target": 99}, "has no class"),
+        ({"target": -1}, "has no class"),
+        ({"id": "x"}, "has expired"),
+    ],
+)
+def test_a_bad_question_gets_a_sentence(desk, upload, changes, says):
+    reply = ask(desk, shown(desk, upload), **changes)
+    assert says.lower() in reply["error"].lower()
+    assert set(reply["errors"]) == set(languages())
+
+
+def test_a_model_without_classes_is_not_tested(desk, upload):
+    assert "names no classes" in ask(desk, shown(desk, upload, "tiny-registers"))["error"]
+
+
+def test_too_much_work_is_refused_at_once(desk, upload, monkeypatch):
+    key = shown(desk, upload)
+    monkeypatch.setattr(limits, "TESTING_WORK", 1e3)
+    assert "passes of tiny-cls" in ask(desk, key)["error"]
+    monkeypatch.setattr(limits, "EXPLAINING_WORK", 1e3)
+    reply = desk.late({"id": key, "name": "explain-occlusion-0-1"})
+    assert "about 20 passes of tiny-cls" in reply["error"]
+    assert "data" in desk.late({"id": key, "name": "explain-rollout-0-any"})
+
+
+def test_an_explanation_is_made_when_it_is_asked_for(desk, models, upload):
+    key = shown(desk, upload)
+    reply = desk.late({"id": key, "name": "explain-generic-0-3"})
+    sent = load(base64.b64decode(reply["data"]))
+    ours = vitviz.analyze(models.get("tiny-cls"), photo())
+    torch.testing.assert_close(sent["values"], ours.explain("generic", target=3))
+    for name in ("explain-generic-0-77", "explain-generic-99-1", "explain-x-0-any"):
+        assert "error" in desk.late({"id": key, "name": name})
+
+
+def test_forty_visitors_take_turns_and_each_gets_their_own(desk, models):
+    keys = []
+    for number in range(4):  # ten visitors for each of four pictures, as their pages would ask
+        upload = sent(desk, photo() // (number + 1))
+        keys += [(number, shown(desk, upload)) for _ in range(10)]
+    busy = 0
+
+    def visit(visitor):
+        nonlocal busy
+        number, key = visitor
+        while True:
+            reply = ask(desk, key, explainers=["attention"])
+            if "result" in reply:
+                return number, reply["result"]
+            assert reply.get("busy") or "error" not in reply, reply
+            if "busy" in reply:
+                busy += 1
+                time.sleep(0.02)  # as its page would, only longer
+
+    with ThreadPoolExecutor(40) as pool:
+        found = list(pool.map(visit, keys))
+    for number, result in found:
+        ours = vitviz.analyze(models.get("tiny-cls"), photo() // (number + 1))
+        expected = ours.fair_test("attention", target=2).to_dict()
+        assert result["maps"]["attention"]["gain"] == expected["maps"]["attention"]["gain"]
+    assert busy  # the line was full at times, and they asked again
+    assert not desk._tests._running
+
+
+def test_a_failure_of_the_engine_leaves_nothing_running(desk, upload, monkeypatch):
+    key = shown(desk, upload)
+    monkeypatch.setattr(engine.fairness, "plan_of", lambda *_a, **_o: 1 / 0)
+    while "error" not in (reply := ask(desk, key)):
+        pass
+    assert "busy" not in reply
+    monkeypatch.undo()
+    assert "result" in finished(desk, key)[-1]
+
+
+def test_orders_of_a_fair_test_travel(models):
+    saved = vitviz.analyze(models.get("tiny-cls"), photo()).to_bytes()
+    order = FairOrder(saved=saved, model="tiny-cls", keys=("generic",), target=1)
+    there = pickle.loads(pickle.dumps(order))
+    assert there == order
+    result = pickle.loads(pickle.dumps(fulfil_fair(there, models)))
+    assert (result.summary["done"], result.summary["all"]) == (1, 13)
+    assert len(repr(order)) < 300  # no picture gets into a log
