@@ -2,7 +2,7 @@
 
 const browser = Object.fromEntries([
   "AbortController", "Blob", "CSSMediaRule", "DOMException", "Event", "HTMLElement", "Image", "ImageData",
-  "MutationObserver", "ResizeObserver", "TextDecoder", "URL", "URLSearchParams", "XMLSerializer", "atob", "clearInterval", "clearTimeout",
+  "MutationObserver", "ResizeObserver", "TextDecoder", "TextEncoder", "URL", "URLSearchParams", "XMLSerializer", "atob", "btoa", "clearInterval", "clearTimeout",
   "createImageBitmap", "File",
   "customElements", "document", "fetch", "getComputedStyle", "history", "innerHeight", "localStorage",
   "location", "matchMedia", "navigator", "performance", "requestAnimationFrame",

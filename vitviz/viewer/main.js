@@ -7,6 +7,7 @@ import { explainFailure, fetchUrl } from "./data/files.js";
 import { createPointerState } from "./state/pointer.js";
 import { createCourse, stepLink } from "./lessons/course.js";
 import { LESSONS } from "./lessons/index.js";
+import { createShelf } from "./lessons/shelf.js";
 import { createLessonList } from "./parts/lessonlist.js";
 import { neighbour } from "./maths/geometry.js";
 import { stateOf } from "./lessons/steps.js";
@@ -14,7 +15,7 @@ import { KEPT, besidesOf } from "./state/besides.js";
 import { keyAction } from "./state/keys.js";
 import { readLink, writeLink } from "./state/link.js";
 import { createSecondSource } from "./secondsource.js";
-import { guessBook, recall, remember } from "./state/memory.js";
+import { guessBook, lessonBook, recall, remember } from "./state/memory.js";
 import { Source } from "./data/source.js";
 import { PANELS } from "./panels/index.js";
 import { TOOLS } from "./parts/projecting.js";
@@ -65,8 +66,9 @@ export function firstLanguage(search) {
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
- *   languages: boolean, looksOpen: boolean,
+ *   languages: boolean, looksOpen: boolean, forTeacher: boolean,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void,
+ *   shelf: import("./lessons/shelf.js").Shelf, collect: (lesson: import("./lessons/own.js").OwnLesson) => void,
  *   panels: import("./state/panels.js").PanelDescription[], shape: () => import("./state/state.js").Shape,
  *   panel: () => import("./state/panels.js").PanelDescription,
  * }} App
@@ -79,7 +81,7 @@ export function firstLanguage(search) {
  *   selection?: any, taste?: any, languages?: boolean,
  *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
  *   invert?: () => void, beside?: (key: string, id: string) => Promise<any>, entitle?: (title: string) => void,
- *   go?: (href: string) => void, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>}} host
+ *   go?: (href: string) => void, lesson?: any, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>}} host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
  *   selection, taste: some of the initial fields; invalid values are ignored.
@@ -90,6 +92,7 @@ export function firstLanguage(search) {
  *   entitle: is told what is shown, for the title of the page.
  *   invert: runs it with light and dark of the photo exchanged, or as it was if they are.
  *   go: opens an address: another model or picture, for a lesson.
+ *   lesson: an own lesson that the page was made for.
  *   draw: analyzes a drawing; the first in the model of digits.
  *   languages: offer a button that changes the language of the page.
  * @returns {{update: (manifest: any|null, selection?: any) => void,
@@ -105,6 +108,7 @@ export function mount(host) {
   element.replaceChildren(root);
 
   const offers = Boolean(host.beside);
+  const lessons = [...LESSONS]; // and the own one
   let opening = null; // the source that is loading
   let grid = null; // of the source that was shown last
   let board = null;
@@ -119,6 +123,7 @@ export function mount(host) {
   const app = {
     t: null, languages, openLessons, travels: Boolean(go && address), ask: host.ask ? ask : null,
     again, invert, history: null, looksOpen: false,
+    forTeacher: Boolean(address) && new URL(address.read()).searchParams.get("key") === "true", // opens the key of a lesson
     taste: [recall(storage), host.taste, asked].reduce((base, wanted) => validTaste(wanted, base, PANELS), startTaste(PANELS)),
     selection: null, source: null, panels: PANELS,
     panel: () => panelOf(PANELS, app.selection.panel),
@@ -154,7 +159,15 @@ export function mount(host) {
       { lang: app.language, with: app.compared })),
   };
 
-  app.course = createCourse(app, LESSONS, guessBook(storage), travel, render);
+  app.shelf = createShelf(lessonBook(storage), () => address?.read() ?? null, host.lesson ?? null);
+  app.collect = (lesson) => { // the collected lesson has changed; it may be the open one
+    app.shelf.put(lesson);
+    shelve();
+    if (app.source) app.select({});
+    render();
+  };
+  shelve();
+  app.course = createCourse(app, lessons, guessBook(storage), travel, render);
   const pointer = createPointerState(app, render);
   // While a lesson asks for patches, a tap or click on the picture is a guess.
   const guessing = (otherwise) => (token) => (app.course.takes() ? app.course.take(token) : otherwise(token));
@@ -208,7 +221,7 @@ export function mount(host) {
       // A link that selects anything wins over the start that the host proposes.
       const begin = asked && !wanted && !Object.keys(asked).some((name) => name in start) ? manifest.start : null;
       const named = validSelection(begin ?? complete(wanted ?? asked, kept, shape), kept, shape);
-      const step = LESSONS.find(({ id }) => id === named.lesson)?.steps[named.step - 1];
+      const step = lessons.find(({ id }) => id === named.lesson)?.steps[named.step - 1];
       const selection = step ? validSelection(stateOf(step, mine, shape), named, shape) : named;
       await Promise.all([mine.loaded, mine.showsAhead(selection) ? null : mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;
@@ -227,7 +240,13 @@ export function mount(host) {
   /** The bounds of a selection: source, panels, and analyses that can be put beside it. */
   function shapeOf(source) {
     const besides = besidesOf(source.manifest, kept, offers).map(({ key }) => key);
-    return { ...source.shape, panels: PANELS, besides, lessons: LESSONS };
+    return { ...source.shape, panels: PANELS, besides, lessons };
+  }
+
+  /** Puts the own lesson after the others, where there is one. */
+  function shelve() {
+    const own = app.shelf.played();
+    lessons.splice(LESSONS.length, 1, ...(own ? [own] : []));
   }
 
   /** Whether the address leaves model and picture to the page. */
@@ -249,8 +268,7 @@ export function mount(host) {
 
   function openLessons() {
     root.querySelector(".vv-lesson-list")?.remove();
-    const linkOf = app.travels ? ({ id, model, example }) => linkTo({ model, example, lesson: id, step: 1 }) : null;
-    const dialog = createLessonList(app.t, LESSONS, linkOf, (id) => app.source && app.course.start(id));
+    const dialog = createLessonList(app, lessons, app.travels ? linkTo : null);
     root.append(dialog);
     dialog.showModal();
   }
@@ -272,6 +290,7 @@ export function mount(host) {
     Object.assign(app, { source: mine, selection });
     if (selection.lesson) app.selection = validSelection(app.course.arrival(), selection, app.shape());
     app.history = startHistory(app.selection);
+    if (asked && app.shelf.refused()) openLessons(); // it says why
     if (asked?.lesson && address && namesNothing() && !app.course.atHome() && app.course.home()) return;
     if (selection.pinned && Number.isInteger(asked?.with) && asked.with < grid.tokens) app.compared = asked.with;
     rebuild();
@@ -366,7 +385,7 @@ export function mount(host) {
   function onKey(event) {
     // A dialog has the keyboard to itself: Escape closes it and unpins nothing behind it.
     if (!board || root.querySelector("dialog[open]")) return;
-    if (event.target.matches("input[type=number]")) return; // its keys write a number
+    if (event.target.matches("input[type=number], textarea")) return; // its keys write
     const onStage = event.target === board.stage.focus;
     if (onStage && app.course.takes() && event.key.startsWith("Arrow")) {
       event.preventDefault();

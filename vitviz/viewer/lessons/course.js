@@ -1,5 +1,6 @@
 /** The course: which lesson and step is open, what was guessed in it, and whether the truth is shown. */
 
+import { HOSTS } from "./own.js";
 import { atOf, gapOf, isGuess, paintable, painted, stateOf } from "./steps.js";
 import { TRUTHS, holds, truthOf } from "./truths.js";
 
@@ -45,7 +46,7 @@ export function createCourse(app, lessons, notebook, travel, render) {
     complete: () => question() !== null && isGuess(question(), course.guess(), app.source),
     revealed: () => Boolean(entry().shown) && course.complete(),
     /** The truth of the open question: see `Truth`. */
-    truth: () => value(question()),
+    truth: () => (question().kind === "write" ? "" : value(question())),
     gap: () => gapOf(question(), course.guess(), course.truth(), app.source.grid),
     /** Whether a sentence about this analysis holds; undefined without one. */
     holds: () => (step()?.claim ? holds(step().claim, value) : undefined),
@@ -115,7 +116,7 @@ export function createCourse(app, lessons, notebook, travel, render) {
     const there = next.steps[at - 1];
     const now = lesson() === next ? originOf(next, step()) : {};
     const origin = originOf(next, there);
-    const same = origin.model === now.model && origin.example === now.example;
+    const same = HOSTS.every((name) => origin[name] === now[name]);
     // A picture of the visitor's own stays, as long as the lesson does not change to another one.
     if (!same && !isShown(origin) && travel({ ...origin, lesson: next.id, step: at })) return;
     app.select({ ...stateOf(there, app.source, app.shape()), lesson: next.id, step: at });
@@ -123,29 +124,32 @@ export function createCourse(app, lessons, notebook, travel, render) {
   }
 
   /** By what the host says of the analysis; a page of one analysis has only its names. */
-  function isShown({ model, example }) {
+  function isShown(origin) {
     const { link, model: shown, photo } = app.source.manifest;
-    if (link) return link.model === model && link.example === example && !link.untrained;
-    return shown.name === model && photo.name.replace(/\.[^.]*$/, "") === example && shown.trained !== false;
+    if (link) return HOSTS.every((name) => link[name] === origin[name]);
+    return shown.name === origin.model && photo.name.replace(/\.[^.]*$/, "") === origin.example &&
+      (shown.trained === false) === Boolean(origin.untrained) && photo.inverted === Boolean(origin.invert);
   }
 }
 
-/** Model and example of a step: its own, else those of its lesson. */
+/** Model and example of a step: its own, else those of its lesson; `untrained` and `invert` where they are asked for. */
 export function originOf({ model, example }, step) {
-  return { model: step?.state?.model ?? model, example: step?.state?.example ?? example };
+  const { state = {} } = step ?? {};
+  const more = HOSTS.filter((name) => name in state).map((name) => [name, String(state[name])]);
+  return /** @type {{model: string, example: string, untrained?: string, invert?: string}} */ ({ model, example, ...Object.fromEntries(more) });
 }
 
 /**
  * The link that opens a step with nothing left to the page: model, picture, language, projector.
  * @param {string} href  of the present page
- * @param {{model: string, example: string, lesson: string, step: number}} origin
+ * @param {{model: string, example: string, untrained?: string, invert?: string, lesson: string, step: number}} origin
  * @param {{lang?: string, projector?: boolean}} page
  * @returns {string}
  */
-export function stepLink(href, { model, example, lesson, step }, { lang = "", projector = false } = {}) {
+export function stepLink(href, { step, ...origin }, { lang = "", projector = false } = {}) {
   const url = new URL(href);
   url.search = "";
-  const fields = { model, example, lesson, step: String(step), ...(lang ? { lang } : {}), ...(projector ? { projector: "true" } : {}) };
+  const fields = { ...origin, step: String(step), ...(lang ? { lang } : {}), ...(projector ? { projector: "true" } : {}) };
   for (const [name, value] of Object.entries(fields)) url.searchParams.set(name, value);
   return url.href;
 }

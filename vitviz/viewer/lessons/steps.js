@@ -2,7 +2,11 @@
 
 import { strongest } from "../maths/attention.js";
 import { middleToken, tokenOf } from "../maths/geometry.js";
+import { HOSTS } from "./own.js";
 import { startSelection } from "../state/state.js";
+
+/** A guess in words is cut after so many letters. */
+export const MOST_LETTERS = 1000;
 
 /**
  * A place in the picture: shares of its height and width, from the upper left corner. So a step means the
@@ -12,18 +16,18 @@ import { startSelection } from "../state/state.js";
 
 /**
  * A question; without one, a step only says something.
- * @typedef {{kind: "patch"|"patches"|"choose"|"number", truth: string, at?: any, count?: number,
+ * @typedef {{kind: "patch"|"patches"|"choose"|"number"|"write", truth: string, at?: any, count?: number,
  *   options?: string[]|"heads"|"blocks", min?: number, max?: number, percent?: boolean}} Question
  *   count: of the patches to paint; options: keys, or one for each head or block; min, max: of the number;
- *   percent: it is asked for, and told, in percent
+ *   percent: it is asked for, and told, in percent; write: in words, which nothing is compared with
  * @typedef {{id: string, state?: any, marks?: Place[], shows?: string[], question?: Question,
  *   reveal?: {state?: any, shows?: string[]}, values?: Record<string, import("./truths.js").Operand>,
- *   claim?: import("./truths.js").Claim}} Step
+ *   claim?: import("./truths.js").Claim, texts?: Record<string, string>}} Step
  *   state: the fields of a link, with places for `token` and `partner` ("strongest": the patch the token
  *   looks at most); marks: patches with letters; shows: the controls that are shown; reveal: what changes
  *   when the truth is shown; values: more numbers for its texts; claim: a sentence that is only told where
- *   it holds
- * @typedef {{id: string, minutes: number, model: string, example: string, steps: Step[]}} Lesson
+ *   it holds; texts: by part, of a lesson that a teacher has written
+ * @typedef {{id: string, title?: string, minutes: number, model: string, example: string, steps: Step[]}} Lesson
  *   model, example: what it was written for; a step may name others in its state
  */
 
@@ -33,7 +37,7 @@ function tokenAtPlace([down, right], grid) {
 }
 
 /** Fields of a step that the host reads, and fields of the selection that tell where the step stands. */
-const NOT_OF_STEPS = ["model", "example", "lesson", "step"];
+const NOT_OF_STEPS = [...HOSTS, "lesson", "step"];
 
 /**
  * Fields in which places are tokens of this source, and layers are layers that it has.
@@ -111,6 +115,7 @@ export function isGuess(question, guess, source) {
   if (question.kind === "patch") return isPatch(guess);
   if (question.kind === "patches") return Array.isArray(guess) && guess.length === paintable(question, source) && guess.every(isPatch);
   if (question.kind === "choose") return optionsOf(question, source).includes(guess);
+  if (question.kind === "write") return typeof guess === "string" && guess.trim() !== "" && guess.length <= MOST_LETTERS;
   return typeof guess === "number" && Number.isFinite(guess);
 }
 
@@ -139,6 +144,7 @@ export function painted(before, token, most) {
 export function gapOf(question, guess, truth, grid) {
   if (question.kind === "choose") return { same: guess === truth };
   if (question.kind === "number") return { apart: Math.abs(guess - truth) };
+  if (question.kind === "write") return {};
   const guessed = question.kind === "patch" ? [guess] : guess;
   const tokens = strongest(truth, guessed.length).map((patch) => patch + grid.prefix);
   const sum = (list) => list.reduce((total, token) => total + truth[token - grid.prefix], 0);

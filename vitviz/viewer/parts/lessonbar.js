@@ -2,8 +2,8 @@
 
 import { el, setText, show } from "./dom.js";
 import { createNumberLine } from "./numberline.js";
-import { gapText, optionText, said, sayings, written } from "../text/lesson.js";
-import { optionsOf, paintable } from "../lessons/steps.js";
+import { gapText, optionText, said, sayings, titleOf, written } from "../text/lesson.js";
+import { MOST_LETTERS, optionsOf, paintable } from "../lessons/steps.js";
 import { allow, button, choice } from "./widgets.js";
 import { keyIsReady, worksheet } from "./worksheet.js";
 
@@ -60,7 +60,7 @@ export function createLessonBar(app) {
     const asked = course.question();
     const value = asked && course.truth();
     const revealed = course.revealed() && value !== null && value !== undefined;
-    setText(title, t("lesson." + lesson.id));
+    setText(title, titleOf(app, lesson));
     setText(where, t("lessonStep", { step: course.number(), count: course.count() }));
     const astray = !course.atHome();
     setText(elsewhere, astray ? t("lessonElsewhere") : "");
@@ -106,7 +106,7 @@ export function createLessonBar(app) {
     const key = [lesson.id, step.id, app.source.manifest.id].join("/");
     if (key === drawn) return;
     drawn = key;
-    input = asked && { choose: chooser, number: numberLine, patch: counter, patches: counter }[asked.kind](asked);
+    input = asked && { choose: chooser, number: numberLine, patch: counter, patches: counter, write: writer }[asked.kind](asked);
     answer.replaceChildren(...(input ? [input.root] : []));
   }
 
@@ -140,6 +140,17 @@ export function createLessonBar(app) {
     };
   }
 
+  function writer() {
+    const field = el("textarea", { rows: 3, maxlength: MOST_LETTERS, "aria-label": t("lessonYour"), oninput: () => course.put(field.value) });
+    return {
+      root: field,
+      render(revealed) {
+        if (document.activeElement !== field) field.value = course.guess() ?? "";
+        field.readOnly = revealed;
+      },
+    };
+  }
+
   function counter(asked) {
     const line = el("p", { class: "vv-note", "aria-live": "polite" });
     return {
@@ -167,6 +178,7 @@ function createTeacher(app) {
   const key = make(t("lessonKey"), t("lessonKeyTitle"), true);
   const root = el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("lessonTeacher") }),
     el("div", { class: "vv-lesson-buttons" }, sheet, key), el("p", { class: "vv-note", text: t("lessonPrint") }));
+  root.open = app.forTeacher;
   root.addEventListener("toggle", () => render());
   return { root, render };
 

@@ -4,7 +4,7 @@ import { pictureCanvas } from "./canvas.js";
 import { el } from "./dom.js";
 import { percentBox } from "../maths/geometry.js";
 import { strongest } from "../maths/attention.js";
-import { optionText, said, sayings, written } from "../text/lesson.js";
+import { goalOf, optionText, said, sayings, titleOf, written } from "../text/lesson.js";
 import { optionsOf, paintable } from "../lessons/steps.js";
 import { sourceName, tokenName } from "../text/words.js";
 
@@ -51,12 +51,12 @@ export function keyIsReady(app) {
  */
 export function worksheet(app, key) {
   const { t, course } = app;
-  const title = t("lesson." + course.lesson().id);
+  const title = titleOf(app, course.lesson());
   const file = document.implementation.createHTMLDocument(key ? title + ": " + t("lessonKey") : title);
   file.documentElement.lang = app.language;
   file.head.append(el("meta", { charset: "utf-8" }), el("style", { text: STYLE }));
   file.body.append(el("h1", { text: file.title }),
-    el("p", { class: "about", text: [sourceName(app), t("lesson." + course.lesson().id + "_goal")].join(" — ") }),
+    el("p", { class: "about", text: [sourceName(app), goalOf(app, course.lesson())].filter(Boolean).join(" — ") }),
     ...stepsOn(app).map(({ there, here }, at) => el("section", {}, el("h2", { text: String(at + 1) }),
       here ? onPaper(there, key) : el("p", { text: t("lessonOnPage") }))));
   return "<!doctype html>\n" + new XMLSerializer().serializeToString(file);
@@ -75,7 +75,7 @@ function onPaper(there, key) {
         class: key && option === truth ? "option right" : "option" })));
     }
     if (key) {
-      words.push(el("p", { class: "question", text: there.t("lessonAnswer", { answer: answerText(there, truth) }) }));
+      if (question.kind !== "write") words.push(el("p", { class: "question", text: there.t("lessonAnswer", { answer: answerText(there, truth) }) }));
       words.push(...Object.entries(sayings(there)).filter(([, text]) => text).map(([name, text]) => el("p", { class: name, text })));
     } else if (question.kind !== "choose") words.push(el("div", { class: "line" }));
   }

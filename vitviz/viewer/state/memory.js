@@ -1,7 +1,8 @@
-/** Memory: taste and guesses are kept from visit to visit, where the browser grants local storage. */
+/** Memory: taste, guesses and the own lesson are kept from visit to visit, where the browser grants local storage. */
 
 const KEY = "vitviz-taste";
 const GUESSES = "vitviz-guesses";
+const LESSON = "vitviz-lesson";
 /** At most this many guesses are remembered; the oldest are forgotten first. */
 const MOST_GUESSES = 400;
 
@@ -40,6 +41,15 @@ export function guessBook(open) {
       store(open, GUESSES, Object.fromEntries(known));
     },
   };
+}
+
+/**
+ * The lesson that is collected on this device. Without storage it lasts as long as the page.
+ * @param {() => Storage} open
+ * @returns {{recall: () => any, keep: (lesson: any) => void}}
+ */
+export function lessonBook(open) {
+  return { recall: () => stored(open, LESSON), keep: (lesson) => store(open, LESSON, lesson) };
 }
 
 function stored(open, name) {

@@ -3,6 +3,17 @@
 import { digits, grouped, multiple, percent, plain, signed } from "../maths/numbers.js";
 import { groupName, hasText, labelName, tokenName, translated } from "./words.js";
 
+/** The title of a lesson: its own, else a text. */
+export function titleOf({ t }, lesson) {
+  if (lesson.title === undefined) return t("lesson." + lesson.id);
+  return lesson.title || t("ownUntitled");
+}
+
+/** What a lesson is about, in a sentence; "" for a teacher's own. */
+export function goalOf({ t }, lesson) {
+  return lesson.title === undefined ? t("lesson." + lesson.id + "_goal") : "";
+}
+
 /**
  * The text of a part of the open step: "" what it says, or "question", "why", ...
  * @param {import("../main.js").App} app
@@ -11,6 +22,8 @@ import { groupName, hasText, labelName, tokenName, translated } from "./words.js
  */
 export function said(app, part) {
   const { course, t } = app;
+  const { texts } = course.step();
+  if (texts) return texts[part] || (part === "" ? "" : null);
   const key = ["lesson." + course.lesson().id, course.step().id, ...(part ? [part] : [])].join("_");
   const values = hasText(key) ? valuesOf(app) : null;
   return values && t(key, values);
@@ -61,6 +74,7 @@ export function gapText(app, truth) {
   const question = course.question();
   const guess = course.guess();
   const gap = course.gap();
+  if (question.kind === "write") return t("lessonGap_write", { guess });
   if (question.kind === "choose") {
     return t(gap.same ? "lessonGap_same" : "lessonGap_choose", { guess: optionText(app, guess), truth: optionText(app, truth) });
   }

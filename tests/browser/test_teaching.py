@@ -1,0 +1,89 @@
+"""A teacher makes an own lesson from three views, polls the class, and takes the page home."""
+
+import json
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+PANDA = "red-panda.jpg"
+LIST = ".vv-lesson-list"
+VIEWS = (
+    "?model=photos&example=red-panda&panel=attention&layer=1&head=2&token=54",
+    "?model=photos&example=dog&panel=predictions",
+    "?model=mnist&example=digit&panel=attention&layer=0&head=1&token=20",
+)
+
+
+def press(page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def open_own(page) -> None:
+    page.locator("#vv-lessons").click()
+    page.locator(LIST).get_by_text("My own lesson", exact=True).click()
+
+
+def status(page):
+    return page.locator(f"{LIST} .vv-own [role=status]")
+
+
+def test_an_own_lesson_from_three_views(visit, tmp_path) -> None:
+    seen = visit(VIEWS[0], wait_for=PANDA)
+    page = seen.page
+    for at, (view, photo) in enumerate(zip(VIEWS, (PANDA, "dog.jpg", "digit.png"), strict=True)):
+        if at:
+            page.goto(page.url.split("?")[0] + view)
+            seen.ready(photo)
+        open_own(page)
+        press(page, "Add this view to my lesson")
+        expect(status(page)).to_have_text(f"Added as step {at + 1}.")
+    steps = page.locator(".vv-own-steps > li")
+    page.get_by_label("Title").fill("First <i>look</i>")
+    first = steps.nth(0)
+    first.get_by_label("Question").fill("Where does the forehead look?")
+    first.get_by_label("How the class answers").select_option("patch")
+    first.get_by_label("What is told after the guess").fill("Fur looks at fur.")
+    steps.nth(1).get_by_label("What the step says").fill("Three dogs.")
+    steps.nth(2).get_by_role("button", name="Move up").click()
+    expect(steps.nth(1)).to_contain_text("digit")
+    with page.expect_download() as saving:
+        press(page, "Save as a file")
+    file = Path(saving.value.path())
+    assert saving.value.suggested_filename == "First-i-look-i-.json"
+    told = json.loads(file.read_text("utf-8"))
+    assert [step["view"]["example"] for step in told["steps"]] == ["red-panda", "digit", "dog"]
+    press(page, "Copy the link to this lesson")
+    link = page.get_by_label("Copy the link to this lesson").last.input_value()
+
+    # Cleared and opened again; what is no lesson is refused in a sentence.
+    press(page, "Clear the lesson")
+    expect(steps).to_have_count(0)
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"steps": 3}')
+    for path, answer in ((bad, "This is not a lesson of vitviz"), (file, "Opened, with 3 steps")):
+        page.locator(f"{LIST} input[type=file]").set_input_files(path)
+        expect(status(page)).to_contain_text(answer)
+    expect(steps).to_have_count(3)
+
+    # A pupil with only the link: another device, everything fixed, nothing of it is HTML.
+    pupil = visit(link.split("/", 3)[3], wait_for=PANDA, locale="ko-KR")
+    tab = pupil.page
+    pupil.is_(lesson="own", step=1, overlay="none", layer=1, head=2, token=54)
+    expect(tab.locator(".vv-lesson-title")).to_have_text("First <i>look</i>")
+    expect(tab.locator("html")).to_have_attribute("lang", "en")  # the link says so
+    box = tab.locator(".vv-picture").first.bounding_box()
+    tab.locator(".vv-picture").first.click(
+        position={"x": box["width"] * 0.9, "y": box["height"] * 0.9}
+    )
+    press(tab, "Show the answer")
+    pupil.is_(overlay="attention")
+    expect(tab.locator(".vv-lesson-truth")).to_contain_text("Fur looks at fur.")
+    press(tab, "Next")
+    pupil.ready("digit.png")
+    pupil.is_(lesson="own", step=2, layer=0, head=1)
+    press(tab, "Next")
+    pupil.ready("dog.jpg")
+    expect(tab.locator(".vv-lesson-text")).to_have_text("Three dogs.")
+
+    damaged = visit(link.split("/", 3)[3][:-9], wait_for=PANDA)
+    expect(damaged.page.get_by_role("alert")).to_contain_text("perhaps the link was cut off")

@@ -1,0 +1,117 @@
+/** Own lessons: collected views are checked, packed into files and links, ordered, and played as any lesson. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Source } from "../../vitviz/viewer/data/source.js";
+import {
+  MOST, Misfit, addressWith, checkedLesson, fileText, lessonInFile, lessonOfAddress, packed, played, stepOf, unpacked, withMoved,
+} from "../../vitviz/viewer/lessons/own.js";
+import { createCourse } from "../../vitviz/viewer/lessons/course.js";
+import { createShelf } from "../../vitviz/viewer/lessons/shelf.js";
+import { lessonBook } from "../../vitviz/viewer/state/memory.js";
+import { STRINGS } from "../../vitviz/viewer/text/strings.js";
+import { gapText, said, titleOf } from "../../vitviz/viewer/text/lesson.js";
+import { FIXTURES } from "./fixture.js";
+import { appOf } from "./walk.js";
+
+const view = { model: "photos", example: "dog", panel: "attention", layer: 1, head: 1, token: 5, overlay: "attention" };
+const step = (more = {}) => ({ view, text: "", question: "", answer: "", way: "look", ...more });
+const lesson = { title: "개 <b>&", steps: [step({ question: "Where?", way: "patch", answer: "There." }), step({ text: "문장 하나" })] };
+
+const misfit = (act, key) => assert.throws(act, (error) => {
+  assert.ok(error instanceof Misfit, String(error));
+  for (const language of Object.keys(STRINGS)) assert.ok(error.key in STRINGS[language], error.key);
+  assert.equal(error.key, key);
+  return true;
+});
+
+test("a lesson survives file and link, letter by letter", () => {
+  assert.deepEqual(lessonInFile(fileText(lesson)), lesson);
+  assert.deepEqual(unpacked(packed(lesson)), lesson);
+  const href = addressWith("http://host/?model=photos&lesson=own&step=1", lesson);
+  assert.match(href, /^[\x21-\x7e]+$/);
+  assert.equal(new URL(href).search, "?model=photos&lesson=own&step=1");
+  assert.deepEqual(lessonOfAddress(href), lesson);
+  assert.equal(lessonOfAddress("http://host/?a=1#elsewhere"), null);
+});
+
+test("what is no lesson is refused with a sentence", () => {
+  for (const wrong of [null, 3, "x", [], {}, { steps: {} }]) misfit(() => checkedLesson(wrong), "ownNoLesson");
+  misfit(() => lessonInFile("{"), "ownNoLesson");
+  misfit(() => lessonInFile(" ".repeat(MOST.file + 1)), "ownLargeFile");
+  misfit(() => checkedLesson({ steps: Array(MOST.steps + 1).fill(step()) }), "ownManySteps");
+  misfit(() => checkedLesson({ title: "a".repeat(MOST.title + 1), steps: [] }), "ownLongText");
+  misfit(() => checkedLesson({ steps: [step({ question: 3 })] }), "ownLongText");
+  misfit(() => checkedLesson({ steps: [step({ way: "dance" })] }), "ownNoWay");
+  for (const wrong of [null, [], { model: "photos" }, { ...view, layer: {} }, { ...view, panel: "a".repeat(61) },
+    { ...view, toString: 1 }, JSON.parse('{"model": "a", "example": "b", "__proto__": 1}'), { ...view, layer: NaN }]) {
+    misfit(() => checkedLesson({ steps: [{ ...step(), view: wrong }] }), "ownNoView");
+  }
+  misfit(() => packed({ title: "", steps: Array(MOST.steps).fill(step({ text: "a".repeat(MOST.text) })) }), "ownLongLink");
+  for (const cut of ["", "#", "abc", packed(lesson).slice(0, -3)]) misfit(() => unpacked(cut), "ownBrokenLink");
+  misfit(() => unpacked("a".repeat(MOST.link + 1)), "ownLongLink");
+});
+
+test("a view is what the selection shows, and an own photo is in no link", () => {
+  const selection = { ...view, step: 3, lesson: "ask", partner: 7, lent: {} };
+  const { view: found } = stepOf(selection, { model: "photos", example: "dog", untrained: "1" }, ["panel", "layer", "head", "lesson", "step", "colours"]);
+  assert.deepEqual(found, { ...view, untrained: "1" });
+  assert.equal(stepOf(selection, { model: "photos" }, []), null);
+  assert.equal(stepOf(selection, undefined, []), null);
+});
+
+test("steps change places, and not out of the list", () => {
+  const ways = (from, to) => withMoved({ title: "", steps: ["a", "b", "c"].map((text) => step({ text })) }, from, to).steps.map(({ text }) => text).join("");
+  assert.deepEqual([ways(0, 1), ways(2, 0), ways(0, -1), ways(2, 3)], ["bac", "cab", "abc", "abc"]);
+});
+
+test("the shelf plays what was brought before what was collected, and says what it refused", () => {
+  const kept = new Map();
+  const book = lessonBook(() => /** @type {any} */ ({ getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) }));
+  assert.equal(createShelf(book, () => "http://host/", null).played(), null);
+  createShelf(book, () => null, null).put({ title: "draft", steps: [step()] });
+  const again = createShelf(book, () => "http://host/", null);
+  assert.equal(again.played().title, "draft");
+  const linked = createShelf(book, () => addressWith("http://host/", lesson), null);
+  assert.deepEqual([linked.played().title, linked.draft().title, linked.refused()], [lesson.title, "draft", null]);
+  const broken = createShelf(book, () => "http://host/#own=abc", null);
+  assert.deepEqual([broken.played().title, broken.refused().key], ["draft", "ownBrokenLink"]);
+  kept.set("vitviz-lesson", '{"steps": 3}');
+  assert.equal(createShelf(book, () => null, null).played(), null);
+});
+
+test("an own lesson is played: words are kept, a patch is compared with the truth", async () => {
+  const { manifest, buffers } = FIXTURES[0];
+  const source = new Source(manifest, async ({ path }) => buffers[path], null, () => {});
+  await source.loaded;
+  await Promise.all([...Array(manifest.depth).keys()].map((layer) => source.store.ensure(layer)));
+  const app = /** @type {any} */ (appOf(source));
+  const own = played(checkedLesson({ title: "<img src=x>", steps: [
+    step({ question: "Where?", way: "patch" }), step({ question: "Why?", way: "write", answer: "Because." }), step({ text: "Look." })] }));
+  const { select } = app;
+  const shape = app.shape();
+  app.shape = () => ({ ...shape, lessons: [own] });
+  app.select = (wanted) => { app.selection = { ...app.selection, ...wanted }; };
+  const guesses = new Map();
+  app.course = createCourse(app, [own], { recall: (key) => guesses.get(key), keep: (key, entry) => guesses.set(key, entry) }, () => false, () => {});
+  assert.ok(select);
+  app.course.start("own");
+  assert.equal(titleOf(app, own), "<img src=x>");
+  assert.deepEqual([app.selection.overlay, app.course.shows(), app.course.takes()], ["none", [], true]);
+  app.course.take(source.grid.prefix);
+  app.course.reveal();
+  assert.deepEqual([app.selection.overlay, app.selection.layer, app.selection.head, app.selection.token], ["attention", 1, 1, 5]);
+  assert.match(gapText(app, app.course.truth()), /times/);
+  app.course.go(2);
+  assert.equal(said(app, "question"), "Why?");
+  app.course.reveal();
+  assert.equal(app.course.revealed(), false, "nothing was written yet");
+  app.course.put("fur");
+  app.course.reveal();
+  assert.match(gapText(app, app.course.truth()), /fur/);
+  assert.equal(said(app, "why"), "Because.");
+  app.course.go(3);
+  assert.deepEqual([said(app, ""), app.course.question(), app.selection.overlay], ["Look.", null, "attention"]);
+  assert.equal(new Set(own.steps.map(({ id }) => id)).size, 3, "guesses stay with their questions");
+});

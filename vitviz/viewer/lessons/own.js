@@ -1,0 +1,169 @@
+/** Own lessons: views that a teacher has collected, with questions; checked, packed into a link, and played. */
+
+export const OWN = "own";
+/** What an own lesson may hold; more is refused with a sentence, for it comes from files and links. */
+export const MOST = { steps: 30, title: 80, text: 600, question: 300, answer: 600, field: 60, file: 200_000, link: 8000 };
+/** How a question is answered: in words with the view shown, in words before it is shown, or by tapping a patch. */
+export const WAYS = ["look", "write", "patch"];
+/** What is seen of a view, when it is seen. */
+const SHOWN = ["title", "panel", "readout", "legend", "layer", "head"];
+/** Fields of a view that the host reads. */
+export const HOSTS = ["model", "example", "untrained", "invert"];
+const KIND = "vitviz lesson";
+
+/**
+ * view: fields of the selection, and how the host finds model and picture again.
+ * @typedef {{view: Record<string, string|number|boolean>, text: string, question: string, answer: string,
+ *   way: "look"|"write"|"patch"}} OwnStep
+ * @typedef {{title: string, steps: OwnStep[]}} OwnLesson
+ */
+
+/** Why a lesson is refused: the key of a sentence, and its values. */
+export class Misfit extends Error {
+  /** @param {string} key @param {Record<string, any>} values */
+  constructor(key, values = {}) {
+    super(key);
+    this.key = key;
+    this.values = values;
+  }
+}
+
+/** @returns {OwnLesson} */
+export const emptyLesson = () => ({ title: "", steps: [] });
+
+/**
+ * A lesson from anywhere as a lesson that can be played. Throws a `Misfit` for anything else.
+ * @param {any} wanted
+ * @returns {OwnLesson}
+ */
+export function checkedLesson(wanted) {
+  if (wanted === null || typeof wanted !== "object" || !Array.isArray(wanted.steps)) throw new Misfit("ownNoLesson");
+  if (wanted.steps.length > MOST.steps) throw new Misfit("ownManySteps", { count: wanted.steps.length, most: MOST.steps });
+  return { title: textOf(wanted, "title"), steps: wanted.steps.map(checkedStep) };
+}
+
+function checkedStep(step, at) {
+  const { view, way = "write" } = step ?? {};
+  if (view === null || typeof view !== "object" || Array.isArray(view) || typeof view.model !== "string" || typeof view.example !== "string") {
+    throw new Misfit("ownNoView", { step: at + 1 });
+  }
+  if (!WAYS.includes(way)) throw new Misfit("ownNoWay", { step: at + 1, way: String(way).slice(0, MOST.field), ways: WAYS.join(", ") });
+  const fields = Object.entries(view);
+  if (fields.length > MOST.field) throw new Misfit("ownNoView", { step: at + 1 });
+  for (const [name, value] of fields) {
+    const short = typeof value === "boolean" || Number.isFinite(value) || (typeof value === "string" && value.length <= MOST.field);
+    if (!short || name.length > MOST.field || name in Object.prototype) throw new Misfit("ownNoView", { step: at + 1 });
+  }
+  return { view: { ...view }, ...Object.fromEntries(["text", "question", "answer"].map((name) => [name, textOf(step, name)])), way };
+}
+
+function textOf(from, name) {
+  const text = from[name] ?? "";
+  if (typeof text !== "string" || text.length > MOST[name]) throw new Misfit("ownLongText", { name, most: MOST[name] });
+  return text;
+}
+
+/**
+ * The present view as a step of a lesson; null if its picture is one that no link finds again.
+ * @param {any} selection
+ * @param {Record<string, string>|undefined} link  of the manifest
+ * @param {string[]} names  of the fields that its link has
+ * @returns {OwnStep|null}
+ */
+export function stepOf(selection, link, names) {
+  if (!link?.example) return null;
+  const fields = [...names, "token", "overlay"].filter((name) => name in selection && !["lesson", "step"].includes(name));
+  return { view: { ...link, ...Object.fromEntries(fields.map((name) => [name, selection[name]])) },
+    text: "", question: "", answer: "", way: "look" };
+}
+
+/** The lesson with a step moved to another place. @param {OwnLesson} lesson @returns {OwnLesson} */
+export function withMoved({ steps, ...rest }, from, to) {
+  if (to < 0 || to >= steps.length) return { ...rest, steps };
+  const others = steps.filter((_, at) => at !== from);
+  return { ...rest, steps: [...others.slice(0, to), steps[from], ...others.slice(to)] };
+}
+
+/**
+ * The lesson as the engine plays any lesson; null if it has no steps.
+ * @param {OwnLesson} own
+ * @returns {import("./steps.js").Lesson|null}
+ */
+export function played({ title, steps }) {
+  if (steps.length === 0) return null;
+  const [{ view: first }] = steps;
+  return {
+    id: OWN, title, minutes: 2 * steps.length, model: String(first.model), example: String(first.example),
+    steps: steps.map((step) => {
+      const { view, text, question, answer, way } = step;
+      const texts = { "": text, question, why: answer };
+      const id = markOf(JSON.stringify(step));
+      if (!question) return { id, texts, state: view, shows: SHOWN };
+      const open = way === "look";
+      return {
+        id, texts, state: open ? view : { ...view, overlay: "none", beside: "" }, shows: open ? SHOWN : [],
+        question: way === "patch" ? { kind: "patch", truth: "attentionMap" } : { kind: "write", truth: "" },
+        reveal: { state: { overlay: view.overlay ?? "attention", beside: view.beside ?? "" }, shows: SHOWN },
+      };
+    }),
+  };
+}
+
+/** A short name for a text, so that a guess stays with its question. */
+export function markOf(text) {
+  let hash = 2166136261; // FNV-1a
+  for (const unit of new TextEncoder().encode(text)) hash = Math.imul(hash ^ unit, 16777619) >>> 0;
+  return hash.toString(36);
+}
+
+/** The lesson as the text of a file. @param {OwnLesson} lesson */
+export function fileText(lesson) {
+  return JSON.stringify({ kind: KIND, version: 1, ...lesson }, null, 2) + "\n";
+}
+
+/** The lesson in the text of a file. Throws a `Misfit`. @param {string} text @returns {OwnLesson} */
+export function lessonInFile(text) {
+  if (text.length > MOST.file) throw new Misfit("ownLargeFile", { most: MOST.file / 1000 });
+  try {
+    return checkedLesson(JSON.parse(text));
+  } catch (error) {
+    throw error instanceof Misfit ? error : new Misfit("ownNoLesson");
+  }
+}
+
+/**
+ * The lesson in the letters that a link may have: Base64 for addresses, of JSON in UTF-8.
+ * Throws a `Misfit` if it is too long for a link.
+ * @param {OwnLesson} lesson
+ */
+export function packed(lesson) {
+  const bytes = new TextEncoder().encode(JSON.stringify(lesson));
+  const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+  if (text.length > MOST.link) throw new Misfit("ownLongLink", { length: text.length, most: MOST.link });
+  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** The lesson of a link. Throws a `Misfit`. @param {string} text @returns {OwnLesson} */
+export function unpacked(text) {
+  if (text.length > MOST.link) throw new Misfit("ownLongLink", { length: text.length, most: MOST.link });
+  try {
+    const bytes = Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (letter) => letter.charCodeAt(0));
+    return checkedLesson(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)));
+  } catch {
+    throw new Misfit("ownBrokenLink");
+  }
+}
+
+/** The lesson behind the # of an address, where no server sees it; null if there is none. Throws a `Misfit`. */
+export function lessonOfAddress(href) {
+  const packedText = new URLSearchParams(new URL(href).hash.slice(1)).get(OWN);
+  return packedText === null ? null : unpacked(packedText);
+}
+
+/** The address with the lesson behind its #. Throws a `Misfit` if it is too long. */
+export function addressWith(href, lesson) {
+  const url = new URL(href);
+  url.hash = OWN + "=" + packed(lesson);
+  return url.href;
+}
+

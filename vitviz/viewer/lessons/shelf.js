@@ -1,0 +1,43 @@
+/** The shelf: the lesson that an address or a page brought, and the one that is collected on this device. */
+
+import { Misfit, checkedLesson, emptyLesson, lessonOfAddress, played } from "./own.js";
+
+/** @typedef {ReturnType<typeof createShelf>} Shelf */
+
+/**
+ * @param {{recall: () => any, keep: (lesson: any) => void}} notebook  of the device
+ * @param {() => string|null} href  of the page; null if it has no address
+ * @param {any} fixed  the lesson of a page that was made for it, else null
+ */
+export function createShelf(notebook, href, fixed) {
+  /** @type {Misfit|null} */
+  let refused = null;
+  const brought = tried(() => (fixed ? checkedLesson(fixed) : href() && lessonOfAddress(href())), (error) => { refused = error; });
+  // What was kept by another version may not fit; then it begins anew.
+  let draft = tried(() => checkedLesson(notebook.recall()), () => {}) ?? emptyLesson();
+  return {
+    /** The collected lesson. */
+    draft: () => draft,
+    /** The lesson that came with the page, null if none did. */
+    brought: () => brought,
+    /** Why the lesson of the address cannot be played. */
+    refused: () => refused,
+    /** @param {import("./own.js").OwnLesson} lesson */
+    put(lesson) {
+      draft = lesson;
+      notebook.keep(lesson);
+    },
+    /** What is played: the lesson that was brought, else the collected one; null if there is neither. */
+    played: () => played(brought ?? draft),
+  };
+}
+
+function tried(read, onMisfit) {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Misfit)) throw error;
+    onMisfit(error);
+    return null;
+  }
+}
