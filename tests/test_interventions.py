@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from tests.models import TINY, photo, tiny
 from tests.test_trace import CLASSIFIERS, hooks
-from vitviz import Analysis, LoadedModel, SelectionError, VitvizError, analyze
+from vitviz import Analysis, LoadedModel, SelectionError, analyze
 from vitviz.languages import say
 from vitviz.probe.intervention import KINDS, Head, Intervention, Remove, read
 from vitviz.probe.surgery import Surgery
@@ -523,16 +523,17 @@ def test_an_intervention_is_a_frozen_value() -> None:
         one.patches = (1,)
 
 
-def test_a_viewer_that_would_show_cut_edges_is_refused() -> None:
+def test_a_viewer_is_told_what_was_changed_and_which_patches_were_left_out() -> None:
     from vitviz.viewer import pack
 
-    removed = operated("cls", {"kind": "remove", "patches": [1]})
-    for one in (removed, Analysis.from_bytes(removed.to_bytes())):
-        with pytest.raises(VitvizError, match="the viewer cannot show"):
-            pack(one)
-    cell = removed._repr_html_()
-    assert "the viewer cannot show" in cell
-    assert "patch 1 taken out" in cell
-    assert "<iframe" not in cell
-    off = pack(operated("cls", {"kind": "head", "layer": 1, "head": 0}))
-    assert "layer-00.safetensors" in off.files
+    changes = [{"kind": "keep", "patches": [0, 2]}, {"kind": "cut", "edges": [[0, 1]]}]
+    kept = operated("cls", *changes)
+    for one in (kept, Analysis.from_bytes(kept.to_bytes())):
+        manifest = pack(one).manifest
+        assert manifest["removed"] == [1, *range(3, 16)]
+        assert manifest["changes"] == [
+            {"kind": "keep", "patches": [0, 2]},
+            {"kind": "cut", "edges": [[0, 1]], "layers": "all", "heads": "all"},
+        ]
+    assert "<iframe" in kept._repr_html_()
+    assert pack(analyze(tiny("cls"), photo())).manifest["changes"] == []

@@ -251,7 +251,6 @@ def test_an_order_carries_interventions_and_an_explainer(models):
     assert plain["relevance"]["values"] == plain["rollout"]
     assert pickle.loads(pickle.dumps(order(interventions=changes))).interventions == changes
     for wrong in (
-        order(interventions=[{"kind": "remove", "patches": [1]}]),  # the viewer cannot show it
         order(interventions=[{"kind": "head", "layer": 9, "head": 0}]),
         order(interventions={"kind": "remove"}),
         order(selection=Selection(explainer="flow")),

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from tests.models import TINY, photo, tiny
+from tests.operated_fixture import CASES, operated
 from vitviz import Analysis, Trace, ViT, analyze, open_photo
 from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.untrained import draw
@@ -166,8 +167,11 @@ def film_fixture() -> dict[str, Any]:
 
 
 def write(folder: Path) -> None:
-    """One JSON file for each of the tiny models."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """One JSON file for each of the tiny models; in a folder those of operated passes."""
+    (folder / "operated").mkdir(parents=True, exist_ok=True)
+    for name in CASES:
+        text = json.dumps(_rounded(operated(name)))
+        (folder / "operated" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
     for name in NAMES:
         analysis = analyze(tiny(name), photo())
         details = DETAILS.get(name, {})

@@ -12,7 +12,6 @@ import torch
 
 from . import __version__
 from .errors import VitvizError
-from .languages import Message
 from .model.checkpoints import CHECKPOINT_SUFFIXES
 from .model.json_values import parse
 from .model.weights import CURATED, DEFAULT_MODEL, list_models, load
@@ -154,8 +153,6 @@ def run(arguments: argparse.Namespace) -> None:
     analysis = analyze(
         loaded, Path(arguments.photo), invert=arguments.invert, interventions=changes
     )
-    if arguments.html and analysis.trace.cuts is not None:
-        raise VitvizError(Message("experiments.no_viewer"))
     layer = choose_layer(analysis, arguments.layer)
     head = choose_head(analysis, arguments.head)
     token = choose_token(analysis, arguments.token)

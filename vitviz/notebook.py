@@ -5,8 +5,6 @@ import io
 from html import escape
 from typing import TYPE_CHECKING
 
-from .languages import Message
-
 if TYPE_CHECKING:
     from .probe.analysis import Analysis
 
@@ -26,8 +24,6 @@ def cell(analysis: "Analysis") -> str:
     """
     from .viewer import pack, page  # most analyses are never shown in a cell
 
-    if analysis.trace.cuts is not None:  # the viewer refuses it
-        return _small(analysis, f"<p>{escape(Message('experiments.no_viewer'))}</p>")
     payload = pack(analysis)
     if 4 * sum(map(len, payload.files.values())) / 3 < MOST_BYTES:  # base64; else why write it
         text = escape(page(payload))

@@ -15,17 +15,26 @@ function bytes(text) {
 }
 
 /** Every fixture by name, with its files decoded. */
-export const FIXTURES = readdirSync(FOLDER).filter((name) => name.endsWith(".json")).map((name) => {
-  const expected = JSON.parse(readFileSync(new URL(name, FOLDER), "utf8"));
+export const FIXTURES = decoded(FOLDER);
+
+/** Those of operated passes: interventions in, rows out. */
+export const OPERATED = decoded(new URL("operated/", FOLDER));
+
+function decoded(folder) {
+  return readdirSync(folder).filter((name) => name.endsWith(".json")).map((name) => decode(name, folder));
+}
+
+function decode(name, folder) {
+  const expected = JSON.parse(readFileSync(new URL(name, folder), "utf8"));
   const { manifest } = expected;
   const grid = gridOf(manifest);
   const buffers = Object.fromEntries(
     Object.entries(expected.files).map(([path, text]) => [path, bytes(text)]));
-  const layers = manifest.files.layers.map(({ path }) => decodeLayer(buffers[path], manifest));
+  const layers = manifest.files.layers.map(({ path }, at) => decodeLayer(buffers[path], manifest, at));
   const positions = manifest.files.positions ? readPositions(parseSafetensors(buffers[manifest.files.positions.path]), grid) : null;
   const picture = { ...readPicture(buffers[manifest.files.picture.path], manifest), positions };
   return { name: name.replace(".json", ""), expected, manifest, grid, buffers, layers, picture };
-});
+}
 
 /** An app for parts; properties that it does not have itself are read from its source. */
 export const appOf = (parts) => ({ ...parts, source: parts });

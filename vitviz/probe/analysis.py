@@ -98,6 +98,11 @@ class Analysis:
         changes = tuple(one.sentence() for one in self.interventions)
         return Message("experiments.changed", changes=changes)
 
+    @property
+    def removed(self) -> list[int]:
+        """The patches that were taken out of this pass, in order."""
+        return self._surgery().removed.nonzero().view(-1).tolist()
+
     def predictions(self, k: int = 5) -> tuple[Prediction, ...]:
         """The k most probable classes, best first; () for a model that names no classes."""
         if self.card.head != "classes":

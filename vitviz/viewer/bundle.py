@@ -10,6 +10,7 @@ from ..languages import dictionary, languages
 HERE = Path(__file__).resolve().parent
 STRINGS = HERE / "text" / "strings.js"  # reads a folder, which a browser cannot
 STYLES = ("viewer.css", "panels.css", "drawings.css", "beside.css", "lessons.css", "teaching.css")
+CHANGES = r"^(did|in)_|_patch(es)?$"  # texts that say what an intervention does, see strings.js
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(
@@ -89,9 +90,14 @@ def _glossary(language: str) -> dict[str, str]:
 
 
 def _texts(language: str) -> dict[str, str]:
-    """What `STRINGS` has of a language: its texts for the viewer, and with a prefix for lessons."""
-    lessons = {f"lesson.{key}": text for key, text in dictionary(language, "lessons").items()}
-    return dictionary(language, "viewer") | lessons
+    """What `STRINGS` has of a language: its texts for the viewer, and others with a prefix."""
+    others = (("lesson", "lessons", ""), ("experiment", "experiments", CHANGES))
+    return dictionary(language, "viewer") | {
+        f"{prefix}.{key}": text
+        for prefix, subject, named in others
+        for key, text in dictionary(language, subject).items()
+        if re.search(named, key)
+    }
 
 
 def _wrap(path: Path, names: dict[Path, str], strings: str) -> str:

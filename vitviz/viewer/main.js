@@ -12,8 +12,10 @@ import { createLessonList } from "./parts/lessonlist.js";
 import { neighbour } from "./maths/geometry.js";
 import { stateOf } from "./lessons/steps.js";
 import { KEPT, besidesOf } from "./state/besides.js";
+import { OPERATED, changesPixels, read } from "./state/experiment.js";
 import { keyAction } from "./state/keys.js";
 import { readLink, writeLink } from "./state/link.js";
+import { newestOf } from "./state/newest.js";
 import { createSecondSource } from "./secondsource.js";
 import { guessBook, lessonBook, recall, remember } from "./state/memory.js";
 import { Source } from "./data/source.js";
@@ -66,7 +68,7 @@ export function firstLanguage(search) {
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
- *   languages: boolean, looksOpen: boolean, forTeacher: boolean,
+ *   languages: boolean, looksOpen: boolean, forTeacher: boolean, operates: boolean,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void,
  *   shelf: import("./lessons/shelf.js").Shelf, collect: (lesson: import("./lessons/own.js").OwnLesson) => void,
  *   panels: import("./state/panels.js").PanelDescription[], shape: () => import("./state/state.js").Shape,
@@ -80,7 +82,8 @@ export function firstLanguage(search) {
  *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
  *   selection?: any, taste?: any, languages?: boolean,
  *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
- *   invert?: () => void, beside?: (key: string, id: string) => Promise<any>, entitle?: (title: string) => void,
+ *   invert?: () => void, beside?: (key: string, id: string) => Promise<any>,
+ *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string) => Promise<any>, entitle?: (title: string) => void,
  *   go?: (href: string) => void, lesson?: any, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>}} host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
@@ -88,6 +91,7 @@ export function firstLanguage(search) {
  *   address: of the page; it gives initial fields, and follows selection and taste.
  *   beside: fetches the manifest of a second analysis: by its key in `beside` of the first manifest, and
  *     by the id of the first.
+ *   operate: fetches the manifest of the first analysis, by its id, with what is changed in its pass.
  *   again: runs the analysis once more, when its files have expired.
  *   entitle: is told what is shown, for the title of the page.
  *   invert: runs it with light and dark of the photo exchanged, or as it was if they are.
@@ -107,7 +111,7 @@ export function mount(host) {
   root.append(content, live);
   element.replaceChildren(root);
 
-  const offers = Boolean(host.beside);
+  const [offers, operates] = [Boolean(host.beside), Boolean(host.operate)];
   const lessons = [...LESSONS]; // and the own one
   let opening = null; // the source that is loading
   let grid = null; // of the source that was shown last
@@ -122,7 +126,7 @@ export function mount(host) {
   /** The app, see `App`. @type {any} */
   const app = {
     t: null, languages, openLessons, travels: Boolean(go && address), ask: host.ask ? ask : null,
-    again, invert, history: null, looksOpen: false,
+    again, invert, history: null, looksOpen: false, operates,
     forTeacher: Boolean(address) && new URL(address.read()).searchParams.get("key") === "true", // opens the key of a lesson
     taste: [recall(storage), host.taste, asked].reduce((base, wanted) => validTaste(wanted, base, PANELS), startTaste(PANELS)),
     selection: null, source: null, panels: PANELS,
@@ -130,7 +134,7 @@ export function mount(host) {
     shape: () => shapeOf(app.source),
     facing: () => app.second?.app ?? null,
     /** The analyses that can be put beside the first. */
-    besides: () => besidesOf(app.source.manifest, kept, offers),
+    besides: () => besidesOf(app.source.manifest, kept, offers, operates),
     second: null,
     keep() {
       if (app.selection.beside === KEPT) second.close();
@@ -174,6 +178,7 @@ export function mount(host) {
   Object.assign(app, pointer, { pin: guessing(pointer.pin), choose: guessing(pointer.choose) });
   const drawing = host.draw ? createDrawing(app, host.draw) : null;
   if (drawing) root.prepend(drawing.root);
+  const operate = newestOf(({ interventions, id }) => host.operate(interventions, id));
   const second = createSecondSource(app, manifestOf, fetchFile, render);
 
   const surroundings = watchSurroundings(root, (now) => {
@@ -239,7 +244,7 @@ export function mount(host) {
 
   /** The bounds of a selection: source, panels, and analyses that can be put beside it. */
   function shapeOf(source) {
-    const besides = besidesOf(source.manifest, kept, offers).map(({ key }) => key);
+    const besides = besidesOf(source.manifest, kept, offers, operates).map(({ key }) => key);
     return { ...source.shape, panels: PANELS, besides, lessons };
   }
 
@@ -274,7 +279,17 @@ export function mount(host) {
   }
 
   async function manifestOf(key) {
+    if (key === OPERATED) return operated(app.selection.experiment);
     return key === KEPT ? kept : granted(await host.beside(key, app.source.manifest.id));
+  }
+
+  /** The manifest of the first analysis after an experiment; files that it leaves as they are are those of the first. */
+  async function operated(experiment) {
+    const { id, files } = app.source.manifest;
+    const reply = granted(await operate({ interventions: read(experiment), id }));
+    // The photo itself does not show what was done to its pixels.
+    const same = Object.entries(files).filter(([name]) => !["photograph", "whole"].includes(name) || !changesPixels(reply.changes));
+    return { ...reply, files: { ...Object.fromEntries(same), ...reply.files } };
   }
 
   /** Asks the host; throws a `Refusal` if it refuses. */
@@ -356,7 +371,7 @@ export function mount(host) {
       token, layer: selection.layer, head: selection.head, direction: selection.direction,
       panel: selection.panel, overlay: selection.overlay, pinned: selection.pinned,
       lesson: selection.lesson, step: selection.step,
-      beside: app.second.error ? "error" : app.second.app ? selection.beside : selection.beside && "loading",
+      beside: app.second.error ? "error" : app.second.app && !app.second.coming ? selection.beside : selection.beside && "loading",
     });
     if (shown.missing === "layer" || app.panel().needs === "layer") source.store.want(() => source === app.source && render());
   }

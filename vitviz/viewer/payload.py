@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from ..errors import CaptureError, SelectionError, VitvizError
+from ..errors import CaptureError, SelectionError
 from ..languages import ENGLISH, Message, dictionary, in_others, languages
 from ..model.loaded import ModelCard
 from ..model.menu import list_models
@@ -66,32 +66,37 @@ def tokens_name(layer: int) -> str:
     return f"tokens-{layer:02d}"
 
 
-def pack(analysis: "Analysis", *, k: int = 10, film: bool = False, whole: bool = True) -> Payload:
+def pack(
+    analysis: "Analysis",
+    *,
+    k: int = 10,
+    film: bool = False,
+    whole: bool = True,
+    shared: bool = True,
+) -> Payload:
     """Everything of one analysis that the viewer draws, with the `k` most probable classes.
 
     `film`: with the film of the model's training, if one lies beside its checkpoint; it can have
     several megabytes. `whole`: with the late files; a server leaves them out and makes each when a
     visitor needs it, since the first view needs none of them. Of a large model even a whole payload
-    lacks the values, see `MOST_MIXING_BYTES`.
+    lacks the values, see `MOST_MIXING_BYTES`. `shared`: with the files that a pass with
+    interventions has in common with the intact one; a viewer that shows both has them already.
 
     q and k are sent as float16, with the log-sum-exp of each row computed from the rounded values:
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
     browser too. The late file of the statistics says how far the shown attention is from the exact.
-
-    Raises `VitvizError` for an analysis with edges cut: q and k alone do not tell which.
+    Where an edge is cut, attention is 0: "changes" and "removed" of the manifest tell which are.
     """
-    if analysis.trace.cuts is not None:
-        raise VitvizError(Message("experiments.no_viewer"))
-    files = _photographs(analysis)
+    files = _photographs(analysis) if shared else {}
     first = _first(analysis)
     for layer in range(analysis.trace.depth):
         rounded = analysis.trace.rounded(layer)
         if layer == first["layer"]:
-            rows = _rows(rounded, first["token"], analysis.trace.scale)
+            rows = _rows(analysis, rounded, layer, first["token"])
             files[PICTURE] = _serialise({"pixels": analysis.picture, "rows": rows})
         files[layer_path(layer)] = _serialise({"q": rounded.q, "k": rounded.k, "lse": rounded.lse})
     # The browser fetches these files only for the panels Positions and Patches.
-    if analysis.positions is not None:
+    if shared and analysis.positions is not None:
         rows = unit_rows(analysis.positions.patches).half()
         files[POSITIONS] = _serialise({"pos_embed": rows})
     if analysis.embedding is not None:
@@ -197,10 +202,12 @@ def _first(analysis: "Analysis") -> dict[str, Any]:
     return {"layer": analysis.trace.depth - 1, "token": token, "direction": "from"}
 
 
-def _rows(layer: RoundedLayer, token: int, scale: float) -> Tensor:
+def _rows(analysis: "Analysis", rounded: RoundedLayer, layer: int, token: int) -> Tensor:
     """Attention from a token in every head, as a viewer makes it of the layer's file. (H, N)"""
-    scores = scale * (layer.k.double() @ layer.q[:, token, :, None].double()).squeeze(-1)
-    return (scores - layer.lse[:, token, None].double()).exp().float()
+    scores = (rounded.k.double() @ rounded.q[:, token, :, None].double()).squeeze(-1)
+    rows = (analysis.trace.scale * scores - rounded.lse[:, token, None].double()).exp().float()
+    mask = analysis.trace.cuts.mask(layer) if analysis.trace.cuts else None
+    return rows if mask is None else rows.masked_fill(mask[:, token], 0)
 
 
 def _photographs(analysis: "Analysis") -> dict[str, bytes]:
@@ -354,7 +361,9 @@ def _manifest(
             for name in ("patch_norm_before", "patch_norm_after", "norm_pre")
             if getattr(card.config, name)
         ],
-        "intact": not analysis.interventions,
+        # What was changed in the pass, and the patches that it left out: see `cuts.js`.
+        "changes": [one.to_dict() for one in analysis.interventions],
+        "removed": analysis.removed,
         # What else stands around the attention of a block.
         "attention_norm": "" if card.config.post_norm else card.config.norm,
         "attention_parts": [

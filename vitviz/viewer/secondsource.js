@@ -3,10 +3,12 @@
 import { Source } from "./data/source.js";
 import { secondApp } from "./state/secondapp.js";
 import { KEPT } from "./state/besides.js";
+import { OPERATED } from "./state/experiment.js";
 
 /**
- * @typedef {{key: string, app: import("./main.js").App|null, error: Error|null, retry: () => void}} Second
- *   key: of the analysis that is wanted; app: the app for its parts, null while it is loading or has failed
+ * @typedef {{key: string, app: import("./main.js").App|null, error: Error|null, coming: boolean, retry: () => void}} Second
+ *   key: of the analysis that is wanted; app: the app for its parts, null while it is loading or has failed;
+ *   coming: another one is loading, in place of the one that is still shown
  */
 
 /**
@@ -20,20 +22,24 @@ import { KEPT } from "./state/besides.js";
 export function createSecondSource(app, manifestOf, fetchFile, render) {
   /** @type {Second} */
   let now = nothing("");
-  let of = ""; // the key, with the id of the first analysis
-  let source = null; // also while it is loading
+  let of = ""; // what is wanted: the key, the id of the first analysis, the experiment
+  let source = null; // what is shown
+  let coming = null; // what is loading
+  let turn = 0; // of the last one that was opened
   return { follow, close };
 
   function nothing(key, error = null) {
-    return { key, app: null, error, retry: () => { of = ""; render(); } };
+    return { key, app: null, error, coming: false, retry: () => { of = ""; render(); } };
   }
 
   function follow() {
     const key = app.selection.beside;
+    const { id } = app.source.manifest;
     // A kept analysis stays open when the first analysis changes.
-    const wanted = key && (key === KEPT ? key : key + "/" + app.source.manifest.id);
+    const wanted = !key || key === KEPT ? key : [key, id, ...(key === OPERATED ? [app.selection.experiment] : [])].join("/");
     if (wanted !== of) {
-      close();
+      // While an experiment goes on, what it has shown stays until its next answer is here.
+      if (!(key === OPERATED && now.app && of.startsWith(key + "/" + id + "/"))) close();
       of = wanted;
       if (key) open(key, wanted);
     } else if (now.app) look();
@@ -41,19 +47,24 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
   }
 
   async function open(key, wanted) {
-    now = nothing(key);
+    const mine = ++turn;
+    const isLast = () => mine === turn && of === wanted;
+    coming?.dispose();
+    coming = null;
+    now = now.app ? { ...now, coming: true } : nothing(key);
     try {
       const manifest = await manifestOf(key);
-      if (of !== wanted) return;
-      const mine = new Source(manifest, fetchFile, app.ask, () => mine === source && render());
-      source = mine;
-      await mine.loaded;
-      if (source !== mine) return;
-      now = { ...now, app: secondApp(app, mine) };
-    } catch (error) {
-      if (of !== wanted) return;
+      if (!isLast()) return;
+      const next = new Source(manifest, fetchFile, app.ask, () => next === source && render());
+      coming = next;
+      await next.loaded;
+      if (coming !== next) return;
       source?.dispose();
-      source = null;
+      [source, coming] = [next, null];
+      now = { ...nothing(key), app: secondApp(app, next) };
+    } catch (error) {
+      if (!isLast()) return;
+      drop();
       now = nothing(key, error);
     }
     render();
@@ -72,9 +83,14 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
     });
   }
 
-  function close() {
+  function drop() {
     source?.dispose();
-    source = null;
+    coming?.dispose();
+    source = coming = null;
+  }
+
+  function close() {
+    drop();
     of = "";
     now = nothing("");
   }

@@ -38,6 +38,7 @@
 
 /**
  * The manifest of an analysis: vitviz/viewer/payload.py writes it, and hosts may add to it.
+ * changes: the interventions of the pass; removed: the patches that they took out.
  * start: what is selected where no link selects anything, and tokens that are shown by turns.
  * @typedef {{
  *   version: number, id: string, link?: Record<string, string>, beside?: Beside[],
@@ -48,7 +49,7 @@
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
  *   num_tokens: number, first: {layer: number, token: number, direction: "from"|"to"}, scale: number, steps: Step[],
- *   embedding_norms: string[], intact: boolean, attention_norm: "layernorm"|"rmsnorm"|"", attention_parts: string[],
+ *   embedding_norms: string[], changes: any[], removed: number[], attention_norm: "layernorm"|"rmsnorm"|"", attention_parts: string[],
  *   late: string[], outlier_times: number,
  *   num_classes: number, pool: "token"|"avg"|"map"|"", predictions: Prediction[], groups: Group[],
  *   answer: Answer|null, known_or_not: KnownOrNot|null, lens: LensLine[],
@@ -61,7 +62,7 @@
 /**
  * An analysis that can be put beside another; `photo`: name of a file; `name`: of a model or an example, in English;
  * `names`: the same in other languages.
- * @typedef {{key: string, kind: "untrained"|"trained"|"example"|"model"|"other"|"kept", photo?: string, name?: string,
+ * @typedef {{key: string, kind: "untrained"|"trained"|"example"|"model"|"other"|"kept"|"operated", photo?: string, name?: string,
  *   names?: Record<string, string>}} Beside
  */
 

@@ -301,8 +301,9 @@ def _check_work(analysis: Analysis, passes: int, most: float) -> None:
 
 
 def _for_page(order: Order, analysis: Analysis) -> Result:
-    payload = pack(analysis, film=True, whole=False)
-    unseen = Path(order.name).suffix.lower() in UNSEEN
+    intact = not analysis.interventions  # else it stands beside the intact analysis
+    payload = pack(analysis, film=intact, whole=False, shared=intact)
+    unseen = intact and Path(order.name).suffix.lower() in UNSEEN
     return Result(
         saved=analysis.to_bytes(),
         saved_name=_saved_name(analysis),

@@ -37,6 +37,7 @@ BODY_BYTES = 64_000  # of any other request; a viewer's question has some hundre
 QUEUE_SIZE = 64  # requests that may wait; further ones are refused
 DRAWING_WAIT_SECONDS = 30  # for other figures; one is drawn at a time
 LINE = 8  # callers that may wait for a turn of one kind; Gradio has 40 threads in all
+OPERATING_LINE = 48  # visitors whose experiment may wait for a turn: a class that brushes at once
 COMPUTING_WAIT_SECONDS = 30  # for a turn to compute a forward pass or a rollout
 # Explanations and fair tests, in operations: 2 for each parameter, token and pass. A core of a
 # small host does some 5e10 a second; the shipped photo model takes 8e8 for a pass.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from anyio import CapacityLimiter, to_thread
 from gradio.i18n import I18nData
 from gradio.utils import get_upload_folder
 from PIL import Image
@@ -313,4 +314,10 @@ def _server_functions(service: Service) -> list[Any]:
     def beside(question: Any) -> dict[str, Any]:
         return service.beside(question)
 
-    return [rollout, late, fair, figure, beside]
+    # Gradio's few threads also answer all other requests: a class that brushes does not take them.
+    brushing = CapacityLimiter(limits.COMPUTING + limits.OPERATING_LINE + 1)
+
+    async def operate(question: Any) -> dict[str, Any]:
+        return await to_thread.run_sync(service.operate, question, limiter=brushing)
+
+    return [rollout, late, fair, figure, beside, operate]

@@ -67,6 +67,7 @@ class Service:
         self._asking = Turns(limits.COMPUTING, limits.LINE)
         self._drawing = Turns(1, limits.LINE)
         self._tests = FairTests(engine)
+        self._operating = Turns(limits.COMPUTING, limits.OPERATING_LINE)
         self._store = store
         self._requests = PageRequests()
         self._kept: OrderedDict[str, Kept] = OrderedDict()  # by the id of a manifest
@@ -165,10 +166,12 @@ class Service:
                 photo = self._before(now)
             return Refused(made, now, photo)
 
-    def _make(self, wanted: Shown) -> Made | Refusal:
+    def _make(
+        self, wanted: Shown, interventions: Sequence[Mapping[str, Any]] = ()
+    ) -> Made | Refusal:
         """Analyze a picture and put the files for a page into the store."""
         try:
-            result = self._order(wanted)
+            result = self._order(wanted, interventions=interventions)
             if result.refused:
                 return result.refused
             link = self._link(wanted)
@@ -318,6 +321,13 @@ class Service:
         """Analyze what a viewer compares with: {"manifest"}, files by address, or {"error"}."""
         return self._reply(question, self._beside)
 
+    def operate(self, question: Any) -> dict[str, Any]:
+        """Analyze what a viewer shows with interventions: {"manifest"} as `beside`, or {"error"}.
+
+        What it has in common with the intact analysis (`pack`) is left out.
+        """
+        return self._reply(question, self._operate)
+
     def _reply(self, question: Any, answer: Callable[[str, Any], dict[str, Any]]) -> dict[str, Any]:
         """Answer a viewer, outside of Gradio's queue. The question can be any JSON."""
         try:
@@ -395,7 +405,18 @@ class Service:
                 shown = found[wanted]
             case _:
                 raise SelectionError(Message("web.not_beside"))
-        made = self._make(shown)
+        return self._second(self._make(shown), shown)
+
+    def _operate(self, key: str, question: Any) -> dict[str, Any]:
+        kept = self._known(key)
+        # A line of its own: in a class many visitors brush at the same moment, and each pass is
+        # short. What is made here waits for no other turn that they could take from each other.
+        with computing(self._operating):
+            made = self._make(kept.shown, question.get("interventions"))
+        return self._second(made, kept.shown)
+
+    def _second(self, made: Made | Refusal, shown: Shown) -> dict[str, Any]:
+        """The manifest of what stands beside another analysis, with the addresses of its files."""
         if isinstance(made, Refusal):
             return _refusal(made.text)
         self._remember(made, shown)

@@ -15,8 +15,10 @@ const ask = (name, question) => server[name](question);
 
 // Another analysis comes as the result of a call, so Gradio has not added the URLs of its files. They
 // are in the same cache as those of `props.value`, behind the same proxies, so its URL is the pattern.
-async function beside(key, id) {
-  const reply = await ask('beside', { id, beside: key });
+const beside = async (key, id) => placed(await ask('beside', { id, beside: key }));
+const operate = async (interventions, id) => placed(await ask('operate', { id, interventions }));
+
+function placed(reply) {
   if (!reply?.manifest) return reply; // a refusal or undefined
   const { manifest } = reply;
   const { url } = props.value.files.picture;
@@ -35,7 +37,7 @@ async function draw(picture, name, first) {
 }
 
 const mounted = viewer.mount({
-  element: element.querySelector('.vv-place'), ask, address, beside, draw,
+  element: element.querySelector('.vv-place'), ask, address, beside, operate, draw,
   again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
   entitle: (title) => { document.title = title + ' · vitviz'; },
   invert: () => trigger('edit'),

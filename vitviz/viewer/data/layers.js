@@ -69,7 +69,7 @@ export class LayerStore {
   async fetchLayer(layer) {
     const file = this.manifest.files.layers[layer];
     const buffer = await fetchChecked(this.fetchFile, file, this.stop.signal);
-    const decoded = decodeLayer(buffer, this.manifest);
+    const decoded = decodeLayer(buffer, this.manifest, layer);
     this.ready.set(layer, decoded);
     while (!this.keepsAll && this.ready.size > this.capacity) {
       this.ready.delete(this.ready.keys().next().value);

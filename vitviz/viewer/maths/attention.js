@@ -1,28 +1,31 @@
 /** Attention maps from q and k: one row or one column at a time, for every head. */
 
+import { cutsOf } from "./cuts.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 
 /**
- * One layer as the viewer keeps it; attention[h, i, j] = exp(scale * q[h, i].k[h, j] - lse[h, i]).
+ * One layer as the viewer keeps it; attention[h, i, j] = exp(scale * q[h, i].k[h, j] - lse[h, i]), and 0 where
+ * the edge is cut.
  * @typedef {{q: Float32Array, k: Float32Array, lse: Float32Array,
- *   heads: number, tokens: number, dim: number, scale: number}} Layer
+ *   heads: number, tokens: number, dim: number, scale: number, isCut: import("./cuts.js").IsCut|null}} Layer
  * @typedef {"from"|"to"} Direction  from: the token is the query; to: it is the key
  */
 
 /**
  * A layer file, decoded from 16-bit to 32-bit floats once, so that drawing need not.
  * @param {ArrayBuffer} buffer
- * @param {{num_heads: number, num_tokens: number, head_dim: number, scale: number}} manifest
+ * @param {any} manifest
+ * @param {number} layer  its index
  * @returns {Layer}
  */
-export function decodeLayer(buffer, manifest) {
+export function decodeLayer(buffer, manifest, layer) {
   const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = manifest;
   const tensors = parseSafetensors(buffer);
   return {
     q: toFloat32(expectTensor(tensors, "q", [heads, tokens, dim])),
     k: toFloat32(expectTensor(tensors, "k", [heads, tokens, dim])),
     lse: toFloat32(expectTensor(tensors, "lse", [heads, tokens])),
-    heads, tokens, dim, scale,
+    heads, tokens, dim, scale, isCut: cutsOf(manifest, layer),
   };
 }
 
@@ -84,11 +87,13 @@ export function dotRows(a, i, b, j, count, dim, out, offset) {
  * @param {number} offset
  */
 export function attentionFrom(layer, head, token, out, offset = 0) {
-  const { q, k, lse, tokens, dim, scale } = layer;
+  const { q, k, lse, tokens, dim, scale, isCut } = layer;
   const first = head * tokens;
   const normaliser = lse[first + token];
   dotRows(q, (first + token) * dim, k, first * dim, tokens, dim, out, offset);
   for (let at = offset; at < offset + tokens; at++) out[at] = Math.exp(scale * out[at] - normaliser);
+  if (!isCut) return;
+  for (let key = 0; key < tokens; key++) if (isCut(head, token, key)) out[offset + key] = 0;
 }
 
 /**
@@ -100,10 +105,12 @@ export function attentionFrom(layer, head, token, out, offset = 0) {
  * @param {number} offset
  */
 function attentionTo(layer, head, token, out, offset = 0) {
-  const { q, k, lse, tokens, dim, scale } = layer;
+  const { q, k, lse, tokens, dim, scale, isCut } = layer;
   const first = head * tokens;
   dotRows(k, (first + token) * dim, q, first * dim, tokens, dim, out, offset);
   for (let i = 0; i < tokens; i++) out[offset + i] = Math.exp(scale * out[offset + i] - lse[first + i]);
+  if (!isCut) return;
+  for (let query = 0; query < tokens; query++) if (isCut(head, query, token)) out[offset + query] = 0;
 }
 
 /**

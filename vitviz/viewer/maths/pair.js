@@ -4,8 +4,9 @@ import { dotRows } from "./attention.js";
 
 /**
  * @typedef {{q: Float32Array, k: Float32Array, products: Float64Array, sum: number, scale: number,
- *   score: number, scores: Float64Array, attention: Float64Array, lse: number, share: number}} Pair
- *   scores, attention: of the query with every key (N); lse: the log-sum-exp of the scores
+ *   score: number, scores: Float64Array, attention: Float64Array, lse: number, share: number, cut: boolean}} Pair
+ *   scores, attention: of the query with every key (N); lse: the log-sum-exp of the scores without cut edges;
+ *   cut: whether the edge of this pair is cut
  */
 
 /**
@@ -17,7 +18,7 @@ import { dotRows } from "./attention.js";
  * @returns {Pair}
  */
 export function pairOf(layer, head, query, key) {
-  const { tokens, dim, scale } = layer;
+  const { tokens, dim, scale, isCut } = layer;
   const first = head * tokens;
   const row = (values, token) => values.subarray((first + token) * dim, (first + token + 1) * dim);
   const [q, k] = [row(layer.q, query), row(layer.k, key)];
@@ -26,10 +27,10 @@ export function pairOf(layer, head, query, key) {
   const scores = new Float64Array(tokens);
   dotRows(q, 0, layer.k, first * dim, tokens, dim, scores, 0);
   for (let token = 0; token < tokens; token++) scores[token] *= scale;
-  const attention = scores.map((score) => Math.exp(score - lse));
+  const attention = scores.map((score, at) => (isCut?.(head, query, at) ? 0 : Math.exp(score - lse)));
   const sum = products.reduce((total, value) => total + value, 0);
   return { q, k, products, sum, scale, score: scores[key], scores, attention, lse,
-    share: attention[key] };
+    share: attention[key], cut: Boolean(isCut?.(head, query, key)) };
 }
 
 /**

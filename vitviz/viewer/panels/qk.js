@@ -123,7 +123,7 @@ function create(app) {
     // e^score can be too large to read; the difference score - lse is always readable.
     const total = Math.exp(pair.lse);
     const readable = total < 1e7 && Math.exp(pair.score) > 1e-6;
-    setText(share.work, (readable
+    setText(share.work, pair.cut ? t("pairCut") + " " : (readable
       ? t("pairFraction", { score: exactly(pair.score), part: plain(Math.exp(pair.score), 5), total: plain(total, 5) })
       : t("pairExponent", { score: exactly(pair.score), lse: exactly(pair.lse) })) + " = ");
     setText(share.number, t("pairShare", { value: exactly(pair.share), share: percent(pair.share),

@@ -10,12 +10,13 @@ import { createPatchMap } from "./patchmap.js";
 import { createPicture, readingOf } from "./picture.js";
 import { explore } from "./pointing.js";
 import { button } from "./widgets.js";
+import { OPERATED } from "../state/experiment.js";
 import { answerOf } from "../text/answer.js";
 import { reasonOf } from "../text/refusal.js";
 import { besideName, sideNames, sourceName, tokenName } from "../text/words.js";
 
 /** The groups of the menu. */
-const GROUPS = [["untrained", "trained", "other", "kept"], ["example"], ["model"]];
+const GROUPS = [["untrained", "trained", "other", "kept", "operated"], ["example"], ["model"]];
 
 /**
  * The control that puts a second analysis beside the first.
@@ -33,7 +34,8 @@ export function createBesideChoice(app) {
   return {
     root,
     render() {
-      const all = app.besides();
+      // An experiment is made in its panel: it stands on the menu once there is one.
+      const all = app.besides().filter(({ key }) => key !== OPERATED || app.selection.experiment !== "");
       const keys = all.map(({ key }) => key).join("/");
       show(root, all.length > 0);
       if (written !== keys) {

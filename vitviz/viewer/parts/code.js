@@ -33,8 +33,8 @@ export function createCode(app, panel) {
     if (!root.open) return;
     which.set(kind);
     const selection = { ...app.selection, token: app.shownToken(), partner: app.shownPartner() };
-    // The snippets run the intact model.
-    const code = app.source.manifest.intact ? panel.code(selection, app.source, app.taste) : null;
+    // The snippets in plain PyTorch run the intact model, and no photo can be opened from a name in a transplant.
+    const code = app.source.manifest.changes.length === 0 ? panel.code(selection, app.source, app.taste) : null;
     show(none, !code);
     show(body, code !== null);
     if (!code || text.textContent === code[kind]) return;

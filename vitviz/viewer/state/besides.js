@@ -1,5 +1,7 @@
 /** Besides: the analyses that can be put beside one: those that its host offers, and a kept one. */
 
+import { OPERATED } from "./experiment.js";
+
 /** The key of an analysis that was kept. */
 export const KEPT = "kept";
 
@@ -7,10 +9,11 @@ export const KEPT = "kept";
  * @param {import("../types.js").Manifest} manifest  of what is shown
  * @param {import("../types.js").Manifest|null} kept
  * @param {boolean} offers  whether the host can give what the manifest says it offers
+ * @param {boolean} operates  whether it can run the model with interventions
  * @returns {import("../types.js").Beside[]}
  */
-export function besidesOf(manifest, kept, offers) {
-  const offered = offers ? manifest.beside ?? [] : [];
+export function besidesOf(manifest, kept, offers, operates = false) {
+  const offered = [...(offers ? manifest.beside ?? [] : []), ...(operates ? [{ key: OPERATED, kind: /** @type {"operated"} */ ("operated") }] : [])];
   if (!kept) return offered;
   const { title } = kept.model;
   const names = Object.fromEntries(Object.entries(kept.words ?? {}).map(([language, { texts = {} }]) => [language, texts[title] ?? title]));

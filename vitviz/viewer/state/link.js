@@ -1,6 +1,7 @@
 /** Links: selection and taste as parameters of an address, and back. No document in here. */
 
 import { KEPT } from "./besides.js";
+import { OPERATED, fitsLink } from "./experiment.js";
 import { SPOTLIGHT } from "../maths/colour.js";
 import { linkOf, panelOf, restingToken } from "./panels.js";
 import { startTaste } from "./taste.js";
@@ -18,8 +19,9 @@ const COMMON = {
   layer: always, head: always, direction: always,
   overlay: ({ panel, overlay }, { panels }) => overlay !== panelOf(panels, panel).overlay,
   scale: always, colours: always, sight: (_selection, _shape, { colours }) => colours === SPOTLIGHT,
-  // An analysis that was kept is known to this page alone.
-  beside: ({ beside }) => beside !== "" && beside !== KEPT,
+  // An analysis that was kept is known to this page alone, and an experiment can be too long.
+  beside: ({ beside, experiment }) => beside !== "" && beside !== KEPT && (beside !== OPERATED || fitsLink(experiment)),
+  experiment: ({ beside, experiment }) => beside === OPERATED && fitsLink(experiment),
   ...Object.fromEntries(["opacity", "grid", "smooth", "rulers", "fromOne"].map((name) => [name, differs(name)])),
   // The language of the page, and the token that a pinned one was compared with last.
   lang: (_selection, _shape, _taste, { lang }) => Boolean(lang),

@@ -1,6 +1,7 @@
 /** The selection, which is always valid, and its history. No document in here. */
 
 import { placeOf, samePlace, startToken, tokenOf } from "../maths/geometry.js";
+import { OPERATED, isExperiment } from "./experiment.js";
 import { fieldsOf, openPanel, panelOf, startOf, visitPanel } from "./panels.js";
 import { FUSIONS } from "../maths/rollout.js";
 
@@ -10,11 +11,13 @@ export const OVERLAYS = ["attention", "rollout", "positions", "features", "none"
 /**
  * @typedef {{token: number, partner: number|"strongest", pinned: boolean, layer: number, head: number|"mean",
  *   direction: "from"|"to", panel: string, overlay: string,
- *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string,
+ *   first: number, residual: number, fusion: "mean"|"max"|"min", lent: any, beside: string, experiment: string,
  *   lesson: string, step: number, [own: string]: any}} Selection
  *   partner: the token on the other side of a pair, the key where attention is from the token; "strongest" is
  *     whichever other token has most attention with it
  *   beside: the key of the second analysis, "" if there is none
+ *   experiment: the interventions of an experiment as a text (experiment.js), "" if there are none; it is shown while
+ *     `beside` is OPERATED
  *   lesson: the id of the open lesson, "" if there is none; step: of it, counted from 1
  *   lent: the fields that the open panel has borrowed, with their values before; own: fields that a panel adds
  * @typedef {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid,
@@ -33,7 +36,7 @@ export function startSelection({ depth, grid, panels }) {
     ...startOf(fieldsOf(panels, "selects")),
     token: startToken(grid), partner: "strongest", pinned: false,
     layer: depth - 1, head: "mean", direction: "from",
-    overlay: "none", ...open, first: 0, residual: 0.5, fusion: "mean", lent: {}, beside: "", lesson: "", step: 1,
+    overlay: "none", ...open, first: 0, residual: 0.5, fusion: "mean", lent: {}, beside: "", experiment: "", lesson: "", step: 1,
   };
 }
 
@@ -59,6 +62,7 @@ export function validSelection(wanted, base, { depth, heads, grid, panels, besid
     residual: (value) => typeof value === "number" && value >= 0 && value <= 1,
     fusion: (value) => FUSIONS.includes(value),
     beside: (value) => value === "" || besides.includes(value),
+    experiment: (value) => isExperiment(value, { depth, heads, grid }),
     lent: (value) => value !== null && typeof value === "object",
     lesson: (value) => value === "" || lessons.some(({ id }) => id === value),
     step: (value) => whole(value, Infinity) && value > 0,
@@ -76,6 +80,7 @@ export function validSelection(wanted, base, { depth, heads, grid, panels, besid
     if (wanted?.first !== undefined && wanted.layer === undefined) valid.layer = valid.first;
     else valid.first = valid.layer;
   }
+  if (valid.beside === OPERATED && valid.experiment === "") valid.beside = "";
   const open = lessons.find(({ id }) => id === valid.lesson);
   valid.step = Math.min(valid.step, open?.steps.length ?? 1);
   return valid;
@@ -94,7 +99,8 @@ export function followed(token, from, to) {
 
 /**
  * A selection carried over to another grid: a patch stays where it is in the picture, a prefix token
- * keeps its number, or becomes null where the other grid has fewer prefix tokens.
+ * keeps its number, or becomes null where the other grid has fewer prefix tokens. An experiment names patches
+ * of its grid, and is carried to no other.
  * @param {Selection} selection
  * @param {import("../maths/geometry.js").Grid} from
  * @param {import("../maths/geometry.js").Grid} to
@@ -104,7 +110,8 @@ export function carried(selection, from, to) {
   const follow = (token) => followed(token, from, to);
   const { lent } = selection;
   const partner = typeof selection.partner === "number" ? follow(selection.partner) : selection.partner;
-  return { ...selection, token: follow(selection.token), partner,
+  const same = ["rows", "cols", "prefix"].every((side) => from[side] === to[side]);
+  return { ...selection, token: follow(selection.token), partner, experiment: same ? selection.experiment : "",
     lent: lent.token === undefined ? lent : { ...lent, token: follow(lent.token) } };
 }
 
@@ -143,7 +150,8 @@ export function startHistory(selection) {
 
 /**
  * The history after one more selection. Dragging a slider is one step: changes of the same fields
- * shortly after one another replace each other. Opening a panel, a second analysis, or a step of a lesson is always a step.
+ * shortly after one another replace each other. Opening a panel, a second analysis, or a step of a lesson is always a step,
+ * and so is every change of an experiment.
  * @param {History} history
  * @param {Selection} selection
  * @param {number} time  in milliseconds
@@ -153,7 +161,7 @@ export function push(history, selection, time) {
   const fields = Object.keys(selection).filter((f) => selection[f] !== history.now[f]);
   if (fields.length === 0) return history;
   const key = fields.join();
-  const sliding = !["panel", "beside", "lesson", "step"].some((field) => fields.includes(field));
+  const sliding = !["panel", "beside", "experiment", "lesson", "step"].some((field) => fields.includes(field));
   const same = sliding && key === history.key && time - history.time < SAME_MOVE_MS;
   const past = same ? history.past : [...history.past, history.now].slice(-MOST_STEPS);
   return { past, now: selection, future: [], key, time };

@@ -1,4 +1,4 @@
-/** Every text of the viewer, per language: three dictionaries in each folder of `vitviz/languages`. */
+/** Every text of the viewer, per language: four dictionaries in each folder of `vitviz/languages`. */
 
 // A browser cannot read folders: bundle.py replaces this module by one that contains the texts.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -16,14 +16,19 @@ function texts(subject) {
   }));
 }
 
-/** The texts of lessons have a prefix, so that none can have the name of another text. */
-function withLessons(strings, lessons) {
-  const prefixed = (said) => Object.fromEntries(Object.entries(said).map(([key, text]) => ["lesson." + key, text]));
-  return Object.fromEntries(LANGUAGES.map((name) => [name, { ...strings[name], ...prefixed(lessons[name]) }]));
+/** Names of the texts that say what an intervention does; the others are said by Python alone. */
+const CHANGES = /^(did|in)_|_patch(es)?$/;
+
+/** The texts of lessons and experiments have a prefix, so that none can have the name of another text. */
+function withOthers(strings, lessons, experiments) {
+  const prefixed = (said, prefix, named = /./) => Object.fromEntries(Object.entries(said)
+    .filter(([key]) => named.test(key)).map(([key, text]) => [prefix + key, text]));
+  return Object.fromEntries(LANGUAGES.map((name) => [name,
+    { ...strings[name], ...prefixed(lessons[name], "lesson."), ...prefixed(experiments[name], "experiment.", CHANGES) }]));
 }
 
 /** @type {Record<string, Record<string, string>>} */
-export const STRINGS = withLessons(texts("viewer"), texts("lessons"));
+export const STRINGS = withOthers(texts("viewer"), texts("lessons"), texts("experiments"));
 
 /** @type {Record<string, Record<string, string>>} */
 export const GLOSSARY = texts("glossary");

@@ -3,6 +3,7 @@
 import { prefixKind } from "../maths/attention.js";
 import { placeOf } from "../maths/geometry.js";
 import { digits, multiple } from "../maths/numbers.js";
+import { changeText } from "./changes.js";
 import { languageOf } from "./language.js";
 import { withParticles } from "./particles.js";
 import { STRINGS } from "./strings.js";
@@ -140,25 +141,35 @@ export function photoName({ t, source: { manifest: { photo } } }) {
 }
 
 /**
- * The name of an analysis beside another one: picture, model, and whether it is untrained.
- * @param {{t: (key: string) => string, language: string, source: {manifest: import("../types.js").Manifest}}} app
+ * What was changed in the pass of an analysis; "" for the intact model.
+ * @param {{t: (key: string, values?: any) => string, source: {manifest: import("../types.js").Manifest}}} app
+ * @returns {string}
+ */
+export function changesOf({ t, source: { manifest } }) {
+  return (manifest.changes ?? []).map((one) => changeText(one, t)).join(", ");
+}
+
+/**
+ * The name of an analysis beside another one: picture, model, whether it is untrained, and what was changed.
+ * @param {{t: (key: string, values?: any) => string, language: string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
 export function sourceName(app) {
   const { model } = app.source.manifest;
   const untrained = model.trained === false ? app.t("besideUntrained") : "";
-  return [photoName(app), translated(model.title, app), untrained].filter(Boolean).join(" · ");
+  return [photoName(app), translated(model.title, app), untrained, changesOf(app) && app.t("changed", { changes: changesOf(app) })].filter(Boolean).join(" · ");
 }
 
 /**
- * The names of two analyses by what differs: picture, model, or training; their full names if nothing
+ * The names of two analyses by what differs: picture, model, training, or what was changed; their full names if nothing
  * does.
  * @returns {[string, string]}
  */
 export function sideNames(app, other) {
   const [one, two] = [app, other].map((side) => {
     const { model } = side.source.manifest;
-    return [photoName({ ...side, t: app.t, source: side.source }), translated(model.title, side), app.t(model.trained === false ? "besideUntrained" : "besideTrained")];
+    return [photoName({ ...side, t: app.t, source: side.source }), translated(model.title, side), app.t(model.trained === false ? "besideUntrained" : "besideTrained"),
+      app.t(side.source.manifest.changes?.length > 0 ? "besideChanged" : "besideIntact")];
   });
   const differ = one.map((part, at) => part !== two[at]);
   if (!differ.includes(true)) return [sourceName(app), sourceName(other)];

@@ -1,0 +1,146 @@
+/** Experiments: their text goes round, names only what a model has, and the newest question wins. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { gridOf } from "../../vitviz/viewer/maths/geometry.js";
+import { PANELS } from "../../vitviz/viewer/panels/index.js";
+import { Source } from "../../vitviz/viewer/data/source.js";
+import { createSecondSource } from "../../vitviz/viewer/secondsource.js";
+import { besidesOf } from "../../vitviz/viewer/state/besides.js";
+import { MOST_IN_LINK, OPERATED, broughtBack, drawn, isExperiment, read, removedIn, withOne, written } from "../../vitviz/viewer/state/experiment.js";
+import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
+import { Overtaken, newestOf } from "../../vitviz/viewer/state/newest.js";
+import { carried, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
+import { startTaste } from "../../vitviz/viewer/state/taste.js";
+import { changeText } from "../../vitviz/viewer/text/changes.js";
+import { sideNames, translator } from "../../vitviz/viewer/text/words.js";
+import { FIXTURES, OPERATED as PASSES, appOf } from "./fixture.js";
+
+const boundsOf = ({ manifest, grid }) => ({ depth: manifest.depth, heads: manifest.num_heads, grid });
+const shapeOf = (one) => ({ ...boundsOf(one), panels: PANELS, besides: besidesOf(one.manifest, null, true, true).map(({ key }) => key) });
+
+/** Lets promises that are kept go on. */
+const rest = () => new Promise((resolve) => setTimeout(resolve, 0));
+
+for (const one of PASSES) {
+  test(one.name + ": Python's interventions become a text and come back, and are told in Python's words", () => {
+    const { changes } = one.manifest;
+    const text = written(changes);
+    assert.match(text, /^[a-z0-9_.*-]+$/, "an address needs no escapes for it");
+    assert.deepEqual(read(text), changes);
+    assert.ok(isExperiment(text, boundsOf(one)));
+    for (const [language, sentences] of Object.entries(one.expected.sentences)) {
+      assert.deepEqual(changes.map((change) => changeText(change, translator(language))), sentences);
+    }
+    const patches = one.grid.tokens - one.grid.prefix;
+    assert.deepEqual([...removedIn(changes, patches)].sort((a, b) => a - b), one.expected.removed);
+  });
+}
+
+test("what no list writes is no experiment, and neither is what the model does not have", () => {
+  const [cls] = FIXTURES.filter(({ name }) => name === "cls"); // 4 x 4 patches, 3 layers, 2 heads
+  const bounds = boundsOf(cls);
+  for (const text of ["remove", "remove_", "remove_3-1", "remove_-1", "remove_1.5.x", "remove_1*", "remove_0-999999999", "head_1_1", "head_1_1_off",
+    "cut_0.1.2_all_all", "even_cls_1_1", "hug_1", "constructor_1", "__proto___1", "shuffle_2_1e3", "*", 7, null, ["remove_1"]]) {
+    assert.equal(read(text), null, String(text));
+    assert.equal(isExperiment(text, bounds), false);
+  }
+  assert.deepEqual(read(""), []);
+  for (const [text, good] of [["remove_0-15", true], ["remove_16", false], ["head_2_1_zero", true], ["head_3_0_zero", false], ["head_0_2_mean", false],
+    ["cut_16.0_all_all", true], ["cut_17.0_all_all", false], ["cut_patches-to-others_3_all", false], ["even_all_all", true], ["scramble_patches_2_9", true]]) {
+    assert.equal(isExperiment(text, bounds), good, String(text));
+  }
+});
+
+test("an experiment is in the link while it is shown, if it is short", () => {
+  const [cls] = FIXTURES.filter(({ name }) => name === "cls");
+  const shape = shapeOf(cls);
+  const taste = startTaste(PANELS);
+  const start = startSelection(shape);
+  const linkOf = (selection) => writeLink("https://x.test/?model=m", selection, taste, { model: "m" }, shape);
+  const selection = validSelection({ experiment: "remove_1-3.7*head_2_1_zero", beside: OPERATED }, start, shape);
+  const link = linkOf(selection);
+  assert.match(link, /beside=experiment/);
+  assert.match(link, /experiment=remove_1-3\.7\*head_2_1_zero/);
+  const again = validSelection(readLink(link, PANELS), start, shape);
+  assert.deepEqual([again.experiment, again.beside], [selection.experiment, OPERATED]);
+  assert.doesNotMatch(linkOf({ ...selection, beside: "" }), /experiment/);
+  const long = written(Array.from({ length: 60 }, (_, at) => ({ kind: "remove", patches: [at % 16, (at + 5) % 16, (at + 9) % 16] }))) + "*" + written(
+    Array.from({ length: 40 }, () => ({ kind: "cut", edges: [[1, 2], [3, 4]], layers: [0, 2], heads: "all" })));
+  assert.ok(long.length > MOST_IN_LINK);
+  assert.doesNotMatch(linkOf(validSelection({ experiment: long, beside: OPERATED }, start, shape)), /experiment/);
+  assert.equal(validSelection({ beside: OPERATED }, start, shape).beside, "", "nothing stands beside for an empty list");
+  assert.equal(validSelection({ experiment: "" }, selection, shape).beside, "");
+  const other = gridOf(FIXTURES.find(({ name }) => name === "no_cls").manifest);
+  assert.equal(carried(selection, cls.grid, other).experiment, "", "patches of another grid are other patches");
+  assert.equal(carried(selection, cls.grid, { ...cls.grid }).experiment, selection.experiment);
+});
+
+test("strokes of one brush are one entry, rivals replace each other, and patches come back", () => {
+  const remove = (...patches) => ({ kind: "remove", patches });
+  const black = (...patches) => ({ kind: "replace", patches, by: "black", seed: 0 });
+  const off = (by) => ({ kind: "positions", by, seed: 0 });
+  const list = [remove(3), remove(1, 3), black(5), remove(6), off("off"), off("shuffled")].reduce((all, one) => withOne(all, one), []);
+  assert.deepEqual(list, [remove(1, 3), black(5), remove(6), off("shuffled")]);
+  assert.deepEqual(withOne([black(1)], { ...black(2), by: "mean" }), [black(1), { ...black(2), by: "mean" }]);
+  assert.deepEqual(broughtBack(list, [3, 5]), [remove(1), remove(6), off("shuffled")]);
+  assert.deepEqual(broughtBack([{ kind: "keep", patches: [2] }], [1]), [{ kind: "keep", patches: [1, 2] }]);
+  const all = [...Array(16).keys()];
+  assert.deepEqual(drawn(5, all, 3), drawn(5, all, 3));
+  assert.notDeepEqual(drawn(5, all, 3), drawn(5, all, 4));
+  assert.equal(new Set(drawn(20, all, 1)).size, 16);
+});
+
+test("the newest question wins, and those that it overtakes are never asked", async () => {
+  const asked = [];
+  const newest = newestOf((question) => new Promise((resolve, reject) => asked.push({ question, resolve, reject })));
+  const told = [1, 2, 3].map((question) => newest(question).catch((error) => error));
+  await Promise.resolve();
+  assert.deepEqual(asked.map(({ question }) => question), [1], "one at a time");
+  asked[0].reject(new Error("broken"));
+  assert.equal((await told[0]).message, "broken");
+  assert.ok(await told[1] instanceof Overtaken);
+  await rest();
+  assert.deepEqual(asked.map(({ question }) => question), [1, 3]);
+  asked[1].resolve("three");
+  assert.equal(await told[2], "three");
+});
+
+test("an experiment stays beside until its next answer is here, and goes with its picture", async () => {
+  const [intact, pass] = [FIXTURES, PASSES].map((all) => all.find(({ name }) => name === "cls"));
+  const fetchFile = async ({ path }) => pass.buffers[path];
+  const source = new Source({ ...intact.manifest, id: "a" }, async ({ path }) => intact.buffers[path], null, () => {});
+  const shape = () => shapeOf(intact);
+  const app = { source, shape, selection: startSelection(shape()), ask: null, panel: () => ({}), taste: startTaste(PANELS), t: translator("en"), language: "en" };
+  const select = (wanted) => { app.selection = validSelection(wanted, app.selection, shape()); };
+  const asked = [];
+  const second = createSecondSource(/** @type {any} */ (app), () => new Promise((resolve, reject) => asked.push({ resolve, reject })), fetchFile, () => {});
+  const answer = async (at, id) => {
+    asked[at].resolve({ ...pass.manifest, id });
+    for (let turn = 0; turn < 20; turn++) await rest();
+    return second.follow();
+  };
+  select({ experiment: "remove_1", beside: OPERATED });
+  assert.equal(second.follow().app, null);
+  const first = (await answer(0, "one")).app;
+  assert.equal(first.source.manifest.id, "one");
+  assert.deepEqual(sideNames(/** @type {any} */ (app), first), ["intact", "changed"]);
+  select({ experiment: "remove_1-2" });
+  assert.equal(second.follow().app, first, "it stays while the next is on its way");
+  assert.equal(second.follow().coming, true);
+  select({ experiment: "remove_1-3" });
+  second.follow();
+  assert.equal((await answer(1, "late")).app, first, "an overtaken answer is not shown");
+  const now = await answer(2, "two");
+  assert.deepEqual([now.app.source.manifest.id, now.coming], ["two", false]);
+  assert.ok(first.source.disposed);
+  select({ experiment: "remove_0-15" });
+  second.follow();
+  asked[3].reject(new Error("nothing would be left"));
+  await rest();
+  assert.deepEqual([second.follow().app, second.follow().error.message], [null, "nothing would be left"]);
+  app.source = appOf({ ...source, manifest: { ...source.manifest, id: "b" } });
+  assert.deepEqual([second.follow().app, second.follow().error], [null, null]);
+  assert.equal(asked.length, 5, "another picture is asked about anew");
+});

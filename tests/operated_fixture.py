@@ -1,0 +1,78 @@
+"""Operated analyses for the JavaScript tests: interventions in, rows out. See `viewer_fixture`."""
+
+import base64
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from tests.models import photo, tiny
+from vitviz import analyze
+from vitviz.languages import languages, say
+from vitviz.probe.pairs import pair
+from vitviz.viewer import pack
+
+# By model; together all kinds but a transplant, which no list in a link can hold.
+CASES: dict[str, list[dict[str, Any]]] = {
+    "cls": [
+        {"kind": "remove", "patches": [0, 5]},
+        {"kind": "cut", "edges": "patches to prefix", "layers": [1], "heads": "all"},
+        {"kind": "scramble", "rows": "patches", "layers": [2], "seed": 4},
+        {"kind": "replace", "patches": [7, 8, 9, 12], "by": "black", "seed": 0},
+        {"kind": "replace", "patches": [6], "by": "noise", "seed": 5},
+    ],
+    "no_cls": [
+        {"kind": "keep", "patches": [0, 1, 2, 4, 5, 6, 7, 9, 10, 14]},
+        {"kind": "cut", "edges": [[1, 2], [2, 1], [4, 4]], "layers": "all", "heads": [0, 2]},
+        {"kind": "head", "layer": 1, "head": 1, "by": "zero"},
+        {"kind": "even", "rows": "patches", "layers": [0]},
+        {"kind": "positions", "by": "shuffled", "seed": 2},
+    ],
+    "distilled": [
+        {"kind": "cut", "edges": "prefix to patches", "layers": [1, 2], "heads": [0, 3]},
+        {"kind": "even", "rows": "cls", "layers": [2]},
+        {"kind": "shuffle", "cells": 2, "seed": 3},
+        {"kind": "swap", "patches": [3, 13]},
+        {"kind": "branch", "layer": 1, "branch": "mlp"},
+    ],
+    "registers": [
+        {"kind": "remove", "patches": [2, 3, 4, 5, 6, 11, 12, 23]},
+        {"kind": "cut", "edges": "patches to others", "layers": [0, 4], "heads": "all"},
+        {"kind": "cut", "edges": [[0, 9]], "layers": "all", "heads": "all"},
+        {"kind": "head", "layer": 3, "head": 1, "by": "mean"},
+    ],
+    "grey": [
+        {"kind": "positions", "by": "off", "seed": 0},
+        {"kind": "even", "rows": "all", "layers": [1]},
+        {"kind": "branch", "layer": 0, "branch": "attention"},
+        {"kind": "replace", "patches": [5, 6], "by": "mean", "seed": 0},
+        {"kind": "replace", "patches": [1], "by": "blur", "seed": 0},
+    ],
+}
+
+
+def operated(name: str) -> dict[str, Any]:
+    """A payload of an operated pass; of every layer the whole map, of the numbers as sent."""
+    analysis = analyze(tiny(name), photo(), interventions=CASES[name])
+    payload, exact = pack(analysis), analysis.trace
+    sent = [exact.rounded(layer) for layer in range(exact.depth)]
+    q, k = (torch.stack([getattr(one, part).float() for one in sent]) for part in ("q", "k"))
+    trace = replace(exact, q=q, k=k)
+    analysis = replace(analysis, trace=trace)
+    layer, token = trace.depth - 1, trace.num_tokens - 2
+    found = pair(trace, layer, 0, 0, token)
+    return {
+        "interventions": CASES[name],
+        "sentences": {
+            one: [say(change.sentence(), one) for change in analysis.interventions]
+            for one in languages()
+        },
+        "manifest": payload.manifest | {"id": "operated"},
+        "files": {path: base64.b64encode(data).decode() for path, data in payload.files.items()},
+        "removed": analysis.removed,
+        "maps": [trace.attention(layer).flatten().tolist() for layer in range(trace.depth)],
+        "token": token,
+        "rollout": analysis.rollout(token, layer).tolist(),
+        "pair": {"share": found.share, "attention": found.attention.tolist()},
+        "logits": trace.logits.tolist(),
+    }

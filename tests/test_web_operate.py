@@ -1,0 +1,184 @@
+"""Experiments at the service: what was changed stands beside, for a class at once too."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from torch.testing import assert_close
+
+import vitviz
+from tests.models import photo
+from tests.running import save_tiny
+from vitviz.web import engine, limits
+from vitviz.web.cache import Cache
+from vitviz.web.engine import Local
+from vitviz.web.models import Models
+from vitviz.web.replies import Shown
+from vitviz.web.service import Service
+from vitviz.web.store import Upload
+
+MODELS = ("cls", "no_cls", "distilled", "registers")  # 1, 0, 2 and 5 prefix tokens
+VISITORS = 40
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("operate")
+
+
+@pytest.fixture(scope="module")
+def models(folder):
+    return Models([str(save_tiny(folder, name)) for name in MODELS])
+
+
+@pytest.fixture
+def desk(models, folder):
+    return Service(Local(models), models, Cache(folder / "cache"))
+
+
+def shown(desk: Service, name: str = "cls") -> dict:
+    """The manifest of a photo that a page shows."""
+    path = Path(desk._store.folder) / "photo.png"
+    Image.fromarray(photo()).save(path)
+    upload = Upload(desk._store.put(path.read_bytes(), "my dog.png"), "my dog.png")
+    return desk.show(upload, f"tiny-{name}", Shown(None, f"tiny-{name}")).manifest
+
+
+def operate(desk: Service, manifest: dict, *interventions: dict) -> dict:
+    return desk.operate({"id": manifest["id"], "interventions": list(interventions)})
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_answer_is_that_of_a_direct_call(desk, models, folder, name: str) -> None:
+    now = shown(desk, name)
+    changes = [
+        {"kind": "remove", "patches": [0, 3]},
+        {"kind": "even", "rows": "patches", "layers": [1]},
+        {"kind": "replace", "patches": [1, 2], "by": "blur", "seed": 0},
+    ]
+    manifest = operate(desk, now, *changes)["manifest"]
+    ours = vitviz.analyze(models.get(f"tiny-{name}"), photo(), interventions=changes)
+    assert manifest["changes"] == changes
+    assert manifest["removed"] == [0, 3]
+    assert manifest["id"] != now["id"]
+    theirs = [one["probability"] for one in manifest["predictions"]]
+    assert_close(theirs, [one.probability for one in ours.predictions(10)], atol=1e-5, rtol=0)
+    # What it has in common with the intact analysis is not sent again.
+    assert not {"film", "positions", "photograph", "whole"} & set(manifest["files"])
+    kept = vitviz.Analysis.from_bytes(desk._store.get(desk._known(manifest["id"]).analysis))
+    assert_close(kept.trace.logits, ours.trace.logits)
+    # A viewer asks about it as about any other.
+    assert "data" in desk.late({"id": manifest["id"], "name": "features"})
+    asked = {"token": 2, "layer": 1, "first": 0, "residual": 0.5, "head_fusion": "mean"}
+    values = desk.rollout({"id": manifest["id"], **asked})["values"]
+    assert_close(values, ours.rollout(2, 1).tolist(), atol=1e-5, rtol=0)
+
+
+def test_nothing_is_changed_by_nothing(desk) -> None:
+    now = shown(desk)
+    again = operate(desk, now)["manifest"]
+    assert again["predictions"] == now["predictions"]
+    assert again["changes"] == []
+
+
+@pytest.mark.parametrize(
+    ("interventions", "english", "korean"),
+    [
+        ([{"kind": "remove", "patches": []}], "names no patches", "하나도 없습니다"),
+        ([{"kind": "remove", "patches": [*range(16)]}], "at least one patch", "하나는 남아야"),
+        (
+            [
+                {"kind": "remove", "patches": [1]},
+                {"kind": "replace", "patches": [1], "by": "black"},
+            ],
+            "Patch 1 is removed",
+            "뺐으므로",
+        ),
+        ([{"kind": "even", "rows": "all"}] * 65, "At most 64", "64개까지"),
+        ([{"kind": "head", "layer": 9, "head": 0}], "count from 0 to 2", "0부터 2까지"),
+        (None, "a list", "목록"),
+        ("remove_1", "a list", "목록"),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence_in_both_languages(
+    desk, interventions, english: str, korean: str
+) -> None:
+    refused = desk.operate({"id": shown(desk)["id"], "interventions": interventions})
+    assert english in refused["errors"]["en"]
+    assert korean in refused["errors"]["ko"]
+
+
+def test_what_has_expired_cannot_be_operated(desk) -> None:
+    assert "expired" in operate(desk, {"id": "nobody"})["error"]
+    now = shown(desk)
+    for file in Path(desk._store.folder).rglob("*.png"):
+        file.unlink()
+    assert "deleted" in operate(desk, now, {"kind": "even", "rows": "all"})["error"]
+    assert "manifest" in operate(desk, shown(desk), {"kind": "even", "rows": "all"})
+
+
+def test_a_class_that_brushes_at_once_gets_its_own_answers(
+    desk, monkeypatch, record_property
+) -> None:
+    """Forty visitors, each with an own brush, at one barrier; a few passes at a time."""
+    now, running, most = shown(desk), 0, 0
+    brushed = [sorted({at % 16, at // 3}) for at in range(VISITORS)]
+    alone = [
+        operate(desk, now, {"kind": "remove", "patches": patches})["manifest"]["predictions"]
+        for patches in brushed
+    ]
+    lock, real = threading.Lock(), engine.analyze
+
+    def counted(*args, **options):
+        nonlocal running, most
+        with lock:
+            running += 1
+            most = max(most, running)
+        try:
+            return real(*args, **options)
+        finally:
+            with lock:
+                running -= 1
+
+    monkeypatch.setattr(engine, "analyze", counted)
+    barrier = threading.Barrier(VISITORS)
+
+    def brush(at: int) -> tuple[list, float]:
+        barrier.wait()
+        began = time.monotonic()
+        reply = operate(desk, now, {"kind": "remove", "patches": brushed[at]})
+        return reply["manifest"]["predictions"], time.monotonic() - began
+
+    with ThreadPoolExecutor(VISITORS) as visitors:
+        answers = list(visitors.map(brush, range(VISITORS)))
+    assert [answer for answer, _ in answers] == alone
+    assert most <= limits.COMPUTING
+    waits = sorted(wait for _, wait in answers)
+
+    record_property("longest_wait_seconds", round(waits[-1], 2))
+
+
+def test_who_finds_the_line_full_is_told_so_and_a_failure_frees_its_place(
+    desk, monkeypatch
+) -> None:
+    now = shown(desk)
+    monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
+    with desk._operating.take(1, AssertionError()):
+        others = [desk._operating.take(1, AssertionError()) for _ in range(limits.COMPUTING - 1)]
+        for one in others:
+            one.__enter__()
+        assert "computes for many others" in operate(desk, now)["error"]
+        for one in others:
+            one.__exit__(None, None, None)
+
+    def broken(*args, **options):
+        raise RuntimeError("no memory")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "analyze", broken)
+        for _ in range(limits.COMPUTING + limits.OPERATING_LINE + 1):
+            assert "no memory" not in operate(desk, now)["error"]
+    assert "manifest" in operate(desk, now)

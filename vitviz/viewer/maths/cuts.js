@@ -1,0 +1,48 @@
+/** Cuts: edges of attention that an operated pass did not have. There the map is 0, whatever q and k say. */
+
+/**
+ * The cuts of one layer: whether a query could not look at a key in a head.
+ * @typedef {(head: number, query: number, key: number) => boolean} IsCut
+ */
+
+/**
+ * The tokens that were taken out of a pass: they look at themselves alone, and nobody looks at them.
+ * @param {{removed?: number[], prefix_tokens: string[], num_tokens: number}} manifest
+ * @returns {Uint8Array|null}  (N), 1 for a removed token; null if none is
+ */
+export function removedTokens({ removed = [], prefix_tokens: prefix, num_tokens: tokens }) {
+  if (removed.length === 0) return null;
+  const gone = new Uint8Array(tokens);
+  for (const patch of removed) gone[prefix.length + patch] = 1;
+  return gone;
+}
+
+/**
+ * @param {any} manifest  its `changes` say which edges were cut, as vitviz/probe/intervention.py describes them
+ * @param {number} layer
+ * @returns {IsCut|null}  null if the layer has all of its edges
+ */
+export function cutsOf(manifest, layer) {
+  const gone = removedTokens(manifest);
+  const { changes = [], num_tokens: tokens, prefix_tokens: { length: prefix } } = manifest;
+  const parts = changes.filter(({ kind, layers }) => kind === "cut" && has(layers, layer))
+    .map(({ edges, heads }) => ({ heads, cut: typeof edges === "string" ? named(edges, prefix) : listed(edges, tokens) }));
+  if (!gone && parts.length === 0) return null;
+  return (head, query, key) => {
+    if (gone && (gone[query] || gone[key])) return query !== key;
+    return parts.some(({ heads, cut }) => has(heads, head) && cut(query, key));
+  };
+}
+
+const has = (some, number) => some === "all" || some.includes(number);
+
+/** A named set of edges; none leads from a token to itself. @returns {(query: number, key: number) => boolean} */
+function named(edges, prefix) {
+  const [from, to] = edges.split(" to ").map((side) => side !== "prefix");
+  return (query, key) => query !== key && (query >= prefix) === from && (key >= prefix) === to;
+}
+
+function listed(edges, tokens) {
+  const all = new Set(edges.map(([query, key]) => query * tokens + key));
+  return (query, key) => all.has(query * tokens + key);
+}

@@ -1,0 +1,207 @@
+/**
+ * Experiments: lists of interventions, and the short text that stands for one in a selection and in a link.
+ *
+ *     remove_40-43.60*replace_12_blur_0*head_2_3_zero*cut_patches-to-prefix_all_all
+ *
+ * Interventions are joined by *, their fields by _ and numbers by a full stop; 40-43 are four numbers. Fields
+ * and their order are those of vitviz/probe/intervention.py, and none may be left out: `written` makes such a text.
+ *
+ * The text is the field `experiment` of a selection; with `beside: OPERATED` the operated analysis stands beside the
+ * intact one. A link has both, and so can a step of a lesson, beside whatever else its state selects:
+ *
+ *     state: { experiment: "remove_40-43", beside: "experiment" }, shows: ["beside"]
+ *
+ * No document in here.
+ */
+
+/** The key of the analysis that stands beside as the experiment changed it. */
+export const OPERATED = "experiment";
+
+/** The longest text that stands in a link, and the longest that a selection holds. */
+export const MOST_IN_LINK = 1200;
+const MOST_TEXT = 40_000;
+
+/** @typedef {{kind: string, [field: string]: any}} Intervention */
+/** @typedef {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid}} Bounds */
+
+const number = {
+  write: String,
+  read: (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined),
+};
+
+const list = {
+  write(values) {
+    const parts = [];
+    for (const value of values) {
+      const last = parts[parts.length - 1];
+      if (last && value === last[1] + 1) last[1] = value;
+      else parts.push([value, value]);
+    }
+    return parts.map(([from, to]) => (from === to ? String(from) : from + "-" + to)).join(".");
+  },
+  read(text) {
+    const values = [];
+    for (const part of text.split(".")) {
+      const [from, to = from] = part.split("-").map(number.read);
+      if (!/^\d+(-\d+)?$/.test(part) || from === undefined || to === undefined || to < from || to - from > 1e5) return undefined;
+      for (let value = from; value <= to; value++) values.push(value);
+    }
+    return values;
+  },
+};
+
+const wordOf = (...words) => ({
+  write: (value) => value.replaceAll(" ", "-"),
+  read: (text) => words.find((word) => word.replaceAll(" ", "-") === text),
+});
+
+/** Either one of the words, or what `other` reads. */
+const orWord = (other, ...words) => ({
+  write: (value) => (typeof value === "string" ? wordOf().write(value) : other.write(value)),
+  read: (text) => wordOf(...words).read(text) ?? other.read(text),
+});
+
+/** Pairs of tokens, one number after the other. */
+const pairs = {
+  write: (edges) => edges.flat().join("."),
+  read(text) {
+    const flat = text.split(".").map(number.read);
+    if (flat.length % 2 || flat.includes(undefined)) return undefined;
+    return Array.from({ length: flat.length / 2 }, (_, at) => [flat[2 * at], flat[2 * at + 1]]);
+  },
+};
+
+const some = orWord(list, "all");
+export const EDGES = ["patches to prefix", "prefix to patches", "patches to others"];
+export const REPLACED_BY = ["black", "mean", "blur", "noise"];
+
+const FORMS = {
+  remove: { patches: list },
+  keep: { patches: list },
+  replace: { patches: list, by: wordOf(...REPLACED_BY), seed: number },
+  shuffle: { cells: number, seed: number },
+  swap: { patches: list },
+  positions: { by: wordOf("off", "shuffled"), seed: number },
+  head: { layer: number, head: number, by: wordOf("zero", "mean") },
+  branch: { layer: number, branch: wordOf("attention", "mlp") },
+  cut: { edges: orWord(pairs, ...EDGES), layers: some, heads: some },
+  even: { rows: wordOf("cls", "patches", "all"), layers: some },
+  scramble: { rows: wordOf("patches"), layers: some, seed: number },
+};
+
+/**
+ * The text of a list of interventions; "" for an empty one.
+ * @param {Intervention[]} interventions  each with all of its fields
+ * @returns {string}
+ */
+export function written(interventions) {
+  return interventions.map((one) => [one.kind, ...Object.entries(FORMS[one.kind])
+    .map(([name, form]) => form.write(one[name]))].join("_")).join("*");
+}
+
+/**
+ * The interventions of a text.
+ * @param {any} text  anything, also from an address
+ * @returns {Intervention[]|null}  null for a text that `written` does not write
+ */
+export function read(text) {
+  if (typeof text !== "string" || text.length > MOST_TEXT) return null;
+  if (text === "") return [];
+  const all = text.split("*").map((one) => {
+    const [kind, ...given] = one.split("_");
+    if (!Object.hasOwn(FORMS, kind)) return null;
+    const form = Object.entries(FORMS[kind]);
+    if (given.length !== form.length) return null;
+    const fields = form.map(([name, { read: readOne }], at) => [name, readOne(given[at])]);
+    return fields.some(([, value]) => value === undefined) ? null : { kind, ...Object.fromEntries(fields) };
+  });
+  return all.includes(null) ? null : /** @type {Intervention[]} */ (all);
+}
+
+/**
+ * Whether a text is an experiment with what a model has. Whether its interventions fit each other is for
+ * whoever makes them to say.
+ * @param {any} text
+ * @param {Bounds} bounds
+ */
+export function isExperiment(text, { depth, heads, grid }) {
+  const patches = grid.tokens - grid.prefix;
+  const ends = { patches, layer: depth, layers: depth, head: heads, heads, edges: grid.tokens };
+  return read(text)?.every((one) => Object.entries(ends).every(([name, end]) =>
+    [one[name] ?? []].flat(2).every((value) => typeof value === "string" || value < end))) ?? false;
+}
+
+/** Whether an experiment is short enough for a link. */
+export const fitsLink = (text) => text.length <= MOST_IN_LINK;
+
+/** The patches that are gone in an experiment. @returns {Set<number>} */
+export function removedIn(interventions, patches) {
+  const gone = new Set(interventions.filter(({ kind }) => kind === "remove").flatMap((one) => one.patches));
+  for (const { patches: kept } of interventions.filter(({ kind }) => kind === "keep")) {
+    for (let patch = 0; patch < patches; patch++) if (!kept.includes(patch)) gone.add(patch);
+  }
+  return gone;
+}
+
+/** The patches whose pixels an experiment changes one by one. @returns {Set<number>} */
+export function touchedIn(interventions) {
+  return new Set(interventions.filter(({ kind }) => kind === "replace" || kind === "swap").flatMap((one) => one.patches));
+}
+
+/** Whether some pixels are no longer those of the photo. */
+export function changesPixels(interventions) {
+  return interventions.some(({ kind }) => ["replace", "shuffle", "swap"].includes(kind));
+}
+
+const STROKES = ["remove", "keep", "replace"];
+
+/**
+ * The list after one more intervention: a stroke of the same brush as the one before joins it, and what can
+ * be only one way at a time replaces what was there.
+ * @param {Intervention[]} interventions
+ * @param {Intervention} one
+ * @returns {Intervention[]}
+ */
+export function withOne(interventions, one) {
+  const last = interventions[interventions.length - 1];
+  const sameBrush = last && STROKES.includes(one.kind) && last.kind === one.kind && last.by === one.by;
+  if (sameBrush) {
+    const patches = [...new Set([...last.patches, ...one.patches])].sort((a, b) => a - b);
+    return [...interventions.slice(0, -1), { ...one, patches }];
+  }
+  const rivals = { positions: () => true, shuffle: () => true, head: ({ layer, head }) => layer === one.layer && head === one.head,
+    branch: ({ layer, branch }) => layer === one.layer && branch === one.branch }[one.kind];
+  const others = rivals ? interventions.filter((each) => each.kind !== one.kind || !rivals(each)) : interventions;
+  return [...others, one];
+}
+
+/** The list with some patches brought back: no longer removed or replaced. */
+export function broughtBack(interventions, patches) {
+  const back = new Set(patches);
+  return interventions.flatMap((one) => {
+    if (one.kind === "keep") return [{ ...one, patches: [...new Set([...one.patches, ...patches])].sort((a, b) => a - b) }];
+    if (one.kind !== "remove" && one.kind !== "replace") return [one];
+    const left = one.patches.filter((patch) => !back.has(patch));
+    return left.length > 0 ? [{ ...one, patches: left }] : [];
+  });
+}
+
+/**
+ * So many different numbers below `end`, drawn with a seed; the same for the same seed.
+ * @param {number} count
+ * @param {number[]} from  the numbers to draw from
+ * @param {number} seed
+ * @returns {number[]}  in order
+ */
+export function drawn(count, from, seed) {
+  const left = [...from];
+  let state = (seed + 1) * 2654435769 >>> 0;
+  const random = () => { // mulberry32
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const picked = Array.from({ length: Math.min(count, left.length) }, () => left.splice(Math.floor(random() * left.length), 1)[0]);
+  return picked.sort((a, b) => a - b);
+}
