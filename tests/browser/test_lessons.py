@@ -146,7 +146,7 @@ def test_the_list_and_a_lesson_that_changes_the_model(visit) -> None:
     seen = visit()
     page = seen.page
     page.locator("#vv-lessons").click()
-    listed = page.get_by_role("dialog").locator("li")
+    listed = page.locator(".vv-lesson-list > ol > li")
     titles = [text for key, text in dictionary("en", "lessons").items() if "_" not in key]
     assert listed.locator("a").all_inner_texts() == titles
     assert "minutes" in listed.first.inner_text()

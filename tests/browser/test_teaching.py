@@ -87,3 +87,43 @@ def test_an_own_lesson_from_three_views(visit, tmp_path) -> None:
 
     damaged = visit(link.split("/", 3)[3][:-9], wait_for=PANDA)
     expect(damaged.page.get_by_role("alert")).to_contain_text("perhaps the link was cut off")
+
+
+def test_a_class_is_polled_with_codes_and_without_a_server(visit) -> None:
+    ask = "?model=photos&example=red-panda&lesson=ask&step="
+    pupil = visit(ask + "2", wait_for=PANDA)
+    page = pupil.page
+    picture = page.locator(".vv-picture").first
+    box = picture.bounding_box()
+    codes = []
+    for row, col in ((8, 4), (8, 4), (1, 5), (4, 6)):
+        place = {"x": (col + 0.5) / 12 * box["width"], "y": (row + 0.5) / 12 * box["height"]}
+        picture.click(position=place)
+        if not codes:
+            page.get_by_text("Code for the class").click()
+        codes.append(page.locator(".vv-lesson-code").inner_text())
+        picture.click(position=place)  # the same patch is still the guess
+    assert len(set(codes)) == 3
+
+    page.locator(".vv-lesson-teacher summary").click()
+    key = page.get_by_role("button", name="Answer key")
+    expect(key).to_have_attribute("aria-disabled", "false")  # what it needs has been fetched
+    before = len(pupil.requests)
+    page.get_by_role("button", name="Poll the class").click()
+    poll = page.locator(".vv-poll")
+    poll.get_by_label("Codes").fill("\n".join([*codes, codes[0][:-1] + "?", "AAAA-AAA"]))
+    expect(poll.get_by_role("status")).to_have_text("Guesses: 4.")
+    expect(poll.locator(".vv-poll-wrong li")).to_have_count(2)
+    boxes = poll.locator(".vv-poll-box")
+    assert [boxes.nth(row * 12 + col).inner_text() for row, col in ((8, 4), (1, 5), (4, 6))] == [
+        "2",
+        "1",
+        "1",
+    ]
+    expect(poll.locator("figure")).to_have_count(1)
+    press(poll, "Show the answer")
+    expect(poll.locator("figure")).to_have_count(2)
+    expect(poll.locator("figure").nth(1).locator(".vv-guess-truth")).to_have_count(1)
+    assert pupil.requests[before:] == []
+    page.keyboard.press("Escape")
+    expect(poll).to_have_count(0)

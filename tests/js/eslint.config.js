@@ -1,7 +1,7 @@
 /** The rules of eslint for the viewer: mistakes, not style. */
 
 const browser = Object.fromEntries([
-  "AbortController", "Blob", "CSSMediaRule", "DOMException", "Event", "HTMLElement", "Image", "ImageData",
+  "AbortController", "Blob", "BigInt", "CSSMediaRule", "DOMException", "Event", "HTMLElement", "Image", "ImageData",
   "MutationObserver", "ResizeObserver", "TextDecoder", "TextEncoder", "URL", "URLSearchParams", "XMLSerializer", "atob", "btoa", "clearInterval", "clearTimeout",
   "createImageBitmap", "File",
   "customElements", "document", "fetch", "getComputedStyle", "history", "innerHeight", "localStorage",

@@ -1,7 +1,9 @@
 /** The lesson bar: the sentences of a step, its question, and after the guess the gap to the truth. */
 
+import { codeOf, hasCodes } from "../lessons/codes.js";
 import { el, setText, show } from "./dom.js";
 import { createNumberLine } from "./numberline.js";
+import { createPoll } from "./poll.js";
 import { gapText, optionText, said, sayings, titleOf, written } from "../text/lesson.js";
 import { MOST_LETTERS, optionsOf, paintable } from "../lessons/steps.js";
 import { allow, button, choice } from "./widgets.js";
@@ -24,6 +26,8 @@ export function createLessonBar(app) {
   const text = el("div", { class: "vv-lesson-text" });
   const question = el("p", { class: "vv-lesson-question" });
   const answer = el("div", { class: "vv-lesson-answer" });
+  const code = el("output", { class: "vv-lesson-code" });
+  const codes = el("details", {}, el("summary", { class: "vv-note", text: t("pollCode") }), code, el("p", { class: "vv-note", text: t("pollCodeHelp") }));
   const waiting = el("p", { class: "vv-note" });
   const gap = el("p", { class: "vv-lesson-gap" });
   const after = Object.fromEntries(AFTER.map((name) => [name, el("p", { class: "vv-lesson-" + name })]));
@@ -38,7 +42,7 @@ export function createLessonBar(app) {
   const root = el("section", { class: "vv-lesson", "aria-label": t("lesson") },
     el("header", { class: "vv-lesson-head" }, title, where, leave),
     el("div", { class: "vv-lesson-elsewhere" }, elsewhere, home),
-    text, question, answer, waiting, truth,
+    text, question, answer, codes, waiting, truth,
     el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next), teacher.root);
   let drawn = ""; // the step whose texts and inputs are drawn
   let input = null; // of the open question: {root, render}
@@ -74,6 +78,8 @@ export function createLessonBar(app) {
     input?.render(revealed);
     setText(waiting, value === undefined && asked ? t("lessonCannot") : value === null && asked && course.complete() ? t("lessonWaiting") : "");
     show(waiting, waiting.textContent !== "");
+    show(codes, hasCodes(app) && course.complete());
+    if (!codes.hidden) setText(code, codeOf(app, course.guess()));
     renderTruth(revealed, value);
     renderButtons(asked, revealed, value);
     teacher.render();
@@ -176,15 +182,22 @@ function createTeacher(app) {
   const make = (text, title, key) => button({ text, title, onClick: () => { if (!key || keyIsReady(app)) openFile(worksheet(app, key)); } });
   const sheet = make(t("lessonSheet"), t("lessonSheetTitle"), false);
   const key = make(t("lessonKey"), t("lessonKeyTitle"), true);
+  const poll = button({ text: t("poll"), title: t("pollTitle"), onClick() {
+    const dialog = createPoll(app);
+    root.append(dialog);
+    dialog.showModal();
+  } });
   const root = el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("lessonTeacher") }),
-    el("div", { class: "vv-lesson-buttons" }, sheet, key), el("p", { class: "vv-note", text: t("lessonPrint") }));
+    el("div", { class: "vv-lesson-buttons" }, sheet, key, poll), el("p", { class: "vv-note", text: t("lessonPrint") }));
   root.open = app.forTeacher;
   root.addEventListener("toggle", () => render());
   return { root, render };
 
   /** The answers are fetched only for somebody who looks. */
   function render() {
-    if (root.open && app.course.lesson()) allow(key, keyIsReady(app));
+    if (!app.course.lesson()) return;
+    show(poll, hasCodes(app));
+    if (root.open) allow(key, keyIsReady(app));
   }
 }
 
