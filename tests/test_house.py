@@ -23,7 +23,10 @@ ROOMS = {
 ROOMS |= {"web": 6, "cli": 6, "__main__": 7}  # "" is vitviz/__init__.py, the public names
 # Answers are computed without Gradio; these files show them on the page.
 GRADIO = tuple(
-    f"web/{name}.py" for name in ("page", "components", "guard", "texts", "theme", "serving")
+    f"web/{name}.py"
+    for name in (
+        *("page", "blocks", "components", "endpoints", "guard", "serving", "texts", "theme"),
+    )
 )
 # Which files may import a package that is slow, or that only one room should know.
 GUESTS = {

@@ -135,9 +135,11 @@ def test_the_downloaded_file_is_named_after_the_picture_and_the_model(client, pi
     assert analyze(client, picture)[1].endswith("a-dog-tiny-cls.safetensors")
 
 
-def test_only_one_endpoint_is_public(client):
+def test_only_questions_of_programs_are_public(client):
     api = client.view_api(return_format="dict", print_info=False)
-    assert list(api["named_endpoints"]) == ["/analyze"]
+    questions = ["analyze", "explain", "intervene", "compare", "models"]
+    tools = [f"/mcp_{name}" for name in questions]
+    assert list(api["named_endpoints"]) == tools + [f"/{name}" for name in questions]
     assert not api["unnamed_endpoints"]
     parameters = api["named_endpoints"]["/analyze"]["parameters"]
     assert [p["parameter_name"] for p in parameters] == [

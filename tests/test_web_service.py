@@ -24,6 +24,7 @@ from vitviz.web.engine import Local, Refusal
 from vitviz.web.error_messages import APOLOGY
 from vitviz.web.figures import FIGURES
 from vitviz.web.models import Models
+from vitviz.web.programs import Programs
 from vitviz.web.replies import Answered, Left, Refused, Shown, Unchanged
 from vitviz.web.service import Service
 from vitviz.web.store import Upload
@@ -182,7 +183,7 @@ def test_a_full_disk_is_no_reason_to_fail_half_way(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "DISK_RESERVE_BYTES", 10**18)
     for refusal in (
         desk.show(upload, "tiny-cls", START).refusal,
-        desk.answer(upload, "tiny-cls", 0, -1, -1),
+        Programs(desk, desk._store).answer(upload, "tiny-cls", 0, -1, -1),
     ):
         assert "no room for another analysis" in refusal.text
 
@@ -198,26 +199,26 @@ def test_without_a_picture_the_one_on_the_page_is_meant(desk, upload):
 def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
     desk, upload, sent, monkeypatch
 ):
-    order, answers = desk._order, []
+    order, answers = desk.order, []
 
     def slowly(*asked):  # meanwhile the visitor chooses a photo, whose answer is ready first
-        monkeypatch.setattr(desk, "_order", order)
+        monkeypatch.setattr(desk, "order", order)
         answers.append(desk.show_photo(chosen, "tiny-cls", START, False, "a page"))
         return order(*asked)
 
     chosen = upload
-    monkeypatch.setattr(desk, "_order", slowly)
+    monkeypatch.setattr(desk, "order", slowly)
     assert desk.open("tiny-cls", START, {}, "a page") == Unchanged()
     assert answers[0].manifest["photo"]["name"] == "my dog.png"
     # If the chosen photo is refused, the example is shown.
     chosen = sent("no.png", b"no picture")
-    monkeypatch.setattr(desk, "_order", slowly)
+    monkeypatch.setattr(desk, "order", slowly)
     assert made(desk.open("tiny-cls", START, {}, "a page"))[0] == "red-panda.jpg"
     assert "no.png" in answers[1].refusal.text
     # Requests of other pages, and those without a page, are independent.
     for other in ("another", None):
         chosen = upload
-        monkeypatch.setattr(desk, "_order", slowly)
+        monkeypatch.setattr(desk, "order", slowly)
         assert made(desk.show(upload, "tiny-cls", START, False, other))[0] == "my dog.png"
 
 
@@ -450,7 +451,7 @@ def test_nobody_waits_for_ever_to_compute(desk, here, upload, monkeypatch):
         assert re.search("[가-힣]", reply["errors"]["ko"])
         refusal = Refusal("this server computes for many others; try again in a minute")
         assert desk.show(upload, "tiny-cls", START).refusal == refusal
-        assert desk.answer(upload, "tiny-cls", 0, -1, -1) == refusal
+        assert Programs(desk, desk._store).answer(upload, "tiny-cls", 0, -1, -1) == refusal
     assert desk.rollout(question(key))["values"]
 
 
@@ -614,7 +615,8 @@ def test_an_inverted_example_is_in_its_link_and_not_in_what_stands_beside(desk):
 
 def test_a_program_can_invert(desk, models, upload):
     plain, inverted = (
-        desk.answer(upload, "tiny-cls", 0, -1, -1, False, invert)[0] for invert in (False, True)
+        Programs(desk, desk._store).answer(upload, "tiny-cls", 0, -1, -1, False, invert)[0]
+        for invert in (False, True)
     )
     assert (plain["photo"]["inverted"], inverted["photo"]["inverted"]) == (False, True)
     ours = vitviz.analyze(models.get("tiny-cls"), upload.address, invert=True)

@@ -45,6 +45,7 @@ GOOD_AND_BAD = {
     "root_path": ("/vitviz", "/vitviz", "", "empty"),
     "login": (str(ROOT / "README.md"), str(ROOT / "README.md"), "no/such/file", "NAME:PASSWORD"),
     "ssr": ("false", False, "2", "true or false"),
+    "mcp": ("off", False, "1.5", "true or false"),
     "device": ("cpu", "cpu", "", "empty"),
     "threads": ("3", 3, "0", "from 1 to 1024"),
     "passes": ("2", 2, "many", "from 1 to 64"),

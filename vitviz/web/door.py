@@ -20,6 +20,7 @@ Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
 
 TOO_LARGE = VitvizError(Message("web.too_large"))
+TOOLS = ("/gradio_api/mcp", "/gradio_api/mcp/http")
 CLOSING = VitvizError(Message("web.closing"))
 
 
@@ -40,8 +41,9 @@ class Gate:
 class Door:
     """The middleware. Without it, Gradio reads a body of any length before it checks anything.
 
-    The body of an upload is bounded by the size of a picture, that of any other request by
-    `BODY_BYTES`. The partial file of an upload that breaks off or takes too long is deleted.
+    The body of an upload is bounded by the size of a picture, that of a call of a tool by
+    `TOOL_BYTES`, that of any other request by `BODY_BYTES`. The partial file of an upload that
+    breaks off or takes too long is deleted.
     """
 
     def __init__(self, app: Callable[..., Awaitable[None]], gate: Gate) -> None:
@@ -76,8 +78,10 @@ class Door:
         if self.gate.closing:
             await refuse(503, CLOSING)
             return
-        upload = scope["path"].rstrip("/").endswith("/gradio_api/upload")
-        most = limits.UPLOAD_BYTES + limits.BODY_BYTES if upload else limits.BODY_BYTES
+        path = scope["path"].rstrip("/")
+        upload, tool = path.endswith("/gradio_api/upload"), path.endswith(TOOLS)
+        most = limits.TOOL_BYTES if tool else limits.BODY_BYTES
+        most += limits.UPLOAD_BYTES if upload else 0
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > most:
             await refuse(413, TOO_LARGE)

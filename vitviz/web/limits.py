@@ -34,6 +34,7 @@ def workers(computing: int) -> int:
 UPLOAD_BYTES = MAX_BYTES  # of one file; larger uploads are cut off while they arrive
 UPLOAD_SECONDS = 600  # for a file to arrive
 BODY_BYTES = 64_000  # of any other request; a viewer's question has some hundred bytes
+TOOL_BYTES = 2_000_000  # of a question of a language model, which can hold a picture
 QUEUE_SIZE = 64  # requests that may wait; further ones are refused
 DRAWING_WAIT_SECONDS = 30  # for other figures; one is drawn at a time
 LINE = 8  # callers that may wait for a turn of one kind; Gradio has 40 threads in all
@@ -64,3 +65,4 @@ PAGES_KNOWN = 1000  # pages whose requests are known, see page_requests.py
 CLOSING_SECONDS = 8  # for running requests when the app ends; `docker stop` kills after ten
 CLOSING_QUIET_SECONDS = 1  # without requests; a page fetches its files right after its answer
 TOP_CLASSES = 5  # predictions in the summary of the API
+TOP_TOKENS = 5  # tokens in a short answer to a program

@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +16,23 @@ from starlette.middleware import Middleware
 from .. import viewer
 from ..errors import VitvizError
 from ..languages import ENGLISH, dictionary, languages, say
-from ..probe.explain import EXPLAINERS
 from ..viewer.bundle import language_of
-from . import limits
+from . import endpoints, limits
 from .blocks import App
 from .cache import Cache
 from .components import (
     NOT_UPLOADED,
     Manifest,
     PagePhotoInput,
-    PhotoInput,
-    TrueOrFalse,
     Viewer,
-    WholeNumber,
 )
 from .door import Door, Gate
-from .engine import Local, Refusal
+from .engine import Local
 from .error_messages import hiding, in_all
 from .examples import FOLDER, Example
 from .guard import guard
 from .models import Models
+from .programs import Programs
 from .replies import Answered, Left, Refused, Reply, Shown, Unchanged
 from .service import Service
 from .settings import Settings
@@ -61,7 +57,9 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     texts, titles = translated(title for title, _ in service.menu.choices)
     with App(title="vitviz", analytics_enabled=False) as demo:
         _build_page(demo, service, titles)
-        _build_endpoint(service)
+        if settings.tools():
+            endpoints.add_tools(Programs(service, cache, "mcp"))
+        endpoints.add(Programs(service, cache), service.menu)
     demo.gate = Gate(cache)
     cache.sweep_for_ever()
     demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)
@@ -81,6 +79,7 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
         "root_path": settings.root_path,
         "auth": settings.visitors(),
         "ssr_mode": settings.ssr,
+        "mcp_server": settings.tools(),
         "state_session_capacity": limits.SESSIONS_KNOWN,
         "max_file_size": limits.UPLOAD_BYTES,
         "allowed_paths": [str(FOLDER)],  # works from any working directory
@@ -258,42 +257,6 @@ def places(reply: Reply) -> tuple[Any, ...]:
             model, untrained = (now.model, now.untrained) if controls else (gr.skip(), gr.skip())
             download = gr.update(value=saved, interactive=True)
             return Manifest.of(manifest), photo, model, now, download, untrained
-
-
-def _build_endpoint(service: Service) -> None:
-    """Add `/analyze`, with hidden inputs and outputs of its own, apart from those of the page."""
-    menu = service.menu
-
-    @wraps(service.answer)  # Gradio documents its parameters in the API
-    def analyze(*asked: Any) -> tuple[Any, ...]:
-        answer = service.answer(*asked)
-        if isinstance(answer, Refusal):
-            raise VitvizError(answer.text)
-        return answer
-
-    with gr.Group(visible=False):
-        inputs = [
-            PhotoInput(label="photo"),
-            gr.Dropdown(menu.choices, value=menu.default, label="model"),
-            WholeNumber(0, label="token"),
-            WholeNumber(-1, label="layer"),
-            WholeNumber(-1, label="head"),
-            TrueOrFalse(False, label="untrained"),
-            TrueOrFalse(False, label="invert"),
-            gr.Dropdown([*EXPLAINERS], value=None, label="explainer"),
-            WholeNumber(-1, label="target"),
-            gr.JSON(None, label="interventions"),
-        ]
-        outputs = [gr.JSON(label="summary"), gr.File(label="analysis")]
-        gr.Button().click(
-            guard(analyze),
-            inputs,
-            outputs,
-            api_name="analyze",
-            api_description=service.answer.__doc__,
-            concurrency_limit=limits.WORKERS,
-            concurrency_id="analyze",
-        )
 
 
 def _server_functions(service: Service) -> list[Any]:

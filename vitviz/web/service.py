@@ -171,7 +171,7 @@ class Service:
     ) -> Made | Refusal:
         """Analyze a picture and put the files for a page into the store."""
         try:
-            result = self._order(wanted, interventions=interventions)
+            result = self.order(wanted, interventions=interventions)
             if result.refused:
                 return result.refused
             link = self._link(wanted)
@@ -184,14 +184,15 @@ class Service:
         except VitvizError as error:
             return Refusal.of(error)
 
-    def _order(
+    def order(
         self,
         wanted: Shown,
         selection: Selection | None = None,
         interventions: Sequence[Mapping[str, Any]] = (),
+        door: str = "page",
     ) -> Result:
         """Let the engine analyze a picture. Raises `VitvizError` if the disk is full or the picture
-        was deleted.
+        was deleted. `door`: who asks, for the log.
         """
         self._store.check_room()
         order = Order(
@@ -207,7 +208,7 @@ class Service:
         result = self._engine.run(order)
         refused = result.refused and getattr(result.refused.text, "key", "other")
         self._watch.analysis(
-            door="page" if selection is None else "api",
+            door=door,
             model=order.model if order.model in self.menu else "unknown",
             untrained=order.untrained,
             outcome=refused or "answered",
@@ -439,44 +440,6 @@ class Service:
     def _analysis(self, kept: Kept) -> Analysis:
         """Read an analysis from the store. Raises `ExpiredError` if it was deleted."""
         return Analysis.from_bytes(self._store.get(kept.analysis))
-
-    def answer(
-        self,
-        photo: Upload | None,
-        model: str,
-        token: int | None,
-        layer: int | None,
-        head: int | None,
-        untrained: bool = False,
-        invert: bool = False,
-        explainer: str | None = None,
-        target: int | None = None,
-        interventions: Sequence[Mapping[str, Any]] | None = None,
-    ) -> tuple[Mapping[str, Any], str] | Refusal:
-        """Analyze a picture: a JSON object, and a .safetensors file for `vitviz.Analysis.load`.
-
-        The object holds what the model answered, the shape of every step, and under "selection" the
-        attention from one token (0 is the first) in one layer (-1: the last) and head (-1: mean of
-        all), and its rollout. With "untrained" the model has the random weights that its training
-        began with; with "invert" light and dark of the picture are exchanged first. With an
-        "explainer", "relevance" there says how much every token matters to it, for the class number
-        "target" (-1: the answer). "interventions" is a list of what is changed in the pass, such as
-        [{"kind": "remove", "patches": [64, 65]}].
-        """
-        try:
-            if photo is None:
-                raise ImageError("a picture is needed, none came")
-            given = {"token": token, "layer": layer, "head": head}
-            given |= {"explainer": explainer, "target": target}
-            selection = Selection(**{key: one for key, one in given.items() if one is not None})
-            changes = () if interventions is None else interventions
-            wanted = Shown(photo, model, None, untrained, invert)
-            result = self._order(wanted, selection, changes)
-            if result.refused:
-                return result.refused
-            return result.summary, self._store.put(result.saved, result.saved_name)
-        except VitvizError as error:
-            return Refusal.of(error)
 
     def _read(self, upload: Upload) -> bytes:
         """The bytes of an example or of a file in the store. Raises `ImageError`."""

@@ -4,6 +4,7 @@ import argparse
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,17 @@ GRADIO_SERVER_NAME, GRADIO_SERVER_PORT, GRADIO_SHARE and GRADIO_ROOT_PATH work a
 
 Visitors choose among the models on the menu; only these settings can name a file or a hub id.
 """
+
+
+MCP = "mcp>=1.21,<2"  # Gradio has no tools with mcp 2
+
+
+def mcp_installed() -> bool:
+    """Whether the package `mcp` is here, in a version that Gradio can use."""
+    try:
+        return version("mcp").split(".")[0] == "1"
+    except PackageNotFoundError:
+        return False
 
 
 class SettingsError(VitvizError):
@@ -116,6 +128,12 @@ class Settings:
     ssr: bool | None = _setting(
         None, _switch, "render pages on the server, with Node; not together with --root-path"
     )
+    mcp: bool | None = _setting(
+        None,
+        _switch,
+        "answer language models over MCP (default: if the package mcp is installed, without"
+        " --login)",
+    )
     device: str | None = _setting(
         None,
         _text,
@@ -180,6 +198,10 @@ class Settings:
     def __post_init__(self) -> None:
         if self.ssr and self.root_path:
             raise SettingsError("ssr and root_path cannot be used together: Gradio mixes them up")
+        if self.mcp and self.login:
+            raise SettingsError("mcp and login cannot be used together: tools ask for no password")
+        if self.mcp and not mcp_installed():
+            raise SettingsError(f'mcp needs a package: pip install "{MCP}"')
 
     @classmethod
     def from_args(
@@ -238,6 +260,12 @@ class Settings:
                 setattr(limits, one.metadata["limit"], value * one.metadata["times"])
         if self.passes is not None:
             limits.WORKERS = limits.workers(self.passes)
+
+    def tools(self) -> bool:
+        """Whether language models are answered."""
+        if self.mcp is None:
+            return self.login is None and mcp_installed()
+        return self.mcp
 
     def visitors(self) -> list[tuple[str, str]] | None:
         """The names and passwords of the login file; None without one. Raises `SettingsError` for a

@@ -42,8 +42,8 @@ class Watch:
     ) -> None:
         """Note an analysis: one JSON line at the level "info", and the counts of `/metrics`.
 
-        `door`: "page" or "api". `outcome`: "answered", or the key of the sentence it was refused
-        with. `seconds`: of each stage and in all.
+        `door`: "page", "api" or "mcp". `outcome`: "answered", or the key of the sentence it was
+        refused with. `seconds`: of each stage and in all.
         """
         with self._lock:
             self._counts[door, outcome] += 1

@@ -1,0 +1,258 @@
+"""What programs ask: named endpoints, and tools for language models, of one running app."""
+
+import asyncio
+import base64
+import json
+import re
+import shutil
+import subprocess
+from io import BytesIO
+
+import httpx
+import numpy as np
+import pytest
+from gradio_client import Client, handle_file
+from gradio_client.exceptions import AppError
+from PIL import Image
+
+import vitviz
+from tests.models import photo
+from tests.running import ROOT, running_app, save_tiny
+from vitviz.web import limits
+
+QUESTIONS = ["analyze", "explain", "intervene", "compare", "models"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("programs")
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    return save_tiny(folder, "cls")
+
+
+@pytest.fixture(scope="module")
+def url(folder, model):
+    with running_app(folder, model) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def client(url, folder):
+    return Client(url, verbose=False, download_files=str(folder / "downloads"))
+
+
+@pytest.fixture(scope="module")
+def picture(folder):
+    path = folder / "a dog.png"
+    Image.fromarray(photo()).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def ours(model, picture):
+    return vitviz.analyze(vitviz.load(model), picture)
+
+
+def test_every_question_is_named_and_says_what_it_takes(client):
+    api = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
+    for name in QUESTIONS:
+        told = api[f"/{name}"]
+        assert "efuse" in told["description"]
+    one = {each["parameter_name"]: each for each in api["/explain"]["parameters"]}
+    assert one["token"]["type"] == {"type": "integer"}
+    assert one["rows"]["type"] == {"type": "boolean"}
+    assert one["photo"]["parameter_has_default"] is False
+
+
+def test_explain_gives_the_map_of_python(client, picture, ours):
+    file = handle_file(picture)
+    found = client.predict(file, "tiny-cls", "generic", 2, rows=True, api_name="/explain")
+    values = ours.explain("generic", 0, 2)
+    assert found["photo"] == "a dog.png"
+    assert found["relevance"]["rows"] == pytest.approx(values.tolist(), rel=1e-3, abs=1e-6)
+    best = int(values.argmax())
+    strongest = found["relevance"]["strongest"][0]
+    assert strongest["token"] == best
+    row_col = ours.grid.row_col(best) if ours.grid.is_patch(best) else None
+    assert (strongest.get("row"), strongest.get("column")) == (row_col or (None, None))
+    found = client.predict(file, "tiny-cls", "attention_gradient", api_name="/explain")
+    lowest = float(ours.explain("attention_gradient").min())
+    assert found["relevance"]["against"][0]["value"] == pytest.approx(lowest, rel=1e-3)
+
+
+def test_intervene_gives_both_answers(client, model, picture, ours):
+    changes = [{"kind": "remove", "patches": [3, 4]}]
+    found = client.predict(handle_file(picture), changes, "tiny-cls", api_name="/intervene")
+    changed = vitviz.analyze(vitviz.load(model), picture, interventions=changes)
+    for said, analysis in ((found["before"], ours), (found["after"], changed)):
+        want = analysis.predictions()
+        assert [one["class"] for one in said] == [one.index for one in want]
+        probabilities = [one.probability for one in want]
+        assert [one["probability"] for one in said] == pytest.approx(probabilities, rel=1e-3)
+    assert found["changes"] == changed.changes()
+    wrong = [{"kind": "remove", "patches": [16]}]
+    with pytest.raises(AppError, match="patches count from 0 to 15"):
+        client.predict(handle_file(picture), wrong, "tiny-cls", api_name="/intervene")
+
+
+def test_compare_takes_the_twin_unless_something_else_differs(client, model, picture, ours):
+    found = client.predict(handle_file(picture), "tiny-cls", token=5, api_name="/compare")
+    twin = vitviz.analyze(vitviz.load(model, pretrained=False), picture)
+    both = vitviz.compare(ours, twin)
+    assert [found["first"]["trained"], found["second"]["trained"]] == [True, False]
+    common = both.attention(both.first.trace.depth - 1, None, 5).common
+    assert found["attention_in_common"] == pytest.approx(common, rel=1e-3)
+    assert found["answers"][0]["label"] == both.answers()[0].label
+    other = client.predict("dog", "tiny-cls", "cat", api_name="/compare")
+    assert [other["first"]["photo"], other["second"]["photo"]] == ["dog.jpg", "cat.jpg"]
+    assert other["second"]["trained"] is True
+    unlike = client.predict("dog", "tiny-cls", "", "photos", api_name="/compare")
+    assert unlike["same_grid"] is False
+    assert unlike["attention_in_common"] is None
+
+
+def test_models_lists_what_can_be_asked(client):
+    found = client.predict(api_name="/models")
+    assert found["default"] == "tiny-cls"
+    assert {"tiny-cls", "photos", "mnist"} <= set(found["models"])
+    assert found["explainers"] == [*vitviz.EXPLAINERS]
+    assert "red-panda" in found["examples"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"photo": "https://example.com/a.png"}, "This picture is not here"),
+        ({"photo": "/etc/passwd"}, "This picture is not here"),
+        ({"photo": "file:///etc/passwd"}, "This picture is not here"),
+        ({"photo": "data:image/png;base64,%%%"}, "must be base64"),
+        ({"photo": "data:image/png;base64,aGVsbG8="}, "it is text"),
+        ({"photo": 5}, "A picture is needed"),
+        ({"photo": ""}, "A picture is needed"),
+        ({"model": "nonsense"}, "There is no model 'nonsense'"),
+        ({"model": ["tiny-cls"]}, "There is no model"),
+        ({"token": "x"}, "oken must be a whole number"),
+        ({"token": 17}, "oken must be a whole number from 0 to 16"),
+        ({"explainer": "magic"}, "magic"),
+        ({"target": 99}, "has no class 99"),
+        ({"rows": "yes"}, "Rows must be true or false, got 'yes'"),
+        ({"untrained": 1}, "Untrained must be true or false"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_answered_is_refused_with_a_sentence(client, asked, says):
+    with pytest.raises(AppError, match=says):
+        client.predict(**({"photo": "dog"} | asked), api_name="/explain")
+
+
+def talk(url, work):
+    """Let `work` use a session of MCP."""
+    session_of = pytest.importorskip("mcp").ClientSession
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def main():
+        async with (
+            streamable_http_client(f"{url}/gradio_api/mcp/") as (read, write, _),
+            session_of(read, write) as session,
+        ):
+            await session.initialize()
+            return await work(session)
+
+    return asyncio.run(main())
+
+
+def tool(url, name, **asked):
+    """The answer of a tool: (its text, whether it is an error)."""
+
+    async def call(session):
+        return await session.call_tool(name, asked)
+
+    answer = talk(url, call)
+    (content,) = answer.content
+    return content.text, bool(answer.isError)
+
+
+def test_the_tools_have_the_names_of_the_endpoints(url):
+    async def listed(session):
+        return (await session.list_tools()).tools
+
+    tools = {one.name: one for one in talk(url, listed)}
+    assert list(tools) == QUESTIONS
+    for one in tools.values():
+        assert "efuse" in one.description
+        described = one.inputSchema["properties"]
+        assert all(each["description"] for each in described.values())
+    assert tools["explain"].inputSchema["required"] == ["photo"]
+
+
+def data_address(data):
+    return f"data:image/png;base64,{base64.b64encode(data).decode()}"
+
+
+def test_tools_answer_in_little_json(url, picture, ours):
+    data = data_address(picture.read_bytes())
+    rest = {"intervene": {"interventions": [{"kind": "remove", "patches": [3, 4]}]}}
+    for name in QUESTIONS:
+        about = {} if name == "models" else {"photo": data} | rest.get(name, {})
+        text, failed = tool(url, name, **about)
+        assert not failed, text
+        assert len(text.encode()) <= 2048
+        found = json.loads(text)
+        if name == "analyze":
+            assert found["predictions"][0]["class"] == ours.predictions(1)[0].index
+            largest = float(ours.attention(ours.trace.depth - 1).max())
+            value = found["selection"]["attention"][0]["value"]
+            assert value == pytest.approx(largest, rel=1e-3)
+    # The shipped model has more patches, longer names and groups.
+    text, _ = tool(url, "analyze", photo="dog", model="photos", rows=False)
+    assert len(text.encode()) <= 2048
+    assert '"dog' in text
+
+
+def test_tools_take_addresses_of_this_server_and_no_other(url, picture):
+    with picture.open("rb") as file:
+        (path,) = httpx.post(f"{url}/gradio_api/upload", files={"files": file}, timeout=60).json()
+    for address in (path, f"{url}/gradio_api/file={path}", f"https://x/y/gradio_api/file={path}"):
+        text, failed = tool(url, "analyze", photo=address, model="tiny-cls")
+        assert not failed, text
+        assert json.loads(text)["photo"] == "a dog.png"
+    for address in ("https://example.com/a.png", f"{url}/gradio_api/file=/etc/passwd", path + "x"):
+        text, failed = tool(url, "analyze", photo=address)
+        assert failed
+        assert text.startswith("This picture is not here")
+
+
+def test_a_tool_takes_a_picture_that_is_larger_than_other_questions(url):
+    noise = np.random.default_rng(0).integers(0, 255, (200, 200, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(data := BytesIO(), "PNG")
+    assert data.tell() > limits.BODY_BYTES
+    text, failed = tool(url, "explain", photo=data_address(data.getvalue()), model="tiny-cls")
+    assert not failed, text
+
+
+def test_the_examples_of_the_readme_run(url, folder, monkeypatch, capsys):
+    shutil.copy(ROOT / "vitviz/web/examples/cat.jpg", folder / "photo.jpg")
+    monkeypatch.chdir(folder)
+    readme = (ROOT / "README.md").read_text("utf-8").replace("http://127.0.0.1:7860", url)
+    written = re.findall(r"^```(python|bash)\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    over_http, curl, mcp = [(language, block) for language, block in written if url in block]
+    names = {}
+    exec(compile(over_http[1], "README.md", "exec"), names)
+    assert names["summary"]["photo"]["name"] == "photo.jpg"
+    assert vitviz.Analysis.load(names["file"]).predictions()
+    assert names["why"]["relevance"]["explainer"] == "generic"
+    assert names["without"]["changes"]
+    assert names["twin"]["second"]["trained"] is False
+    assert names["menu"]["default"] == "tiny-cls"
+    exec(compile(mcp[1], "README.md", "exec"), {})
+    said = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (said["photo"], said["relevance"]["explainer"]) == ("dog.jpg", "rollout")
+    assert curl[0] == "bash"
+    if not shutil.which("curl"):
+        pytest.skip("curl is not installed")
+    done = subprocess.run(["bash", "-c", curl[1]], capture_output=True, text=True, timeout=120)
+    assert "event: complete" in done.stdout
+    assert '"explainer": "rollout"' in done.stdout

@@ -1,0 +1,366 @@
+"""Programs: short answers in JSON's types for whoever asks over HTTP, and for language models.
+
+What the methods and `PARAMETERS` say is what a program reads of an endpoint, and a language model
+of a tool: what is taken, what comes back, and what is refused.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
+
+from ..errors import ImageError, SelectionError, VitvizError
+from ..languages import Message
+from ..probe.analysis import Analysis
+from ..probe.compare import compare
+from ..probe.explain import EXPLAINERS
+from ..probe.intervention import KINDS
+from . import limits
+from .engine import Refusal, Result, Selection
+from .replies import Shown
+from .service import Service
+from .store import Store, Upload
+
+NO_PICTURE = Message("web.no_picture")
+# What the parameters of the five questions are, for their descriptions.
+PARAMETERS = {
+    "photo": "the name of an example (models lists them); or the picture itself as "
+    "data:image/png;base64,... in at most 2 MB of text; or the address or path of a file that was "
+    "uploaded to this server at /gradio_api/upload, of at most 33 MB and 64 megapixels; other "
+    "addresses are not opened",
+    "model": 'a key that models lists; "" is the default model',
+    "token": "the query, counted from 0: first the special tokens such as CLS, then the patches "
+    "row by row",
+    "layer": "counted from 0; -1 is the last",
+    "head": "counted from 0; -1 is the mean of all",
+    "untrained": "use the random weights that the training began with",
+    "invert": "exchange light and dark of the picture first",
+    "rows": "also give the values of every token",
+    "explainer": "one of those that models lists",
+    "target": "the number of the class to explain; -1 is the one that the model answers",
+    "interventions": 'at most 64 changes, such as [{"kind": "remove", "patches": [64, 65]}] or '
+    '[{"kind": "head", "layer": 2, "head": 0, "by": "zero"}]; patches count from 0, row by row, '
+    "without special tokens; models lists the kinds",
+    "other_photo": 'the second picture, named as photo is; "" is the same',
+    "other_model": 'the second model; "" is the same',
+    "other_untrained": "take the untrained twin of the second model; it is taken as well where "
+    "nothing else differs",
+}
+Door = Literal["api", "mcp"]
+Photo = str | Mapping[str, Any]
+FILE = "/gradio_api/file="
+
+
+class Programs:
+    """The five questions of programs. Each answers a dict, or raises `VitvizError`."""
+
+    def __init__(self, service: Service, store: Store, door: Door = "api") -> None:
+        """`door`: how the questions arrive, for the log."""
+        self._service, self._store, self._door = service, store, door
+
+    def analyze(
+        self,
+        photo: Photo,
+        model: str = "",
+        token: int = 0,
+        layer: int = -1,
+        head: int = -1,
+        untrained: bool = False,
+        invert: bool = False,
+        rows: bool = False,
+    ) -> dict[str, Any]:
+        """What a Vision Transformer answers about a picture, and where it looks: the classes with
+        their probabilities, whether it was taught such a thing at all, and for one token, layer and
+        head the tokens with the most attention, of this head and of the rollout through all layers.
+        Attention shows where values are gathered from, not why the model decides. Refused with a
+        sentence: no picture or a broken one, an unknown model, a token, layer or head it lacks.
+        """
+        selection = Selection(token, layer, head)
+        result = self._order(photo, model, untrained, invert=invert, selection=selection)
+        summary = result.summary
+        found = summary["selection"]
+        attention, rollout = found["attention"], found["rollout"]
+        prefix = len(summary["prefix_tokens"])
+        selected = {key: found[key] for key in ("token", "layer", "head")}
+        selected["attention"] = _strongest(attention, summary)
+        selected["attention_on_special_tokens"] = _short(sum(attention[:prefix]))
+        selected["rollout"] = _strongest(rollout, summary)
+        if _flag(rows, "rows"):
+            selected["rows"] = {"attention": _all(attention), "rollout": _all(rollout)}
+        return {**_facts(summary), "selection": selected}
+
+    def explain(
+        self,
+        photo: Photo,
+        model: str = "",
+        explainer: str = "generic",
+        target: int = -1,
+        token: int = 0,
+        untrained: bool = False,
+        rows: bool = False,
+    ) -> dict[str, Any]:
+        """How much every patch of a picture matters to the answer, or to another class, by one of
+        several explainers of the literature. One map proves nothing: whether it is right is a
+        question for an experiment (intervene takes patches out). Refused with a
+        sentence: what "analyze" refuses, an unknown explainer, a class the model does not have.
+        """
+        selection = Selection(token, -1, -1, explainer or "generic", target)
+        result = self._order(photo, model, untrained, selection=selection)
+        summary = result.summary
+        relevance = summary["selection"]["relevance"]
+        values = relevance["values"]
+        found = {"explainer": relevance["explainer"], "target": relevance["target"]}
+        found["strongest"] = _strongest(values, summary)
+        if EXPLAINERS[relevance["explainer"]].signed:
+            found["against"] = _strongest([-one for one in values], summary, sign=-1)
+        if _flag(rows, "rows"):
+            found["rows"] = _all(values)
+        return {**_facts(summary), "relevance": found}
+
+    def intervene(
+        self,
+        photo: Photo,
+        interventions: Sequence[Mapping[str, Any]],
+        model: str = "",
+        untrained: bool = False,
+    ) -> dict[str, Any]:
+        """What a Vision Transformer answers when its forward pass is changed: patches taken out,
+        heads or whole branches silenced, attention made even, positions turned off. Gives the
+        answer before and after. Refused with a sentence: what "analyze" refuses, and changes of a
+        wrong form, or to what the model lacks, with an example of the right form.
+        """
+        plain = self._order(photo, model, untrained).summary
+        changed = self._order(photo, model, untrained, changes=interventions).summary
+        before, after = (_facts(one)["predictions"] for one in (plain, changed))
+        return {
+            **{key: one for key, one in _facts(plain).items() if key != "predictions"},
+            "changes": str(changed["changes"]),
+            "before": before,
+            "after": after,
+            "same_answer": before[:1] and before[0]["class"] == after[0]["class"]
+            if before
+            else None,
+        }
+
+    def compare(
+        self,
+        photo: Photo,
+        model: str = "",
+        other_photo: Photo = "",
+        other_model: str = "",
+        other_untrained: bool = False,
+        token: int = 0,
+        layer: int = -1,
+    ) -> dict[str, Any]:
+        """Two analyses side by side: two pictures, two models, or a model and its untrained twin.
+        Gives the probabilities of both for the same classes, and the share (0 to 1) that attention
+        and rollout of one token have in common. Refused with a sentence: what "analyze" refuses; a
+        share that needs equal grids is null where the grids differ.
+        """
+        untrained = _flag(other_untrained, "other_untrained") or not (other_photo or other_model)
+        one = self._order(photo, model, False)
+        two = self._order(other_photo or photo, other_model or model, untrained)
+        both = compare(*(Analysis.from_bytes(result.saved) for result in (one, two)))
+        if layer == -1:
+            layer = min(both.first.trace.depth, both.second.trace.depth) - 1
+        attention, rollout = both.attention(layer, None, token), both.rollout(token)
+        classes = all(of.card.head == "classes" for of in (both.first, both.second))
+        facts = {"same_grid": both.same_grid, "token": token, "layer": layer}
+        for name, result in (("first", one), ("second", two)):
+            told = _facts(result.summary)
+            facts[name] = {key: told[key] for key in ("model", "trained", "photo", "grid")}
+        return {
+            **facts,
+            "answers": [_row(answer) for answer in both.answers(3)] if classes else [],
+            "attention_in_common": _short(attention.common) if both.same_grid else None,
+            "rollout_in_common": _short(rollout.common) if both.same_grid else None,
+        }
+
+    def models(self) -> dict[str, Any]:
+        """The models that can be asked, the explainers, the kinds of interventions, and the example
+        pictures. Models of timm are downloaded at the first question, if this server can reach the
+        Hugging Face hub. Refuses nothing.
+        """
+        menu = self._service.menu
+        return {
+            "default": menu.default,
+            "models": {key: str(title) for title, key in menu.choices},
+            "explainers": [*EXPLAINERS],
+            "interventions": [*KINDS],
+            "examples": [*self._examples()],
+        }
+
+    def answer(
+        self,
+        photo: Upload | None,
+        model: str,
+        token: int | None,
+        layer: int | None,
+        head: int | None,
+        untrained: bool = False,
+        invert: bool = False,
+        explainer: str | None = None,
+        target: int | None = None,
+        interventions: Sequence[Mapping[str, Any]] | None = None,
+    ) -> tuple[Mapping[str, Any], str] | Refusal:
+        """Analyze a picture: a JSON object, and a .safetensors file for `vitviz.Analysis.load`.
+
+        The object holds what the model answered, the shape of every step, and under "selection" the
+        attention from one token (0 is the first) in one layer (-1: the last) and head (-1: mean of
+        all), and its rollout. With "untrained" the model has the random weights that its training
+        began with; with "invert" light and dark of the picture are exchanged first. With an
+        "explainer", "relevance" there says how much every token matters to it, for the class number
+        "target" (-1: the answer). "interventions" is a list of what is changed in the pass, such as
+        [{"kind": "remove", "patches": [64, 65]}]. A picture has at most 33 MB and 64 megapixels;
+        what cannot be used is refused with a sentence.
+        """
+        try:
+            if photo is None:
+                raise ImageError(NO_PICTURE)
+            given = {"token": token, "layer": layer, "head": head}
+            given |= {"explainer": explainer, "target": target}
+            selection = Selection(**{key: one for key, one in given.items() if one is not None})
+            changes = () if interventions is None else interventions
+            wanted = Shown(photo, model, None, untrained, invert)
+            result = self._service.order(wanted, selection, changes, self._door)
+            if result.refused:
+                return result.refused
+            return result.summary, self._store.put(result.saved, result.saved_name)
+        except VitvizError as error:
+            return Refusal.of(error)
+
+    def _order(
+        self,
+        photo: Photo,
+        model: str,
+        untrained: bool,
+        *,
+        invert: bool = False,
+        selection: Selection = Selection(),  # noqa: B008 - it is immutable
+        changes: Sequence[Mapping[str, Any]] = (),
+    ) -> Result:
+        """Let the engine analyze a picture. Raises `VitvizError` for what it refuses."""
+        shown = Shown(
+            self._picture(photo),
+            model or self._service.menu.default,
+            None,
+            _flag(untrained, "untrained"),
+            _flag(invert, "invert"),
+        )
+        result = self._service.order(shown, selection, changes, self._door)
+        if result.refused:
+            kind = ImageError if result.refused.of_picture else VitvizError
+            raise kind(result.refused.text)
+        return result
+
+    def _picture(self, photo: Any) -> Upload:
+        """The picture that a program names. Nothing is fetched from another server."""
+        if isinstance(photo, Mapping):  # what Gradio's clients make of a file
+            photo, name = photo.get("path"), photo.get("orig_name")
+        else:
+            name = None
+        if not isinstance(photo, str) or not photo:
+            raise ImageError(NO_PICTURE)
+        if photo in (examples := self._examples()):
+            return examples[photo]
+        if photo.startswith("data:"):
+            self._store.check_room()
+            return Upload(self._store.put(_decoded(photo), "picture"), "picture")
+        path = unquote(urlsplit(photo).path) if "://" in photo else photo
+        path = path.partition(FILE)[2] or path
+        if path not in self._store:
+            raise ImageError(Message("web.not_ours", names=tuple(examples)))
+        name = name if isinstance(name, str) and name else path.rsplit("/", 1)[-1]
+        return Upload(path, name)
+
+    def _examples(self) -> dict[str, Upload]:
+        return {one.upload.name.rsplit(".", 1)[0]: one.upload for one in self._service.examples}
+
+
+def _decoded(address: str) -> bytes:
+    """The bytes of a data: address (RFC 2397) in base64. Raises `ImageError`."""
+    head, comma, body = address.partition(",")
+    try:
+        if not comma or not re.fullmatch(r"data:[^,]{0,200};base64", head):
+            raise ValueError
+        return base64.b64decode(re.sub(r"\s", "", body), validate=True)
+    except (ValueError, binascii.Error) as error:
+        raise ImageError(Message("web.no_data")) from error
+
+
+def _facts(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Of an analysis, what fits into some hundred bytes."""
+    photo, told, answer = summary["photo"], summary["known_or_not"], summary["answer"]
+    facts = {
+        "model": summary["model"]["name"],
+        "trained": summary["model"]["trained"],
+        "photo": str(photo["name"])[:80],
+        "grid": {"rows": summary["grid"][0], "columns": summary["grid"][1]},
+        "special_tokens": summary["prefix_tokens"],
+        "layers": summary["depth"],
+        "heads": summary["num_heads"],
+        "predictions": [
+            {
+                "class": one["index"],
+                "label": one["label"][:80],
+                "probability": _short(one["probability"]),
+            }
+            for one in summary["predictions"]
+        ],
+    }
+    if answer is not None:
+        facts["answer"] = answer | {"name": answer["name"][:80]}
+        facts["answer"]["probability"] = _short(answer["probability"])
+    if told is not None and not told["known"]:
+        facts["not_taught"] = told["sentence"]
+    notes = [*map(str, photo["notes"]), *(["dark strokes on light"] if photo["dark_ink"] else [])]
+    return facts | ({"notes": notes} if notes else {})
+
+
+def _strongest(
+    values: Sequence[float],
+    summary: Mapping[str, Any],
+    count: int = limits.TOP_TOKENS,
+    sign: int = 1,
+) -> list[dict[str, Any]]:
+    """The tokens with the largest values above 0, by their place in the picture."""
+    names, columns = summary["prefix_tokens"], summary["grid"][1]
+    order = sorted(range(len(values)), key=lambda one: -values[one])[: limits.TOP_TOKENS]
+
+    def place(token: int) -> dict[str, Any]:
+        if token < len(names):
+            return {"name": names[token]}
+        row, column = divmod(token - len(names), columns)
+        return {"row": row, "column": column}
+
+    return [
+        {"token": one, **place(one), "value": sign * _short(values[one])}
+        for one in order
+        if values[one] > 0
+    ]
+
+
+def _row(answer: Any) -> dict[str, Any]:
+    found = asdict(answer)
+    return {
+        "label": found["label"][:80],
+        **{key: found[key] and _short(found[key]) for key in ("first", "second")},
+    }
+
+
+def _all(values: Iterable[float]) -> list[float]:
+    return [_short(one) for one in values]
+
+
+def _short(value: float) -> float:
+    """Four significant digits, as many as a language model needs."""
+    return float(f"{value:.4g}")
+
+
+def _flag(value: Any, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise SelectionError(Message("web.true_or_false", name=name, value=repr(value)[:40]))
+    return value
