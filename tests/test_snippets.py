@@ -14,6 +14,7 @@ import torch
 from PIL import Image
 
 from tests.models import photo
+from tests.operated_fixture import CASES as OPERATED
 from tests.running import save_tiny
 from tests.test_payload import JS, needs_node, node
 from tests.viewer_fixture import film
@@ -78,16 +79,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def told(folder: Path) -> list[list[dict[str, Any]]]:
     """For each case and panel the code, and the numbers that the viewer has for it."""
-    wanted = []
-    for name, selection, taste, _ in CASES:
-        loaded = load(folder / f"tiny-{name}.safetensors")
-        # One of them was inverted first, which its code has to say.
-        analysis = analyze(loaded, folder / HOSTILE, invert=name == "no_cls")
-        payload = pack(analysis, film=True)
-        files = {path: base64.b64encode(data).decode() for path, data in payload.files.items()}
-        wanted.append(
-            {"manifest": payload.manifest, "files": files, "selection": selection, "taste": taste}
-        )
+    return answers(folder, [one_of(folder, *case[:3]) for case in CASES])
+
+
+def one_of(folder: Path, name: str, selection: dict, taste: dict, changes: Any = ()) -> dict:
+    """What the viewer is given of an analysis."""
+    loaded = load(folder / f"tiny-{name}.safetensors")
+    # One of them was inverted first, which its code has to say.
+    analysis = analyze(loaded, folder / HOSTILE, invert=name == "no_cls", interventions=changes)
+    payload = pack(analysis, film=True)
+    files = {path: base64.b64encode(data).decode() for path, data in payload.files.items()}
+    return {"manifest": payload.manifest, "files": files, "selection": selection, "taste": taste}
+
+
+def answers(folder: Path, wanted: list[dict]) -> list[list[dict[str, Any]]]:
     (folder / "wanted.json").write_text(json.dumps(wanted))
     result = node(str(JS / "snippets.js"), str(folder / "wanted.json"))
     assert result.returncode == 0, result.stderr
@@ -107,7 +112,7 @@ def run(code: str, folder: Path) -> list[np.ndarray]:
 @needs_node
 @pytest.mark.parametrize("case", range(len(CASES)), ids=[name for name, *_ in CASES])
 def test_each_snippet_makes_what_its_panel_shows(case: int, folder: Path, told: list) -> None:
-    silent = CASES[case][3]
+    silent = (*CASES[case][3], "experiment")  # nothing was done
     for one in told[case]:
         panel, code = one["panel"], one["code"]
         assert (code is None) == (panel in silent), panel
@@ -120,6 +125,24 @@ def test_each_snippet_makes_what_its_panel_shows(case: int, folder: Path, told: 
             np.testing.assert_allclose(same, exact, rtol=0, atol=1e-4 * size, err_msg=panel)
             # The viewer has q, k and values in half precision.
             np.testing.assert_allclose(shown, exact, rtol=0, atol=6e-3 * size, err_msg=panel)
+
+
+@needs_node
+def test_the_code_of_an_experiment_makes_what_every_panel_shows_of_it(folder: Path) -> None:
+    """The code names what was changed; Experiment takes it from the list that was made."""
+    wanted = [one_of(folder, *case[:3], OPERATED[case[0]]) for case in CASES]
+    ran = 0
+    for one in (panel for panels in answers(folder, wanted) for panel in panels):
+        # A film is that of the training, whatever a pass changes; a model's numbers as well.
+        if one["code"] is None or one["panel"] in ("training", "model"):
+            continue
+        code = one["code"]["vitviz"]
+        assert "interventions=[" in code
+        ran += one["panel"] == "experiment"
+        for exact, shown in zip(run(code, folder), one["shown"], strict=True):
+            size = max(1e-3, float(np.abs(exact).max()))
+            np.testing.assert_allclose(shown, exact, rtol=0, atol=6e-3 * size, err_msg=one["panel"])
+    assert ran == 3  # of the models that name classes
 
 
 @needs_node

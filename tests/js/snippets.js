@@ -13,6 +13,7 @@ import { mixOf } from "../../vitviz/viewer/maths/mixing.js";
 import { pairOf } from "../../vitviz/viewer/maths/pair.js";
 import { patchValues } from "../../vitviz/viewer/maths/patch.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
+import { written } from "../../vitviz/viewer/state/experiment.js";
 import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste, validTaste } from "../../vitviz/viewer/state/taste.js";
 
@@ -35,6 +36,7 @@ const SHOWN = {
     const { store, maps } = source;
     const [query, key] = direction === "from" ? [token, partner] : [partner, token];
     const { products, attention } = pairOf(store.get(layer), head, query, key);
+    if (!source.mixing(layer).exists) return [products, attention];
     const { mixed, added, after } = mixOf(source.mixing(layer).here, maps.of(layer, query, "from").rows, head, query);
     return [products, attention, mixed, added, after];
   },
@@ -48,6 +50,7 @@ const SHOWN = {
   training: ({ moment, layer, head }, { film: { here } }) => [here.names.flatMap((_, at) =>
     [...attentionAt(here, moment === "last" ? here.moments.length - 1 : moment, at, Math.min(layer, here.layers - 1), head)])],
   model: (selection, { manifest }) => [[manifest.model.num_parameters]],
+  experiment: (selection, { manifest }) => [manifest.predictions.map(({ probability }) => probability)],
 };
 
 /** Asks again and again for everything that is fetched on demand, until it is here. */
@@ -74,7 +77,7 @@ const answers = [];
 for (const one of JSON.parse(readFileSync(process.argv[2], "utf8"))) {
   const source = await opened(one, one.selection.layer, one.selection.token);
   const shape = { ...source.shape, panels: PANELS, besides: [] };
-  const selection = validSelection(one.selection, startSelection(shape), shape);
+  const selection = validSelection({ ...one.selection, experiment: written(one.manifest.changes) }, startSelection(shape), shape);
   const taste = validTaste(one.taste, startTaste(PANELS), PANELS);
   answers.push(PANELS.map((panel) => {
     const code = panel.code(selection, source, taste);

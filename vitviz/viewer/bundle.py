@@ -9,7 +9,15 @@ from ..languages import dictionary, languages
 
 HERE = Path(__file__).resolve().parent
 STRINGS = HERE / "text" / "strings.js"  # reads a folder, which a browser cannot
-STYLES = ("viewer.css", "panels.css", "drawings.css", "beside.css", "lessons.css", "teaching.css")
+STYLES = (
+    "viewer.css",
+    "panels.css",
+    "drawings.css",
+    "beside.css",
+    "lessons.css",
+    "teaching.css",
+    "experiment.css",
+)
 CHANGES = r"^(did|in)_|_patch(es)?$"  # texts that say what an intervention does, see strings.js
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)

@@ -11,6 +11,7 @@ import { createShelf } from "./lessons/shelf.js";
 import { createLessonList } from "./parts/lessonlist.js";
 import { neighbour } from "./maths/geometry.js";
 import { stateOf } from "./lessons/steps.js";
+import { createBench } from "./state/bench.js";
 import { KEPT, besidesOf } from "./state/besides.js";
 import { OPERATED, changesPixels, read } from "./state/experiment.js";
 import { keyAction } from "./state/keys.js";
@@ -68,7 +69,7 @@ export function firstLanguage(search) {
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
- *   languages: boolean, looksOpen: boolean, forTeacher: boolean, operates: boolean,
+ *   languages: boolean, looksOpen: boolean, forTeacher: boolean, operates: boolean, bench: import("./state/bench.js").Bench,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void,
  *   shelf: import("./lessons/shelf.js").Shelf, collect: (lesson: import("./lessons/own.js").OwnLesson) => void,
  *   panels: import("./state/panels.js").PanelDescription[], shape: () => import("./state/state.js").Shape,
@@ -172,6 +173,7 @@ export function mount(host) {
   };
   shelve();
   app.course = createCourse(app, lessons, guessBook(storage), travel, render);
+  app.bench = createBench(app, render);
   const pointer = createPointerState(app, render);
   // While a lesson asks for patches, a tap or click on the picture is a guess.
   const guessing = (otherwise) => (token) => (app.course.takes() ? app.course.take(token) : otherwise(token));
@@ -427,6 +429,7 @@ export function mount(host) {
     else if (action.command === "redo") app.redo();
     else if (action.command === "help") board.help.showModal();
     else if (action.command === "release") app.release();
+    else if (app.bench.paints()) app.bench.stroke([app.shownToken() - app.source.grid.prefix].filter((patch) => patch >= 0));
     else if (app.course.takes()) app.course.take(app.pointed ?? app.shownToken());
     else app.pin(app.picksPartner() ? app.shownPartner() : app.shownToken());
   }

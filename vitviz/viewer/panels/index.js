@@ -1,6 +1,7 @@
 /** The panels, in the order of their tabs. A new panel is a file and a line here. */
 
 import { attention } from "./attention.js";
+import { experiment } from "./experiment.js";
 import { features } from "./features.js";
 import { model } from "./model.js";
 import { patches } from "./patches.js";
@@ -11,4 +12,4 @@ import { rollout } from "./rollout.js";
 import { training } from "./training.js";
 
 /** @type {import("../state/panels.js").PanelDescription[]} */
-export const PANELS = [patches, positions, attention, qk, rollout, features, predictions, training, model];
+export const PANELS = [patches, positions, attention, qk, rollout, features, predictions, experiment, training, model];

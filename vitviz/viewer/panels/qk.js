@@ -156,11 +156,13 @@ function code({ token, partner, layer, head, direction }, { manifest }) {
   const plain = norm !== "" && !parts.includes("attn_norm");
   const gain = parts.includes("layer_scale") ? "block.ls1.gamma * " : "";
   const written = norm ? "block.ls1(block.attn(block.norm1(x)))" : "block.norm1(block.attn(x))";
+  // A head or a branch that is off adds something else than its weights say.
+  const mixes = !(manifest.changes ?? []).some(({ kind }) => kind === "head" || kind === "branch");
   return {
     vitviz: lines(analysed(manifest, "from vitviz.probe.pairs import pair"),
       "found = pair(analysis.trace, layer=" + layer + ", head=" + head + ", query=" + query + ", key=" + key + ")",
-      "mix = analysis.mix(layer=" + layer + ", head=" + head + ", token=" + query + ")",
-      "shown = [found.products, found.attention, mix.mixed, " + (plain ? "mix.added, " : "") + "mix.after]"),
+      mixes ? "mix = analysis.mix(layer=" + layer + ", head=" + head + ", token=" + query + ")" : [],
+      "shown = [found.products, found.attention" + (mixes ? ", mix.mixed, " + (plain ? "mix.added, " : "") + "mix.after]" : "]")),
     torch: lines(loadedPlain(manifest), tokensBefore(layer), "block = vit.blocks[" + layer + "]", queriesOf(manifest),
       "row = " + mapsOf(manifest) + "[0, " + head + ", " + query + "]", "mixed = row @ v[0, " + head + "]",
       plain ? "added = " + gain + "(block.attn.proj.weight" + columns + " @ mixed)" : [],

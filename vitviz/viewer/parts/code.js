@@ -31,10 +31,15 @@ export function createCode(app, panel) {
   /** Writes the code for the present selection, while it is open. */
   function render() {
     if (!root.open) return;
-    which.set(kind);
     const selection = { ...app.selection, token: app.shownToken(), partner: app.shownPartner() };
-    // The snippets in plain PyTorch run the intact model, and no photo can be opened from a name in a transplant.
-    const code = app.source.manifest.changes.length === 0 ? panel.code(selection, app.source, app.taste) : null;
+    const { changes } = app.source.manifest;
+    // A transplant takes tokens of an analysis that no snippet knows.
+    const told = changes.some(({ kind }) => kind === "transplant") ? null : panel.code(selection, app.source, app.taste);
+    // In plain PyTorch a snippet runs the intact model alone.
+    const code = told && { ...told, torch: changes.length > 0 ? null : told.torch };
+    if (code && code[kind] === null) kind = KINDS[0];
+    which.set(kind);
+    show(which.root, Boolean(code?.torch));
     show(none, !code);
     show(body, code !== null);
     if (!code || text.textContent === code[kind]) return;

@@ -4,6 +4,7 @@ import { mapCanvas, photoCanvas, pictureCanvas } from "./canvas.js";
 import { SPOTLIGHT, colourTable, shadeTable } from "../maths/colour.js";
 import { el, show } from "./dom.js";
 import { percentBox, tokenAt } from "../maths/geometry.js";
+import { createMarks } from "./marks.js";
 import { signed } from "../maths/numbers.js";
 import { tokenName, valueText } from "../text/words.js";
 
@@ -31,7 +32,10 @@ export function createPicture(app, ...above) {
   lines.style.setProperty("--vv-rows", grid.rows);
   const pointed = el("div", { class: "vv-box vv-pointed" });
   const selected = el("div", { class: "vv-box vv-selected" });
-  const root = el("div", { class: "vv-picture" }, pixels, photo.canvas, overlay.canvas, lines, pointed, ...above, selected);
+  const { removed = [] } = manifest;
+  const gone = removed.length > 0 ? createMarks(grid) : null;
+  gone?.draw(removed);
+  const root = el("div", { class: "vv-picture" }, pixels, photo.canvas, overlay.canvas, ...(gone ? [gone.canvas] : []), lines, pointed, ...above, selected);
   root.style.aspectRatio = width + " / " + height;
   root.style.setProperty("--vv-ratio", width / height);
   return {
@@ -79,7 +83,9 @@ export function placeBox(box, token, grid) {
  * @returns {string}
  */
 export function readingOf(app, shown, token) {
+  const { grid, manifest } = app.source;
   const name = tokenName(token, app);
+  if (manifest.removed?.includes(token - grid.prefix)) return app.t("removedPatch", { name });
   const value = shown.values?.[token];
   if (!Number.isFinite(value)) return name;
   const number = shown.uniform === null ? signed(value, 3).trim() : valueText(value, app.source.grid.tokens, app.t);

@@ -8,7 +8,7 @@ import { stageSaves } from "../data/saves.js";
 import { snapshot } from "./snapshot.js";
 import { button } from "./widgets.js";
 import { reasonOf } from "../text/refusal.js";
-import { photoName, tokenTitle, translated } from "../text/words.js";
+import { changesOf, photoName, tokenTitle, translated } from "../text/words.js";
 
 /**
  * @param {import("../main.js").App} app
@@ -41,7 +41,7 @@ export function createSaving(app, look) {
 
   function section(title, now, node, what, { tables, figures }) {
     const { layer, head, direction } = app.selection;
-    const nameOf = (...part) => fileName(manifest.photo.name, manifest.photo.inverted ? "inverted" : "", manifest.model.name, ...part, "layer" + layer,
+    const nameOf = (...part) => fileName(manifest.photo.name, manifest.photo.inverted ? "inverted" : "", manifest.changes?.length > 0 ? "changed" : "", manifest.model.name, ...part, "layer" + layer,
       head === "mean" ? "mean" : "head" + head, direction, "token" + now.view.token);
     const item = (text, save) => button({ text, title: title + ": " + text, onClick: () => run(text, save) });
     // If there is only one table or figure, its button needs no name.
@@ -98,10 +98,17 @@ export function captionOf(app, { view, about }) {
     : t(showsPhotograph(app, view.shown) ? "captionSpotlight" : "captionSpotlightModel");
   return [
     [photoName(app), tokenTitle(view.token, app), about].filter(Boolean).join(" · "),
+    ...toldOf(app),
     // Only attention has a choice of scales; the legends of other maps show theirs.
     ...(values ? [kind === "attention" ? t("captionScale", { drawn, scale }) : drawn] : []),
     t("captionSource", { model: manifest.model.name, source: translated(manifest.model.source, app) }),
   ];
+}
+
+/** What was changed in the analyses of a picture, or in the one beside it. @returns {string[]} */
+function toldOf(app) {
+  const [own, other] = [app, app.facing?.()].map((side) => side && changesOf({ ...side, t: app.t, source: side.source }));
+  return [...(own ? [app.t("changed", { changes: own })] : []), ...(other ? [app.t("captionBeside", { changes: other })] : [])];
 }
 
 function download(blob, name) {

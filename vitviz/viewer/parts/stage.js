@@ -2,6 +2,7 @@
 
 import { DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour, largest } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
+import { createBrush } from "./brush.js";
 import { createGuesses } from "./guesses.js";
 import { createLegend } from "./legend.js";
 import { digits, multiple, percent } from "../maths/numbers.js";
@@ -23,7 +24,8 @@ export function createStage(app) {
   const partner = el("div", { class: "vv-box vv-partner-box" });
   const waiting = createWaiting(app, "vv-waiting", "vv-again");
   const guesses = createGuesses(app);
-  const picture = createPicture(app, partner, guesses.root);
+  const brush = createBrush(app);
+  const picture = createPicture(app, partner, guesses.root, brush.root);
   const board = picture.root;
   board.append(waiting.root);
   const tiles = manifest.prefix_tokens.map((name) => createTile(prefixLabel(name)));
@@ -70,6 +72,7 @@ export function createStage(app) {
     board.classList.toggle("vv-lit", lit === "picture" || litPatches);
     placeBox(partner, other, grid);
     guesses.render();
+    brush.render();
     tiles.forEach((tile, at) => tile.render({
       value: shown.values ? shown.values[at] : NaN, shown, table,
       selected: at === token, pinned: selection.pinned, pointed: at === pointer, partner: at === other,

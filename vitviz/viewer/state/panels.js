@@ -16,7 +16,7 @@ import { startToken } from "../maths/geometry.js";
  *   rests?: (grid: import("../maths/geometry.js").Grid) => number,
  *   borrows?: (selection: import("./state.js").Selection) => any,
  *   selects?: Record<string, Field>, prefers?: Record<string, Field>, link?: string[],
- *   alone?: boolean, whole?: boolean, note?: string,
+ *   alone?: boolean, whole?: boolean, paints?: boolean, note?: string,
  *   both?: (app: import("../main.js").App, other: import("../main.js").App) => import("../types.js").Panel,
  *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("../data/saves.js").Saves,
  *   code: (selection: any, source: import("../data/source.js").Source, taste: any) => import("../text/python.js").Code|null,
@@ -30,6 +30,7 @@ import { startToken } from "../maths/geometry.js";
  *   selects, prefers: fields of the selection and of the taste that only it has; both are in its links
  *   alone: it stands once beside another analysis, for it would be the same; other panels stand twice
  *   whole: it is about the whole picture or the model, and needs no read-out of the selected token
+ *   paints: a brush paints on the picture while it is open
  *   note: the key of a text that stands on the picture while it is open
  *   both: makes a part that shows both analyses at once, above the two panels
  *   code: Python that makes the array on the screen and calls it `shown`, for a selection and a taste; null

@@ -1,6 +1,6 @@
 /** Python that makes the arrays on the screen: literals, and the lines with which every snippet begins. */
 
-/** @typedef {{vitviz: string, torch: string}} Code  a snippet with vitviz's own functions, and one with plain PyTorch */
+/** @typedef {{vitviz: string, torch: string|null}} Code  a snippet with vitviz's own functions, and one with plain PyTorch, where there is one */
 
 /**
  * A text from outside as a Python literal. What cannot be seen is escaped: it could end the line, or
@@ -33,8 +33,22 @@ const photoOf = ({ photo }) => literal(photo.name || "photo.jpg") + (photo.inver
 
 /** The first lines of a snippet with vitviz's own functions: they make `analysis`. */
 export function analysed(manifest, ...imports) {
-  return ["import vitviz", ...imports, "",
-    "analysis = vitviz.analyze(" + loadCall(manifest) + ", " + photoOf(manifest) + ")"];
+  return analysedWith(manifest, manifest.changes ?? [], ...imports);
+}
+
+/** The same with interventions in the pass. */
+export function analysedWith(manifest, changes, ...imports) {
+  const call = "analysis = vitviz.analyze(" + loadCall(manifest) + ", " + photoOf(manifest);
+  if (changes.length === 0) return ["import vitviz", ...imports, "", call + ")"];
+  return ["import vitviz", ...imports, "", call + ", interventions=[", ...changes.map((one) => "    " + valueOf(one) + ","), "])"];
+}
+
+/** A value of JSON, of numbers, texts, lists and objects, as a Python literal. */
+function valueOf(value) {
+  if (Array.isArray(value)) return "[" + value.map(valueOf).join(", ") + "]";
+  if (typeof value === "string") return literal(value);
+  if (typeof value !== "object") return String(value);
+  return "{" + Object.entries(value).map(([name, one]) => literal(name) + ": " + valueOf(one)).join(", ") + "}";
 }
 
 /** The first lines of a snippet in plain PyTorch: they make the modules `vit` and the tensor `pixels`. */

@@ -1,0 +1,242 @@
+/** Panel Experiment: change the picture or the model, and see the answer before and after. */
+
+import { createAnswerBars } from "../parts/answerbars.js";
+import { caution } from "../parts/caution.js";
+import { el, freshId, setText, show } from "../parts/dom.js";
+import { createHeadTable } from "../parts/headtable.js";
+import { allow, button, choice, slider, toggle } from "../parts/widgets.js";
+import { TOOLS, cellsOf, edgesOf } from "../state/bench.js";
+import { OPERATED, read } from "../state/experiment.js";
+import { answerOf } from "../text/answer.js";
+import { changeText } from "../text/changes.js";
+import { analysedWith, lines } from "../text/python.js";
+import { tokenName } from "../text/words.js";
+
+/** @type {import("../state/panels.js").PanelDescription} */
+export const experiment = { id: "experiment", whole: true, alone: true, paints: true, create, saves, code };
+
+/** The probabilities that stand in the bars of the changed model. */
+function code(selection, { manifest }) {
+  const changes = read(selection.experiment) ?? [];
+  const count = manifest.predictions.length;
+  if (changes.length === 0 || count === 0) return null;
+  return { torch: null, vitviz: lines(analysedWith(manifest, changes),
+    "shown = [[one.probability for one in analysis.predictions(" + count + ")]]") };
+}
+
+/** @param {import("../main.js").App} app */
+function create(app) {
+  const { t, bench } = app;
+  if (!app.operates) return { root: el("div", {}, el("p", { class: "vv-intro", text: t("experimentNoHost") })), render() {} };
+  const answers = createAnswers(app);
+  const log = createLog(app);
+  const brush = createBrushControls(app);
+  const picture = createPictureControls(app);
+  const model = createModelControls(app);
+  const edges = createEdgeControls(app);
+  const intro = el("p", { class: "vv-intro", text: t("experimentIntro") });
+  const root = el("div", { class: "vv-experiment", onkeydown: onKey }, intro, answers.root, log.root, brush.root,
+    section("experimentPicture", picture.root), section("experimentModel", model.root), section("experimentEdges", edges.root), caution(t));
+  return {
+    root,
+    render() {
+      bench.follow();
+      show(intro, app.selection.experiment === "");
+      for (const part of [answers, log, brush, picture, model, edges]) part.render();
+    },
+  };
+
+  function section(key, body) {
+    return el("details", { class: "vv-facts" }, el("summary", { text: t(key) }), body);
+  }
+
+  /** Undo and redo of the experiment, while the focus is in here; elsewhere the keys are those of the page. */
+  function onKey(event) {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+    const redo = event.code === "KeyY" || (event.code === "KeyZ" && event.shiftKey);
+    if (!redo && event.code !== "KeyZ") return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (redo) bench.redo();
+    else bench.undo();
+  }
+}
+
+/** Before and after: the answers in a sentence, which screen readers announce, and as bars. */
+function createAnswers(app) {
+  const { t } = app;
+  const sentence = el("p", { class: "vv-before-after", role: "status" });
+  const bars = el("div");
+  const root = el("div", {}, sentence, bars);
+  let drawn = null;
+  return {
+    root,
+    render() {
+      const { second, bench } = app;
+      const other = second.key === OPERATED ? second.app : null;
+      const [before, after] = [app, other].map((side) => side && answerOf(side)?.text);
+      setText(sentence, bench.said ? t(bench.said) : second.key !== OPERATED ? "" : second.error ? t("experimentFailed")
+        : !other || second.coming ? t("experimentComing") : before ? t("experimentAnswers", { before, after }) : t("experimentNoAnswers"));
+      show(sentence, sentence.textContent !== "");
+      if (drawn === other) return;
+      drawn = other;
+      bars.replaceChildren(...(other ? [createAnswerBars(app, other).root] : []));
+    },
+  };
+}
+
+/** What was done, each entry removable. */
+function createLog(app) {
+  const { t, bench } = app;
+  const id = freshId("done");
+  const undo = button({ text: t("experimentUndo"), title: t("experimentUndoTitle"), onClick: () => bench.undo() });
+  const redo = button({ text: t("experimentRedo"), title: t("experimentRedoTitle"), onClick: () => bench.redo() });
+  const clear = button({ text: t("experimentClear"), title: t("experimentClear"), onClick: () => { bench.clear(); undo.focus(); } });
+  const again = button({ text: t("experimentShow"), title: t("experimentShow"), onClick: () => app.select({ beside: OPERATED }) });
+  const none = el("p", { class: "vv-note", text: t("experimentNothing") });
+  const list = el("ol", { class: "vv-done", "aria-labelledby": id });
+  const root = el("section", {}, el("h4", { id, text: t("experimentDone") }), none, list, el("div", { class: "vv-pair" }, undo, redo, clear, again));
+  let drawn = null;
+  return {
+    root,
+    render() {
+      const { experiment: text, beside } = app.selection;
+      allow(undo, bench.canUndo());
+      allow(redo, bench.canRedo());
+      allow(clear, text !== "");
+      show(again, text !== "" && beside !== OPERATED);
+      if (text === drawn) return;
+      drawn = text;
+      const all = bench.list();
+      show(none, all.length === 0);
+      const held = [...list.children].findIndex((one) => one.contains(document.activeElement));
+      list.replaceChildren(...all.map((one, at) => {
+        const said = changeText(one, t);
+        return el("li", {}, el("span", { text: said }),
+          el("button", { type: "button", class: "vv-button", text: "✕", title: t("experimentDrop"), "aria-label": t("experimentDrop") + ": " + said, onclick: () => bench.drop(at) }));
+      }));
+      // The entry that had the focus may be gone: the next one has it then, or undo.
+      if (held < 0) return;
+      const next = list.querySelectorAll("button")[Math.min(held, all.length - 1)] ?? undo;
+      next.focus({ preventScroll: true });
+    },
+  };
+}
+
+function createBrushControls(app) {
+  const { t, bench, source } = app;
+  const { grid } = source;
+  const patches = grid.rows * grid.cols;
+  const tool = choice({ label: t("experimentTool"), wrap: true, onChoose: (value) => bench.use({ tool: value }),
+    options: TOOLS.map((value) => ({ value, text: t("experimentTool_" + value), title: t("experimentToolTitle_" + value) })) });
+  const size = choice({ label: t("experimentSize"), onChoose: (value) => bench.use({ size: value }),
+    options: [1, 3, 5].filter((side) => side === 1 || side < Math.min(grid.rows, grid.cols)).map((side) => ({ value: side, text: side + " × " + side })) });
+  const on = toggle({ label: t("experimentBrushOn"), onSwitch: (value) => bench.use({ on: value }) });
+  const hint = el("p", { class: "vv-note" });
+  let count = Math.max(1, Math.round(patches / 4));
+  let seed = 0;
+  const many = slider({ label: t("experimentCount"), min: 1, max: patches - 1, step: 1, format: String, onInput: (value) => { count = value; many.set(value); } });
+  const strongest = button({ text: t("experimentStrongest"), title: t("experimentStrongestTitle"), onClick: () => {
+    const { layer, head, direction } = app.selection;
+    const map = source.maps.head(layer, app.shownToken(), direction, head);
+    if (map) bench.hideStrongest(map, count);
+    else source.store.want(() => { if (source === app.source && source.store.get(layer)) strongest.click(); });
+  } });
+  const random = button({ text: t("experimentRandom"), title: t("experimentRandomTitle"), onClick: () => bench.hideRandom(count, seed++) });
+  const whose = el("p", { class: "vv-note" });
+  const root = el("section", { class: "vv-brush-controls" }, el("h4", { text: t("experimentBrush") }), tool.root,
+    el("div", { class: "vv-knobs" }, size.root, on.root), hint,
+    el("div", { class: "vv-knobs" }, many.root, el("div", { class: "vv-pair vv-on-a-line" }, strongest, random)), whose);
+  return {
+    root,
+    render() {
+      tool.set(bench.tool);
+      size.set(bench.size, bench.tool !== "swap");
+      on.set(bench.on);
+      many.set(count);
+      setText(hint, t(bench.tool === "swap" ? "experimentHintSwap" : "experimentHint"));
+      const { layer, head, direction } = app.selection;
+      setText(whose, t("experimentWhose_" + direction, { name: tokenName(app.shownToken(), app), layer,
+        head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
+    },
+  };
+}
+
+function createPictureControls(app) {
+  const { t, bench, source: { grid, manifest } } = app;
+  const seeds = { shuffle: 0, positions: 0 };
+  const cells = cellsOf(grid).map((side) => button({ text: side + " × " + side, title: t("experimentShuffleTitle", { side }),
+    onClick: () => bench.add({ kind: "shuffle", cells: side, seed: seeds.shuffle++ }) }));
+  const positions = ["off", "shuffled"].map((by) => button({ text: t("experimentPositions_" + by), title: t("experimentPositionsTitle_" + by),
+    onClick: () => bench.add({ kind: "positions", by, seed: by === "off" ? 0 : seeds.positions++ }) }));
+  const learned = Boolean(manifest.files.positions);
+  const root = el("div", { class: "vv-sections" },
+    el("div", { class: "vv-pair", role: "group", "aria-label": t("experimentShuffle") }, el("span", { text: t("experimentShuffle") }), ...cells),
+    learned ? el("div", { class: "vv-pair", role: "group", "aria-label": t("experimentPositions") }, el("span", { text: t("experimentPositions") }), ...positions)
+      : el("p", { class: "vv-note", text: t("missing_noPositions") }));
+  return { root, render() {} };
+}
+
+function createModelControls(app) {
+  const { t } = app;
+  /** @type {"zero"|"mean"} */
+  let by = "zero";
+  const how = choice({ label: t("experimentHeadBy"), onChoose: (value) => { by = value; how.set(by); },
+    options: ["zero", "mean"].map((value) => ({ value, text: t("experimentHeadBy_" + value) })) });
+  how.set(by);
+  const table = createHeadTable(app, () => by);
+  return { root: el("div", { class: "vv-sections" }, el("p", { class: "vv-note", text: t("experimentModelHint") }), how.root, table.root), render: table.render };
+}
+
+function createEdgeControls(app) {
+  const { t, bench, source: { grid, manifest } } = app;
+  let where = "all";
+  const layers = choice({ label: t("experimentWhere"), onChoose: (value) => { where = value; layers.set(where); },
+    options: ["all", "layer", "head"].map((value) => ({ value, text: t("experimentWhere_" + value) })) });
+  const place = el("p", { class: "vv-note" });
+  const inLayers = () => (where === "all" ? "all" : [app.selection.layer]);
+  const inHeads = () => (where === "head" && app.selection.head !== "mean" ? [app.selection.head] : "all");
+  const cut = edgesOf(grid).map((edges) => button({ text: t("experimentCut_" + edges.replaceAll(" ", "_")), title: t("experimentCutTitle"),
+    onClick: () => bench.add({ kind: "cut", edges, layers: inLayers(), heads: inHeads() }) }));
+  const one = button({ text: t("experimentCutPair"), title: t("experimentCutTitle"), onClick: () => {
+    const { query, key } = app.pair();
+    bench.add({ kind: "cut", edges: [[query, key]], layers: inLayers(), heads: inHeads() });
+  } });
+  const pair = el("p", { class: "vv-note" });
+  const rows = ["cls", "patches", "all"].filter((name) => name !== "cls" || manifest.prefix_tokens[0] === "cls_token");
+  const even = rows.map((name) => button({ text: t("experimentEven_" + name), title: t("experimentEvenTitle"),
+    onClick: () => bench.add({ kind: "even", rows: name, layers: inLayers() }) }));
+  let seed = 0;
+  const scramble = button({ text: t("experimentScramble"), title: t("experimentScrambleTitle"),
+    onClick: () => bench.add({ kind: "scramble", rows: "patches", layers: inLayers(), seed: seed++ }) });
+  const group = (key, ...nodes) => el("div", { class: "vv-pair", role: "group", "aria-label": t(key) }, el("span", { text: t(key) }), ...nodes);
+  const root = el("div", { class: "vv-sections" }, layers.root, place, group("experimentCut", ...cut, one), pair,
+    group("experimentEven", ...even), group("experimentRows", scramble));
+  return {
+    root,
+    render() {
+      layers.set(where);
+      const { layer, head } = app.selection;
+      setText(place, where === "all" ? "" : t(where === "head" ? "experimentPlaceHead" : "experimentPlaceLayer",
+        { layer, head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
+      show(place, where !== "all");
+      const { query, key } = app.pair();
+      setText(pair, t("experimentPair", { query: tokenName(query, app), key: tokenName(key, app) }));
+    },
+  };
+}
+
+/** Saves the probabilities before and after, and the list of what was done. */
+function saves(app) {
+  const { t, second } = app;
+  const done = (read(app.selection.experiment) ?? []);
+  if (second.key !== OPERATED || !second.app || second.coming || done.length === 0) return { tables: {}, figures: [] };
+  const [before, after] = [app, second.app].map(({ source }) => source.manifest.predictions);
+  const names = new Map([...before, ...after].map((one) => [one.index, one.label]));
+  const of = (list, index) => list.find((one) => one.index === index)?.probability ?? "";
+  const changes = { columns: ["number", "change", "intervention"], rows: done.map((one, at) => [at + 1, changeText(one, t), JSON.stringify(one)]) };
+  const told = done.map((one) => changeText(one, t)).join("; ");
+  const answers = { columns: ["class", "label", "before", "after", "changed"],
+    rows: [...names].map(([index, label]) => [index, label, of(before, index), of(after, index), told]) };
+  return { tables: names.size > 0 ? { answers, changes } : { changes }, figures: [] };
+}

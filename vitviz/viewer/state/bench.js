@@ -1,0 +1,133 @@
+/** The bench: what the brush does, and every change of the experiment, one after the other. No document in here. */
+
+import { EDGES, OPERATED, REPLACED_BY, broughtBack, drawn, read, removedIn, withOne, written } from "./experiment.js";
+import { strongest } from "../maths/attention.js";
+
+/** What a stroke can do. */
+export const TOOLS = ["remove", "keep", ...REPLACED_BY, "swap", "back"];
+
+/** The tools that can also hide patches that somebody else has chosen. */
+const HIDES = ["remove", ...REPLACED_BY];
+
+const MOST_STEPS = 100;
+
+/** @typedef {ReturnType<typeof createBench>} Bench */
+
+/**
+ * @param {import("../main.js").App} app
+ * @param {() => void} render
+ */
+export function createBench(app, render) {
+  let [past, future] = [/** @type {string[]} */ ([]), /** @type {string[]} */ ([])];
+  let now = "";
+  const patchesOf = ({ rows, cols }) => rows * cols;
+  const bench = {
+    tool: "remove", size: 1, on: true,
+    /** The first of two patches to swap. @type {number|null} */
+    first: null,
+    /** The key of a sentence about the last stroke, where it changed nothing. */
+    said: "",
+    /** Whether strokes on the picture are strokes of the brush. */
+    paints: () => bench.on && app.operates && Boolean(app.panel().paints) && !app.course.takes(),
+    use(/** @type {any} */ wanted) {
+      Object.assign(bench, wanted, { first: null, said: "" });
+      render();
+    },
+    /** Takes a change that was made elsewhere (a link, another picture, undo of the page) into the steps. */
+    follow() {
+      const { experiment } = app.selection;
+      if (experiment === now) return;
+      past = [...past, now].slice(-MOST_STEPS);
+      [now, future] = [experiment, []];
+    },
+    list: () => read(app.selection.experiment) ?? [],
+    change(list) {
+      const experiment = written(list);
+      bench.said = "";
+      app.select({ experiment, beside: experiment ? OPERATED : app.selection.beside });
+    },
+    add: (one) => bench.change(withOne(bench.list(), one)),
+    drop: (at) => bench.change(bench.list().filter((_, other) => other !== at)),
+    clear: () => bench.change([]),
+    canUndo: () => past.length > 0,
+    canRedo: () => future.length > 0,
+    undo: () => step(past, future),
+    redo: () => step(future, past),
+    /** What the brush did: patches in the order of its way. */
+    stroke(patches) {
+      const list = bench.list();
+      const gone = removedIn(list, patchesOf(app.source.grid));
+      if (bench.tool === "swap") return swap(patches);
+      if (bench.tool === "back") return tell(broughtBack(list, patches), list);
+      const left = bench.tool === "remove" ? patches.filter((patch) => !gone.has(patch)) : patches;
+      return hide(left, bench.tool);
+    },
+    /** Hides patches that are chosen by their attention, or by chance. */
+    hideStrongest(values, count) {
+      const { prefix } = app.source.grid;
+      const left = new Set(here());
+      const order = strongest(values.subarray(prefix), values.length - prefix).filter((patch) => left.has(patch));
+      hide(order.slice(0, count).sort((a, b) => a - b), hiding());
+    },
+    hideRandom: (count, seed) => hide(drawn(count, here(), seed), hiding()),
+  };
+  return bench;
+
+  function step(from, to) {
+    if (from.length === 0) return;
+    to.push(now);
+    now = from.pop();
+    bench.change(read(now) ?? []);
+  }
+
+  /** The patches that are still there. */
+  function here() {
+    const count = patchesOf(app.source.grid);
+    const gone = removedIn(bench.list(), count);
+    return [...Array(count).keys()].filter((patch) => !gone.has(patch));
+  }
+
+  /** Hiding is what the brush does; a brush that does something else hides by removing. */
+  function hiding() {
+    return HIDES.includes(bench.tool) ? bench.tool : "remove";
+  }
+
+  function hide(patches, tool) {
+    if (patches.length === 0) return say("experimentEmpty");
+    const inOrder = [...patches].sort((a, b) => a - b);
+    return bench.add(REPLACED_BY.includes(tool) ? { kind: "replace", patches: inOrder, by: tool, seed: 0 } : { kind: tool, patches: inOrder });
+  }
+
+  function swap(patches) {
+    const path = bench.first === null ? patches : [bench.first, ...patches];
+    const [one, other] = [path[0], path[path.length - 1]];
+    if (one === undefined) return say("experimentEmpty");
+    if (one === other) {
+      bench.first = bench.first === null ? one : null;
+      return render();
+    }
+    bench.first = null;
+    return bench.add({ kind: "swap", patches: [one, other] });
+  }
+
+  function tell(list, before) {
+    if (written(list) === written(before)) return say("experimentNothingBack");
+    return bench.change(list);
+  }
+
+  function say(key) {
+    bench.said = key;
+    render();
+  }
+}
+
+/** The sets of edges that a model has: those without prefix tokens lack the ones to and from them. */
+export function edgesOf({ prefix }) {
+  return EDGES.filter((edges) => prefix > 0 || !edges.includes("prefix"));
+}
+
+/** The sides of cells into which a grid can be cut and shuffled, the smallest first. */
+export function cellsOf({ rows, cols }) {
+  return [...Array(Math.min(rows, cols)).keys()].map((at) => at + 1)
+    .filter((side) => rows % side === 0 && cols % side === 0 && !(rows === side && cols === side));
+}
