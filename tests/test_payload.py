@@ -405,10 +405,16 @@ def test_the_browser_finds_the_numbers_of_python(tmp_path: Path) -> None:
     assert result.returncode == 0, result.stdout[-4000:]
 
 
-def test_the_first_rows_are_those_of_their_layer(any_tiny_analysis: Analysis) -> None:
-    payload = pack(any_tiny_analysis)
+@pytest.mark.parametrize("asked", [None, (0, 3), (1, 1), (99, 0), (0, 10_000), (-1, 0)])
+def test_the_first_rows_are_those_of_their_layer(any_tiny_analysis: Analysis, asked) -> None:
+    payload = pack(any_tiny_analysis, first=asked)
     first = payload.manifest["first"]
-    sent = load(payload.files[payload.manifest["files"]["picture"]["path"]])["rows"]
+    grid, last = any_tiny_analysis.grid, any_tiny_analysis.trace.depth - 1
+    middle = grid.token(grid.rows // 2, grid.cols // 2)
+    dull = (last, 0 if grid.num_prefix_tokens else middle)
+    expected = asked if asked in [(0, 3), (1, 1)] else dull
+    assert (first["layer"], first["token"], first["direction"]) == (*expected, "from")
+    sent = load(payload.files[payload.manifest["files"]["first"]["path"]])["rows"]
     layer = load(payload.files[payload.manifest["files"]["layers"][first["layer"]]["path"]])
     scores = payload.manifest["scale"] * layer["q"].double() @ layer["k"].double().transpose(1, 2)
     maps = (scores - layer["lse"][..., None].double()).exp()

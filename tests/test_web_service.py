@@ -107,6 +107,33 @@ def test_an_answer_fills_every_place(desk, upload, analysis):
         assert Path(file.address).stat().st_size == file.size
 
 
+@pytest.mark.parametrize(
+    ("address", "first"),
+    [
+        ({"layer": "1", "token": "4"}, (1, 4)),
+        ({"layer": "1"}, None),
+        ({"layer": "1", "token": "-4"}, None),
+        ({"layer": "\u0663", "token": "4"}, None),  # a digit, of another script
+        ({"layer": "1" * 5000, "token": "4"}, None),
+        ({"layer": "99999", "token": "4"}, None),
+        ({}, None),
+    ],
+)
+def test_the_rows_that_a_link_shows_first_travel_ahead(desk, analysis, address, first):
+    manifest = desk.open("tiny-cls", START, address).manifest
+    dull = (analysis.trace.depth - 1, 0)
+    assert (manifest["first"]["layer"], manifest["first"]["token"]) == (first or dull)
+
+
+def test_the_rows_where_the_page_begins_travel_ahead(monkeypatch, desk):
+    link = {"model": "tiny-cls", "example": "red-panda"}
+    monkeypatch.setattr("vitviz.web.service.START_LINK", link)
+    for address, first in (({}, (1, 6)), ({"layer": "2", "token": "3"}, (2, 3))):
+        monkeypatch.setattr("vitviz.web.service.START", {"layer": 1, "token": 6})
+        manifest = desk.open("tiny-cls", START, address).manifest
+        assert (manifest["first"]["layer"], manifest["first"]["token"]) == first
+
+
 def test_two_analyses_of_one_photo_differ_in_id_and_share_files(desk, upload):
     first, second = (desk.show(upload, "tiny-cls", START).manifest for _ in "ab")
     assert first["id"] != second["id"]
@@ -201,10 +228,12 @@ def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
 ):
     order, answers = desk.order, []
 
-    def slowly(*asked):  # meanwhile the visitor chooses a photo, whose answer is ready first
+    def slowly(
+        *asked, **options
+    ):  # meanwhile the visitor chooses a photo; its answer is ready first
         monkeypatch.setattr(desk, "order", order)
         answers.append(desk.show_photo(chosen, "tiny-cls", START, False, "a page"))
-        return order(*asked)
+        return order(*asked, **options)
 
     chosen = upload
     monkeypatch.setattr(desk, "order", slowly)

@@ -229,7 +229,8 @@ def test_going_back_with_the_tab_key_hides_no_control_under_what_stays(
         shown.keyboard.press("Shift+Tab")
         covered = shown.evaluate(
             """async () => {
-                await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+                const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
+                await frame().then(frame);
                 const control = document.activeElement;
                 const { left, top, width, height } = control.getBoundingClientRect();
                 const on = document.elementFromPoint(left + width / 2, top + height / 2);

@@ -61,7 +61,7 @@ test("what is selected in one is selected in the other, at its place", () => {
 
 test("two maps lie on one scale, in multiples of uniform attention", async () => {
   const [one, two] = [sourceOf(cls), sourceOf(registers)];
-  await Promise.all([one.loaded, two.loaded, one.store.ensure(1), two.store.ensure(1)]);
+  await Promise.all([one.loaded(false), two.loaded(false), one.store.ensure(1), two.store.ensure(1)]);
   const app = appOf(one);
   app.select({ layer: 1, head: 0, token: 6 });
   const other = secondApp(app, two);
@@ -79,7 +79,7 @@ test("two maps lie on one scale, in multiples of uniform attention", async () =>
 
 test("a layer that is selected faces the one that is selected there", async () => {
   const [one, two] = [sourceOf(registers), sourceOf(cls)];
-  await Promise.all([one.loaded, two.loaded, one.store.ensure(4), one.store.ensure(3), two.store.ensure(2)]);
+  await Promise.all([one.loaded(false), two.loaded(false), one.store.ensure(4), one.store.ensure(3), two.store.ensure(2)]);
   const app = appOf(one);
   app.select({ layer: 4, direction: "from" });
   const alone = headScale(app, 3, "mean");
@@ -157,9 +157,8 @@ test("the second source comes when it is asked for, and goes when it is not", as
   render();
   render();
   assert.deepEqual([asked.length, app.second.key, app.second.app], [1, "untrained", null]);
-  const here = next();
   asked[0].resolve({ ...registers.manifest, id: "b" });
-  await here;
+  while (!app.facing()) await next(); // its picture is drawn as it comes, too
   const { source } = app.facing();
   assert.equal(source.manifest.id, "b");
   app.select({ beside: "" });

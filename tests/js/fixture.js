@@ -3,7 +3,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 
 import { decodeLayer } from "../../vitviz/viewer/maths/attention.js";
-import { readPicture, readPositions } from "../../vitviz/viewer/data/analysis.js";
+import { readFirst, readPicture, readPositions } from "../../vitviz/viewer/data/analysis.js";
 import { gridOf } from "../../vitviz/viewer/maths/geometry.js";
 import { parseSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 
@@ -32,7 +32,8 @@ function decode(name, folder) {
     Object.entries(expected.files).map(([path, text]) => [path, bytes(text)]));
   const layers = manifest.files.layers.map(({ path }, at) => decodeLayer(buffers[path], manifest, at));
   const positions = manifest.files.positions ? readPositions(parseSafetensors(buffers[manifest.files.positions.path]), grid) : null;
-  const picture = { ...readPicture(buffers[manifest.files.picture.path], manifest), positions };
+  const picture = { ...readPicture(buffers[manifest.files.picture.path], manifest), positions,
+    rows: readFirst(buffers[manifest.files.first.path], manifest) };
   return { name: name.replace(".json", ""), expected, manifest, grid, buffers, layers, picture };
 }
 

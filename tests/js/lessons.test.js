@@ -23,7 +23,7 @@ const ask = LESSONS.find(({ id }) => id === "ask");
 async function open(name, ask = null) {
   const { manifest, buffers } = FIXTURES.find((one) => one.name === name);
   const source = new Source(manifest, async ({ path }) => buffers[path], ask, () => {});
-  await source.loaded;
+  await source.loaded(false);
   if (!source.positions.exists) return source;
   assert.equal(source.positions.get(), null);
   while (!source.positions.here) await new Promise((done) => { setTimeout(done, 1); });
@@ -130,6 +130,7 @@ test("truths agree with what Python found in the small models", async () => {
 test("a filter that slides and a table give the same numbers, and another picture another CLS only later", async () => {
   const source = await open("cls");
   source.embedding.get();
+  source.picture.get();
   await new Promise((done) => { setTimeout(done, 20); });
   const at = { token: 0, partner: 1, layer: 0, head: 0 };
   assert.equal(truthOf("convolutionOrLinear", source, at, null), "same");

@@ -43,7 +43,7 @@ for (const { name, expected, manifest, layers, buffers } of FIXTURES) {
 test("the values of a layer are fetched when they are looked at, once, and old ones are let go", async () => {
   const { manifest, buffers } = FIXTURES.find((one) => one.name === "registers");
   const asked = [];
-  const come = () => source.mixings.get(0).here && source.mixings.get(1).here && told();
+  const come = () => source.mixings.get(0)?.here && source.mixings.get(1).here && told();
   let told = () => {};
   const here = new Promise((resolve) => { told = () => resolve(null); });
   const source = new Source({ ...manifest, files: { ...manifest.files, "mixing-00": undefined }, late: ["mixing-00"] },
@@ -52,7 +52,7 @@ test("the values of a layer are fetched when they are looked at, once, and old o
       asked.push(question + " " + name);
       return { data: Buffer.from(buffers[name + ".safetensors"]).toString("base64") };
     }, () => come());
-  await source.loaded;
+  await source.loaded(false);
   asked.length = 0;
   assert.equal(source.mixing(0).get(), null);
   assert.equal(source.mixing(1).get(), null);

@@ -35,7 +35,7 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
   const heads = readStatistics(buffers[manifest.files.statistics.path], manifest);
   const statistics = { get: () => heads };
   const mixing = () => ({ get: () => readMixing(buffers["mixing-" + String(layer).padStart(2, "0") + ".safetensors"], manifest) });
-  const app = { manifest, grid, picture, maps, features, statistics, mixing, taste: { gallery: "layer" },
+  const app = { manifest, grid, picture: { get: () => picture }, maps, features, statistics, mixing, taste: { gallery: "layer" },
     embedding: { exists: true }, selection: { layer, direction: "to", overlay: "attention" } };
 
   test(name + ": tables of attention, features and the patch", () => {

@@ -69,7 +69,7 @@ async function opened({ manifest, files }, layer, token) {
       if ([...here, features, ...rolled].every(Boolean)) resolve(source);
     }
     const layers = manifest.files.layers.map((_, at) => source.store.ensure(at));
-    Promise.all([source.loaded, ...layers]).then(look, reject);
+    Promise.all([source.loaded(false), ...layers]).then(look, reject);
   });
 }
 

@@ -30,7 +30,7 @@ function shown(source, { layer, token }) {
 
 test("two sources offer their own numbers, and one that is closed takes nothing from the other", async () => {
   const [one, two] = [cls, registers].map((fixture) => open(fixture).source);
-  await Promise.all([one, two].map((source) => source.loaded));
+  await Promise.all([one, two].map((source) => source.loaded(false)));
   await Promise.all([one.store.ensure(cls.expected.layer), two.store.ensure(registers.expected.layer)]);
   assertClose(shown(one, cls.expected).values, cls.expected.mean_to, 1e-5);
   assertClose(shown(two, registers.expected).values, registers.expected.mean_to, 1e-5);
@@ -40,7 +40,7 @@ test("two sources offer their own numbers, and one that is closed takes nothing 
   two.dispose();
   assert.deepEqual([one.disposed, two.disposed, two.store.ready.size], [false, true, 0]);
   assertClose(shown(one, cls.expected).values, cls.expected.mean_to, 1e-5);
-  assert.notEqual(one.picture, null);
+  assert.notEqual(one.picture.get(), null);
 });
 
 test("the layer that is looked at is fetched once, and tells why it is not here", async () => {
@@ -51,7 +51,7 @@ test("the layer that is looked at is fetched once, and tells why it is not here"
     if (fails && path.startsWith("layer")) throw Object.assign(new Error("no"), { status: 403 });
     return cls.buffers[path];
   });
-  await source.loaded;
+  await source.loaded(false);
   asked.length = 0;
   const come = () => new Promise((resolve) => { source.store.want(() => resolve(null)); });
   source.store.look(1);
@@ -73,11 +73,11 @@ test("the layer that is looked at is fetched once, and tells why it is not here"
 });
 
 for (const { name, manifest, buffers, layers, grid } of FIXTURES) {
-  test(name + ": what is shown first comes with the picture, and its layer gives the same numbers", async () => {
+  test(name + ": what is shown first comes ahead of its layer, which gives the same numbers", async () => {
     const asked = [];
     const { source } = open({ manifest, buffers }, async ({ path }) => { asked.push(path); return buffers[path]; });
     const { layer, token, direction } = manifest.first;
-    await source.loaded;
+    await source.loaded(false);
     const start = startSelection({ ...source.shape, panels: PANELS });
     assert.equal(source.showsAhead(start), true, "the viewer begins where the payload says");
     assert.equal(source.showsAhead({ ...start, token: grid.tokens - 1 }), false);
@@ -85,7 +85,7 @@ for (const { name, manifest, buffers, layers, grid } of FIXTURES) {
     assert.equal(source.showsAhead({ ...start, direction: "to" }), false);
     assert.equal(source.showsAhead({ ...start, layer: 0, overlay: "none" }), true);
     const ahead = source.maps.of(layer, token, direction);
-    assert.deepEqual(asked, [manifest.files.picture.path]);
+    assert.deepEqual(asked, [manifest.files.first.path, manifest.files.picture.path]);
     assert.equal(source.maps.of(layer, token === 0 ? 1 : 0, direction), null);
     const rows = attentionRows(layers[layer], token, direction);
     // Both are rounded to 32 bits, after sums in another order.
@@ -93,3 +93,36 @@ for (const { name, manifest, buffers, layers, grid } of FIXTURES) {
     assertClose(ahead.mean, meanOfHeads(rows, manifest.num_heads), 1e-6);
   });
 }
+
+test("the pixels behind a photograph are not waited for, unless it cannot be had", async () => {
+  const files = { ...cls.manifest.files, photograph: { path: "photograph.jpg" } };
+  const openWith = (bitmap) => {
+    const asked = [];
+    // Node decodes no pictures.
+    Object.assign(globalThis, { createImageBitmap: bitmap });
+    const { source } = open({ ...cls, manifest: { ...cls.manifest, files } }, async ({ path }) => {
+      asked.push(path);
+      return cls.buffers[path] ?? new ArrayBuffer(3);
+    });
+    return { source, asked };
+  };
+  const { source, asked } = openWith(async () => "bitmap");
+  await source.loaded(true);
+  assert.deepEqual(asked, [files.first.path, "photograph.jpg"]);
+  assert.deepEqual([source.photograph.get(), source.picture.here], ["bitmap", null]);
+  const broken = openWith(async () => { throw new Error("no picture"); });
+  await broken.source.loaded(true);
+  assert.deepEqual(broken.asked, [files.first.path, "photograph.jpg", files.picture.path]);
+  assert.notEqual(broken.source.picture.here, null);
+});
+
+test("an analysis whose first rows or picture cannot be had does not open", async () => {
+  for (const lost of ["first", "picture"]) {
+    const { path: missing } = cls.manifest.files[lost];
+    const { source } = open(cls, async ({ path }) => {
+      if (path === missing) throw Object.assign(new Error("no"), { status: 404 });
+      return cls.buffers[path];
+    });
+    await assert.rejects(source.loaded(false), { kind: "expired" });
+  }
+});

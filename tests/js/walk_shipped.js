@@ -23,7 +23,7 @@ async function open(model, example) {
     const bytes = (path) => Uint8Array.from(readFileSync(join(place, path))).buffer;
     const late = async (_, { name }) => ({ data: readFileSync(join(place, name)).toString("base64") });
     const source = new Source(manifest, async ({ path }) => bytes(path), late, () => {});
-    await source.loaded;
+    await source.loaded(false);
     opened.set(place, source);
   }
   return opened.get(place);

@@ -21,6 +21,7 @@ import { createSecondSource } from "./secondsource.js";
 import { guessBook, lessonBook, recall, remember } from "./state/memory.js";
 import { Source } from "./data/source.js";
 import { PANELS } from "./panels/index.js";
+import { beginsWithPhotograph } from "./parts/picture.js";
 import { TOOLS } from "./parts/projecting.js";
 import { panelOf } from "./state/panels.js";
 import {
@@ -230,7 +231,7 @@ export function mount(host) {
       const named = validSelection(begin ?? complete(wanted ?? asked, kept, shape), kept, shape);
       const step = lessons.find(({ id }) => id === named.lesson)?.steps[named.step - 1];
       const selection = step ? validSelection(stateOf(step, mine, shape), named, shape) : named;
-      await Promise.all([mine.loaded, mine.showsAhead(selection) ? null : mine.store.ensure(selection.layer)]);
+      await Promise.all([mine.loaded(beginsWithPhotograph(app, selection)), mine.showsAhead(selection) ? null : mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;
       opening = null;
       show(mine, selection);

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 PICTURE = "picture.safetensors"
+FIRST = "first.safetensors"
 POSITIONS = "positions.safetensors"
 EMBEDDING = "embedding.safetensors"
 FILM = "film.safetensors"
@@ -48,8 +49,8 @@ class Payload:
 
     manifest  JSON-able, text and small numbers only; names its files by {"path", "size"}, and under
               "late" those that are made when the viewer asks for them
-    files     path -> bytes: the picture, photograph, embedding and film if there are any, a file
-              per layer, and in a whole payload the late ones
+    files     path -> bytes: the rows that are shown first, the picture, photograph, embedding and
+              film if there are any, a file per layer, and in a whole payload the late ones
     """
 
     manifest: dict[str, Any]
@@ -73,6 +74,7 @@ def pack(
     film: bool = False,
     whole: bool = True,
     shared: bool = True,
+    first: tuple[int, int] | None = None,
 ) -> Payload:
     """Everything of one analysis that the viewer draws, with the `k` most probable classes.
 
@@ -81,6 +83,9 @@ def pack(
     visitor needs it, since the first view needs none of them. Of a large model even a whole payload
     lacks the values, see `MOST_MIXING_BYTES`. `shared`: with the files that a pass with
     interventions has in common with the intact one; a viewer that shows both has them already.
+    `first`: the layer and the token that are shown first, whose rows travel ahead of their layer;
+    None, or what the model does not have: the last layer, from CLS or, without prefix tokens, the
+    middle patch.
 
     q and k are sent as float16, with the log-sum-exp of each row computed from the rounded values:
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
@@ -88,12 +93,13 @@ def pack(
     Where an edge is cut, attention is 0: "changes" and "removed" of the manifest tell which are.
     """
     files = _photographs(analysis) if shared else {}
-    first = _first(analysis)
+    files[PICTURE] = _serialise({"pixels": analysis.picture})
+    begins = _first(analysis, first)
     for layer in range(analysis.trace.depth):
         rounded = analysis.trace.rounded(layer)
-        if layer == first["layer"]:
-            rows = _rows(analysis, rounded, layer, first["token"])
-            files[PICTURE] = _serialise({"pixels": analysis.picture, "rows": rows})
+        if layer == begins["layer"]:
+            rows = _rows(analysis, rounded, layer, begins["token"])
+            files[FIRST] = _serialise({"rows": rows})
         files[layer_path(layer)] = _serialise({"q": rounded.q, "k": rounded.k, "lse": rounded.lse})
     # The browser fetches these files only for the panels Positions and Patches.
     if shared and analysis.positions is not None:
@@ -109,9 +115,9 @@ def pack(
         if _mixing_bytes(analysis) > MOST_MIXING_BYTES:
             late = {name: make for name, make in late.items() if not needs_model(name)}
         files |= {late_path(name): _serialise(make(analysis)) for name, make in late.items()}
-        told = explanations.beforehand(analysis, first["token"])
+        told = explanations.beforehand(analysis, begins["token"])
         files |= {late_path(name): _serialise(made) for name, made in told.items()}
-    manifest = _manifest(analysis, files, list(late), k)
+    manifest = _manifest(analysis, files, list(late), k) | {"first": begins}
     # Late files of these have a name for each token and class, too many to list.
     manifest["explainers"] = explanations.listed(analysis, late=not whole)
     manifest["words"] = _words(analysis, recorded if FILM in files else None)
@@ -192,14 +198,14 @@ def _details(card: ModelCard) -> dict[str, str]:
     return {name: words for name, words in card.details.items() if len(words) <= MOST_WORDS}
 
 
-def _first(analysis: "Analysis") -> dict[str, Any]:
-    """Where a viewer begins: the last layer, from CLS or, without prefix tokens, the middle patch.
-
-    The rows of attention that it shows there travel with the picture, ahead of their layer.
-    """
-    grid = analysis.grid
+def _first(analysis: "Analysis", wanted: tuple[int, int] | None) -> dict[str, Any]:
+    """Where a viewer begins: the rows of attention of this token in this layer."""
+    grid, trace = analysis.grid, analysis.trace
     token = 0 if grid.num_prefix_tokens else grid.token(grid.rows // 2, grid.cols // 2)
-    return {"layer": analysis.trace.depth - 1, "token": token, "direction": "from"}
+    layer = trace.depth - 1
+    if wanted and 0 <= wanted[0] < trace.depth and 0 <= wanted[1] < trace.num_tokens:
+        layer, token = wanted
+    return {"layer": layer, "token": token, "direction": "from"}
 
 
 def _rows(analysis: "Analysis", rounded: RoundedLayer, layer: int, token: int) -> Tensor:
@@ -347,7 +353,6 @@ def _manifest(
             "patch_width": patch_width,
         },
         "prefix_tokens": summary["prefix_tokens"],
-        "first": _first(analysis),
         "depth": summary["depth"],
         "num_heads": summary["num_heads"],
         "head_dim": summary["head_dim"],
@@ -380,6 +385,7 @@ def _manifest(
         "pool": card.config.global_pool,
         "outlier_times": features.OUTLIER_TIMES,
         "files": {
+            "first": _file(FIRST, files),
             "picture": _file(PICTURE, files),
             **({"positions": _file(POSITIONS, files)} if POSITIONS in files else {}),
             **{

@@ -1,6 +1,7 @@
 /** The second source stands beside the first; the selection opens and closes it. */
 
 import { Source } from "./data/source.js";
+import { beginsWithPhotograph } from "./parts/picture.js";
 import { secondApp } from "./state/secondapp.js";
 import { KEPT } from "./state/besides.js";
 import { OPERATED } from "./state/experiment.js";
@@ -57,7 +58,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
       if (!isLast()) return;
       const next = new Source(manifest, fetchFile, app.ask, () => next === source && render());
       coming = next;
-      await next.loaded;
+      await next.loaded(beginsWithPhotograph(app, app.selection));
       if (coming !== next) return;
       source?.dispose();
       [source, coming] = [next, null];

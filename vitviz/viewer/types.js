@@ -53,7 +53,7 @@
  *   late: string[], outlier_times: number,
  *   num_classes: number, pool: "token"|"avg"|"map"|"", predictions: Prediction[], groups: Group[],
  *   answer: Answer|null, known_or_not: KnownOrNot|null, lens: LensLine[],
- *   files: {picture: PayloadFile, layers: PayloadFile[], features?: PayloadFile,
+ *   files: {first: PayloadFile, picture: PayloadFile, layers: PayloadFile[], features?: PayloadFile,
  *     photograph?: PayloadFile, positions?: PayloadFile, whole?: PayloadFile, statistics?: PayloadFile, untrained?: PayloadFile,
  *     tokens: PayloadFile[], embedding?: PayloadFile, film?: PayloadFile},
  * }} Manifest

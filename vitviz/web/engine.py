@@ -55,6 +55,7 @@ class Order:
     selection  what a program asks about; None for a page, where the visitor selects in the viewer
     invert     exchange light and dark of the photo first
     interventions  what is changed in the pass, in JSON's types (`probe/intervention.py`)
+    first      the layer and the token that a page shows first (`viewer.payload.pack`)
 
     Further options of a pass are to be fields with a default, so that today's orders keep their
     meaning.
@@ -67,6 +68,7 @@ class Order:
     selection: Selection | None = None
     invert: bool = False
     interventions: Sequence[Mapping[str, Any]] = ()
+    first: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,7 +304,7 @@ def _check_work(analysis: Analysis, passes: int, most: float) -> None:
 
 def _for_page(order: Order, analysis: Analysis) -> Result:
     intact = not analysis.interventions  # else it stands beside the intact analysis
-    payload = pack(analysis, film=intact, whole=False, shared=intact)
+    payload = pack(analysis, film=intact, whole=False, shared=intact, first=order.first)
     unseen = intact and Path(order.name).suffix.lower() in UNSEEN
     return Result(
         saved=analysis.to_bytes(),

@@ -143,6 +143,7 @@ class Service:
         page: str | None,
         place: bool = False,
         inverted: bool | None = None,
+        first: tuple[int, int] | None = None,
     ) -> Reply:
         """Make an analysis, which can fail or take long, and then deliver it.
 
@@ -154,7 +155,7 @@ class Service:
             if inverted is None:
                 inverted = shown.inverted and upload == shown.photo
             wanted = Shown(upload, model, None, untrained is True, inverted)
-            made = self._make(wanted)
+            made = self._make(wanted, first)
             if isinstance(made, Made):
                 return self._deliver(request, made, wanted._replace(preview=made.preview), place)
             now = self._requests.failed(request, shown)
@@ -167,14 +168,22 @@ class Service:
             return Refused(made, now, photo)
 
     def _make(
-        self, wanted: Shown, interventions: Sequence[Mapping[str, Any]] = ()
+        self,
+        wanted: Shown,
+        first: tuple[int, int] | None = None,
+        interventions: Sequence[Mapping[str, Any]] = (),
     ) -> Made | Refusal:
-        """Analyze a picture and put the files for a page into the store."""
+        """Analyze a picture and put the files for a page into the store.
+
+        `first`: the layer and the token that the page shows first, as far as is known.
+        """
         try:
-            result = self.order(wanted, interventions=interventions)
+            link = self._link(wanted)
+            if first is None and link == START_LINK:
+                first = START["layer"], START["token"]
+            result = self.order(wanted, interventions=interventions, first=first)
             if result.refused:
                 return result.refused
-            link = self._link(wanted)
             files, saved, preview = self._placed(result)
             manifest = {**result.manifest, "files": files, "link": link}
             manifest["beside"] = [one.to_dict() for one in self._choices(wanted)]
@@ -190,6 +199,7 @@ class Service:
         selection: Selection | None = None,
         interventions: Sequence[Mapping[str, Any]] = (),
         door: str = "page",
+        first: tuple[int, int] | None = None,
     ) -> Result:
         """Let the engine analyze a picture. Raises `VitvizError` if the disk is full or the picture
         was deleted. `door`: who asks, for the log.
@@ -203,6 +213,7 @@ class Service:
             selection=selection,
             invert=wanted.inverted,
             interventions=interventions,
+            first=first,
         )
         began = time.monotonic()
         result = self._engine.run(order)
@@ -264,6 +275,7 @@ class Service:
         untrained: bool = False,
         page: str | None = None,
         inverted: bool = False,
+        first: tuple[int, int] | None = None,
     ) -> Reply:
         """Analyze an example with the model it is made for.
 
@@ -274,7 +286,14 @@ class Service:
         special = {example.model for example in self.examples}
         model = example.model or (self.menu.default if model in special else model)
         return self._meet(
-            example.upload, model, shown, untrained, page, place=True, inverted=inverted
+            example.upload,
+            model,
+            shown,
+            untrained,
+            page,
+            place=True,
+            inverted=inverted,
+            first=first,
         )
 
     def open(
@@ -284,9 +303,11 @@ class Service:
 
         `?model=mnist&example=digit` picks from the menu and the examples, in any combination, so
         that a link shows what its sender saw. `untrained=1` is the untrained twin, `invert=1`
-        exchanges light and dark. Other parameters and unknown values are ignored.
+        exchanges light and dark; the rows that `layer` and `token` name are sent ahead. Other
+        parameters and unknown values are ignored.
         """
         untrained, inverted = (asked.get(name) == "1" for name in ("untrained", "invert"))
+        first = _place_of(asked)
         names = [Path(example.path).stem for example in self.examples]
         named, wanted = asked.get("model") in self.menu, asked.get("example")
         model = asked["model"] if named else model
@@ -295,10 +316,12 @@ class Service:
             index = made_for.index(model) if model in made_for else 0
         elif named:
             upload = self.examples[names.index(wanted)].upload
-            return self._meet(upload, model, shown, untrained, page, place=True, inverted=inverted)
+            return self._meet(
+                upload, model, shown, untrained, page, place=True, inverted=inverted, first=first
+            )
         else:
             index = names.index(wanted)
-        return self.show_example(index, model, shown, untrained, page, inverted)
+        return self.show_example(index, model, shown, untrained, page, inverted, first)
 
     def rollout(self, question: Any) -> dict[str, Any]:
         """Compute a rollout of too many tokens for the browser: {"values"} or {"error"}."""
@@ -413,7 +436,7 @@ class Service:
         # A line of its own: in a class many visitors brush at the same moment, and each pass is
         # short. What is made here waits for no other turn that they could take from each other.
         with computing(self._operating):
-            made = self._make(kept.shown, question.get("interventions"))
+            made = self._make(kept.shown, interventions=question.get("interventions"))
         return self._second(made, kept.shown)
 
     def _second(self, made: Made | Refusal, shown: Shown) -> dict[str, Any]:
@@ -486,6 +509,14 @@ class Service:
         self._kept[made.manifest["id"]] = kept
         while len(self._kept) > limits.ANALYSES_KNOWN:
             self._kept.popitem(last=False)
+
+
+def _place_of(asked: Mapping[str, str]) -> tuple[int, int] | None:
+    """The layer and the token of a link; None if it does not name both."""
+    named = [asked.get(name, "") for name in ("layer", "token")]
+    if not all(text.isascii() and text.isdecimal() and len(text) < 6 for text in named):
+        return None
+    return int(named[0]), int(named[1])
 
 
 def _refusal(text: str) -> dict[str, Any]:

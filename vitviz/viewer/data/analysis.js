@@ -23,16 +23,19 @@ export function readStatistics(buffer, manifest) {
 }
 
 /**
- * The picture as bytes and as RGBA, and the rows of attention that are shown first, (H * N), in
- * every head: those of `first` in the manifest.
- * @returns {{pixels: Uint8Array, rgba: Uint8ClampedArray<ArrayBuffer>, rows: Float32Array}}
+ * The picture as bytes and as RGBA.
+ * @returns {{pixels: Uint8Array, rgba: Uint8ClampedArray<ArrayBuffer>}}
  */
 export function readPicture(buffer, manifest) {
   const { height, width, channels } = manifest.image;
   const tensors = parseSafetensors(buffer);
   const pixels = expectTensor(tensors, "pixels", [height, width, channels]).data;
-  const rows = toFloat32(expectTensor(tensors, "rows", [manifest.num_heads, manifest.num_tokens]));
-  return { pixels, rgba: toRgba(pixels, channels), rows };
+  return { pixels, rgba: toRgba(pixels, channels) };
+}
+
+/** The rows of attention that are shown first, (H * N), in every head: those of `first` in the manifest. */
+export function readFirst(buffer, manifest) {
+  return toFloat32(expectTensor(parseSafetensors(buffer), "rows", [manifest.num_heads, manifest.num_tokens]));
 }
 
 /** The pixels of a JPEG file; rejects if it is damaged. @returns {Promise<ImageBitmap>} */

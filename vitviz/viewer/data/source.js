@@ -1,6 +1,6 @@
 /** Source: everything of one analysis that can be drawn. */
 
-import { decodeJpeg, positionMaps, readPicture, readPositions, readStatistics } from "./analysis.js";
+import { decodeJpeg, positionMaps, readFirst, readPicture, readPositions, readStatistics } from "./analysis.js";
 import { readEmbedding } from "../maths/embedding.js";
 import { Features } from "./features.js";
 import { explainFailure, fetchChecked, fetchOrAsk, fileOf } from "./files.js";
@@ -22,7 +22,7 @@ const MOST_MIXINGS = 6; // layers whose values are kept: 4 MB each of ViT-B/16
  */
 export class Source {
   /**
-   * Fetches the picture; everything else is fetched when it is first needed.
+   * Fetches what is shown first; everything else is fetched when it is first needed.
    * @param {import("../types.js").Manifest} manifest
    * @param {(file: import("../types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
    * @param {null|((name: string, params: any) => Promise<any>)} ask
@@ -57,15 +57,27 @@ export class Source {
     /** Unit rows of the position embedding. @type {LazyFile<Float32Array|null>} */
     this.positions = lazy("positions", (buffer) => readPositions(parseSafetensors(buffer), this.grid));
     this.mapsOfPositions = null;
-    /** The picture, once `loaded` is fulfilled. @type {ReturnType<typeof readPicture>} */
-    this.picture = null;
-    this.loaded = fetchChecked(fetchFile, manifest.files.picture, signal).then((buffer) => {
-      this.picture = readPicture(buffer, manifest);
-      this.maps.seed(manifest.first, this.picture.rows);
+    /** The picture as the model saw it. @type {LazyFile<ReturnType<typeof readPicture>>} */
+    this.picture = lazy("picture", (buffer) => readPicture(buffer, manifest));
+    this.seeded = fetchChecked(fetchFile, manifest.files.first, signal).then((buffer) => {
+      this.maps.seed(manifest.first, readFirst(buffer, manifest));
     });
+    this.seeded.catch(() => {}); // `loaded` rejects with it, whenever somebody waits for that
   }
 
-  /** Whether what a selection shows at first comes with the picture, so that no layer need be waited for. */
+  /**
+   * Fetches what is shown first: rows of attention, and the photograph or the picture. Rejects if one
+   * of them cannot be had; the picture stands in for the photograph.
+   * @param {boolean} photograph  whether it is shown first: then nobody need wait for the pixels behind it
+   */
+  async loaded(photograph) {
+    if (photograph && this.photograph.exists) await Promise.all([this.seeded, this.photograph.fetch()]);
+    else await Promise.all([this.seeded, this.picture.fetch()]);
+    if (this.photograph.error && !this.picture.here) await this.picture.fetch();
+    if (this.picture.error) throw this.picture.error;
+  }
+
+  /** Whether what a selection shows at first comes ahead of its layer, so that no layer need be waited for. */
   showsAhead({ layer, token, direction, overlay }) {
     const { first } = this.manifest;
     return overlay !== "attention" || (first.layer === layer && first.token === token && first.direction === direction);

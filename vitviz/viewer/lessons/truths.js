@@ -70,8 +70,7 @@ const numbersOf = ({ grid, manifest }) => manifest.image.channels * grid.patchHe
  * The largest difference between two ways to make the first numbers of all patches: a filter that slides
  * from patch to patch (convolution), and patches written as rows times a matrix (linear layer).
  */
-function convolutionDifference(source, { filters, count }) {
-  const { grid, manifest, picture } = source;
+function convolutionDifference({ grid, manifest }, { filters, count }, picture) {
   const { channels } = manifest.image;
   const size = filters.length / count;
   let worst = 0;
@@ -96,6 +95,9 @@ function convolutionDifference(source, { filters, count }) {
   }
   return worst;
 }
+
+const convolutionGap = (source) => within(fetched(source.embedding), (found) =>
+  within(fetched(source.picture), (picture) => convolutionDifference(source, found, picture)));
 
 /** How many patches, the strongest first, have half of what all patches get. */
 function half(map) {
@@ -127,9 +129,8 @@ export const TRUTHS = {
     const [token, patch] = [source.manifest.embed_dim, numbersOf(source)];
     return token > patch ? "more" : token < patch ? "fewer" : "same";
   } },
-  convolutionDifference: { unit: "number", of: (source) => within(fetched(source.embedding), (found) => convolutionDifference(source, found)) },
-  convolutionOrLinear: { unit: "which", of: (source) => within(fetched(source.embedding), (found) =>
-    (convolutionDifference(source, found) < 1e-3 ? "same" : "different")) },
+  convolutionDifference: { unit: "number", of: convolutionGap },
+  convolutionOrLinear: { unit: "which", of: (source) => within(convolutionGap(source), (gap) => (gap < 1e-3 ? "same" : "different")) },
   /** Tokens to which a learned position is added. */
   positionCount: { unit: "count", of: ({ embedding, grid, positions }) => (!positions.exists ? undefined
     : within(fetched(embedding), ({ position, count }) => Array.from({ length: grid.tokens }, (_, token) =>

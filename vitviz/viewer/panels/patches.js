@@ -11,6 +11,7 @@ import { signed } from "../maths/numbers.js";
 import { ORDERS, elementAt, patchValues } from "../maths/patch.js";
 import { oneOf } from "../state/panels.js";
 import { choice } from "../parts/widgets.js";
+import { createWaiting, lostText } from "../parts/waiting.js";
 import { analysed, lines, loadedPlain } from "../text/python.js";
 import { tokenTitle } from "../text/words.js";
 
@@ -28,7 +29,7 @@ const AT_ONCE = 96; // numbers written while the pointer moves; the rest when it
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t } = app;
-  const { grid, manifest, picture } = app.source;
+  const { grid, manifest } = app.source;
   const { channels } = manifest.image;
   const count = channels * grid.patchHeight * grid.patchWidth;
   const names = channels === 3 ? [" R", " G", " B"] : channels === 1 ? [""] : null;
@@ -66,7 +67,8 @@ function create(app) {
       orderNote, stripBar, numbers));
   const filters = createFilters(app);
   const framing = createFraming(app);
-  const root = el("div", {}, framing.root, intro, body, filters.root, el("h4", { text: t("ledger") }),
+  const waiting = createWaiting(app, "vv-note", "vv-button", app.source.picture);
+  const root = el("div", {}, framing.root, intro, waiting.root, body, filters.root, el("h4", { text: t("ledger") }),
     el("p", { class: "vv-intro", text: arithmetic() }), createLedger(app),
     el("p", { class: "vv-note", text: t("patchThreeWays") }));
   const context = enlarged.getContext("2d");
@@ -108,7 +110,10 @@ function create(app) {
     const box = boxOf(token, grid);
     orderChoice.set(order, box !== null);
     unitChoice.set(units, box !== null);
-    show(body, box !== null);
+    const picture = app.source.picture.get();
+    const { error } = app.source.picture;
+    waiting.render(picture ? "" : error ? lostText(t, error) : t("pixelsLoading"), error !== null);
+    show(body, box !== null && picture !== null);
     setText(intro, box
       ? t("patchIntro", { token: tokenTitle(token, app), top: box.top, left: box.left,
         height: box.height, width: box.width, channels, count })
@@ -116,7 +121,7 @@ function create(app) {
     filters.render(token);
     framing.render();
     clearTimeout(late);
-    if (!box) return;
+    if (!box || !picture) return;
     const { data } = context.createImageData(box.width, box.height);
     for (let row = 0; row < box.height; row++) {
       const start = 4 * ((box.top + row) * grid.width + box.left);
@@ -137,7 +142,8 @@ function create(app) {
     const box = boxOf(token, grid);
     show(pixel, element !== null);
     show(marker, element !== null);
-    if (!box || element === null) return setText(reading, t("pointAtPatch"));
+    const picture = app.source.picture.get();
+    if (!box || !picture || element === null) return setText(reading, t("pointAtPatch"));
     const { row, col, channel } = elementAt(element, channels, grid, order);
     Object.assign(pixel.style, {
       left: (100 * col) / grid.patchWidth + "%", top: (100 * row) / grid.patchHeight + "%",
@@ -199,8 +205,9 @@ function code({ token }, { manifest, grid, embedding }, { order, units }) {
 
 /** Saves the numbers of the patch as they enter the model. */
 function saves(app, { token }) {
-  const { manifest, grid, picture } = app.source;
-  if (!boxOf(token, grid)) return { tables: {}, figures: ["patches"] };
+  const { manifest, grid } = app.source;
+  const picture = app.source.picture.get();
+  if (!boxOf(token, grid) || !picture) return { tables: {}, figures: ["patches"] };
   const { raw, normalised } = patchValues(picture, token, manifest, grid, "pixel");
   const rows = Array.from(raw, (value, at) => {
     const { row, col, channel } = elementAt(at, manifest.image.channels, grid, "pixel");

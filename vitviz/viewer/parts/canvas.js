@@ -57,6 +57,27 @@ export function photoCanvas(className) {
 }
 
 /**
+ * A canvas for a picture's pixels as they are, which can come later.
+ * @param {number} height
+ * @param {number} width
+ * @param {string} className
+ * @returns {{canvas: HTMLCanvasElement, draw: (rgba: Uint8ClampedArray<ArrayBuffer>|undefined) => void}}
+ *   draw: draws them once; undefined waits
+ */
+export function pixelCanvas(height, width, className) {
+  const canvas = el("canvas", { class: className, width, height });
+  let drawn = false;
+  return {
+    canvas,
+    draw(rgba) {
+      if (drawn || !rgba) return;
+      drawn = true;
+      canvas.getContext("2d").putImageData(new ImageData(rgba, width, height), 0, 0);
+    },
+  };
+}
+
+/**
  * A canvas that shows a picture's pixels as they are.
  * @param {Uint8ClampedArray<ArrayBuffer>} rgba
  * @param {number} height
@@ -65,7 +86,7 @@ export function photoCanvas(className) {
  * @returns {HTMLCanvasElement}
  */
 export function pictureCanvas(rgba, height, width, className) {
-  const canvas = el("canvas", { class: className, width, height });
-  canvas.getContext("2d").putImageData(new ImageData(rgba, width, height), 0, 0);
+  const { canvas, draw } = pixelCanvas(height, width, className);
+  draw(rgba);
   return canvas;
 }

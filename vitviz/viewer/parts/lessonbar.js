@@ -7,7 +7,7 @@ import { createPoll } from "./poll.js";
 import { gapText, optionText, said, sayings, titleOf, written } from "../text/lesson.js";
 import { MOST_LETTERS, optionsOf, paintable } from "../lessons/steps.js";
 import { allow, button, choice } from "./widgets.js";
-import { keyIsReady, worksheet } from "./worksheet.js";
+import { keyIsReady, sheetIsReady, worksheet } from "./worksheet.js";
 
 /** Parts of a step's text that are shown when the truth is. */
 const AFTER = ["why", "claim", "slip"];
@@ -179,7 +179,7 @@ function paragraphs(node, words) {
 /** What a teacher needs: the lesson on paper, and its key. */
 function createTeacher(app) {
   const { t } = app;
-  const make = (text, title, key) => button({ text, title, onClick: () => { if (!key || keyIsReady(app)) openFile(worksheet(app, key)); } });
+  const make = (text, title, key) => button({ text, title, onClick: () => { if (key ? keyIsReady(app) : sheetIsReady(app)) openFile(worksheet(app, key)); } });
   const sheet = make(t("lessonSheet"), t("lessonSheetTitle"), false);
   const key = make(t("lessonKey"), t("lessonKeyTitle"), true);
   const poll = button({ text: t("poll"), title: t("pollTitle"), onClick() {
@@ -197,7 +197,9 @@ function createTeacher(app) {
   function render() {
     if (!app.course.lesson()) return;
     show(poll, hasCodes(app));
-    if (root.open) allow(key, keyIsReady(app));
+    if (!root.open) return;
+    allow(sheet, sheetIsReady(app));
+    allow(key, keyIsReady(app));
   }
 }
 

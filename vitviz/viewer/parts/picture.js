@@ -1,6 +1,6 @@
 /** The picture, as the model saw it or under a spotlight, with an overlay, and boxes around the shown and the pointed token. */
 
-import { mapCanvas, photoCanvas, pictureCanvas } from "./canvas.js";
+import { mapCanvas, photoCanvas, pixelCanvas } from "./canvas.js";
 import { SPOTLIGHT, colourTable, shadeTable } from "../maths/colour.js";
 import { el, show } from "./dom.js";
 import { percentBox, tokenAt } from "../maths/geometry.js";
@@ -16,11 +16,11 @@ import { tokenName, valueText } from "../text/words.js";
  *   lines: the lines between the patches
  */
 export function createPicture(app, ...above) {
-  const { grid, manifest, picture } = app.source;
+  const { grid, manifest } = app.source;
   const { height, width } = manifest.image;
-  const pixels = pictureCanvas(picture.rgba, height, width, "vv-pixels");
+  const pixels = pixelCanvas(height, width, "vv-pixels");
   // A picture of few pixels is shown as squares; one of many pixels looks better smoothed.
-  pixels.classList.toggle("vv-coarse", Math.max(height, width) <= 160);
+  pixels.canvas.classList.toggle("vv-coarse", Math.max(height, width) <= 160);
   const photo = photoCanvas("vv-photograph");
   const overlay = mapCanvas(grid.rows, grid.cols, "vv-overlay");
   overlay.canvas.style.width = (100 * grid.cols * grid.patchWidth) / width + "%";
@@ -35,7 +35,7 @@ export function createPicture(app, ...above) {
   const { removed = [] } = manifest;
   const gone = removed.length > 0 ? createMarks(grid) : null;
   gone?.draw(removed);
-  const root = el("div", { class: "vv-picture" }, pixels, photo.canvas, overlay.canvas, ...(gone ? [gone.canvas] : []), lines, pointed, ...above, selected);
+  const root = el("div", { class: "vv-picture" }, pixels.canvas, photo.canvas, overlay.canvas, ...(gone ? [gone.canvas] : []), lines, pointed, ...above, selected);
   root.style.aspectRatio = width + " / " + height;
   root.style.setProperty("--vv-ratio", width / height);
   return {
@@ -45,6 +45,7 @@ export function createPicture(app, ...above) {
       if (shown.values) overlay.draw(shown.values, grid.prefix, shown.scale, spotlight ? shadeTable() : colourTable(shown.colours));
       else overlay.clear();
       overlay.canvas.style.opacity = String(!shown.values ? 0 : spotlight ? 1 : app.taste.opacity);
+      pixels.draw(app.source.picture.get()?.rgba);
       photo.draw(showsPhotograph(app, shown) ? app.source.photograph.get() : null);
       show(lines, app.taste.grid);
       placeBox(selected, token, grid);
@@ -66,6 +67,11 @@ export function hasPhotograph({ source: { photograph } }, shown) {
 /** Whether the picture under an overlay is the photo in its own resolution, and not what the model saw. */
 export function showsPhotograph(app, shown) {
   return app.taste.sight === "photograph" && hasPhotograph(app, shown);
+}
+
+/** Whether an analysis that opens with this selection shows the photograph first. */
+export function beginsWithPhotograph({ taste }, { overlay }) {
+  return overlay === "attention" && taste.colours === SPOTLIGHT && taste.sight === "photograph";
 }
 
 /** Lays a box over the patch of a token; hides it for a prefix token and for -1. */

@@ -1,6 +1,6 @@
 /** The poll: codes of a class, typed or pasted, become a picture of what it guessed, beside the truth. */
 
-import { pictureCanvas } from "./canvas.js";
+import { pixelCanvas } from "./canvas.js";
 import { countsOf, middleOf, readCodes } from "../lessons/codes.js";
 import { optionsOf, paintable } from "../lessons/steps.js";
 import { el, setText, show } from "./dom.js";
@@ -59,9 +59,11 @@ export function createPoll(app) {
   }
 
   function picture(title, values, textOf, framed) {
-    const { grid, manifest: { image }, picture: { rgba } } = app.source;
+    const { grid, manifest: { image } } = app.source;
+    const pixels = pixelCanvas(image.height, image.width, "");
+    pixels.draw(app.source.picture.get()?.rgba);
     const largest = Math.max(...values) || 1;
-    const place = el("div", { class: "vv-poll-picture" }, pictureCanvas(rgba, image.height, image.width, ""),
+    const place = el("div", { class: "vv-poll-picture" }, pixels.canvas,
       ...values.map((value, patch) => {
         const box = el("span", { class: framed.includes(patch) ? "vv-poll-box vv-guess-truth" : "vv-poll-box", text: textOf(patch) });
         Object.assign(box.style, percentBox(patch + grid.prefix, grid), { background: "rgb(255 122 61 / " + (0.85 * value / largest).toFixed(3) + ")" });

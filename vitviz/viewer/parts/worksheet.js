@@ -38,9 +38,14 @@ function stepsOn(app) {
     { there, here: !there.course.step().state?.beside && JSON.stringify(there.course.origin()) === origin }));
 }
 
-/** Whether every answer of the key is here. */
+/** Whether the picture on the sheets is here. */
+export function sheetIsReady(app) {
+  return app.source.picture.get() !== null;
+}
+
+/** Whether the picture and every answer of the key are here. */
 export function keyIsReady(app) {
-  return stepsOn(app).every(({ there, here }) => !here || (said(there, "") !== null && !(there.course.question() && there.course.truth() === null)));
+  return sheetIsReady(app) && stepsOn(app).every(({ there, here }) => !here || (said(there, "") !== null && !(there.course.question() && there.course.truth() === null)));
 }
 
 /**
@@ -98,7 +103,7 @@ function best({ course, source }, truth) {
 
 /** The picture with its patches and their coordinates, so that a patch can be found and named on paper. */
 function picture(there, truth) {
-  const { course, source: { grid, manifest, picture: { rgba } }, selection } = there;
+  const { course, source: { grid, manifest, picture: { here: { rgba } } }, selection } = there;
   const { height, width } = manifest.image;
   const place = (token, kind, text = "") => {
     const box = el("b", { class: kind, text });
