@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,31 @@ from tests.operated_fixture import CASES as OPERATED
 from tests.running import save_tiny
 from tests.test_payload import JS, needs_node, node
 from tests.viewer_fixture import film
-from vitviz import analyze, load
-from vitviz.viewer import pack
+from vitviz import Analysis, analyze, load
+from vitviz.viewer import Payload, pack
+from vitviz.viewer.explanations import explanation_name
+from vitviz.viewer.payload import late_file, late_path
 
 MOST_LINES = 12
 # Names from outside are text in the code too.
 HOSTILE = 'a "dog" \\ it\'s {x} # 강아지\U0001f600.png'
-EVERY = ("patches", "positions", "attention", "qk", "rollout", "features", "predictions", "model")
+EVERY = (
+    "patches",
+    "positions",
+    "attention",
+    "qk",
+    "rollout",
+    "explain",
+    "features",
+    "predictions",
+    "model",
+)
 
 # (model, selection, taste, panels that show no array)
 CASES = (
     (
         "cls",
-        {"token": 6, "partner": 3, "layer": 1, "head": 1, "moment": 0},
+        {"token": 6, "partner": 3, "layer": 1, "head": 1, "moment": 0, "target": 2},
         {"order": "pixel", "units": "normalised", "gallery": "layer"},
         (),
     ),
@@ -87,7 +100,7 @@ def one_of(folder: Path, name: str, selection: dict, taste: dict, changes: Any =
     loaded = load(folder / f"tiny-{name}.safetensors")
     # One of them was inverted first, which its code has to say.
     analysis = analyze(loaded, folder / HOSTILE, invert=name == "no_cls", interventions=changes)
-    payload = pack(analysis, film=True)
+    payload = asked(pack(analysis, film=True), analysis, selection)
     files = {path: base64.b64encode(data).decode() for path, data in payload.files.items()}
     return {"manifest": payload.manifest, "files": files, "selection": selection, "taste": taste}
 
@@ -97,6 +110,19 @@ def answers(folder: Path, wanted: list[dict]) -> list[list[dict[str, Any]]]:
     result = node(str(JS / "snippets.js"), str(folder / "wanted.json"))
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
+
+
+def asked(payload: Payload, analysis: Analysis, selection: dict[str, Any]) -> Payload:
+    """The payload with the explanations of this selection, as a host would make them."""
+    files, manifest = dict(payload.files), payload.manifest
+    for one in manifest["explainers"][:4]:
+        target = selection.get("target") if "class" in one["needs"] else None
+        if target is None and "class" in one["needs"]:
+            target = analysis.class_index(None)
+        name = explanation_name(one["key"], selection["token"], target)
+        files[late_path(name)] = late_file(analysis, name)
+        manifest["files"][name] = {"path": late_path(name), "size": len(files[late_path(name)])}
+    return replace(payload, files=files)
 
 
 def run(code: str, folder: Path) -> list[np.ndarray]:
@@ -118,7 +144,9 @@ def test_each_snippet_makes_what_its_panel_shows(case: int, folder: Path, told: 
         assert (code is None) == (panel in silent), panel
         if code is None:
             continue
-        ours, plain = (run(code[kind], folder) for kind in ("vitviz", "torch"))
+        ours = run(code["vitviz"], folder)
+        # Of some explainers the definition is longer than a snippet.
+        plain = run(code["torch"], folder) if code["torch"] else ours
         assert len(ours) == len(plain) == len(one["shown"]), panel
         for exact, same, shown in zip(ours, plain, one["shown"], strict=True):
             size = max(1e-3, float(np.abs(exact).max()))
@@ -149,13 +177,15 @@ def test_the_code_of_an_experiment_makes_what_every_panel_shows_of_it(folder: Pa
 def test_snippets_are_short_and_every_panel_has_one(told: list) -> None:
     snippets = [one["code"] for case in told for one in case if one["code"]]
     for code in snippets:
-        for text in code.values():
+        for text in filter(None, code.values()):
             lines = [line for line in text.splitlines() if line]
             assert 2 <= len(lines) <= MOST_LINES, text
             assert max(map(len, lines)) <= 130, text
             assert text.isascii() or text.replace("\n", "").isprintable()
     assert {one["panel"] for case in told for one in case if one["code"]} == {*EVERY, "training"}
-    assert all("analysis." not in code["torch"] for code in snippets)
+    assert all("analysis." not in code["torch"] for code in snippets if code["torch"])
+    told_twice = [one for case in told for one in case if one["panel"] == "explain"]
+    assert any(one["code"]["torch"] for one in told_twice)
 
 
 def test_the_name_in_the_code_is_one_that_load_takes(folder: Path) -> None:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tests.models import TINY, photo, tiny
 from tests.operated_fixture import CASES, operated
-from vitviz import Analysis, Trace, ViT, analyze, open_photo
+from vitviz import EXPLAINERS, Analysis, Trace, ViT, analyze, open_photo
 from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.untrained import draw
 from vitviz.probe import features
@@ -59,6 +59,7 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
     """A payload, with what the browser must find in it."""
     payload = pack(analysis)
     exact, grid = analysis.trace, analysis.grid
+    explained = _explained(analysis, payload.manifest["first"]["token"])
     # The browser gets q and k in half precision. What it makes of them must be right to the last
     # digits; how far that is from the model's own values is what the manifest promises.
     sent = [exact.rounded(layer) for layer in range(exact.depth)]
@@ -109,6 +110,7 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
         "outliers": features.outliers(patch_norms, times).tolist(),
         "similarity_of_rows": analysis.position_similarity(token).mean(dim=1).tolist(),
         "similarity_of_cols": analysis.position_similarity(token).mean(dim=0).tolist(),
+        "explained": explained,
         "pair": _pair(pair(trace, layer, head, token, 1)),
         "mix": _mix(analysis, exact, layer, head, token),
         "even_distance": distances(grid).mean().item(),
@@ -116,6 +118,16 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
         # The two orders in which a patch is flattened: (p1 p2 c) and (c p1 p2).
         "patch_pixel": patch.permute(1, 2, 0).flatten().tolist(),
         "patch_channel": patch.flatten().tolist(),
+    }
+
+
+def _explained(analysis: Analysis, token: int) -> dict[str, list[float]]:
+    """The explanations of the answer that a page of one file brings."""
+    return {
+        key: analysis.explain(key, token).tolist()
+        for key, one in EXPLAINERS.items()
+        if one.passes(analysis.grid) <= 3
+        and ("class" not in one.needs or analysis.card.head == "classes")
     }
 
 

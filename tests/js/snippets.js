@@ -9,6 +9,7 @@ import { Source } from "../../vitviz/viewer/data/source.js";
 import { attentionAt } from "../../vitviz/viewer/data/film.js";
 import { layerFeatures } from "../../vitviz/viewer/data/features.js";
 import { embeddedToken } from "../../vitviz/viewer/maths/embedding.js";
+import { questionOf, shownExplainers } from "../../vitviz/viewer/maths/explaining.js";
 import { mixOf } from "../../vitviz/viewer/maths/mixing.js";
 import { pairOf } from "../../vitviz/viewer/maths/pair.js";
 import { patchValues } from "../../vitviz/viewer/maths/patch.js";
@@ -41,6 +42,8 @@ const SHOWN = {
     return [products, attention, mixed, added, after];
   },
   rollout: ({ token, layer, first, residual, fusion }, { relevance }) => [relevance.of({ token, layer, first, residual, fusion })],
+  explain: (selection, source) => shownExplainers(selection, source).map((one) =>
+    source.explanations.of(questionOf(selection, source, one)).here.values),
   features({ token, layer }, { features, manifest }) {
     const { colours, norms } = layerFeatures(features.found, layer, manifest);
     return [colours, features.similarity(layer, token), norms];
@@ -54,11 +57,12 @@ const SHOWN = {
 };
 
 /** Asks again and again for everything that is fetched on demand, until it is here. */
-async function opened({ manifest, files }, layer, token) {
+async function opened({ manifest, files, selection: wanted }, layer, token) {
   const buffers = Object.fromEntries(Object.entries(files).map(([path, text]) => [path, Uint8Array.from(Buffer.from(text, "base64")).buffer]));
   return new Promise((resolve, reject) => {
     const source = new Source(manifest, async ({ path }) => buffers[path], null, () => look());
-    const lazy = () => [source.embedding, source.film, source.statistics, source.positions, source.mixing(layer)];
+    const explained = () => shownExplainers({ maps: "", ...wanted }, source).map((one) => source.explanations.of(questionOf({ target: "answer", ...wanted }, source, one)));
+    const lazy = () => [...explained(), source.embedding, source.film, source.statistics, source.positions, source.mixing(layer)];
     const fusions = ["mean", "max", "min"];
     function look() {
       const rolled = fusions.map((fusion) => source.relevance.of({ token, layer, first: 0, residual: 0.5, fusion }));

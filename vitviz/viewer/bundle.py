@@ -14,6 +14,7 @@ STYLES = (
     "panels.css",
     "drawings.css",
     "beside.css",
+    "explain.css",
     "lessons.css",
     "teaching.css",
     "experiment.css",

@@ -88,6 +88,15 @@ def listed(analysis: "Analysis", *, late: bool) -> list[dict[str, Any]]:
     ]
 
 
+def tested(analysis: "Analysis") -> dict[str, Any] | None:
+    """On how many pictures, of which data and when the "measured" of `listed` was found; None if
+    nothing was.
+    """
+    told = fair_tests_of(analysis.card)
+    facts = {name: told.get(name) for name in ("pictures", "data", "date")}
+    return facts if told and None not in facts.values() else None
+
+
 def beforehand(analysis: "Analysis", token: int) -> dict[str, dict[str, Tensor]]:
     """The explanations of a page of one file: for the answer, of each explainer that takes few
     passes. {name: file}

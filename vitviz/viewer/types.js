@@ -31,6 +31,15 @@
  */
 
 /**
+ * One of the ways to say how much every token matters, as Python's registry has it. `names`, `sentences`: in other
+ * languages; `needs`: what its values depend on and how it is made; `passes`: by its definition; `measured`: mean and half
+ * of the 95 % interval of each figure of the fair tests; `late`: whether the host makes its values when asked.
+ * @typedef {{key: string, name: string, names: Record<string, string>, sentence: string, sentences: Record<string, string>,
+ *   paper: string, signed: boolean, needs: string[], passes: number, late: boolean,
+ *   measured: Record<string, {mean: number, half: number}>|null}} Explainer
+ */
+
+/**
  * A tensor between pixels and logits; `tokens`: the range of tokens that it holds, null for the picture.
  * @typedef {{name: string, module: string, shape: number[], tokens: [number, number]|null,
  *   in_block: boolean}} Step
@@ -50,7 +59,7 @@
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
  *   num_tokens: number, first: {layer: number, token: number, direction: "from"|"to"}, scale: number, steps: Step[],
  *   embedding_norms: string[], changes: any[], removed: number[], attention_norm: "layernorm"|"rmsnorm"|"", attention_parts: string[],
- *   late: string[], outlier_times: number,
+ *   explainers: Explainer[], tested: {pictures: number, data: string, date: string}|null, late: string[], outlier_times: number,
  *   num_classes: number, pool: "token"|"avg"|"map"|"", predictions: Prediction[], groups: Group[],
  *   answer: Answer|null, known_or_not: KnownOrNot|null, lens: LensLine[],
  *   files: {first: PayloadFile, picture: PayloadFile, layers: PayloadFile[], features?: PayloadFile,

@@ -71,7 +71,7 @@ async function fetchOnce(fetchFile, file, signal) {
     return await fetchFile(file, signal);
   } catch (error) {
     if (signal?.aborted || error?.name === "AbortError") throw error;
-    throw new FileError(GONE.includes(error?.status) ? "expired" : "network", error.message);
+    throw Object.assign(new FileError(GONE.includes(error?.status) ? "expired" : "network", error.message), { cause: error });
   }
 }
 

@@ -10,9 +10,9 @@ import { placeOf } from "../maths/geometry.js";
  * @typedef {import("../types.js").View} View
  */
 
-/** The figure for each overlay. */
+/** The figure for each overlay; null where the host draws none. */
 const FIGURES = {
-  attention: "attention", rollout: "rollout", positions: "positions", features: "features", none: "patches",
+  attention: "attention", rollout: "rollout", positions: "positions", features: "features", explain: null, none: "patches",
 };
 
 /**
@@ -25,7 +25,8 @@ export function stageSaves(app, { shown }) {
   const { overlay } = app.selection;
   const tables = shown.values ? { picture: tokenTable(app, { [overlay]: shown.values }) } : {};
   // Positions cannot be drawn for a prefix token.
-  return { tables, figures: overlay === "positions" && !shown.values ? [] : [FIGURES[overlay]] };
+  const figure = overlay === "positions" && !shown.values ? null : FIGURES[overlay];
+  return { tables, figures: figure ? [figure] : [] };
 }
 
 /** One row for each token, with its row and column; a value that a token does not have is left empty. */

@@ -2,6 +2,8 @@
 
 import { decodeJpeg, positionMaps, readFirst, readPicture, readPositions, readStatistics } from "./analysis.js";
 import { readEmbedding } from "../maths/embedding.js";
+import { Explanations, readClasses } from "./explanations.js";
+import { FairTest } from "./fairtest.js";
 import { Features } from "./features.js";
 import { explainFailure, fetchChecked, fetchOrAsk, fileOf } from "./files.js";
 import { readFilm } from "./film.js";
@@ -46,6 +48,10 @@ export class Source {
     this.matrices = new Matrices(this.store, manifest, onProgress);
     this.relevance = new Relevance(this.store, manifest, ask, onProgress);
     this.features = new Features(manifest, fetchAny, signal, onProgress);
+    this.explanations = new Explanations(manifest, fetchAny, signal, onProgress);
+    this.fairTest = new FairTest(manifest, ask, signal, onProgress);
+    /** The names of all classes. @type {LazyFile<string[]>} */
+    this.classes = lazy("classes", (buffer) => readClasses(buffer, manifest));
     /** @type {LazyFile<import("../maths/embedding.js").Embedding>} */
     this.embedding = lazy("embedding", (buffer) => readEmbedding(buffer, manifest));
     /** @type {LazyFile<import("./film.js").Film>} */

@@ -1,6 +1,8 @@
 /** The overlay of a selection: the values over the picture and their scale, or why there are none. */
 
 import { largest } from "./colour.js";
+import { evenScale } from "./difference.js";
+import { mainExplainer, questionOf } from "./explaining.js";
 
 /** A scale of attention ends at least here, in multiples of uniform attention, so that an even map looks even. */
 export const LEAST_TIMES = 3;
@@ -8,7 +10,7 @@ export const LEAST_TIMES = 3;
 /**
  * @typedef {{kind: string, values: Float32Array|null,
  *   scale: {min: number, max: number}, colours: string, uniform: number|null,
- *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"positions"|"noPositions"}} Overlay
+ *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"positions"|"noPositions"|"explaining"|"explainFailed"|"explainAbsent"}} Overlay
  *   uniform: the value of uniform attention; null for cosine similarities
  *   values: one for each token; NaN where a token has none
  */
@@ -58,7 +60,31 @@ function overlayAlone(app, token) {
   if (selection.overlay === "rollout") return rolloutOverlay(app, token, none);
   if (selection.overlay === "positions") return positionsOverlay(app, token, none);
   if (selection.overlay === "features") return featuresOverlay(app, token, none);
+  if (selection.overlay === "explain") return explainOverlay(app, none);
   return none;
+}
+
+function explainOverlay(app, none) {
+  const one = mainExplainer(app.selection, app.source);
+  const file = app.source.explanations.of(questionOf(app.selection, app.source, one));
+  const found = file.get();
+  const missing = found ? null : file.error ? "explainFailed" : file.exists ? "explaining" : "explainAbsent";
+  return { ...none, uniform: null, missing, ...drawnBy(one, found, app) };
+}
+
+/**
+ * How the values of an explainer are drawn: those with a sign around 0, in colours of their own.
+ * @param {import("../types.js").Explainer} one
+ * @param {import("../data/explanations.js").Explanation|null} found
+ * @param {{taste: any, source: {grid: import("./geometry.js").Grid}}} app
+ * @returns {{values: Float32Array|null, scale: {min: number, max: number}, colours: string}}
+ */
+export function drawnBy({ signed }, found, { taste, source: { grid } }) {
+  const colours = signed ? "diverging" : taste.colours;
+  if (!found) return { values: null, scale: { min: 0, max: 1 }, colours };
+  const { values } = found;
+  const scale = signed ? evenScale(values, grid) : { min: 0, max: largest(values, grid.prefix, grid.tokens, 1e-9) };
+  return { values, scale, colours };
 }
 
 function attentionOverlay(app, token, none) {

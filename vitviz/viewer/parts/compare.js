@@ -61,9 +61,9 @@ export function createCompare(app) {
     return token === app.shownToken() ? shown : overlayOf(app, token);
   }
 
-  /** A host that computes rollouts is asked for the shown token only, not for a second one. */
+  /** A host that computes rollouts is asked for the shown token only, not for a second one; nor for explanations. */
   function possible() {
-    return !(app.selection.overlay === "rollout" && app.source.relevance.ask);
+    return app.selection.overlay !== "explain" && !(app.selection.overlay === "rollout" && app.source.relevance.ask);
   }
 }
 

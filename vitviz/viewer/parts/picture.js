@@ -5,7 +5,7 @@ import { SPOTLIGHT, colourTable, shadeTable } from "../maths/colour.js";
 import { el, show } from "./dom.js";
 import { percentBox, tokenAt } from "../maths/geometry.js";
 import { createMarks } from "./marks.js";
-import { signed } from "../maths/numbers.js";
+import { digits, signed } from "../maths/numbers.js";
 import { tokenName, valueText } from "../text/words.js";
 
 /**
@@ -94,6 +94,6 @@ export function readingOf(app, shown, token) {
   if (manifest.removed?.includes(token - grid.prefix)) return app.t("removedPatch", { name });
   const value = shown.values?.[token];
   if (!Number.isFinite(value)) return name;
-  const number = shown.uniform === null ? signed(value, 3).trim() : valueText(value, app.source.grid.tokens, app.t);
+  const number = shown.kind === "explain" ? digits(value) : shown.uniform === null ? signed(value, 3).trim() : valueText(value, app.source.grid.tokens, app.t);
   return app.t("underPointer", { name, value: number });
 }

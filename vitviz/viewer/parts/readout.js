@@ -4,6 +4,7 @@ import { shares, strongest } from "../maths/attention.js";
 import { createCompare } from "./compare.js";
 import { el, setText, show } from "./dom.js";
 import { digits, percent } from "../maths/numbers.js";
+import { aboutExplained } from "../text/explaining.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 
 const PARTNERS = 4;
@@ -67,6 +68,7 @@ export function createReadout(app) {
     const headText = head === "mean" ? t("headMean") : t("headNumber", { head });
     if (shown.kind === "attention") return t("about_" + direction, { layer, head: headText });
     if (shown.kind === "rollout") return t("about_rollout", { first, layer });
+    if (shown.kind === "explain") return aboutExplained(app);
     return t("about_" + shown.kind, { layer });
   }
 

@@ -10,6 +10,7 @@ import { LEAST_TIMES } from "../maths/overlay.js";
 import { createPicture, placeBox, readingOf, showsPhotograph } from "./picture.js";
 import { explore } from "./pointing.js";
 import { createWaiting, layerText, positionsText, tokensText } from "./waiting.js";
+import { aboutExplained } from "../text/explaining.js";
 import { prefixLabel, tokenName, tokenTitle } from "../text/words.js";
 
 /**
@@ -105,12 +106,14 @@ export function createStage(app) {
     const note = shown.kind === "attention" && app.taste.scale === "heads"
       ? t("scaleShared", { least: LEAST_TIMES }) : shown.uniform === null ? t("scale_" + shown.kind)
         : t(app.facing() ? "scaleBoth" : "scaleOwn", { least: LEAST_TIMES });
-    legend.render({ ...shown, note: [note, ...lightOf(shown)].join(" "), marked: value, decimals: shown.kind === "features" ? 3 : 0 });
+    const ends = shown.kind === "explain" ? { ends: digits } : { decimals: shown.kind === "features" ? 3 : 0 };
+    legend.render({ ...shown, note: [note, ...lightOf(shown)].join(" "), marked: value, ...ends });
   }
 
   /** What the picture shows, in a sentence. */
   function sayingOf(shown, token) {
     const { direction, first, layer } = app.selection;
+    if (shown.kind === "explain") return t(shown.colours === "diverging" ? "saying_explainSigned" : "saying_explain", { what: aboutExplained(app) });
     const name = token < grid.prefix ? tokenName(token, app) : t("framed");
     const times = multiple(largest(shown.values, grid.prefix, grid.tokens) * grid.tokens);
     return t("saying_" + (shown.kind === "attention" ? direction : shown.kind), { token: name, times, first, layer });

@@ -62,7 +62,7 @@ export function createSteering(app) {
       overlay.set(selection.overlay);
       beside.render();
       drawing.render(uses, shown);
-      looks.render(uses);
+      looks.render(uses, shown);
     },
   };
 }
@@ -84,7 +84,7 @@ function createDrawing(app) {
   return {
     root: el("div", { class: "vv-pair" }, colours.root, sight.root),
     render(uses, shown) {
-      colours.set(app.taste.colours, uses("attention") || uses("rollout") || uses("features"));
+      colours.set(app.taste.colours, uses("attention") || uses("rollout") || uses("features") || uses("explain"));
       show(sight.root, hasPhotograph(app, shown));
       sight.set(app.taste.sight);
     },
@@ -117,11 +117,11 @@ function createLooks(app) {
   root.addEventListener("toggle", () => { app.looksOpen = root.open; });
   return {
     root,
-    render(uses) {
+    render(uses, shown) {
       const { taste, selection } = app;
       scale.set(taste.scale, uses("attention"));
       opacity.set(Math.round(taste.opacity * 100), selection.overlay !== "none" &&
-        (taste.colours !== SPOTLIGHT || selection.overlay === "positions"));
+        shown.colours !== SPOTLIGHT);
       grid.set(taste.grid);
       rulers.set(taste.rulers || taste.projector, !taste.projector);
       fromOne.set(taste.fromOne);

@@ -32,7 +32,7 @@ const OF_LESSON = ["lesson", "step"];
 /** Written only while it is on. */
 const SWITCHES = ["projector"];
 /** Fields that define an overlay, and stand in a link whichever panel is open. */
-const OF_OVERLAY = { rollout: ["first", "residual", "fusion"] };
+const OF_OVERLAY = { rollout: ["first", "residual", "fusion"], explain: ["explainer", "target"] };
 const HOSTS = ["model", "example", "untrained", "invert"];
 
 function namesOf(panels) {

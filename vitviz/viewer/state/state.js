@@ -6,7 +6,7 @@ import { fieldsOf, openPanel, panelOf, startOf, visitPanel } from "./panels.js";
 import { FUSIONS } from "../maths/rollout.js";
 
 /** The overlays: the maps that can lie over the picture. */
-export const OVERLAYS = ["attention", "rollout", "positions", "features", "none"];
+export const OVERLAYS = ["attention", "rollout", "positions", "features", "explain", "none"];
 
 /**
  * @typedef {{token: number, partner: number|"strongest", pinned: boolean, layer: number, head: number|"mean",

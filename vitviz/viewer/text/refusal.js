@@ -6,23 +6,27 @@ import { translator } from "./words.js";
 
 /** A failure with its reason in several languages; its `message` is in English. */
 export class Refusal extends Error {
-  /** @param {Record<import("./language.js").Language, string>} reasons */
-  constructor(reasons) {
+  /**
+   * @param {Record<import("./language.js").Language, string>} reasons
+   * @param {boolean} busy  whether asking again later helps
+   */
+  constructor(reasons, busy = false) {
     super(reasons.en);
     this.reasons = reasons;
+    this.busy = busy;
   }
 }
 
 /**
  * A host's reply; throws a `Refusal` if it has an `error`, in English, with `errors` by language.
  * @template Reply
- * @param {Reply & {error?: string, errors?: Record<import("./language.js").Language, string>}} reply
+ * @param {Reply & {error?: string, errors?: Record<import("./language.js").Language, string>, busy?: boolean}} reply
  * @returns {Reply}
  */
 export function granted(reply) {
   // The reply is null or undefined when the host's server cannot be reached.
   if (reply === undefined) throw new Refusal(Object.fromEntries(Object.keys(STRINGS).map((each) => [each, translator(each)("noReply")])));
-  if (reply?.error) throw new Refusal({ ...reply.errors, en: reply.error });
+  if (reply?.error) throw new Refusal({ ...reply.errors, en: reply.error }, reply.busy === true);
   return reply;
 }
 

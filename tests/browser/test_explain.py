@@ -1,0 +1,89 @@
+"""The panel Explanations: Python's values when looked at, a chosen class, and a fair test."""
+
+import re
+
+import pytest
+
+from vitviz.viewer import page as page_of
+
+OPEN = ".vv-panel:not([hidden])"
+DRAWN = """count => {
+    const maps = [...document.querySelectorAll('.vv-explanation')];
+    return maps.length === count && maps.every(node => !node.querySelector('.vv-legend').hidden);
+}"""
+
+
+def number(text: str) -> float:
+    return float(text.replace("\u2212", "-"))
+
+
+def test_maps_are_made_when_looked_at_for_any_class_and_tested_fairly(visit, pictures, ours):
+    seen, analysis = visit(), ours(pictures["first"])
+    page, grid = seen.page, analysis.grid
+    seen.upload(pictures["first"])
+    seen.ready("first.png")
+    assert not [url for url in seen.requests if "component_server" in url]
+    seen.open_panel("Explanations")
+    seen.is_(panel="explain", overlay="explain")
+    page.wait_for_function(DRAWN, arg=2)
+    answer = analysis.class_index(None)
+
+    def under(key: str, target: int) -> None:
+        """The picture and the map of its own show the values of Python."""
+        exact = analysis.explain(key, 0, target)
+        box = page.locator(".vv-frame .vv-picture").bounding_box()
+        for row, col in ((0, 0), (1, 3), (3, 2)):
+            x, y = (col + 0.5) / grid.cols, (row + 0.5) / grid.rows
+            page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+            line = page.locator(".vv-stage > .vv-under", has_text=f"row {row}, col {col}")
+            value = number(re.search(r": (\S+)$", line.inner_text())[1])
+            expected = float(exact[grid.token(row, col)])
+            assert value == pytest.approx(expected, rel=0.006, abs=1e-5)
+        page.mouse.move(2, 2)
+
+    under("attention_gradient", answer)
+    # Another class, whose hostile name is only text.
+    other = next(i for i in range(7) if i != answer)
+    page.get_by_label("Explain the class").select_option(str(other))
+    page.wait_for_function(DRAWN, arg=2)
+    under("attention_gradient", other)
+    page.get_by_role("checkbox", name="generic relevance (Chefer)").check()
+    page.wait_for_function(DRAWN, arg=3)
+    under("generic", other)
+    assert "ms here" in seen.text(".vv-explanation:nth-child(3) .vv-note")
+
+    page.get_by_role("button", name="Test these maps").click()
+    page.locator(".vv-fair-found").wait_for()
+    keys = ("attention", "attention_gradient", "generic")
+    fair = analysis.fair_test(*keys, target=other)
+    rows = page.locator(".vv-fair tbody tr").all_inner_texts()
+    assert len(rows) == 4
+    for key, row in zip((*keys, "centre"), rows, strict=True):
+        found = [number(cell) for cell in re.findall(r"\t(\S?\d\.\d+)", row)]
+        figures = (fair.deletion(key), fair.insertion(key), fair.gain(key))
+        assert found == pytest.approx(figures, abs=2e-3)
+        assert row.endswith(f"{fair.beaten(key)} of 20")
+    said = page.locator(".vv-fair-sentences li").first.inner_text()
+    assert said.lower().rstrip(".") == str(fair.sentence("attention"))
+    assert page.locator(".vv-fair svg .vv-fair-line").count() == 8
+    link = page.evaluate("location.search")
+
+    # The link brings it back; undo leads to the class before.
+    again = visit(link)
+    again.is_(panel="explain", overlay="explain")
+    again.page.wait_for_function(DRAWN, arg=3)
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_function(DRAWN, arg=2)
+    assert not page.evaluate("'broken' in window")
+
+
+def test_a_page_of_one_file_has_what_was_made_beforehand(open_page, ours, pictures):
+    tab = open_page(page_of(ours(pictures["first"])))
+    tab.locator("[data-state=ready]").wait_for()
+    tab.get_by_role("tab", name="Explanations", exact=True).click()
+    tab.wait_for_function(DRAWN, arg=2)
+    assert tab.get_by_role("checkbox", name="occlusion").is_disabled()
+    assert tab.get_by_role("button", name="Test these maps").count() == 0
+    assert "holds no model" in tab.locator(f"{OPEN} .vv-fair").inner_text()
+    tab.get_by_label("Explain the class").select_option(index=3)
+    tab.locator(".vv-explanation", has_text="Not in this page").first.wait_for()

@@ -1,0 +1,93 @@
+/** Explanations: how much every token matters by one of the explainers of the manifest, fetched when first needed. */
+
+import { fileOf } from "./files.js";
+import { LazyFile } from "./lazyfile.js";
+import { expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
+
+const MOST_KEPT = 200; // files; each has four bytes for a token
+
+/**
+ * @typedef {{values: Float32Array, forward: number, backward: number, seconds: number}} Explanation
+ *   values: (N); NaN for prefix tokens of an explainer that gives them none; seconds: 0 if unknown
+ * @typedef {{key: string, token: number, target: number|null}} Question  target: a class; null where none is asked for
+ */
+
+/** The explanations of one analysis, each a file of its own. */
+export class Explanations {
+  /**
+   * @param {import("../types.js").Manifest} manifest
+   * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+   * @param {AbortSignal} signal
+   * @param {() => void} onProgress
+   */
+  constructor(manifest, fetchFile, signal, onProgress) {
+    this.manifest = manifest;
+    this.files = new Map(); // name -> LazyFile, least recently used first
+    let last = Promise.resolve();
+    // One after another: each may keep the host busy for seconds.
+    this.fetchInTurn = (file, at) => {
+      const mine = last.then(() => { at.throwIfAborted(); return fetchFile(file, at); });
+      last = mine.then(() => {}, () => {});
+      return mine;
+    };
+    this.signal = signal;
+    this.onProgress = onProgress;
+  }
+
+  /** The explainers that this model can have, as the host lists them. */
+  get all() {
+    return this.manifest.explainers ?? [];
+  }
+
+  /** @returns {import("../types.js").Explainer|undefined} */
+  named(key) {
+    return this.all.find((one) => one.key === key);
+  }
+
+  /**
+   * The file that answers a question.
+   * @param {Question} question
+   * @returns {LazyFile<Explanation>}
+   */
+  of({ key, token, target }) {
+    const one = this.named(key);
+    const name = nameOf(one, token, target);
+    const file = this.files.get(name) ?? new LazyFile(
+      fileOf(this.manifest, name) ?? (one.late ? { path: name, late: name } : undefined), this.fetchInTurn, this.signal,
+      (buffer) => readExplanation(buffer, one, this.manifest), this.onProgress);
+    this.files.delete(name);
+    this.files.set(name, file);
+    if (this.files.size > MOST_KEPT) this.files.delete(this.files.keys().next().value);
+    return file;
+  }
+}
+
+/** The name of the file, as `vitviz.viewer.explanations` makes it: with no token or class where none is asked for. */
+export function nameOf({ key, needs }, token, target) {
+  return "explain-" + key + "-" + (needs.includes("token") ? token : 0) + "-" + (needs.includes("class") ? target : "any");
+}
+
+/** @returns {Explanation} */
+export function readExplanation(buffer, { needs }, { num_tokens: tokens, prefix_tokens: prefix }) {
+  const tensors = parseSafetensors(buffer);
+  const values = Float32Array.from(toFloat32(expectTensor(tensors, "values", [tokens])));
+  // Explainers of patches alone write 0 there, which is no value of theirs.
+  if (!needs.includes("token")) values.fill(NaN, 0, prefix.length);
+  const [forward, backward, seconds] = toFloat32(expectTensor(tensors, "cost", [3]));
+  return { values, forward, backward, seconds };
+}
+
+/**
+ * The names of all classes.
+ * @param {ArrayBuffer} buffer
+ * @param {import("../types.js").Manifest} manifest
+ * @returns {string[]}
+ */
+export function readClasses(buffer, { num_classes: count }) {
+  const { labels } = parseSafetensors(buffer);
+  const names = JSON.parse(new TextDecoder().decode(labels.data));
+  if (!Array.isArray(names) || names.length !== count || !names.every((name) => typeof name === "string")) {
+    throw new Error("not the names of " + count + " classes");
+  }
+  return names;
+}

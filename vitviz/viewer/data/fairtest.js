@@ -1,0 +1,114 @@
+/** A fair test of one picture: the host does one step for each question, until it has the result. */
+
+/** The host is asked again after this long while it serves others, for at most `PATIENCE_MS` without a step. */
+const BUSY_MS = 700;
+const PATIENCE_MS = 60000;
+
+/**
+ * @typedef {{explainers: string[], token: number, target: number}} Question
+ * @typedef {{deletion: number, insertion: number, gain: number, beaten: number, first: number[], last: number[],
+ *   sentence: Record<string, string>}} Tested
+ * @typedef {{target: number, removed: number[], band: [number[], number[]], orders: number,
+ *   maps: Record<string, Tested>}} Result
+ */
+
+/** The fair test of one analysis; one runs at a time, and the last result stays. */
+export class FairTest {
+  /**
+   * @param {import("../types.js").Manifest} manifest
+   * @param {null|((name: string, params: any) => Promise<any>)} ask
+   * @param {AbortSignal} signal
+   * @param {() => void} onProgress
+   * @param {(ms: number) => Promise<void>} pause
+   */
+  constructor(manifest, ask, signal, onProgress, pause = (ms) => new Promise((done) => { setTimeout(done, ms); })) {
+    this.manifest = manifest;
+    this.ask = ask;
+    this.signal = signal;
+    this.onProgress = onProgress;
+    this.pause = pause;
+    this.running = ""; // key of the question that is being answered
+    this.failed = ""; // of the one that `error` is of
+    this.share = 0; // of the steps that are done
+    this.waiting = false; // whether others are served first
+    /** @type {Error|null} */
+    this.error = null;
+    /** @type {{key: string, result: Result, seconds: number}|null} */
+    this.done = null;
+    this.turn = 0;
+  }
+
+  /** Whether there is a host that can do it. */
+  get possible() {
+    return this.ask !== null && this.manifest.predictions.length > 0;
+  }
+
+  /** The result for this question, if the last test was of it. @param {Question} question */
+  of(question) {
+    return this.done?.key === keyOf(question) ? this.done : null;
+  }
+
+  /** Stops a test of anything else: its result would not be shown. @param {Question} question */
+  follow(question) {
+    if (this.running && this.running !== keyOf(question)) {
+      this.turn += 1;
+      Object.assign(this, { running: "", waiting: false });
+    }
+    if (this.error && this.failed !== keyOf(question)) this.error = null;
+  }
+
+  /** Stops asking. The steps that are done stay with the host, where a later test of the same goes on. */
+  cancel() {
+    this.turn += 1;
+    this.running = "";
+    this.waiting = false;
+    this.onProgress();
+  }
+
+  /** @param {Question} question */
+  async run(question) {
+    const mine = ++this.turn;
+    const gone = () => mine !== this.turn || this.signal.aborted;
+    Object.assign(this, { running: keyOf(question), share: 0, error: null, waiting: false });
+    this.onProgress();
+    let waited = 0;
+    while (!gone()) {
+      try {
+        const reply = await this.ask("fair", { id: this.manifest.id, ...question });
+        if (gone()) return;
+        [waited, this.waiting, this.share] = [0, false, reply.done / reply.all];
+        if (reply.result) {
+          this.done = { key: keyOf(question), result: readResult(reply.result, question), seconds: reply.seconds };
+          this.running = "";
+        }
+      } catch (error) {
+        if (gone()) return;
+        if (error.busy && waited < PATIENCE_MS) {
+          this.waiting = true;
+          this.onProgress();
+          waited += BUSY_MS;
+          await this.pause(BUSY_MS);
+          continue;
+        }
+        Object.assign(this, { error, failed: this.running, running: "", waiting: false });
+      }
+      this.onProgress();
+      if (!this.running) return;
+    }
+  }
+}
+
+function keyOf({ explainers, token, target }) {
+  return [...explainers, token, target].join("/");
+}
+
+/** The result as the host sent it, if it has a curve of all steps for each explainer, the centre and the band. */
+export function readResult(result, { explainers }) {
+  const steps = result.removed.length;
+  const curves = [result.removed, ...result.band, ...["centre", ...explainers].flatMap((key) =>
+    [result.maps[key]?.first, result.maps[key]?.last])];
+  if (steps < 2 || !curves.every((curve) => Array.isArray(curve) && curve.length === steps && curve.every(Number.isFinite))) {
+    throw new Error("curves of " + steps + " steps are missing");
+  }
+  return result;
+}

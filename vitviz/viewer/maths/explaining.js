@@ -1,0 +1,70 @@
+/** Which explanations are looked at: the explainers and the class of a selection, as far as a source has them. */
+
+export const ANSWER = "answer"; // the class that the model answers, whichever that is
+
+/** Maps side by side at most: a chart tells so many lines apart. */
+export const MOST_MAPS = 5;
+
+const KEY = /^[a-z0-9_]{1,40}$/;
+
+/** The fields of the selection. @type {Record<string, import("../state/panels.js").Field>} */
+export const FIELDS = {
+  // The explainer over the picture, and those side by side, joined by dots; "": the first ones.
+  explainer: { start: "", possible: (value) => value === "" || (typeof value === "string" && KEY.test(value)) },
+  maps: { start: "", possible: (value) => typeof value === "string" && value.split(".").every((key) => key === "" || KEY.test(key)) },
+  target: { start: ANSWER, possible: (value) => value === ANSWER || (Number.isInteger(value) && value >= 0) },
+};
+
+/**
+ * The explainers side by side, at least one; those that the source does not have are left out.
+ * @param {any} selection
+ * @param {import("../data/source.js").Source} source
+ * @returns {import("../types.js").Explainer[]}
+ */
+export function shownExplainers({ maps }, { explanations }) {
+  const wanted = [...new Set(String(maps).split("."))].map((key) => explanations.named(key)).filter(Boolean);
+  return wanted.length > 0 ? wanted.slice(0, MOST_MAPS) : atFirst(explanations.all);
+}
+
+/** The first explainer that knows no class, and the first that knows one; where none does, the second too. */
+function atFirst(all) {
+  const [free, ofClass] = [false, true].map((known) => all.filter(({ needs }) => needs.includes("class") === known));
+  return [...free.slice(0, 1), ...ofClass, ...free.slice(1)].slice(0, 2);
+}
+
+/**
+ * The explainer over the picture: the chosen one if it is there, else the last of those side by side.
+ * @param {any} selection
+ * @param {import("../data/source.js").Source} source
+ */
+export function mainExplainer(selection, source) {
+  return source.explanations.named(selection.explainer) ?? shownExplainers(selection, source).at(-1);
+}
+
+/**
+ * The number of the class that is explained; null in a model without classes.
+ * @param {any} selection
+ * @param {import("../data/source.js").Source} source
+ * @returns {number|null}
+ */
+export function targetOf({ target }, { manifest: { predictions, num_classes: count } }) {
+  if (predictions.length === 0) return null;
+  return target !== ANSWER && target < count ? target : predictions[0].index;
+}
+
+/**
+ * The question behind a map: the token is the selected one, not the one under the pointer, for every question can cost passes.
+ * @param {any} selection
+ * @param {import("../data/source.js").Source} source
+ * @param {{key: string}} one
+ * @returns {import("../data/explanations.js").Question}
+ */
+export function questionOf(selection, source, { key }) {
+  return { key, token: selection.token, target: targetOf(selection, source) };
+}
+
+/** The list of keys with one more or one less, as the field `maps` has it; at least one stays. */
+export function toggled(keys, key) {
+  const next = keys.includes(key) ? keys.filter((one) => one !== key) : [...keys, key];
+  return (next.length > 0 ? next : keys).join(".");
+}

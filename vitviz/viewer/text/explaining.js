@@ -1,0 +1,59 @@
+/** Words about explanations: names of explainers and classes, what they cost, what is explained. */
+
+import { grouped } from "../maths/numbers.js";
+import { mainExplainer, targetOf } from "../maths/explaining.js";
+import { languageOf } from "./language.js";
+import { labelName, tokenName } from "./words.js";
+
+/** @param {import("../types.js").Explainer} one */
+export function explainerName({ name, names }, { language }) {
+  return names[languageOf(language)] ?? name;
+}
+
+/** What its values are, in one sentence. @param {import("../types.js").Explainer} one */
+export function explainerSentence({ sentence, sentences }, { language }) {
+  return sentences[languageOf(language)] ?? sentence;
+}
+
+/**
+ * The name of a class; its number while the names are not here.
+ * @param {number} index
+ * @param {import("../main.js").App} app
+ */
+export function className(index, app) {
+  const { manifest: { predictions }, classes } = app.source;
+  const label = predictions.find((one) => one.index === index)?.label ?? classes.get()?.[index];
+  return label === undefined ? app.t("classNumber", { index }) : labelName(label, app);
+}
+
+/**
+ * What is over the picture, as a caption says it: the explainer, the class if it knows one, and whose view it is.
+ * @param {import("../main.js").App} app
+ */
+export function aboutExplained(app) {
+  const { t, source, selection } = app;
+  const one = mainExplainer(selection, source);
+  const target = targetOf(selection, source);
+  return [explainerName(one, app),
+    ...(one.needs.includes("class") ? [t("explainFor", { label: className(target, app) })] : []),
+    ...(one.needs.includes("token") ? [t("explainSeen", { token: tokenName(selection.token, app) })] : [])].join(" · ");
+}
+
+/**
+ * What an explainer costs: by its definition before it ran, else what was counted and how long it took.
+ * @param {import("../types.js").Explainer} one
+ * @param {import("../data/explanations.js").Explanation|null} found
+ */
+export function costText(one, found, t) {
+  if (!found) return t(one.passes === 0 ? "explainCostNothing" : "explainCostBefore", { passes: grouped(one.passes) });
+  const { forward, backward, seconds } = found;
+  const passes = forward + 2 * backward;
+  const count = passes < 9.95 ? passes.toFixed(1).replace(".0", "") : grouped(Math.round(passes));
+  const parts = [t(passes === 0 ? "explainCostNothing" : "explainCostPasses", { passes: count })];
+  return [...parts, ...(seconds > 0 ? [timeText(seconds, t)] : [])].join(", ");
+}
+
+/** A time: 45 ms, 3.1 s. */
+export function timeText(seconds, t) {
+  return seconds < 1 ? t("explainMs", { ms: Math.max(1, Math.round(1000 * seconds)) }) : t("explainSeconds", { seconds: seconds.toFixed(1) });
+}
