@@ -109,18 +109,24 @@ def app_process(
     with log_path.open("wb") as log:
         process = subprocess.Popen(command, cwd=folder, env=env, stdout=log, stderr=log)
     try:
-        _wait(f"http://127.0.0.1:{port}", process, log_path)
+        wait_for(f"http://127.0.0.1:{port}", process, log_path)
         yield f"http://127.0.0.1:{port}", process
     finally:
-        process.terminate()
-        try:
-            process.wait(timeout=60)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        ended(process)
 
 
-def _wait(url: str, process: subprocess.Popen, log: Path) -> None:
+def ended(process: subprocess.Popen) -> None:
+    """End an app as a host does."""
+    process.terminate()
+    try:
+        process.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def wait_for(url: str, process: subprocess.Popen, log: Path) -> None:
+    """Wait until an app answers. Raises `RuntimeError` with its log if it does not."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until:
         if process.poll() is not None:

@@ -26,6 +26,7 @@ GRADIO = tuple(
     f"web/{name}.py"
     for name in (
         *("page", "blocks", "components", "endpoints", "guard", "serving", "texts", "theme"),
+        "zero_gpu",
     )
 )
 # Which files may import a package that is slow, or that only one room should know.

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import vitviz
+import vitviz.model.menu
 from tests.running import ROOT
 from vitviz.languages import dictionary
 
@@ -68,6 +69,13 @@ def test_the_front_matter_is_what_a_space_needs() -> None:
     assert (ROOT / front["app_file"]).is_file()
     assert front["license"] == project["license"].lower()
     assert len(front["short_description"]) <= 60
+    assert (ROOT / front["thumbnail"]).is_file()
+    assert front["header"] in ("mini", "default")
+    assert front["suggested_hardware"].startswith("cpu-")
+    menu = {f"timm/{name}" for name in vitviz.model.menu.CURATED}
+    listed = {key: front[key].strip("[]").split(", ") for key in ("models", "preload_from_hub")}
+    assert set(listed["preload_from_hub"]) <= set(listed["models"]) <= menu
+    assert "mcp-server" in front["tags"]
     assert (3, 11) <= tuple(map(int, json.loads(front["python_version"]).split("."))) < (3, 14)
 
 

@@ -48,6 +48,7 @@ GOOD_AND_BAD = {
     "mcp": ("off", False, "1.5", "true or false"),
     "device": ("cpu", "cpu", "", "empty"),
     "threads": ("3", 3, "0", "from 1 to 1024"),
+    "engine": ("ray=10.0.0.1:6379", "ray=10.0.0.1:6379", "ray=", "ray=HOST:PORT"),
     "passes": ("2", 2, "many", "from 1 to 64"),
     "queue": ("8", 8, "-1", "from 1 to 10000"),
     "models_kept": ("1", 1, "0", "from 1 to 100"),

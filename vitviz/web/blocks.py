@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from ..languages import Message
 from .components import NOT_UPLOADED
 from .door import Gate
+from .engine import Engine
 from .error_messages import as_html, in_all, sentence, told_in
 
 BUSY = Message("web.busy")
@@ -23,6 +24,7 @@ class App(gr.Blocks):
     """
 
     gate: Gate
+    engine: Engine
 
     def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
         inputs.extend(block.value for block in block_fn.inputs[len(inputs) :])

@@ -104,6 +104,9 @@ class FairOrder:
     columns: Sequence[Sequence[float]] = field(default=(), repr=False)
 
 
+AnyOrder = Order | LateOrder | FairOrder
+
+
 class Refusal(NamedTuple):
     """Why an order is refused, in any language; `of_picture`: because of the picture."""
 
@@ -152,6 +155,9 @@ class Engine(Protocol):
     def fair(self, order: FairOrder) -> Result:
         """Do one step of a fair test. Raises and refuses as `run`."""
 
+    def close(self) -> None:
+        """Give back what is held outside of this process, when the app ends."""
+
 
 class Local:
     """Fulfils orders in the caller's thread; `limits.COMPUTING` of them compute at a time."""
@@ -163,18 +169,34 @@ class Local:
         self._cores = Cores(threads)
 
     def run(self, order: Order) -> Result:
-        return fulfil(order, self.models, self._turn)
+        return self._fulfil(order)
+
+    def late(self, order: LateOrder) -> Result:
+        return self._fulfil(order)
+
+    def fair(self, order: FairOrder) -> Result:
+        return self._fulfil(order)
+
+    def close(self) -> None:
+        """Nothing: threads end with the process."""
+
+    def _fulfil(self, order: AnyOrder) -> Result:
+        return fulfil_any(order, self.models, self._turn)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
         with computing(self._computing), self._cores.share():
             yield
 
-    def late(self, order: LateOrder) -> Result:
-        return fulfil_late(order, self.models, self._turn)
 
-    def fair(self, order: FairOrder) -> Result:
-        return fulfil_fair(order, self.models, self._turn)
+def fulfil_any(
+    order: AnyOrder,
+    models: Models,
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Result:
+    """Fulfil an order of any kind: the one function that other processes and machines need."""
+    kinds = {Order: fulfil, LateOrder: fulfil_late, FairOrder: fulfil_fair}
+    return kinds[type(order)](order, models, turn)
 
 
 def fulfil(

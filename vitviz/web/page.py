@@ -17,7 +17,7 @@ from .. import viewer
 from ..errors import VitvizError
 from ..languages import ENGLISH, dictionary, languages, say
 from ..viewer.bundle import language_of
-from . import endpoints, limits
+from . import endpoints, limits, zero_gpu
 from .blocks import App
 from .cache import Cache
 from .components import (
@@ -27,12 +27,13 @@ from .components import (
     Viewer,
 )
 from .door import Door, Gate
-from .engine import Local
+from .engine import Engine, Local
 from .error_messages import hiding, in_all
 from .examples import FOLDER, Example
 from .guard import guard
-from .models import Models
+from .models import Menu, Models
 from .programs import Programs
+from .replicas import Replicas
 from .replies import Answered, Left, Refused, Reply, Shown, Unchanged
 from .service import Service
 from .settings import Settings
@@ -40,6 +41,7 @@ from .store import Upload
 from .texts import TEXTS, translated
 from .theme import PAGE_CSS, theme
 from .watch import Watch
+from .zero_gpu import ZeroGpu
 
 PAGE_JS = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 
@@ -47,20 +49,20 @@ PAGE_JS = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     """Build the app, and the arguments for its `launch`."""
     settings.apply()
+    engine, menu = _engine_of(settings)  # what can fail comes before the folder of the cache
     Image.core.set_block_size(limits.PILLOW_BLOCK_BYTES)
     cache = Cache(get_upload_folder())
     # Gradio takes this folder from the environment only; a component reads it when it is created.
     os.environ["GRADIO_TEMP_DIR"] = str(cache.folder)
-    models = Models(settings.models, settings.default_model, settings.device)
     watch = Watch()
-    service = Service(Local(models, settings.threads), models, cache, watch)
+    service = Service(engine, menu, cache, watch)
     texts, titles = translated(title for title, _ in service.menu.choices)
     with App(title="vitviz", analytics_enabled=False) as demo:
         _build_page(demo, service, titles)
         if settings.tools():
             endpoints.add_tools(Programs(service, cache, "mcp"))
         endpoints.add(Programs(service, cache), service.menu)
-    demo.gate = Gate(cache)
+    demo.gate, demo.engine = Gate(cache), engine
     cache.sweep_for_ever()
     demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)
     return demo, {
@@ -86,6 +88,18 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
         "enable_monitoring": False,
         "pwa": False,
     }
+
+
+def _engine_of(settings: Settings) -> tuple[Engine, Menu]:
+    """The engine that the settings ask for, and the menu of its models."""
+    if (settings.engine or "local") != "local":
+        # A model that cannot be loaded stops the start with a sentence here, but not in a replica.
+        Models(settings.models, settings.default_model, "cpu")
+        return Replicas(settings), Menu(settings.models, settings.default_model)
+    device = "cpu" if zero_gpu.is_here() else settings.device
+    models = Models(settings.models, settings.default_model, device)
+    local = ZeroGpu if zero_gpu.is_here() else Local
+    return local(models, settings.threads), models
 
 
 def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData]) -> None:

@@ -40,6 +40,7 @@ def serve(demo: "App", options: dict[str, Any]) -> None:
         # Pictures first: closing takes seconds while a page is open, and may be cut short.
         demo.gate.cache.delete()
         demo.close()
+        demo.engine.close()
         demo.gate.cache.delete()  # files written meanwhile
     # The signal does not wait for threads that still compute. It closes no tunnel either.
     if asked.is_set():

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
@@ -64,6 +65,12 @@ def _level(text: str) -> str:
     if text.strip().lower() not in LEVELS:
         raise SettingsError(f"must be one of {', '.join(LEVELS)}, got {text!r}")
     return text.strip().lower()
+
+
+def _engine(text: str) -> str:
+    if not re.fullmatch(r"local|ray|ray=[^\s:/]+:\d{1,5}", text.strip()):
+        raise SettingsError(f"must be local, ray or ray=HOST:PORT, got {text!r}")
+    return text.strip()
 
 
 def _login(text: str) -> str:
@@ -144,6 +151,13 @@ class Settings:
         None,
         _whole(1, 1024),
         "threads of a forward pass on the CPU (default: the cores, shared by the passes that run)",
+    )
+    engine: str | None = _setting(
+        None,
+        _engine,
+        "where models run: local (default), ray (replicas on this machine), or ray=HOST:PORT (a Ray"
+        " cluster that this machine belongs to)",
+        metavar="NAME",
     )
     passes: int | None = _setting(
         None,
@@ -260,6 +274,10 @@ class Settings:
                 setattr(limits, one.metadata["limit"], value * one.metadata["times"])
         if self.passes is not None:
             limits.WORKERS = limits.workers(self.passes)
+
+    def ray_address(self) -> str | None:
+        """HOST:PORT of the Ray cluster to join; None: one of our own, or no Ray at all."""
+        return self.engine.partition("=")[2] or None if self.engine else None
 
     def tools(self) -> bool:
         """Whether language models are answered."""

@@ -1,0 +1,156 @@
+"""Replicas of Ray Serve: tokens, retries and refusals, with a stand-in for Ray."""
+
+import pickle
+import socket
+import sys
+from importlib import metadata
+from io import BytesIO
+from types import ModuleType, SimpleNamespace
+
+import pytest
+from PIL import Image
+
+import vitviz
+from tests.models import photo
+from tests.running import save_tiny
+from vitviz.errors import VitvizError
+from vitviz.web import replicas as module
+from vitviz.web.engine import Order, Selection
+from vitviz.web.replicas import TRIES, Replicas
+from vitviz.web.settings import Settings, SettingsError
+
+
+class RayActorError(Exception):
+    pass
+
+
+class BackPressureError(Exception):
+    pass
+
+
+class Ray:
+    """A stand-in: one replica in this process, which orders and results reach as bytes."""
+
+    def __init__(self, monkeypatch):
+        self.asked, self.fails, self.ended = [], [], []
+        ray, serve = ModuleType("ray"), ModuleType("ray.serve")
+        ray.init = self.init
+        ray.shutdown = lambda: self.ended.append("ray")
+        serve.start = lambda **options: self.asked.append(options)
+        serve.deployment = lambda **options: self.deployment(options)
+        serve.run = self.run
+        errors, of_serve = ModuleType("ray.exceptions"), ModuleType("ray.serve.exceptions")
+        errors.RayActorError = RayActorError
+        errors.WorkerCrashedError = type("WorkerCrashedError", (Exception,), {})
+        of_serve.BackPressureError = BackPressureError
+        for one in (ray, serve, errors, of_serve):
+            monkeypatch.setitem(sys.modules, one.__name__, one)
+        monkeypatch.setattr(module, "version", lambda _: "2.60.0")
+
+    def init(self, **options):
+        self.asked.append(options)
+
+    def deployment(self, options):
+        self.asked.append(options)
+        return lambda made: SimpleNamespace(bind=lambda *given: (made, given))
+
+    def run(self, bound, **options):
+        self.asked.append(options)
+        made, given = bound
+        self.replica = made(*pickle.loads(pickle.dumps(given)))
+        return self
+
+    def remote(self, order):
+        return SimpleNamespace(result=lambda timeout_s: self.result(pickle.dumps(order)))
+
+    def result(self, order):
+        if self.fails:
+            raise self.fails.pop(0)
+        return pickle.loads(pickle.dumps(self.replica(pickle.loads(order))))
+
+
+@pytest.fixture
+def ray(monkeypatch):
+    return Ray(monkeypatch)
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings(models=(str(save_tiny(tmp_path, "cls")),), engine="ray")
+
+
+@pytest.fixture
+def order():
+    Image.fromarray(photo()).save(data := BytesIO(), "PNG")
+    return Order(photo=data.getvalue(), name="a.png", model="tiny-cls", selection=Selection(3))
+
+
+def test_an_order_is_fulfilled_elsewhere_and_given_again_if_its_replica_dies(ray, settings, order):
+    engine = Replicas(settings, environ={})
+    ray.fails = [RayActorError("killed")] * (TRIES - 1)
+    result = engine.run(order)
+    ours = vitviz.analyze(vitviz.load(settings.models[0]), photo())
+    said = [one["index"] for one in result.summary["predictions"]]
+    assert said == [one.index for one in ours.predictions(5)]
+    ray.fails = [RayActorError("killed")] * TRIES
+    with pytest.raises(RayActorError):
+        engine.run(order)
+    assert engine.run(Order(photo=b"", name="b.png", model="tiny-cls")).refused.of_picture
+
+
+@pytest.mark.parametrize("error", [BackPressureError("full"), TimeoutError()], ids=repr)
+def test_where_all_replicas_are_busy_a_sentence_says_so_at_once(ray, settings, order, error):
+    engine = Replicas(settings, environ={})
+    ray.fails = [error]
+    with pytest.raises(VitvizError, match="computes for many others"):
+        engine.run(order)
+    assert ray.fails == []
+
+
+def test_a_cluster_of_our_own_gets_a_token_and_ends_with_the_app(ray, settings):
+    environ = {}
+    engine = Replicas(settings, environ)
+    assert environ["RAY_AUTH_MODE"] == "token"
+    assert len(environ["RAY_AUTH_TOKEN"]) == 64
+    assert {"proxy_location": "Disabled"} in ray.asked  # no port for strangers' requests
+    engine.close()
+    assert ray.ended == ["ray"]
+
+
+def test_another_cluster_is_joined_with_its_token_and_left_running(ray, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        joined_with_its_token(ray, address)
+    with pytest.raises(SettingsError, match=f"no Ray cluster at {address}"):
+        Replicas(Settings(engine=f"ray={address}"), environ={"RAY_AUTH_TOKEN": "secret"})
+
+
+def joined_with_its_token(ray, address):
+    settings = Settings(engine=f"ray={address}")
+    with pytest.raises(SettingsError, match="the token of the cluster is needed"):
+        Replicas(settings, environ={})
+    assert ray.asked == []
+    engine = Replicas(settings, environ={"RAY_AUTH_TOKEN": "secret"})
+    assert ray.asked[0]["address"] == address
+    engine.close()
+    assert ray.ended == ["ray"]
+
+
+@pytest.mark.parametrize("mode", ["disabled", "Disabled", ""])
+def test_without_tokens_it_does_not_start(ray, settings, mode):
+    with pytest.raises(SettingsError, match="RAY_AUTH_MODE must be token"):
+        Replicas(settings, environ={"RAY_AUTH_MODE": mode})
+    assert ray.asked == []
+
+
+def test_without_ray_or_with_an_old_one_it_does_not_start(monkeypatch, settings):
+    def missing(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(module, "version", missing)
+    with pytest.raises(SettingsError, match="needs a package"):
+        Replicas(settings, environ={})
+    monkeypatch.setattr(module, "version", lambda _: "2.9.3")
+    with pytest.raises(SettingsError, match=r"2\.59 or newer"):
+        Replicas(settings, environ={})

@@ -1,0 +1,83 @@
+"""ZeroGPU: large models borrow a GPU, small ones stay, and without a GPU the CPU answers."""
+
+import importlib
+import sys
+from types import ModuleType
+
+import gradio as gr
+import pytest
+
+from tests.running import save_tiny
+from tests.test_web_engine import picture
+from vitviz.web import zero_gpu
+from vitviz.web.engine import Order
+from vitviz.web.models import Models
+
+
+@pytest.fixture
+def spaces(monkeypatch):
+    """A stand-in for the package; `calls` counts what ran on the GPU, `error` is raised instead."""
+    module = ModuleType("spaces")
+    module.calls, module.error, module.durations = [], None, []
+
+    def on_gpu(duration):
+        module.durations.append(duration)
+
+        def decorate(function):
+            def borrowed(order):
+                if module.error:
+                    raise module.error
+                module.calls.append(order.model)
+                return function(order)
+
+            return borrowed
+
+        return decorate
+
+    module.GPU = on_gpu
+    monkeypatch.setitem(sys.modules, "spaces", module)
+    monkeypatch.setenv("SPACES_ZERO_GPU", "true")
+    importlib.reload(zero_gpu)
+    monkeypatch.setattr(zero_gpu, "DEVICE", "cpu")
+    yield module
+    monkeypatch.delenv("SPACES_ZERO_GPU")
+    importlib.reload(zero_gpu)
+
+
+@pytest.fixture
+def models(tmp_path):
+    return Models([str(save_tiny(tmp_path, name)) for name in ("cls", "registers")])
+
+
+def order(model):
+    return Order(photo=picture(), name="a.png", model=model)
+
+
+def test_large_models_borrow_the_gpu_and_small_ones_do_not(spaces, models, monkeypatch):
+    sizes = {key: models.get(key).card.num_parameters for key in ("tiny-cls", "tiny-registers")}
+    small, large = sorted(sizes, key=sizes.get)
+    assert sizes[small] < sizes[large]
+    monkeypatch.setattr(zero_gpu, "LARGE", sizes[large])
+    engine = zero_gpu.ZeroGpu(models)
+    assert spaces.durations == [zero_gpu.SECONDS]
+    assert [engine.run(order(one)).refused for one in (small, large)] == [None, None]
+    assert spaces.calls == [large]
+    assert "no model" in engine.run(order("nonsense")).refused.text
+
+
+@pytest.mark.parametrize("error", [gr.Error("quota exceeded"), RuntimeError("GPU task aborted")])
+def test_without_a_gpu_the_cpu_answers(spaces, models, monkeypatch, error):
+    monkeypatch.setattr(zero_gpu, "LARGE", 0)
+    spaces.error = error
+    assert zero_gpu.ZeroGpu(models).run(order("tiny-cls")).saved
+    assert spaces.calls == []
+
+
+def test_elsewhere_nothing_is_imported_or_wrapped(monkeypatch):
+    monkeypatch.setitem(sys.modules, "spaces", None)  # an import would fail
+
+    def function(order):
+        return order
+
+    assert not zero_gpu.is_here()
+    assert zero_gpu.gpu(function) is function
