@@ -244,6 +244,21 @@ def test_pixels_are_replaced_swapped_and_shuffled() -> None:
     assert patch.diff(dim=0).abs().mean() < sharp.diff(dim=0).abs().mean() / 2
 
 
+def test_the_sharper_photo_is_kept_only_where_it_shows_what_the_model_saw() -> None:
+    intact, gone, black = (
+        operated("cls", *changes)
+        for changes in (
+            (),
+            ({"kind": "remove", "patches": [1]},),
+            ({"kind": "replace", "patches": [1], "by": "black"},),
+        )
+    )
+    assert intact.photograph.crop is not None
+    assert gone.photograph.crop == intact.photograph.crop
+    assert black.photograph.crop is None
+    assert black.photograph.frame == intact.photograph.frame
+
+
 def test_cells_move_as_a_whole() -> None:
     analysis = operated("grey", {"kind": "shuffle", "cells": 2, "seed": 1})  # 4 x 4 patches of 7
     intact = analyze(tiny("grey"), photo())

@@ -575,6 +575,9 @@ def analyze(
     if loaded.card.head == "classes" and has_lens(loaded.vit):
         with surgery.applied(loaded.vit):
             lens = logit_lens(loaded.vit, trace.tokens)
+    photograph = Photograph.of(photo, loaded.preprocess, (height, width))
+    if photograph and surgery.changes_pixels:
+        photograph = replace(photograph, crop=None)  # it would show the patches as they were
     placed = None if pos_embed is None else surgery.positions(pos_embed)
     return Analysis(
         picture=picture[:height, :width].contiguous(),
@@ -589,7 +592,7 @@ def analyze(
         inverted=photo.inverted,
         embedding=Embedding.of(loaded.vit, pixels[0], positions=placed),
         lens=lens,
-        photograph=Photograph.of(photo, loaded.preprocess, (height, width)),
+        photograph=photograph,
         interventions=changes,
         loaded=loaded,
     )

@@ -59,6 +59,11 @@ class Surgery:
         """The patches that are not taken out. (n,) indices of patches"""
         return (~self.removed).nonzero().view(-1)
 
+    @property
+    def changes_pixels(self) -> bool:
+        """Whether some pixels are no longer those of the photo."""
+        return bool(self._of(Replace, Shuffle, Swap))
+
     # --- checks ---
 
     def _of(self, *kinds: type[Intervention]) -> list[Intervention]:

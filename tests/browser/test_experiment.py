@@ -1,0 +1,161 @@
+"""Experiments in the page: a brush and its answer, undo, links; by pointer, keys and touch."""
+
+import re
+import sys
+
+import pytest
+
+from tests.browser.test_accessibility import AXE, RUN, SETTLED
+from vitviz import analyze, load
+from vitviz.web.examples import FOLDER
+
+PANDA = FOLDER / "red-panda.jpg"
+SIDE = 12  # patches of the shipped photo model along each side
+PLACE = ".vv-place"
+
+# Milliseconds from the end of a stroke until the frame in which its answer is drawn.
+STOPWATCH = """() => {
+    const place = document.querySelector('.vv-place');
+    window.took = null;
+    document.querySelector('.vv-brush').addEventListener('pointerup', () => {
+        const began = performance.now();
+        const seen = new MutationObserver(() => {
+            if (place.dataset.beside !== 'experiment') return;
+            seen.disconnect();
+            requestAnimationFrame(() => { window.took = performance.now() - began; });
+        });
+        seen.observe(place, { attributeFilter: ['data-beside'] });
+    }, { capture: true, once: true });
+}"""
+
+
+@pytest.fixture(scope="module")
+def photos():
+    return load("photos")
+
+
+def places(page, *patches: tuple[int, int]) -> list[tuple[float, float]]:
+    """The middles of patches on the picture, (x, y) in the window."""
+    picture = page.locator(".vv-stage .vv-picture")
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    return [
+        (
+            box["x"] + box["width"] * (col + 0.5) / SIDE,
+            box["y"] + box["height"] * (row + 0.5) / SIDE,
+        )
+        for row, col in patches
+    ]
+
+
+def brush(page, *patches: tuple[int, int]) -> None:
+    """A stroke with the mouse from patch to patch."""
+    first, *others = places(page, *patches)
+    page.mouse.move(*first)
+    page.mouse.down()
+    for place in others:
+        page.mouse.move(*place, steps=4)
+    page.mouse.up()
+
+
+def answers(page) -> list[str]:
+    """The share of the first class before and after, as the bars show it."""
+    page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
+    return page.locator(".vv-experiment .vv-both-answers li").first.locator("b").all_inner_texts()
+
+
+def expected(loaded, interventions: list[dict]) -> list[str]:
+    before, after = (analyze(loaded, PANDA, interventions=one) for one in ([], interventions))
+    best = before.predictions(1)[0]
+    (same,) = [one for one in after.predictions(100) if one.index == best.index]
+    return [f"{100 * one.probability:.1f}%" for one in (best, same)]
+
+
+def test_a_stroke_is_answered_beside_undone_and_in_the_link(visit, photos, capsys) -> None:
+    seen = visit("?model=photos&panel=experiment")
+    page = seen.page
+    done = page.locator(".vv-done li")
+    brush(page, (0, 0), (0, 2))
+    assert done.all_inner_texts()[0].startswith("patches 0, 1, 2 taken out")
+    first = {"kind": "remove", "patches": [0, 1, 2]}
+    assert answers(page) == expected(photos, [first])
+    took = []
+    for row in (4, 5, 6):
+        page.evaluate(STOPWATCH)
+        brush(page, (row, 3), (row, 8))
+        page.wait_for_function("window.took !== null")
+        took.append(round(page.evaluate("window.took")))
+    with capsys.disabled():
+        sys.stdout.write(f"\nend of a stroke to its answer on the screen: {took} ms\n")
+    many = [0, 1, 2, *(row * SIDE + col for row in (4, 5, 6) for col in range(3, 9))]
+    wanted = expected(photos, [{"kind": "remove", "patches": many}])
+    assert answers(page) == wanted
+    # What stands beside says so, and every panel shows both.
+    assert "21 patches taken out" in page.locator(".vv-beside h3").inner_text()
+    assert page.locator(".vv-before-after").get_attribute("role") == "status"
+    assert wanted[1] in page.locator(".vv-before-after").inner_text()
+    # A quick hand: the newest stroke wins, whichever answer comes first.
+    page.get_by_role("radio", name="black").check()
+    for row in (8, 9, 10):
+        brush(page, (row, 3))
+    assert done.count() == 2
+    black = {"kind": "replace", "patches": [99, 111, 123], "by": "black"}
+    page.wait_for_function(
+        "share => document.querySelectorAll('.vv-experiment .vv-both-answers li b')[1]"
+        "?.textContent === share",
+        arg=expected(photos, [{"kind": "remove", "patches": many}, black])[1],
+    )
+    # Undo takes back the last stroke, and the keys are those of the experiment in its panel.
+    page.get_by_role("button", name="Undo", exact=False).last.focus()
+    for _ in range(3):
+        page.keyboard.press("Control+z")
+    assert done.count() == 1
+    assert answers(page) == wanted
+    page.keyboard.press("Control+Shift+Z")
+    assert done.count() == 2
+    page.keyboard.press("Control+z")
+    page.wait_for_function("() => location.search.includes('experiment=remove_0-2.51-56.63-68')")
+    if AXE.is_file():
+        for section in page.locator(".vv-experiment details").all():
+            section.locator("summary").click()
+        page.evaluate(AXE.read_text("utf-8") + "; 0")
+        page.evaluate(SETTLED)
+        assert page.evaluate(RUN) == []
+    seen.open_panel("Predictions")
+    assert page.locator(".vv-side-name").all_inner_texts() == ["intact", "changed"]
+    page.wait_for_function("() => location.search.includes('panel=predictions')")
+    again = visit(re.sub(r"panel=\w+", "panel=experiment", page.url).split("/")[-1]).page
+    assert answers(again) == wanted
+    again.get_by_role("button", name="Take back").click()
+    again.locator(f'{PLACE}[data-beside=""]').wait_for()
+    assert again.locator(".vv-done li").count() == 0
+
+
+def test_by_touch_and_by_keys_and_what_cannot_be_done_is_a_sentence(visit, photos) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    seen = visit("?model=photos&panel=experiment", locale="ko-KR", **phone)
+    page = seen.page
+    seen.is_(panel="experiment")
+    # One finger paints and does not scroll; two fingers zoom.
+    layer = page.locator(".vv-stage .vv-brush")
+    assert layer.evaluate("node => getComputedStyle(node).touchAction") == "pinch-zoom"
+    ((x, y),) = places(page, (3, 4))
+    page.touchscreen.tap(x, y)
+    done = page.locator(".vv-done li")
+    done.first.wait_for()
+    assert "40번 패치" in done.first.inner_text()
+    assert answers(page) == expected(photos, [{"kind": "remove", "patches": [40]}])
+    # By keys: the same patch again is gone already, its neighbour goes.
+    page.locator(".vv-frame").focus()
+    page.keyboard.press("Enter")
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('.vv-done').textContent.includes('2')")
+    # Nothing would be left: a sentence in the visitor's language, and the entry can be taken back.
+    link = f"?model=photos&panel=experiment&beside=experiment&experiment=remove_0-{SIDE * SIDE - 1}"
+    refused = visit(link, locale="ko-KR").page
+    refused.locator(f'{PLACE}[data-beside="error"]').wait_for()
+    assert "하나는 남아야" in refused.locator(".vv-beside [role=status]").inner_text()
+    refused.locator(".vv-done li button").click()
+    refused.locator(f'{PLACE}[data-beside=""]').wait_for()
