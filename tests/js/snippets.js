@@ -21,7 +21,7 @@ import { startTaste, validTaste } from "../../vitviz/viewer/state/taste.js";
 /** What each panel shows, as lists of numbers. */
 const SHOWN = {
   patches: ({ token }, { picture, manifest, grid, embedding }, { order, units }) => [token < grid.prefix
-    ? embeddedToken(embedding.here, token).sum : patchValues(picture, token, manifest, grid, order)[units]],
+    ? embeddedToken(embedding.here, token).sum : patchValues(picture.here, token, manifest, grid, order)[units]],
   positions: ({ token }, source) => {
     const { grid } = source;
     const all = [...Array(grid.rows * grid.cols).keys()].map((patch) => grid.prefix + patch);
