@@ -1,6 +1,6 @@
 """The texts of the page around the viewer, in every language, as `gr.I18n`.
 
-Gradio's own dictionary is looked up first, so every key begins with "vv_".
+Gradio's own dictionary is looked up first, so every key of ours begins with "vv_".
 """
 
 from collections.abc import Iterable
@@ -9,6 +9,9 @@ import gradio as gr
 from gradio.i18n import I18nData
 
 from ..languages import ENGLISH, dictionary, in_others, languages, say
+
+# Keys of Gradio's own that its dictionary lacks: a screen reader says them after an answer.
+GRADIOS = ("complete", "error")
 
 TEXTS = gr.I18n()  # names the texts only; `translated` returns them
 
@@ -22,6 +25,7 @@ def translated(titles: Iterable[str]) -> tuple[gr.I18n, dict[str, I18nData]]:
     texts = {}
     for language in languages():
         page = english | dictionary(language, "page")
-        texts[language] = {f"vv_{name}": text for name, text in page.items()}
+        gradios = {f"common.{name}": page.pop(f"gradio_{name}") for name in GRADIOS}
+        texts[language] = gradios | {f"vv_{name}": text for name, text in page.items()}
         texts[language] |= {key: str(say(title, language)) for title, key in keys.items()}
     return gr.I18n(**texts), {title: TEXTS(key) for title, key in keys.items()}
