@@ -26,6 +26,7 @@ export function createStage(app) {
   const waiting = createWaiting(app, "vv-waiting", "vv-again");
   const guesses = createGuesses(app);
   const brush = createBrush(app);
+  const withoutHover = matchMedia("(hover: none)").matches; // a finger cannot point without touching
   const picture = createPicture(app, partner, guesses.root, brush.root);
   const board = picture.root;
   board.append(waiting.root);
@@ -129,7 +130,10 @@ export function createStage(app) {
 
   function underPointer(shown, pointer) {
     if (pointer === null && app.course.lesson()) return app.course.takes() ? t("lessonTap") : app.course.draws() ? t("lessonMarks") : "";
-    if (pointer === null) return t(app.selection.pinned ? "hintPinned" : "hint");
+    if (pointer === null) {
+      const [free, pinned] = withoutHover ? ["hintTouch", "hintPinnedTouch"] : ["hint", "hintPinned"];
+      return t(app.selection.pinned ? pinned : free);
+    }
     return readingOf(app, shown, pointer);
   }
 
