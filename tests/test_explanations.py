@@ -1,14 +1,18 @@
 """Explanations on the wire: the values of `Analysis.explain`, made when somebody looks."""
 
+import hashlib
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load
 
 from tests.models import TINY, photo, tiny
+from tests.running import save_tiny
 from vitviz import EXPLAINERS, Analysis, SelectionError, VitvizError, analyze
+from vitviz import load as load_model
 from vitviz.languages import in_others, languages
 from vitviz.probe.explanation import explained
 from vitviz.viewer import pack
@@ -142,3 +146,25 @@ def test_what_was_measured_stands_beside_a_name_if_the_checkpoint_brings_it(
     ):
         assert not any(listed(broken).values())
     assert not any(listed({**head, "table": table}, trained=False).values())
+
+
+def test_fair_tests_lie_beside_a_checkpoint_and_are_of_these_very_weights(tmp_path: Path) -> None:
+    path = save_tiny(tmp_path, "cls")
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    beside = tmp_path / "tiny-cls.explainers.json"
+    table = {"sha256": sha256, "table": {"generic": {"gain": MEASURED}}}
+    head = {"pictures": 10, "date": "2026-11-22", "data": "tiny"}
+
+    def told(text: str, **options: object) -> dict[str, object]:
+        beside.write_text(text, encoding="utf-8")
+        manifest = pack(analyze(load_model(path, **options), photo()), whole=False).manifest
+        measured = {one["key"]: one["measured"] for one in manifest["explainers"]}
+        return {"tested": manifest["tested"], "generic": measured["generic"]}
+
+    found = told(json.dumps(head | table))
+    assert found == {"tested": head, "generic": {"gain": {"mean": 0.4, "half": 0.02}}}
+    nothing = {"tested": None, "generic": None}
+    assert told(json.dumps(head | table), pretrained=False) == nothing
+    assert told(json.dumps(head | table), image_size=48) == nothing
+    for other in (json.dumps(head | table | {"sha256": "0" * 64}), "{", "[]", "\0" * 300_000):
+        assert told(other) == nothing

@@ -67,6 +67,8 @@ def test_a_test_that_was_stopped_goes_on(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(comparison, "one_picture", stopping)
     with pytest.raises(KeyboardInterrupt):
         compare_explainers(tiny("cls"), "tiny", some, KEYS, tmp_path / "a", quiet=True)
+    so_far = json.loads((tmp_path / "a" / "table.json").read_text("utf-8"))
+    assert so_far["pictures"] == so_far["table"]["generic"]["gain"]["pictures"] == 2
     with (tmp_path / "a" / RECORDS).open("a") as file:
         file.write('{"picture": 2, "ma')  # a line that was cut off
     again = compare_explainers(tiny("cls"), "tiny", some, KEYS, tmp_path / "a", quiet=True)

@@ -1,5 +1,6 @@
 """Checkpoint files: ours are written and read, torchvision's are read, others are refused."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,6 +21,8 @@ from .untrained import first_seed
 
 FORMAT = "vitviz"  # the key of our JSON in a checkpoint's safetensors metadata
 FILM_SUFFIX = ".film.safetensors"  # a film of the training, beside its checkpoint
+TESTS_SUFFIX = ".explainers.json"  # fair tests of the explainers, beside the checkpoint
+MOST_TESTS_BYTES = 200_000
 CHECKPOINT_SUFFIXES = (".safetensors", ".pth", ".pt", ".bin")
 
 
@@ -109,6 +112,7 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
         labels = None if meta["labels"] is None else tuple(meta["labels"])
         messages = meta.get("messages")  # older files have neither these nor words
         details = {key: from_file(str(text), messages) for key, text in meta["details"].items()}
+        details |= _fair_tests(path)
         card = ModelCard(
             name=name,
             source=Message("models.of_vitviz", file=path.name),
@@ -127,6 +131,25 @@ def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> Loa
     loaded = build(state, card, preprocess)
     film = path.with_name(path.name.removesuffix(".safetensors") + FILM_SUFFIX)
     return replace(loaded, film=film) if film.is_file() else loaded
+
+
+def _fair_tests(path: Path) -> dict[str, str]:
+    """The table of `--evaluate --explainers` that lies beside a checkpoint, as one of its details.
+
+    {} without one, and for one of other weights: it names the sha256 of those that it tested.
+    """
+    beside = path.with_name(path.name.removesuffix(".safetensors") + TESTS_SUFFIX)
+    if not beside.is_file() or beside.stat().st_size > MOST_TESTS_BYTES:
+        return {}
+    text = beside.read_text("utf-8", errors="replace")
+    try:
+        told = parse(text)
+    except ValueError:
+        return {}
+    tested = told.get("sha256") if isinstance(told, dict) else None
+    with path.open("rb") as file:
+        same = tested == hashlib.file_digest(file, "sha256").hexdigest()
+    return {"explainers": text} if same else {}
 
 
 def check_seed(details: Mapping[str, str]) -> None:

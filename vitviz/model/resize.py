@@ -12,7 +12,7 @@ from .config import ViTConfig
 from .loaded import LoadedModel, build
 
 # Facts that were measured at the size of the training, and are not true at another.
-MEASURED = ("accuracy", "evaluation", "temperature", "others")
+MEASURED = ("accuracy", "evaluation", "temperature", "others", "explainers")
 
 
 def resized(loaded: LoadedModel, image_size: int | tuple[int, int]) -> LoadedModel:

@@ -59,9 +59,10 @@ def compare_explainers(
 ) -> dict[str, Any]:
     """Test explainers on `count` pictures, drawn with a fixed seed, for the class answered.
 
-    Writes FOLDER/table.md and table.json. Every picture's figures are kept in `RECORDS` as they are
-    computed: the same call goes on where it was stopped. Raises `TrainError` if the folder holds
-    the records of another test, or cannot be written.
+    Writes FOLDER/table.md and table.json; when stopped (Ctrl-C), of the pictures so far, which
+    are a random sample too. Every picture's figures are kept in `RECORDS` as they are computed: the
+    same call goes on where it was stopped. Raises `TrainError` if the folder holds the records of
+    another test, or cannot be written.
     """
     for key in keys:
         explain.chosen(key)
@@ -83,15 +84,24 @@ def compare_explainers(
         rows = _records(folder / RECORDS, head)
         with (folder / RECORDS).open("a", encoding="utf-8") as file:
             todo = range(len(rows), len(pictures))
-            for number in tqdm(
-                todo, initial=len(rows), total=len(pictures), unit=" pictures", disable=quiet
-            ):
-                rows.append(one_picture(loaded, pictures, number, keys))
-                file.write(json.dumps(rows[-1]) + "\n")
-                file.flush()
-        result = {**head, "table": table(rows, keys)}
-        (folder / "table.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        (folder / "table.md").write_text(markdown(result), encoding="utf-8")
+            try:
+                for number in tqdm(
+                    todo, initial=len(rows), total=len(pictures), unit=" pictures", disable=quiet
+                ):
+                    rows.append(one_picture(loaded, pictures, number, keys))
+                    file.write(json.dumps(rows[-1]) + "\n")
+                    file.flush()
+            finally:
+                result = _write(folder, head, rows) if rows else head
+    return result
+
+
+def _write(folder: Path, head: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The result of the rows that are there, also as the files of a table."""
+    date = time.strftime("%Y-%m-%d", time.gmtime())
+    result = {**head, "pictures": len(rows), "date": date, "table": table(rows, head["explainers"])}
+    (folder / "table.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    (folder / "table.md").write_text(markdown(result), encoding="utf-8")
     return result
 
 

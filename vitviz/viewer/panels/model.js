@@ -11,7 +11,7 @@ import { groupName, labelName, translated } from "../text/words.js";
 export const model = { id: "model", whole: true, create, saves, code };
 
 /** Facts that are not in the list, because they stand elsewhere or are numbers for programs. */
-const ELSEWHERE = ["title", "accuracy", "evaluation", "others", "data", "terms", "groups", "recipe", "temperature", "license"];
+const ELSEWHERE = ["title", "accuracy", "evaluation", "others", "explainers", "data", "terms", "groups", "recipe", "temperature", "license"];
 
 /** The number of parameters. */
 function code(selection, { manifest }) {
