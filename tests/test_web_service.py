@@ -1,6 +1,7 @@
 """The service without a page: its replies, and that a failure changes nothing on the page."""
 
 import base64
+import json
 import re
 from contextlib import ExitStack
 from pathlib import Path
@@ -621,6 +622,32 @@ def test_a_drawing_is_for_digits_until_the_visitor_chooses_another_model(desk, s
         refused = desk.draw(Upload(elsewhere, "drawing-3.png"), "tiny-cls", later.shown)
         assert isinstance(refused, Refused)
         assert refused.shown == later.shown
+
+
+def test_a_page_to_take_home_has_the_layers_that_were_asked_for(desk, upload):
+    manifest = desk.show(upload, "tiny-cls", START).manifest
+    wanted = {"id": manifest["id"], "film": False}
+    whole, part = (desk.page({**wanted, "layers": layers}) for layers in ([2, 0, 1], [2, 2]))
+    assert "error" not in whole
+    assert part["size"] < whole["size"]
+    data = desk._store.get(part["path"])
+    assert len(data) == part["size"]
+    files = json.loads(re.search(rb'id="files">(.*?)</script>', data)[1])
+    present = [name for name, text in files.items() if name.startswith("layer-") and text]
+    assert present == ["layer-02.safetensors"]
+    assert "tokens-02.safetensors" in files
+    assert "tokens-00.safetensors" not in files
+    assert b'id="taken">null<' in data  # what a visitor wrote never came here
+    for wrong in ([], [3], [True], ["0"], "all", None):
+        assert "Layers of the analysis" in desk.page({**wanted, "layers": wrong})["error"]
+
+
+def test_a_page_that_would_be_too_large_is_refused(desk, upload, monkeypatch):
+    monkeypatch.setattr(limits, "PAGE_BYTES", 1000)
+    manifest = desk.show(upload, "tiny-cls", START).manifest
+    refused = desk.page({"id": manifest["id"], "film": False, "layers": [0]})
+    assert "choose fewer" in refused["error"]
+    assert "더 적게" in refused["errors"]["ko"]
 
 
 def test_an_inverted_example_is_in_its_link_and_not_in_what_stands_beside(desk):

@@ -15,7 +15,7 @@ import torch
 
 def main() -> None:
     """Run the parts that are named, all of them by default."""
-    parts = ("analysis", "viewer", "large", "paint", "start")
+    parts = ("analysis", "viewer", "large", "paint", "start", "classroom")
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("part", nargs="*", help=", ".join(parts))
     parser.add_argument("--rounds", type=int, default=15, help="pairs per ratio (default: 15)")
@@ -33,7 +33,11 @@ def main() -> None:
             command = [sys.executable, "-m", "tests.bench.analysis", str(threads)]
             environ = {**os.environ, "OMP_NUM_THREADS": str(threads)}
             subprocess.run([*command, str(arguments.rounds)], env=environ, check=True)
-    in_browser = [part for part in parts[1:] if part in chosen]
+    if "classroom" in chosen:
+        from .classroom import classroom
+
+        classroom()
+    in_browser = [part for part in parts[1:-1] if part in chosen]
     if in_browser:
         from . import browser
 

@@ -127,3 +127,37 @@ def test_a_class_is_polled_with_codes_and_without_a_server(visit) -> None:
     assert pupil.requests[before:] == []
     page.keyboard.press("Escape")
     expect(poll).to_have_count(0)
+
+
+def test_a_pupil_takes_the_page_home_and_goes_on_offline(visit, open_page) -> None:
+    seen = visit("?model=photos&example=red-panda&lesson=ask&step=2", wait_for=PANDA)
+    page = seen.page
+    box = page.locator(".vv-picture").first.bounding_box()
+    page.locator(".vv-picture").first.click(
+        position={"x": box["width"] * 4.5 / 12, "y": box["height"] * 8.5 / 12}
+    )
+    press(page, "Show the answer")
+    seen.is_(overlay="attention")
+    gap = page.locator(".vv-lesson-gap").inner_text()
+    page.locator(".vv-tools").get_by_text("Save", exact=True).click()
+    take = page.locator(".vv-take")
+    take.get_by_label("A note at the top").fill("Until Monday: steps 3 to 6.\n</script><b>x")
+    promised = float(take.get_by_text("The page will have about").inner_text().split()[-2])
+    with page.expect_download() as saving:
+        press(take, "Make the page")
+    html = Path(saving.value.path()).read_text("utf-8")
+    assert saving.value.suggested_filename == "red-panda-photos.html"
+    assert abs(promised - len(html.encode()) / 1e6) < 0.25 * promised
+
+    home = open_page(html)
+    home.wait_for_selector('#viewer[data-state="ready"]')
+    expect(home.locator(".vv-taken-note")).to_have_text(
+        "Until Monday: steps 3 to 6.</script><b>x", use_inner_text=False
+    )
+    # It goes on where it was, with the guess and its gap.
+    expect(home.locator(".vv-lesson-where")).to_have_text("Step 2 of 7")
+    expect(home.locator(".vv-lesson-gap")).to_have_text(gap)
+    press(home, "Next")
+    expect(home.locator(".vv-lesson-where")).to_have_text("Step 3 of 7")
+    sheet = home.frame_locator(".vv-taken-sheet")
+    expect(sheet.locator("h1")).to_have_text("Ask a patch, ask six heads")

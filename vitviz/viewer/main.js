@@ -22,6 +22,7 @@ import { guessBook, lessonBook, recall, remember } from "./state/memory.js";
 import { Source } from "./data/source.js";
 import { PANELS } from "./panels/index.js";
 import { beginsWithPhotograph } from "./parts/picture.js";
+import { frameTaken } from "./parts/takehome.js";
 import { TOOLS } from "./parts/projecting.js";
 import { panelOf } from "./state/panels.js";
 import {
@@ -72,6 +73,7 @@ export function firstLanguage(search) {
  *   facing: () => App|null, besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
  *   languages: boolean, looksOpen: boolean, forTeacher: boolean, operates: boolean, bench: import("./state/bench.js").Bench,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void,
+ *   guesses: ReturnType<typeof guessBook>, takeHome: null|((wanted: any) => Promise<any>),
  *   shelf: import("./lessons/shelf.js").Shelf, collect: (lesson: import("./lessons/own.js").OwnLesson) => void,
  *   panels: import("./state/panels.js").PanelDescription[], shape: () => import("./state/state.js").Shape,
  *   panel: () => import("./state/panels.js").PanelDescription,
@@ -86,7 +88,7 @@ export function firstLanguage(search) {
  *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
  *   invert?: () => void, beside?: (key: string, id: string) => Promise<any>,
  *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string) => Promise<any>, entitle?: (title: string) => void,
- *   go?: (href: string) => void, lesson?: any, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>}} host
+ *   go?: (href: string) => void, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>}} host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
  *   selection, taste: some of the initial fields; invalid values are ignored.
@@ -98,7 +100,8 @@ export function firstLanguage(search) {
  *   entitle: is told what is shown, for the title of the page.
  *   invert: runs it with light and dark of the photo exchanged, or as it was if they are.
  *   go: opens an address: another model or picture, for a lesson.
- *   lesson: an own lesson that the page was made for.
+ *   taken: what a page that was taken home has of the one it was made in: note, lesson, guesses, worksheet.
+ *   takeHome: makes such a page, of the analysis with an id; the reply has its `html`, or refuses.
  *   draw: analyzes a drawing; the first in the model of digits.
  *   languages: offer a button that changes the language of the page.
  * @returns {{update: (manifest: any|null, selection?: any) => void,
@@ -111,10 +114,12 @@ export function mount(host) {
   const live = el("p", { class: "vv-live", "aria-live": "polite" });
   const content = el("div");
   root.append(content, live);
+  if (host.taken) frameTaken(content, host.taken);
   element.replaceChildren(root);
 
   const [offers, operates] = [Boolean(host.beside), Boolean(host.operate)];
   const lessons = [...LESSONS]; // and the own one
+  const { taken = null } = host;
   let opening = null; // the source that is loading
   let grid = null; // of the source that was shown last
   let board = null;
@@ -128,6 +133,7 @@ export function mount(host) {
   /** The app, see `App`. @type {any} */
   const app = {
     t: null, languages, openLessons, travels: Boolean(go && address), ask: host.ask ? ask : null,
+    takeHome: host.takeHome ? async (wanted) => granted(await host.takeHome(wanted)) : null,
     again, invert, history: null, looksOpen: false, operates,
     forTeacher: Boolean(address) && new URL(address.read()).searchParams.get("key") === "true", // opens the key of a lesson
     taste: [recall(storage), host.taste, asked].reduce((base, wanted) => validTaste(wanted, base, PANELS), startTaste(PANELS)),
@@ -165,7 +171,7 @@ export function mount(host) {
       { lang: app.language, with: app.compared })),
   };
 
-  app.shelf = createShelf(lessonBook(storage), () => address?.read() ?? null, host.lesson ?? null);
+  app.shelf = createShelf(lessonBook(storage), () => address?.read() ?? null, taken?.lesson ?? null);
   app.collect = (lesson) => { // the collected lesson has changed; it may be the open one
     app.shelf.put(lesson);
     shelve();
@@ -173,7 +179,8 @@ export function mount(host) {
     render();
   };
   shelve();
-  app.course = createCourse(app, lessons, guessBook(storage), travel, render);
+  app.guesses = guessBook(storage, taken?.guesses);
+  app.course = createCourse(app, lessons, app.guesses, travel, render);
   app.bench = createBench(app, render);
   const pointer = createPointerState(app, render);
   // While a lesson asks for patches, a tap or click on the picture is a guess.

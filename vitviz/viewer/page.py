@@ -3,7 +3,7 @@
 import base64
 import html
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from string import Template
 from typing import TYPE_CHECKING, Any
 
@@ -22,15 +22,19 @@ def page(
     *,
     film: bool = False,
     beside: "Analysis | Payload | None" = None,
+    layers: Sequence[int] | None = None,
 ) -> str:
     """A self-contained HTML file with the viewer and all numbers of one analysis.
 
     It makes no request. Files are base64 in the page, so it is a third larger than the payload
     (ViT-B/16 at 224 pixels: about 10 MB; at 518 pixels 70 MB). `film`: with the film of the model's
     training, if there is one; it makes the page larger. `beside`: another analysis, which stands
-    beside the first one; in the page it can be closed and opened again.
+    beside the first one; in the page it can be closed and opened again. `layers`: only these are in
+    the page, which is smaller then; the last one is shown first, so it should be among them.
     """
-    payload = analysis if isinstance(analysis, Payload) else pack(analysis, film=film)
+    payload = (
+        analysis if isinstance(analysis, Payload) else pack(analysis, film=film, layers=layers)
+    )
     manifest, files, other = payload.manifest, dict(payload.files), None
     if beside is not None:
         second = beside if isinstance(beside, Payload) else pack(beside, film=film)

@@ -75,6 +75,7 @@ def pack(
     whole: bool = True,
     shared: bool = True,
     first: tuple[int, int] | None = None,
+    layers: Sequence[int] | None = None,
 ) -> Payload:
     """Everything of one analysis that the viewer draws, with the `k` most probable classes.
 
@@ -86,6 +87,7 @@ def pack(
     `first`: the layer and the token that are shown first, whose rows travel ahead of their layer;
     None, or what the model does not have: the last layer, from CLS or, without prefix tokens, the
     middle patch.
+    `layers`: only these have files; the viewer says of others that they were left out.
 
     q and k are sent as float16, with the log-sum-exp of each row computed from the rounded values:
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
@@ -95,12 +97,14 @@ def pack(
     files = _photographs(analysis) if shared else {}
     files[PICTURE] = _serialise({"pixels": analysis.picture})
     begins = _first(analysis, first)
+    left_out = set() if layers is None else {*range(analysis.trace.depth)} - {*layers}
     for layer in range(analysis.trace.depth):
         rounded = analysis.trace.rounded(layer)
         if layer == begins["layer"]:
             rows = _rows(analysis, rounded, layer, begins["token"])
             files[FIRST] = _serialise({"rows": rows})
-        files[layer_path(layer)] = _serialise({"q": rounded.q, "k": rounded.k, "lse": rounded.lse})
+        sent = {"q": rounded.q, "k": rounded.k, "lse": rounded.lse}
+        files[layer_path(layer)] = b"" if layer in left_out else _serialise(sent)
     # The browser fetches these files only for the panels Positions and Patches.
     if shared and analysis.positions is not None:
         rows = unit_rows(analysis.positions.patches).half()
@@ -114,6 +118,8 @@ def pack(
     if whole:
         if _mixing_bytes(analysis) > MOST_MIXING_BYTES:
             late = {name: make for name, make in late.items() if not needs_model(name)}
+        for layer in left_out:
+            late = {name: make for name, make in late.items() if name not in _of_layer(layer)}
         files |= {late_path(name): _serialise(make(analysis)) for name, make in late.items()}
         told = explanations.beforehand(analysis, begins["token"])
         files |= {late_path(name): _serialise(made) for name, made in told.items()}
@@ -128,6 +134,11 @@ def pack(
 def mixing_name(layer: int) -> str:
     """Name of the late file that follows the values of a layer to the tokens."""
     return f"{MIXING}{layer:02d}"
+
+
+def _of_layer(layer: int) -> tuple[str, str]:
+    """Names of the late files of one layer."""
+    return tokens_name(layer), mixing_name(layer)
 
 
 def needs_model(name: str) -> bool:

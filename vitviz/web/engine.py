@@ -21,6 +21,7 @@ from ..model.photo import open_photo
 from ..probe import fairness
 from ..probe.analysis import Analysis, analyze
 from ..probe.explain import EXPLAINERS, chosen
+from ..viewer import page
 from ..viewer.explanations import passes_of
 from ..viewer.payload import late_file, late_path, pack
 from . import limits
@@ -31,6 +32,7 @@ from .models import Models
 from .turns import Turns, computing
 
 UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # not shown by browsers
+PAGE = "page.html"
 
 
 class Selection(NamedTuple):
@@ -104,7 +106,22 @@ class FairOrder:
     columns: Sequence[Sequence[float]] = field(default=(), repr=False)
 
 
-AnyOrder = Order | LateOrder | FairOrder
+@dataclass(frozen=True, kw_only=True)
+class PageOrder:
+    """An analysis as one HTML file (`viewer.page`).
+
+    saved, model, untrained  as of `LateOrder`
+    layers  that are in it; None: all. film: with the film of the training
+    """
+
+    saved: bytes = field(repr=False)
+    model: str
+    untrained: bool = False
+    layers: Sequence[int] | None = None
+    film: bool = False
+
+
+AnyOrder = Order | LateOrder | FairOrder | PageOrder
 
 
 class Refusal(NamedTuple):
@@ -155,6 +172,9 @@ class Engine(Protocol):
     def fair(self, order: FairOrder) -> Result:
         """Do one step of a fair test. Raises and refuses as `run`."""
 
+    def page(self, order: PageOrder) -> Result:
+        """Make the page, the only one in `files` of the result. Raises and refuses as `run`."""
+
     def close(self) -> None:
         """Give back what is held outside of this process, when the app ends."""
 
@@ -177,6 +197,9 @@ class Local:
     def fair(self, order: FairOrder) -> Result:
         return self._fulfil(order)
 
+    def page(self, order: PageOrder) -> Result:
+        return self._fulfil(order)
+
     def close(self) -> None:
         """Nothing: threads end with the process."""
 
@@ -195,7 +218,7 @@ def fulfil_any(
     turn: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Result:
     """Fulfil an order of any kind: the one function that other processes and machines need."""
-    kinds = {Order: fulfil, LateOrder: fulfil_late, FairOrder: fulfil_fair}
+    kinds = {Order: fulfil, LateOrder: fulfil_late, FairOrder: fulfil_fair, PageOrder: fulfil_page}
     return kinds[type(order)](order, models, turn)
 
 
@@ -312,7 +335,32 @@ def _told(found: fairness.Removal) -> dict[str, Any]:
     return told
 
 
-def _held(order: LateOrder | FairOrder, models: Models) -> Analysis:
+def fulfil_page(
+    order: PageOrder,
+    models: Models,
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Result:
+    """Make the page, with a turn of its own: some explanations in it run the model."""
+    try:
+        held = _held(order, models)
+        chosen_layers = held.trace.depth if order.layers is None else len(order.layers)
+        if chosen_layers * _page_bytes_of_layer(held) > limits.PAGE_BYTES:
+            most = round(limits.PAGE_BYTES / 1e6)
+            raise VitvizError(Message("web.page_large", most=most))
+        with turn():
+            text = page(held, film=order.film, layers=order.layers)
+        return Result(files={PAGE: text.encode()})
+    except VitvizError as error:
+        return Result(refused=Refusal.of(error))
+
+
+def _page_bytes_of_layer(analysis: Analysis) -> float:
+    """About how long a layer is in a page: q, k and tokens in half precision, in base64."""
+    config = analysis.card.config
+    return 4 / 3 * 6 * analysis.trace.num_tokens * config.embed_dim
+
+
+def _held(order: LateOrder | FairOrder | PageOrder, models: Models) -> Analysis:
     """The analysis of an order, with its model."""
     analysis = Analysis.from_bytes(order.saved)
     return replace(analysis, loaded=models.get(order.model, order.untrained))

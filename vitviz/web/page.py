@@ -288,6 +288,9 @@ def _server_functions(service: Service) -> list[Any]:
     def figure(question: Any) -> dict[str, Any]:
         return service.figure(question)
 
+    def take_home(question: Any) -> dict[str, Any]:  # "page" is an attribute of every component
+        return service.page(question)
+
     def beside(question: Any) -> dict[str, Any]:
         return service.beside(question)
 
@@ -297,4 +300,4 @@ def _server_functions(service: Service) -> list[Any]:
     async def operate(question: Any) -> dict[str, Any]:
         return await to_thread.run_sync(service.operate, question, limiter=brushing)
 
-    return [rollout, late, fair, figure, beside, operate]
+    return [rollout, late, fair, figure, take_home, beside, operate]

@@ -17,7 +17,7 @@ from pathlib import Path
 from ..errors import VitvizError
 from ..languages import Message
 from . import limits
-from .engine import AnyOrder, FairOrder, LateOrder, Order, Result, fulfil_any
+from .engine import AnyOrder, FairOrder, LateOrder, Order, PageOrder, Result, fulfil_any
 from .models import Models
 from .settings import Settings, SettingsError
 
@@ -89,6 +89,9 @@ class Replicas:
         return self._ask(order)
 
     def fair(self, order: FairOrder) -> Result:
+        return self._ask(order)
+
+    def page(self, order: PageOrder) -> Result:
         return self._ask(order)
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from ..probe.analysis import Analysis
 from ..viewer.payload import late_file, late_path, needs_model
 from . import limits
 from .beside import Choice, choices
-from .engine import Engine, FairOrder, LateOrder, Order, Refusal, Result, Selection
+from .engine import PAGE, Engine, FairOrder, LateOrder, Order, PageOrder, Refusal, Result, Selection
 from .error_messages import APOLOGY, in_each, sentence
 from .examples import EXAMPLES, START, START_LINK
 from .fair_tests import BusyError, FairTests
@@ -341,6 +341,13 @@ class Service:
         """Draw what the viewer shows as a figure for print: {"data": in base64} or {"error"}."""
         return self._reply(question, self._figure)
 
+    def page(self, question: Any) -> dict[str, Any]:
+        """Make the page to take home: {"path", "size"} of one HTML file, or {"error"}.
+
+        What a teacher or pupil has written comes into it in the browser, and is not asked for here.
+        """
+        return self._reply(question, self._page)
+
     def beside(self, question: Any) -> dict[str, Any]:
         """Analyze what a viewer compares with: {"manifest"}, files by address, or {"error"}."""
         return self._reply(question, self._beside)
@@ -421,6 +428,30 @@ class Service:
             film = self._store.get(kept.film) if kept.film else None
             data = wanted.drawn(self._analysis(kept), film)
         return {"data": base64.b64encode(data).decode()}
+
+    def _page(self, key: str, question: Any) -> dict[str, Any]:
+        kept = self._known(key)
+        depth = self._analysis(kept).trace.depth
+        match question:
+            case {"layers": [*layers], "film": bool(film)} if layers and all(
+                type(one) is int and 0 <= one < depth for one in layers
+            ):
+                chosen = sorted(set(layers))
+            case _:
+                raise SelectionError("layers of the analysis are needed, and whether with the film")
+        order = PageOrder(
+            saved=self._store.get(kept.analysis),
+            model=kept.shown.model,
+            untrained=kept.shown.untrained,
+            layers=chosen,
+            film=film,
+        )
+        result = self._engine.page(order)
+        if result.refused:
+            raise VitvizError(result.refused.text)
+        self._store.check_room()
+        data = result.files[PAGE]
+        return {"path": self._store.put(data, PAGE), "size": len(data)}
 
     def _beside(self, key: str, question: Any) -> dict[str, Any]:
         found = {choice.key: choice.shown for choice in self._choices(self._known(key).shown)}

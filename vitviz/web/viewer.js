@@ -18,11 +18,24 @@ const ask = (name, question) => server[name](question);
 const beside = async (key, id) => placed(await ask('beside', { id, beside: key }));
 const operate = async (interventions, id) => placed(await ask('operate', { id, interventions }));
 
+function placeOfFiles() {
+  const { url } = props.value.files.picture;
+  return url.slice(0, url.indexOf('/file=') + '/file='.length);
+}
+
+// The page to take home, as text.
+async function takeHome(wanted) {
+  const reply = await ask('take_home', wanted);
+  if (!reply?.path) return reply; // a refusal or undefined
+  const answer = await fetch(placeOfFiles() + reply.path);
+  if (!answer.ok) throw new Error('status ' + answer.status);
+  return { html: await answer.text() };
+}
+
 function placed(reply) {
   if (!reply?.manifest) return reply; // a refusal or undefined
   const { manifest } = reply;
-  const { url } = props.value.files.picture;
-  const place = url.slice(0, url.indexOf('/file=') + '/file='.length);
+  const place = placeOfFiles();
   const put = (file) => (Array.isArray(file) ? file.map(put) : { ...file, url: place + file.path });
   const files = Object.entries(manifest.files).map(([name, file]) => [name, put(file)]);
   return { ...manifest, files: Object.fromEntries(files) };
@@ -37,7 +50,7 @@ async function draw(picture, name, first) {
 }
 
 const mounted = viewer.mount({
-  element: element.querySelector('.vv-place'), ask, address, beside, operate, draw,
+  element: element.querySelector('.vv-place'), ask, address, beside, operate, draw, takeHome,
   again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
   entitle: (title) => { document.title = title + ' · vitviz'; },
   invert: () => trigger('edit'),

@@ -1,6 +1,6 @@
 /** Fetches a file of the payload and checks its length; errors say what a visitor can do. */
 
-/** `kind` is "expired" (the host deleted it), "broken" (wrong length or content) or "network". */
+/** `kind` is "expired" (the host deleted it), "left_out" (of a page that was made without it), "broken" (wrong length or content) or "network". */
 export class FileError extends Error {
   constructor(kind, message) {
     super(message);
@@ -71,14 +71,15 @@ async function fetchOnce(fetchFile, file, signal) {
     return await fetchFile(file, signal);
   } catch (error) {
     if (signal?.aborted || error?.name === "AbortError") throw error;
-    throw Object.assign(new FileError(GONE.includes(error?.status) ? "expired" : "network", error.message), { cause: error });
+    const kind = error?.status === "left out" ? "left_out" : GONE.includes(error?.status) ? "expired" : "network";
+    throw Object.assign(new FileError(kind, error.message), { cause: error });
   }
 }
 
 /**
  * The key of the sentence about a failure, with the reason to insert.
  * @param {Error} error
- * @returns {{key: string, reason: string}}  key: error_expired, error_broken or error_network
+ * @returns {{key: string, reason: string}}  key: error_expired, error_left_out, error_broken or error_network
  */
 export function explainFailure(error) {
   const kind = error instanceof FileError ? error.kind : "broken";

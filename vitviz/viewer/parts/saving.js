@@ -6,6 +6,7 @@ import { el, setText, show } from "./dom.js";
 import { showsPhotograph } from "./picture.js";
 import { stageSaves } from "../data/saves.js";
 import { snapshot } from "./snapshot.js";
+import { createTakeHome } from "./takehome.js";
 import { button } from "./widgets.js";
 import { reasonOf } from "../text/refusal.js";
 import { changesOf, photoName, tokenTitle, translated } from "../text/words.js";
@@ -35,7 +36,8 @@ export function createSaving(app, look) {
     list.replaceChildren(
       section(t("savePicture"), now, now.stage, "picture", stageSaves(app, now.view)),
       section(t("savePanel", { panel: t("panel_" + id) }), now, page, id,
-        saves?.(app, now.view) ?? { tables: {}, figures: [] }));
+        saves?.(app, now.view) ?? { tables: {}, figures: [] }),
+      ...(app.takeHome ? [createTakeHome(app, download, () => fileName(manifest.photo.name, manifest.model.name) + ".html")] : []));
     dialog.showModal();
   }
 

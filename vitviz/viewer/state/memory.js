@@ -27,11 +27,14 @@ export function remember(open, wanted) {
 /**
  * The guesses of lessons, by their questions. Without storage they last as long as the page.
  * @param {() => Storage} open
- * @returns {{recall: (key: string) => any, keep: (key: string, entry: any) => void}}
+ * @param {any} [brought]  guesses that came with the page; those of this device are newer
+ * @returns {{recall: (key: string) => any, keep: (key: string, entry: any) => void, of: (lesson: string) => any}}
  */
-export function guessBook(open) {
-  const known = new Map(Object.entries(stored(open, GUESSES)));
+export function guessBook(open, brought = {}) {
+  const known = new Map(Object.entries({ ...brought, ...stored(open, GUESSES) }));
   return {
+    /** All guesses of a lesson. */
+    of: (lesson) => Object.fromEntries([...known].filter(([key]) => key.startsWith(lesson + "/"))),
     recall: (key) => known.get(key),
     /** An undefined entry is forgotten. */
     keep(key, entry) {

@@ -1,0 +1,39 @@
+/** The page to take home: what is put into it cannot end its script, and its size is told before. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import { estimate, filled } from "../../vitviz/viewer/parts/takehome.js";
+import { guessBook } from "../../vitviz/viewer/state/memory.js";
+
+const PAGE = readFileSync(new URL("../../vitviz/viewer/page.html", import.meta.url), "utf8");
+
+test("the page has one place for what is taken, and nothing gets out of it", () => {
+  const taken = { note: "</script><script>alert(1)</script> <!-- $& 개", guesses: {}, selection: { token: 3 } };
+  const page = filled(PAGE, taken);
+  assert.equal(page.split('id="taken"').length, 2);
+  const inside = page.slice(page.indexOf('id="taken">') + 'id="taken">'.length);
+  const text = inside.slice(0, inside.indexOf("</script"));
+  assert.ok(!text.includes("<"));
+  assert.deepEqual(JSON.parse(text), taken);
+  assert.equal(filled(page.replace(text, "null"), null), PAGE);
+  assert.throws(() => filled("<p>", taken), /no place/);
+});
+
+test("fewer layers make a smaller page, and the film a larger one", () => {
+  const file = (size) => ({ path: "x", size });
+  const manifest = /** @type {any} */ ({ depth: 3, num_tokens: 10, embed_dim: 8,
+    files: { picture: file(300), layers: [file(3000), file(3000), file(3000)], film: file(30_000) } });
+  const of = (...layers) => estimate(manifest, new Set(layers), false);
+  const step = of(0, 1) - of(0);
+  assert.ok(step > 4000 && Math.abs(of(0, 1, 2) - of(0, 1) - step) < 1e-6);
+  assert.equal(estimate(manifest, new Set([0]), true) - of(0), 40_000);
+});
+
+test("guesses that came with a page are known, and those made in it are newer", () => {
+  const book = guessBook(() => { throw new Error("no storage"); }, { "ask/tap": { guess: 3 }, "cut/a": { guess: 1 } });
+  book.keep("ask/tap", { guess: 4 });
+  assert.deepEqual(book.of("ask"), { "ask/tap": { guess: 4 } });
+  assert.deepEqual(book.recall("cut/a"), { guess: 1 });
+});
