@@ -323,7 +323,6 @@ def _facts(summary: Mapping[str, Any]) -> dict[str, Any]:
 def _strongest(
     values: Sequence[float],
     summary: Mapping[str, Any],
-    count: int = limits.TOP_TOKENS,
     sign: int = 1,
 ) -> list[dict[str, Any]]:
     """The tokens with the largest values above 0, by their place in the picture."""
