@@ -77,6 +77,20 @@ def test_the_answer_is_that_of_a_direct_call(desk, models, folder, name: str) ->
     assert_close(values, ours.rollout(2, 1).tolist(), atol=1e-5, rtol=0)
 
 
+def test_tokens_of_an_example_are_transplanted(desk, models) -> None:
+    now, loaded = shown(desk), models.get("tiny-cls")
+    cat = vitviz.analyze(loaded, next(e.read() for e in desk.examples if "cat" in e.path))
+    change = {"kind": "transplant", "tokens": "all", "layer": 3, "from": "example-cat"}
+    manifest = operate(desk, now, change, change)["manifest"]
+    theirs = [one["probability"] for one in manifest["predictions"]]
+    ours = [one.probability for one in cat.predictions(10)]
+    assert_close(theirs, ours, atol=1e-5, rtol=0)  # before the head: the answer of the donor
+    assert manifest["changes"][0]["from"].startswith("cat.jpg")
+    for other in ("example-unicorn", "model-tiny-no_cls", "/etc/passwd", 7):
+        refused = operate(desk, now, {**change, "from": other})
+        assert "another analysis" in refused["error"]
+
+
 def test_nothing_is_changed_by_nothing(desk) -> None:
     now = shown(desk)
     again = operate(desk, now)["manifest"]

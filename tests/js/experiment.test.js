@@ -48,7 +48,8 @@ test("what no list writes is no experiment, and neither is what the model does n
   }
   assert.deepEqual(read(""), []);
   for (const [text, good] of [["remove_0-15", true], ["remove_16", false], ["head_2_1_zero", true], ["head_3_0_zero", false], ["head_0_2_mean", false],
-    ["cut_16.0_all_all", true], ["cut_17.0_all_all", false], ["cut_patches-to-others_3_all", false], ["even_all_all", true], ["scramble_patches_2_9", true]]) {
+    ["cut_16.0_all_all", true], ["cut_17.0_all_all", false], ["cut_patches-to-others_3_all", false], ["even_all_all", true], ["scramble_patches_2_9", true], ["transplant_cls_3_example-cat", true],
+    ["transplant_0-15_0_example-red-panda", true], ["transplant_all_4_example-cat", false], ["transplant_16_0_example-cat", false], ["transplant_cls_1_model-x", false]]) {
     assert.equal(isExperiment(text, bounds), good, String(text));
   }
 });

@@ -71,7 +71,8 @@ def _parts(analysis: "Analysis") -> Parts:
             tensors[f"photograph.{name}"] = torch.frombuffer(bytearray(data), dtype=torch.uint8)
     for place, one in enumerate(analysis.interventions):
         if isinstance(one, Transplant):
-            tensors[f"donor.{place}"] = one.donor.tokens.contiguous()
+            # Two can take tokens of one analysis: what shares memory cannot be saved.
+            tensors[f"donor.{place}"] = one.donor.tokens.clone()
     card = analysis.card
     text = {
         "version": OPERATED if analysis.interventions else VERSION,

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ..errors import ImageError, SelectionError, VitvizError
 from ..languages import Message
 from ..probe.analysis import Analysis
+from ..probe.intervention import read as read_interventions
 from ..viewer.payload import late_file, late_path, needs_model
 from . import limits
 from .beside import Choice, choices
@@ -467,8 +468,32 @@ class Service:
         # A line of its own: in a class many visitors brush at the same moment, and each pass is
         # short. What is made here waits for no other turn that they could take from each other.
         with computing(self._operating):
-            made = self._make(kept.shown, interventions=question.get("interventions"))
+            changes = self._with_donors(kept.shown, question.get("interventions"))
+            made = self._make(kept.shown, interventions=changes)
         return self._second(made, kept.shown)
+
+    def _with_donors(self, shown: Shown, interventions: Any) -> Any:
+        """The interventions, but a transplant "from" an example holds the tokens of that picture.
+
+        What is no list of objects stays as it is, for `analyze` to refuse.
+        """
+        if not isinstance(interventions, list):
+            return interventions
+        pictures = {one.key: one.shown for one in self._choices(shown) if one.kind == "example"}
+        donors: dict[str, Analysis] = {}
+
+        def with_donor(one: Any) -> Any:
+            match one:
+                case {"kind": "transplant", "from": str(key)} if key in pictures:
+                    if key not in donors:
+                        result = self.order(pictures[key], Selection())
+                        if result.refused:
+                            raise VitvizError(result.refused.text)
+                        donors[key] = Analysis.from_bytes(result.saved)
+                    return read_interventions([{**one, "from": donors[key]}])[0]
+            return one
+
+        return [with_donor(one) for one in interventions]
 
     def _second(self, made: Made | Refusal, shown: Shown) -> dict[str, Any]:
         """The manifest of what stands beside another analysis, with the addresses of its files."""

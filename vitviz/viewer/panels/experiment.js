@@ -10,7 +10,7 @@ import { OPERATED, read } from "../state/experiment.js";
 import { answerOf } from "../text/answer.js";
 import { changeText } from "../text/changes.js";
 import { analysedWith, lines } from "../text/python.js";
-import { tokenName } from "../text/words.js";
+import { besideName, tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const experiment = { id: "experiment", whole: true, alone: true, paints: true, create, saves, code };
@@ -19,7 +19,8 @@ export const experiment = { id: "experiment", whole: true, alone: true, paints: 
 function code(selection, { manifest }) {
   const changes = read(selection.experiment) ?? [];
   const count = manifest.predictions.length;
-  if (changes.length === 0 || count === 0) return null;
+  // No line of code has the tokens of another picture.
+  if (changes.length === 0 || count === 0 || changes.some(({ kind }) => kind === "transplant")) return null;
   return { torch: null, vitviz: lines(analysedWith(manifest, changes),
     "shown = [[one.probability for one in analysis.predictions(" + count + ")]]") };
 }
@@ -34,15 +35,17 @@ function create(app) {
   const picture = createPictureControls(app);
   const model = createModelControls(app);
   const edges = createEdgeControls(app);
+  const transplant = createTransplantControls(app);
   const intro = el("p", { class: "vv-intro", text: t("experimentIntro") });
   const root = el("div", { class: "vv-experiment", onkeydown: onKey }, intro, answers.root, log.root, brush.root,
-    section("experimentPicture", picture.root), section("experimentModel", model.root), section("experimentEdges", edges.root), caution(t));
+    section("experimentPicture", picture.root), section("experimentModel", model.root), section("experimentEdges", edges.root),
+    transplant ? section("experimentTransplant", transplant.root) : null, caution(t));
   return {
     root,
     render() {
       bench.follow();
       show(intro, app.selection.experiment === "");
-      for (const part of [answers, log, brush, picture, model, edges]) part.render();
+      for (const part of [answers, log, brush, picture, model, edges, transplant]) part?.render();
     },
   };
 
@@ -111,7 +114,7 @@ function createLog(app) {
       show(none, all.length === 0);
       const held = [...list.children].findIndex((one) => one.contains(document.activeElement));
       list.replaceChildren(...all.map((one, at) => {
-        const said = changeText(one, t);
+        const said = told(one, app);
         return el("li", {}, el("span", { text: said }),
           el("button", { type: "button", class: "vv-button", text: "✕", title: t("experimentDrop"), "aria-label": t("experimentDrop") + ": " + said, onclick: () => bench.drop(at) }));
       }));
@@ -226,17 +229,43 @@ function createEdgeControls(app) {
   };
 }
 
+/** Tokens of another picture, in the same model, put in before a block or before the head; null where there is no other picture. */
+function createTransplantControls(app) {
+  const { t, bench, source: { manifest } } = app;
+  const donors = app.besides().filter(({ kind }) => kind === "example");
+  if (donors.length === 0) return null;
+  const id = freshId("donor");
+  const donor = el("select", { id, class: "vv-select" }, ...donors.map((one) => el("option", { value: one.key, text: besideName(one, app) })));
+  const { depth } = manifest;
+  let before = Math.floor(depth / 2);
+  const place = slider({ label: t("experimentBefore"), min: 0, max: depth, step: 1,
+    format: (value) => (value === depth ? t("experimentBeforeHead") : String(value)), onInput: (value) => { before = value; place.set(value); } });
+  const which = ["cls", "all"].filter((tokens) => tokens === "all" || manifest.prefix_tokens[0] === "cls_token");
+  const buttons = which.map((tokens) => button({ text: t("experimentTransplant_" + tokens), title: t("experimentTransplantTitle"),
+    onClick: () => bench.add({ kind: "transplant", tokens, layer: before, from: donor.value }) }));
+  const root = el("div", { class: "vv-sections" }, el("p", { class: "vv-note", text: t("experimentTransplantHint") }),
+    el("div", { class: "vv-pair" }, el("label", { for: id, text: t("experimentDonor") }), donor), place.root,
+    el("div", { class: "vv-pair", role: "group", "aria-label": t("experimentTransplantTitle") }, ...buttons));
+  return { root, render: () => place.set(before) };
+}
+
+/** What an intervention does, with the name of the picture whose tokens it takes. */
+function told(one, app) {
+  const donor = one.kind === "transplant" && app.besides().find(({ key }) => key === one.from);
+  return changeText(donor ? { ...one, from: besideName(donor, app) } : one, app.t);
+}
+
 /** Saves the probabilities before and after, and the list of what was done. */
 function saves(app) {
-  const { t, second } = app;
+  const { second } = app;
   const done = (read(app.selection.experiment) ?? []);
   if (second.key !== OPERATED || !second.app || second.coming || done.length === 0) return { tables: {}, figures: [] };
   const [before, after] = [app, second.app].map(({ source }) => source.manifest.predictions);
   const names = new Map([...before, ...after].map((one) => [one.index, one.label]));
   const of = (list, index) => list.find((one) => one.index === index)?.probability ?? "";
-  const changes = { columns: ["number", "change", "intervention"], rows: done.map((one, at) => [at + 1, changeText(one, t), JSON.stringify(one)]) };
-  const told = done.map((one) => changeText(one, t)).join("; ");
+  const changes = { columns: ["number", "change", "intervention"], rows: done.map((one, at) => [at + 1, told(one, app), JSON.stringify(one)]) };
+  const all = done.map((one) => told(one, app)).join("; ");
   const answers = { columns: ["class", "label", "before", "after", "changed"],
-    rows: [...names].map(([index, label]) => [index, label, of(before, index), of(after, index), told]) };
+    rows: [...names].map(([index, label]) => [index, label, of(before, index), of(after, index), all]) };
   return { tables: names.size > 0 ? { answers, changes } : { changes }, figures: [] };
 }

@@ -71,6 +71,9 @@ const pairs = {
   },
 };
 
+/** The key of a picture that can stand beside, whose tokens are taken. */
+const picture = { write: String, read: (text) => (/^example-[a-z0-9-]{1,60}$/.test(text) ? text : undefined) };
+
 const some = orWord(list, "all");
 export const EDGES = ["patches to prefix", "prefix to patches", "patches to others"];
 export const REPLACED_BY = ["black", "mean", "blur", "noise"];
@@ -87,6 +90,7 @@ const FORMS = {
   cut: { edges: orWord(pairs, ...EDGES), layers: some, heads: some },
   even: { rows: wordOf("cls", "patches", "all"), layers: some },
   scramble: { rows: wordOf("patches"), layers: some, seed: number },
+  transplant: { tokens: orWord(list, "cls", "all"), layer: number, from: picture },
 };
 
 /**
@@ -126,9 +130,11 @@ export function read(text) {
  */
 export function isExperiment(text, { depth, heads, grid }) {
   const patches = grid.tokens - grid.prefix;
-  const ends = { patches, layer: depth, layers: depth, head: heads, heads, edges: grid.tokens };
+  const ends = { patches, layer: depth, layers: depth, head: heads, heads, edges: grid.tokens, tokens: patches };
+  // Tokens can also be put in behind the last block.
+  const endOf = (one, name, end) => (one.kind === "transplant" && name === "layer" ? end + 1 : end);
   return read(text)?.every((one) => Object.entries(ends).every(([name, end]) =>
-    [one[name] ?? []].flat(2).every((value) => typeof value === "string" || value < end))) ?? false;
+    [one[name] ?? []].flat(2).every((value) => typeof value === "string" || value < endOf(one, name, end)))) ?? false;
 }
 
 /** Whether an experiment is short enough for a link. */
