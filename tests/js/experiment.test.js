@@ -110,10 +110,15 @@ test("the newest question wins, and those that it overtakes are never asked", as
 
 test("an experiment stays beside until its next answer is here, and goes with its picture", async () => {
   const [intact, pass] = [FIXTURES, PASSES].map((all) => all.find(({ name }) => name === "cls"));
-  const fetchFile = async ({ path }) => pass.buffers[path];
+  const fetched = [];
+  const fetchFile = async ({ path }) => {
+    fetched.push(path);
+    return pass.buffers[path];
+  };
   const source = new Source({ ...intact.manifest, id: "a" }, async ({ path }) => intact.buffers[path], null, () => {});
   const shape = () => shapeOf(intact);
-  const app = { source, shape, selection: startSelection(shape()), ask: null, panel: () => ({}), taste: startTaste(PANELS), t: translator("en"), language: "en" };
+  const app = { source, shape, selection: startSelection(shape()), ask: null, panel: () => ({}), taste: startTaste(PANELS), t: translator("en"), language: "en",
+    shownToken: () => app.selection.token };
   const select = (wanted) => { app.selection = validSelection(wanted, app.selection, shape()); };
   const asked = [];
   const second = createSecondSource(/** @type {any} */ (app), () => new Promise((resolve, reject) => asked.push({ resolve, reject })), fetchFile, () => {});
@@ -127,6 +132,11 @@ test("an experiment stays beside until its next answer is here, and goes with it
   const first = (await answer(0, "one")).app;
   assert.equal(first.source.manifest.id, "one");
   assert.deepEqual(sideNames(/** @type {any} */ (app), first), ["intact", "changed"]);
+  assert.deepEqual(fetched.filter((path) => path.startsWith("layer")), [], "what is shown came ahead: no layer is needed");
+  select({ token: 3 });
+  second.follow();
+  await rest();
+  assert.equal(fetched.filter((path) => path.startsWith("layer"))[0], "layer-02.safetensors", "until somebody looks at a token");
   select({ experiment: "remove_1-2" });
   assert.equal(second.follow().app, first, "it stays while the next is on its way");
   assert.equal(second.follow().coming, true);

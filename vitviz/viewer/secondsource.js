@@ -74,9 +74,12 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
   /** Fetches the selected layer of the second source when something draws from it, then all others. */
   function look() {
     const { store } = source;
-    const { layer, overlay } = now.app.selection;
+    const { layer, overlay, direction } = now.app.selection;
     store.look(layer);
-    if (overlay !== "attention" && app.panel().needs !== "layer") return;
+    const needs = app.panel().needs === "layer";
+    if (overlay !== "attention" && !needs) return;
+    // The next stroke may follow at once: of an experiment no layer is fetched before somebody looks at it.
+    if (now.key === OPERATED && !needs && source.maps.of(layer, now.app.shownToken(), direction)) return;
     store.want(() => {
       if (store !== source?.store) return;
       render();
