@@ -142,6 +142,14 @@ def raised(share: float) -> float:
     return float(torch.tensor([math.log(share) + 1, math.log1p(-share)]).softmax(dim=0)[0])
 
 
+def top(analysis: Analysis) -> int:
+    return int(analysis.trace.logits.argmax())
+
+
+def share_of(analysis: Analysis, index: int) -> float:
+    return float((analysis.trace.logits / analysis.card.temperature).softmax(dim=-1)[index])
+
+
 def config(seen: Seen) -> Any:
     return seen.analysis.card.config
 
@@ -204,6 +212,13 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
         "same"
         if word(seen.analysis, at["layer"]) == word(seen.beside, at["layer"])
         else "different"
+    ),
+    "wordShare": lambda seen, at: share_of(seen.analysis, top(seen.analysis)),
+    "otherShare": lambda seen, at: share_of(seen.beside, top(seen.analysis)),
+    "otherWord": lambda seen, at: seen.beside.card.labels[top(seen.beside)],
+    "sameWord": lambda seen, at: "same" if top(seen.beside) == top(seen.analysis) else "other",
+    "sameNumbers": lambda seen, at: (
+        "same" if torch.equal(seen.beside.trace.logits, seen.analysis.trace.logits) else "different"
     ),
     "answerKind": lambda seen, at: "unsure" if seen.analysis.answer().sure is False else "named",
     "answerShare": lambda seen, at: seen.analysis.answer().probability,

@@ -7,6 +7,7 @@ another head, patch or picture for that step, or write another sentence.
 import json
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,21 +15,25 @@ from typing import Any
 import pytest
 import torch
 
-from tests.lesson_truths import TRUTHS, Seen
-from tests.running import ROOT
+from tests.lesson_truths import PICTURES, TRUTHS, Seen
 from vitviz import Analysis, analyze, load
 from vitviz.languages import languages
 from vitviz.probe.film import Film
-from vitviz.viewer import pack
+from vitviz.viewer import Payload, pack
 from vitviz.viewer.payload import late_file
 
 EXAMPLES = {
     "dog": "dog.jpg",
     "red-panda": "red-panda.jpg",
     "goldfish": "goldfish.jpg",
+    "bison": "bison.jpg",
+    "cat": "cat.jpg",
     "digit": "digit.png",
 }
-SHOWN = {"photos": ("dog", "red-panda", "goldfish", "digit"), "mnist": ("digit", "red-panda")}
+SHOWN = {
+    "photos": ("dog", "red-panda", "goldfish", "bison", "cat", "digit"),
+    "mnist": ("digit", "red-panda"),
+}
 LATE = ("statistics", "untrained")
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
@@ -45,9 +50,8 @@ def as_sent(analysis: Analysis) -> Analysis:
 @pytest.fixture(scope="module")
 def analyses() -> dict[tuple[str, str], Analysis]:
     loaded = {model: load(model) for model in SHOWN}
-    pictures = ROOT / "vitviz" / "web" / "examples"
     return {
-        (model, example): analyze(loaded[model], pictures / EXAMPLES[example])
+        (model, example): analyze(loaded[model], PICTURES / EXAMPLES[example])
         for model, examples in SHOWN.items()
         for example in examples
     }
@@ -66,16 +70,28 @@ def films(analyses) -> dict[str, Film]:
 def walked(analyses, tmp_path_factory) -> list[dict[str, Any]]:
     """What the viewer asked, found and said in every step, in every language."""
     folder = tmp_path_factory.mktemp("walk")
-    for (model, example), analysis in analyses.items():
-        place = folder / f"{model}-{example}"
-        place.mkdir()
-        payload = pack(analysis, film=True, whole=False)
-        files = dict(payload.files) | {name: late_file(analysis, name) for name in LATE}
-        for path, data in files.items():
-            (place / path).write_bytes(data)
-        (place / "manifest.json").write_text(json.dumps(payload.manifest), encoding="utf-8")
+    for (model, example), analysis in list(analyses.items()):
+        late = {name: late_file(analysis, name) for name in LATE}
+        save(folder / f"{model}-{example}", pack(analysis, film=True, whole=False), late)
+    for wanted in node(folder, "experiments"):
+        model, name = wanted["model"], wanted["name"]
+        picture, changes = PICTURES / EXAMPLES[wanted["example"]], wanted["interventions"]
+        operated = analyze(load(model), picture, interventions=changes)
+        save(folder / f"{model}-{name}", pack(operated, whole=False, shared=False), {})
+        analyses[model, name] = operated
+    return node(folder)
+
+
+def save(place: Path, payload: Payload, late: Mapping[str, bytes]) -> None:
+    place.mkdir(exist_ok=True)
+    for path, data in (dict(payload.files) | late).items():
+        (place / path).write_bytes(data)
+    (place / "manifest.json").write_text(json.dumps(payload.manifest), encoding="utf-8")
+
+
+def node(folder: Path, *what: str) -> Any:
     script = Path(__file__).parent / "js" / "walk_shipped.js"
-    done = subprocess.run(["node", script, folder], capture_output=True, text=True)
+    done = subprocess.run(["node", script, folder, *what], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -11,7 +11,7 @@ import { translator } from "../../vitviz/viewer/text/words.js";
 
 /** An app as the course and the texts of lessons see it; `travelled` has the steps that it was sent to. */
 export function appOf(source, { other = null, language = "en", storage = () => { throw new Error("no storage"); } } = {}) {
-  const shape = () => ({ ...source.shape, panels: PANELS, besides: ["untrained", "example-dog", "example-goldfish"], lessons: LESSONS });
+  const shape = () => ({ ...source.shape, panels: PANELS, besides: ["untrained", "example-dog", "example-goldfish", "experiment"], lessons: LESSONS });
   const app = {
     source, language, t: translator(language), shape, travelled: [], travels: true,
     selection: startSelection(shape()),

@@ -1,13 +1,16 @@
 /** The lessons, in the order of their list. A new lesson is a file and a line here, and its texts. */
 
 import { ask } from "./ask.js";
+import { black } from "./black.js";
 import { cut } from "./cut.js";
+import { matter } from "./matter.js";
 import { notes } from "./notes.js";
 import { number } from "./number.js";
 import { school } from "./school.js";
+import { shuffle } from "./shuffle.js";
 import { unknown } from "./unknown.js";
 import { when } from "./when.js";
 import { where } from "./where.js";
 
 /** @type {import("./steps.js").Lesson[]} */
-export const LESSONS = [cut, where, ask, number, school, when, unknown, notes];
+export const LESSONS = [cut, where, shuffle, ask, number, school, when, matter, black, unknown, notes];

@@ -51,9 +51,17 @@ function fieldsIn(state, source) {
   for (const name of ["token", "partner", "to"]) if (Array.isArray(state[name])) fields[name] = tokenAtPlace(/** @type {Place} */ (state[name]), grid);
   if (state.marks) fields.marks = state.marks.map((place) => tokenAtPlace(place, grid));
   if (state.layer === "last") fields.layer = manifest.depth - 1;
+  // In an experiment the last layer, and the patches in the middle half of height and width.
+  if (state.experiment) fields.experiment = state.experiment.replace("LAST", String(manifest.depth - 1)).replace("CENTRE", centreOf(grid).join("."));
   if (typeof fields.layer === "number") fields.layer = Math.min(fields.layer, manifest.depth - 1);
   if (typeof fields.head === "number") fields.head = Math.min(fields.head, manifest.num_heads - 1);
   return fields;
+}
+
+/** The patches in the middle half of height and width, counted from 0. */
+function centreOf({ rows, cols }) {
+  const inside = (at, count) => at >= Math.round(count / 4) && at < count - Math.round(count / 4);
+  return Array.from({ length: rows * cols }, (_, patch) => patch).filter((patch) => inside(Math.floor(patch / cols), rows) && inside(patch % cols, cols));
 }
 
 /**

@@ -214,6 +214,17 @@ export const TRUTHS = {
     if (!leader(source, layer)) return undefined;
     return other && within(leader(other, layer), ({ label }) => (label === leader(source, layer).label ? "same" : "different"));
   } },
+  // An experiment beside: what becomes of the most probable class.
+  wordShare: { unit: "share", of: ({ manifest: { predictions } }) => predictions[0]?.probability },
+  otherShare: { unit: "share", of: ({ manifest: { predictions: [own] } }, _at, other) => (own === undefined ? undefined
+    : other && other.manifest.predictions.find(({ index }) => index === own.index)?.probability) },
+  otherWord: { unit: "label", of: ({ manifest: { predictions: [own] } }, _at, other) => (own === undefined ? undefined
+    : other && other.manifest.predictions[0]?.label) },
+  sameWord: { unit: "which", of: ({ manifest: { predictions: [own] } }, _at, other) => (own === undefined ? undefined
+    : other && (other.manifest.predictions[0]?.index === own.index ? "same" : "other")) },
+  /** Whether every probability that is known here is the same, to the last bit. */
+  sameNumbers: { unit: "which", of: ({ manifest: { predictions } }, _at, other) => (predictions.length === 0 ? undefined
+    : other && (predictions.every(({ probability }, at) => other.manifest.predictions[at]?.probability === probability) ? "same" : "different")) },
   classCount: { unit: "count", of: ({ manifest }) => manifest.num_classes || undefined },
   answerKind: { unit: "which", of: ({ manifest: { answer } }) => (answer ? (answer.sure === false ? "unsure" : "named") : undefined) },
   answerShare: { unit: "share", of: ({ manifest: { answer } }) => answer?.probability },

@@ -1,0 +1,24 @@
+/** Lesson Does this map matter?: a map is made even, and the answer is watched. */
+
+const beside = "experiment";
+const BISON = { model: "photos", example: "bison" };
+const DIGIT = { model: "mnist", example: "digit" };
+
+/** @type {import("./steps.js").Lesson} */
+export const matter = {
+  id: "matter", minutes: 8, ...BISON,
+  steps: [
+    { id: "map", state: { ...BISON, layer: "last", overlay: "attention" }, shows: ["legend", "title"] },
+    { id: "even", state: { ...BISON, layer: "last", experiment: "even_cls_LAST", beside },
+      question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
+      values: { word: { truth: "finalWord" }, share: { truth: "wordShare" } },
+      claim: { truth: "otherShare", above: { truth: "wordShare" } }, reveal: { shows: ["beside"] } },
+    { id: "digit", state: { ...DIGIT, layer: "last", experiment: "even_cls_LAST", beside },
+      question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
+      values: { word: { truth: "finalWord" }, now: { truth: "otherWord" } },
+      claim: { truth: "sameWord", is: "other" }, reveal: { shows: ["beside"] } },
+    { id: "patches", state: { ...BISON, layer: "last", experiment: "even_patches_LAST", beside },
+      question: { kind: "choose", truth: "sameNumbers", options: ["same", "different"] },
+      claim: { truth: "sameNumbers", is: "same" }, reveal: { shows: ["beside"] } },
+  ],
+};
