@@ -196,3 +196,13 @@ def test_folders_that_were_left_empty_are_swept(cache):
         aged(cache.folder / name, A_WHILE_AGO)
     cache.sweep()
     assert [path.name for path in cache.folder.iterdir()] == ["filled"]
+
+
+def test_who_writes_fast_does_not_exceed_the_bound_until_the_next_measurement(cache, monkeypatch):
+    monkeypatch.setattr(limits, "CACHE_BYTES", 1000)
+    cache.check_room()  # measures; the next time would be due much later
+    for number in range(100):
+        cache.put(bytes([number]) * 40, "a.bin")
+        cache.check_room()
+        held = sum(path.stat().st_size for path in cache.folder.rglob("*.bin"))
+        assert held <= 1000 * (1 + limits.CACHE_MEASURE_SHARE) + 40

@@ -16,7 +16,7 @@ import vitviz.draw
 from tests.models import photo
 from tests.running import save_digits, save_tiny
 from tests.viewer_fixture import film
-from vitviz.errors import VitvizError
+from vitviz.errors import SelectionError, VitvizError
 from vitviz.viewer import pack
 from vitviz.viewer.payload import LATE
 from vitviz.web import limits, service
@@ -283,6 +283,18 @@ def test_an_example_goes_to_the_model_it_suits(desk):
     ):
         answer = desk.show_example(index, chosen, START)
         assert (answer.shown.model, made(answer)[1]) == (used, used)
+
+
+@pytest.mark.parametrize("index", [None, -1, 99, "0", True])
+def test_an_example_that_is_none_gets_a_sentence(desk, index):
+    with pytest.raises(SelectionError, match="number of an example must be a whole number from 0"):
+        desk.show_example(index, "tiny-cls", START)
+
+
+def test_a_model_that_is_no_name_gets_a_sentence(desk):
+    for model in (["tiny-cls"], {"a": 1}, 5):
+        refused = desk.show_example(0, model, START).refusal
+        assert refused.text.key == "web.no_model"
 
 
 @pytest.mark.parametrize(

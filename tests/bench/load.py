@@ -144,10 +144,11 @@ def colours() -> Iterator[tuple[int, int, int]]:
 
 async def visit(
     ask: Callable[[bytes, str], Awaitable[tuple[int, ...]]],
-    colour: tuple[int, int, int],
+    colour: tuple[int, ...],
     tally: Tally,
+    grey: bool = False,
 ) -> None:
-    """Ask once and note what came."""
+    """Ask once and note what came. `grey`: the model has one channel, which shows the luminance."""
     Image.new("RGB", (96, 80), colour).save(data := io.BytesIO(), "PNG")
     began = time.perf_counter()
     try:
@@ -161,7 +162,11 @@ async def visit(
         tally.sentences[repr(error)[:200]] += 1
         return
     tally.seconds.append(time.perf_counter() - began)
-    same = len(seen) == 3 and all(abs(a - b) < 4 for a, b in zip(seen, colour, strict=True))
+    if grey:  # as Pillow makes it (ITU-R 601-2)
+        colour = (round(sum(a * b for a, b in zip(colour, (0.299, 0.587, 0.114), strict=True))),)
+    same = len(seen) == len(colour) and all(
+        abs(a - b) < 4 for a, b in zip(seen, colour, strict=True)
+    )
     tally.outcomes["answered" if same else "wrong"] += 1
 
 

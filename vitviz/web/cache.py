@@ -56,6 +56,7 @@ class Cache:
         self._handle: int | None = None
         self._lock = threading.Lock()
         self._measured = float("-inf")
+        self._written = 0  # bytes since then
         self.hold()
 
     def put(self, data: bytes, name: str) -> str:
@@ -75,6 +76,8 @@ class Cache:
                 is_new = not path.exists()
                 done.append(save_atomic(data, name, self.folder))
                 if is_new:
+                    with self._lock:
+                        self._written += len(data)
                     new[path] = path.stat().st_mtime_ns
         except BaseException as error:
             for path, written in new.items():
@@ -123,14 +126,16 @@ class Cache:
     def check_room(self) -> None:
         """Make room for another file. Raises `VitvizError` if the disk has none.
 
-        The size of the cache is measured every `CACHE_MEASURE_SECONDS`, so it can exceed its bound
-        for a while, but the reserve of the disk is checked each time.
+        The size of the cache is measured every `CACHE_MEASURE_SECONDS`, and after some share of its
+        bound was written, so it can exceed its bound by little more than that share. The reserve of
+        the disk is checked each time.
         """
         self.hold()
         with self._lock:
             due = time.monotonic() - self._measured > limits.CACHE_MEASURE_SECONDS
+            due = due or self._written > limits.CACHE_BYTES * limits.CACHE_MEASURE_SHARE
             if due:
-                self._measured = time.monotonic()
+                self._measured, self._written = time.monotonic(), 0
         if due:
             self.sweep()
         if shutil.disk_usage(self.folder).free < limits.DISK_RESERVE_BYTES:

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import logging
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -13,12 +14,21 @@ from ..probe.explain import EXPLAINERS
 from . import limits
 from .components import PhotoInput, TrueOrFalse, WholeNumber
 from .engine import Refusal
-from .error_messages import sentence
+from .error_messages import APOLOGY, sentence
 from .guard import guard
 from .models import Menu
 from .programs import PARAMETERS, Programs
 
+log = logging.getLogger("vitviz.web")
+
 NO_TOOL = "endpoint"  # of a function's attribute `_mcp_type`: Gradio lists it among no tools
+
+
+class ToolError(gr.Error):
+    """What a language model reads: the sentence itself, and not as Python would quote it."""
+
+    def __str__(self) -> str:
+        return self.message
 
 
 def add(programs: Programs, menu: Menu) -> None:
@@ -54,7 +64,10 @@ def _as_text(ask: Callable[..., Any]) -> Callable[..., str]:
         try:
             return json.dumps(ask(*args, **kwargs), ensure_ascii=False)
         except VitvizError as error:
-            raise VitvizError(sentence(error.message)) from error
+            raise ToolError(sentence(error.message), print_exception=False) from error
+        except Exception as error:  # a bug, as in `guard`
+            log.exception("the tool %s failed", ask.__name__)
+            raise ToolError(sentence(APOLOGY), print_exception=False) from error
 
     return told
 

@@ -57,6 +57,7 @@ CACHE_SWEEP_SECONDS = 600  # between two sweeps of the cache; partial files of t
 CACHE_AGE_SECONDS = 3600  # uploads and the files of an analysis live this long
 CACHE_BYTES = 4 * 10**9  # of all files in the cache; the oldest are deleted first
 CACHE_MEASURE_SECONDS = 30  # between two measurements while files arrive
+CACHE_MEASURE_SHARE = 0.05  # of the cache's bound, after which it is measured before that
 DISK_RESERVE_BYTES = 10**9  # of the disk that must stay free; below it, nothing new is stored
 ANALYSES_KNOWN = 1000  # analyses that a viewer can ask about
 SESSIONS_KNOWN = 200  # whose state Gradio keeps; a forgotten page shows its picture as before

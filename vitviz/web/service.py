@@ -12,6 +12,7 @@ from ..errors import ImageError, SelectionError, VitvizError
 from ..languages import Message
 from ..probe.analysis import Analysis
 from ..probe.intervention import read as read_interventions
+from ..probe.selection import choose
 from ..viewer.payload import late_file, late_path, needs_model
 from . import limits
 from .beside import Choice, choices
@@ -283,8 +284,8 @@ class Service:
         An example for any model is analyzed with the chosen one, unless that has examples of its
         own (a model of digits is not shown a dog); then with the default model.
         """
-        example = self.examples[index]
-        special = {example.model for example in self.examples}
+        example = self.examples[choose("the number of an example", index, len(self.examples))]
+        special = [example.model for example in self.examples]  # no set: the model can be any JSON
         model = example.model or (self.menu.default if model in special else model)
         return self._meet(
             example.upload,
