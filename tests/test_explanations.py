@@ -15,6 +15,7 @@ from vitviz import EXPLAINERS, Analysis, SelectionError, VitvizError, analyze
 from vitviz import load as load_model
 from vitviz.languages import in_others, languages
 from vitviz.probe.explanation import explained
+from vitviz.probe.measurements import fair_tests_of
 from vitviz.viewer import pack
 from vitviz.viewer.explanations import explanation_name
 from vitviz.viewer.payload import late_file, late_path, needs_model
@@ -168,3 +169,10 @@ def test_fair_tests_lie_beside_a_checkpoint_and_are_of_these_very_weights(tmp_pa
     assert told(json.dumps(head | table), image_size=48) == nothing
     for other in (json.dumps(head | table | {"sha256": "0" * 64}), "{", "[]", "\0" * 300_000):
         assert told(other) == nothing
+
+
+@pytest.mark.parametrize("name", ["photos", "mnist"])
+def test_the_shipped_tables_are_of_the_shipped_weights(name: str) -> None:
+    told = fair_tests_of(load_model(name).card)
+    assert told["pictures"] > 50, "the table names other weights: measure again, or remove it"
+    assert {"generic", "rollout", "centre"} <= set(told["explainers"])
