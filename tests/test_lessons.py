@@ -21,6 +21,11 @@ from vitviz.languages import languages
 from vitviz.probe.film import Film
 from vitviz.viewer import Payload, pack
 from vitviz.viewer.payload import late_file
+from vitviz.web.cache import Cache
+from vitviz.web.engine import Local
+from vitviz.web.models import Models
+from vitviz.web.replies import Shown
+from vitviz.web.service import Service
 
 EXAMPLES = {
     "dog": "dog.jpg",
@@ -173,6 +178,15 @@ def test_every_step_speaks_every_language_and_answers(walked) -> None:
     first, *others = by_language.values()
     assert len(first) == len(set(first)) > 30
     assert all(other == first for other in others)
+
+
+def test_every_link_of_the_list_opens_its_picture_in_its_model(walked, tmp_path) -> None:
+    models = Models([])
+    desk = Service(Local(models), models, Cache(tmp_path))
+    for model, example in {(step["model"], step["example"]) for step in walked}:
+        link = {"model": model, "example": example}
+        reply = desk.open(models.default, Shown(None, models.default), link)
+        assert reply.manifest["link"] == link
 
 
 def _is_korean(text: str) -> bool:
