@@ -70,6 +70,6 @@ def test_what_is_too_long_for_a_cell_is_a_picture_and_the_way_to_the_page(name, 
         assert "<script" not in html
         assert "viewer.page(analysis)" in html
         assert html.count("data:image/png;base64,iVBOR") == 1
-        assert f"{size // 10**9} MB" in html
+        assert f"the {most // 10**6} MB" in html
     monkeypatch.setattr(notebook, "MOST_BYTES", size)
     assert "<iframe" in analysis._repr_html_()
