@@ -78,16 +78,19 @@ class Visitor:
             "/gradio_api/queue/join", json=body | {"session_hash": session}
         )
         _check(joined)
-        address = f"/gradio_api/queue/data?session_hash={session}"
+        address, said = f"/gradio_api/queue/data?session_hash={session}", ""
         async with self._client.stream("GET", address) as events:
             async for line in events.aiter_lines():
                 message = json.loads(line[5:]) if line.startswith("data:") else {}
+                said = message.get("log", said)  # the sentence of a refused picture or full disk
                 if message.get("msg") == "process_completed":
                     break
         if not message["success"]:
             raise RefusedError(str(message["output"].get("error")))
         manifest = message["output"]["data"][0]
         manifest = manifest.get("value", manifest)
+        if "files" not in manifest:
+            raise RefusedError(said)
         fetched = await self._client.get(manifest["files"]["picture"]["url"])
         _check(fetched)
         return _middle(load(fetched.content)["pixels"])
