@@ -39,6 +39,7 @@ export function createLessonList(app, lessons, linkTo) {
     linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("lessonTeacherLinks") }), handout()) : null,
     linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("own") }), createOwnLesson(app, linkTo, () => begin({ id: OWN }))) : null);
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  dialog.addEventListener("close", () => dialog.remove()); // it is made anew with what has been collected by then
   return dialog;
 
   /** For each lesson the links to its steps, and to its key. */
