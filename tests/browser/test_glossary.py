@@ -12,7 +12,7 @@ MARKED = "side => [...document.querySelectorAll(`.vv-${side} .vv-term`)].map(n =
 WANTED = {
     "Patches": {"patch", "weights", "channel", "filter", "convolution"},
     "Positions": {"patch", "cosine"},
-    "Attention": {"token", "layer", "head", "cls", "patch", "prefix_token", "half_precision"},
+    "Attention": {"token", "layer", "head", "cls", "patch", "prefix_token"},
     "Query · key": {"query", "key", "softmax", "head"},
     "Rollout": {"rollout", "token", "attention", "layer"},
     "Features": {"token", "layer", "variance", "median", "pca"},
@@ -48,6 +48,8 @@ def test_every_panel_underlines_the_first_place_of_each_term(tab) -> None:
         f"wanted => wanted.every(id => ({MARKED})('left').includes(id))",
         arg=["even_share", "attention", "head"],
     )
+    tab.get_by_role("radio", name="range of every head").click()
+    tab.wait_for_function(f"() => ({MARKED})('right').includes('half_precision')")
     # No control was broken up, and no text was changed.
     inside = ("button", "a", "label", ".vv-frame")
     assert tab.locator(", ".join(f"{one} .vv-term" for one in inside)).count() == 0
