@@ -97,7 +97,7 @@ def test_the_film_of_mnist_goes_from_the_untrained_twin_to_the_shipped_model():
             torch.testing.assert_close(shown, ours, atol=2e-3, rtol=0)
     first, *_, last = film.facts["moments"]
     assert first["top1"] < 0.2
-    assert last["top1"] > 0.98
+    assert last["top1"] > 0.99
 
 
 def test_photos_has_a_group_for_every_class():
