@@ -30,11 +30,11 @@ HOUSE = Path(__file__).resolve().parents[1] / "vitviz"
 # only Python or whoever starts the app can meet, and questions that no viewer of ours asks.
 VISITED = (
     "model/photo.py",
-    # Only hosts meet what settings.py raises.
+    # Only hosts meet what settings.py raises, and replicas.py when the app starts.
     *(
         f"web/{path.name}"
         for path in sorted((HOUSE / "web").glob("*.py"))
-        if path.stem != "settings"
+        if path.stem not in ("settings", "replicas")
     ),
 )
 UNSEEN = (

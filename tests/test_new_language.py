@@ -142,7 +142,9 @@ def test_what_is_told_of_model_and_photo_comes_in_it(told: dict[str, Any], which
 def test_the_page_around_the_viewer_speaks_it(told: dict[str, Any]) -> None:
     texts = dict(told["page texts"])
     for name, english in dictionary("en", "page").items():
-        assert texts.pop(f"vv_{name}") == f"[{english}]"
+        gradios = name.startswith("gradio_")
+        key = name.replace("gradio_", "common.") if gradios else f"vv_{name}"
+        assert texts.pop(key) == f"[{english}]"
     titles = set(texts.values())
     assert "[Handwritten digits]" in titles
     assert "[[DINO small 16, self-supervised] (timm)]" in titles

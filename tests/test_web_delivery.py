@@ -28,7 +28,7 @@ STEPS = {
     "pack": (engine, "pack"),
     "save": (Analysis, "to_bytes"),
     "place": (Service, "_placed"),
-    "put": (Cache, "put"),
+    "put": (Cache, "put_all"),
 }
 
 
