@@ -27,7 +27,7 @@ def test_numbers_png_and_figures_of_the_attention(visit, pictures, ours, folder)
     seen.upload(pictures["first"])
     seen.ready("first.png")
     page.get_by_role("button", name="Save what you see").click()
-    stage, panel = page.locator(".vv-save section").all()
+    stage, panel = page.locator(SAVES).all()
     name, data = saved(page, panel.get_by_role("button", name="CSV"))
     assert name == "first-tiny-cls-attention-layer2-mean-from-token0.csv"
     rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
@@ -61,10 +61,11 @@ def test_numbers_png_and_figures_of_the_attention(visit, pictures, ours, folder)
 def opened(seen) -> tuple:
     """The dialog's part of the panel that is open, and the names of its buttons."""
     seen.page.get_by_role("button", name="Save what you see").click()
-    section = seen.page.locator(".vv-save section").last
+    section = seen.page.locator(SAVES).last
     return section, section.get_by_role("button").all_inner_texts()
 
 
+SAVES = ".vv-save section:not(.vv-take)"  # all but the page to take home
 PNG, CSV = "PNG, as drawn", "Numbers, CSV"
 
 
@@ -170,7 +171,7 @@ def test_a_failure_is_told(visit):
     page = seen.page
     page.route("**/component_server/**", lambda route: route.abort())
     page.get_by_role("button", name="Save what you see").click()
-    page.locator(".vv-save section").last.get_by_role("button", name="SVG").click()
+    page.locator(SAVES).last.get_by_role("button", name="SVG").click()
     told = page.locator(".vv-save .vv-note", has_text="could not be saved")
     told.wait_for()
     assert told.inner_text() == "That could not be saved: the server does not answer"
@@ -187,7 +188,7 @@ def test_every_panel_of_the_one_file_page_can_be_saved_as_png(open_page, scheme,
     for panel in PANELS:
         tab.get_by_role("tab", name=panel).click()
         tab.get_by_role("button", name="Save what you see").click()
-        section = tab.locator(".vv-save section").last
+        section = tab.locator(SAVES).last
         assert section.get_by_role("button", name="PDF").count() == 0  # nobody there to draw it
         _, data = saved(tab, section.get_by_role("button", name="PNG"))
         image = Image.open(io.BytesIO(data))
@@ -204,7 +205,7 @@ def test_the_picture_saved_on_a_phone_is_as_wide_as_the_screen(open_page):
     tab.wait_for_selector('.vitviz[data-size="narrow"]')
     shown = tab.locator(".vv-frame").bounding_box()["width"]
     tab.get_by_role("button", name="Save what you see").click()
-    stage = tab.locator(".vv-save section").first
+    stage = tab.locator(SAVES).first
     _, data = saved(tab, stage.get_by_role("button", name="PNG"))
     width = Image.open(io.BytesIO(data)).width / 2  # drawn twice as sharp
     assert shown <= width <= shown + 40
@@ -217,7 +218,7 @@ def test_a_saved_picture_ends_below_its_caption(visit):
     for panel in PANELS:
         page.get_by_role("tab", name=panel).click()
         page.get_by_role("button", name="Save what you see").click()
-        section = page.locator(".vv-save section").last
+        section = page.locator(SAVES).last
         _, data = saved(page, section.get_by_role("button", name="PNG"))
         pixels = np.asarray(Image.open(io.BytesIO(data)).convert("L")).astype(int)
         rows = np.flatnonzero((pixels < pixels[0, 0] - 60).any(axis=1))  # with words in them
@@ -239,7 +240,7 @@ def test_lines_of_a_saved_picture_break_as_its_language_wants(visit):
         }"""
     )
     page.locator(".vv-tools button", has_text="저장").click()
-    saved(page, page.locator(".vv-save section").last.get_by_role("button", name="PNG"))
+    saved(page, page.locator(SAVES).last.get_by_role("button", name="PNG"))
     assert ' lang="ko"' in page.evaluate("drawn")
 
 
@@ -293,7 +294,7 @@ def test_a_saved_picture_has_the_colours_of_every_map_where_the_screen_has_them(
         shown = [part.evaluate(CANVASES) for part in parts]
         assert sum(map(len, shown)) == count, panel
         tab.get_by_role("button", name="Save what you see").click()
-        for section, canvases in zip(tab.locator(".vv-save section").all(), shown, strict=True):
+        for section, canvases in zip(tab.locator(SAVES).all(), shown, strict=True):
             _, data = saved(tab, section.get_by_role("button", name="PNG"))
             for canvas in canvases:
                 if "vv-whole-photo" in canvas["name"]:

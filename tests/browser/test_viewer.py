@@ -430,7 +430,7 @@ def hold_back(tab, path: str) -> None:
 
 def test_empty_then_loading_then_ready(host) -> None:
     says(host, state="empty")
-    hold_back(host, "first/picture.safetensors")
+    hold_back(host, "first/first.safetensors")
     host.evaluate("mounted.update(first, { layer: 1, token: 99, head: 'x', panel: 'rollout' })")
     says(host, state="loading")
     host.evaluate("go()")
@@ -445,7 +445,7 @@ def test_the_viewed_layer_is_fetched_first(host) -> None:
     layers = [f"first/layer-{layer:02d}.safetensors" for layer in range(3)]
     host.wait_for_function("files => files.every((file) => asked.includes(file))", arg=layers)
     asked = host.evaluate("asked")
-    assert "first/picture.safetensors" in asked
+    assert "first/first.safetensors" in asked
     assert next(name for name in asked if name in layers) == layers[1]
     host.mouse.move(*spot(host, 1, 1))
     host.mouse.move(*spot(host, 2, 1))
@@ -453,7 +453,7 @@ def test_the_viewed_layer_is_fetched_first(host) -> None:
 
 
 def test_a_newer_analysis_wins_over_a_slow_older_one(host) -> None:
-    hold_back(host, "first/picture.safetensors")
+    hold_back(host, "first/first.safetensors")
     host.evaluate("mounted.update(first); mounted.update(second)")
     host.wait_for_selector(".vv-names:has-text('second')")
     # The late file needs no time but only turns of the event loop: these are more than enough.
@@ -476,7 +476,7 @@ def test_what_is_looked_at_stays_when_another_picture_comes(host) -> None:
 
 
 def test_expired_files_say_so_and_a_new_analysis_recovers(host) -> None:
-    host.evaluate("fails['first/picture.safetensors'] = 403; mounted.update(first)")
+    host.evaluate("fails['first/first.safetensors'] = 403; mounted.update(first)")
     says(host, state="error")
     assert "expired" in host.locator(PLACE).inner_text()
     host.evaluate("mounted.update(second)")
@@ -486,13 +486,13 @@ def test_expired_files_say_so_and_a_new_analysis_recovers(host) -> None:
 def test_a_failure_stays_a_failure_in_another_language(host) -> None:
     host.evaluate("mounted.update(first)")
     says(host, state="ready")
-    host.evaluate("fails['second/picture.safetensors'] = 500; mounted.update(second)")
+    host.evaluate("fails['second/first.safetensors'] = 500; mounted.update(second)")
     says(host, state="error")
     host.evaluate("document.documentElement.lang = 'ko'")
     host.wait_for_selector(".vv-message:has-text('분석 파일을 가져오지 못했습니다')")
     says(host, state="error")  # the analysis before must not pass for this one
-    host.evaluate("delete fails['second/picture.safetensors']")
-    hold_back(host, "second/picture.safetensors")
+    host.evaluate("delete fails['second/first.safetensors']")
+    hold_back(host, "second/first.safetensors")
     host.get_by_role("button", name="다시 시도").click()
     host.wait_for_selector(".vv-message:has-text('분석을 불러오는 중')")
     host.evaluate("document.documentElement.lang = 'en'")
@@ -510,10 +510,10 @@ def test_the_focus_stays_on_the_button_that_changes_the_language(shown) -> None:
 
 
 def test_the_focus_is_not_lost_with_a_failure_or_another_picture(host) -> None:
-    host.evaluate("fails['first/picture.safetensors'] = 500; mounted.update(first)")
+    host.evaluate("fails['first/first.safetensors'] = 500; mounted.update(first)")
     says(host, state="error")
     host.get_by_role("button", name="Try again").focus()
-    host.evaluate("delete fails['first/picture.safetensors']")
+    host.evaluate("delete fails['first/first.safetensors']")
     host.keyboard.press("Enter")
     says(host, state="ready")
     assert host.evaluate("document.activeElement.className") == "vv-frame"

@@ -129,7 +129,7 @@ export class Source {
 
   /** Whether something has failed because the host has deleted the files. */
   expired() {
-    const error = this.features.error ?? this.positions.error;
+    const error = this.features.error ?? this.positions.error ?? this.picture.error;
     const key = this.failure?.key ?? (error && explainFailure(error).key);
     return key === "error_expired";
   }
@@ -138,6 +138,7 @@ export class Source {
   retry() {
     this.store.failure = null;
     this.positions.error = null;
+    this.picture.error = null;
     this.features.retry();
   }
 
