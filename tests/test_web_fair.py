@@ -3,8 +3,9 @@
 import base64
 import io
 import pickle
-import time
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 import torch
@@ -154,19 +155,29 @@ def test_forty_visitors_take_turns_and_each_gets_their_own(desk, models):
     for number in range(4):  # ten visitors for each of four pictures, as their pages would ask
         upload = sent(desk, photo() // (number + 1))
         keys += [(number, shown(desk, upload)) for _ in range(10)]
-    busy = 0
+    busy = steps = 0
+    step_done = threading.Condition()
+
+    def stepped_since(count):
+        return steps > count
 
     def visit(visitor):
-        nonlocal busy
+        nonlocal busy, steps
         number, key = visitor
         while True:
+            before = steps
             reply = ask(desk, key, explainers=["attention"])
-            if "result" in reply:
-                return number, reply["result"]
             assert reply.get("busy") or "error" not in reply, reply
             if "busy" in reply:
-                busy += 1
-                time.sleep(0.02)  # as its page would, only longer
+                with step_done:  # its page would ask again after a while
+                    busy += 1
+                    assert step_done.wait_for(partial(stepped_since, before), timeout=60)
+            else:
+                with step_done:
+                    steps += 1
+                    step_done.notify_all()
+            if "result" in reply:
+                return number, reply["result"]
 
     with ThreadPoolExecutor(40) as pool:
         found = list(pool.map(visit, keys))

@@ -9,7 +9,6 @@ first hundred answers, and at the end, both after it was left alone for some sec
 import argparse
 import asyncio
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,7 +45,6 @@ def ask(url: str, pid: int, cache: Path, requests: int) -> None:
     first = memory = 0.0
     for done in (100, *range(200, requests + 1, 100)):
         asyncio.run(hundred(url, config, tally, seen))
-        time.sleep(3)
         memory, disk = memory_of(pid), disk_of(cache)
         first = first or memory
         counts = [str(tally.outcomes[one]) for one in ("answered", "wrong", "refused", "lost")]

@@ -45,9 +45,7 @@ COMPUTING_WAIT_SECONDS = 30  # for a turn to compute a forward pass or a rollout
 EXPLAINING_WORK = 4e12  # of one explanation
 TESTING_WORK = 2e13  # of all steps of one fair test
 TESTING = 1  # steps of fair tests at a time; a test has some twenty, so visitors take turns
-TESTING_WAIT_SECONDS = (
-    10  # for a turn of one step; a viewer then asks again, see `data/fairtest.js`
-)
+TESTING_WAIT_SECONDS = 10  # for a turn of one step; then a viewer asks again: data/fairtest.js
 TESTS_KNOWN = 200  # fair tests that go on where they are, one for each analysis
 LOADING_WAIT_SECONDS = 120  # for a model that another request is loading or downloading
 COMPUTING = usable_cores()  # forward passes at a time, and as many rollouts

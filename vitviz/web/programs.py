@@ -55,7 +55,9 @@ FILE = "/gradio_api/file="
 
 
 class Programs:
-    """The five questions of programs. Each answers a dict, or raises `VitvizError`."""
+    """The five questions of programs, which answer a dict or raise `VitvizError`; and `answer`,
+    which gives the whole summary and the file of an analysis.
+    """
 
     def __init__(self, service: Service, store: Store, door: Door = "api") -> None:
         """`door`: how the questions arrive, for the log."""
