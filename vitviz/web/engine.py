@@ -163,17 +163,11 @@ class Result:
 class Engine(Protocol):
     """Fulfils orders: in this process, in another one, or on another machine."""
 
-    def run(self, order: Order) -> Result:
-        """Fulfil an order. Raises for faults of the machine; bad pictures or models are refused."""
+    def run(self, order: AnyOrder) -> Result:
+        """Fulfil an order. Raises for faults of the machine; bad pictures or models are refused.
 
-    def late(self, order: LateOrder) -> Result:
-        """Make a late file, the only one in `files` of the result. Raises and refuses as `run`."""
-
-    def fair(self, order: FairOrder) -> Result:
-        """Do one step of a fair test. Raises and refuses as `run`."""
-
-    def page(self, order: PageOrder) -> Result:
-        """Make the page, the only one in `files` of the result. Raises and refuses as `run`."""
+        A late file or a page is the only one in `files` of its result.
+        """
 
     def close(self) -> None:
         """Give back what is held outside of this process, when the app ends."""
@@ -188,23 +182,11 @@ class Local:
         self._computing = Turns(limits.COMPUTING, limits.LINE)
         self._cores = Cores(threads)
 
-    def run(self, order: Order) -> Result:
-        return self._fulfil(order)
-
-    def late(self, order: LateOrder) -> Result:
-        return self._fulfil(order)
-
-    def fair(self, order: FairOrder) -> Result:
-        return self._fulfil(order)
-
-    def page(self, order: PageOrder) -> Result:
-        return self._fulfil(order)
+    def run(self, order: AnyOrder) -> Result:
+        return fulfil_any(order, self.models, self._turn)
 
     def close(self) -> None:
         """Nothing: threads end with the process."""
-
-    def _fulfil(self, order: AnyOrder) -> Result:
-        return fulfil_any(order, self.models, self._turn)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

@@ -84,7 +84,7 @@ class FairTests:
     ) -> Mapping[str, Any]:
         done = {name: state[name] for name in ("maps", "columns") if name in state}
         with self._turns.take(limits.TESTING_WAIT_SECONDS, BusyError()):
-            result = self._engine.fair(order(**wanted._asdict(), **done))
+            result = self._engine.run(order(**wanted._asdict(), **done))
         if result.refused:
             raise VitvizError(result.refused.text)
         seconds = state.get("seconds", 0) + result.seconds["pass"]

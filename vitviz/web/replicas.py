@@ -17,7 +17,7 @@ from pathlib import Path
 from ..errors import VitvizError
 from ..languages import Message
 from . import limits
-from .engine import AnyOrder, FairOrder, LateOrder, Order, PageOrder, Result, fulfil_any
+from .engine import AnyOrder, Result, fulfil_any
 from .models import Models
 from .settings import Settings, SettingsError
 
@@ -82,16 +82,7 @@ class Replicas:
         )(Replica)
         self._handle = serve.run(replica.bind(settings), name=APP, route_prefix=None)
 
-    def run(self, order: Order) -> Result:
-        return self._ask(order)
-
-    def late(self, order: LateOrder) -> Result:
-        return self._ask(order)
-
-    def fair(self, order: FairOrder) -> Result:
-        return self._ask(order)
-
-    def page(self, order: PageOrder) -> Result:
+    def run(self, order: AnyOrder) -> Result:
         return self._ask(order)
 
     def close(self) -> None:

@@ -416,7 +416,7 @@ class Service:
             return late_file(self._analysis(kept), name)
         saved, shown = self._store.get(kept.analysis), kept.shown
         order = LateOrder(name=name, saved=saved, model=shown.model, untrained=shown.untrained)
-        result = self._engine.late(order)
+        result = self._engine.run(order)
         if result.refused:
             raise VitvizError(result.refused.text)
         return result.files[late_path(name)]
@@ -448,7 +448,7 @@ class Service:
             layers=chosen,
             film=film,
         )
-        result = self._engine.page(order)
+        result = self._engine.run(order)
         if result.refused:
             raise VitvizError(result.refused.text)
         self._store.check_room()

@@ -68,7 +68,7 @@ class ZeroGpu(Local):
         super().__init__(models, threads)
         _models = models
 
-    def _fulfil(self, order: AnyOrder) -> Result:
+    def run(self, order: AnyOrder) -> Result:
         try:
             loaded = self.models.get(order.model, order.untrained)  # before the fork, once for all
         except VitvizError as error:
@@ -78,4 +78,4 @@ class ZeroGpu(Local):
                 return with_gpu(order)
             except (gr.Error, RuntimeError) as error:  # no quota left, no GPU free, or it failed
                 log.warning("no GPU for this order, the CPU takes it: %s", error)
-        return super()._fulfil(order)
+        return super().run(order)
