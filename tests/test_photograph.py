@@ -141,3 +141,18 @@ def test_it_is_part_of_no_number() -> None:
     assert same == set(other.files)
     assert all(one.files[name] == other.files[name] for name in same)
     assert torch.equal(analysis.pixels, bare.pixels)
+
+
+def test_qualities_that_would_not_fit_are_not_tried(monkeypatch):
+    """Encoding is a sixth of what a small model takes for its whole pass."""
+    tried, save = [], Image.Image.save
+
+    def counting(image, file, form, **options):
+        save(image, file, form, **options)
+        tried.append((options["quality"], file.tell()))
+
+    monkeypatch.setattr(Image.Image, "save", counting)
+    seen = Photograph.of(open_photo(photo(480, 640)), Preprocess(size=(72, 72)), (72, 72))
+    crops = [(quality, size) for quality, size in tried if size > made.WHOLE_MOST_BYTES]
+    assert [quality for quality, _ in crops] == [82, 64]
+    assert crops[0][1] > made.MOST_BYTES >= crops[1][1] == len(seen.crop)

@@ -83,10 +83,22 @@ def in_others(text: str) -> dict[str, str]:
 
 
 def _filled(key: str, values: Mapping[str, Any], language: str) -> str:
-    subject, _, name = key.partition(".")
-    text = dictionary(language, subject).get(name) or dictionary(ENGLISH, subject)[name]
-    said = text.format(**{name: _inner(value, language) for name, value in values.items()})
+    if not values:
+        return _unfilled(key, language)
+    said = _text(key, language).format(
+        **{name: _inner(value, language) for name, value in values.items()}
+    )
     return with_particles(said)
+
+
+@cache  # every page of the viewer brings some dozens of such texts, in every language
+def _unfilled(key: str, language: str) -> str:
+    return with_particles(_text(key, language).format())
+
+
+def _text(key: str, language: str) -> str:
+    subject, _, name = key.partition(".")
+    return dictionary(language, subject).get(name) or dictionary(ENGLISH, subject)[name]
 
 
 # Korean particles after a consonant, and after a vowel. Digits and letters count by their names.

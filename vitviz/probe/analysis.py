@@ -420,7 +420,7 @@ class Analysis:
     def facts(self, k: int = 5) -> dict[str, Any]:
         """The part of the summary that needs no attention map."""
         trace, grid = self.trace, self.grid
-        card = self.card.to_dict()
+        card, answer = self.card.to_dict(), self.answer()
         return {
             "model": {
                 key: card[key]
@@ -446,14 +446,16 @@ class Analysis:
             "temperature": self.card.temperature,
             "predictions": [asdict(prediction) for prediction in self.predictions(k)],
             "groups": [asdict(group) for group in self.groups(k)],
-            "answer": None if (answer := self.answer()) is None else asdict(answer),
-            "known_or_not": self._known_or_not(),
+            "answer": None if answer is None else asdict(answer),
+            "known_or_not": self._known_or_not(answer),
             "steps": [step.to_dict() for step in self.steps()],
         }
 
-    def _known_or_not(self) -> dict[str, Any] | None:
-        told, sentence = self.known_or_not(), self.not_taught()
-        return None if told is None else asdict(told) | {"sentence": sentence and str(sentence)}
+    def _known_or_not(self, answer: Answer | None) -> dict[str, Any] | None:
+        if (told := self.known_or_not()) is None:
+            return None
+        sentence = None if answer is None or told.known else str(not_taught(answer, self.card))
+        return asdict(told) | {"sentence": sentence}
 
     @torch.inference_mode()
     def verify(self, loaded: LoadedModel | None = None) -> float:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import torch
 from torch import Tensor
 
 from ..languages import ENGLISH, Message
@@ -120,9 +121,12 @@ def summed(probabilities: Tensor, words: tuple[str, ...]) -> tuple[Group, ...]:
     members: dict[str, list[int]] = {}
     for index, word in enumerate(words):
         members.setdefault(word, []).append(index)
+    places = {word: place for place, word in enumerate(members)}
+    sums = probabilities.new_zeros(len(members))
+    sums.index_add_(0, torch.tensor([places[word] for word in words]), probabilities)
     groups = [
-        Group(word, float(probabilities[classes].sum()), tuple(classes))
-        for word, classes in members.items()
+        Group(word, share, tuple(classes))
+        for (word, classes), share in zip(members.items(), sums.tolist(), strict=True)
     ]
     return tuple(sorted(groups, key=lambda group: -group.probability))
 

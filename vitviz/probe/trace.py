@@ -175,7 +175,9 @@ class Trace:
 
     def _blocks(self) -> Iterator[tuple[slice, slice]]:
         """Slices (heads, rows) of a layer's maps, small enough for the processor's cache."""
-        together = torch.get_num_threads()  # heads, one for each thread
+        # Small maps go together, since a call costs as much as some of them; of large ones there is
+        # one for each thread.
+        together = max(torch.get_num_threads(), CACHED // self.num_tokens**2)
         height = min(self.num_tokens, max(1, CACHED // self.num_tokens))
         for head in range(0, self.num_heads, together):
             for row in range(0, self.num_tokens, height):
