@@ -56,6 +56,21 @@ def test_a_run_that_is_resumed_as_planned_goes_on_from_its_last_state(tmp_path):
     assert starts == [0, 10]
 
 
+def test_the_sparse_epochs_of_a_run_can_be_changed_while_it_is_in_them(tmp_path):
+    sparse = {"sparse_keep": 0.5, "patch_keep": 0.75}
+    long, short = (STABLE.changed({**sparse, "epochs": 3, "sparse_epochs": n}) for n in (3, 1))
+    whole = train(short, PICTURES, TEST, tmp_path / "whole")
+    # One epoch of the recipe with three sparse ones; its rate falls after 2 of its 5 steps.
+    train(long.changed({"epochs": 1}), PICTURES, TEST, tmp_path / "parts")
+    parts = train(short, PICTURES, TEST, tmp_path / "parts", resume=True)
+    for (name, ours), theirs in zip(
+        whole.vit.state_dict().items(), parts.vit.state_dict().values(), strict=True
+    ):
+        assert torch.equal(ours, theirs), name
+    with pytest.raises(TrainError, match="sparse_epochs"):
+        train(long, PICTURES, TEST, tmp_path / "parts", resume=True)
+
+
 def test_a_run_without_the_state_it_would_have_to_go_back_to_says_so(tmp_path):
     train(STABLE.changed({"epochs": 2}), PICTURES, TEST, tmp_path)
     (tmp_path / checkpoint.HIGH).unlink()

@@ -232,11 +232,15 @@ class Run:
     def take_up(self, state: dict[str, Any]) -> None:
         """Go on from a saved state. Raises `TrainError` if it is of another run.
 
-        Only its title, its number of epochs and of pictures watched may differ.
+        Only its title, its number of epochs and of pictures watched may differ; and the end of its
+        sparse epochs, while it is still in them.
         """
-        may_change = {"title", "epochs", "eval_pictures"}
         # Fields that the recipe did not have at that time get their defaults, which change nothing.
         before = {one.name: one.default for one in fields(Recipe)} | state["recipe"]
+        may_change = {"title", "epochs", "eval_pictures"}
+        sparse = min(before["sparse_epochs"], self.recipe.sparse_epochs)
+        if state["step"] <= sparse * self.steps_per_epoch:
+            may_change.add("sparse_epochs")
         changed = [
             f"{name} (was {before[name]!r}, now {value!r})"
             for name, value in self.recipe.to_dict().items()
