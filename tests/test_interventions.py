@@ -244,6 +244,20 @@ def test_pixels_are_replaced_swapped_and_shuffled() -> None:
     assert patch.diff(dim=0).abs().mean() < sharp.diff(dim=0).abs().mean() / 2
 
 
+@pytest.mark.parametrize("name", TINY)
+def test_a_saved_analysis_is_operated_as_its_photo_is(name: str) -> None:
+    loaded = tiny(name)
+    saved = Analysis.from_bytes(analyze(loaded, photo(), invert=True).to_bytes())
+    for value in [*one_of_each(name), []]:
+        changes = [value] if value else []
+        ours = saved.operate(changes, loaded=loaded)
+        theirs = analyze(loaded, photo(), invert=True, interventions=changes)
+        assert ours.to_bytes() == theirs.to_bytes(), value
+    once = saved.operate([{"kind": "even", "rows": "all"}], loaded=loaded)
+    with pytest.raises(SelectionError, match="changed already"):
+        once.operate([{"kind": "even", "rows": "all"}])
+
+
 def test_the_sharper_photo_is_kept_only_where_it_shows_what_the_model_saw() -> None:
     intact, gone, black = (
         operated("cls", *changes)

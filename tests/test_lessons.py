@@ -82,7 +82,7 @@ def walked(analyses, tmp_path_factory) -> list[dict[str, Any]]:
         model, name = wanted["model"], wanted["name"]
         picture, changes = PICTURES / EXAMPLES[wanted["example"]], wanted["interventions"]
         operated = analyze(load(model), picture, interventions=changes)
-        save(folder / f"{model}-{name}", pack(operated, whole=False, shared=False), {})
+        save(folder / f"{model}-{name}", pack(operated, whole=False), {})
         analyses[model, name] = operated
     return node(folder)
 

@@ -1,5 +1,6 @@
 """Experiments at the service: what was changed stands beside, for a class at once too."""
 
+import base64
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -7,12 +8,14 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from safetensors.torch import load
 from torch.testing import assert_close
 
 import vitviz
 from tests.models import photo
 from tests.running import save_tiny
-from vitviz.web import engine, limits
+from vitviz import Analysis
+from vitviz.web import limits
 from vitviz.web.cache import Cache
 from vitviz.web.engine import Local
 from vitviz.web.models import Models
@@ -66,9 +69,16 @@ def test_the_answer_is_that_of_a_direct_call(desk, models, folder, name: str) ->
     assert manifest["id"] != now["id"]
     theirs = [one["probability"] for one in manifest["predictions"]]
     assert_close(theirs, [one.probability for one in ours.predictions(10)], atol=1e-5, rtol=0)
-    # What it has in common with the intact analysis is not sent again.
-    assert not {"film", "positions", "photograph", "whole"} & set(manifest["files"])
-    kept = vitviz.Analysis.from_bytes(desk._store.get(desk._known(manifest["id"]).analysis))
+    # What it has in common with the intact analysis is not sent again, and layers when asked for.
+    assert set(manifest["files"]) == {"first", "picture", "layers"}
+    for layer, file in enumerate(manifest["files"]["layers"]):
+        late = base64.b64decode(desk.late({"id": manifest["id"], "name": file["late"]})["data"])
+        assert_close(load(late)["q"], ours.trace.rounded(layer).q)
+    assert "data" in desk.late({"id": manifest["id"], "name": "embedding"})
+    picture = load(base64.b64decode(manifest["files"]["picture"]["data"]))
+    assert_close(picture["pixels"], ours.picture)
+    kept = desk._analysis(manifest["id"])
+    assert kept.interventions == ours.interventions
     assert_close(kept.trace.logits, ours.trace.logits)
     # A viewer asks about it as about any other.
     assert "data" in desk.late({"id": manifest["id"], "name": "features"})
@@ -89,6 +99,37 @@ def test_tokens_of_an_example_are_transplanted(desk, models) -> None:
     for other in ("example-unicorn", "model-tiny-no_cls", "/etc/passwd", 7):
         refused = operate(desk, now, {**change, "from": other})
         assert "another analysis" in refused["error"]
+
+
+def test_the_rows_that_a_viewer_shows_come_ahead(desk, models) -> None:
+    now = shown(desk)
+    change = {"kind": "remove", "patches": [3]}
+    manifest = desk.operate({"id": now["id"], "interventions": [change], "layer": 1, "token": 5})[
+        "manifest"
+    ]
+    assert manifest["first"] == {"layer": 1, "token": 5, "direction": "from"}
+    # Taking patches out changes no pixel: the viewer has the picture.
+    assert set(manifest["files"]) == {"first", "layers"}
+    rows = load(base64.b64decode(manifest["files"]["first"]["data"]))["rows"]
+    ours = vitviz.analyze(models.get("tiny-cls"), photo(), interventions=[change])
+    assert_close(rows, ours.attention_of_heads(1, 5), atol=1e-3, rtol=0)
+    for nonsense in ({"layer": 99, "token": 0}, {"layer": "1", "token": None}):
+        reply = desk.operate({"id": now["id"], "interventions": [change], **nonsense})
+        assert reply["manifest"]["first"]["layer"] == ours.trace.depth - 1
+
+
+def test_what_a_class_brushes_is_not_forgotten_and_a_stroke_leaves_no_large_file(
+    desk, monkeypatch
+) -> None:
+    monkeypatch.setattr(limits, "ANALYSES_KNOWN", 3)
+    now, change = shown(desk), {"kind": "remove", "patches": [3]}
+    before = [file.stat().st_size for file in Path(desk._store.folder).rglob("*.*")]
+    replies = [operate(desk, now, change)["manifest"] for _ in range(5)]
+    assert operate(desk, now)["manifest"]["predictions"] == now["predictions"]
+    assert "expired" in desk.late({"id": replies[0]["id"], "name": "features"})["error"]
+    after = [file.stat().st_size for file in Path(desk._store.folder).rglob("*.*")]
+    assert sum(after) - sum(before) < 1000 < sum(before)
+    assert "data" in desk.late({"id": replies[-1]["id"], "name": "features"})
 
 
 def test_nothing_is_changed_by_nothing(desk) -> None:
@@ -128,7 +169,11 @@ def test_what_cannot_be_done_is_a_sentence_in_both_languages(
 def test_what_has_expired_cannot_be_operated(desk) -> None:
     assert "expired" in operate(desk, {"id": "nobody"})["error"]
     now = shown(desk)
-    for file in Path(desk._store.folder).rglob("*.png"):
+    for file in Path(desk._store.folder).rglob("*.safetensors"):
+        file.unlink()
+    # The photo is still there: the intact analysis is made again.
+    assert "manifest" in operate(desk, now, {"kind": "even", "rows": "all"})
+    for file in Path(desk._store.folder).rglob("*.*"):
         file.unlink()
     assert "deleted" in operate(desk, now, {"kind": "even", "rows": "all"})["error"]
     assert "manifest" in operate(desk, shown(desk), {"kind": "even", "rows": "all"})
@@ -144,7 +189,7 @@ def test_a_class_that_brushes_at_once_gets_its_own_answers(
         operate(desk, now, {"kind": "remove", "patches": patches})["manifest"]["predictions"]
         for patches in brushed
     ]
-    lock, real = threading.Lock(), engine.analyze
+    lock, real = threading.Lock(), Analysis.operate
 
     def counted(*args, **options):
         nonlocal running, most
@@ -157,7 +202,7 @@ def test_a_class_that_brushes_at_once_gets_its_own_answers(
             with lock:
                 running -= 1
 
-    monkeypatch.setattr(engine, "analyze", counted)
+    monkeypatch.setattr(Analysis, "operate", counted)
     barrier = threading.Barrier(VISITORS)
 
     def brush(at: int) -> tuple[list, float]:
@@ -192,7 +237,7 @@ def test_who_finds_the_line_full_is_told_so_and_a_failure_frees_its_place(
         raise RuntimeError("no memory")
 
     with monkeypatch.context() as patched:
-        patched.setattr(engine, "analyze", broken)
+        patched.setattr(Analysis, "operate", broken)
         for _ in range(limits.COMPUTING + limits.OPERATING_LINE + 1):
             assert "no memory" not in operate(desk, now)["error"]
     assert "manifest" in operate(desk, now)

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { attentionRows, meanOfHeads } from "../../vitviz/viewer/maths/attention.js";
+import { fetchUrl } from "../../vitviz/viewer/data/files.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { overlayOf } from "../../vitviz/viewer/maths/overlay.js";
@@ -41,6 +42,32 @@ test("two sources offer their own numbers, and one that is closed takes nothing 
   assert.deepEqual([one.disposed, two.disposed, two.store.ready.size], [false, true, 0]);
   assertClose(shown(one, cls.expected).values, cls.expected.mean_to, 1e-5);
   assert.notEqual(one.picture.get(), null);
+});
+
+test("beside the intact source only what is new is fetched: what came along is here, layers are asked for", async () => {
+  const { source: intact } = open(cls);
+  await intact.loaded(false);
+  await until(() => intact.positions.get());
+  const base64 = (path) => Buffer.from(cls.buffers[path]).toString("base64");
+  const { first, layers } = cls.manifest.files;
+  const files = { ...cls.manifest.files, first: { ...first, data: base64(first.path) },
+    layers: layers.map(({ path }) => ({ path, late: path.split(".")[0] })) };
+  const asked = [];
+  const ask = async (question, { id, name }) => {
+    asked.push([question, id, name]);
+    return { data: base64(name + ".safetensors") };
+  };
+  const fetchFile = async (file, signal) => (file.data ? fetchUrl(file, signal) : assert.fail("fetched again: " + file.path));
+  const second = new Source({ ...cls.manifest, id: "b", files }, fetchFile, ask, () => {}, intact);
+  await second.loaded(false);
+  assert.equal(second.picture.get(), intact.picture.get());
+  assert.notEqual(second.positionMap(cls.expected.token), null);
+  assert.deepEqual(asked, []);
+  await second.store.ensure(cls.expected.layer);
+  assert.deepEqual(asked, [["late", "b", "layer-0" + cls.expected.layer]]);
+  assertClose(shown(second, cls.expected).values, cls.expected.mean_to, 1e-5);
+  second.dispose();
+  assert.equal(intact.disposed, false);
 });
 
 test("the layer that is looked at is fetched once, and tells why it is not here", async () => {

@@ -103,6 +103,11 @@ class Analysis:
         """The patches that were taken out of this pass, in order."""
         return self._surgery().removed.nonzero().view(-1).tolist()
 
+    @property
+    def changes_pixels(self) -> bool:
+        """Whether some pixels of `picture` are no longer those of the photo."""
+        return self._surgery().changes_pixels
+
     def predictions(self, k: int = 5) -> tuple[Prediction, ...]:
         """The k most probable classes, best first; () for a model that names no classes."""
         if self.card.head != "classes":
@@ -372,6 +377,32 @@ class Analysis:
             )
         return number
 
+    def operate(
+        self,
+        interventions: Sequence[Intervention | Mapping[str, Any]],
+        *,
+        loaded: LoadedModel | None = None,
+    ) -> "Analysis":
+        """The same photo in the same model, with what is changed in its pass; as
+        `analyze(..., interventions=...)` gives it, but the photo is not opened again.
+
+        Raises `SelectionError` as `analyze` does, and for an analysis that was changed already;
+        `VitvizError` if the model is not at hand.
+        """
+        surgery = Surgery(read_interventions(interventions), self.card.config)
+        if self.interventions:
+            raise SelectionError(Message("experiments.changed_already"))
+        return _passed(
+            self._model(loaded, "operate"),
+            self.picture,
+            surgery,
+            values=self.trace.v is not None,
+            photo_name=self.photo_name,
+            notes=self.notes,
+            inverted=self.inverted,
+            photograph=self.photograph,
+        )
+
     def head_statistics(self) -> HeadStatistics:
         """Entropy and mean attention distance of every head. (L, H) each"""
         return head_statistics(self.trace, self.grid)
@@ -547,21 +578,41 @@ def analyze(
     model has no place for or that contradict each other, and `CaptureError` if the model computes
     numbers that are not finite.
     """
-    changes = read_interventions(interventions)
-    surgery = Surgery(changes, loaded.card.config)
+    surgery = Surgery(read_interventions(interventions), loaded.card.config)
     photo = open_photo(image)
     if invert:
         photo = photo.invert()
-    config = loaded.card.config
-    height, width = config.image_size
+    height, width = loaded.card.config.image_size
     picture = loaded.preprocess.picture(photo)
     if picture.shape[0] < height or picture.shape[1] < width:
         raise ImageError(
             f"the model needs {height} x {width} pixels, preprocessing makes {tuple(picture.shape)}"
         )
+    return _passed(
+        loaded,
+        # A patch size that does not divide the image leaves a margin that the model never sees.
+        picture[:height, :width].contiguous(),
+        surgery,
+        values=values,
+        photo_name=photo.name,
+        notes=photo.notes + ((Message("photo.inverted"),) if photo.inverted else ()),
+        inverted=photo.inverted,
+        photograph=Photograph.of(photo, loaded.preprocess, (height, width)),
+    )
+
+
+def _passed(
+    loaded: LoadedModel,
+    picture: Tensor,
+    surgery: Surgery,
+    *,
+    values: bool,
+    photograph: Photograph | None,
+    **of_photo: Any,
+) -> Analysis:
+    """The analysis of one pass of a picture, (h, w, C) uint8, as a surgery changes it."""
     picture = surgery.picture(picture)
-    # A patch size that does not divide the image leaves a margin that the model never sees.
-    pixels = loaded.preprocess.pixels(picture)[..., :height, :width]
+    pixels = loaded.preprocess.pixels(picture)
     with (
         torch.inference_mode(),
         surgery.applied(loaded.vit),
@@ -577,26 +628,23 @@ def analyze(
     if loaded.card.head == "classes" and has_lens(loaded.vit):
         with surgery.applied(loaded.vit):
             lens = logit_lens(loaded.vit, trace.tokens)
-    photograph = Photograph.of(photo, loaded.preprocess, (height, width))
     if photograph and surgery.changes_pixels:
         photograph = replace(photograph, crop=None)  # it would show the patches as they were
     placed = None if pos_embed is None else surgery.positions(pos_embed)
     return Analysis(
-        picture=picture[:height, :width].contiguous(),
+        picture=picture,
         pixels=pixels[0].contiguous(),
-        grid=PatchGrid.of(config),
+        grid=PatchGrid.of(surgery.config),
         trace=trace,
-        positions=None if pos_embed is None else Positions.of(pos_embed, config),
+        positions=None if pos_embed is None else Positions.of(pos_embed, surgery.config),
         card=loaded.card,
         preprocess=loaded.preprocess,
-        photo_name=photo.name,
-        notes=photo.notes + ((Message("photo.inverted"),) if photo.inverted else ()),
-        inverted=photo.inverted,
         embedding=Embedding.of(loaded.vit, pixels[0], positions=placed),
         lens=lens,
         photograph=photograph,
-        interventions=changes,
+        interventions=surgery.interventions,
         loaded=loaded,
+        **of_photo,
     )
 
 

@@ -141,7 +141,7 @@ class Surgery:
     def picture(self, picture: Tensor) -> Tensor:
         """The picture with what is done to its pixels, one intervention after the other.
 
-        uint8 (h, w, C) -> the same; h and w may hold a margin that the model never sees.
+        uint8 (h, w, C) -> the same.
         """
         grid = PatchGrid.of(self.config)
         for one in self._of(Replace, Shuffle, Swap):

@@ -87,7 +87,7 @@ export function firstLanguage(search) {
  *   selection?: any, taste?: any, languages?: boolean,
  *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
  *   invert?: () => void, beside?: (key: string, id: string) => Promise<any>,
- *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string) => Promise<any>, entitle?: (title: string) => void,
+ *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void,
  *   go?: (href: string) => void, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>}} host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
@@ -95,7 +95,8 @@ export function firstLanguage(search) {
  *   address: of the page; it gives initial fields, and follows selection and taste.
  *   beside: fetches the manifest of a second analysis: by its key in `beside` of the first manifest, and
  *     by the id of the first.
- *   operate: fetches the manifest of the first analysis, by its id, with what is changed in its pass.
+ *   operate: fetches the manifest of the first analysis, by its id, with what is changed in its pass; the rows
+ *     of a layer and a token come ahead.
  *   again: runs the analysis once more, when its files have expired.
  *   entitle: is told what is shown, for the title of the page.
  *   invert: runs it with light and dark of the photo exchanged, or as it was if they are.
@@ -188,7 +189,7 @@ export function mount(host) {
   Object.assign(app, pointer, { pin: guessing(pointer.pin), choose: guessing(pointer.choose) });
   const drawing = host.draw ? createDrawing(app, host.draw) : null;
   if (drawing) root.prepend(drawing.root);
-  const operate = newestOf(({ interventions, id }) => host.operate(interventions, id));
+  const operate = newestOf(({ interventions, id, ...first }) => host.operate(interventions, id, first));
   const second = createSecondSource(app, manifestOf, fetchFile, render);
 
   const surroundings = watchSurroundings(root, (now) => {
@@ -296,9 +297,10 @@ export function mount(host) {
   /** The manifest of the first analysis after an experiment; files that it leaves as they are are those of the first. */
   async function operated(experiment) {
     const { id, files } = app.source.manifest;
-    const reply = granted(await operate({ interventions: read(experiment), id }));
+    const reply = granted(await operate({ interventions: read(experiment), id, layer: app.selection.layer, token: app.shownToken() }));
     // The photo itself does not show what was done to its pixels.
-    const same = Object.entries(files).filter(([name]) => !["photograph", "whole"].includes(name) || !changesPixels(reply.changes));
+    const differs = [...reply.late, ...(changesPixels(reply.changes) ? ["photograph", "whole"] : [])];
+    const same = Object.entries(files).filter(([name]) => !differs.includes(name));
     return { ...reply, files: { ...Object.fromEntries(same), ...reply.files } };
   }
 

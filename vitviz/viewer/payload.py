@@ -21,12 +21,10 @@ from ..probe.ink import taught_light_ink_only
 from ..probe.measurements import measurements_of
 from ..probe.positions import unit_rows
 from ..probe.predictions import kinds_of
-from ..probe.trace import RoundedLayer
 from . import explanations
 
 if TYPE_CHECKING:
     from ..probe.analysis import Analysis
-    from ..probe.embedding import Embedding
 
 VERSION = 1
 PICTURE = "picture.safetensors"
@@ -50,7 +48,8 @@ class Payload:
     manifest  JSON-able, text and small numbers only; names its files by {"path", "size"}, and under
               "late" those that are made when the viewer asks for them
     files     path -> bytes: the rows that are shown first, the picture, photograph, embedding and
-              film if there are any, a file per layer, and in a whole payload the late ones
+              film if there are any, a file per layer, and in a whole payload the late ones; beside
+              the intact analysis only what is shown first
     """
 
     manifest: dict[str, Any]
@@ -59,7 +58,12 @@ class Payload:
 
 def layer_path(layer: int) -> str:
     """Name of the file of one layer."""
-    return f"layer-{layer:02d}.safetensors"
+    return late_path(layer_name(layer))
+
+
+def layer_name(layer: int) -> str:
+    """Name of the late file of one layer, where layers are not sent ahead."""
+    return f"layer-{layer:02d}"
 
 
 def tokens_name(layer: int) -> str:
@@ -73,7 +77,7 @@ def pack(
     k: int = 10,
     film: bool = False,
     whole: bool = True,
-    shared: bool = True,
+    beside: bool = False,
     first: tuple[int, int] | None = None,
     layers: Sequence[int] | None = None,
 ) -> Payload:
@@ -82,8 +86,9 @@ def pack(
     `film`: with the film of the model's training, if one lies beside its checkpoint; it can have
     several megabytes. `whole`: with the late files; a server leaves them out and makes each when a
     visitor needs it, since the first view needs none of them. Of a large model even a whole payload
-    lacks the values, see `MOST_MIXING_BYTES`. `shared`: with the files that a pass with
-    interventions has in common with the intact one; a viewer that shows both has them already.
+    lacks the values, see `MOST_MIXING_BYTES`. `beside`: for a viewer that shows the intact analysis
+    and this pass with interventions, and waits for it after every stroke: without the files that
+    both have in common, and with layers and embedding as late files.
     `first`: the layer and the token that are shown first, whose rows travel ahead of their layer;
     None, or what the model does not have: the last layer, from CLS or, without prefix tokens, the
     middle patch.
@@ -94,27 +99,27 @@ def pack(
     browser too. The late file of the statistics says how far the shown attention is from the exact.
     Where an edge is cut, attention is 0: "changes" and "removed" of the manifest tell which are.
     """
-    files = _photographs(analysis) if shared else {}
-    files[PICTURE] = _serialise({"pixels": analysis.picture})
     begins = _first(analysis, first)
+    rows = analysis.trace.rounded_from(begins["layer"], begins["token"])
+    files = {FIRST: _serialise({"rows": rows})}
+    if not beside or analysis.changes_pixels:
+        files[PICTURE] = _serialise({"pixels": analysis.picture})
     left_out = set() if layers is None else {*range(analysis.trace.depth)} - {*layers}
-    for layer in range(analysis.trace.depth):
-        rounded = analysis.trace.rounded(layer)
-        if layer == begins["layer"]:
-            rows = _rows(analysis, rounded, layer, begins["token"])
-            files[FIRST] = _serialise({"rows": rows})
-        sent = {"q": rounded.q, "k": rounded.k, "lse": rounded.lse}
-        files[layer_path(layer)] = b"" if layer in left_out else _serialise(sent)
-    # The browser fetches these files only for the panels Positions and Patches.
-    if shared and analysis.positions is not None:
-        rows = unit_rows(analysis.positions.patches).half()
-        files[POSITIONS] = _serialise({"pos_embed": rows})
-    if analysis.embedding is not None:
-        files[EMBEDDING] = _pack_embedding(analysis.embedding)
+    if not beside:
+        files |= _photographs(analysis)
+        for layer in range(analysis.trace.depth):
+            sent = b"" if layer in left_out else _serialise(_layer(analysis, layer))
+            files[layer_path(layer)] = sent
+        # The browser fetches these files only for the panels Positions and Patches.
+        if analysis.positions is not None:
+            rows = unit_rows(analysis.positions.patches).half()
+            files[POSITIONS] = _serialise({"pos_embed": rows})
+        if analysis.embedding is not None:
+            files[EMBEDDING] = _serialise(_embedding(analysis))
     recorded = analysis.loaded.film if film and analysis.loaded else None
     if recorded is not None and recorded.is_file():
         files[FILM] = recorded.read_bytes()
-    late = _late_files(analysis)
+    late = _late_files(analysis, ahead=not beside)
     if whole:
         if _mixing_bytes(analysis) > MOST_MIXING_BYTES:
             late = {name: make for name, make in late.items() if not needs_model(name)}
@@ -158,15 +163,22 @@ def late_file(analysis: "Analysis", name: str) -> bytes:
     """
     if explanations.is_explanation(name):
         return _serialise(explanations.explanation(analysis, name))
-    make = _late_files(analysis).get(name)
+    make = _late_files(analysis, ahead=False).get(name)
     if make is None:
         raise SelectionError(f"this analysis has no file {name!r}")
     return _serialise(make(analysis))
 
 
-def _late_files(analysis: "Analysis") -> dict[str, Callable[["Analysis"], dict[str, Tensor]]]:
-    """What makes each late file of this analysis, by its name."""
+def _late_files(
+    analysis: "Analysis", *, ahead: bool
+) -> dict[str, Callable[["Analysis"], dict[str, Tensor]]]:
+    """What makes each late file of this analysis, by its name; `ahead`: layers are none of them."""
     late = dict(LATE)
+    if not ahead:
+        for layer in range(analysis.trace.depth):
+            late[layer_name(layer)] = partial(_layer, layer=layer)
+        if analysis.embedding is not None:
+            late["embedding"] = _embedding
     if analysis.positions_seed is None:
         del late["untrained"]
     if analysis.card.head != "classes" or len(analysis.card.labels) > MOST_CLASSES:
@@ -220,12 +232,10 @@ def _first(analysis: "Analysis", wanted: tuple[int, int] | None) -> dict[str, An
     return {"layer": layer, "token": token, "direction": "from"}
 
 
-def _rows(analysis: "Analysis", rounded: RoundedLayer, layer: int, token: int) -> Tensor:
-    """Attention from a token in every head, as a viewer makes it of the layer's file. (H, N)"""
-    scores = (rounded.k.double() @ rounded.q[:, token, :, None].double()).squeeze(-1)
-    rows = (analysis.trace.scale * scores - rounded.lse[:, token, None].double()).exp().float()
-    mask = analysis.trace.cuts.mask(layer) if analysis.trace.cuts else None
-    return rows if mask is None else rows.masked_fill(mask[:, token], 0)
+def _layer(analysis: "Analysis", layer: int) -> dict[str, Tensor]:
+    """One layer, as `Trace.rounded` gives it."""
+    rounded = analysis.trace.rounded(layer)
+    return {"q": rounded.q, "k": rounded.k, "lse": rounded.lse}
 
 
 def _photographs(analysis: "Analysis") -> dict[str, bytes]:
@@ -235,16 +245,15 @@ def _photographs(analysis: "Analysis") -> dict[str, bytes]:
     return {path: data for path, data in files.items() if data is not None}
 
 
-def _pack_embedding(embedding: "Embedding") -> bytes:
+def _embedding(analysis: "Analysis") -> dict[str, Tensor]:
     """Filters are only drawn, so half precision is enough; numbers of tokens are float32."""
-    return _serialise(
-        {
-            "filters": embedding.filters.half(),
-            "bias": embedding.bias,
-            "content": embedding.content,
-            "position": embedding.position,
-        }
-    )
+    embedding = analysis.embedding
+    return {
+        "filters": embedding.filters.half(),
+        "bias": embedding.bias,
+        "content": embedding.content,
+        "position": embedding.position,
+    }
 
 
 def _mixing(analysis: "Analysis", layer: int) -> dict[str, Tensor]:
@@ -398,14 +407,17 @@ def _manifest(
         "outlier_times": features.OUTLIER_TIMES,
         "files": {
             "first": _file(FIRST, files),
-            "picture": _file(PICTURE, files),
+            **({"picture": _file(PICTURE, files)} if PICTURE in files else {}),
             **({"positions": _file(POSITIONS, files)} if POSITIONS in files else {}),
             **{
                 name: _file(path, files)
                 for name, path in (("photograph", PHOTOGRAPH), ("whole", WHOLE))
                 if path in files
             },
-            "layers": [_file(layer_path(i), files) for i in range(summary["depth"])],
+            "layers": [
+                _file(path, files) if path in files else {"path": path, "late": layer_name(layer)}
+                for layer, path in enumerate(map(layer_path, range(summary["depth"])))
+            ],
             **({"embedding": _file(EMBEDDING, files)} if EMBEDDING in files else {}),
             **({"film": _file(FILM, files)} if FILM in files else {}),
             **{name: _file(late_path(name), files) for name in late if late_path(name) in files},

@@ -56,7 +56,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
     try {
       const manifest = await manifestOf(key);
       if (!isLast()) return;
-      const next = new Source(manifest, fetchFile, app.ask, () => next === source && render());
+      const next = new Source(manifest, fetchFile, app.ask, () => next === source && render(), key === OPERATED ? app.source : null);
       coming = next;
       await next.loaded(beginsWithPhotograph(app, app.selection));
       if (coming !== next) return;
@@ -71,7 +71,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
     render();
   }
 
-  /** Fetches the selected layer of the second source when something draws from it, then all others. */
+  /** Fetches the selected layer of the second source when something draws from it; then all others, unless they are made on demand. */
   function look() {
     const { store } = source;
     const { layer, overlay, direction } = now.app.selection;
@@ -83,7 +83,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
     store.want(() => {
       if (store !== source?.store) return;
       render();
-      if (!store.failure) store.prefetch(layer, () => store === source?.store && render());
+      if (!store.failure && now.key !== OPERATED) store.prefetch(layer, () => store === source?.store && render());
     });
   }
 

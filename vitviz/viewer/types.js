@@ -1,8 +1,9 @@
 /** Types that several modules share; nothing in here runs. */
 
 /**
- * A file of the payload, as in the manifest; `late`: its name, if the host makes it on demand.
- * @typedef {{path: string, size?: number, url?: string, late?: string}} PayloadFile
+ * A file of the payload, as in the manifest; `late`: its name, if the host makes it on demand; `data`: its bytes in
+ * base64, if they came with the manifest.
+ * @typedef {{path: string, size?: number, url?: string, late?: string, data?: string}} PayloadFile
  */
 
 /**

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import torch
 from PIL import Image
@@ -74,6 +74,24 @@ class Order:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OperateOrder:
+    """An intact analysis, with interventions, for a page that shows it and waits at every stroke.
+
+    saved, model, untrained  the analysis as `Result.saved`, and the model of its order
+    interventions, first     as of `Order`
+    wanted  "page": the manifest and files of the result; "saved": its saved analysis, which takes
+            longer to write than all the rest and is asked for after few strokes
+    """
+
+    saved: bytes = field(repr=False)
+    model: str
+    untrained: bool = False
+    interventions: Sequence[Mapping[str, Any]] = ()
+    first: tuple[int, int] | None = None
+    wanted: Literal["page", "saved"] = "page"
+
+
+@dataclass(frozen=True, kw_only=True)
 class LateOrder:
     """A late file of an analysis (`viewer.payload.late_file`), for which its model is needed.
 
@@ -121,7 +139,7 @@ class PageOrder:
     film: bool = False
 
 
-AnyOrder = Order | LateOrder | FairOrder | PageOrder
+AnyOrder = Order | OperateOrder | LateOrder | FairOrder | PageOrder
 
 
 class Refusal(NamedTuple):
@@ -200,7 +218,13 @@ def fulfil_any(
     turn: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Result:
     """Fulfil an order of any kind: the one function that other processes and machines need."""
-    kinds = {Order: fulfil, LateOrder: fulfil_late, FairOrder: fulfil_fair, PageOrder: fulfil_page}
+    kinds = {
+        Order: fulfil,
+        OperateOrder: fulfil_operate,
+        LateOrder: fulfil_late,
+        FairOrder: fulfil_fair,
+        PageOrder: fulfil_page,
+    }
     return kinds[type(order)](order, models, turn)
 
 
@@ -230,6 +254,32 @@ def fulfil(
                 result = _for_page(order, analysis)
             else:
                 result = _for_program(order.selection, analysis, relevance)
+        return replace(result, seconds=stages.seconds)
+    except VitvizError as error:
+        return Result(refused=Refusal.of(error), seconds=stages.seconds)
+
+
+def fulfil_operate(
+    order: OperateOrder,
+    models: Models,
+    turn: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Result:
+    """Read the analysis and its model, run it with the interventions, and pack what is new.
+
+    The photo is not opened again, because that can take longer than the pass.
+    """
+    stages = _Stages()
+    try:
+        with stages("open"):
+            held = _held(order, models)
+        with stages("wait"), turn(), stages("pass"):
+            analysis = held.operate(order.interventions)
+        with stages("pack"):
+            if order.wanted == "saved":
+                result = Result(saved=analysis.to_bytes(), saved_name=_saved_name(analysis))
+            else:
+                payload = pack(analysis, whole=False, beside=True, first=order.first)
+                result = Result(manifest=payload.manifest, files=payload.files)
         return replace(result, seconds=stages.seconds)
     except VitvizError as error:
         return Result(refused=Refusal.of(error), seconds=stages.seconds)
@@ -342,7 +392,7 @@ def _page_bytes_of_layer(analysis: Analysis) -> float:
     return 4 / 3 * 6 * analysis.trace.num_tokens * config.embed_dim
 
 
-def _held(order: LateOrder | FairOrder | PageOrder, models: Models) -> Analysis:
+def _held(order: OperateOrder | LateOrder | FairOrder | PageOrder, models: Models) -> Analysis:
     """The analysis of an order, with its model."""
     analysis = Analysis.from_bytes(order.saved)
     return replace(analysis, loaded=models.get(order.model, order.untrained))
@@ -355,9 +405,8 @@ def _check_work(analysis: Analysis, passes: int, most: float) -> None:
 
 
 def _for_page(order: Order, analysis: Analysis) -> Result:
-    intact = not analysis.interventions  # else it stands beside the intact analysis
-    payload = pack(analysis, film=intact, whole=False, shared=intact, first=order.first)
-    unseen = intact and Path(order.name).suffix.lower() in UNSEEN
+    payload = pack(analysis, film=True, whole=False, first=order.first)
+    unseen = Path(order.name).suffix.lower() in UNSEEN
     return Result(
         saved=analysis.to_bytes(),
         saved_name=_saved_name(analysis),

@@ -1,6 +1,7 @@
 """The service: answers the requests of pages, viewers and programs. It knows no Gradio."""
 
 import base64
+import json
 import logging
 import time
 from collections import OrderedDict
@@ -16,7 +17,18 @@ from ..probe.selection import choose
 from ..viewer.payload import late_file, late_path, needs_model
 from . import limits
 from .beside import Choice, choices
-from .engine import PAGE, Engine, FairOrder, LateOrder, Order, PageOrder, Refusal, Result, Selection
+from .engine import (
+    PAGE,
+    Engine,
+    FairOrder,
+    LateOrder,
+    OperateOrder,
+    Order,
+    PageOrder,
+    Refusal,
+    Result,
+    Selection,
+)
 from .error_messages import APOLOGY, in_each, sentence
 from .examples import EXAMPLES, START, START_LINK
 from .fair_tests import BusyError, FairTests
@@ -33,11 +45,20 @@ log = logging.getLogger("vitviz.web")
 
 
 class Kept(NamedTuple):
-    """An analysis that was delivered: what it shows, its address, and that of its model's film."""
+    """An analysis that was delivered.
+
+    shown     what it shows
+    analysis  the address of the saved analysis; None for an experiment that was only looked at
+    film      the address of the film of its model
+    intact, changes  of an experiment: the id of the intact analysis, and the address of the
+              interventions in JSON
+    """
 
     shown: Shown
-    analysis: str
+    analysis: str | None
     film: str | None = None
+    intact: str = ""
+    changes: str = ""
 
 
 class Made(NamedTuple):
@@ -169,12 +190,7 @@ class Service:
                 photo = self._before(now)
             return Refused(made, now, photo)
 
-    def _make(
-        self,
-        wanted: Shown,
-        first: tuple[int, int] | None = None,
-        interventions: Sequence[Mapping[str, Any]] = (),
-    ) -> Made | Refusal:
+    def _make(self, wanted: Shown, first: tuple[int, int] | None = None) -> Made | Refusal:
         """Analyze a picture and put the files for a page into the store.
 
         `first`: the layer and the token that the page shows first, as far as is known.
@@ -183,7 +199,7 @@ class Service:
             link = self._link(wanted)
             if first is None and link == START_LINK:
                 first = START["layer"], START["token"]
-            result = self.order(wanted, interventions=interventions, first=first)
+            result = self.order(wanted, first=first)
             if result.refused:
                 return result.refused
             files, saved, preview = self._placed(result)
@@ -217,6 +233,10 @@ class Service:
             interventions=interventions,
             first=first,
         )
+        return self._watched(order, len(order.photo), door)
+
+    def _watched(self, order: Order | OperateOrder, photo_bytes: int, door: str) -> Result:
+        """Let the engine fulfil an order, which is counted and logged."""
         began = time.monotonic()
         result = self._engine.run(order)
         refused = result.refused and getattr(result.refused.text, "key", "other")
@@ -225,7 +245,7 @@ class Service:
             model=order.model if order.model in self.menu else "unknown",
             untrained=order.untrained,
             outcome=refused or "answered",
-            photo_bytes=len(order.photo),
+            photo_bytes=photo_bytes,
             sent_bytes=sum(map(len, result.files.values())),
             seconds={**result.seconds, "all": time.monotonic() - began},
         )
@@ -257,7 +277,7 @@ class Service:
         delivery = self._requests.deliver(request, now)
         if delivery is Delivery.DROPPED:
             return Unchanged()
-        self._remember(made, now)
+        self._remember(made.manifest, _kept(made, now))
         photo, controls = Left.AS_IT_IS, delivery is not Delivery.BESIDE
         if controls and (made.preview or place or delivery is Delivery.RESTORED):
             photo = made.preview or now.photo.address
@@ -355,9 +375,10 @@ class Service:
         return self._reply(question, self._beside)
 
     def operate(self, question: Any) -> dict[str, Any]:
-        """Analyze what a viewer shows with interventions: {"manifest"} as `beside`, or {"error"}.
+        """Analyze what a viewer shows with interventions: {"manifest"}, or {"error"}.
 
-        What it has in common with the intact analysis (`pack`) is left out.
+        Its few files come with it, in base64; what it has in common with the intact analysis, or is
+        asked for later, is left out (`pack`).
         """
         return self._reply(question, self._operate)
 
@@ -387,14 +408,14 @@ class Service:
             case _:
                 raise SelectionError("id, token, layer, first, residual, head_fusion are needed")
         with computing(self._asking):
-            values = self._analysis(self._known(key)).rollout(token, layer, **options)
+            values = self._analysis(key).rollout(token, layer, **options)
         return {"values": values.tolist()}
 
     def _late(self, key: str, question: Any) -> dict[str, Any]:
         match question:
             case {"name": str(name)}:
                 with computing(self._asking):
-                    data = self._late_file(self._known(key), name)
+                    data = self._late_file(key, name)
                 return {"data": base64.b64encode(data).decode()}
         raise SelectionError("id and name are needed")
 
@@ -403,18 +424,18 @@ class Service:
 
         def order(**step: Any) -> FairOrder:
             model = {"model": kept.shown.model, "untrained": kept.shown.untrained}
-            return FairOrder(saved=self._store.get(kept.analysis), **model, **step)
+            return FairOrder(saved=self._saved(key), **model, **step)
 
         try:
             return dict(self._tests.advance(key, wanted, order))
         except BusyError as error:
             return {**_refusal(error.message), "busy": True}
 
-    def _late_file(self, kept: Kept, name: str) -> bytes:
+    def _late_file(self, key: str, name: str) -> bytes:
         """Only the engine has the models; a file that needs none is made here."""
+        shown, saved = self._known(key).shown, self._saved(key)
         if not needs_model(name):
-            return late_file(self._analysis(kept), name)
-        saved, shown = self._store.get(kept.analysis), kept.shown
+            return late_file(Analysis.from_bytes(saved), name)
         order = LateOrder(name=name, saved=saved, model=shown.model, untrained=shown.untrained)
         result = self._engine.run(order)
         if result.refused:
@@ -428,12 +449,12 @@ class Service:
         with self._drawing.take(limits.DRAWING_WAIT_SECONDS, many):
             kept = self._known(key)
             film = self._store.get(kept.film) if kept.film else None
-            data = wanted.drawn(self._analysis(kept), film)
+            data = wanted.drawn(self._analysis(key), film)
         return {"data": base64.b64encode(data).decode()}
 
     def _page(self, key: str, question: Any) -> dict[str, Any]:
         kept = self._known(key)
-        depth = self._analysis(kept).trace.depth
+        depth = self._analysis(key).trace.depth
         match question:
             case {"layers": [*layers], "film": bool(film)} if layers and all(
                 type(one) is int and 0 <= one < depth for one in layers
@@ -442,7 +463,7 @@ class Service:
             case _:
                 raise SelectionError("layers of the analysis are needed, and whether with the film")
         order = PageOrder(
-            saved=self._store.get(kept.analysis),
+            saved=self._saved(key),
             model=kept.shown.model,
             untrained=kept.shown.untrained,
             layers=chosen,
@@ -466,12 +487,52 @@ class Service:
 
     def _operate(self, key: str, question: Any) -> dict[str, Any]:
         kept = self._known(key)
+        first = None
+        match question:
+            case {"layer": int(layer), "token": int(token)}:
+                first = layer, token
         # A line of its own: in a class many visitors brush at the same moment, and each pass is
         # short. What is made here waits for no other turn that they could take from each other.
         with computing(self._operating):
-            changes = self._with_donors(kept.shown, question.get("interventions"))
-            made = self._make(kept.shown, interventions=changes)
-        return self._second(made, kept.shown)
+            self._store.check_room()
+            changes = question.get("interventions")
+            result = self._watched(self._operation(key, changes, first=first), 0, "page")
+            if result.refused:
+                return _refusal(result.refused.text)
+            changes = self._store.put(json.dumps(changes).encode(), "changes.json")
+        self._remember(result.manifest, Kept(kept.shown, None, intact=key, changes=changes))
+
+        def sent(file: Mapping[str, Any]) -> dict[str, Any]:
+            data = result.files.get(file["path"])
+            return {**file, **({} if data is None else {"data": base64.b64encode(data).decode()})}
+
+        files = {
+            name: [sent(one) for one in file] if isinstance(file, list) else sent(file)
+            for name, file in result.manifest["files"].items()
+        }
+        return {"manifest": {**result.manifest, "files": files}}
+
+    def _operation(self, key: str, changes: Any, **options: Any) -> OperateOrder:
+        """The order to operate the intact analysis with this manifest id, with changes in JSON."""
+        kept = self._known(key)
+        try:
+            saved = self._saved(key)
+        except ExpiredError:  # its photo may still be there
+            saved = self._made_again(kept.shown)
+        return OperateOrder(
+            saved=saved,
+            model=kept.shown.model,
+            untrained=kept.shown.untrained,
+            interventions=self._with_donors(kept.shown, changes),
+            **options,
+        )
+
+    def _made_again(self, shown: Shown) -> bytes:
+        """The saved analysis of a picture, made anew. Raises `VitvizError` if it is refused."""
+        result = self.order(shown, Selection())
+        if result.refused:
+            raise VitvizError(result.refused.text)
+        return result.saved
 
     def _with_donors(self, shown: Shown, interventions: Any) -> Any:
         """The interventions, but a transplant "from" an example holds the tokens of that picture.
@@ -480,17 +541,17 @@ class Service:
         """
         if not isinstance(interventions, list):
             return interventions
-        pictures = {one.key: one.shown for one in self._choices(shown) if one.kind == "example"}
+        pictures: dict[str, Shown] = {}
+        if any(isinstance(one, dict) and "from" in one for one in interventions):
+            choices = self._choices(shown)
+            pictures = {one.key: one.shown for one in choices if one.kind == "example"}
         donors: dict[str, Analysis] = {}
 
         def with_donor(one: Any) -> Any:
             match one:
                 case {"kind": "transplant", "from": str(key)} if key in pictures:
                     if key not in donors:
-                        result = self.order(pictures[key], Selection())
-                        if result.refused:
-                            raise VitvizError(result.refused.text)
-                        donors[key] = Analysis.from_bytes(result.saved)
+                        donors[key] = Analysis.from_bytes(self._made_again(pictures[key]))
                     return read_interventions([{**one, "from": donors[key]}])[0]
             return one
 
@@ -500,7 +561,7 @@ class Service:
         """The manifest of what stands beside another analysis, with the addresses of its files."""
         if isinstance(made, Refusal):
             return _refusal(made.text)
-        self._remember(made, shown)
+        self._remember(made.manifest, _kept(made, shown))
 
         def put(file: Stored) -> dict[str, Any]:
             return {"path": file.address, "size": file.size}
@@ -513,13 +574,29 @@ class Service:
 
     def _known(self, key: str) -> Kept:
         """The analysis with this manifest id. Raises `ExpiredError` if it is forgotten."""
-        if key not in self._kept:
-            raise ExpiredError
-        return self._kept[key]
+        try:
+            self._kept.move_to_end(key)  # strokes of many visitors come after the one they change
+            return self._kept[key]
+        except KeyError as error:
+            raise ExpiredError from error
 
-    def _analysis(self, kept: Kept) -> Analysis:
-        """Read an analysis from the store. Raises `ExpiredError` if it was deleted."""
-        return Analysis.from_bytes(self._store.get(kept.analysis))
+    def _analysis(self, key: str) -> Analysis:
+        """The analysis with this manifest id. Raises `ExpiredError` if it was deleted."""
+        return Analysis.from_bytes(self._saved(key))
+
+    def _saved(self, key: str) -> bytes:
+        """The saved analysis with this manifest id; that of an experiment is made when somebody
+        first asks about it. Raises `ExpiredError` if it was deleted.
+        """
+        kept = self._known(key)
+        if kept.analysis is None:
+            changes = json.loads(self._store.get(kept.changes))
+            result = self._engine.run(self._operation(kept.intact, changes, wanted="saved"))
+            if result.refused:
+                raise VitvizError(result.refused.text)
+            kept = kept._replace(analysis=self._store.put(result.saved, result.saved_name))
+            self._kept[key] = kept
+        return self._store.get(kept.analysis)
 
     def _read(self, upload: Upload) -> bytes:
         """The bytes of an example or of a file in the store. Raises `ImageError`."""
@@ -560,12 +637,15 @@ class Service:
     def _choices(self, shown: Shown) -> Iterator[Choice]:
         return choices(shown, self.examples, self.menu)
 
-    def _remember(self, made: Made, shown: Shown) -> None:
-        film = made.manifest["files"].get("film")
-        kept = Kept(shown, made.saved, film.address if film else None)
-        self._kept[made.manifest["id"]] = kept
+    def _remember(self, manifest: Mapping[str, Any], kept: Kept) -> None:
+        self._kept[manifest["id"]] = kept
         while len(self._kept) > limits.ANALYSES_KNOWN:
             self._kept.popitem(last=False)
+
+
+def _kept(made: Made, shown: Shown) -> Kept:
+    film = made.manifest["files"].get("film")
+    return Kept(shown, made.saved, film.address if film else None)
 
 
 def _place_of(asked: Mapping[str, str]) -> tuple[int, int] | None:

@@ -16,7 +16,12 @@ const ask = (name, question) => server[name](question);
 // Another analysis comes as the result of a call, so Gradio has not added the URLs of its files. They
 // are in the same cache as those of `props.value`, behind the same proxies, so its URL is the pattern.
 const beside = async (key, id) => placed(await ask('beside', { id, beside: key }));
-const operate = async (interventions, id) => placed(await ask('operate', { id, interventions }));
+
+// The few files of an experiment come with the reply.
+async function operate(interventions, id, first) {
+  const reply = await ask('operate', { id, interventions, ...first });
+  return reply?.manifest ?? reply; // or a refusal or undefined
+}
 
 function placeOfFiles() {
   const { url } = props.value.files.picture;

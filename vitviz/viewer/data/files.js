@@ -11,12 +11,13 @@ export class FileError extends Error {
 const GONE = [401, 403, 404, 410];
 
 /**
- * Fetches a file from its `url`: the default.
+ * Fetches a file from its `url`, unless it came with the manifest: the default.
  * @param {import("../types.js").PayloadFile} file
  * @param {AbortSignal} signal
  * @returns {Promise<ArrayBuffer>}
  */
 export async function fetchUrl(file, signal) {
+  if (file.data !== undefined) return ofBase64(file.data);
   const response = await fetch(file.url, { signal });
   if (!response.ok) {
     throw Object.assign(new Error("status " + response.status), { status: response.status });
@@ -35,8 +36,12 @@ export function fetchOrAsk(fetchFile, ask, id) {
     if (!file.late) return fetchFile(file, signal);
     if (!ask) throw new Error("nobody can be asked for " + file.late);
     const { data } = await ask("late", { id, name: file.late });
-    return Uint8Array.from(atob(data), (byte) => byte.charCodeAt(0)).buffer;
+    return ofBase64(data);
   };
+}
+
+function ofBase64(text) {
+  return Uint8Array.from(atob(text), (byte) => byte.charCodeAt(0)).buffer;
 }
 
 /**

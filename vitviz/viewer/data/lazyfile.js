@@ -23,7 +23,8 @@ export class LazyFile {
     /** @type {T|null} */
     this.here = null;
     this.error = null;
-    this.pending = false;
+    /** @type {Promise<void>|null} */
+    this.pending = null;
   }
 
   /** Whether the analysis has this file. */
@@ -37,16 +38,21 @@ export class LazyFile {
     return this.here;
   }
 
+  /** Resolves when the file is here or has failed; fetches it if nobody did. */
   async fetch() {
-    if (this.pending || this.error) return;
-    this.pending = true;
+    if (this.here || this.error) return;
+    this.pending ??= this.request();
+    await this.pending;
+  }
+
+  async request() {
     try {
       this.here = await this.read(await fetchChecked(this.fetchFile, this.file, this.signal));
     } catch (error) {
       if (this.signal.aborted) return;
       this.error = error;
     } finally {
-      this.pending = false;
+      this.pending = null;
     }
     if (!this.signal.aborted) this.onProgress();
   }

@@ -29,14 +29,19 @@ export class Source {
    * @param {(file: import("../types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
    * @param {null|((name: string, params: any) => Promise<any>)} ask
    * @param {() => void} onProgress  something new can be drawn
+   * @param {Source|null} intact  a source that outlives this one: files that both have are not fetched again
    */
-  constructor(manifest, fetchFile, ask, onProgress) {
+  constructor(manifest, fetchFile, ask, onProgress, intact = null) {
     this.manifest = manifest;
     this.grid = gridOf(manifest);
-    this.store = new LayerStore(manifest, fetchFile);
-    const { signal } = this.store.stop;
     const fetchAny = fetchOrAsk(fetchFile, ask, manifest.id);
-    const lazy = (name, read) => new LazyFile(fileOf(manifest, name), fetchAny, signal, read, onProgress);
+    this.store = new LayerStore(manifest, fetchAny);
+    const { signal } = this.store.stop;
+    const lazy = (name, read) => {
+      const file = manifest.files[name];
+      if (file && file === intact?.manifest.files[name]) return intact[name];
+      return new LazyFile(fileOf(manifest, name), fetchAny, signal, read, onProgress);
+    };
     /** The part of the photo that the model saw, in the photo's own resolution. @type {LazyFile<ImageBitmap>} */
     this.photograph = lazy("photograph", decodeJpeg);
     /** The whole photo, small, if the model did not see all of it. @type {LazyFile<ImageBitmap>} */
