@@ -120,10 +120,10 @@ def test_an_answer_fills_the_places_that_are_its_own():
     view, *rest = places(Answered(manifest, "/cache/s", SHOWN))
     assert rest == [SKIP, "mnist", SHOWN, download, True]
     assert isinstance(view, Manifest)
-    assert (view.id, view.depth) == ("1", 2)
-    picture, layers = view.files["picture"], view.files["layers"]
-    assert (picture.path, picture.orig_name, picture.size) == ("/cache/p", "p", 3)
-    assert [file.path for file in layers] == ["/cache/l"] * 2
+    assert (view.id, view.picture.path, view.picture.orig_name) == ("1", "/cache/p", "p")
+    layer = {"path": "/cache/l", "size": 4}
+    files = {"picture": {"path": "/cache/p", "size": 3}, "layers": [layer] * 2}
+    assert json.loads(view.text) == {"id": "1", "depth": 2, "files": files}
     # While a later request is under way, the controls are left to it.
     _, *rest = places(Answered(manifest, "/cache/s", SHOWN, "/cache/q", controls=False))
     assert rest == ["/cache/q", SKIP, SHOWN, download, SKIP]

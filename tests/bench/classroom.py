@@ -129,12 +129,14 @@ async def _analysis(
             continue
         if not message["success"]:
             raise RuntimeError(str(message["output"]))
-        manifest = message["output"]["data"][0]
+        found = message["output"]["data"][0]
+        manifest, url = json.loads(found["text"]), found["picture"]["url"]
+        place = url[: url.index("/file=") + len("/file=")]
         files = [file for each in manifest["files"].values() for file in _flat(each)]
-        answers = await asyncio.gather(*(client.get(file["url"]) for file in files))
+        answers = await asyncio.gather(*(client.get(place + file["path"]) for file in files))
         for answer, file in zip(answers, files, strict=True):
             if answer.status_code != 200 or len(answer.content) != file["size"]:
-                raise RuntimeError(f"{answer.status_code} for {file['url']}")
+                raise RuntimeError(f"{answer.status_code} for {file['path']}")
         return manifest
     raise RuntimeError("the queue ended without an answer")
 

@@ -89,9 +89,10 @@ class Visitor:
             raise RefusedError(str(message["output"].get("error")))
         manifest = message["output"]["data"][0]
         manifest = manifest.get("value", manifest)
-        if "files" not in manifest:
+        files = manifest.get("files", manifest)  # before all but the picture's stood in its text
+        if "picture" not in files:
             raise RefusedError(said)
-        fetched = await self._client.get(manifest["files"]["picture"]["url"])
+        fetched = await self._client.get(files["picture"]["url"])
         _check(fetched)
         return _middle(load(fetched.content)["pixels"])
 

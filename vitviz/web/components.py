@@ -1,5 +1,6 @@
 """Our own Gradio components: the viewer, and inputs that refuse bad values with a sentence."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -8,39 +9,38 @@ import gradio as gr
 from gradio.components.base import Component
 from gradio.data_classes import FileData, GradioModel, ImageData
 from gradio_client.utils import is_http_url_like
-from pydantic import ConfigDict
 
 from .. import viewer
 from ..languages import Message
 from .error_messages import as_html, in_all
-from .replies import Stored
+from .replies import with_places
 from .store import Upload
 
 NOT_UPLOADED = Message("web.not_uploaded")
 
 
 class Manifest(GradioModel):
-    """The viewer's manifest, its files in Gradio's cache; other fields are passed on unchecked.
+    """The viewer's manifest as JSON text, and the one of its files that Gradio gives an address.
 
     `id` is unique to each analysis, because Gradio sends the browser only values that have changed.
+    The others lie in the same cache as `picture`, so viewer.js knows their addresses from its. For
+    every file and every value that it is shown Gradio walks over all of them several times, in the
+    one thread that serves all visitors: that took longer than the model's pass.
     """
 
-    model_config = ConfigDict(extra="allow")
     id: str
-    files: dict[str, FileData | list[FileData]]
+    picture: FileData
+    text: str
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> "Manifest":
-        """The manifest of an `Answered`, with Gradio's `FileData` for each file."""
-
-        def data(file: Stored) -> FileData:
-            return FileData(path=file.address, orig_name=file.name, size=file.size)
-
-        files = {
-            key: [data(one) for one in file] if isinstance(file, list) else data(file)
-            for key, file in manifest["files"].items()
-        }
-        return cls(**{**manifest, "files": files})
+        """The manifest of an `Answered`."""
+        file = manifest["files"]["picture"]
+        return cls(
+            id=manifest["id"],
+            picture=FileData(path=file.address, orig_name=file.name, size=file.size),
+            text=json.dumps(with_places(manifest), ensure_ascii=False, allow_nan=False),
+        )
 
 
 class Viewer(gr.HTML):

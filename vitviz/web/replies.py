@@ -33,6 +33,19 @@ class Stored(NamedTuple):
     size: int
 
 
+def with_places(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest in JSON's types, whose files are {"path": address, "size"}."""
+
+    def put(file: Stored) -> dict[str, Any]:
+        return {"path": file.address, "size": file.size}
+
+    files = {
+        name: [put(one) for one in file] if isinstance(file, list) else put(file)
+        for name, file in manifest["files"].items()
+    }
+    return {**manifest, "files": files}
+
+
 @dataclass(frozen=True)
 class Unchanged:
     """The page stays as it is."""

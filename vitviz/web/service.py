@@ -36,7 +36,7 @@ from .fair_tests import Wanted as WantedTest
 from .figures import Wanted
 from .models import Menu
 from .page_requests import Delivery, PageRequest, PageRequests
-from .replies import Answered, Left, Refused, Reply, Shown, Stored, Unchanged
+from .replies import Answered, Left, Refused, Reply, Shown, Stored, Unchanged, with_places
 from .store import ExpiredError, Store, Upload
 from .turns import Turns, computing
 from .watch import Watch
@@ -562,15 +562,7 @@ class Service:
         if isinstance(made, Refusal):
             return _refusal(made.text)
         self._remember(made.manifest, _kept(made, shown))
-
-        def put(file: Stored) -> dict[str, Any]:
-            return {"path": file.address, "size": file.size}
-
-        files = {
-            name: [put(one) for one in file] if isinstance(file, list) else put(file)
-            for name, file in made.manifest["files"].items()
-        }
-        return {"manifest": {**made.manifest, "files": files}}
+        return {"manifest": with_places(made.manifest)}
 
     def _known(self, key: str) -> Kept:
         """The analysis with this manifest id. Raises `ExpiredError` if it is forgotten."""

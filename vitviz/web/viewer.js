@@ -13,8 +13,9 @@ const address = {
 // Calls to Python: figures for print, late files, and the rollout of very many tokens.
 const ask = (name, question) => server[name](question);
 
-// Another analysis comes as the result of a call, so Gradio has not added the URLs of its files. They
-// are in the same cache as those of `props.value`, behind the same proxies, so its URL is the pattern.
+// Gradio gives the picture of an analysis its URL, and knows of no other file. All of them are in the
+// same cache, behind the same proxies, so this URL is the pattern. Another analysis comes as the
+// result of a call.
 const beside = async (key, id) => placed(await ask('beside', { id, beside: key }));
 
 // The few files of an experiment come with the reply.
@@ -24,15 +25,17 @@ async function operate(interventions, id, first) {
 }
 
 function placeOfFiles() {
-  const { url } = props.value.files.picture;
+  const { url } = props.value.picture;
   return url.slice(0, url.indexOf('/file=') + '/file='.length);
 }
+
+const urlOf = (path) => placeOfFiles() + path.split('/').map(encodeURIComponent).join('/');
 
 // The page to take home, as text.
 async function takeHome(wanted) {
   const reply = await ask('take_home', wanted);
   if (!reply?.path) return reply; // a refusal or undefined
-  const answer = await fetch(placeOfFiles() + reply.path);
+  const answer = await fetch(urlOf(reply.path));
   if (!answer.ok) throw new Error('status ' + answer.status);
   return { html: await answer.text() };
 }
@@ -40,8 +43,7 @@ async function takeHome(wanted) {
 function placed(reply) {
   if (!reply?.manifest) return reply; // a refusal or undefined
   const { manifest } = reply;
-  const place = placeOfFiles();
-  const put = (file) => (Array.isArray(file) ? file.map(put) : { ...file, url: place + file.path });
+  const put = (file) => (Array.isArray(file) ? file.map(put) : { ...file, url: urlOf(file.path) });
   const files = Object.entries(manifest.files).map(([name, file]) => [name, put(file)]);
   return { ...manifest, files: Object.fromEntries(files) };
 }
@@ -68,7 +70,7 @@ document.addEventListener('vitviz-draw', openDrawing);
 let shown = 0;
 function show() {
   if (!props.value) return;
-  mounted.update(props.value); // a later analysis keeps what the visitor looks at
+  mounted.update(placed({ manifest: JSON.parse(props.value.text) })); // a later analysis keeps what the visitor looks at
   shown += 1;
   // On a phone the viewer is below the controls: scroll to it.
   if (shown > 1 && element.getBoundingClientRect().top > 0.6 * innerHeight) {
