@@ -23,11 +23,14 @@ PICTURES = ROOT / "vitviz" / "web" / "examples"
 
 
 class Seen(NamedTuple):
-    """What a lesson is about: an analysis, the film of its model, and the analysis beside."""
+    """What a lesson is about: an analysis, the film of its model, the analysis beside, and those
+    that came of experiments, by their texts in the lesson.
+    """
 
     analysis: Analysis
     film: Film | None = None
     beside: Analysis | None = None
+    outcomes: Mapping[str, Analysis] = {}
 
 
 At = Mapping[str, Any]
@@ -150,6 +153,24 @@ def share_of(analysis: Analysis, index: int) -> float:
     return float((analysis.trace.logits / analysis.card.temperature).softmax(dim=-1)[index])
 
 
+def hurts_most(seen: Seen, at: At) -> str:
+    own, experiments = top(seen.analysis), at["experiments"]
+    return min(experiments, key=lambda one: share_of(seen.outcomes[experiments[one]], own))
+
+
+def whose_word(seen: Seen, at: At) -> str:
+    now, donor = top(seen.beside), top(seen.outcomes[at["experiment"]])
+    return "own" if now == top(seen.analysis) else "donor" if now == donor else "third"
+
+
+def first_turn(seen: Seen, at: At) -> str:
+    """The first number of blocks after which the answer is the one after all of them."""
+    depth = seen.analysis.trace.depth
+    places = [str(place) for place in range(1, depth + 1)]
+    words = [top(seen.outcomes[at["experiment"].replace("PLACE", place)]) for place in places]
+    return places[words.index(words[-1])]
+
+
 def config(seen: Seen) -> Any:
     return seen.analysis.card.config
 
@@ -217,6 +238,11 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
     "otherShare": lambda seen, at: share_of(seen.beside, top(seen.analysis)),
     "otherWord": lambda seen, at: seen.beside.card.labels[top(seen.beside)],
     "sameWord": lambda seen, at: "same" if top(seen.beside) == top(seen.analysis) else "other",
+    "outcomeShare": lambda seen, at: share_of(seen.outcomes[at["experiment"]], top(seen.analysis)),
+    "outcomeWord": lambda seen, at: seen.analysis.card.labels[top(seen.outcomes[at["experiment"]])],
+    "hurtsMost": hurts_most,
+    "whoseWord": whose_word,
+    "firstTurn": first_turn,
     "sameNumbers": lambda seen, at: (
         "same" if torch.equal(seen.beside.trace.logits, seen.analysis.trace.logits) else "different"
     ),

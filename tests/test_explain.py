@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 from tests.test_trace import trace_of
 from vitviz import SelectionError, Trace, rollout, rollout_matrix
-from vitviz.probe.explain import attention
+from vitviz.probe.explain import attention, rollouts
 
 
 def made_trace(depth: int, heads: int, tokens: int, q: torch.Tensor | None = None) -> Trace:
@@ -62,6 +62,16 @@ def test_rollout_is_the_product_of_the_layers(name: str, head_fusion: str) -> No
     assert_close(rollout_matrix(trace, **options).sum(1), torch.ones(trace.num_tokens))
     for query in (0, 3):
         assert_close(rollout(trace, query, **options), expected[query])
+
+
+def test_rollouts_are_those_after_each_layer() -> None:
+    trace = trace_of("registers")
+    for query in (0, 3):
+        rows = rollouts(trace, query)
+        for layer in range(trace.depth):
+            assert_close(rows[layer], rollout(trace, query, last=layer))
+    with pytest.raises(SelectionError, match="token"):
+        rollouts(trace, trace.num_tokens)
 
 
 def test_the_order_of_layers_matters_and_of_heads_does_not() -> None:

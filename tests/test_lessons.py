@@ -5,6 +5,7 @@ another head, patch or picture for that step, or write another sentence.
 """
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -18,8 +19,10 @@ import torch
 from tests.lesson_truths import PICTURES, TRUTHS, Seen
 from vitviz import Analysis, analyze, load
 from vitviz.languages import languages
+from vitviz.probe.explain import EXPLAINERS
 from vitviz.probe.film import Film
 from vitviz.viewer import Payload, pack
+from vitviz.viewer.explanations import explanation_name
 from vitviz.viewer.payload import late_file
 from vitviz.web.cache import Cache
 from vitviz.web.engine import Local
@@ -40,6 +43,7 @@ SHOWN = {
     "mnist": ("digit", "red-panda"),
 }
 LATE = ("statistics", "untrained")
+MAPS = ("attention", "random", "centre", "attention_gradient")
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
 
@@ -76,15 +80,25 @@ def walked(analyses, tmp_path_factory) -> list[dict[str, Any]]:
     """What the viewer asked, found and said in every step, in every language."""
     folder = tmp_path_factory.mktemp("walk")
     for (model, example), analysis in list(analyses.items()):
-        late = {name: late_file(analysis, name) for name in LATE}
+        late = {name: late_file(analysis, name) for name in (*LATE, *explanations_of(analysis))}
         save(folder / f"{model}-{example}", pack(analysis, film=True, whole=False), late)
     for wanted in node(folder, "experiments"):
         model, name = wanted["model"], wanted["name"]
         picture, changes = PICTURES / EXAMPLES[wanted["example"]], wanted["interventions"]
+        donors = {f"example-{one}": found for (of, one), found in analyses.items() if of == model}
+        changes = [one | {"from": donors[one["from"]]} if "from" in one else one for one in changes]
         operated = analyze(load(model), picture, interventions=changes)
         save(folder / f"{model}-{name}", pack(operated, whole=False), {})
         analyses[model, name] = operated
     return node(folder)
+
+
+def explanations_of(analysis: Analysis) -> list[str]:
+    """The names of the maps by which lessons hide patches."""
+    best = int(analysis.trace.logits.argmax())
+    return [
+        explanation_name(key, 0, best if "class" in EXPLAINERS[key].needs else None) for key in MAPS
+    ]
 
 
 def save(place: Path, payload: Payload, late: Mapping[str, bytes]) -> None:
@@ -106,8 +120,11 @@ def name_of(step: dict[str, Any]) -> str:
 
 
 def seen_in(step: dict[str, Any], analyses: Any, films: Any) -> Seen:
-    beside = analyses.get((step["model"], step["beside"]))
-    return Seen(as_sent(analyses[step["model"], step["example"]]), films.get(step["model"]), beside)
+    model, example = step["model"], step["example"]
+    beside = analyses.get((model, step["beside"]))
+    named = step["experiments"].items()
+    outcomes = {text: analyses[model, f"{example}~{experiment}"] for text, experiment in named}
+    return Seen(as_sent(analyses[model, example]), films.get(model), beside, outcomes)
 
 
 def test_every_answer_is_the_one_of_python(walked, analyses, films) -> None:
@@ -129,6 +146,23 @@ def test_every_answer_is_the_one_of_python(walked, analyses, films) -> None:
                 assert got == pytest.approx(expected, rel=1e-4, abs=1e-4), where
             checked.add(asked["truth"])
     assert checked == set(TRUTHS)
+
+
+def test_what_is_hidden_are_the_first_patches_of_each_map(walked, analyses) -> None:
+    seen = set()
+    for step in walked:
+        for text, experiment in step["experiments"].items():
+            if not (found := re.search(r"FIRST\((\w+)\)", text)):
+                continue
+            analysis = analyses[step["model"], step["example"]]
+            values = analysis.grid.patches(analysis.explain(found[1]))
+            hidden = [int(patch) for patch in experiment.removeprefix("remove_").split(".")]
+            assert len(hidden) == round(analysis.grid.num_patches / 5)
+            # Patches of one value can stand for each other.
+            wanted = values.sort(descending=True).values[: len(hidden)]
+            torch.testing.assert_close(values[hidden].sort(descending=True).values, wanted)
+            seen.add(found[1])
+    assert seen == set(MAPS)
 
 
 def test_what_is_told_of_the_weights_holds(walked, analyses, films) -> None:

@@ -198,6 +198,32 @@ def test_a_value_that_half_precision_cannot_hold_is_an_error(tiny_analysis: Anal
         late_file(analysis, "mixing-01")
 
 
+def test_a_page_of_many_tokens_brings_the_rollout_that_it_shows_first(
+    tiny_analysis: Analysis, monkeypatch
+) -> None:
+    assert "rollout" not in pack(tiny_analysis).manifest["files"]
+    monkeypatch.setattr("vitviz.viewer.payload.MOST_TOKENS", tiny_analysis.trace.num_tokens - 1)
+    assert "rollout" not in pack(tiny_analysis, whole=False).manifest["files"]
+    made = pack(tiny_analysis)
+    sent = load(made.files[made.manifest["files"]["rollout"]["path"]])["rows"]
+    for layer, row in enumerate(sent):
+        token = made.manifest["first"]["token"]
+        torch.testing.assert_close(row, tiny_analysis.rollout(token=token, layer=layer))
+
+
+def test_all_probabilities_are_sent_after_an_intervention(tiny_analysis: Analysis) -> None:
+    assert "probabilities" not in pack(tiny_analysis).manifest
+    off = [{"kind": "positions", "by": "off", "seed": 0}]
+    changed = analyze(tiny("cls"), photo(), interventions=off)
+    sent = pack(changed, k=2).manifest
+    listed = {one["index"]: one["probability"] for one in sent["predictions"]}
+    assert len(sent["probabilities"]) == len(changed.card.labels) > len(listed) == 2
+    for one in changed.predictions(len(changed.card.labels)):
+        assert sent["probabilities"][one.index] == pytest.approx(one.probability, rel=1e-4)
+    nameless = analyze(tiny("registers"), photo(), interventions=off)
+    assert pack(nameless, whole=False).manifest["probabilities"] == []
+
+
 def test_the_film_of_a_training_is_sent_to_those_who_want_it(tmp_path: Path) -> None:
     path = tmp_path / "x.film.safetensors"
     viewer_fixture.film(path)

@@ -5,6 +5,9 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from tests.running import ROOT
+from vitviz import analyze, load
+
 PANDA = "red-panda.jpg"
 LIST = ".vv-lesson-list"
 VIEWS = (
@@ -161,3 +164,46 @@ def test_a_pupil_takes_the_page_home_and_goes_on_offline(visit, open_page) -> No
     expect(home.locator(".vv-lesson-where")).to_have_text("Step 3 of 7")
     sheet = home.frame_locator(".vv-taken-sheet")
     expect(sheet.locator("h1")).to_have_text("Ask a patch, ask six heads")
+
+
+def test_what_comes_of_experiments_goes_along(visit, open_page) -> None:
+    loaded, photo = load("photos"), ROOT / "vitviz" / "web" / "examples" / "dog.jpg"
+    dog = analyze(loaded, photo)
+    best = int(dog.trace.logits.argmax())
+    shares = {}
+    for key in ("attention", "random", "centre"):
+        values = dog.grid.patches(dog.explain(key))
+        patches = sorted(values.argsort(descending=True, stable=True)[:29].tolist())
+        without = analyze(loaded, photo, interventions=[{"kind": "remove", "patches": patches}])
+        probabilities = without.predictions(len(without.card.labels))
+        shares[key] = next(one.probability for one in probabilities if one.index == best)
+
+    seen = visit("?model=photos&example=dog&lesson=hide&step=2", wait_for="dog.jpg")
+    page = seen.page
+    seen.is_(beside="experiment")  # its map has come after the page
+    gap = page.locator(".vv-lesson-gap")
+
+    def guess(tab) -> None:
+        tab.locator(".vv-lesson input[type=number]").fill("40")
+        press(tab, "Show the answer")
+
+    guess(page)
+    expect(gap).to_contain_text(f"The model: {shares['attention']:.1%}")
+    press(page, "Next")
+    seen.is_(step=3, beside="experiment")
+    guess(page)
+    expect(gap).to_contain_text(f"The model: {shares['random']:.1%}")
+    expect(page.locator(".vv-lesson-why")).to_contain_text(f"{shares['attention']:.1%}")
+
+    page.locator(".vv-tools").get_by_text("Save", exact=True).click()
+    with page.expect_download() as saving:
+        press(page.locator(".vv-take"), "Make the page")
+    home = open_page(Path(saving.value.path()).read_text("utf-8"))
+    home.wait_for_selector('#viewer[data-state="ready"]')
+    expect(home.locator(".vv-lesson-gap")).to_contain_text(f"{shares['random']:.1%}")
+    press(home, "Next")
+    guess(home)
+    expect(home.locator(".vv-lesson-gap")).to_contain_text(f"The model: {shares['centre']:.1%}")
+    # The worksheet has the steps with experiments; the last one is about another photo.
+    sheet = home.frame_locator(".vv-taken-sheet")
+    expect(sheet.locator(".question")).to_have_count(4)

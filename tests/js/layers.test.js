@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { FileError, explainFailure, fetchChecked } from "../../vitviz/viewer/data/files.js";
 import { inSlices } from "../../vitviz/viewer/data/idle.js";
 import { LayerStore, MOST_BYTES } from "../../vitviz/viewer/data/layers.js";
-import { Relevance } from "../../vitviz/viewer/data/relevance.js";
+import { LazyFile } from "../../vitviz/viewer/data/lazyfile.js";
+import { Relevance, readRollouts } from "../../vitviz/viewer/data/relevance.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 const { manifest, buffers, expected } = FIXTURES.find(({ name }) => name === "registers");
@@ -148,6 +149,23 @@ test("too many tokens: the host is asked when a question has rested, and for the
   const alone = new Relevance(store, large, null, () => {});
   assert.equal(alone.possible, false);
   assert.equal(alone.of({ ...base, token: 1 }), null);
+});
+
+test("too many tokens and no host: the rollouts that the page brings, and no others", async () => {
+  const large = { ...manifest, num_tokens: 1370, depth: 2, first: { ...manifest.first, token: 0 } };
+  const rows = Float32Array.from({ length: 2 * 1370 }, (_, at) => at);
+  const header = new TextEncoder().encode(JSON.stringify({ rows: { dtype: "F32", shape: [2, 1370], data_offsets: [0, rows.byteLength] } }));
+  const parts = [new BigUint64Array([BigInt(header.length)]), header, rows].map(({ buffer: bytes }) => Buffer.from(bytes));
+  const buffer = Uint8Array.from(Buffer.concat(parts)).buffer;
+  let news = 0;
+  const { signal } = new AbortController();
+  const file = new LazyFile({ path: "rollout" }, async () => buffer, signal, (bytes) => readRollouts(bytes, large), () => { news += 1; });
+  const relevance = new Relevance(new LayerStore(manifest, counting().fetchFile), large, null, () => {}, file);
+  const base = { token: 0, layer: 1, first: 0, residual: 0.5, fusion: "mean" };
+  assert.equal(relevance.of(base), null, "it is read when it is first needed");
+  await until(() => news === 1);
+  assert.deepEqual([relevance.of(base)[3], relevance.of({ ...base, layer: 0 })[3]], [1373, 3]);
+  for (const other of [{ token: 1 }, { first: 1 }, { residual: 0.4 }, { fusion: "max" }]) assert.equal(relevance.of({ ...base, ...other }), null);
 });
 
 test("a question that fails while another waits says nothing", async () => {

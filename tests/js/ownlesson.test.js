@@ -26,6 +26,8 @@ const misfit = (act, key) => assert.throws(act, (error) => {
   return true;
 });
 
+const NO_OUTCOMES = { of: () => undefined, retry() {} };
+
 test("a lesson survives file and link, letter by letter", () => {
   assert.deepEqual(lessonInFile(fileText(lesson)), lesson);
   assert.deepEqual(unpacked(packed(lesson)), lesson);
@@ -94,7 +96,7 @@ test("an own lesson is played: words are kept, a patch is compared with the trut
   app.shape = () => ({ ...shape, lessons: [own] });
   app.select = (wanted) => { app.selection = { ...app.selection, ...wanted }; };
   const guesses = new Map();
-  app.course = createCourse(app, [own], { recall: (key) => guesses.get(key), keep: (key, entry) => guesses.set(key, entry) }, () => false, () => {});
+  app.course = createCourse(app, [own], { recall: (key) => guesses.get(key), keep: (key, entry) => guesses.set(key, entry) }, () => false, NO_OUTCOMES, () => {});
   assert.ok(select);
   app.course.start("own");
   assert.equal(titleOf(app, own), "<img src=x>");

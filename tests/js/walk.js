@@ -10,15 +10,16 @@ import { gapText, optionText, said, sayings } from "../../vitviz/viewer/text/les
 import { translator } from "../../vitviz/viewer/text/words.js";
 
 /** An app as the course and the texts of lessons see it; `travelled` has the steps that it was sent to. */
-export function appOf(source, { other = null, language = "en", storage = () => { throw new Error("no storage"); } } = {}) {
-  const shape = () => ({ ...source.shape, panels: PANELS, besides: ["untrained", "example-dog", "example-goldfish", "experiment"], lessons: LESSONS });
+export function appOf(source, { other = null, language = "en", storage = () => { throw new Error("no storage"); },
+  besides = ["untrained", "example-dog", "example-goldfish", "experiment"], outcomes = { of: () => ({ manifest: source.manifest }), retry() {} } } = {}) {
+  const shape = () => ({ ...source.shape, panels: PANELS, besides, lessons: LESSONS });
   const app = {
     source, language, t: translator(language), shape, travelled: [], travels: true,
     selection: startSelection(shape()),
     facing: () => other && { source: other },
     select(wanted) { app.selection = validSelection(wanted, app.selection, shape()); },
   };
-  app.course = createCourse(app, LESSONS, guessBook(storage), (origin) => { app.travelled.push(origin); return false; }, () => {});
+  app.course = createCourse(app, LESSONS, guessBook(storage), (origin) => { app.travelled.push(origin); return false; }, outcomes, () => {});
   return app;
 }
 

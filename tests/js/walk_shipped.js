@@ -10,7 +10,7 @@ import { join } from "node:path";
 
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { originOf } from "../../vitviz/viewer/lessons/course.js";
-import { stateOf } from "../../vitviz/viewer/lessons/steps.js";
+import { experimentIn, experimentsOf } from "../../vitviz/viewer/lessons/experiments.js";
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { read } from "../../vitviz/viewer/state/experiment.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
@@ -32,24 +32,36 @@ async function open(model, example) {
   return opened.get(place);
 }
 
-/** What stands beside in a step: another example, or the same one after an experiment. */
-async function besideOf(lesson, step) {
-  const { model, example } = originOf(lesson, step);
-  if (!step.state?.experiment) return { name: step.state?.beside?.replace("example-", "") ?? null, text: "" };
-  const source = await open(model, example);
-  const text = stateOf(step, source, appOf(source).shape()).experiment;
-  return { name: example + "~" + text, text };
+/** An experiment of a lesson for a source, when the map that it needs has come. */
+async function experimentFor(text, source) {
+  for (let tries = 0; tries < 400; tries++) {
+    const found = experimentIn(text, source);
+    if (found) return found;
+    if (found === undefined) break;
+    await new Promise((done) => { setTimeout(done, 5); });
+  }
+  throw new Error("no experiment " + text);
+}
+
+/** The experiments that a step speaks of: their texts for this source, by those of the lesson. */
+async function experimentsFor(step, source) {
+  const texts = experimentsOf(step, source.manifest);
+  return Object.fromEntries(await Promise.all(texts.map(async (text) => [text, await experimentFor(text, source)])));
 }
 
 if (process.argv[3] === "experiments") {
-  const wanted = [];
+  const wanted = new Map();
   for (const lesson of LESSONS) {
     for (const step of lesson.steps) {
-      const { name, text } = await besideOf(lesson, step);
-      if (text) wanted.push({ ...originOf(lesson, step), name, interventions: read(text) });
+      const origin = originOf(lesson, step);
+      if (experimentsOf(step, { depth: 1 }).length === 0) continue;
+      for (const [asked, text] of Object.entries(await experimentsFor(step, await open(origin.model, origin.example)))) {
+        const name = origin.example + "~" + text;
+        wanted.set(origin.model + "/" + name, { ...origin, name, asked, interventions: read(text) });
+      }
     }
   }
-  process.stdout.write(JSON.stringify(wanted));
+  process.stdout.write(JSON.stringify([...wanted.values()]));
   process.exit(0);
 }
 
@@ -57,11 +69,17 @@ const found = [];
 for (const lesson of LESSONS) {
   for (const [at, step] of lesson.steps.entries()) {
     const { model, example } = originOf(lesson, step);
-    const { name: beside } = await besideOf(lesson, step);
+    const source = await open(model, example);
+    const experiments = await experimentsFor(step, source);
+    const analyses = Object.fromEntries(await Promise.all(Object.entries(experiments).map(async ([text, experiment]) =>
+      [text, await open(model, example + "~" + experiment)])));
+    const own = experiments[step.state?.experiment];
+    const beside = own ? example + "~" + own : step.state?.beside?.replace("example-", "") ?? null;
     const other = beside ? await open(model, beside) : null;
+    const outcomes = { of: (text) => analyses[text], retry() {} };
     for (const language of Object.keys(STRINGS)) {
-      const app = appOf(await open(model, example), { language, other });
-      found.push({ language, model, example, beside, ...await visitStep(app, lesson, at + 1) });
+      const app = appOf(source, { language, other, outcomes });
+      found.push({ language, model, example, beside, experiments, ...await visitStep(app, lesson, at + 1) });
     }
   }
 }

@@ -54,6 +54,20 @@ def rollout(
     return row
 
 
+def rollouts(trace: Trace, query: int) -> Tensor:
+    """Rollout for a token after each layer, from the first one on. (L, N), rows sum to 1
+
+    Row l is `rollout(trace, query, last=l)`; each layer's matrix is made once for all of them.
+    Raises `SelectionError` for a token that does not exist.
+    """
+    rows = torch.zeros(trace.depth, trace.num_tokens)
+    rows[:, trace.check_token(query)] = 1
+    steps = list(_steps(trace, "mean", 0.5, 0, None))
+    for layer in reversed(range(trace.depth)):
+        rows[layer:] = rows[layer:] @ steps[layer]()
+    return rows
+
+
 def rollout_matrix(
     trace: Trace,
     *,

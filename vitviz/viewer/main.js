@@ -7,6 +7,7 @@ import { explainFailure, fetchUrl } from "./data/files.js";
 import { createPointerState } from "./state/pointer.js";
 import { createCourse, stepLink } from "./lessons/course.js";
 import { LESSONS } from "./lessons/index.js";
+import { createOutcomes } from "./lessons/outcomes.js";
 import { createShelf } from "./lessons/shelf.js";
 import { createLessonList } from "./parts/lessonlist.js";
 import { neighbour } from "./maths/geometry.js";
@@ -181,7 +182,9 @@ export function mount(host) {
   };
   shelve();
   app.guesses = guessBook(storage, taken?.guesses);
-  app.course = createCourse(app, lessons, app.guesses, travel, render);
+  const outcomes = createOutcomes(operates ? async (interventions, id) => granted(await host.operate(interventions, id,
+    { layer: app.selection.layer, token: app.selection.token })) : null, taken?.outcomes ?? {}, render);
+  app.course = createCourse(app, lessons, app.guesses, travel, outcomes, render);
   app.bench = createBench(app, render);
   const pointer = createPointerState(app, render);
   // While a lesson asks for patches, a tap or click on the picture is a guess.
@@ -239,7 +242,9 @@ export function mount(host) {
       const named = validSelection(begin ?? complete(wanted ?? asked, kept, shape), kept, shape);
       const step = lessons.find(({ id }) => id === named.lesson)?.steps[named.step - 1];
       const selection = step ? validSelection(stateOf(step, mine, shape), named, shape) : named;
-      await Promise.all([mine.loaded(beginsWithPhotograph(app, selection)), mine.showsAhead(selection) ? null : mine.store.ensure(selection.layer)]);
+      // A step can begin with the strongest partner, which nobody knows before the layer is here.
+      const ahead = mine.showsAhead(selection) && step?.state?.partner !== "strongest";
+      await Promise.all([mine.loaded(beginsWithPhotograph(app, selection)), ahead ? null : mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;
       opening = null;
       show(mine, selection);
@@ -370,6 +375,11 @@ export function mount(host) {
 
   function render() {
     if (!app.source || !board) return;
+    const missed = app.course.missed();
+    if (missed) { // it belongs to the step that is open, and is nothing to undo
+      app.selection = validSelection(missed, app.selection, app.shape());
+      app.history = { ...app.history, now: app.selection };
+    }
     root.classList.toggle("vv-smooth", app.taste.smooth);
     root.classList.toggle("vv-projector", app.taste.projector);
     const { selection, source } = app;

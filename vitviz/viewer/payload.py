@@ -16,6 +16,7 @@ from ..languages import ENGLISH, Message, dictionary, in_others, languages
 from ..model.loaded import ModelCard
 from ..model.menu import list_models
 from ..probe import features
+from ..probe.explain import rollouts
 from ..probe.film import facts_of
 from ..probe.ink import taught_light_ink_only
 from ..probe.measurements import measurements_of
@@ -32,11 +33,15 @@ FIRST = "first.safetensors"
 POSITIONS = "positions.safetensors"
 EMBEDDING = "embedding.safetensors"
 FILM = "film.safetensors"
+ROLLOUT = "rollout.safetensors"
 PHOTOGRAPH, WHOLE = "photograph.jpg", "whole.jpg"
 MIXING = "mixing-"  # and the layer
 # Of the values of all layers in a page of one file: 2 MB for the shipped photo model, 25 MB for
 # ViT-B/16, which would more than triple its page.
 MOST_MIXING_BYTES = 10_000_000
+# Of more tokens a browser computes no rollout, see relevance.js: it asks its host, and a page of
+# one file brings the one that is shown first.
+MOST_TOKENS = 400
 MOST_CLASSES = 2000  # whose names are sent; of more, those of the predictions alone
 MOST_WORDS = 300  # characters of a detail; longer ones, like training recipes, are not sent
 
@@ -126,6 +131,8 @@ def pack(
         for layer in left_out:
             late = {name: make for name, make in late.items() if name not in _of_layer(layer)}
         files |= {late_path(name): _serialise(make(analysis)) for name, make in late.items()}
+        if analysis.trace.num_tokens > MOST_TOKENS:
+            files[ROLLOUT] = _serialise({"rows": rollouts(analysis.trace, begins["token"])})
         told = explanations.beforehand(analysis, begins["token"])
         files |= {late_path(name): _serialise(made) for name, made in told.items()}
     manifest = _manifest(analysis, files, list(late), k) | {"first": begins}
@@ -398,6 +405,7 @@ def _manifest(
             if getattr(card.config, name)
         ],
         "predictions": summary["predictions"],
+        **({"probabilities": _probabilities(analysis)} if analysis.interventions else {}),
         "groups": summary["groups"],
         "answer": summary["answer"],
         "known_or_not": summary["known_or_not"],
@@ -420,6 +428,7 @@ def _manifest(
             ],
             **({"embedding": _file(EMBEDDING, files)} if EMBEDDING in files else {}),
             **({"film": _file(FILM, files)} if FILM in files else {}),
+            **({"rollout": _file(ROLLOUT, files)} if ROLLOUT in files else {}),
             **{name: _file(late_path(name), files) for name in late if late_path(name) in files},
             **{
                 path.removesuffix(".safetensors"): _file(path, files)
@@ -431,6 +440,17 @@ def _manifest(
     }
     # The manifest must not change in JSON: tuples become lists here, and NaN raises ValueError.
     return json.loads(json.dumps(manifest, allow_nan=False))
+
+
+def _probabilities(analysis: "Analysis") -> list[float]:
+    """Of all classes in their order, for a pass with interventions: what was the most probable
+    class before may be far from the first now. [] where there are none, or very many.
+    """
+    labels = analysis.card.labels or ()
+    if not 0 < len(labels) <= MOST_CLASSES:
+        return []
+    found = sorted(analysis.predictions(len(labels)), key=lambda one: one.index)
+    return [float(f"{one.probability:.5g}") for one in found]
 
 
 def _frame(analysis: "Analysis") -> list[float] | None:

@@ -48,7 +48,8 @@
 
 /**
  * The manifest of an analysis: vitviz/viewer/payload.py writes it, and hosts may add to it.
- * changes: the interventions of the pass; removed: the patches that they took out.
+ * changes: the interventions of the pass; removed: the patches that they took out; probabilities: of all classes in such
+ * a pass; empty where there are very many.
  * start: what is selected where no link selects anything, and tokens that are shown by turns.
  * @typedef {{
  *   version: number, id: string, link?: Record<string, string>, beside?: Beside[],
@@ -61,11 +62,11 @@
  *   num_tokens: number, first: {layer: number, token: number, direction: "from"|"to"}, scale: number, steps: Step[],
  *   embedding_norms: string[], changes: any[], removed: number[], attention_norm: "layernorm"|"rmsnorm"|"", attention_parts: string[],
  *   explainers: Explainer[], tested: {pictures: number, data: string, date: string}|null, late: string[], outlier_times: number,
- *   num_classes: number, pool: "token"|"avg"|"map"|"", predictions: Prediction[], groups: Group[],
+ *   num_classes: number, pool: "token"|"avg"|"map"|"", predictions: Prediction[], probabilities?: number[], groups: Group[],
  *   answer: Answer|null, known_or_not: KnownOrNot|null, lens: LensLine[],
  *   files: {first: PayloadFile, picture: PayloadFile, layers: PayloadFile[], features?: PayloadFile,
  *     photograph?: PayloadFile, positions?: PayloadFile, whole?: PayloadFile, statistics?: PayloadFile, untrained?: PayloadFile,
- *     tokens: PayloadFile[], embedding?: PayloadFile, film?: PayloadFile},
+ *     tokens: PayloadFile[], embedding?: PayloadFile, film?: PayloadFile, rollout?: PayloadFile},
  * }} Manifest
  */
 

@@ -1,6 +1,7 @@
 /** Rollout for a token: computed from matrices that are built while idle, or by the host. */
 
 import { inSlices } from "./idle.js";
+import { expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
 import { FUSIONS, fuseRows, rolloutRow, rowSums } from "../maths/rollout.js";
 
 /** Above this many tokens the matrices (N * N numbers per layer) are too much for a browser tab. */
@@ -21,11 +22,13 @@ export class Relevance {
    * @param {import("../types.js").Manifest} manifest
    * @param {null|((name: string, params: any) => Promise<any>)} ask
    * @param {() => void} onProgress  something new can be drawn
+   * @param {import("./lazyfile.js").LazyFile<Float32Array[]>|null} [brought]  rollouts that a page of one file brings
    */
-  constructor(store, manifest, ask, onProgress) {
+  constructor(store, manifest, ask, onProgress, brought = null) {
     this.store = store;
     this.manifest = manifest;
     this.ask = manifest.num_tokens > MOST_TOKENS ? ask : null;
+    this.brought = brought?.exists ? brought : null;
     this.possible = manifest.num_tokens <= MOST_TOKENS || Boolean(ask);
     this.onProgress = onProgress;
     this.fused = new Map(); // fusion -> {matrix, sums}[] by layer
@@ -47,7 +50,7 @@ export class Relevance {
     const key = keyOf(question);
     const known = this.answers.get(key);
     if (known) return known;
-    if (!this.possible) return null;
+    if (!this.possible) return this.among(question);
     if (this.ask) {
       this.askHost(question, key);
       return null;
@@ -61,6 +64,12 @@ export class Relevance {
     const answer = rolloutRow(layers.slice(first, layer + 1), token, residual);
     this.remember(key, answer);
     return answer;
+  }
+
+  /** One of the rollouts that the page brings: of the token that is shown first, as the panel begins. */
+  among({ token, layer, first, residual, fusion }) {
+    const begins = token === this.manifest.first.token && first === 0 && residual === 0.5 && fusion === "mean";
+    return (begins && this.brought?.get()?.[layer]) || null;
   }
 
   remember(key, answer) {
@@ -147,6 +156,17 @@ export class Relevance {
     this.error = null;
     this.onProgress();
   }
+}
+
+/**
+ * Rollouts after each layer.
+ * @param {ArrayBuffer} buffer
+ * @param {import("../types.js").Manifest} manifest
+ * @returns {Float32Array[]}  (N) each
+ */
+export function readRollouts(buffer, { depth, num_tokens: tokens }) {
+  const rows = toFloat32(expectTensor(parseSafetensors(buffer), "rows", [depth, tokens]));
+  return Array.from({ length: depth }, (_, layer) => Float32Array.from(rows.subarray(layer * tokens, (layer + 1) * tokens)));
 }
 
 /** The values in a host's reply, one number for each token; throws if it has anything else. */

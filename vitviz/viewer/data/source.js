@@ -13,7 +13,7 @@ import { LayerStore } from "./layers.js";
 import { AttentionMaps } from "./maps.js";
 import { Matrices } from "./matrix.js";
 import { readMixing } from "../maths/mixing.js";
-import { Relevance } from "./relevance.js";
+import { Relevance, readRollouts } from "./relevance.js";
 import { parseSafetensors } from "../maths/safetensors.js";
 
 const MOST_MIXINGS = 6; // layers whose values are kept: 4 MB each of ViT-B/16
@@ -51,7 +51,7 @@ export class Source {
     this.mixings = new Map(); // layer -> LazyFile, least recently used first
     this.maps = new AttentionMaps(this.store, manifest);
     this.matrices = new Matrices(this.store, manifest, onProgress);
-    this.relevance = new Relevance(this.store, manifest, ask, onProgress);
+    this.relevance = new Relevance(this.store, manifest, ask, onProgress, lazy("rollout", (buffer) => readRollouts(buffer, manifest)));
     this.features = new Features(manifest, fetchAny, signal, onProgress);
     this.explanations = new Explanations(manifest, fetchAny, signal, onProgress);
     this.fairTest = new FairTest(manifest, ask, signal, onProgress);

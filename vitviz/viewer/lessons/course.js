@@ -1,7 +1,9 @@
 /** The course: which lesson and step is open, what was guessed in it, and whether the truth is shown. */
 
+import { experimentIn, experimentsOf } from "./experiments.js";
 import { HOSTS } from "./own.js";
 import { atOf, gapOf, isGuess, paintable, painted, stateOf } from "./steps.js";
+import { OPERATED } from "../state/experiment.js";
 import { TRUTHS, holds, truthOf } from "./truths.js";
 
 /** @typedef {ReturnType<typeof createCourse>} Course */
@@ -14,18 +16,18 @@ import { TRUTHS, holds, truthOf } from "./truths.js";
  * @param {{recall: (key: string) => any, keep: (key: string, entry: any) => void}} notebook
  * @param {(origin: {model: string, example: string, lesson: string, step: number}) => boolean} travel  opens
  *   another picture or model; false where it cannot
+ * @param {import("./outcomes.js").Outcomes} outcomes
  * @param {() => void} render
  */
-export function createCourse(app, lessons, notebook, travel, render) {
+export function createCourse(app, lessons, notebook, travel, outcomes, render) {
   const lesson = () => lessons.find(({ id }) => id === app.selection?.lesson) ?? null;
   const number = () => app.selection.step;
   const step = () => lesson()?.steps[number() - 1] ?? null;
   const question = () => step()?.question ?? null;
-  const other = () => app.facing()?.source ?? null;
   // A guess belongs to a question about one picture in one model.
   const key = () => [lesson().id, step().id, app.source.manifest.model.name, app.source.manifest.photo.name].join("/");
   const entry = () => (question() && notebook.recall(key())) || {};
-  const value = (/** @type {import("./truths.js").Operand} */ { truth, at }) => truthOf(truth, app.source, course.at(at), other());
+  const value = (/** @type {import("./truths.js").Operand} */ { truth, at }) => truthOf(truth, app.source, course.at(at), other(), outcomeOf);
 
   const course = {
     lessons, lesson, step, number, question, value,
@@ -54,15 +56,34 @@ export function createCourse(app, lessons, notebook, travel, render) {
     atHome: () => isShown(course.origin()),
     origin: () => originOf(lesson(), step()),
     /**
-     * The app as it is in another step of the lesson, to read what that says and finds; nothing is kept of it.
+     * The app as it is in another step of the lesson, to read what that says and finds; nothing is kept of it,
+     * and nothing stands beside.
      * @param {number} at
      * @returns {import("../main.js").App}
      */
     inStep(at) {
-      const selection = { ...app.selection, ...stateOf(lesson().steps[at - 1], app.source, app.shape()), step: at };
+      const selection = { ...app.selection, ...stateOf(lesson().steps[at - 1], app.source, app.shape()), step: at, beside: "" };
       const there = Object.create(app, { selection: { value: selection } });
-      there.course = createCourse(there, lessons, { recall: () => undefined, keep() {} }, () => false, () => {});
+      there.course = createCourse(there, lessons, { recall: () => undefined, keep() {} }, () => false, outcomes, () => {});
       return there;
+    },
+    /**
+     * What came of the experiments of all steps about this picture, by their texts: null while one is worked out.
+     * @returns {Record<string, import("./outcomes.js").Outcome["manifest"]>|null}
+     */
+    outcomes() {
+      const texts = lesson().steps.filter((one) => isShown(originOf(lesson(), one))).flatMap((one) => experimentsOf(one, app.source.manifest));
+      const found = [...new Set(texts)].map((text) => /** @type {const} */ ([text, outcomeOf(text)]));
+      if (found.some(([, outcome]) => outcome === null)) return null;
+      return Object.fromEntries(found.filter(([, outcome]) => outcome).map(([text, { manifest: { predictions, probabilities } }]) =>
+        [text, { predictions, probabilities }]));
+    },
+    /** The fields that a step still lacks, because the map that its experiment needs has only now come; null if none. */
+    missed() {
+      const wanted = step()?.state?.experiment;
+      if (!wanted || app.selection.experiment !== "" || !app.shape().besides.includes(OPERATED)) return null;
+      const experiment = experimentIn(wanted, app.source);
+      return experiment ? { experiment, beside: step().state.beside } : null;
     },
     put(guess) {
       notebook.keep(key(), { guess });
@@ -103,6 +124,23 @@ export function createCourse(app, lessons, notebook, travel, render) {
   };
   return course;
 
+  /** What the truths of the step compare the analysis with: what came of its experiment, or what stands beside. */
+  function other() {
+    const { experiment, beside } = step()?.state ?? {};
+    if (experiment) return outcomeOf(experiment);
+    return app.facing()?.source ?? (beside && !app.shape().besides.includes(beside) ? undefined : null);
+  }
+
+  /** @type {import("./truths.js").OutcomeOf} */
+  function outcomeOf(text) {
+    const { beside, experiment } = app.selection;
+    // What stands beside is not asked for once more.
+    if (beside === OPERATED && !app.second?.error && experiment === experimentIn(text, app.source)) {
+      return app.second?.coming ? null : app.facing()?.source ?? null;
+    }
+    return outcomes.of(text, app.source);
+  }
+
   function isOfPatches() {
     return ["patch", "patches"].includes(question()?.kind);
   }
@@ -113,6 +151,7 @@ export function createCourse(app, lessons, notebook, travel, render) {
   }
 
   function open(next, at) {
+    outcomes.retry();
     const there = next.steps[at - 1];
     const now = lesson() === next ? originOf(next, step()) : {};
     const origin = originOf(next, there);

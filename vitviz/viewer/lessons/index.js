@@ -3,14 +3,16 @@
 import { ask } from "./ask.js";
 import { black } from "./black.js";
 import { cut } from "./cut.js";
+import { hide } from "./hide.js";
 import { matter } from "./matter.js";
 import { notes } from "./notes.js";
 import { number } from "./number.js";
 import { school } from "./school.js";
 import { shuffle } from "./shuffle.js";
+import { transplant } from "./transplant.js";
 import { unknown } from "./unknown.js";
 import { when } from "./when.js";
 import { where } from "./where.js";
 
 /** @type {import("./steps.js").Lesson[]} */
-export const LESSONS = [cut, where, shuffle, ask, number, school, when, matter, black, unknown, notes];
+export const LESSONS = [cut, where, shuffle, ask, number, school, when, matter, black, hide, transplant, unknown, notes];

@@ -1,4 +1,8 @@
-/** Lesson What study notes ask: four questions from notes about Vision Transformers, answered by measuring. */
+/** Lesson What study notes ask: five questions from notes about Vision Transformers, answered by measuring. */
+
+const DOG = { model: "photos", example: "dog" };
+const OFF = "positions_off_0";
+const SHUFFLED = "positions_shuffled_0";
 
 /** @type {import("./steps.js").Lesson} */
 export const notes = {
@@ -7,6 +11,10 @@ export const notes = {
     { id: "class", state: { beside: "example-dog" },
       question: { kind: "choose", truth: "classAtStart", options: ["different", "same"] } },
     { id: "length", question: { kind: "number", truth: "positionCount", min: 0, max: 400 } },
+    { id: "places", state: DOG,
+      question: { kind: "choose", truth: "hurtsMost", at: { experiments: { off: OFF, shuffled: SHUFFLED } }, options: ["off", "shuffled"] },
+      values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, off: { truth: "outcomeShare", at: { experiment: OFF } },
+        shuffled: { truth: "outcomeShare", at: { experiment: SHUFFLED } } } },
     { id: "convolution", question: { kind: "choose", truth: "convolutionOrLinear", options: ["different", "same"] },
       values: { gap: { truth: "convolutionDifference" } } },
     { id: "gather", state: { layer: "last" }, question: { kind: "number", truth: "halfOfAttention", min: 0, max: 144 },

@@ -1,5 +1,6 @@
 /** Steps of lessons: what a step shows, which guesses are possible, and how far a guess is from the truth. */
 
+import { experimentIn } from "./experiments.js";
 import { strongest } from "../maths/attention.js";
 import { middleToken, tokenOf } from "../maths/geometry.js";
 import { HOSTS } from "./own.js";
@@ -51,17 +52,12 @@ function fieldsIn(state, source) {
   for (const name of ["token", "partner", "to"]) if (Array.isArray(state[name])) fields[name] = tokenAtPlace(/** @type {Place} */ (state[name]), grid);
   if (state.marks) fields.marks = state.marks.map((place) => tokenAtPlace(place, grid));
   if (state.layer === "last") fields.layer = manifest.depth - 1;
-  // In an experiment the last layer, and the patches in the middle half of height and width.
-  if (state.experiment) fields.experiment = state.experiment.replace("LAST", String(manifest.depth - 1)).replace("CENTRE", centreOf(grid).join("."));
+  // While the map is loading that an experiment hides patches by, or where there is none, nothing stands beside.
+  if (state.experiment) Object.assign(fields, { experiment: experimentIn(state.experiment, source) || "" });
+  if (state.experiment && !fields.experiment) fields.beside = "";
   if (typeof fields.layer === "number") fields.layer = Math.min(fields.layer, manifest.depth - 1);
   if (typeof fields.head === "number") fields.head = Math.min(fields.head, manifest.num_heads - 1);
   return fields;
-}
-
-/** The patches in the middle half of height and width, counted from 0. */
-function centreOf({ rows, cols }) {
-  const inside = (at, count) => at >= Math.round(count / 4) && at < count - Math.round(count / 4);
-  return Array.from({ length: rows * cols }, (_, patch) => patch).filter((patch) => inside(Math.floor(patch / cols), rows) && inside(patch % cols, cols));
 }
 
 /**
@@ -96,7 +92,8 @@ function strongestFrom({ store, maps, grid }, { layer, head, token }) {
  */
 export function atOf(step, source, shape, more = {}) {
   const { token, partner, layer, head, moment } = stateOf(step, source, shape);
-  return { token, partner, layer, head, moment, ...fieldsIn({ marks: step.marks, ...more }, source) };
+  const { experiment, ...others } = more; // an outcome has its name in the lesson
+  return { token, partner, layer, head, moment, experiment, ...fieldsIn({ marks: step.marks, ...others }, source) };
 }
 
 /**

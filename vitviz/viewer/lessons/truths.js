@@ -9,15 +9,18 @@ import { similarities } from "../data/maps.js";
 
 /**
  * What a truth is asked about: tokens, a layer, a head, a moment of the film; `to` and `marks` are
- * other tokens.
+ * other tokens; `experiment` and `experiments` are texts of steps, these by the keys of options.
  * @typedef {{token: number, partner: number, layer: number, head: number|"mean", to?: number, marks?: number[],
- *   moment?: number|"last"}} At
+ *   moment?: number|"last", experiment?: string, experiments?: Record<string, string>}} At
  * @typedef {import("../data/source.js").Source} Source
  * @typedef {"count"|"share"|"cosine"|"times"|"number"|"which"|"map"|"label"|"answer"} Unit
  *   which: the key of an option; map: one value for each patch; label: a class; answer: the name in an answer
- * @typedef {{unit: Unit, of: (source: Source, at: At, other: Source|null) => any}} Truth
+ * @typedef {import("./outcomes.js").Outcome} Outcome
+ * @typedef {(experiment: string) => Outcome|null|undefined} OutcomeOf
+ * @typedef {{unit: Unit, of: (source: Source, at: At, other: any, outcomeOf: OutcomeOf) => any}} Truth
  *   of: null while something of it is loading, undefined if this analysis does not know it; `other` is
- *   the analysis beside, null if there is none yet
+ *   the analysis beside, or what came of the experiment of the step: null if it is not there yet, undefined if
+ *   it cannot be
  */
 
 /** A file that is fetched when it is first needed: null while it is loading, undefined if there is none. */
@@ -45,6 +48,18 @@ function pairAt(source, { layer, head, token, partner }) {
 
 /** A value of something that can be loading (null) or missing (undefined). */
 const within = (found, read) => (found === null || found === undefined ? found : read(found));
+
+/** Several such values at once: one that is missing is missed at once, and all are asked for. */
+function withinAll(all, read) {
+  if (all.includes(undefined)) return undefined;
+  return all.includes(null) ? null : read(all);
+}
+
+/** The probability of a class after an experiment: of a class that is no longer among the first, too. */
+const shareIn = ({ manifest: { predictions, probabilities } }, { index }) =>
+  predictions.find((one) => one.index === index)?.probability ?? probabilities?.[index];
+
+const wordIn = ({ manifest: { predictions } }) => predictions[0]?.label;
 
 /** Cosine similarities of the position of a token to those of all patches; undefined where it has none. */
 function positionsFrom(source, token) {
@@ -137,7 +152,7 @@ export const TRUTHS = {
       position.subarray(token * count, (token + 1) * count).some((value) => value !== 0)).filter(Boolean).length)) },
   /** Whether CLS enters the first block with the same numbers for the picture beside. */
   classAtStart: { unit: "which", of(source, _at, other) {
-    if (source.grid.prefix === 0) return undefined;
+    if (source.grid.prefix === 0 || other === undefined) return undefined;
     const layers = other && [layerOf(source, 0), layerOf(other, 0)];
     if (!layers || layers.includes(null)) return null;
     const [one, two] = layers;
@@ -214,17 +229,36 @@ export const TRUTHS = {
     if (!leader(source, layer)) return undefined;
     return other && within(leader(other, layer), ({ label }) => (label === leader(source, layer).label ? "same" : "different"));
   } },
-  // An experiment beside: what becomes of the most probable class.
+  // An experiment: what becomes of the most probable class.
   wordShare: { unit: "share", of: ({ manifest: { predictions } }) => predictions[0]?.probability },
-  otherShare: { unit: "share", of: ({ manifest: { predictions: [own] } }, _at, other) => (own === undefined ? undefined
-    : other && other.manifest.predictions.find(({ index }) => index === own.index)?.probability) },
-  otherWord: { unit: "label", of: ({ manifest: { predictions: [own] } }, _at, other) => (own === undefined ? undefined
-    : other && other.manifest.predictions[0]?.label) },
-  sameWord: { unit: "which", of: ({ manifest: { predictions: [own] } }, _at, other) => (own === undefined ? undefined
-    : other && (other.manifest.predictions[0]?.index === own.index ? "same" : "other")) },
+  otherShare: { unit: "share", of: ({ manifest: { predictions: [own] } }, _at, other) => own && within(other, (found) => shareIn(found, own)) },
+  otherWord: { unit: "label", of: ({ manifest: { predictions: [own] } }, _at, other) => own && within(other, wordIn) },
+  sameWord: { unit: "which", of: ({ manifest: { predictions: [own] } }, _at, other) => own &&
+    within(other, ({ manifest: { predictions: [now] } }) => (now?.index === own.index ? "same" : "other")) },
   /** Whether every probability that is known here is the same, to the last bit. */
   sameNumbers: { unit: "which", of: ({ manifest: { predictions } }, _at, other) => (predictions.length === 0 ? undefined
     : other && (predictions.every(({ probability }, at) => other.manifest.predictions[at]?.probability === probability) ? "same" : "different")) },
+  // Experiments that the text names.
+  outcomeShare: { unit: "share", of: ({ manifest: { predictions: [own] } }, { experiment }, _other, outcomeOf) => own &&
+    within(outcomeOf(experiment), (found) => shareIn(found, own)) },
+  outcomeWord: { unit: "label", of: (_source, { experiment }, _other, outcomeOf) => within(outcomeOf(experiment), wordIn) },
+  /** Which of some experiments leaves least of the most probable class. */
+  hurtsMost: { unit: "which", of: ({ manifest: { predictions: [own] } }, { experiments }, _other, outcomeOf) => own &&
+    withinAll(Object.values(experiments).map(outcomeOf), (found) => Object.keys(experiments)[best(found.map((one) => -shareIn(one, own)))]) },
+  /** Whose answer the model gives when it has something of another picture: its own, that picture's, or a third. */
+  whoseWord: { unit: "which", of: ({ manifest: { predictions: [own] } }, { experiment }, other, outcomeOf) => own &&
+    withinAll([other, outcomeOf(experiment)], ([now, donor]) => {
+      const [said, theirs] = [now, donor].map(({ manifest: { predictions: [first] } }) => first?.index);
+      return said === own.index ? "own" : said === theirs ? "donor" : "third";
+    }) },
+  /** After how many blocks a token of another picture first turns the answer to that picture's; PLACE in the text stands for them. */
+  firstTurn: { unit: "which", of: ({ manifest: { depth } }, { experiment }, _other, outcomeOf) => {
+    const places = Array.from({ length: depth }, (_, at) => String(at + 1));
+    return withinAll(places.map((place) => outcomeOf(experiment.replace("PLACE", place))), (found) => {
+      const words = found.map(({ manifest: { predictions: [first] } }) => first?.index);
+      return places[words.indexOf(words.at(-1))];
+    });
+  } },
   classCount: { unit: "count", of: ({ manifest }) => manifest.num_classes || undefined },
   answerKind: { unit: "which", of: ({ manifest: { answer } }) => (answer ? (answer.sure === false ? "unsure" : "named") : undefined) },
   answerShare: { unit: "share", of: ({ manifest: { answer } }) => answer?.probability },
@@ -239,10 +273,11 @@ export const TRUTHS = {
  * @param {string} name
  * @param {Source} source
  * @param {At} at
- * @param {Source|null} other
+ * @param {any} other
+ * @param {OutcomeOf} [outcomeOf]
  */
-export function truthOf(name, source, at, other) {
-  return TRUTHS[name].of(source, at, other);
+export function truthOf(name, source, at, other, outcomeOf = () => undefined) {
+  return TRUTHS[name].of(source, at, other, outcomeOf);
 }
 
 /**

@@ -15,7 +15,7 @@ import { tokenTable } from "../data/saves.js";
 import { button, choice, slider } from "../parts/widgets.js";
 import { reasonOf } from "../text/refusal.js";
 import { allMaps, analysed, lines } from "../text/python.js";
-import { tokenTitle } from "../text/words.js";
+import { tokenName, tokenTitle } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const rollout = {
@@ -153,7 +153,9 @@ function create(app) {
     else progress.removeAttribute("value"); // the progress of the server is unknown
     let text = "";
     if (building) text = t("matricesBuilding", { share: percent(relevance.share) });
-    else if (!relevance.possible) {
+    else if (!relevance.possible && relevance.brought) {
+      text = values ? "" : t("rolloutBrought", { token: tokenName(manifest.first.token, app) });
+    } else if (!relevance.possible) {
       text = t("rolloutTooLarge", { tokens: grid.tokens, most: MOST_TOKENS });
     } else if (!values && relevance.error) {
       text = t("rolloutFailed", { reason: reasonOf(relevance.error, app.language) });

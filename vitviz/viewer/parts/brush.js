@@ -61,9 +61,9 @@ export function createBrush(app) {
     render();
   }
 
-  /** While the panel is open, what the experiment does is marked on the picture; the picture itself is the intact one. */
+  /** While its panel or a lesson is open, what the experiment does is marked on the picture; the picture itself is the intact one. */
   function render() {
-    show(root, Boolean(app.panel().paints));
+    show(root, Boolean(app.panel().paints || app.course.lesson()));
     if (root.hidden) return;
     root.classList.toggle("vv-on", bench.paints());
     const list = bench.list();

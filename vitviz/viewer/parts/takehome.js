@@ -4,7 +4,7 @@ import { el, setText } from "./dom.js";
 import { OWN } from "../lessons/own.js";
 import { reasonOf } from "../text/refusal.js";
 import { button, toggle } from "./widgets.js";
-import { worksheet } from "./worksheet.js";
+import { sheetIsReady, worksheet } from "./worksheet.js";
 
 /** Letters of a note. */
 const MOST_NOTE = 2000;
@@ -14,6 +14,8 @@ const MANY_TOKENS = 400;
 const SHELL_BYTES = 1.1e6;
 /** Late files of the values are only in pages of small models: as in payload.py. */
 const MOST_MIXING_BYTES = 1e7;
+/** What is still worked out is waited for, up to half a minute. */
+const [TRY_MS, MOST_TRIES] = [100, 300];
 /** Where the page waits for what is put into it: as in page.html. */
 const [OPENING, CLOSING] = ['<script type="application/json" id="taken">', "<" + "/script>"];
 
@@ -57,8 +59,9 @@ export function createTakeHome(app, download, nameOf) {
   async function save() {
     setText(said, t("takeBusy"));
     try {
+      const outcomes = app.course.lesson() ? await settled(() => sheetIsReady(app) && app.course.outcomes()) : {};
       const { html } = await app.takeHome({ id: manifest.id, layers: [...layers], film });
-      const page = filled(html, taken());
+      const page = filled(html, taken(outcomes));
       download(new Blob([page], { type: "text/html;charset=utf-8" }), nameOf());
       setText(said, t("takeDone", { size: megabytes(new TextEncoder().encode(page).length) }));
     } catch (error) {
@@ -67,14 +70,24 @@ export function createTakeHome(app, download, nameOf) {
   }
 
   /** What stays in this browser until it is in the file. */
-  function taken() {
+  function taken(outcomes) {
     const open = app.course.lesson();
     return {
-      note: note.value, selection: { ...app.selection, beside: "" }, guesses: open ? app.guesses.of(open.id) : {},
+      note: note.value, outcomes, selection: { ...app.selection, beside: "" }, guesses: open ? app.guesses.of(open.id) : {},
       lesson: open?.id === OWN ? app.shelf.brought() ?? app.shelf.draft() : null,
       sheet: open ? worksheet(app, false) : "", sheetTitle: t("lessonSheet"),
     };
   }
+}
+
+/** What `read` gives, once that is something: the host may be busy. */
+async function settled(read) {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const found = read();
+    if (found) return found;
+    await new Promise((done) => { setTimeout(done, TRY_MS); });
+  }
+  throw new Error("no answer");
 }
 
 /** About how many bytes the page will have: base64 makes files a third longer. */

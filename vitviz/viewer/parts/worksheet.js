@@ -35,17 +35,24 @@ function stepsOn(app) {
   const { course } = app;
   const origin = JSON.stringify(course.origin());
   return Array.from({ length: course.count() }, (_, at) => course.inStep(at + 1)).map((there) => (
-    { there, here: !there.course.step().state?.beside && JSON.stringify(there.course.origin()) === origin }));
+    { there, here: isAlone(there.course.step()) && JSON.stringify(there.course.origin()) === origin }));
 }
 
-/** Whether the picture on the sheets is here. */
+/** Whether a step shows no second picture; what comes of an experiment are numbers. */
+function isAlone({ state: { beside = "", experiment = "" } = {} }) {
+  return beside === "" || experiment !== "";
+}
+
+/** Whether everything on the sheets is here: the picture, and what the steps say and ask. */
 export function sheetIsReady(app) {
-  return app.source.picture.get() !== null;
+  const says = ({ there, here }) => !here || (said(there, "") !== null && (!there.course.question() || there.course.truth() === undefined || said(there, "question") !== null));
+  return app.source.picture.get() !== null && stepsOn(app).every(says);
 }
 
 /** Whether the picture and every answer of the key are here. */
 export function keyIsReady(app) {
-  return sheetIsReady(app) && stepsOn(app).every(({ there, here }) => !here || (said(there, "") !== null && !(there.course.question() && there.course.truth() === null)));
+  const answers = (there) => !there.course.question() || there.course.truth() === undefined || (there.course.truth() !== null && said(there, "why") !== null);
+  return sheetIsReady(app) && stepsOn(app).every(({ there, here }) => !here || answers(there));
 }
 
 /**
@@ -73,7 +80,7 @@ function onPaper(there, key) {
   const question = course.question();
   const truth = question ? course.truth() : undefined;
   const words = (said(there, "") ?? "").split("\n").map((text) => el("p", { text }));
-  if (question && truth !== undefined && truth !== null) {
+  if (question && truth !== undefined) {
     words.push(el("p", { class: "question", text: said(there, "question") ?? "" }));
     if (question.kind === "choose") {
       words.push(...optionsOf(question, there.source).map((option) => el("p", { text: optionText(there, option),

@@ -1,7 +1,8 @@
 /** The texts of lessons, with the numbers of the analysis on the screen in them. */
 
 import { digits, grouped, multiple, percent, plain, signed } from "../maths/numbers.js";
-import { groupName, hasText, labelName, tokenName, translated } from "./words.js";
+import { hiddenIn } from "../lessons/experiments.js";
+import { groupName, hasText, labelName, namesIn, tokenName, translated } from "./words.js";
 
 /** The title of a lesson: its own, else a text. */
 export function titleOf({ t }, lesson) {
@@ -25,7 +26,7 @@ export function said(app, part) {
   const { texts } = course.step();
   if (texts) return texts[part] || (part === "" ? "" : null);
   const key = ["lesson." + course.lesson().id, course.step().id, ...(part ? [part] : [])].join("_");
-  const values = hasText(key) ? valuesOf(app) : null;
+  const values = hasText(key) ? valuesOf(app, namesIn(key, app.language)) : null;
   return values && t(key, values);
 }
 
@@ -98,19 +99,20 @@ function sizesOf(app) {
   return {
     model: translated(manifest.model.title, app), height: manifest.image.height, width: manifest.image.width,
     channels: manifest.image.channels, rows: grid.rows, cols: grid.cols, patches: grid.rows * grid.cols,
-    tokens: grid.tokens, patchHeight: grid.patchHeight, patchWidth: grid.patchWidth,
+    tokens: grid.tokens, hidden: hiddenIn(grid), patchHeight: grid.patchHeight, patchWidth: grid.patchWidth,
     count: manifest.image.channels * grid.patchHeight * grid.patchWidth, layers: manifest.depth,
     heads: manifest.num_heads, dim: manifest.head_dim, embed: manifest.embed_dim, classes: manifest.num_classes,
     even: percent(1 / grid.tokens), layer, head, token: tokenName(token, app), partner: tokenName(partner, app),
   };
 }
 
-/** These numbers with the step's own; null while one of its own is loading. */
-function valuesOf(app) {
+/** These numbers with those of the step that a text names; null while one of them is loading. */
+function valuesOf(app, names) {
   const { course } = app;
   /** @type {Record<string, any>} */
   const values = sizesOf(app);
   for (const [name, operand] of Object.entries(course.step().values ?? {})) {
+    if (!names.includes(name)) continue; // nobody waits for what is not said
     const value = course.value(operand);
     if (value === null) return null;
     // A text that names it is not shown: what it speaks of is not here.

@@ -26,6 +26,11 @@ export function hasText(key) {
   return key in STRINGS.en;
 }
 
+/** The names of the values that a text has places for. */
+export function namesIn(key, language) {
+  return [...(STRINGS[languageOf(language)][key] ?? STRINGS.en[key]).matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+}
+
 /**
  * The short name of a prefix token, for its tile: "CLS", "REG 2".
  * @param {string} name

@@ -1,0 +1,143 @@
+/** Outcomes of experiments in lessons: what a step hides, and what is asked for, when and how often. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Source } from "../../vitviz/viewer/data/source.js";
+import { experimentIn, experimentsOf, hiddenIn } from "../../vitviz/viewer/lessons/experiments.js";
+import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
+import { createOutcomes } from "../../vitviz/viewer/lessons/outcomes.js";
+import { truthOf } from "../../vitviz/viewer/lessons/truths.js";
+import { isExperiment, read } from "../../vitviz/viewer/state/experiment.js";
+import { FIXTURES } from "./fixture.js";
+import { appOf, openStep } from "./walk.js";
+
+const fixture = (name) => FIXTURES.find((one) => one.name === name);
+
+async function open(name) {
+  const { manifest, buffers } = fixture(name);
+  const source = new Source(manifest, async ({ path }) => buffers[path], null, () => {});
+  await source.loaded(false);
+  return source;
+}
+
+/** What an experiment is, once the map that it needs has come. */
+async function experimentFor(text, source) {
+  while (experimentIn(text, source) === null) await turn();
+  return experimentIn(text, source);
+}
+
+const turn = () => new Promise((done) => { setTimeout(done, 1); });
+const step = (answer) => ({ manifest: { predictions: [{ index: answer, label: String(answer), probability: 0.5 }], probabilities: [0.1, 0.2, 0.3] } });
+
+test("an experiment names places, and patches that a map puts first", async () => {
+  const source = await open("cls");
+  const { depth } = source.manifest;
+  const patches = source.grid.rows * source.grid.cols;
+  assert.equal(experimentIn("even_cls_LAST*transplant_cls_END_example-dog", source), `even_cls_${depth - 1}*transplant_cls_${depth}_example-dog`);
+  assert.equal(experimentIn("transplant_PATCHES_END_example-dog", source), `transplant_0-${patches - 1}_${depth}_example-dog`);
+  const text = "remove_FIRST(attention)";
+  assert.equal(experimentIn(text, source), null, "its map is loading");
+  const hidden = (await experimentFor(text, source)).replace("remove_", "").split(".").map(Number);
+  assert.equal(hidden.length, hiddenIn(source.grid));
+  const one = source.explanations.named("attention");
+  const { values } = source.explanations.of({ key: one.key, token: 0, target: source.manifest.predictions[0].index }).here;
+  const map = Array.from(values.subarray(source.grid.prefix));
+  const least = Math.min(...hidden.map((patch) => map[patch]));
+  assert.equal(map.filter((value) => value > least).length, hidden.length - 1);
+  assert.deepEqual(hidden, [...hidden].sort((a, b) => a - b));
+  assert.equal(experimentIn("remove_FIRST(nothing)", source), undefined);
+  assert.equal(experimentIn(text, await open("no_cls")), undefined, "without CLS nobody asks");
+});
+
+test("every experiment of a lesson is one that can be read, in every model that has it", async () => {
+  for (const { name } of FIXTURES) {
+    const source = await open(name);
+    for (const one of LESSONS.flatMap((lesson) => lesson.steps)) {
+      for (const text of experimentsOf(one, source.manifest)) {
+        const found = await experimentFor(text, source);
+        if (found === undefined) continue;
+        assert.ok(read(found)?.length > 0, text);
+        assert.ok(isExperiment(found, source.shape), name + ": " + found);
+      }
+    }
+  }
+});
+
+test("each outcome is asked for once, one after another; a failure is asked for again with the next step", async () => {
+  const source = await open("cls");
+  const asked = [];
+  const ends = [];
+  const operate = (interventions, id) => new Promise((resolve, reject) => {
+    asked.push(interventions[0].kind + " " + id);
+    ends.push({ resolve, reject });
+  });
+  let news = 0;
+  const outcomes = createOutcomes(operate, {}, () => { news += 1; });
+  const [one, two] = ["positions_off_0", "shuffle_1_0"];
+  assert.deepEqual([outcomes.of(one, source), outcomes.of(two, source), outcomes.of(one, source)], [null, null, null]);
+  await turn();
+  assert.deepEqual(asked, ["positions " + source.manifest.id]);
+  ends.shift().resolve({ ...step(1).manifest, id: "other", files: {} });
+  await turn();
+  assert.deepEqual([outcomes.of(one, source), news, asked.length], [step(1), 1, 2]);
+  ends.shift().reject(new Error("busy"));
+  await turn();
+  assert.deepEqual([outcomes.of(two, source), outcomes.of(two, source), asked.length], [undefined, undefined, 2]);
+  outcomes.retry();
+  assert.deepEqual([outcomes.of(two, source), outcomes.of(one, source)], [null, step(1)]);
+  await turn();
+  ends.shift().resolve(step(2).manifest);
+  await turn();
+  assert.deepEqual([outcomes.of(two, source), asked.length], [step(2), 3]);
+  const home = createOutcomes(null, { [one]: step(3).manifest }, () => {});
+  assert.deepEqual([home.of(one, source), home.of(two, source)], [step(3), undefined]);
+});
+
+test("truths of several outcomes wait for all of them, and are missing where one is", () => {
+  const source = /** @type {any} */ ({ manifest: { depth: 3, predictions: [{ index: 2, label: "2", probability: 0.9 }] } });
+  const at = (more) => ({ token: 0, partner: 0, layer: 0, head: 0, ...more });
+  const of = (name, more, outcomes, other = null) => truthOf(name, source, at(more), other, (text) => outcomes[text]);
+  const left = (share) => ({ manifest: { predictions: [{ index: 2, label: "2", probability: share }] } });
+  const experiments = { a: "x", b: "y", c: "z" };
+  assert.equal(of("hurtsMost", { experiments }, { x: left(0.5), y: left(0.1), z: left(0.7) }), "b");
+  assert.equal(of("hurtsMost", { experiments }, { x: left(0.5), y: step(1), z: left(0.7) }), "b", "a class that is no longer among the first");
+  assert.equal(of("hurtsMost", { experiments }, { x: left(0.5), y: null, z: left(0.7) }), null);
+  assert.equal(of("hurtsMost", { experiments }, { x: null, y: undefined, z: left(0.7) }), undefined);
+  assert.equal(of("outcomeShare", { experiment: "x" }, { x: step(1) }), 0.3);
+  assert.equal(of("outcomeWord", { experiment: "x" }, { x: step(1) }), "1");
+  assert.deepEqual([2, 1, 0].map((now) => of("whoseWord", { experiment: "x" }, { x: step(1) }, step(now))), ["own", "donor", "third"]);
+  const turns = { t1: step(2), t2: step(1), t3: step(1) };
+  assert.equal(of("firstTurn", { experiment: "tPLACE" }, turns), "2");
+  assert.equal(of("firstTurn", { experiment: "tPLACE" }, { ...turns, t1: null }), null);
+});
+
+test("a step whose map comes late gets its experiment then, and one without a host never", async () => {
+  const hide = LESSONS.find(({ id }) => id === "hide");
+  const source = await open("cls");
+  const app = appOf(source);
+  await openStep(app, hide, 2);
+  assert.deepEqual([app.selection.experiment, app.selection.beside, app.course.missed()], ["", "", null]);
+  const experiment = await experimentFor("remove_FIRST(attention)", source);
+  assert.deepEqual(app.course.missed(), { experiment, beside: "experiment" });
+  app.select(app.course.missed());
+  assert.deepEqual([app.selection.experiment, app.selection.beside, app.course.missed()], [experiment, "experiment", null]);
+  app.select({ beside: "" });
+  assert.equal(app.course.missed(), null, "it was closed");
+  const alone = appOf(source, { besides: [] });
+  await openStep(alone, hide, 2);
+  alone.select({ experiment: "" });
+  assert.equal(alone.course.missed(), null);
+});
+
+test("a page without a host says of a second picture that it has none, and does not wait for it", async () => {
+  const source = await open("cls");
+  const app = appOf(source, { besides: [], outcomes: createOutcomes(null, {}, () => {}) });
+  for (const lesson of LESSONS) {
+    for (const [at, { state = {} }] of lesson.steps.entries()) {
+      if (!state.beside) continue;
+      await openStep(app, lesson, at + 1);
+      assert.equal(app.course.truth(), undefined, lesson.id + "/" + (at + 1));
+    }
+  }
+});

@@ -1,0 +1,30 @@
+/** Lesson Hide and seek: four ways to choose patches, and what the answer loses without them. */
+
+const beside = "experiment";
+const PICKS = {
+  attention: "remove_FIRST(attention)", random: "remove_FIRST(random)", centre: "remove_FIRST(centre)",
+  gradient: "remove_FIRST(attention_gradient)",
+};
+const shareWithout = (pick) => ({ truth: "outcomeShare", at: { experiment: PICKS[pick] } });
+const ASKED = { kind: /** @type {"number"} */ ("number"), truth: "otherShare", percent: true, min: 0, max: 1 };
+const OWN = { word: { truth: "finalWord" }, share: { truth: "wordShare" } };
+
+/** @type {import("./steps.js").Lesson} */
+export const hide = {
+  id: "hide", minutes: 8, model: "photos", example: "dog",
+  steps: [
+    { id: "game", state: { layer: "last", overlay: "attention" }, shows: ["legend"] },
+    { id: "attention", state: { experiment: PICKS.attention, beside }, question: ASKED, values: OWN, reveal: { shows: ["beside"] } },
+    { id: "random", state: { experiment: PICKS.random, beside }, question: ASKED,
+      values: { ...OWN, attention: shareWithout("attention") }, reveal: { shows: ["beside"] } },
+    { id: "centre", state: { experiment: PICKS.centre, beside }, question: ASKED,
+      values: { ...OWN, attention: shareWithout("attention") },
+      claim: { truth: "otherShare", below: shareWithout("attention") }, reveal: { shows: ["beside"] } },
+    { id: "gradient", state: { experiment: PICKS.gradient, beside }, question: ASKED,
+      values: { ...OWN, attention: shareWithout("attention") },
+      claim: { truth: "otherShare", below: shareWithout("attention") }, reveal: { shows: ["beside"] } },
+    { id: "again", state: { model: "photos", example: "red-panda" },
+      question: { kind: "choose", truth: "hurtsMost", at: { experiments: PICKS }, options: Object.keys(PICKS) },
+      values: { ...OWN, ...Object.fromEntries(Object.keys(PICKS).map((pick) => [pick, shareWithout(pick)])) } },
+  ],
+};

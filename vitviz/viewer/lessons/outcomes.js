@@ -1,0 +1,54 @@
+/** Outcomes: what the model answers after the experiments of a lesson, each asked for once. No document in here. */
+
+import { experimentIn } from "./experiments.js";
+import { read } from "../state/experiment.js";
+
+/** @typedef {{manifest: Pick<import("../types.js").Manifest, "predictions"|"probabilities">}} Outcome */
+/** @typedef {ReturnType<typeof createOutcomes>} Outcomes */
+
+/**
+ * @param {null|((interventions: import("../state/experiment.js").Intervention[], id: string) => Promise<any>)} operate
+ *   gives the manifest of an analysis, by its id, after an experiment; null where nobody can
+ * @param {Record<string, Outcome["manifest"]>} brought  those that came with the page, by their texts in the lesson
+ * @param {() => void} onProgress
+ */
+export function createOutcomes(operate, brought, onProgress) {
+  /** @type {Map<string, Outcome|null|undefined>} */
+  const known = new Map();
+  let last = Promise.resolve();
+
+  return {
+    /**
+     * What comes of an experiment: null while it is worked out, undefined where it cannot be.
+     * @param {string} text  as a step has it
+     * @param {import("../data/source.js").Source} source
+     * @returns {Outcome|null|undefined}
+     */
+    of(text, source) {
+      if (Object.hasOwn(brought, text)) return { manifest: brought[text] };
+      const experiment = operate ? experimentIn(text, source) : undefined;
+      if (!experiment) return /** @type {null|undefined} */ (experiment);
+      const key = source.manifest.id + "/" + experiment;
+      if (!known.has(key)) {
+        known.set(key, null);
+        // One after another: each is a pass of the model, and others wait for theirs.
+        last = last.then(() => ask(key, experiment, source.manifest.id));
+      }
+      return known.get(key);
+    },
+    /** Forgets what could not be had, so that it is asked for again. */
+    retry() {
+      for (const [key, outcome] of known) if (outcome === undefined) known.delete(key);
+    },
+  };
+
+  async function ask(key, experiment, id) {
+    try {
+      const { predictions, probabilities } = await operate(read(experiment), id);
+      known.set(key, { manifest: { predictions, probabilities } });
+    } catch {
+      known.set(key, undefined); // the question says that it has no answer here
+    }
+    onProgress();
+  }
+}

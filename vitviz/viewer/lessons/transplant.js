@@ -1,0 +1,24 @@
+/** Lesson The transplant: the CLS of one photo goes on among the patches of another. */
+
+const beside = "experiment";
+const DONOR = "transplant_cls_END_example-dog"; // whose answer is that of the other photo
+const GOLDFISH = { model: "photos", example: "goldfish" };
+const VALUES = { word: { truth: "finalWord" }, donor: { truth: "outcomeWord", at: { experiment: DONOR } } };
+const WHOSE = { kind: /** @type {"choose"} */ ("choose"), truth: "whoseWord", at: { experiment: DONOR }, options: ["own", "donor", "third"] };
+
+/** @type {import("./steps.js").Lesson} */
+export const transplant = {
+  id: "transplant", minutes: 8, ...GOLDFISH,
+  steps: [
+    { id: "two", values: { word: VALUES.word, share: { truth: "wordShare" } } },
+    { id: "start", state: { ...GOLDFISH, experiment: "transplant_cls_0_example-dog", beside },
+      question: { kind: "choose", truth: "sameNumbers", options: ["same", "different"] }, values: VALUES,
+      claim: { truth: "sameNumbers", is: "same" }, reveal: { shows: ["beside"] } },
+    { id: "end", state: { ...GOLDFISH, experiment: DONOR, beside }, question: WHOSE, values: VALUES,
+      claim: { truth: "whoseWord", at: { experiment: DONOR }, is: "donor" }, reveal: { shows: ["beside"] } },
+    { id: "patches", state: { ...GOLDFISH, experiment: "transplant_PATCHES_END_example-dog", beside }, question: WHOSE, values: VALUES,
+      claim: { truth: "whoseWord", at: { experiment: DONOR }, is: "own" }, reveal: { shows: ["beside"] } },
+    { id: "turn", question: { kind: "choose", truth: "firstTurn", at: { experiment: "transplant_cls_PLACE_example-dog" }, options: "blocks" },
+      values: VALUES, reveal: { state: { panel: "predictions" }, shows: ["panel"] } },
+  ],
+};
