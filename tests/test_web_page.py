@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -127,3 +128,14 @@ def test_an_answer_fills_the_places_that_are_its_own():
     # While a later request is under way, the controls are left to it.
     _, *rest = places(Answered(manifest, "/cache/s", SHOWN, "/cache/q", controls=False))
     assert rest == ["/cache/q", SKIP, SHOWN, download, SKIP]
+
+
+def test_the_page_and_the_viewer_have_no_class_in_common():
+    """The rule that hides the buttons above the page from a class hid vectors in the viewer too."""
+
+    def classes(folder: str) -> set[str]:
+        sheets = (ROOT / "vitviz" / folder).glob("*.css")
+        return {name for sheet in sheets for name in re.findall(r"\.(vv-[\w-]+)", sheet.read_text())}
+
+    asked_for = {"vv-projector"}  # by which page.css knows how the viewer is shown
+    assert classes("web") & classes("viewer") == asked_for

@@ -113,7 +113,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
         elem_id="vv-photo",
         render=False,
     )
-    with gr.Row(equal_height=False, elem_classes="vv-strip"):
+    with gr.Row(equal_height=False, elem_classes="vv-toolbar"):
         gr.Markdown(TEXTS("vv_header"), elem_classes="vv-header")
         # page.js lets these buttons operate the picture input, which shows only the camera.
         gr.Button(TEXTS("vv_photo"), variant="primary", elem_id="vv-upload", scale=0)
@@ -141,7 +141,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
         progress = gr.HTML("", elem_id="vv-progress")
     photo.render()
     view = Viewer(elem_id="vv-viewer", server_functions=_server_functions(service))
-    with gr.Row(elem_classes="vv-foot"):
+    with gr.Row(elem_classes="vv-page-foot"):
         download = gr.DownloadButton(
             TEXTS("vv_download"),
             interactive=False,

@@ -12,7 +12,7 @@ import { createShares } from "../parts/readout.js";
 import { MOST_TOKENS } from "../data/relevance.js";
 import { FUSIONS } from "../maths/rollout.js";
 import { tokenTable } from "../data/saves.js";
-import { button, choice, slider } from "../parts/widgets.js";
+import { button, choice, dressPlayer, slider } from "../parts/widgets.js";
 import { reasonOf } from "../text/refusal.js";
 import { allMaps, analysed, lines } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
@@ -66,7 +66,7 @@ function create(app) {
     options: FUSIONS.map((value) => ({ value, text: t("fusion_" + value) })),
     onChoose: (value) => app.select({ fusion: value }),
   });
-  const play = button({ text: "▶", title: t("play"), pressed: false, onClick: () => film(!playing) });
+  const play = button({ sign: "play", title: t("play"), pressed: false, onClick: () => film(!playing) });
   const progress = el("progress", { max: "1", "aria-label": t("building") });
   const message = el("p", { class: "vv-note", role: "status" });
   const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => app.source.relevance.retry() });
@@ -113,10 +113,7 @@ function create(app) {
         }
       }, FRAME_MS);
     }
-    play.textContent = on ? "⏸" : "▶";
-    play.title = t(on ? "pause" : "play");
-    play.setAttribute("aria-label", play.title);
-    play.setAttribute("aria-pressed", String(on));
+    dressPlayer(play, on, t(on ? "pause" : "play"));
   }
 
   function render({ token }) {

@@ -12,7 +12,7 @@ import { createMosaic } from "../parts/mosaic.js";
 import { digits, grouped, multiple, percent, percents } from "../maths/numbers.js";
 import { createPatchMap } from "../parts/patchmap.js";
 import { createWaiting, lostText } from "../parts/waiting.js";
-import { button, choice, slider } from "../parts/widgets.js";
+import { button, choice, dressPlayer, slider } from "../parts/widgets.js";
 import { lines, loadCall } from "../text/python.js";
 import { counted, labelName, translated } from "../text/words.js";
 
@@ -124,7 +124,7 @@ function facts({ epoch, images, seconds, top1, top5 }) {
 function createPlayer(app, last, { onMoment, onEnd, onLeave }) {
   const { t } = app;
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  const root = button({ text: still ? "⏭" : "▶", title: t(still ? "filmNext" : "filmPlay"), onClick: press });
+  const root = button({ sign: still ? "next" : "play", title: t(still ? "filmNext" : "filmPlay"), onClick: press });
   if (!still) root.setAttribute("aria-pressed", "false");
   let moment = last;
   let timer = 0;
@@ -156,10 +156,7 @@ function createPlayer(app, last, { onMoment, onEnd, onLeave }) {
   }
 
   function dress() {
-    root.textContent = timer ? "⏸" : "▶";
-    root.title = t(timer ? "pause" : "filmPlay");
-    root.setAttribute("aria-label", root.title);
-    root.setAttribute("aria-pressed", String(Boolean(timer)));
+    dressPlayer(root, Boolean(timer), t(timer ? "pause" : "filmPlay"));
   }
 }
 

@@ -1,5 +1,6 @@
 /** Native controls in the style of the viewer: a choice, a slider, a switch, a button. */
 
+import { icon } from "./svg.js";
 import { el, freshId, setText } from "./dom.js";
 
 /**
@@ -84,14 +85,28 @@ export function allow(node, possible) {
 }
 
 /**
- * @param {{text: string, title: string, onClick: () => void, pressed?: boolean}} props
+ * @param {{text?: string, sign?: "play"|"pause"|"next", title: string, onClick: () => void, pressed?: boolean}} props
+ *   sign: an icon in place of the text
  * @returns {HTMLButtonElement}
  */
-export function button({ text, title, onClick, pressed }) {
+export function button({ text = "", sign, title, onClick, pressed }) {
   // The accessible name must contain the visible text, by which speech control finds the button.
   const name = /\p{L}/u.test(text) && !title.includes(text) ? text + ": " + title : title;
   return el("button", {
     type: "button", class: "vv-button", text, title, "aria-label": name,
     "aria-pressed": pressed === undefined ? null : String(pressed), onclick: onClick,
-  });
+  }, sign ? icon(sign) : null);
+}
+
+/**
+ * Dresses a button that plays something: pressed, with the sign for a pause, while it does.
+ * @param {HTMLButtonElement} node
+ * @param {boolean} playing
+ * @param {string} title  what pressing it does now
+ */
+export function dressPlayer(node, playing, title) {
+  node.replaceChildren(icon(playing ? "pause" : "play"));
+  node.title = title;
+  node.setAttribute("aria-label", title);
+  node.setAttribute("aria-pressed", String(playing));
 }
