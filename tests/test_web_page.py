@@ -134,8 +134,8 @@ def test_the_page_and_the_viewer_have_no_class_in_common():
     """The rule that hides the buttons above the page from a class hid vectors in the viewer too."""
 
     def classes(folder: str) -> set[str]:
-        sheets = (ROOT / "vitviz" / folder).glob("*.css")
-        return {name for sheet in sheets for name in re.findall(r"\.(vv-[\w-]+)", sheet.read_text())}
+        sheets = [path.read_text() for path in (ROOT / "vitviz" / folder).glob("*.css")]
+        return {name for sheet in sheets for name in re.findall(r"\.(vv-[\w-]+)", sheet)}
 
     asked_for = {"vv-projector"}  # by which page.css knows how the viewer is shown
     assert classes("web") & classes("viewer") == asked_for
