@@ -163,7 +163,7 @@ def test_a_pupil_takes_the_page_home_and_goes_on_offline(visit, open_page) -> No
     press(home, "Next")
     expect(home.locator(".vv-lesson-where")).to_have_text("Step 3 of 7")
     sheet = home.frame_locator(".vv-taken-sheet")
-    expect(sheet.locator("h1")).to_have_text("Ask a patch, ask six heads")
+    expect(sheet.locator("h1")).to_have_text("Ask a patch, ask its heads")
 
 
 def test_what_comes_of_experiments_goes_along(visit, open_page) -> None:
@@ -207,3 +207,4 @@ def test_what_comes_of_experiments_goes_along(visit, open_page) -> None:
     # The worksheet has the steps with experiments; the last one is about another photo.
     sheet = home.frame_locator(".vv-taken-sheet")
     expect(sheet.locator(".question")).to_have_count(4)
+    expect(sheet.locator(".gone")).to_have_count(4 * 29)

@@ -1,4 +1,4 @@
-/** Lesson Ask a patch, ask six heads: each patch asks for itself, and each head asks something else. */
+/** Lesson Ask a patch, ask its heads: each patch asks for itself, and each head asks something else. */
 
 const FOREHEAD = /** @type {[number, number]} */ ([0.37, 0.45]);
 const BRANCH = /** @type {[number, number]} */ ([0.87, 0.12]);

@@ -5,7 +5,9 @@ import { el } from "./dom.js";
 import { percentBox } from "../maths/geometry.js";
 import { strongest } from "../maths/attention.js";
 import { goalOf, optionText, said, sayings, titleOf, written } from "../text/lesson.js";
+import { experimentIn } from "../lessons/experiments.js";
 import { optionsOf, paintable } from "../lessons/steps.js";
+import { read, removedIn, touchedIn } from "../state/experiment.js";
 import { sourceName, tokenName } from "../text/words.js";
 
 /** For A4 paper, in black and white too: nothing is told by a colour alone. Without child selectors, which XML would escape. */
@@ -15,14 +17,16 @@ body { max-width: 178mm; margin: 0 auto; padding: 8mm 0; color: #000; background
   "Malgun Gothic", "Noto Sans KR", "Noto Sans CJK KR", sans-serif; word-break: keep-all; }
 @media print { body { padding: 0; } }
 h1 { margin: 0 0 2mm; font-size: 17pt; } .about { margin: 0 0 6mm; color: #444; font-size: 9.5pt; }
-section { break-inside: avoid; margin: 0 0 7mm; padding-top: 3mm; border-top: 0.4mm solid #000; }
+section { break-inside: avoid; margin: 0 0 4mm; padding-top: 2mm; border-top: 0.4mm solid #000; }
 .step { display: flex; gap: 6mm; } .words { flex: 1; } p { margin: 0 0 2mm; } h2 { margin: 0 0 2mm; font-size: 12pt; }
-.question { font-weight: 700; } .line { border-bottom: 0.3mm solid #000; height: 9mm; width: 60%; } .slip { padding-left: 3mm; border-left: 1mm solid #000; }
+.question { font-weight: 700; } .line { border-bottom: 0.3mm solid #000; height: 9mm; width: 60%; } .wide { width: 100%; } .slip { padding-left: 3mm; border-left: 1mm solid #000; }
 .option::before { content: "☐ "; } .option.right::before { content: "☒ "; } .option.right { font-weight: 700; }
-.sheet { flex: none; position: relative; width: 78mm; margin: 5mm 0 0 5mm; } .sheet img { display: block; width: 100%; image-rendering: pixelated; }
+.sheet { flex: none; position: relative; width: 52mm; align-self: flex-start; margin: 5mm 0 1mm 5mm; } .marked { width: 78mm; } .sheet img { display: block; width: 100%; image-rendering: pixelated; }
 .sheet b, .sheet i { position: absolute; box-sizing: border-box; } .sheet i { font: 7pt sans-serif; font-style: normal; text-align: center; }
 .sheet .cell { border: 0.1mm solid rgb(128 128 128 / .7); } .sheet .token { border: 1mm solid #000; outline: 0.5mm solid #fff; }
 .sheet .mark { border: 0.5mm solid #000; background: #fff; font: 700 9pt sans-serif; display: grid; place-items: center; }
+.sheet .gone { border: 0.1mm solid #fff; background: #6f7378; color: #fff; font: 700 8pt/1 sans-serif; display: grid; place-items: center;
+  print-color-adjust: exact; } .sheet .changed { border: 0.5mm solid #000; outline: 0.3mm solid #fff; }
 .sheet .truth { border: 0.8mm dashed #000; outline: 0.5mm solid #fff; background: rgb(255 255 255 / .45); }
 `;
 
@@ -38,14 +42,20 @@ function stepsOn(app) {
     { there, here: isAlone(there.course.step()) && JSON.stringify(there.course.origin()) === origin }));
 }
 
+/** Whether it is known what the experiment of a step does. */
+function isPlaced({ course, source }) {
+  const { experiment = "" } = course.step().state ?? {};
+  return experimentIn(experiment, source) !== null;
+}
+
 /** Whether a step shows no second picture; what comes of an experiment are numbers. */
 function isAlone({ state: { beside = "", experiment = "" } = {} }) {
   return beside === "" || experiment !== "";
 }
 
-/** Whether everything on the sheets is here: the picture, and what the steps say and ask. */
+/** Whether everything on the sheets is here: the picture, the patches that steps hide, and what they say and ask. */
 export function sheetIsReady(app) {
-  const says = ({ there, here }) => !here || (said(there, "") !== null && (!there.course.question() || there.course.truth() === undefined || said(there, "question") !== null));
+  const says = ({ there, here }) => !here || (isPlaced(there) && said(there, "") !== null && (!there.course.question() || there.course.truth() === undefined || said(there, "question") !== null));
   return app.source.picture.get() !== null && stepsOn(app).every(says);
 }
 
@@ -89,10 +99,23 @@ function onPaper(there, key) {
     if (key) {
       if (question.kind !== "write") words.push(el("p", { class: "question", text: there.t("lessonAnswer", { answer: answerText(there, truth) }) }));
       words.push(...Object.entries(sayings(there)).filter(([, text]) => text).map(([name, text]) => el("p", { class: name, text })));
-    } else if (question.kind !== "choose") words.push(el("div", { class: "line" }));
+    } else if (question.kind === "patches" || question.kind === "write") words.push(el("div", { class: "line wide" }), el("div", { class: "line wide" }));
+    else if (question.kind !== "choose") words.push(el("div", { class: "line" }));
   }
-  const shown = course.marks().length > 0 || course.step().state?.token || ["patch", "patches"].includes(question?.kind);
+  const shown = course.marks().length > 0 || course.step().state?.token || isMarked(question) || touched(there).length > 0;
   return el("div", { class: "step" }, el("div", { class: "words" }, ...words), shown ? picture(there, key ? truth : null) : null);
+}
+
+/** Whether patches are marked in the picture, which is large then. */
+const isMarked = (question) => ["patch", "patches"].includes(question?.kind);
+
+/** What the experiment of a step does to patches, each with its class. */
+function touched({ course, selection, source: { grid } }) {
+  if (!course.step().state?.experiment) return [];
+  const list = read(selection.experiment) ?? [];
+  const gone = removedIn(list, grid.rows * grid.cols);
+  const changed = [...touchedIn(list)].filter((patch) => !gone.has(patch));
+  return [...[...gone].map((patch) => ({ token: patch + grid.prefix, kind: "gone" })), ...changed.map((patch) => ({ token: patch + grid.prefix, kind: "changed" }))];
 }
 
 /** The answer in words: patches by row and column. */
@@ -125,10 +148,10 @@ function picture(there, truth) {
       : { top: (at + 0.5) * share + "%", left: "-5mm", width: "5mm", transform: "translateY(-50%)" });
     return node;
   });
-  const drawn = ["patch", "patches"].includes(course.question()?.kind) && truth ? best(there, truth) : [];
-  return el("div", { class: "sheet" },
+  const drawn = isMarked(course.question()) && truth ? best(there, truth) : [];
+  return el("div", { class: isMarked(course.question()) ? "sheet marked" : "sheet" },
     el("img", { src: pictureCanvas(rgba, height, width, "").toDataURL(), alt: manifest.photo.name }),
-    ...patches.map((token) => place(token, "cell")), ...drawn.map((token) => place(token, "truth")),
+    ...patches.map((token) => place(token, "cell")), ...touched(there).map(({ token, kind }) => place(token, kind, kind === "gone" ? "×" : "")), ...drawn.map((token) => place(token, "truth")),
     ...(course.step().state?.token ? [place(selection.token, "token")] : []),
     ...course.marks().map((token, at) => place(token, "mark", "AB"[at])), ...ruler(grid.cols, "top"), ...ruler(grid.rows, "left"));
 }
