@@ -2,8 +2,9 @@
 
 import os
 
-# Before torch is imported: tests are small, and more threads than cores make them slower.
-os.environ.setdefault("OMP_NUM_THREADS", "2")
+# Before torch is imported: tests are small, and more threads than cores make them slower, as when
+# several processes of pytest share the machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 

@@ -13,8 +13,9 @@ cd "$(dirname "$0")/.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_ROOT_USER_ACTION=ignore
 export GRADIO_ANALYTICS_ENABLED=False HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1
 cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-# Small tensors gain nothing from many threads, and the app and the browser want cores too.
-export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$((cores < 4 ? cores : 4))}
+# One thread for each process: pytest starts a process per core, and threads of several of them
+# that share a core wait for each other most of the time.
+export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 venv=${VENV:-.venv-test}
 failed=()
 missing=()
@@ -110,7 +111,7 @@ PY
     mv "$venv/wanted.txt" "$venv/requirements.txt" # only now: an install that broke off is repeated
 }
 
-say "machine: $(uname -sm), $cores cores, torch uses $OMP_NUM_THREADS threads"
+say "machine: $(uname -sm), $cores cores, OMP_NUM_THREADS=$OMP_NUM_THREADS"
 if ! python=$(find_python); then
     echo "vitviz needs Python 3.11, 3.12 or 3.13 with venv; none was found. Set PYTHON=/path/to/python."
     exit 1
