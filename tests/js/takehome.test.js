@@ -4,7 +4,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { estimate, filled } from "../../vitviz/viewer/parts/takehome.js";
+import { Source } from "../../vitviz/viewer/data/source.js";
+import { estimate, filled, neededBy } from "../../vitviz/viewer/parts/takehome.js";
+import { FIXTURES } from "./fixture.js";
+import { appOf } from "./walk.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
 
 const PAGE = readFileSync(new URL("../../vitviz/viewer/page.html", import.meta.url), "utf8");
@@ -36,4 +39,15 @@ test("guesses that came with a page are known, and those made in it are newer", 
   book.keep("ask/tap", { guess: 4 });
   assert.deepEqual(book.of("ask"), { "ask/tap": { guess: 4 } });
   assert.deepEqual(book.recall("cut/a"), { guess: 1 });
+});
+
+test("a lesson takes along the layers and the film that its steps speak of", async () => {
+  const { manifest, buffers } = FIXTURES.find(({ name }) => name === "registers");
+  const source = new Source(manifest, async ({ path }) => buffers[path], null, () => {});
+  await source.loaded(false);
+  const app = appOf(source);
+  assert.deepEqual(neededBy(app), { layers: [], film: false });
+  const of = (lesson) => { app.select({ lesson, step: 1 }); return neededBy(app); };
+  assert.deepEqual(of("ask"), { layers: [1, manifest.depth - 1], film: false });
+  assert.equal(of("school").film, true);
 });

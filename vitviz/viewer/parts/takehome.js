@@ -8,7 +8,7 @@ import { sheetIsReady, worksheet } from "./worksheet.js";
 
 /** Letters of a note. */
 const MOST_NOTE = 2000;
-/** Of more tokens than these, only the shown layer and the last are chosen at first. */
+/** Of more tokens than these, only the shown layer, the last and those of the lesson are chosen at first. */
 const MANY_TOKENS = 400;
 /** The viewer itself in such a page, and what late files and lists have besides. */
 const SHELL_BYTES = 1.1e6;
@@ -29,8 +29,9 @@ const [OPENING, CLOSING] = ['<script type="application/json" id="taken">', "<" +
 export function createTakeHome(app, download, nameOf) {
   const { t, source: { manifest }, selection } = app;
   const few = manifest.num_tokens > MANY_TOKENS;
-  const layers = new Set([...Array(manifest.depth).keys()].filter((layer) => !few || layer === selection.layer || layer === manifest.depth - 1));
-  let film = ["training"].includes(selection.panel);
+  const taught = neededBy(app);
+  const layers = new Set([...Array(manifest.depth).keys()].filter((layer) => !few || layer === selection.layer || layer === manifest.depth - 1 || taught.layers.includes(layer)));
+  let film = showsFilm(selection) || taught.film;
   const note = el("textarea", { rows: 3, maxlength: MOST_NOTE });
   const said = el("p", { class: "vv-note", role: "status" });
   const size = el("p", { class: "vv-note" });
@@ -88,6 +89,21 @@ async function settled(read) {
     await new Promise((done) => { setTimeout(done, TRY_MS); });
   }
   throw new Error("no answer");
+}
+
+/**
+ * What the open lesson needs at home: the layers of its steps, and whether the film.
+ * @param {{course: import("../lessons/course.js").Course}} app
+ * @returns {{layers: number[], film: boolean}}
+ */
+export function neededBy({ course }) {
+  const selections = Array.from({ length: course.count() }, (_, at) => course.inStep(at + 1).selection);
+  return { layers: [...new Set(selections.map(({ layer }) => layer))], film: selections.some(showsFilm) };
+}
+
+/** Whether a selection shows the film. */
+function showsFilm({ panel }) {
+  return ["training"].includes(panel);
 }
 
 /** About how many bytes the page will have: base64 makes files a third longer. */
