@@ -19,7 +19,7 @@ from tests.operated_fixture import CASES as OPERATED
 from tests.running import save_tiny
 from tests.test_payload import JS, needs_node, node
 from tests.viewer_fixture import film
-from vitviz import Analysis, analyze, load
+from vitviz import EXPLAINERS, Analysis, analyze, load
 from vitviz.viewer import Payload, pack
 from vitviz.viewer.explanations import explanation_name
 from vitviz.viewer.payload import late_file, late_path
@@ -115,11 +115,15 @@ def answers(folder: Path, wanted: list[dict]) -> list[list[dict[str, Any]]]:
 def asked(payload: Payload, analysis: Analysis, selection: dict[str, Any]) -> Payload:
     """The payload with the explanations of this selection, as a host would make them."""
     files, manifest = dict(payload.files), payload.manifest
-    for one in manifest["explainers"][:4]:
+    chosen = selection.get("maps", "").split(".")
+    for place, one in enumerate(manifest["explainers"]):
+        if place >= 4 and one["key"] not in chosen:
+            continue
         target = selection.get("target") if "class" in one["needs"] else None
         if target is None and "class" in one["needs"]:
             target = analysis.class_index(None)
-        name = explanation_name(one["key"], selection["token"], target)
+        token = selection["token"] if "token" in one["needs"] else 0
+        name = explanation_name(one["key"], token, target)
         files[late_path(name)] = late_file(analysis, name)
         manifest["files"][name] = {"path": late_path(name), "size": len(files[late_path(name)])}
     return replace(payload, files=files)
@@ -153,6 +157,38 @@ def test_each_snippet_makes_what_its_panel_shows(case: int, folder: Path, told: 
             np.testing.assert_allclose(same, exact, rtol=0, atol=1e-4 * size, err_msg=panel)
             # The viewer has q, k and values in half precision.
             np.testing.assert_allclose(shown, exact, rtol=0, atol=6e-3 * size, err_msg=panel)
+
+
+@needs_node
+@pytest.mark.parametrize("name", ["cls", "no_cls", "registers"])
+def test_every_explainer_has_its_definition_in_plain_pytorch(name: str, folder: Path) -> None:
+    """Some side by side, and each of those that run the model in a way of their own."""
+    chosen = [
+        "attention.rollout.attention_norm.attention_gradient.generic",
+        "gradient_rollout.centre",
+        "random",
+        "grad_cam",
+        "integrated_gradients",
+        "occlusion",
+    ]
+    if name == "registers":  # it names no classes, and stands for models of other blocks
+        chosen = ["random.centre"]
+    else:
+        assert {key for keys in chosen for key in keys.split(".")} == set(EXPLAINERS)
+    selection = {"token": 5, "partner": 1, "layer": 1, "head": 0, "target": 2}
+    wanted = [one_of(folder, name, {**selection, "maps": maps}, {}) for maps in chosen]
+    for maps, panels in zip(chosen, answers(folder, wanted), strict=True):
+        (one,) = [panel for panel in panels if panel["panel"] == "explain"]
+        code = one["code"]["torch"]
+        assert code is not None, maps
+        assert len([line for line in code.splitlines() if line]) <= MOST_LINES + 6
+        assert max(map(len, code.splitlines())) <= 130, code
+        assert "analysis." not in code
+        plain, exact = run(code, folder), run(one["code"]["vitviz"], folder)
+        assert len(plain) == len(exact) == maps.count(".") + 1
+        for key, same, right in zip(maps.split("."), plain, exact, strict=True):
+            size = max(1e-3, float(np.abs(right).max()))
+            np.testing.assert_allclose(same, right, rtol=0, atol=1e-4 * size, err_msg=key)
 
 
 @needs_node
