@@ -18,8 +18,9 @@ from PIL import Image
 from tests.models import photo, tiny
 from tests.viewer_fixture import film
 from vitviz import EXPLAINERS, Analysis, SelectionError, VitvizError, analyze, draw
-from vitviz.draw.figure_parts import SIGNED, percent, shares
+from vitviz.draw.figure_parts import LEAST_TIMES, SIGNED, percent, shares
 from vitviz.probe import features
+from vitviz.probe.compare import compare
 from vitviz.probe.film import Film
 from vitviz.probe.heads import distances
 from vitviz.probe.pairs import pair
@@ -584,7 +585,8 @@ def test_a_wall_is_one_picture_and_not_hundreds(tmp_path, tiny_analysis) -> None
 
 def test_explainers_stand_side_by_side_each_on_its_own_scale(tiny_analysis: Analysis) -> None:
     figure = draw.explain(tiny_analysis, ["generic", "occlusion"], target=2)
-    maps = [ax for ax in figure.axes if ax.get_title()]
+    first, *maps = [ax for ax in figure.axes if ax.get_title()]
+    np.testing.assert_array_equal(first.images[0].get_array(), tiny_analysis.picture)
     assert [ax.get_title() for ax in maps] == [
         "generic relevance (Chefer)\narXiv:2103.15679",
         "occlusion\narXiv:1311.2901",
@@ -597,7 +599,7 @@ def test_explainers_stand_side_by_side_each_on_its_own_scale(tiny_analysis: Anal
         assert ax.images[0].get_clim() == pytest.approx((low, top))
     assert 'for "class 2"' in figure.get_suptitle()
     whole = draw.explain(tiny_analysis)
-    assert len([ax for ax in whole.axes if ax.get_title()]) == len(EXPLAINERS)
+    assert len([ax for ax in whole.axes if ax.get_title()]) == 1 + len(EXPLAINERS)
 
 
 def test_a_figure_says_what_was_changed() -> None:
@@ -605,3 +607,49 @@ def test_a_figure_says_what_was_changed() -> None:
     analysis = analyze(tiny("cls"), photo(), interventions=changes)
     for figure in (draw.heads(analysis, 0), draw.predictions(analysis), draw.explain(analysis)):
         assert "changed: patch 3 taken out" in figure.get_supxlabel()
+    # A long list is there to its end, and the figure has room for it.
+    changes = [
+        {"kind": "head", "layer": layer, "head": head, "by": "zero"}
+        for layer in range(3)
+        for head in range(2)
+    ]
+    changes += [{"kind": "branch", "layer": layer, "branch": "mlp"} for layer in range(3)]
+    many = analyze(tiny("cls"), photo(), interventions=changes)
+    short, long = (draw.attention(one, 0, token=1) for one in (analysis, many))
+    told = long.get_supxlabel().replace("\n", " ")
+    for one in many.interventions:
+        assert str(one.sentence()) in told
+    assert long.get_figheight() > short.get_figheight()
+
+
+def test_answers_before_and_after_stand_side_by_side() -> None:
+    before = analyze(tiny("cls"), photo())
+    after = before.operate([{"kind": "even", "rows": "all"}])
+    figure = draw.answers(before, after)
+    (ax,) = figure.axes
+    rows = compare(before, after).answers(5)
+    widths = [[bar.get_width() for bar in bars] for bars in ax.containers]
+    assert widths[0] == pytest.approx([row.first for row in rows])
+    assert widths[1] == pytest.approx([row.second for row in rows])
+    assert [text.get_text() for text in ax.get_yticklabels()] == [row.label for row in rows]
+    assert "changed: " in figure.get_supxlabel()
+    with pytest.raises(VitvizError, match="names no classes"):
+        draw.answers(before, analyze(tiny("registers"), photo()))
+
+
+def test_a_spotlight_dims_the_photo_where_attention_is_low() -> None:
+    analysis = analyze(tiny("cls"), photo(96, 96))
+    figure = draw.attention(analysis, 0, token=1, spotlight=True)
+    shown = figure.axes[2].images[0].get_array()
+    sharp = np.asarray(Image.open(io.BytesIO(analysis.photograph.crop)))
+    assert shown.shape == sharp.shape
+    assert sharp.shape[0] > analysis.picture.shape[0]
+    values = analysis.grid.to_map(analysis.attention(0, token=1))
+    top = max(float(values.max()), LEAST_TIMES / analysis.trace.num_tokens)
+    grid = analysis.grid
+    for row, col in ((0, 0), (grid.rows - 1, 1), (1, grid.cols - 1)):
+        y = (2 * row + 1) * sharp.shape[0] // (2 * grid.rows)
+        x = (2 * col + 1) * sharp.shape[1] // (2 * grid.cols)
+        light = 0.25 + 0.75 * float(values[row, col]) / top
+        np.testing.assert_allclose(shown[y, x], sharp[y, x] * light, atol=1)
+    assert "25% of its light" in figure.axes[2].get_title()

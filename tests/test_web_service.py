@@ -393,9 +393,48 @@ def drawing(key, **changes):
 @pytest.mark.parametrize("kind", FIGURES)
 def test_figures_for_print(desk, upload, kind):
     key = desk.show(upload, "told", START).manifest["id"]
-    reply = desk.figure(drawing(key, kind=kind, head=1))
+    more = {
+        "explanation": {"explainers": ["attention_gradient"], "target": 1},
+        "explanations": {"explainers": ["attention", "grad_cam"], "target": 0},
+        "answers": {"other": key},
+        "attention": {"spotlight": True},
+    }
+    reply = desk.figure(drawing(key, kind=kind, head=1, **more.get(kind, {})))
     assert reply.get("error") is None
     assert base64.b64decode(reply["data"]).startswith(b"<?xml")
+
+
+def test_figures_of_an_experiment_say_what_was_done(desk, upload, monkeypatch):
+    """They are drawn of the analysis that was changed, and of what Python computes for it."""
+    drawn = {}
+
+    def draw(name):
+        def drawing(*given, **options):
+            drawn[name] = given
+            return Figure()
+
+        return drawing
+
+    for name in ("attention", "explained", "answers"):
+        monkeypatch.setattr(vitviz.draw, name, draw(name))
+    intact = desk.show(upload, "told", START).manifest["id"]
+    change = {"kind": "remove", "patches": [2, 5]}
+    key = desk.operate({"id": intact, "interventions": [change]})["manifest"]["id"]
+    keys = {"explainers": ["generic", "occlusion"], "target": 2}
+    for kind, more in {"attention": {}, "explanations": keys, "answers": {"other": key}}.items():
+        of = intact if kind == "answers" else key
+        assert "data" in desk.figure(drawing(of, kind=kind, **more))
+    done = [one.to_dict() for one in drawn["attention"][0].interventions]
+    assert done == [change]
+    before, after = drawn["answers"]
+    assert (before.interventions, len(after.interventions)) == ((), 1)
+    analysis, maps, token, target = drawn["explained"]
+    assert (token, target, list(maps)) == (3, 2, ["generic", "occlusion"])
+    loaded = desk._engine.models.get("told")
+    for name, values in maps.items():
+        torch.testing.assert_close(
+            values, analysis.explain(name, 3, 2, loaded=loaded), atol=1e-5, rtol=0
+        )
 
 
 def test_a_pair_follows_the_direction(desk, upload, monkeypatch):
@@ -460,6 +499,12 @@ def test_a_figure_as_pdf(desk, upload):
         ({"kind": "statistics", "head": 0, "layer": 99}, "Layer must be"),
         ({"kind": "patch", "token": 0}, "prefix token"),
         ({"kind": "training"}, "without a film"),
+        ({"kind": "explanations"}, "No explainer is chosen"),
+        ({"kind": "explanation", "explainers": ["unicorn"]}, "no explainer"),
+        ({"kind": "explanation", "explainers": [{"a": 1}]}, "no explainer"),
+        ({"kind": "explanation", "explainers": ["generic"], "target": 99}, "no class 99"),
+        ({"kind": "answers"}, "cannot be put beside"),
+        ({"kind": "answers", "other": "0"}, "has expired"),
         ({"kind": "measured"}, "Nothing was measured"),
         ({"id": "0"}, "has expired"),
         ({"id": None}, "are needed"),

@@ -1,11 +1,15 @@
 """Experiments in the page: a brush and its answer, undo, links; by pointer, keys and touch."""
 
+import csv
+import io
 import re
 import sys
 
 import pytest
 
 from tests.browser.test_accessibility import AXE, RUN, SETTLED
+from tests.browser.test_explain import DRAWN
+from tests.browser.test_saving import SAVES, saved
 from vitviz import analyze, load
 from vitviz.web.examples import FOLDER
 
@@ -159,3 +163,47 @@ def test_by_touch_and_by_keys_and_what_cannot_be_done_is_a_sentence(visit, photo
     assert "하나는 남아야" in refused.locator(".vv-beside [role=status]").inner_text()
     refused.locator(".vv-done li button").click()
     refused.locator(f'{PLACE}[data-beside=""]').wait_for()
+
+
+def test_an_experiment_and_explanations_are_those_of_python_to_five_digits(visit, ours) -> None:
+    """The tables that are saved hold what is on the screen, with all of its digits."""
+    changes = [
+        {"kind": "remove", "patches": [3, 9]},
+        {"kind": "head", "layer": 1, "head": 0, "by": "zero"},
+        {"kind": "swap", "patches": [0, 6]},
+    ]
+    intact, changed = (ours(PANDA, interventions=one) for one in ([], changes))
+    link = "?model=tiny-cls&example=red-panda&panel=experiment&beside=experiment"
+    seen = visit(f"{link}&experiment=remove_3.9*head_1_0_zero*swap_0.6")
+    page = seen.page
+    page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
+
+    def table(title: str) -> list[dict[str, str]]:
+        page.get_by_role("button", name="Save what you see").click()
+        panel = page.locator(SAVES).nth(1)
+        name, data = saved(page, panel.get_by_role("button", name=re.compile(f"CSV.*{title}|CSV$")))
+        assert name.endswith(".csv")
+        page.keyboard.press("Escape")
+        return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+
+    rows = table("answers")
+    for side, analysis in (("before", intact), ("after", changed)):
+        exact = {one.index: one.probability for one in analysis.predictions(100)}
+        shown = {int(row["class"]): float(row[side]) for row in rows}
+        assert shown == pytest.approx(exact, abs=1e-5)
+    # A figure for print is of the pass that was changed, and says what was done.
+    page.get_by_role("button", name="Save what you see").click()
+    figures = page.locator(SAVES).first.get_by_role("button", name=re.compile("SVG · changed"))
+    name, data = saved(page, figures)
+    assert "-beside-" in name
+    assert "changed:" in data.decode()
+    page.keyboard.press("Escape")
+    seen.open_panel("Explanations")
+    for name in ("generic relevance (Chefer)", "Grad-CAM"):
+        page.get_by_role("checkbox", name=name).first.check()
+    page.wait_for_function(DRAWN, arg=8)  # four of each side
+    rows = table("explanations")
+    for key in ("attention", "attention_gradient", "generic", "grad_cam"):
+        shown = [float(row[key]) for row in rows if row["kind"] == "patch"]
+        exact = intact.grid.patches(intact.explain(key))
+        assert shown == pytest.approx(exact.tolist(), abs=1e-5)

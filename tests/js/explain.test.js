@@ -49,7 +49,7 @@ for (const fixture of FIXTURES) {
       const largest = Math.max(...values.slice(grid.prefix).map(Math.abs));
       assertClose([scale.min, scale.max], [signed ? -largest : 0, largest], 1e-6);
       assert.deepEqual([colours, uniform], [signed ? "diverging" : "magma", null]);
-      assert.deepEqual(stageSaves(app, { shown: { values: drawn } }).figures, []);
+      assert.deepEqual(stageSaves(app, { shown: { values: drawn } }).figures, ["explanation"]);
     }
     const absent = appFor(fixture, { explainer: "occlusion", token: grid.tokens - 1 });
     const wanted = manifest.predictions.length > 0 ? "explainAbsent" : "explaining"; // no class: another explainer

@@ -7,17 +7,19 @@ and every map has a colour bar with numbers.
 """
 
 from .charts import head_statistics, pair
-from .explanations import explain
+from .explanations import explain, explained
 from .figure_parts import save, token_name
 from .maps import attention, heads, matrix, rollout, wall
 from .models import measured, training
 from .patches import patch, patch_grid
-from .probabilities import lens, predictions
+from .probabilities import answers, lens, predictions
 from .tokens import features, mosaic, position_similarity
 
 __all__ = [
+    "answers",
     "attention",
     "explain",
+    "explained",
     "features",
     "head_statistics",
     "heads",

@@ -1,9 +1,10 @@
-"""Explainers side by side: how much every patch matters, each map on its own scale."""
+"""Explainers beside the picture: how much every patch matters, each map on its own scale."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
 
 from ..model.loaded import LoadedModel
 from ..probe.analysis import Analysis
@@ -16,6 +17,7 @@ from .figure_parts import (
     mark,
     panels,
     patch_map,
+    picture,
     show,
     title,
     token_name,
@@ -30,17 +32,32 @@ def explain(
     *,
     loaded: LoadedModel | None = None,
 ) -> Figure:
-    """The maps of some explainers for a class; `keys` None: of all.
+    """The picture, and the maps of some explainers for a class; `keys` None: of all.
 
-    Each has its own scale, because their units differ; blue speaks against the class and orange for
-    it where values have a sign. Parameters and errors are those of `Analysis.explain`.
+    Parameters and errors are those of `Analysis.explain`.
     """
     keys = [chosen(key).key for key in (EXPLAINERS if keys is None else keys)]
     case = analysis.case(*keys, target=target, loaded=loaded)
-    figure, axes = panels(analysis, len(keys), size=2.4, paper="")
-    for key, ax in zip(keys, axes, strict=True):
-        explainer = EXPLAINERS[key]
-        values = np.asarray(explainer(case, token))
+    values = {key: EXPLAINERS[key](case, token) for key in keys}
+    return explained(analysis, values, token, case.target)
+
+
+def explained(
+    analysis: Analysis, maps: Mapping[str, ArrayLike], token: int = 0, target: int | None = None
+) -> Figure:
+    """The picture, and maps that explainers have made, by key, (N,) each; `target` None: for no
+    class.
+
+    Each has its own scale, because their units differ; blue speaks against the class and orange for
+    it where values have a sign.
+    """
+    size = 3.4 if len(maps) == 1 else 2.4
+    figure, (first, *axes) = panels(analysis, 1 + len(maps), size=size, paper="")
+    picture(first, analysis)
+    mark(first, analysis, token)
+    caption(first, "the picture")
+    for (key, tensor), ax in zip(maps.items(), axes, strict=True):
+        explainer, values = chosen(key), np.asarray(tensor)
         top = float(np.abs(patch_map(analysis, values)).max()) or 1.0
         low, colours = (-top, SIGNED) if explainer.signed else (0.0, COLOURS)
         image = show(ax, analysis, values, top, low=low, colours=colours)
@@ -48,6 +65,6 @@ def explain(
         caption(ax, "\n".join(filter(None, (explainer.name, explainer.paper))))
         bar(figure, image, ax, "")
     whose = token_name(analysis, token)
-    of_class = "" if case.target is None else f'for "{analysis.card.labels[case.target]}", '
+    of_class = "" if target is None else f'for "{analysis.card.labels[target]}", '
     title(figure, f"How much each patch matters {of_class}seen from {whose}; each its own scale")
     return figure

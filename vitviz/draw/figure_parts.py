@@ -1,8 +1,10 @@
 """Parts of figures: sheets with their source, maps, charts, colour bars and captions."""
 
 from collections.abc import Iterable
+from io import BytesIO
 from math import ceil
 from pathlib import Path
+from textwrap import wrap
 from typing import Literal
 
 import matplotlib
@@ -14,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
+from PIL import Image
 
 from ..errors import VitvizError
 from ..model.loaded import ModelCard
@@ -25,10 +28,14 @@ COLOURS = "viridis"  # perceptually uniform, in grey and for the colour-blind to
 SIGNED = LinearSegmentedColormap.from_list(
     "signed", ["#003e6b", "#0084d9", "#71b1fc", "#ebebeb", "#ec9a71", "#c76430", "#6c2400"]
 )
+DIMMEST = 0.25  # light of a spotlight at the low end of the scale, as in the viewer
+SHADES = LinearSegmentedColormap.from_list("shades", [(DIMMEST,) * 3, (1.0,) * 3])
 OPACITY = 0.55  # of a map that lies over the picture; its colour bar is drawn at full opacity
 LEAST_TIMES = 3  # a scale of attention ends at least at so many times uniform, as in the viewer
 BLUE, ORANGE, GREY = "#31688e", "#d55e00", "#999999"  # told apart by the colour-blind too
 DPI = 150
+LINE = 0.13  # inches between the lines of the source
+LONGEST_NAME = 80  # letters of the name of a photo
 VIT = "arXiv:2010.11929"
 ROLLOUT = "arXiv:2005.00928"
 REGISTERS = "arXiv:2309.16588"
@@ -64,15 +71,15 @@ def sheet(
     width: float, height: float, card: ModelCard, *, photo_name: str = "", paper: str = ""
 ) -> Figure:
     """An empty figure, sizes in inches, with a line below for model, photo and source."""
-    figure = Figure(figsize=(width, height))
-    figure.set_layout_engine("constrained")
     source = [f"model: {card.name} ({card.source})"]
     source += [f"photo: {photo_name}"] if photo_name else []
     source += [f"source: {paper}"] if paper else []
+    told = _lines(source, width)
+    # A long list of what was changed has room of its own, below a figure that stays as large.
+    figure = Figure(figsize=(width, height + LINE * max(0, told.count("\n") - 1)))
+    figure.set_layout_engine("constrained")
     # As the x label of the whole figure, because constrained layout keeps room for that.
-    figure.supxlabel(
-        _lines(source, figure), fontsize=7, color="0.35", parse_math=False, fontfamily=fonts()
-    )
+    figure.supxlabel(told, fontsize=7, color="0.35", parse_math=False, fontfamily=fonts())
     return figure
 
 
@@ -99,7 +106,9 @@ def panels(analysis: Analysis, count: int, *, size: float, paper: str) -> tuple[
 
 def photo_of(analysis: Analysis) -> str:
     """The name of the photo, whether the model saw it inverted, and what was changed."""
-    name = analysis.photo_name + (" (inverted)" if analysis.inverted else "")
+    name = analysis.photo_name
+    name = name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    name += " (inverted)" if analysis.inverted else ""
     return "; ".join(filter(None, (name, analysis.changes())))
 
 
@@ -162,6 +171,23 @@ def show(
         alpha=alpha,
         interpolation="nearest",
     )
+
+
+def dimmed(ax: Axes, analysis: Analysis, values: np.ndarray, top: float) -> AxesImage:
+    """The photo as sharp as it is, in the coordinates of the picture, dark where values are low."""
+    seen = analysis.photograph.crop if analysis.photograph else None
+    photo = np.asarray(analysis.picture if seen is None else Image.open(BytesIO(seen)))
+    photo = photo.reshape(*photo.shape[:2], -1)
+    grid, (height, width) = analysis.grid, analysis.grid.image_size
+    rows, cols = (
+        np.arange(size) * count // size
+        for size, count in zip(photo.shape, (grid.rows, grid.cols), strict=False)
+    )
+    light = DIMMEST + (1 - DIMMEST) * np.clip(patch_map(analysis, values) / top, 0, 1)
+    shown = (photo * light[rows][:, cols, None]).round().astype(np.uint8)
+    image = pixels(ax, shown)
+    image.set_extent((-0.5, width - 0.5, height - 0.5, -0.5))
+    return image
 
 
 def solid(image: AxesImage) -> AxesImage:
@@ -270,12 +296,11 @@ def fonts() -> list[str]:
     return [name for name in FONTS if name in installed]
 
 
-def _lines(parts: list[str], figure: Figure) -> str:
-    """Join the parts into as few lines as the width of the figure allows."""
-    room = int(figure.get_figwidth() * 15)  # letters: 15 of 7 points per inch
+def _lines(parts: list[str], width: float) -> str:
+    """Join the parts into as few lines as the width of the figure, in inches, allows."""
+    room = int(width * 15)  # letters: 15 of 7 points per inch
     lines = [""]
-    for part in parts:
-        part = part if len(part) <= room else part[: room - 1] + "…"
+    for part in [line for long in parts for line in wrap(long, room)]:
         if lines[-1] and len(lines[-1]) + len(part) + 3 > room:
             lines.append("")
         lines[-1] += (" · " if lines[-1] else "") + part

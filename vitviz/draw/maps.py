@@ -12,13 +12,16 @@ from ..probe.analysis import Analysis
 from ..probe.explain import HeadFusion
 from .figure_parts import (
     COLOURS,
+    DIMMEST,
     OPACITY,
     ROLLOUT,
+    SHADES,
     VIT,
     Direction,
     attention_label,
     bar,
     caption,
+    dimmed,
     head_name,
     least_top,
     mark,
@@ -51,25 +54,31 @@ def attention(
     *,
     direction: Direction = "from",
     vmax: float | None = None,
+    spotlight: bool = False,
 ) -> Figure:
     """One attention map: the token in the picture, its map, and the map over the picture.
 
     `head` None is the mean of the heads. `vmax` is the top of the colour scale; None: the largest
-    value shown, at least three times uniform attention. Raises `SelectionError` for a layer, head
-    or token that the model does not have.
+    value shown, at least three times uniform attention. `spotlight`: in place of colours over the
+    picture, the photo itself is dimmed where attention is low. Raises `SelectionError` for a layer,
+    head or token that the model does not have.
     """
     values = np.asarray(analysis.attention(layer, head, token, direction))
     figure, axes = panels(analysis, 3, size=3.4, paper=f"{VIT}, equation 6")
     top = top_of(patch_map(analysis, values), vmax, analysis.trace.num_tokens)
     picture(axes[0], analysis)
-    image = show(axes[1], analysis, values, top)
-    picture(axes[2], analysis)
-    show(axes[2], analysis, values, top, alpha=OPACITY)
+    image = show(axes[1], analysis, values, top, colours=SHADES if spotlight else COLOURS)
+    if spotlight:
+        dimmed(axes[2], analysis, values, top)
+    else:
+        picture(axes[2], analysis)
+        show(axes[2], analysis, values, top, alpha=OPACITY)
     for ax in axes:
         mark(ax, analysis, token)
     caption(axes[0], "the picture")
     caption(axes[1], shares(analysis, "the map", values, direction))
-    caption(axes[2], f"the same at {OPACITY:.0%} opacity")
+    low = f"the photo, at attention 0 with {DIMMEST:.0%} of its light"
+    caption(axes[2], low if spotlight else f"the same at {OPACITY:.0%} opacity")
     bar(figure, image, axes, attention_label(analysis), clipped=vmax is not None)
     title(
         figure,

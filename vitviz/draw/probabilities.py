@@ -5,7 +5,19 @@ from matplotlib.figure import Figure
 from ..errors import VitvizError
 from ..languages import Message
 from ..probe.analysis import Analysis
-from .figure_parts import chart, fonts, panels, percent, photo_of, picture, sheet, title
+from ..probe.compare import compare
+from .figure_parts import (
+    BLUE,
+    ORANGE,
+    chart,
+    fonts,
+    panels,
+    percent,
+    photo_of,
+    picture,
+    sheet,
+    title,
+)
 
 LENS = "arXiv:2310.18969"
 # Okabe and Ito's palette, which the colour-blind can tell apart; further lines repeat it, dashed.
@@ -44,6 +56,41 @@ def predictions(analysis: Analysis, k: int = 5) -> Figure:
     ax.set_xlabel(f"probability: softmax{softened}")
     said = f"The {len(best)} most probable of {len(analysis.trace.logits)} classes"
     title(figure, "\n".join(filter(None, (analysis.not_taught(), said))))
+    return figure
+
+
+def answers(before: Analysis, after: Analysis, k: int = 5) -> Figure:
+    """The k most probable classes of two analyses, each class with both probabilities; below, what
+    was changed in the second.
+
+    Raises `VitvizError` if one of the models names no classes.
+    """
+    for one in (before, after):
+        if not one.predictions(1):
+            raise VitvizError(Message("models.no_classes", name=one.card.name))
+    rows = compare(before, after).answers(k)
+    figure = sheet(7.4, 0.5 * len(rows) + 1.6, after.card, photo_name=photo_of(after))
+    ax = figure.subplots()
+    places = range(len(rows))
+    for shift, name, colour, shares in (
+        (-0.2, "before", BLUE, [row.first for row in rows]),
+        (0.2, "after", ORANGE, [row.second for row in rows]),
+    ):
+        # A class that only the other model has gets no bar.
+        known = [share or 0.0 for share in shares]
+        bars = ax.barh([place + shift for place in places], known, 0.36, color=colour, label=name)
+        texts = ["no such class" if share is None else percent(share) for share in shares]
+        ax.bar_label(bars, texts, padding=3, fontsize=7)
+    names = [_short(row.label) for row in rows]
+    ax.set_yticks(places, labels=names, parse_math=False, fontfamily=fonts())
+    ax.set_xlim(0, 1.15)
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    ax.invert_yaxis()
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_xlabel("probability", fontsize=8)
+    ax.tick_params(labelsize=8)
+    ax.legend(fontsize=8, frameon=False, loc="lower right")
+    title(figure, "The answers before and after")
     return figure
 
 

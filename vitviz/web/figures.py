@@ -1,20 +1,42 @@
 """Figures for print: the kinds that a viewer can ask for, and the function that draws each."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from torch import Tensor
+
 from ..errors import SelectionError, VitvizError, WeightsError
 from ..languages import Message
 from ..probe.analysis import Analysis
+from ..probe.explain import EXPLAINERS, chosen
 from ..probe.film import Film
 
 
 @dataclass(frozen=True, kw_only=True)
+class Given:
+    """What some figures show besides the analysis.
+
+    film   of the model's training
+    maps   the values of explainers, by key
+    other  the analysis that stands beside
+    """
+
+    film: bytes | None = None
+    maps: Mapping[str, Tensor] = field(default_factory=dict)
+    other: Analysis | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """The figure that is asked for, and the viewer's selection. `draw` checks the numbers."""
+    """The figure that is asked for, and the viewer's selection. `draw` checks the numbers.
+
+    explainers, target  those that are drawn, and the class; None for no class
+    other      the id of the analysis that stands beside; "" for none
+    spotlight  whether the photo itself is dimmed
+    """
 
     kind: str
     format: str
@@ -27,6 +49,10 @@ class Wanted:
     residual: float
     head_fusion: str
     scale: str
+    explainers: tuple[str, ...] = ()
+    target: int | None = None
+    other: str = ""
+    spotlight: bool = False
 
     @classmethod
     def of(cls, question: Any) -> "Wanted":
@@ -46,6 +72,7 @@ class Wanted:
                 "scale": "heads" | "map" as scale,
             } if kind in FIGURES:
                 return cls(
+                    **_more(question),
                     kind=kind,
                     format=format_,
                     token=token,
@@ -62,8 +89,8 @@ class Wanted:
             f"a figure is one of {', '.join(FIGURES)} as svg or pdf, with what is selected"
         )
 
-    def drawn(self, analysis: Analysis, film: bytes | None = None) -> bytes:
-        """Draw the figure as the bytes of a file. `film` is that of the model's training.
+    def drawn(self, analysis: Analysis, given: Given) -> bytes:
+        """Draw the figure as the bytes of a file.
 
         Raises `VitvizError` if the analysis or its model lacks what the figure shows.
         """
@@ -71,44 +98,80 @@ class Wanted:
 
         with TemporaryDirectory() as folder:
             path = Path(folder) / f"figure.{self.format}"
-            draw.save(FIGURES[self.kind](draw, analysis, self, film), path)
+            draw.save(FIGURES[self.kind](draw, analysis, self, given), path)
             return path.read_bytes()
 
 
-def _heads(draw: Any, analysis: Analysis, wanted: Wanted, _film: bytes | None) -> Any:
+def _more(question: Mapping[str, Any]) -> dict[str, Any]:
+    """What only some figures need. Raises `SelectionError` for an explainer that there is not."""
+    more: dict[str, Any] = {}
+    match question:
+        case {"explainers": [*keys]}:
+            keys = [chosen(key).key for key in keys[: len(EXPLAINERS)]]
+            more["explainers"] = tuple(dict.fromkeys(keys))
+    match question:
+        case {"target": int(target)} if target != -1:
+            more["target"] = target
+    match question:
+        case {"other": str(other)}:
+            more["other"] = other
+    return more | {"spotlight": question.get("spotlight") is True}
+
+
+def _heads(draw: Any, analysis: Analysis, wanted: Wanted, _given: Given) -> Any:
     scale = "shared" if wanted.scale == "heads" else "own"
     return draw.heads(analysis, wanted.layer, wanted.token, direction=wanted.direction, scale=scale)
 
 
-def _wall(draw: Any, analysis: Analysis, wanted: Wanted, _film: bytes | None) -> Any:
+def _wall(draw: Any, analysis: Analysis, wanted: Wanted, _given: Given) -> Any:
     scale = "layer" if wanted.scale == "heads" else "own"
     return draw.wall(analysis, wanted.token, direction=wanted.direction, scale=scale)
 
 
-def _pair(draw: Any, analysis: Analysis, wanted: Wanted, _film: bytes | None) -> Any:
+def _pair(draw: Any, analysis: Analysis, wanted: Wanted, _given: Given) -> Any:
     ends = (wanted.token, wanted.partner)
     query, key = ends if wanted.direction == "from" else ends[::-1]
     return draw.pair(analysis, wanted.layer, wanted.head, query, key)
 
 
-def _rollout(draw: Any, analysis: Analysis, wanted: Wanted, _film: bytes | None) -> Any:
+def _rollout(draw: Any, analysis: Analysis, wanted: Wanted, _given: Given) -> Any:
     options = {"head_fusion": wanted.head_fusion, "residual": wanted.residual}
     return draw.rollout(analysis, wanted.token, first=wanted.first, **options)
 
 
-def _training(draw: Any, analysis: Analysis, wanted: Wanted, film: bytes | None) -> Any:
-    if film is None:
+def _training(draw: Any, analysis: Analysis, wanted: Wanted, given: Given) -> Any:
+    if given.film is None:
         raise SelectionError(Message("web.no_film"))
     try:
-        read = Film.from_bytes(film)
+        read = Film.from_bytes(given.film)
     except WeightsError as error:
         raise VitvizError(Message("web.film_gone")) from error
     return draw.training(read, analysis.card, wanted.layer, wanted.head)
 
 
-# (vitviz.draw, analysis, wanted, film) -> a matplotlib Figure
-FIGURES: dict[str, Callable[[Any, Analysis, Wanted, bytes | None], Any]] = {
-    "attention": lambda d, a, w, _: d.attention(a, w.layer, w.head, w.token, direction=w.direction),
+def _attention(draw: Any, analysis: Analysis, wanted: Wanted, _given: Given) -> Any:
+    options = {"direction": wanted.direction, "spotlight": wanted.spotlight}
+    return draw.attention(analysis, wanted.layer, wanted.head, wanted.token, **options)
+
+
+def _explanations(draw: Any, analysis: Analysis, wanted: Wanted, given: Given) -> Any:
+    if not given.maps:
+        raise SelectionError(Message("web.no_explainers"))
+    return draw.explained(analysis, given.maps, wanted.token, wanted.target)
+
+
+def _answers(draw: Any, analysis: Analysis, _wanted: Wanted, given: Given) -> Any:
+    if given.other is None:
+        raise SelectionError(Message("web.not_beside"))
+    return draw.answers(analysis, given.other)
+
+
+# (vitviz.draw, analysis, wanted, given) -> a matplotlib Figure
+FIGURES: dict[str, Callable[[Any, Analysis, Wanted, Given], Any]] = {
+    "attention": _attention,
+    "explanation": _explanations,
+    "explanations": _explanations,
+    "answers": _answers,
     "heads": _heads,
     "wall": _wall,
     "matrix": lambda d, a, w, _: d.matrix(a, w.layer, w.head),

@@ -9,11 +9,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from safetensors.torch import load
+from torch import Tensor
+
 from ..errors import ImageError, SelectionError, VitvizError
 from ..languages import Message
 from ..probe.analysis import Analysis
+from ..probe.explain import EXPLAINERS
 from ..probe.intervention import read as read_interventions
 from ..probe.selection import choose
+from ..viewer.explanations import explanation_name
 from ..viewer.payload import late_file, late_path, needs_model
 from . import limits
 from .beside import Choice, choices
@@ -33,7 +38,7 @@ from .error_messages import APOLOGY, in_each, sentence
 from .examples import EXAMPLES, START, START_LINK
 from .fair_tests import BusyError, FairTests
 from .fair_tests import Wanted as WantedTest
-from .figures import Wanted
+from .figures import Given, Wanted
 from .models import Menu
 from .page_requests import Delivery, PageRequest, PageRequests
 from .replies import Answered, Left, Refused, Reply, Shown, Stored, Unchanged, with_places
@@ -443,14 +448,23 @@ class Service:
         return result.files[late_path(name)]
 
     def _figure(self, key: str, question: Any) -> dict[str, Any]:
-        wanted = Wanted.of(question)
+        wanted, kept = Wanted.of(question), self._known(key)
+        maps = {one: self._explained(key, one, wanted) for one in wanted.explainers}
         many = VitvizError(Message("web.many_figures"))
         # One at a time: matplotlib has settings that are global to the process.
         with self._drawing.take(limits.DRAWING_WAIT_SECONDS, many):
-            kept = self._known(key)
             film = self._store.get(kept.film) if kept.film else None
-            data = wanted.drawn(self._analysis(key), film)
+            other = self._analysis(wanted.other) if wanted.other else None
+            given = Given(film=film, maps=maps, other=other)
+            data = wanted.drawn(self._analysis(key), given)
         return {"data": base64.b64encode(data).decode()}
+
+    def _explained(self, key: str, explainer: str, wanted: Wanted) -> Tensor:
+        """The values of an explainer, as a viewer gets them."""
+        target = wanted.target if "class" in EXPLAINERS[explainer].needs else None
+        with computing(self._asking):
+            data = self._late_file(key, explanation_name(explainer, wanted.token, target))
+        return load(data)["values"]
 
     def _page(self, key: str, question: Any) -> dict[str, Any]:
         kept = self._known(key)

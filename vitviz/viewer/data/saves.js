@@ -10,9 +10,9 @@ import { placeOf } from "../maths/geometry.js";
  * @typedef {import("../types.js").View} View
  */
 
-/** The figure for each overlay; null where the host draws none. */
+/** The figure for each overlay. */
 const FIGURES = {
-  attention: "attention", rollout: "rollout", positions: "positions", features: "features", explain: null, none: "patches",
+  attention: "attention", rollout: "rollout", positions: "positions", features: "features", explain: "explanation", none: "patches",
 };
 
 /**
@@ -24,8 +24,8 @@ const FIGURES = {
 export function stageSaves(app, { shown }) {
   const { overlay } = app.selection;
   const tables = shown.values ? { picture: tokenTable(app, { [overlay]: shown.values }) } : {};
-  // Positions cannot be drawn for a prefix token.
-  const figure = overlay === "positions" && !shown.values ? null : FIGURES[overlay];
+  // Positions cannot be drawn for a prefix token, and explanations once they are here.
+  const figure = ["positions", "explain"].includes(overlay) && !shown.values ? null : FIGURES[overlay];
   return { tables, figures: figure ? [figure] : [] };
 }
 

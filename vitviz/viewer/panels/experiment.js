@@ -267,5 +267,5 @@ function saves(app) {
   const all = done.map((one) => told(one, app)).join("; ");
   const answers = { columns: ["class", "label", "before", "after", "changed"],
     rows: [...names].map(([index, label]) => [index, label, of(before, index), of(after, index), all]) };
-  return { tables: names.size > 0 ? { answers, changes } : { changes }, figures: [] };
+  return names.size > 0 ? { tables: { answers, changes }, figures: ["answers"] } : { tables: { changes }, figures: [] };
 }

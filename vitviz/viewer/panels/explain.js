@@ -51,10 +51,13 @@ function code(selection, source) {
 function saves(app) {
   const { source, selection } = app;
   const columns = {};
-  for (const one of [...shownExplainers(selection, source), mainExplainer(selection, source)]) {
+  const shown = shownExplainers(selection, source);
+  for (const one of [...shown, mainExplainer(selection, source)]) {
     const found = source.explanations.of(questionOf(selection, source, one)).here;
     if (found) columns[one.key] = found.values;
   }
   const known = Object.keys(columns).length > 0;
-  return { tables: { ...(known ? { explanations: tokenTable(app, columns) } : {}), ...fairTables(app) }, figures: [] };
+  // A figure does not begin what nobody has looked at: some maps cost hundreds of passes.
+  const figures = shown.every(({ key }) => key in columns) ? ["explanations"] : [];
+  return { tables: { ...(known ? { explanations: tokenTable(app, columns) } : {}), ...fairTables(app) }, figures };
 }

@@ -2,6 +2,7 @@
 
 import { csvText, fileName } from "../maths/csv.js";
 import { SPOTLIGHT } from "../maths/colour.js";
+import { mainExplainer, shownExplainers, targetOf } from "../maths/explaining.js";
 import { el, setText, show } from "./dom.js";
 import { showsPhotograph } from "./picture.js";
 import { stageSaves } from "../data/saves.js";
@@ -9,7 +10,13 @@ import { snapshot } from "./snapshot.js";
 import { createTakeHome } from "./takehome.js";
 import { button } from "./widgets.js";
 import { reasonOf } from "../text/refusal.js";
-import { changesOf, photoName, tokenTitle, translated } from "../text/words.js";
+import { changesOf, photoName, sideNames, tokenTitle, translated } from "../text/words.js";
+
+/** Figures of the analysis and of the one beside it. */
+const OF_BOTH = ["answers"];
+
+/** The explainers in a figure. */
+const EXPLAINED = { explanation: (selection, source) => [mainExplainer(selection, source)], explanations: shownExplainers };
 
 /**
  * @param {import("../main.js").App} app
@@ -53,19 +60,32 @@ export function createSaving(app, look) {
       ...Object.entries(tables).map(([name, table], _at, all) => item(named(t("saveCsv"), name, all),
         async () => download(new Blob(["\ufeff" + csvText(table)], { type: "text/csv;charset=utf-8" }),
           nameOf(...new Set([what, name])) + ".csv"))),
-      ...figures.filter(() => app.ask).flatMap((kind) => ["svg", "pdf"].map((format) => item(
-        named(t("saveFigure", { format: format.toUpperCase() }), kind, figures),
-        async () => download(await drawn(kind, format, now.view.token), nameOf(...new Set([what, kind])) + "." + format)))),
+      ...figures.filter(() => app.ask).flatMap((kind) => sidesOf(kind).flatMap(([side, name]) => ["svg", "pdf"].map((format) => item(
+        named([t("saveFigure", { format: format.toUpperCase() }), ...(name ? [name] : [])].join(" · "), kind, figures),
+        async () => download(await drawn(kind, format, side, now.view.token), nameOf(...new Set([what, kind, ...(side === app ? [] : ["beside"])])) + "." + format))))),
     ];
     return el("section", {}, el("h4", { text: title }), el("div", { class: "vv-save-items" }, ...items));
   }
 
-  /** Downloads a figure that the host draws, with the same selection. */
-  async function drawn(kind, format, token) {
-    const { layer, head, direction, first, residual, fusion } = app.selection;
-    const reply = await app.ask("figure", { id: manifest.id, kind, format, token, partner: app.shownPartner(), layer,
+  /** What figures of a kind are drawn of: the analysis, and the one beside it; with their names where there are both. */
+  function sidesOf(kind) {
+    const other = app.second.coming ? null : app.second.app;
+    if (!other || OF_BOTH.includes(kind)) return [[app, ""]];
+    const names = sideNames(app, other);
+    return [[app, names[0]], [other, names[1]]];
+  }
+
+  /** A figure that the host draws, with the same selection. */
+  async function drawn(kind, format, side, shown) {
+    const { selection, source } = side;
+    const { token, layer, head, direction, first, residual, fusion } = selection;
+    // The pointer shows other maps, but of an explanation each would cost passes.
+    const explained = EXPLAINED[kind]?.(selection, source).map(({ key }) => key);
+    const reply = await app.ask("figure", { id: source.manifest.id, kind, format, token: explained ? token : side === app ? shown : side.shownToken(), partner: side.shownPartner(), layer,
       head: head === "mean" ? -1 : head, direction, first, residual, head_fusion: fusion,
-      scale: app.taste.scale });
+      scale: app.taste.scale, spotlight: app.taste.colours === SPOTLIGHT,
+      ...(explained ? { explainers: explained, target: targetOf(selection, source) ?? -1 } : {}),
+      ...(OF_BOTH.includes(kind) ? { other: app.second.app.source.manifest.id } : {}) });
     return new Blob([Uint8Array.from(atob(reply.data), (letter) => letter.charCodeAt(0))]);
   }
 
