@@ -8,11 +8,18 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
 import torch
+from PIL import Image
 
 from tests.models import TINY, photo, tiny
 from vitviz import Analysis, LoadedModel, analyze
+
+if TYPE_CHECKING:
+    from gradio_client import Client
 
 OFF_BY_DEFAULT = ("network", "browser", "slow")
 
@@ -56,3 +63,25 @@ def tiny_analysis(tiny_vit: LoadedModel) -> Analysis:
 def any_tiny_analysis(any_tiny_vit: LoadedModel) -> Analysis:
     """The photo in each of the small models in turn. Only to be read."""
     return analyze(any_tiny_vit, photo())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the test file's own."""
+    return tmp_path_factory.mktemp("files")
+
+
+@pytest.fixture(scope="module")
+def picture(folder: Path) -> Path:
+    """A photo on disk, whose name has a space."""
+    path = folder / "a dog.png"
+    Image.fromarray(photo()).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def client(url: str, folder: Path) -> "Client":
+    """Gradio's client of the app that the test file started as `url`."""
+    from gradio_client import Client  # slow to import
+
+    return Client(url, verbose=False, download_files=str(folder / "downloads"))

@@ -16,11 +16,6 @@ from vitviz.train.scores import normalise
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("film")
-
-
-@pytest.fixture(scope="module")
 def trained(folder):
     return train(PLAIN.changed({"epochs": 4}), PICTURES, TEST, folder)
 

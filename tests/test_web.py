@@ -13,18 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 import torch
-from gradio_client import Client, handle_file
+from gradio_client import handle_file
 from gradio_client.exceptions import AppError
 from PIL import Image
 
 import vitviz
 from tests.models import photo
 from tests.running import ROOT, running_app, save_tiny
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("web")
 
 
 @pytest.fixture(scope="module")
@@ -36,18 +31,6 @@ def models(folder):
 def url(folder, models):
     with running_app(folder, *models.values()) as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def client(url, folder):
-    return Client(url, verbose=False, download_files=str(folder / "downloads"))
-
-
-@pytest.fixture(scope="module")
-def picture(folder):
-    path = folder / "a dog.png"
-    Image.fromarray(photo()).save(path)
-    return path
 
 
 def analyze(client, path, *args, **kwargs):

@@ -33,11 +33,6 @@ STEPS = {
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("delivery")
-
-
-@pytest.fixture(scope="module")
 def models(folder):
     return Models([str(save_tiny(folder, name)) for name in ("cls", "grey")])
 

@@ -30,11 +30,6 @@ TINY = ("cls", "grey", "no_cls", "registers")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("fair")
-
-
-@pytest.fixture(scope="module")
 def models(folder):
     return Models([str(save_tiny(folder, name)) for name in TINY])
 

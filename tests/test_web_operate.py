@@ -28,11 +28,6 @@ VISITORS = 40
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("operate")
-
-
-@pytest.fixture(scope="module")
 def models(folder):
     return Models([str(save_tiny(folder, name)) for name in MODELS])
 

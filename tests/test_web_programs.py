@@ -11,21 +11,15 @@ from io import BytesIO
 import httpx
 import numpy as np
 import pytest
-from gradio_client import Client, handle_file
+from gradio_client import handle_file
 from gradio_client.exceptions import AppError
 from PIL import Image
 
 import vitviz
-from tests.models import photo
 from tests.running import ROOT, running_app, save_tiny
 from vitviz.web import limits
 
 QUESTIONS = ["analyze", "explain", "intervene", "compare", "models"]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("programs")
 
 
 @pytest.fixture(scope="module")
@@ -37,18 +31,6 @@ def model(folder):
 def url(folder, model):
     with running_app(folder, model) as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def client(url, folder):
-    return Client(url, verbose=False, download_files=str(folder / "downloads"))
-
-
-@pytest.fixture(scope="module")
-def picture(folder):
-    path = folder / "a dog.png"
-    Image.fromarray(photo()).save(path)
-    return path
 
 
 @pytest.fixture(scope="module")

@@ -33,11 +33,6 @@ from vitviz.web.turns import computing
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("service")
-
-
-@pytest.fixture(scope="module")
 def models(folder):
     paths = [save_tiny(folder, name) for name in ("cls", "grey")]
     return Models([str(path) for path in (*paths, told(folder))])

@@ -25,11 +25,6 @@ ARRAYS = ("q", "k", "tokens", "logits")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("together")
-
-
-@pytest.fixture(scope="module")
 def model(folder):
     return save_tiny(folder, "cls")
 
