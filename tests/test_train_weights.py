@@ -51,53 +51,53 @@ def test_the_readme_of_the_weights_tells_the_figures_of_the_file(name):
 
 def test_photos_meets_what_it_was_made_for():
     figures = json.loads(load("photos").card.details["evaluation"])
-    assert figures["top1"] >= 0.6
-    assert figures["top5"] >= 0.85
+    assert figures["top1"] >= 0.61
+    assert figures["top5"] >= 0.86
     assert figures["ece"] <= 0.03
     boxes = figures["boxes"]
-    assert boxes["attention"]["energy"] >= 1.6
-    best = max(boxes[name]["pointing"] for name in ("attention", "rollout"))
-    assert best > boxes["centre"]["pointing"]
+    assert boxes["attention"]["energy"] >= 1.8
+    assert max(one["pointing"] for one in boxes.values()) > boxes["centre"]["pointing"]
+    distances = figures["distance"]
+    heads = sorted(pixels for layer in distances["pixels"] for pixels in layer)
+    assert heads[0] < distances["uniform"] / 2
+    assert heads[1] < distances["uniform"] * 0.52
     told = measurements_of(load("photos").card)["others"]
     assert told["auroc"] >= 0.8
     assert told["own_kept"] == pytest.approx(0.95, abs=0.01)
 
 
-def test_photos_was_trained_by_its_recipe():
-    made = Recipe(**json.loads(load("photos").card.details["recipe"]))
-    assert made == RECIPES["photos-others"].changed({"start_from": made.start_from})
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_shipped_model_was_trained_by_its_recipe(name):
+    made = Recipe(**json.loads(load(name).card.details["recipe"]))
+    assert made == RECIPES[name]
 
 
-def test_the_film_of_photos_ends_with_the_shipped_model():
-    loaded = load("photos")
-    assert loaded.film.stat().st_size < 5e6
-    film = Film.read(loaded.film)
-    assert film.facts["began_with"] == loaded.card.details["began with"]
-    assert film.facts["labels"] == list(loaded.card.labels)
-    for i, picture in enumerate(film.facts["pictures"]):
-        example = next(EXAMPLES.glob(f"{picture['name']}.*"))
-        analysis = analyze(loaded, example)
-        assert torch.equal(analysis.picture, film.pixels[i])
-        for layer in range(6):
-            ours = analysis.trace.attention_from(layer, 0)
-            torch.testing.assert_close(
-                film.attention[-1, i, layer].float(), ours, atol=2e-3, rtol=0
-            )
-
-
-def test_the_film_of_mnist_goes_from_the_untrained_twin_to_the_shipped_model():
-    ends = {0: load("mnist", pretrained=False), -1: load("mnist")}
-    film = Film.read(ends[-1].film)
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_film_goes_from_the_untrained_twin_to_the_shipped_model(name):
+    ends = {0: load(name, pretrained=False), -1: load(name)}
+    film, card = Film.read(ends[-1].film), ends[-1].card
+    assert ends[-1].film.stat().st_size < 5e6
     assert film.facts["began_with"] == ""
+    assert film.facts["labels"] == list(card.labels)
     for moment, loaded in ends.items():
         for i, pixels in enumerate(film.pixels):
             trace = analyze(loaded, pixels.squeeze(-1).numpy()).trace
-            ours = torch.stack([trace.attention_from(layer, 0) for layer in range(3)])
+            ours = torch.stack([trace.attention_from(layer, 0) for layer in range(trace.depth)])
             shown = film.attention[moment, i].float()
             torch.testing.assert_close(shown, ours, atol=2e-3, rtol=0)
     first, *_, last = film.facts["moments"]
-    assert first["top1"] < 0.2
-    assert last["top1"] > 0.99
+    measured = json.loads(card.details["evaluation"])["top1"]
+    assert first["top1"] < 3 / len(card.labels)
+    # On fewer pictures: the recipe says how many.
+    assert last["top1"] == pytest.approx(measured, abs=0.05)
+
+
+def test_the_film_of_photos_shows_the_examples():
+    loaded = load("photos")
+    film = Film.read(loaded.film)
+    for i, picture in enumerate(film.facts["pictures"]):
+        example = next(EXAMPLES.glob(f"{picture['name']}.*"))
+        assert torch.equal(analyze(loaded, example).picture, film.pixels[i])
 
 
 def test_photos_has_a_group_for_every_class():

@@ -29,7 +29,7 @@ PHOTOS = Recipe(
     embed_dim=192,
     depth=6,
     num_heads=6,
-    epochs=40,
+    epochs=30,
     batch_size=192,
     others="others100",
     others_share=0.2,
@@ -41,7 +41,7 @@ PHOTOS = Recipe(
     schedule="stable",
     warmup=100,
     decay_share=0.3,
-    sparse_epochs=24,
+    sparse_epochs=19,
     sparse_keep=0.25,
     patch_keep=0.45,
     all_patches_share=0.06,
@@ -53,34 +53,6 @@ PHOTOS = Recipe(
     three_augment=0.15,
     unmixed_share=0.0,
     eval_pictures=1000,
-)
-
-# The shipped photo model was made in three runs. The first: patches of 8 pixels, pictures of 64.
-PHOTOS_COARSE = Recipe(
-    name="photos-coarse",
-    title=str(PHOTOS_TITLE),
-    data="everyday100",
-    image_size=64,
-    channels=3,
-    patch_size=8,
-    embed_dim=192,
-    depth=6,
-    num_heads=6,
-    epochs=24,
-    batch_size=192,
-    label_smoothing=0.1,
-    optimizer="muon",
-    lr=1e-3,
-    muon_lr=0.02,
-    schedule="stable",
-    warmup=60,
-    patch_keep=0.5,
-    precision="bfloat16",
-    crop=0.35,
-    flip=True,
-    colour=0.3,
-    three_augment=0.15,
-    eval_pictures=2000,
 )
 
 
@@ -142,44 +114,5 @@ RECIPES = {
             precision="bfloat16",
         ),
         PHOTOS,
-        PHOTOS_COARSE,
-        # The second run: it begins with the weights of the first, with patches of 6 pixels of a
-        # picture of 72, so that maps have 12 x 12 patches instead of 8 x 8. The
-        # learning rate rises to a third of what it was, so as not to undo what is learned, and
-        # falls for nearly all of the run.
-        PHOTOS_COARSE.changed(
-            {
-                "name": "photos-fine",
-                "start_from": "runs/photos/photos-coarse.safetensors",
-                "image_size": 72,
-                "patch_size": 6,
-                "epochs": 6,
-                "lr": 4e-4,
-                "muon_lr": 0.007,
-                "warmup": 40,
-                "decay_share": 0.9,
-                "patch_keep": 0.45,
-                "all_patches_share": 0.1,
-                "eval_pictures": 600,
-            }
-        ),
-        # The third run: it begins with the weights of the second, and learns which pictures show
-        # none of its classes.
-        PHOTOS.changed(
-            {
-                "name": "photos-others",
-                "start_from": "runs/photos/photos-fine.safetensors",
-                "epochs": 4,
-                "others_share": 0.25,
-                "neighbours": 0.0,
-                "lr": 4e-4,
-                "muon_lr": 0.007,
-                "warmup": 40,
-                "decay_share": 0.9,
-                "sparse_epochs": 0.0,
-                "sparse_keep": 1.0,
-                "all_patches_share": 0.15,
-            }
-        ),
     )
 }
