@@ -177,7 +177,7 @@ def made_up(image: int, patch: int) -> Analysis:
 
 def walk(page: Page, name: str) -> None:
     """One row of the table: the pointer walks over the picture, whatever panel is open."""
-    page.locator(".vv-picture").scroll_into_view_if_needed()
+    page.locator(".vv-picture").first.scroll_into_view_if_needed()
     page.wait_for_timeout(2000)
     cdp = page.context.new_cdp_session(page)
     cdp.send("Performance.enable", {"timeDomain": "threadTicks"})
