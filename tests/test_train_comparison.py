@@ -1,6 +1,7 @@
 """The table of explainers: intervals by hand, and a test that was stopped goes on."""
 
 import json
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,10 +9,18 @@ import torch
 from tests.models import tiny
 from tests.running import save_tiny
 from vitviz import EXPLAINERS, load
+from vitviz.model.weights import WEIGHTS_DIR
 from vitviz.probe.fairness import removal
 from vitviz.train import comparison
 from vitviz.train.command import main
-from vitviz.train.comparison import RECORDS, compare_explainers, interval, markdown, one_picture
+from vitviz.train.comparison import (
+    RECORDS,
+    compare_explainers,
+    file_of,
+    interval,
+    markdown,
+    one_picture,
+)
 from vitviz.train.dataset import Pictures
 from vitviz.train.errors import TrainError
 
@@ -103,3 +112,9 @@ def test_the_command_writes_the_table(tmp_path, capsys, monkeypatch) -> None:
     assert len(told["sha256"]) == 64
     assert "tiny-cls.safetensors on 2 pictures of some" in capsys.readouterr().out
     assert load(str(path)).card.labels == some.labels
+
+
+def test_the_table_of_a_shipped_model_names_its_file():
+    """Without its sha256 the app would not show the table beside the weights."""
+    assert file_of("mnist") == WEIGHTS_DIR / "mnist.safetensors"
+    assert file_of("no such model") == Path("no such model")

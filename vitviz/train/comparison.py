@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from ..model.weights import LoadedModel
+from ..model.weights import WEIGHTS_DIR, LoadedModel
 from ..probe import explain
 from ..probe.case import Case
 from ..probe.explain import EXPLAINERS
@@ -68,11 +68,10 @@ def compare_explainers(
         explain.chosen(key)
     pictures = pictures.some(count)
     keys = list(dict.fromkeys(["centre", *keys]))
+    file = file_of(checkpoint)
     head = {
-        "checkpoint": Path(checkpoint).name,
-        "sha256": hashlib.sha256(Path(checkpoint).read_bytes()).hexdigest()
-        if Path(checkpoint).is_file()
-        else "",
+        "checkpoint": file.name,
+        "sha256": hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "",
         "data": pictures.name,
         "pictures": len(pictures),
         "explainers": keys,
@@ -103,6 +102,12 @@ def _write(folder: Path, head: dict[str, Any], rows: list[dict[str, Any]]) -> di
     (folder / "table.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     (folder / "table.md").write_text(markdown(result), encoding="utf-8")
     return result
+
+
+def file_of(checkpoint: str | Path) -> Path:
+    """The file of a checkpoint, which can be named as the app names a shipped one."""
+    shipped = WEIGHTS_DIR / f"{checkpoint}.safetensors"
+    return shipped if not Path(checkpoint).is_file() and shipped.is_file() else Path(checkpoint)
 
 
 def _records(path: Path, head: dict[str, Any]) -> list[dict[str, Any]]:
