@@ -1,7 +1,7 @@
 """Analysis: all that a view may read about one photo in one model; `analyze` makes it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -451,11 +451,15 @@ class Analysis:
     def facts(self, k: int = 5) -> dict[str, Any]:
         """The part of the summary that needs no attention map."""
         trace, grid = self.trace, self.grid
-        card, answer = self.card.to_dict(), self.answer()
+        card, answer = self.card, self.answer()
         return {
             "model": {
-                key: card[key]
-                for key in ("name", "source", "num_parameters", "head", "trained", "details")
+                "name": card.name,
+                "source": card.source,
+                "num_parameters": card.num_parameters,
+                "head": card.head,
+                "trained": card.trained,
+                "details": dict(card.details),
             },
             "photo": {
                 "name": self.photo_name,
@@ -468,16 +472,16 @@ class Analysis:
             "image_size": list(grid.image_size),
             "patch_size": list(grid.patch_size),
             "grid": [grid.rows, grid.cols],
-            "prefix_tokens": list(self.card.config.prefix_names),
+            "prefix_tokens": list(card.config.prefix_names),
             "num_tokens": trace.num_tokens,
             "depth": trace.depth,
             "num_heads": trace.num_heads,
             "head_dim": trace.head_dim,
-            "embed_dim": self.card.config.embed_dim,
-            "temperature": self.card.temperature,
-            "predictions": [asdict(prediction) for prediction in self.predictions(k)],
-            "groups": [asdict(group) for group in self.groups(k)],
-            "answer": None if answer is None else asdict(answer),
+            "embed_dim": card.config.embed_dim,
+            "temperature": card.temperature,
+            "predictions": [_fields(prediction) for prediction in self.predictions(k)],
+            "groups": [_fields(group) for group in self.groups(k)],
+            "answer": None if answer is None else _fields(answer),
             "known_or_not": self._known_or_not(answer),
             "steps": [step.to_dict() for step in self.steps()],
         }
@@ -486,7 +490,7 @@ class Analysis:
         if (told := self.known_or_not()) is None:
             return None
         sentence = None if answer is None or told.known else str(not_taught(answer, self.card))
-        return asdict(told) | {"sentence": sentence}
+        return _fields(told) | {"sentence": sentence}
 
     @torch.inference_mode()
     def verify(self, loaded: LoadedModel | None = None) -> float:
@@ -646,6 +650,11 @@ def _passed(
         loaded=loaded,
         **of_photo,
     )
+
+
+def _fields(one: Prediction | Group | Answer | KnownOrNot) -> dict[str, Any]:
+    """The fields by name; `dataclasses.asdict` would copy every number of them."""
+    return {field.name: getattr(one, field.name) for field in fields(one)}
 
 
 def _percent(share: float) -> str:

@@ -1,6 +1,6 @@
 """The shapes of all tensors of a forward pass, step by step from the pixels to the logits."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from ..model.config import ViTConfig
@@ -24,8 +24,13 @@ class Step:
 
     def to_dict(self) -> dict[str, Any]:
         """The same in JSON's types."""
-        tokens = None if self.tokens is None else list(self.tokens)
-        return {**asdict(self), "shape": list(self.shape), "tokens": tokens}
+        return {
+            "name": self.name,
+            "module": self.module,
+            "shape": list(self.shape),
+            "tokens": None if self.tokens is None else list(self.tokens),
+            "in_block": self.in_block,
+        }
 
 
 def steps(config: ViTConfig) -> tuple[Step, ...]:

@@ -154,10 +154,13 @@ class Trace:
         lse = torch.empty(q.shape[:2])
         for heads, rows in self._blocks():
             scores = self._scores(*halved, layer, heads, rows)
-            # The log-sum-exp is read off the largest entry of each row instead of summed again,
-            # because exponentials are what costs time.
-            largest = scores.amax(dim=-1)
-            lse[heads, rows] = largest - scores.softmax(dim=-1).amax(dim=-1).log()
+            # log_softmax is score - lse in every entry, and faster than logsumexp. The entry is the
+            # first of each row, or the largest where edges are cut: a cut one is -inf in both.
+            shares = scores.log_softmax(dim=-1)
+            if self.cuts:
+                lse[heads, rows] = scores.amax(dim=-1) - shares.amax(dim=-1)
+            else:
+                lse[heads, rows] = scores[..., 0] - shares[..., 0]
         return RoundedLayer(q, k, lse)
 
     def rounded_from(self, layer: int, token: int) -> Tensor:

@@ -1,7 +1,7 @@
 """Explanations for the viewer: the list of explainers, and the values of one as a late file."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -62,14 +62,25 @@ def explanation(analysis: "Analysis", name: str) -> dict[str, Tensor]:
     return {"values": made.values.float(), "cost": cost}
 
 
-def listed(analysis: "Analysis", *, late: bool) -> list[dict[str, Any]]:
-    """What a viewer has to know of each explainer that this model can have, in JSON's types.
+def facts(analysis: "Analysis", *, late: bool) -> dict[str, Any]:
+    """What a viewer has to know of the explainers that this model can have, in JSON's types.
+
+    {"explainers": one of `_listed` for each, "tested": `_tested`}
+    """
+    found = fair_tests_of(analysis.card)
+    measured = found.get("explainers", {})
+    return {"explainers": _listed(analysis, measured, late=late), "tested": _tested(found)}
+
+
+def _listed(
+    analysis: "Analysis", measured: Mapping[str, Any], *, late: bool
+) -> list[dict[str, Any]]:
+    """Each explainer that this model can have.
 
     "names" and "sentences" are those of other languages than English; "passes" it takes by its
     definition; "measured" on many pictures if the checkpoint brings that;
     "late": whether its values can be asked for, else only those in the payload are there.
     """
-    measured = fair_tests_of(analysis.card).get("explainers", {})
     return [
         {
             "key": one.key,
@@ -88,13 +99,12 @@ def listed(analysis: "Analysis", *, late: bool) -> list[dict[str, Any]]:
     ]
 
 
-def tested(analysis: "Analysis") -> dict[str, Any] | None:
-    """On how many pictures, of which data and when the "measured" of `listed` was found; None if
-    nothing was.
+def _tested(found: Mapping[str, Any]) -> dict[str, Any] | None:
+    """On how many pictures, of which data and when the fair tests of `_listed` were made; None if
+    none were.
     """
-    told = fair_tests_of(analysis.card)
-    facts = {name: told.get(name) for name in ("pictures", "data", "date")}
-    return facts if told and None not in facts.values() else None
+    facts = {name: found.get(name) for name in ("pictures", "data", "date")}
+    return facts if found and None not in facts.values() else None
 
 
 def beforehand(analysis: "Analysis", token: int) -> dict[str, dict[str, Tensor]]:

@@ -137,8 +137,7 @@ def pack(
         files |= {late_path(name): _serialise(made) for name, made in told.items()}
     manifest = _manifest(analysis, files, list(late), k) | {"first": begins}
     # Late files of these have a name for each token and class, too many to list.
-    manifest["explainers"] = explanations.listed(analysis, late=not whole)
-    manifest["tested"] = explanations.tested(analysis)
+    manifest |= explanations.facts(analysis, late=not whole)
     manifest["words"] = _words(analysis, recorded if FILM in files else None)
     return Payload(manifest, files)
 
