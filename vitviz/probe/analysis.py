@@ -1,15 +1,13 @@
 """Analysis: all that a view may read about one photo in one model; `analyze` makes it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-import torch
-from einops import rearrange
 from torch import Tensor
 
-from ..errors import CaptureError, ImageError, SelectionError, VitvizError
+from ..errors import ImageError, SelectionError, VitvizError
 from ..languages import Message
 from ..model.loaded import LoadedModel, ModelCard
 from ..model.photo import open_photo
@@ -19,12 +17,13 @@ from ..model.untrained import first_seed
 from . import explain, fairness, saved
 from .case import Case
 from .embedding import Embedding
+from .forward import forward, trace_with_values
 from .grid import PatchGrid
 from .heads import HeadStatistics, head_statistics
 from .ink import is_dark_on_light, taught_light_ink_only
 from .intervention import Branch, Head, Intervention
 from .intervention import read as read_interventions
-from .lens import Line, has_lens, lines, logit_lens
+from .lens import Line, lines
 from .mixing import Mix, Mixing, mix, mixing
 from .positions import Positions, similarity, untrained_positions
 from .predictions import (
@@ -41,8 +40,10 @@ from .predictions import (
 )
 from .selection import count_of, whole
 from .shapes import Step, steps
+from .summary import facts
 from .surgery import Surgery
-from .trace import Trace, capture, is_sound, listening
+from .trace import Trace
+from .verify import verify
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -319,37 +320,25 @@ class Analysis:
         Raises as `explain` does.
         """
         explainers = [explain.chosen(key) for key in keys or explain.EXPLAINERS]
-        wanted = [one.key for one in explainers if one.runs_the_model]
-        loaded = self._model(loaded, "explain") if wanted else None
+        runs = any(one.runs_the_model for one in explainers)
+        loaded = self._model(loaded, "explain") if runs else None
         vit = loaded.vit if loaded else None
         of_class = [one.key for one in explainers if "class" in one.needs]
         index = self.class_index(target, of_class[0]) if of_class else None
-        trace = self.trace
+        trace, surgery = self.trace, self._surgery()
         needs = frozenset().union(*(one.needs for one in explainers))
         if "gradients" in needs or ("values" in needs and trace.v is None):
-            trace = self._traced(loaded, index if "gradients" in needs else None)
+            wanted = index if "gradients" in needs else None
+            more = trace_with_values(loaded, self.pixels, surgery, wanted)
+            trace = replace(more, cuts=trace.cuts)
         return Case(
             trace=trace,
             grid=self.grid,
             pixels=self.pixels,
             vit=vit,
             target=index,
-            surgery=self._surgery(),
+            surgery=surgery,
         )
-
-    def _traced(self, loaded: LoadedModel, target: int | None) -> Trace:
-        """The trace of one more pass, with v, and with g if there is a target."""
-        surgery, grad = self._surgery(), torch.no_grad if target is None else torch.enable_grad
-        with (
-            grad(),
-            surgery.applied(loaded.vit),
-            capture(loaded.vit, values=True, target=target) as recorder,
-        ):
-            trace = recorder.trace(loaded.vit(self.pixels[None].to(loaded.device)))
-        if trace.g is not None:
-            gradients = [surgery.heads_off(i, one[None])[0] for i, one in enumerate(trace.g)]
-            trace = replace(trace, g=torch.stack(gradients))
-        return replace(trace, cuts=self.trace.cuts)
 
     def _surgery(self) -> Surgery:
         return Surgery(self.interventions, self.card.config)
@@ -392,16 +381,9 @@ class Analysis:
         surgery = Surgery(read_interventions(interventions), self.card.config)
         if self.interventions:
             raise SelectionError(Message("experiments.changed_already"))
-        return _passed(
-            self._model(loaded, "operate"),
-            self.picture,
-            surgery,
-            values=self.trace.v is not None,
-            photo_name=self.photo_name,
-            notes=self.notes,
-            inverted=self.inverted,
-            photograph=self.photograph,
-        )
+        loaded, values = self._model(loaded, "operate"), self.trace.v is not None
+        found = forward(loaded, self.picture, surgery, values=values, photograph=self.photograph)
+        return replace(self, **found)
 
     def head_statistics(self) -> HeadStatistics:
         """Entropy and mean attention distance of every head. (L, H) each"""
@@ -450,49 +432,8 @@ class Analysis:
 
     def facts(self, k: int = 5) -> dict[str, Any]:
         """The part of the summary that needs no attention map."""
-        trace, grid = self.trace, self.grid
-        card, answer = self.card, self.answer()
-        return {
-            "model": {
-                "name": card.name,
-                "source": card.source,
-                "num_parameters": card.num_parameters,
-                "head": card.head,
-                "trained": card.trained,
-                "details": dict(card.details),
-            },
-            "photo": {
-                "name": self.photo_name,
-                "notes": list(self.notes),
-                "inverted": self.inverted,
-                "dark_ink": self.dark_ink(),
-            },
-            "interventions": [one.to_dict() for one in self.interventions],
-            "changes": self.changes(),
-            "image_size": list(grid.image_size),
-            "patch_size": list(grid.patch_size),
-            "grid": [grid.rows, grid.cols],
-            "prefix_tokens": list(card.config.prefix_names),
-            "num_tokens": trace.num_tokens,
-            "depth": trace.depth,
-            "num_heads": trace.num_heads,
-            "head_dim": trace.head_dim,
-            "embed_dim": card.config.embed_dim,
-            "temperature": card.temperature,
-            "predictions": [_fields(prediction) for prediction in self.predictions(k)],
-            "groups": [_fields(group) for group in self.groups(k)],
-            "answer": None if answer is None else _fields(answer),
-            "known_or_not": self._known_or_not(answer),
-            "steps": [step.to_dict() for step in self.steps()],
-        }
+        return facts(self, k)
 
-    def _known_or_not(self, answer: Answer | None) -> dict[str, Any] | None:
-        if (told := self.known_or_not()) is None:
-            return None
-        sentence = None if answer is None or told.known else str(not_taught(answer, self.card))
-        return _fields(told) | {"sentence": sentence}
-
-    @torch.inference_mode()
     def verify(self, loaded: LoadedModel | None = None) -> float:
         """Run the model once more; return how far this trace is from what its blocks compute.
 
@@ -501,28 +442,7 @@ class Analysis:
         largest absolute difference is returned; float rounding leaves about 1e-5.
         An analysis read from a file does not hold its model: pass it, or `VitvizError` is raised.
         """
-        loaded = self._model(loaded, "verify")
-        outputs: dict[int, Tensor] = {}
-        surgery = self._surgery()
-        with (
-            listening() as listen,
-            surgery.applied(loaded.vit),
-            capture(loaded.vit) as recorder,
-        ):
-            for layer, block in enumerate(loaded.vit.blocks):
-                listen(
-                    block.attn.register_forward_hook,
-                    lambda _module, _args, out, layer=layer: outputs.update({layer: out}),
-                )
-            loaded.vit(self.pixels[None].to(loaded.device))
-        worst = 0.0
-        for layer, block in enumerate(loaded.vit.blocks):
-            values = recorder.qkv[layer][2]  # (1, H, N, d)
-            mixed = self.trace.attention(layer).to(values) @ values
-            mixed = rearrange(surgery.heads_off(layer, mixed), "1 h n d -> n (h d)")
-            ours = block.attn.proj(block.attn.norm(mixed))
-            worst = max(worst, float((ours - outputs[layer][0]).abs().max()))
-        return worst
+        return verify(self, self._model(loaded, "verify"))
 
     def _model(self, loaded: LoadedModel | None, method: str) -> LoadedModel:
         """The model that `method` was given, or that this analysis holds. Raises `VitvizError` if
@@ -592,69 +512,20 @@ def analyze(
         raise ImageError(
             f"the model needs {height} x {width} pixels, preprocessing makes {tuple(picture.shape)}"
         )
-    return _passed(
+    found = forward(
         loaded,
         # A patch size that does not divide the image leaves a margin that the model never sees.
         picture[:height, :width].contiguous(),
         surgery,
         values=values,
+        photograph=Photograph.of(photo, loaded.preprocess, (height, width)),
+    )
+    return Analysis(
+        **found,
         photo_name=photo.name,
         notes=photo.notes + ((Message("photo.inverted"),) if photo.inverted else ()),
         inverted=photo.inverted,
-        photograph=Photograph.of(photo, loaded.preprocess, (height, width)),
     )
-
-
-def _passed(
-    loaded: LoadedModel,
-    picture: Tensor,
-    surgery: Surgery,
-    *,
-    values: bool,
-    photograph: Photograph | None,
-    **of_photo: Any,
-) -> Analysis:
-    """The analysis of one pass of a picture, (h, w, C) uint8, as a surgery changes it."""
-    picture = surgery.picture(picture)
-    pixels = loaded.preprocess.pixels(picture)
-    with (
-        torch.inference_mode(),
-        surgery.applied(loaded.vit),
-        capture(loaded.vit, values=values) as recorder,
-    ):
-        logits = loaded.vit(pixels.to(loaded.device))
-    pos_embed = loaded.vit.pos_embed
-    trace = replace(recorder.trace(logits), cuts=surgery.cuts)
-    heard = (trace.q, trace.k, trace.tokens, logits, *([] if trace.v is None else [trace.v]))
-    if not all(map(is_sound, heard)):
-        raise CaptureError(Message("models.without_bounds", name=loaded.card.name))
-    lens = None
-    if loaded.card.head == "classes" and has_lens(loaded.vit):
-        with surgery.applied(loaded.vit):
-            lens = logit_lens(loaded.vit, trace.tokens)
-    if photograph and surgery.changes_pixels:
-        photograph = replace(photograph, crop=None)  # it would show the patches as they were
-    placed = None if pos_embed is None else surgery.positions(pos_embed)
-    return Analysis(
-        picture=picture,
-        pixels=pixels[0].contiguous(),
-        grid=PatchGrid.of(surgery.config),
-        trace=trace,
-        positions=None if pos_embed is None else Positions.of(pos_embed, surgery.config),
-        card=loaded.card,
-        preprocess=loaded.preprocess,
-        embedding=Embedding.of(loaded.vit, pixels[0], positions=placed),
-        lens=lens,
-        photograph=photograph,
-        interventions=surgery.interventions,
-        loaded=loaded,
-        **of_photo,
-    )
-
-
-def _fields(one: Prediction | Group | Answer | KnownOrNot) -> dict[str, Any]:
-    """The fields by name; `dataclasses.asdict` would copy every number of them."""
-    return {field.name: getattr(one, field.name) for field in fields(one)}
 
 
 def _percent(share: float) -> str:

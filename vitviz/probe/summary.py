@@ -1,0 +1,62 @@
+"""The results of an analysis in JSON's types, as the API and a page of the viewer tell them."""
+
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from .predictions import Answer, Group, KnownOrNot, Prediction, not_taught
+
+if TYPE_CHECKING:
+    from .analysis import Analysis
+
+
+def facts(analysis: "Analysis", k: int) -> dict[str, Any]:
+    """Model, photo, sizes, shapes, and the k most probable classes and groups; no attention map is
+    made for it.
+    """
+    trace, grid = analysis.trace, analysis.grid
+    card, answer = analysis.card, analysis.answer()
+    return {
+        "model": {
+            "name": card.name,
+            "source": card.source,
+            "num_parameters": card.num_parameters,
+            "head": card.head,
+            "trained": card.trained,
+            "details": dict(card.details),
+        },
+        "photo": {
+            "name": analysis.photo_name,
+            "notes": list(analysis.notes),
+            "inverted": analysis.inverted,
+            "dark_ink": analysis.dark_ink(),
+        },
+        "interventions": [one.to_dict() for one in analysis.interventions],
+        "changes": analysis.changes(),
+        "image_size": list(grid.image_size),
+        "patch_size": list(grid.patch_size),
+        "grid": [grid.rows, grid.cols],
+        "prefix_tokens": list(card.config.prefix_names),
+        "num_tokens": trace.num_tokens,
+        "depth": trace.depth,
+        "num_heads": trace.num_heads,
+        "head_dim": trace.head_dim,
+        "embed_dim": card.config.embed_dim,
+        "temperature": card.temperature,
+        "predictions": [_fields(prediction) for prediction in analysis.predictions(k)],
+        "groups": [_fields(group) for group in analysis.groups(k)],
+        "answer": None if answer is None else _fields(answer),
+        "known_or_not": _known_or_not(analysis, answer),
+        "steps": [step.to_dict() for step in analysis.steps()],
+    }
+
+
+def _known_or_not(analysis: "Analysis", answer: Answer | None) -> dict[str, Any] | None:
+    if (told := analysis.known_or_not()) is None:
+        return None
+    sentence = None if answer is None or told.known else str(not_taught(answer, analysis.card))
+    return _fields(told) | {"sentence": sentence}
+
+
+def _fields(one: Prediction | Group | Answer | KnownOrNot) -> dict[str, Any]:
+    """The fields by name; `dataclasses.asdict` would copy every number of them."""
+    return {field.name: getattr(one, field.name) for field in fields(one)}
