@@ -20,8 +20,9 @@ from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.probe import saved
 from vitviz.probe.predictions import KEPT, known_or_not, not_taught
-from vitviz.web.engine import Order, Selection, fulfil
+from vitviz.web.engine import fulfil
 from vitviz.web.models import Models
+from vitviz.web.orders import Order, Selection
 
 KNOWN = photo()
 UNKNOWN = np.random.default_rng(7).integers(0, 255, (40, 40, 3)).astype(np.uint8)

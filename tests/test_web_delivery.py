@@ -11,9 +11,11 @@ from tests.running import save_tiny
 from vitviz import Analysis
 from vitviz.errors import CaptureError, ImageError
 from vitviz.web import engine
+from vitviz.web.analyses import Analyses
 from vitviz.web.cache import Cache
-from vitviz.web.engine import Local, Refusal
+from vitviz.web.engine import Local
 from vitviz.web.models import Models
+from vitviz.web.orders import Refusal
 from vitviz.web.replies import Left, Refused, Shown, Unchanged
 from vitviz.web.service import Service
 from vitviz.web.store import Upload
@@ -27,7 +29,7 @@ STEPS = {
     "analyze": (engine, "analyze"),
     "pack": (engine, "pack"),
     "save": (Analysis, "to_bytes"),
-    "place": (Service, "_placed"),
+    "place": (Analyses, "_placed"),
     "put": (Cache, "put_all"),
 }
 

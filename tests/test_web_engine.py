@@ -20,9 +20,10 @@ from vitviz.viewer import pack
 from vitviz.viewer.payload import late_file
 from vitviz.web import engine, limits
 from vitviz.web.cache import Cache
-from vitviz.web.engine import Local, Order, Refusal, Result, Selection, fulfil
+from vitviz.web.engine import Local, fulfil
 from vitviz.web.error_messages import in_each
 from vitviz.web.models import Menu, Models
+from vitviz.web.orders import Order, Refusal, Result, Selection
 from vitviz.web.replies import Shown
 from vitviz.web.service import Service
 from vitviz.web.store import Upload
@@ -57,7 +58,8 @@ def test_orders_and_results_travel(models):
 
 ELSEWHERE = """
 import pickle, sys
-from vitviz.web.engine import LateOrder, fulfil, fulfil_late
+from vitviz.web.engine import fulfil, fulfil_late
+from vitviz.web.orders import LateOrder
 from vitviz.web.models import Models
 models = Models(sys.argv[1:])
 while True:

@@ -18,9 +18,10 @@ from tests.running import save_tiny
 from vitviz.languages import languages
 from vitviz.web import engine, limits
 from vitviz.web.cache import Cache
-from vitviz.web.engine import FairOrder, Local, fulfil_fair
+from vitviz.web.engine import Local, fulfil_fair
 from vitviz.web.error_messages import in_each
 from vitviz.web.models import Models
+from vitviz.web.orders import FairOrder
 from vitviz.web.replies import Shown
 from vitviz.web.service import Service
 from vitviz.web.store import Upload
@@ -181,7 +182,7 @@ def test_forty_visitors_take_turns_and_each_gets_their_own(desk, models):
         expected = ours.fair_test("attention", target=2).to_dict()
         assert result["maps"]["attention"]["gain"] == expected["maps"]["attention"]["gain"]
     assert busy  # the line was full at times, and they asked again
-    assert not desk._tests._running
+    assert not desk._questions._tests._running
 
 
 def test_a_failure_of_the_engine_leaves_nothing_running(desk, upload, monkeypatch):

@@ -72,7 +72,7 @@ def test_the_answer_is_that_of_a_direct_call(desk, models, folder, name: str) ->
     assert "data" in desk.late({"id": manifest["id"], "name": "embedding"})
     picture = load(base64.b64decode(manifest["files"]["picture"]["data"]))
     assert_close(picture["pixels"], ours.picture)
-    kept = desk._analysis(manifest["id"])
+    kept = desk.analyses.get(manifest["id"])
     assert kept.interventions == ours.interventions
     assert_close(kept.trace.logits, ours.trace.logits)
     # A viewer asks about it as about any other.
@@ -220,8 +220,9 @@ def test_who_finds_the_line_full_is_told_so_and_a_failure_frees_its_place(
 ) -> None:
     now = shown(desk)
     monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
-    with desk._operating.take(1, AssertionError()):
-        others = [desk._operating.take(1, AssertionError()) for _ in range(limits.COMPUTING - 1)]
+    turns = desk._questions._operating
+    with turns.take(1, AssertionError()):
+        others = [turns.take(1, AssertionError()) for _ in range(limits.COMPUTING - 1)]
         for one in others:
             one.__enter__()
         assert "computes for many others" in operate(desk, now)["error"]

@@ -14,8 +14,8 @@ from vitviz.errors import VitvizError
 from vitviz.languages import Message
 from vitviz.web import limits
 from vitviz.web.components import Manifest
-from vitviz.web.engine import Refusal
 from vitviz.web.examples import EXAMPLES
+from vitviz.web.orders import Refusal
 from vitviz.web.page import drawing_of, places
 from vitviz.web.replies import Answered, Left, Refused, Shown, Stored, Unchanged
 from vitviz.web.store import Upload

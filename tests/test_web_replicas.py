@@ -15,7 +15,7 @@ from tests.models import photo
 from tests.running import save_tiny
 from vitviz.errors import VitvizError
 from vitviz.web import replicas as module
-from vitviz.web.engine import Order, Selection
+from vitviz.web.orders import Order, Selection
 from vitviz.web.replicas import TRIES, Replicas
 from vitviz.web.settings import Settings, SettingsError
 

@@ -19,12 +19,13 @@ from tests.viewer_fixture import film
 from vitviz.errors import SelectionError, VitvizError
 from vitviz.viewer import pack
 from vitviz.viewer.payload import LATE
-from vitviz.web import limits, service
+from vitviz.web import analyses, limits
 from vitviz.web.cache import Cache
-from vitviz.web.engine import Local, Refusal
+from vitviz.web.engine import Local
 from vitviz.web.error_messages import APOLOGY
 from vitviz.web.figures import FIGURES
 from vitviz.web.models import Models
+from vitviz.web.orders import Refusal
 from vitviz.web.programs import Programs
 from vitviz.web.replies import Answered, Left, Refused, Shown, Unchanged
 from vitviz.web.service import Service
@@ -123,9 +124,9 @@ def test_the_rows_that_a_link_shows_first_travel_ahead(desk, analysis, address, 
 
 def test_the_rows_where_the_page_begins_travel_ahead(monkeypatch, desk):
     link = {"model": "tiny-cls", "example": "red-panda"}
-    monkeypatch.setattr("vitviz.web.service.START_LINK", link)
+    monkeypatch.setattr("vitviz.web.analyses.START_LINK", link)
     for address, first in (({}, (1, 6)), ({"layer": "2", "token": "3"}, (2, 3))):
-        monkeypatch.setattr("vitviz.web.service.START", {"layer": 1, "token": 6})
+        monkeypatch.setattr("vitviz.web.analyses.START", {"layer": 1, "token": 6})
         manifest = desk.open("tiny-cls", START, address).manifest
         assert (manifest["first"]["layer"], manifest["first"]["token"]) == first
 
@@ -206,7 +207,7 @@ def test_a_full_disk_is_no_reason_to_fail_half_way(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "DISK_RESERVE_BYTES", 10**18)
     for refusal in (
         desk.show(upload, "tiny-cls", START).refusal,
-        Programs(desk, desk._store).answer(upload, "tiny-cls", 0, -1, -1),
+        Programs(desk.analyses, desk._store).answer(upload, "tiny-cls", 0, -1, -1),
     ):
         assert "no room for another analysis" in refusal.text
 
@@ -222,28 +223,28 @@ def test_without_a_picture_the_one_on_the_page_is_meant(desk, upload):
 def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
     desk, upload, sent, monkeypatch
 ):
-    order, answers = desk.order, []
+    order, answers = desk.analyses.order, []
 
     def slowly(
         *asked, **options
     ):  # meanwhile the visitor chooses a photo; its answer is ready first
-        monkeypatch.setattr(desk, "order", order)
+        monkeypatch.setattr(desk.analyses, "order", order)
         answers.append(desk.show_photo(chosen, "tiny-cls", START, False, "a page"))
         return order(*asked, **options)
 
     chosen = upload
-    monkeypatch.setattr(desk, "order", slowly)
+    monkeypatch.setattr(desk.analyses, "order", slowly)
     assert desk.open("tiny-cls", START, {}, "a page") == Unchanged()
     assert answers[0].manifest["photo"]["name"] == "my dog.png"
     # If the chosen photo is refused, the example is shown.
     chosen = sent("no.png", b"no picture")
-    monkeypatch.setattr(desk, "order", slowly)
+    monkeypatch.setattr(desk.analyses, "order", slowly)
     assert made(desk.open("tiny-cls", START, {}, "a page"))[0] == "red-panda.jpg"
     assert "no.png" in answers[1].refusal.text
     # Requests of other pages, and those without a page, are independent.
     for other in ("another", None):
         chosen = upload
-        monkeypatch.setattr(desk, "order", slowly)
+        monkeypatch.setattr(desk.analyses, "order", slowly)
         assert made(desk.show(upload, "tiny-cls", START, False, other))[0] == "my dog.png"
 
 
@@ -425,7 +426,7 @@ def test_figures_of_an_experiment_say_what_was_done(desk, upload, monkeypatch):
     assert (before.interventions, len(after.interventions)) == ((), 1)
     analysis, maps, token, target = drawn["explained"]
     assert (token, target, list(maps)) == (3, 2, ["generic", "occlusion"])
-    loaded = desk._engine.models.get("told")
+    loaded = desk.analyses._engine.models.get("told")
     for name, values in maps.items():
         torch.testing.assert_close(
             values, analysis.explain(name, 3, 2, loaded=loaded), atol=1e-5, rtol=0
@@ -510,13 +511,13 @@ def test_a_bad_request_for_a_figure_gets_a_sentence(desk, upload, changes, says)
     key = desk.show(upload, "tiny-cls", START).manifest["id"]
     reply = desk.figure(drawing(key, **{"kind": "attention"} | changes))
     assert says in reply["error"]
-    assert desk._drawing._places._value == 1  # the turn was given back
+    assert desk._questions._drawing._places._value == 1  # the turn was given back
 
 
 def test_too_many_figures_at_a_time(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "DRAWING_WAIT_SECONDS", 0.01)
     key = desk.show(upload, "tiny-cls", START).manifest["id"]
-    with desk._drawing.take(1, VitvizError()):
+    with desk._questions._drawing.take(1, VitvizError()):
         assert "Many figures" in desk.figure(drawing(key))["error"]
     assert desk.figure(drawing(key))["data"]
 
@@ -527,13 +528,13 @@ def test_nobody_waits_for_ever_to_compute(desk, here, upload, monkeypatch):
     with ExitStack() as others:
         for _ in range(limits.COMPUTING):
             others.enter_context(computing(here._computing))
-            others.enter_context(computing(desk._asking))
+            others.enter_context(computing(desk._questions._asking))
         reply = desk.rollout(question(key))
         assert reply["error"] == "This server computes for many others; try again in a minute."
         assert re.search("[가-힣]", reply["errors"]["ko"])
         refusal = Refusal("this server computes for many others; try again in a minute")
         assert desk.show(upload, "tiny-cls", START).refusal == refusal
-        assert Programs(desk, desk._store).answer(upload, "tiny-cls", 0, -1, -1) == refusal
+        assert Programs(desk.analyses, desk._store).answer(upload, "tiny-cls", 0, -1, -1) == refusal
     assert desk.rollout(question(key))["values"]
 
 
@@ -546,7 +547,7 @@ def test_a_deleted_analysis_has_expired(desk, upload):
 
 def test_a_bug_gets_an_apology_and_a_log_entry(desk, upload, monkeypatch, caplog):
     key = desk.show(upload, "tiny-cls", START).manifest["id"]
-    monkeypatch.setattr(service.Analysis, "from_bytes", lambda data: 1 / 0)
+    monkeypatch.setattr(analyses.Analysis, "from_bytes", lambda data: 1 / 0)
     assert desk.rollout(question(key))["error"] == APOLOGY
     assert "ZeroDivisionError" in caplog.text
 
@@ -723,7 +724,7 @@ def test_an_inverted_example_is_in_its_link_and_not_in_what_stands_beside(desk):
 
 def test_a_program_can_invert(desk, models, upload):
     plain, inverted = (
-        Programs(desk, desk._store).answer(upload, "tiny-cls", 0, -1, -1, False, invert)[0]
+        Programs(desk.analyses, desk._store).answer(upload, "tiny-cls", 0, -1, -1, False, invert)[0]
         for invert in (False, True)
     )
     assert (plain["photo"]["inverted"], inverted["photo"]["inverted"]) == (False, True)

@@ -10,8 +10,8 @@ import pytest
 from tests.running import save_tiny
 from tests.test_web_engine import picture
 from vitviz.web import zero_gpu
-from vitviz.web.engine import Order
 from vitviz.web.models import Models
+from vitviz.web.orders import Order
 
 
 @pytest.fixture

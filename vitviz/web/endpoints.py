@@ -13,10 +13,10 @@ from ..errors import VitvizError
 from ..probe.explain import EXPLAINERS
 from . import limits
 from .components import PhotoInput, TrueOrFalse, WholeNumber
-from .engine import Refusal
 from .error_messages import APOLOGY, sentence
 from .guard import guard
 from .models import Menu
+from .orders import Refusal
 from .programs import PARAMETERS, Programs
 
 log = logging.getLogger("vitviz.web")

@@ -9,7 +9,8 @@ from ..errors import SelectionError, VitvizError
 from ..languages import Message
 from ..probe.explain import EXPLAINERS, chosen
 from . import limits
-from .engine import Engine, FairOrder
+from .engine import Engine
+from .orders import FairOrder
 from .turns import Turns
 
 

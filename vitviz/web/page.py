@@ -60,8 +60,8 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     with App(title="vitviz", analytics_enabled=False) as demo:
         _build_page(demo, service, titles)
         if settings.tools():
-            endpoints.add_tools(Programs(service, cache, "mcp"))
-        endpoints.add(Programs(service, cache), service.menu)
+            endpoints.add_tools(Programs(service.analyses, cache, "mcp"))
+        endpoints.add(Programs(service.analyses, cache), service.menu)
     demo.gate, demo.engine = Gate(cache), engine
     cache.sweep_for_ever()
     demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)

@@ -19,9 +19,9 @@ from ..probe.compare import compare
 from ..probe.explain import EXPLAINERS
 from ..probe.intervention import KINDS
 from . import limits
-from .engine import Refusal, Result, Selection
+from .analyses import Analyses
+from .orders import Refusal, Result, Selection
 from .replies import Shown
-from .service import Service
 from .store import Store, Upload
 
 NO_PICTURE = Message("web.no_picture")
@@ -59,9 +59,9 @@ class Programs:
     which gives the whole summary and the file of an analysis.
     """
 
-    def __init__(self, service: Service, store: Store, door: Door = "api") -> None:
+    def __init__(self, analyses: Analyses, store: Store, door: Door = "api") -> None:
         """`door`: how the questions arrive, for the log."""
-        self._service, self._store, self._door = service, store, door
+        self._analyses, self._store, self._door = analyses, store, door
 
     def analyze(
         self,
@@ -186,7 +186,7 @@ class Programs:
         pictures. Models of timm are downloaded at the first question, if this server can reach the
         Hugging Face hub. Refuses nothing.
         """
-        menu = self._service.menu
+        menu = self._analyses.menu
         return {
             "default": menu.default,
             "models": {key: str(title) for title, key in menu.choices},
@@ -227,7 +227,7 @@ class Programs:
             selection = Selection(**{key: one for key, one in given.items() if one is not None})
             changes = () if interventions is None else interventions
             wanted = Shown(photo, model, None, untrained, invert)
-            result = self._service.order(wanted, selection, changes, self._door)
+            result = self._analyses.order(wanted, selection, changes, self._door)
             if result.refused:
                 return result.refused
             return result.summary, self._store.put(result.saved, result.saved_name)
@@ -247,12 +247,12 @@ class Programs:
         """Let the engine analyze a picture. Raises `VitvizError` for what it refuses."""
         shown = Shown(
             self._picture(photo),
-            model or self._service.menu.default,
+            model or self._analyses.menu.default,
             None,
             _flag(untrained, "untrained"),
             _flag(invert, "invert"),
         )
-        result = self._service.order(shown, selection, changes, self._door)
+        result = self._analyses.order(shown, selection, changes, self._door)
         if result.refused:
             kind = ImageError if result.refused.of_picture else VitvizError
             raise kind(result.refused.text)
@@ -279,7 +279,7 @@ class Programs:
         return Upload(path, name)
 
     def _examples(self) -> dict[str, Upload]:
-        return {one.upload.name.rsplit(".", 1)[0]: one.upload for one in self._service.examples}
+        return {one.upload.name.rsplit(".", 1)[0]: one.upload for one in self._analyses.examples}
 
 
 def _decoded(address: str) -> bytes:

@@ -17,8 +17,9 @@ from pathlib import Path
 from ..errors import VitvizError
 from ..languages import Message
 from . import limits
-from .engine import AnyOrder, Result, fulfil_any
+from .engine import fulfil_any
 from .models import Models
+from .orders import AnyOrder, Result
 from .settings import Settings, SettingsError
 
 PACKAGE = "ray[serve]>=2.59,<3"

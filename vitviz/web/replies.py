@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
-from .engine import Refusal
+from .orders import Refusal
 from .store import Upload
 
 

@@ -15,8 +15,9 @@ import gradio as gr
 
 from ..errors import VitvizError
 from ..model.weights import LoadedModel
-from .engine import AnyOrder, Local, Refusal, Result, fulfil_any
+from .engine import Local, fulfil_any
 from .models import Models
+from .orders import AnyOrder, Refusal, Result
 
 LARGE = 20_000_000  # parameters: below it, the CPU answers sooner
 SECONDS = 20  # that one order may take: who asks for less is served sooner

@@ -1,0 +1,247 @@
+"""The analyses of a running app: how they are ordered, stored, and found again by their ids."""
+
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import ImageError, VitvizError
+from ..languages import Message
+from ..probe.analysis import Analysis
+from ..probe.intervention import read as read_interventions
+from . import limits
+from .beside import Choice, choices
+from .engine import Engine
+from .examples import EXAMPLES, START, START_LINK
+from .models import Menu
+from .orders import OperateOrder, Order, Refusal, Result, Selection
+from .replies import Shown, Stored
+from .store import ExpiredError, Store, Upload
+from .watch import Watch
+
+
+class Kept(NamedTuple):
+    """An analysis that was delivered.
+
+    shown     what it shows
+    analysis  the address of the saved analysis; None for an experiment that was only looked at
+    film      the address of the film of its model
+    intact, changes  of an experiment: the id of the intact analysis, and the address of the
+              interventions in JSON
+    """
+
+    shown: Shown
+    analysis: str | None
+    film: str | None = None
+    intact: str = ""
+    changes: str = ""
+
+
+class Made(NamedTuple):
+    """An analysis whose files are in the store, but which is not delivered to a page yet."""
+
+    manifest: Mapping[str, Any]
+    saved: str
+    preview: str | None
+
+    def kept(self, shown: Shown) -> Kept:
+        """What is known of it once it is delivered and shows this."""
+        film = self.manifest["files"].get("film")
+        return Kept(shown, self.saved, film.address if film else None)
+
+
+class Analyses:
+    """Makes analyses, and knows those that were delivered, by the ids of their manifests."""
+
+    def __init__(
+        self, engine: Engine, menu: Menu, store: Store, watch: Watch | None = None
+    ) -> None:
+        """`watch`: counts and logs the analyses."""
+        self.menu = menu
+        self.examples = [e for e in EXAMPLES if e.model is None or e.model in menu]
+        self._engine, self._store = engine, store
+        self._watch = watch or Watch()
+        self._kept: OrderedDict[str, Kept] = OrderedDict()  # by the id of a manifest
+
+    def make(self, wanted: Shown, first: tuple[int, int] | None = None) -> Made | Refusal:
+        """Analyze a picture and put the files for a page into the store.
+
+        `first`: the layer and the token that the page shows first, as far as is known.
+        """
+        try:
+            link = self._link(wanted)
+            if first is None and link == START_LINK:
+                first = START["layer"], START["token"]
+            result = self.order(wanted, first=first)
+            if result.refused:
+                return result.refused
+            files, saved, preview = self._placed(result)
+            manifest = {**result.manifest, "files": files, "link": link}
+            manifest["beside"] = [one.to_dict() for one in self.choices(wanted)]
+            if link == START_LINK:
+                manifest["start"] = START
+            return Made(manifest, saved, preview)
+        except VitvizError as error:
+            return Refusal.of(error)
+
+    def order(
+        self,
+        wanted: Shown,
+        selection: Selection | None = None,
+        interventions: Sequence[Mapping[str, Any]] = (),
+        door: str = "page",
+        first: tuple[int, int] | None = None,
+    ) -> Result:
+        """Let the engine analyze a picture. Raises `VitvizError` if the disk is full or the picture
+        was deleted. `door`: who asks, for the log.
+        """
+        self._store.check_room()
+        order = Order(
+            photo=self.read(wanted.photo),
+            name=wanted.photo.name,
+            model=wanted.model,
+            untrained=wanted.untrained,
+            selection=selection,
+            invert=wanted.inverted,
+            interventions=interventions,
+            first=first,
+        )
+        return self.watched(order, len(order.photo), door)
+
+    def watched(self, order: Order | OperateOrder, photo_bytes: int, door: str) -> Result:
+        """Let the engine fulfil an order, which is counted and logged."""
+        began = time.monotonic()
+        result = self._engine.run(order)
+        refused = result.refused and getattr(result.refused.text, "key", "other")
+        self._watch.analysis(
+            door=door,
+            model=order.model if order.model in self.menu else "unknown",
+            untrained=order.untrained,
+            outcome=refused or "answered",
+            photo_bytes=photo_bytes,
+            sent_bytes=sum(map(len, result.files.values())),
+            seconds={**result.seconds, "all": time.monotonic() - began},
+        )
+        return result
+
+    def _placed(self, result: Result) -> tuple[dict[str, Stored | list[Stored]], str, str | None]:
+        """Put the files of a page into the store: those of the payload as "files" of the manifest,
+        and the addresses of the saved analysis and of the preview. All of them or none.
+        """
+        named = {path: (data, Path(path).name) for path, data in result.files.items()}
+        rest = [(result.saved, result.saved_name)]
+        rest += [(result.preview, "preview.png")] if result.preview else []
+        addresses = self._store.put_all([*named.values(), *rest])
+        stored = {
+            path: Stored(address, name, len(data))
+            for (path, (data, name)), address in zip(named.items(), addresses, strict=False)
+        }
+        files = {
+            key: [stored[one["path"]] for one in file]
+            if isinstance(file, list)
+            else stored[file["path"]]
+            for key, file in result.manifest["files"].items()
+        }
+        saved, *preview = addresses[len(named) :]
+        return files, saved, next(iter(preview), None)
+
+    def read(self, upload: Upload) -> bytes:
+        """The bytes of an example or of a file in the store. Raises `ImageError`."""
+        for example in self.examples:
+            if upload.address == example.path:
+                return example.read()
+        try:
+            return self._store.get(upload.address)
+        except ExpiredError as error:
+            raise ImageError(Message("web.deleted", name=repr(upload.name[:80]))) from error
+
+    def _link(self, wanted: Shown) -> dict[str, str]:
+        """The parameters with which `open` shows this again. Only examples have a name in links."""
+        address = wanted.photo.address
+        ours = address in [example.path for example in self.examples]
+        link = {"model": wanted.model} | ({"example": Path(address).stem} if ours else {})
+        link |= {"untrained": "1"} if wanted.untrained else {}
+        return link | ({"invert": "1"} if wanted.inverted and ours else {})
+
+    def choices(self, shown: Shown) -> Iterator[Choice]:
+        """What can stand beside an analysis (`beside.choices`)."""
+        return choices(shown, self.examples, self.menu)
+
+    def remember(self, manifest: Mapping[str, Any], kept: Kept) -> None:
+        """Let viewers ask about an analysis that is delivered."""
+        self._kept[manifest["id"]] = kept
+        while len(self._kept) > limits.ANALYSES_KNOWN:
+            self._kept.popitem(last=False)
+
+    def known(self, key: str) -> Kept:
+        """The analysis with this manifest id. Raises `ExpiredError` if it is forgotten."""
+        try:
+            self._kept.move_to_end(key)  # strokes of many visitors come after the one they change
+            return self._kept[key]
+        except KeyError as error:
+            raise ExpiredError from error
+
+    def get(self, key: str) -> Analysis:
+        """The analysis with this manifest id. Raises `ExpiredError` if it was deleted."""
+        return Analysis.from_bytes(self.saved(key))
+
+    def saved(self, key: str) -> bytes:
+        """The saved analysis with this manifest id; that of an experiment is made when somebody
+        first asks about it. Raises `ExpiredError` if it was deleted.
+        """
+        kept = self.known(key)
+        if kept.analysis is None:
+            changes = json.loads(self._store.get(kept.changes))
+            result = self._engine.run(self.operation(kept.intact, changes, wanted="saved"))
+            if result.refused:
+                raise VitvizError(result.refused.text)
+            kept = kept._replace(analysis=self._store.put(result.saved, result.saved_name))
+            self._kept[key] = kept
+        return self._store.get(kept.analysis)
+
+    def operation(self, key: str, changes: Any, **options: Any) -> OperateOrder:
+        """The order to operate the intact analysis with this manifest id, with changes in JSON."""
+        kept = self.known(key)
+        try:
+            saved = self.saved(key)
+        except ExpiredError:  # its photo may still be there
+            saved = self._made_again(kept.shown)
+        return OperateOrder(
+            saved=saved,
+            model=kept.shown.model,
+            untrained=kept.shown.untrained,
+            interventions=self._with_donors(kept.shown, changes),
+            **options,
+        )
+
+    def _made_again(self, shown: Shown) -> bytes:
+        """The saved analysis of a picture, made anew. Raises `VitvizError` if it is refused."""
+        result = self.order(shown, Selection())
+        if result.refused:
+            raise VitvizError(result.refused.text)
+        return result.saved
+
+    def _with_donors(self, shown: Shown, interventions: Any) -> Any:
+        """The interventions, but a transplant "from" an example holds the tokens of that picture.
+
+        What is no list of objects stays as it is, for `analyze` to refuse.
+        """
+        if not isinstance(interventions, list):
+            return interventions
+        pictures: dict[str, Shown] = {}
+        if any(isinstance(one, dict) and "from" in one for one in interventions):
+            choices = self.choices(shown)
+            pictures = {one.key: one.shown for one in choices if one.kind == "example"}
+        donors: dict[str, Analysis] = {}
+
+        def with_donor(one: Any) -> Any:
+            match one:
+                case {"kind": "transplant", "from": str(key)} if key in pictures:
+                    if key not in donors:
+                        donors[key] = Analysis.from_bytes(self._made_again(pictures[key]))
+                    return read_interventions([{**one, "from": donors[key]}])[0]
+            return one
+
+        return [with_donor(one) for one in interventions]

@@ -1,0 +1,181 @@
+"""Questions of a viewer about its analysis, past Gradio's queue: what is computed on request."""
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from safetensors.torch import load
+from torch import Tensor
+
+from ..errors import SelectionError, VitvizError
+from ..languages import Message
+from ..probe.analysis import Analysis
+from ..probe.explain import EXPLAINERS
+from ..viewer.explanations import explanation_name
+from ..viewer.payload import late_file, late_path, needs_model
+from . import limits
+from .analyses import Analyses, Kept
+from .engine import PAGE, Engine
+from .error_messages import in_each, sentence
+from .fair_tests import BusyError, FairTests
+from .fair_tests import Wanted as WantedTest
+from .figures import Given, Wanted
+from .orders import FairOrder, LateOrder, PageOrder, Refusal
+from .replies import with_places
+from .store import Store
+from .turns import Turns, computing
+
+
+class Questions:
+    """The questions of all viewers of one running app; `Service` says what each answers.
+
+    Every method takes the id of a manifest and the question, which can be any JSON, and raises
+    `VitvizError` for what cannot be answered.
+    """
+
+    def __init__(self, engine: Engine, analyses: Analyses, store: Store) -> None:
+        self._engine, self._analyses, self._store = engine, analyses, store
+        # They bypass Gradio's queue, so they have turns of their own: many of them do not keep the
+        # engine from an analysis.
+        self._asking = Turns(limits.COMPUTING, limits.LINE)
+        self._drawing = Turns(1, limits.LINE)
+        self._tests = FairTests(engine)
+        self._operating = Turns(limits.COMPUTING, limits.OPERATING_LINE)
+
+    def rollout(self, key: str, question: Any) -> dict[str, Any]:
+        match question:
+            case {
+                "token": int(token),
+                "layer": int(layer),
+                "first": int(first),
+                "residual": int() | float() as residual,
+                "head_fusion": str(fusion),
+            }:
+                options = {"first": first, "residual": residual, "head_fusion": fusion}
+            case _:
+                raise SelectionError("id, token, layer, first, residual, head_fusion are needed")
+        with computing(self._asking):
+            values = self._analyses.get(key).rollout(token, layer, **options)
+        return {"values": values.tolist()}
+
+    def late(self, key: str, question: Any) -> dict[str, Any]:
+        match question:
+            case {"name": str(name)}:
+                with computing(self._asking):
+                    data = self._late_file(key, name)
+                return {"data": base64.b64encode(data).decode()}
+        raise SelectionError("id and name are needed")
+
+    def fair(self, key: str, question: Any) -> dict[str, Any]:
+        wanted, kept = WantedTest.of(question), self._analyses.known(key)
+
+        def order(**step: Any) -> FairOrder:
+            model = {"model": kept.shown.model, "untrained": kept.shown.untrained}
+            return FairOrder(saved=self._analyses.saved(key), **model, **step)
+
+        try:
+            return dict(self._tests.advance(key, wanted, order))
+        except BusyError as error:
+            return {**refused(error.message), "busy": True}
+
+    def _late_file(self, key: str, name: str) -> bytes:
+        """Only the engine has the models; a file that needs none is made here."""
+        shown, saved = self._analyses.known(key).shown, self._analyses.saved(key)
+        if not needs_model(name):
+            return late_file(Analysis.from_bytes(saved), name)
+        order = LateOrder(name=name, saved=saved, model=shown.model, untrained=shown.untrained)
+        result = self._engine.run(order)
+        if result.refused:
+            raise VitvizError(result.refused.text)
+        return result.files[late_path(name)]
+
+    def figure(self, key: str, question: Any) -> dict[str, Any]:
+        wanted, kept = Wanted.of(question), self._analyses.known(key)
+        maps = {one: self._explained(key, one, wanted) for one in wanted.explainers}
+        many = VitvizError(Message("web.many_figures"))
+        # One at a time: matplotlib has settings that are global to the process.
+        with self._drawing.take(limits.DRAWING_WAIT_SECONDS, many):
+            film = self._store.get(kept.film) if kept.film else None
+            other = self._analyses.get(wanted.other) if wanted.other else None
+            given = Given(film=film, maps=maps, other=other)
+            data = wanted.drawn(self._analyses.get(key), given)
+        return {"data": base64.b64encode(data).decode()}
+
+    def _explained(self, key: str, explainer: str, wanted: Wanted) -> Tensor:
+        """The values of an explainer, as a viewer gets them."""
+        target = wanted.target if "class" in EXPLAINERS[explainer].needs else None
+        with computing(self._asking):
+            data = self._late_file(key, explanation_name(explainer, wanted.token, target))
+        return load(data)["values"]
+
+    def page(self, key: str, question: Any) -> dict[str, Any]:
+        kept = self._analyses.known(key)
+        depth = self._analyses.get(key).trace.depth
+        match question:
+            case {"layers": [*layers], "film": bool(film)} if layers and all(
+                type(one) is int and 0 <= one < depth for one in layers
+            ):
+                chosen = sorted(set(layers))
+            case _:
+                raise SelectionError("layers of the analysis are needed, and whether with the film")
+        order = PageOrder(
+            saved=self._analyses.saved(key),
+            model=kept.shown.model,
+            untrained=kept.shown.untrained,
+            layers=chosen,
+            film=film,
+        )
+        result = self._engine.run(order)
+        if result.refused:
+            raise VitvizError(result.refused.text)
+        self._store.check_room()
+        data = result.files[PAGE]
+        return {"path": self._store.put(data, PAGE), "size": len(data)}
+
+    def beside(self, key: str, question: Any) -> dict[str, Any]:
+        choices = self._analyses.choices(self._analyses.known(key).shown)
+        found = {choice.key: choice.shown for choice in choices}
+        match question:
+            case {"beside": str(wanted)} if wanted in found:
+                shown = found[wanted]
+            case _:
+                raise SelectionError(Message("web.not_beside"))
+        made = self._analyses.make(shown)
+        if isinstance(made, Refusal):
+            return refused(made.text)
+        self._analyses.remember(made.manifest, made.kept(shown))
+        return {"manifest": with_places(made.manifest)}
+
+    def operate(self, key: str, question: Any) -> dict[str, Any]:
+        kept, first = self._analyses.known(key), None
+        match question:
+            case {"layer": int(layer), "token": int(token)}:
+                first = layer, token
+        # A line of its own: in a class many visitors brush at the same moment, and each pass is
+        # short. What is made here waits for no other turn that they could take from each other.
+        with computing(self._operating):
+            self._store.check_room()
+            changes = question.get("interventions")
+            order = self._analyses.operation(key, changes, first=first)
+            result = self._analyses.watched(order, 0, "page")
+            if result.refused:
+                return refused(result.refused.text)
+            changes = self._store.put(json.dumps(changes).encode(), "changes.json")
+        experiment = Kept(kept.shown, None, intact=key, changes=changes)
+        self._analyses.remember(result.manifest, experiment)
+
+        def sent(file: Mapping[str, Any]) -> dict[str, Any]:
+            data = result.files.get(file["path"])
+            return {**file, **({} if data is None else {"data": base64.b64encode(data).decode()})}
+
+        files = {
+            name: [sent(one) for one in file] if isinstance(file, list) else sent(file)
+            for name, file in result.manifest["files"].items()
+        }
+        return {"manifest": {**result.manifest, "files": files}}
+
+
+def refused(text: str) -> dict[str, Any]:
+    """A message in all languages; the viewer picks its own, which the server does not know."""
+    return {"error": sentence(text), "errors": in_each(text)}
