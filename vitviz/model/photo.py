@@ -80,6 +80,11 @@ class Photo:
     notes: tuple[str, ...] = ()
     inverted: bool = False
 
+    def in_channels(self, channels: int) -> Image.Image:
+        """The image with 1 channel (grey) or 3 (RGB); not a copy, so it must not be changed."""
+        mode = "L" if channels == 1 else "RGB"
+        return self.image if self.image.mode == mode else self.image.convert(mode)
+
     def invert(self) -> "Photo":
         """The same picture with every value v from 0 to 255 replaced by 255 - v."""
         return replace(self, image=ImageOps.invert(self.image), inverted=not self.inverted)

@@ -49,7 +49,7 @@ class Photograph:
 
         None if there is nothing to show that the model's own pixels do not.
         """
-        image = photo.image.convert("L" if preprocess.channels == 1 else "RGB")
+        image = photo.in_channels(preprocess.channels)
         box = preprocess.framing(photo, size)
         crop = _crop(image, box, size, preprocess)
         frame = _frame(image, box)

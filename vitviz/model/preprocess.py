@@ -96,7 +96,7 @@ class Preprocess:
         way, and rounds in between. And where the narrow side would be rounded to nothing (timm
         fails), it keeps one pixel.
         """
-        image = photo.image.convert("L" if self.channels == 1 else "RGB")
+        image = photo.in_channels(self.channels)
         full = self._resized(image.height, image.width)
         height, width = self.size
         top, left = _offset(full[0], height), _offset(full[1], width)
