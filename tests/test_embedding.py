@@ -58,7 +58,8 @@ def test_it_does_not_keep_the_weights_of_the_model_alive() -> None:
     weight = tiny("cls").vit.patch_embed.proj.weight
     assert analysis.embedding.filters.data_ptr() != weight.data_ptr()
     assert analysis.embedding.filters.untyped_storage().nbytes() == 24 * 3 * 8 * 8 * 4
-    one = Embedding.of(tiny("cls").vit, analysis.pixels, count=3)
+    vit = tiny("cls").vit
+    one = Embedding.of(vit, vit.patch_embed(analysis.pixels[None])[0], count=3)
     assert_close(one.content, analysis.embedding.content[:, :3])
 
 

@@ -31,9 +31,10 @@ class Embedding:
     @classmethod
     @torch.inference_mode()
     def of(
-        cls, vit: ViT, pixels: Tensor, count: int = COUNT, positions: Tensor | None = None
+        cls, vit: ViT, patches: Tensor, count: int = COUNT, positions: Tensor | None = None
     ) -> "Embedding":
-        """Embed one picture once more and keep the first `count` numbers. (C, h, w) pixels
+        """Keep the first `count` numbers of `patches`, (P, D), which the patch embedding of the
+        model gave for one picture.
 
         `positions`: what an intervention adds in place of the learned position embedding.
         """
@@ -45,8 +46,7 @@ class Embedding:
             for token in (vit.cls_token, vit.dist_token, vit.reg_token)
             if token is not None
         ]
-        patches = vit.patch_embed(pixels[None].to(filters.device))[0, :, some]
-        content = torch.cat([*learned, patches])
+        content = torch.cat([*learned, patches[:, some]])
         position = torch.zeros_like(content)
         if vit.pos_embed is not None:
             first = 0 if config.pos_embed_prefix else config.num_prefix_tokens

@@ -15,7 +15,7 @@ from .grid import PatchGrid
 from .lens import has_lens, logit_lens
 from .positions import Positions
 from .surgery import Surgery
-from .trace import Trace, capture, is_sound
+from .trace import Trace, capture, is_sound, listening
 
 
 def forward(
@@ -34,11 +34,17 @@ def forward(
     """
     picture = surgery.picture(picture)
     pixels = loaded.preprocess.pixels(picture)
+    embedded: list[Tensor] = []
     with (
         torch.inference_mode(),
+        listening() as listen,
         surgery.applied(loaded.vit),
         capture(loaded.vit, values=values) as recorder,
     ):
+        listen(
+            loaded.vit.patch_embed.register_forward_hook,
+            lambda _module, _args, out: embedded.append(out),
+        )
         logits = loaded.vit(pixels.to(loaded.device))
     pos_embed = loaded.vit.pos_embed
     trace = replace(recorder.trace(logits), cuts=surgery.cuts)
@@ -60,7 +66,7 @@ def forward(
         "positions": None if pos_embed is None else Positions.of(pos_embed, surgery.config),
         "card": loaded.card,
         "preprocess": loaded.preprocess,
-        "embedding": Embedding.of(loaded.vit, pixels[0], positions=placed),
+        "embedding": Embedding.of(loaded.vit, embedded[0][0], positions=placed),
         "lens": lens,
         "photograph": photograph,
         "interventions": surgery.interventions,

@@ -149,8 +149,7 @@ class Trace:
         Raises `CaptureError` if half precision cannot hold a value.
         """
         layer = self.check_layer(layer)
-        q, k = self._halved(layer)
-        halved = (q.float(), k.float())
+        q, k, *halved = self._halved(layer)
         lse = torch.empty(q.shape[:2])
         for heads, rows in self._blocks():
             scores = self._scores(*halved, layer, heads, rows)
@@ -166,16 +165,17 @@ class Trace:
     def rounded_from(self, layer: int, token: int) -> Tensor:
         """Where `token` looks, as a browser finds it in `rounded`. (H, N); errors are the same."""
         layer, token = self.check_layer(layer), self.check_token(token)
-        q, k = self._halved(layer)
-        rows = self._scores(q.float(), k.float(), layer, slice(None), slice(token, token + 1))
+        _, _, q, k = self._halved(layer)
+        rows = self._scores(q, k, layer, slice(None), slice(token, token + 1))
         return rows.softmax(dim=-1).squeeze(1)
 
-    def _halved(self, layer: int) -> tuple[Tensor, Tensor]:
-        """q and k of a layer in half precision. (H, N, d) each"""
+    def _halved(self, layer: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """q and k of a layer in half precision, and both rounded so in float32. (H, N, d) each"""
         q, k = self.q[layer].half(), self.k[layer].half()
-        if not (is_sound(q) and is_sound(k)):  # too large for half precision becomes infinite
+        rounded = q.float(), k.float()
+        if not all(map(is_sound, rounded)):  # too large for half precision becomes infinite
             raise CaptureError(Message("models.half_precision", layer=layer))
-        return q, k
+        return q, k, *rounded
 
     def rounding_error(self, layer: int) -> float:
         """The largest difference between an attention value of `rounded` and the exact one."""
