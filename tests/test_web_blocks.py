@@ -64,21 +64,62 @@ BAD = [
 ]
 
 
-@pytest.fixture(scope="module")
-def refusals(tmp_path_factory):
-    asked = json.dumps([values for values, _ in BAD])
-    environ = {**os.environ, "GRADIO_TEMP_DIR": str(tmp_path_factory.mktemp("blocks"))}
+# Asks ten times, of which the answer to the first is fetched last, and one has a client that left.
+KEPT = """
+import json
+import gradio as gr
+from fastapi.testclient import TestClient
+from gradio.routes import App as Routes
+from vitviz.web.blocks import App
+
+with App(analytics_enabled=False) as demo:
+    text, file = gr.Textbox(), gr.File()
+    gr.Button().click(lambda said: (said, "README.md"), text, [text, file], api_name="asked")
+app, queue = Routes.create_app(demo), demo._queue
+with TestClient(app) as client:
+    client.get("/gradio_api/startup-events")
+
+    def put(said):
+        address = "/gradio_api/call/asked"
+        return address + "/" + client.post(address, json={"data": [said]}).json()["event_id"]
+
+    first = put("the first")
+    for number in range(8):
+        client.get(put("another"))
+    fetched = client.get(first).text
+    queue.pending_event_ids_session["who left"] = {"while it was computed"}
+    client.get(put("the last"))
+    sessions = app.state_holder.session_data.values()
+    print(json.dumps({
+        "fetched": fetched,
+        "waiting": [len(queue.pending_event_ids_session), len(queue.pending_messages_per_session)],
+        "statistics": [len(queue.event_analytics), queue.cached_event_analytics_summary],
+        "files": sum(map(len, demo.temp_file_sets)),
+        "sessions": len(sessions),
+        "described": sum(len(list(one.components)) for one in sessions),
+    }))
+"""
+
+
+def told(folder, script, given=""):
+    """What a script prints, in JSON."""
     done = subprocess.run(
-        [sys.executable, "-c", REFUSALS],
-        input=asked,
+        [sys.executable, "-c", script],
+        input=given,
         capture_output=True,
         text=True,
-        env=environ,
+        env={**os.environ, "GRADIO_TEMP_DIR": str(folder)},
         cwd=ROOT,
         timeout=240,
         check=True,
     )
     return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("blocks")
+    return told(folder, REFUSALS, json.dumps([values for values, _ in BAD]))
 
 
 def test_a_full_queue_says_so_in_the_language_of_who_asks(refusals):
@@ -98,3 +139,13 @@ def test_what_cannot_be_taken_is_refused_with_a_sentence(refusals):
         if "whole" not in says:
             assert "주세요" in page or "없는 값" in page
             assert not program.endswith("</span>")
+
+
+def test_of_who_was_answered_little_is_kept(tmp_path):
+    kept = told(tmp_path, KEPT)
+    assert "the first" in kept["fetched"]  # others have come and gone since
+    assert kept["waiting"] == [1, 1]  # the last one; it goes when another comes
+    assert kept["statistics"] == [1, {"functions": {}}]
+    assert kept["files"] == 1
+    assert kept["sessions"] == 10  # of which `SESSIONS_KNOWN` bounds the number
+    assert kept["described"] == 0

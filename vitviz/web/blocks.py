@@ -1,8 +1,10 @@
 """Gradio's blocks, with sentences where Gradio itself refuses a request."""
 
+import os
 from typing import Any
 
 import gradio as gr
+from gradio.blocks import BlocksConfig
 from gradio.exceptions import ComponentProcessingError, InvalidPathError
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
@@ -17,14 +19,32 @@ BUSY = Message("web.busy")
 NOT_TAKEN = Message("web.not_taken")
 
 
-class App(gr.Blocks):
-    """Gradio's blocks, but a request that leaves out the last inputs gets their defaults.
+class _Undescribed(BlocksConfig):
+    """The blocks of the app, of which no session has a description of its own.
 
-    Gradio's clients fill them in; requests by hand, or from before an input was added, do not.
+    Gradio describes every component anew for each session, in 5 ms and 100 kB, and keeps in it what
+    the page shows. Only its deep links read that, and the page has none.
+    """
+
+    def __copy__(self) -> BlocksConfig:
+        of_session = super().__copy__()
+        of_session.config_for_block = lambda *_: {}
+        return of_session
+
+
+class App(gr.Blocks):
+    """Gradio's blocks, which keep less of each request.
+
+    A request that leaves out the last inputs gets their defaults: Gradio's clients fill them in;
+    requests by hand, or from before an input was added, do not.
     """
 
     gate: Gate
     engine: Engine
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.default_config = _Undescribed(self)  # before it has any component
 
     def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
         inputs.extend(block.value for block in block_fn.inputs[len(inputs) :])
@@ -49,10 +69,15 @@ class App(gr.Blocks):
 
         To status 503 Gradio's page answers with an English sentence of its own, so a page gets 429.
         """
+        # Gradio would make statistics of its last 10,000 requests after each one, in 4 to 9 ms, for
+        # a page that is switched off. It reads these when it makes its queue.
+        os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
+        os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", str(10**9))
         super().queue(**options)
         push = self._queue.push
 
         async def told(body: Any, request: Any, username: str | None) -> tuple[bool, Any, str]:
+            self._forget()
             done, event, state = await push(body=body, request=request, username=username)
             if state != "queue_full":
                 return done, event, state
@@ -62,6 +87,21 @@ class App(gr.Blocks):
 
         self._queue.push = told
         return self
+
+    def _forget(self) -> None:
+        """Forget what Gradio keeps of each request for ever.
+
+        These are the queues of sessions that wait for no answer any more or have gone, and the
+        names of files for Gradio to delete, which our cache does.
+        """
+        queue = self._queue
+        messages, waiting = queue.pending_messages_per_session, queue.pending_event_ids_session
+        for session, events in list(waiting.items()):
+            if not events or session not in messages:
+                del waiting[session]
+                messages.pop(session, None)
+        for names in self.temp_file_sets:
+            names.clear()
 
 
 def _of_page(block_fn: Any) -> bool:
