@@ -22,9 +22,11 @@ from vitviz import (
 )
 from vitviz.languages import say
 from vitviz.probe import perturb
+from vitviz.probe.case import Case
 from vitviz.probe.explain import Explainer
 
 NO_MODEL = ("centre", "random")
+MANY_PASSES = ("occlusion", "integrated_gradients")
 
 
 def analysis_of(name: str) -> Analysis:
@@ -225,6 +227,31 @@ def test_occlusion_of_a_linear_model_has_a_closed_form() -> None:
     singles = torch.stack([whole - (said.sum() - one) / 5 for one in said.flatten()]).view(2, 3)
     # A window of 3 x 3 has no room in 2 rows: 2 x 3 would be the whole picture, so it is left out.
     assert_close(analysis.explain("occlusion", target=1).view(2, 3), singles)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_what_is_saved_changes_no_number(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Occlusion, integrated gradients and fair tests leave out what no logit depends on, and ask a
+    faster library; by whole passes of torch they come out the same.
+    """
+
+    def whole(case: Case, embedded: torch.Tensor) -> torch.Tensor:
+        for block in case.vit.blocks:
+            embedded = block(embedded)
+        return case.vit.forward_head(case.vit.norm(embedded))
+
+    def all_numbers() -> list[torch.Tensor]:
+        test = analysis_of(name).fair_test("generic", "occlusion", steps=4, orders=4, target=1)
+        maps = [analysis_of(name).explain(key, target=1) for key in MANY_PASSES]
+        # In parts of the largest logit or probability: what is small is a difference of these.
+        largest = analysis_of(name).trace.logits.abs().max()
+        curves = [*test.first.values(), *test.last.values(), test.random]
+        return [*(one / largest for one in maps), *curves]
+
+    saved = all_numbers()
+    monkeypatch.setattr(Case, "answer", whole)
+    for one, other in zip(saved, all_numbers(), strict=True):
+        assert_close(one, other, atol=1e-6, rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

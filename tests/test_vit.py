@@ -1,5 +1,7 @@
 """The model against torch's attention, known sizes, and its own symmetries."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import nn
@@ -152,6 +154,19 @@ def test_only_the_cls_row_of_the_last_block_matters() -> None:
 
     assert torch.equal(scramble(slice(1, None)), logits)
     assert not torch.allclose(scramble(slice(0, 1)), logits)
+
+
+@pytest.mark.parametrize("post_norm", [False, True])
+@pytest.mark.parametrize("name", TINY)
+def test_an_answer_computes_only_what_the_head_reads(name: str, post_norm: bool) -> None:
+    config = replace(TINY[name], post_norm=post_norm)
+    vit, heard = spread(ViT(config)).eval().double(), []
+    pixels = torch.rand(2, config.in_chans, *config.image_size, dtype=torch.float64)
+    embedded = vit.norm_pre(vit.embed(pixels))
+    vit.blocks[-1].mlp.register_forward_pre_hook(lambda _module, args: heard.append(args[0]))
+    assert_close(vit.answer(embedded), vit(pixels), atol=1e-11, rtol=1e-11)
+    read = {"cls": 1, "distilled": 2, "registers": 1, "grey": 1}.get(name, config.num_tokens)
+    assert [one.shape[1] for one in heard] == [read, config.num_tokens]
 
 
 def test_gradient_of_a_logit_after_the_last_attention_is_zero_for_patches() -> None:

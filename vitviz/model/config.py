@@ -151,6 +151,11 @@ class ViTConfig:
         return self.num_prefix_tokens + self.num_patches
 
     @property
+    def tokens_read(self) -> int | None:
+        """How many tokens, from the first on, the answer is read from; None: from all."""
+        return 1 + self.dist_token if self.global_pool == "token" else None
+
+    @property
     def head_dim(self) -> int:
         return self.embed_dim // self.num_heads
 

@@ -71,7 +71,7 @@ class Attention(nn.Module):
     Appendix A of the paper, equations 5 to 8. Each head compares the query of a token with the
     keys of all tokens; softmax turns the comparisons into shares that sum to 1: one row of the
     attention map. The output is the values, mixed by these shares. H heads do this side by side
-    in d dimensions each, and `proj` joins what they found.
+    in d dimensions each, and `proj` joins what they found. `first`: as of `Block`.
     """
 
     def __init__(self, config: ViTConfig) -> None:
@@ -87,13 +87,13 @@ class Attention(nn.Module):
         self.norm = make_norm(config, dim) if config.attn_norm else nn.Identity()
         self.proj = nn.Linear(dim, dim, bias=config.proj_bias)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, first: int | None = None) -> Tensor:
         q, k, v = rearrange(
             self.qkv(x), "b n (three h d) -> three b h n d", three=3, h=self.num_heads
         )
         q, k, v = self.tap(self.q_norm(q), self.k_norm(k), v)
         # softmax(q k^T * scale) v without storing the N x N map, which q and k suffice to compute
-        x = self.mixed(F.scaled_dot_product_attention(q, k, v, scale=self.scale))
+        x = self.mixed(F.scaled_dot_product_attention(q[:, :, :first], k, v, scale=self.scale))
         return self.proj(self.norm(rearrange(x, "b h n d -> b n (h d)")))
 
 
@@ -157,6 +157,9 @@ class Block(nn.Module):
     Equations 2 and 3. The sums are the residual stream: a block never replaces a token, it writes
     something onto it. That is why the same patch can be followed through all layers. The norm
     stands before each branch (pre-norm); with `post_norm` it stands after the branch.
+
+    `first` leaves out what nobody asks for: only that many tokens come out, though they still look
+    at all that came in.
     """
 
     def __init__(self, config: ViTConfig, drop_path: float = 0.0) -> None:
@@ -171,11 +174,11 @@ class Block(nn.Module):
         self.ls2 = LayerScale(dim) if config.layer_scale else nn.Identity()
         self.drop_path = make_drop_path(drop_path)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, first: int | None = None) -> Tensor:
         if self.post_norm:
-            x = x + self.drop_path(self.norm1(self.attn(x)))
+            x = x[:, :first] + self.drop_path(self.norm1(self.attn(x, first)))
             return x + self.drop_path(self.norm2(self.mlp(x)))
-        x = x + self.drop_path(self.ls1(self.attn(self.norm1(x))))
+        x = x[:, :first] + self.drop_path(self.ls1(self.attn(self.norm1(x), first)))
         return x + self.drop_path(self.ls2(self.mlp(self.norm2(x))))
 
 
@@ -272,6 +275,18 @@ class ViT(nn.Module):
         for block in self.blocks:
             x = block(x)
         return self.norm(x)
+
+    def answer(self, x: Tensor) -> Tensor:
+        """The logits of embedded tokens, without what they do not depend on. (B, n, D) -> (B, C)
+
+        Most heads read CLS alone: of the last block nothing else is computed then, which is a
+        seventh of the work of six blocks. Any of the tokens may be missing from the sequence, but
+        those in front.
+        """
+        *blocks, last = self.blocks
+        for block in blocks:
+            x = block(x)
+        return self.forward_head(self.norm(last(x, self.config.tokens_read)))
 
     def embed(self, pixels: Tensor) -> Tensor:
         """Equation 1: patches, prefix tokens in front, positions. (B, C, h, w) -> (B, N, D)"""

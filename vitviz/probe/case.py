@@ -7,12 +7,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..model.products import fast_products
 from ..model.vit import ViT
 from .grid import PatchGrid
 from .surgery import Surgery
 from .trace import Trace
 
-TOGETHER = 2**11  # tokens that go through the model at a time; more only leave the caches
+# Tokens that go through the model at a time: with fewer, calls cost more than products; more only
+# leave the caches. A graph for a backward pass keeps some ten times as much of each.
+TOGETHER = 2**12
+TOGETHER_WITH_GRAPH = 2**11
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -43,6 +47,18 @@ class Case:
         """Passes go as the interventions say, as in `Surgery.applied`."""
         return self.surgery.applied(self.vit, kept) if self.surgery else nullcontext()
 
+    def answer(self, embedded: Tensor) -> Tensor:
+        """The logits of embedded tokens, as the interventions say. (B, n, D) -> (B, C)
+
+        Without interventions nothing is computed that the logits do not depend on.
+        """
+        if not (self.surgery and self.surgery.interventions):
+            with fast_products():
+                return self.vit.answer(embedded)
+        for block in self.vit.blocks:
+            embedded = block(embedded)
+        return self.vit.forward_head(self.vit.norm(embedded))
+
     @torch.inference_mode()
     def logits_with(self, kept: Tensor) -> Tensor:
         """The logits when only some tokens are in the sequence. (B, n) token indices -> (B, C)
@@ -50,15 +66,11 @@ class Case:
         The other tokens are really taken out, after positions were added: a ViT can do that, and
         what is gone costs nothing. Prefix tokens are tokens too: who wants them names them.
         """
-        vit, embedded = self.vit, self.trace.tokens[0]
-        device = next(vit.parameters()).device
+        embedded = self.trace.tokens[0].to(next(self.vit.parameters()).device)
         parts = []
         for some in kept.split(max(1, TOGETHER // max(1, kept.shape[1]))):
             with self.operated(some):
-                x = embedded[some].to(device)
-                for block in vit.blocks:
-                    x = block(x)
-                parts.append(vit.forward_head(vit.norm(x)).float().cpu())
+                parts.append(self.answer(embedded[some]).float().cpu())
         return torch.cat(parts)
 
     def logits_with_patches(self, kept: list[Tensor]) -> Tensor:
@@ -80,6 +92,6 @@ class Case:
 
     def batches(self, count: int) -> Iterator[slice]:
         """Slices of `count` whole pictures that fit into the model together, with their graph."""
-        together = max(1, TOGETHER // self.grid.num_tokens)
+        together = max(1, TOGETHER_WITH_GRAPH // self.grid.num_tokens)
         for start in range(0, count, together):
             yield slice(start, min(start + together, count))

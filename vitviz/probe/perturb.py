@@ -68,7 +68,7 @@ def integrated_gradients(case: Case, _token: int) -> Tensor:
     for some in case.batches(STEPS):
         way = torch.lerp(baseline, pixels, places[some].view(-1, 1, 1, 1)).requires_grad_()
         with torch.enable_grad(), case.operated():
-            logits = vit(way)[:, case.target].sum()
+            logits = case.answer(vit.norm_pre(vit.embed(way)))[:, case.target].sum()
             (gradient,) = torch.autograd.grad(logits, way)
         total += gradient.sum(dim=0)
     parts = (pixels - baseline) * total / STEPS
