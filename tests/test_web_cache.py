@@ -1,6 +1,7 @@
 """The cache: what is swept, what is never touched, and a folder that another program deletes."""
 
 import errno
+import hashlib
 import os
 import subprocess
 import sys
@@ -170,13 +171,13 @@ def test_files_that_belong_together_are_all_kept_or_none(cache, monkeypatch):
     shared = cache.put(b"shared", "a.png")
     write, written = cache_module.save_atomic, []
 
-    def full(data, name, folder):
+    def full(data, path):
         if data == b"last":
             # Another page puts one of these files again while this request fails.
             os.utime(written[-1], (time.time() + 5,) * 2)
             raise OSError(errno.ENOSPC, "No space left on device")
-        written.append(write(data, name, folder))
-        return written[-1]
+        written.append(str(path))
+        return write(data, path)
 
     monkeypatch.setattr(cache_module, "save_atomic", full)
     files = [(b"shared", "a.png"), (b"new", "b.png"), (b"renewed", "c.png"), (b"last", "d.png")]
@@ -186,6 +187,16 @@ def test_files_that_belong_together_are_all_kept_or_none(cache, monkeypatch):
     assert written[1] not in cache
     with pytest.raises(VitvizError, match="no room"):
         cache.put(b"last", "e.png")
+
+
+def test_bytes_are_read_once_for_their_address(cache, monkeypatch):
+    hashed, blake2b = [], hashlib.blake2b
+    monkeypatch.setattr(
+        hashlib, "blake2b", lambda data, **how: hashed.append(data) or blake2b(data, **how)
+    )
+    first, again = (cache.put_all([(b"one", "a.png"), (b"two", "b.png")]) for _ in "ab")
+    assert hashed == [b"one", b"two"] * 2
+    assert first == again
 
 
 def test_folders_that_were_left_empty_are_swept(cache):

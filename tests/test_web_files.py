@@ -11,15 +11,21 @@ from unicodedata import normalize
 
 import pytest
 
-from vitviz.web.files import file_name, save_atomic
+from vitviz.web.files import file_name, place_of, save_atomic
+
+
+def save(data, name, folder):
+    path = place_of(data, name, folder)
+    save_atomic(data, path)
+    return path
 
 
 def test_equal_bytes_share_a_file_and_renew_its_age(tmp_path):
-    path = Path(save_atomic(b"abc", "layer-00.safetensors", tmp_path))
+    path = save(b"abc", "layer-00.safetensors", tmp_path)
     os.utime(path, (0, 0))
-    assert save_atomic(b"abc", "layer-00.safetensors", tmp_path) == str(path)
+    assert not save_atomic(b"abc", path)
     assert abs(path.stat().st_mtime - time.time()) < 60
-    assert save_atomic(b"abd", "layer-00.safetensors", tmp_path) != str(path)
+    assert save(b"abd", "layer-00.safetensors", tmp_path) != path
     assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == [
         "layer-00.safetensors",
         "layer-00.safetensors",
@@ -27,14 +33,14 @@ def test_equal_bytes_share_a_file_and_renew_its_age(tmp_path):
 
 
 def test_a_cut_off_file_is_written_again(tmp_path):
-    path = Path(save_atomic(b"abcdef", "x", tmp_path))
+    path = save(b"abcdef", "x", tmp_path)
     path.write_bytes(b"abc")
-    assert save_atomic(b"abcdef", "x", tmp_path) == str(path)
+    assert save_atomic(b"abcdef", path)
     assert path.read_bytes() == b"abcdef"
 
 
 def test_the_name_does_not_follow_from_the_contents(tmp_path):
-    folder = Path(save_atomic(b"abc", "x", tmp_path)).parent.name
+    folder = save(b"abc", "x", tmp_path).parent.name
     assert len(folder) == 64
     for guess in (hashlib.blake2b(b"abc", digest_size=32), hashlib.sha256(b"abc")):
         assert folder != guess.hexdigest()
@@ -42,7 +48,7 @@ def test_the_name_does_not_follow_from_the_contents(tmp_path):
 
 def test_a_reader_never_sees_a_part(tmp_path):
     data = os.urandom(4_000_000)
-    path, done, seen = Path(save_atomic(data, "x", tmp_path)), threading.Event(), set()
+    path, done, seen = save(data, "x", tmp_path), threading.Event(), set()
 
     def read():
         while not done.is_set():
@@ -53,7 +59,7 @@ def test_a_reader_never_sees_a_part(tmp_path):
     reader.start()
     for _ in range(20):
         path.unlink()
-        writers = [threading.Thread(target=save_atomic, args=(data, "x", tmp_path)) for _ in "ab"]
+        writers = [threading.Thread(target=save_atomic, args=(data, path)) for _ in "ab"]
         for writer in writers:
             writer.start()
         for writer in writers:
@@ -69,7 +75,7 @@ def test_nothing_is_left_of_a_failed_write(tmp_path, monkeypatch):
 
     monkeypatch.setattr("pathlib.Path.replace", fail)
     with pytest.raises(OSError, match="disk full"):
-        save_atomic(b"abc", "x", tmp_path)
+        save(b"abc", "x", tmp_path)
     assert not [p for p in tmp_path.rglob("*") if p.is_file()]
 
 
@@ -100,7 +106,7 @@ def test_file_names_are_those_of_the_viewer(parts, name):
 @pytest.mark.parametrize("letter", ["x", "\u00e9", "\ud55c", "\U0001d4b3"])
 def test_a_file_name_fits_on_any_disk(tmp_path, letter):
     name = file_name(*[f"{letter * 60}.jpg"] * 4)
-    path = Path(save_atomic(b"abc", f"{name}.safetensors", tmp_path))
+    path = save(b"abc", f"{name}.safetensors", tmp_path)
     assert path.read_bytes() == b"abc"
     assert len(path.name.encode()) <= 255
     assert set(name) == {letter, "-"}

@@ -36,7 +36,8 @@ log = logging.getLogger("vitviz.web")
 class _File(NamedTuple):
     age: float
     size: int
-    path: Path
+    path: str
+    folder: str  # of `path`
 
 
 class Cache:
@@ -73,8 +74,8 @@ class Cache:
         try:
             for data, name in files:
                 path = place_of(data, name, self.folder)
-                is_new = not path.exists()
-                done.append(save_atomic(data, name, self.folder))
+                is_new = save_atomic(data, path)
+                done.append(str(path))
                 if is_new:
                     with self._lock:
                         self._written += len(data)
@@ -147,17 +148,19 @@ class Cache:
         for other in self._base.glob(f"{PREFIX}*"):
             if other != self.folder and _abandoned(other):
                 shutil.rmtree(other, ignore_errors=True)
-        files = sorted(_files(self.folder), reverse=True)  # oldest first
+        top = str(self.folder)
+        files = sorted(_files(top), reverse=True)  # oldest first
         total = sum(file.size for file in files)
         for file in files:
             # A complete upload has its own folder; one that still arrives has just been modified.
-            loose = file.path.parent == self.folder and file.age > limits.CACHE_SWEEP_SECONDS
+            loose = file.folder == top and file.age > limits.CACHE_SWEEP_SECONDS
             if loose or file.age > limits.CACHE_AGE_SECONDS or total > limits.CACHE_BYTES:
-                file.path.unlink(missing_ok=True)
+                Path(file.path).unlink(missing_ok=True)
                 total -= file.size
+        filled = {file.folder for file in files}
         for inner in self.folder.iterdir():
-            if inner.is_dir() and _age(inner) > limits.CACHE_SWEEP_SECONDS:
-                with suppress(OSError):  # it is not empty
+            if str(inner) not in filled and _age(inner) > limits.CACHE_SWEEP_SECONDS:
+                with suppress(OSError):  # it is no folder, or not empty
                     inner.rmdir()
 
     def sweep_for_ever(self) -> None:
@@ -187,7 +190,7 @@ def _abandoned(folder: Path) -> bool:
     if _age(folder) < 2 or not folder.is_dir():
         return False
     if fcntl is None:
-        return all(file.age > limits.CACHE_AGE_SECONDS for file in _files(folder))
+        return all(file.age > limits.CACHE_AGE_SECONDS for file in _files(str(folder)))
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:  # the folder of another user
@@ -201,14 +204,16 @@ def _abandoned(folder: Path) -> bool:
     return True
 
 
-def _files(folder: Path) -> Iterator[_File]:
-    now = time.time()
-    for inside, _, names in os.walk(folder):
-        for name in names:
-            path = Path(inside, name)
+def _files(folder: str) -> Iterator[_File]:
+    """All files in a folder and those in it, of which a full cache has more than 10,000."""
+    with suppress(OSError), os.scandir(folder) as entries:  # deleted meanwhile
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files(entry.path)
+                continue
             with suppress(FileNotFoundError):  # deleted meanwhile
-                found = path.lstat()
-                yield _File(now - found.st_mtime, found.st_size, path)
+                found = entry.stat(follow_symlinks=False)
+                yield _File(time.time() - found.st_mtime, found.st_size, entry.path, folder)
 
 
 def _age(path: Path) -> float:

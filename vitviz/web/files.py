@@ -20,27 +20,26 @@ def place_of(data: bytes, name: str, cache: str | Path) -> Path:
     return Path(cache) / hashlib.blake2b(data, key=_KEY, digest_size=32).hexdigest() / name
 
 
-def save_atomic(data: bytes, name: str, cache: str | Path) -> str:
-    """Put bytes into the cache and return their path.
+def save_atomic(data: bytes, path: Path) -> bool:
+    """Put bytes at a path of the cache (`place_of`); whether they were not there before.
 
     The file appears in one step, because several requests may write and read it at once. Writing it
     again only sets its modification time, by which the cache is swept.
     """
-    path = place_of(data, name, cache)
-    folder = path.parent
-    folder.mkdir(parents=True, exist_ok=True)
     with suppress(FileNotFoundError):  # or it was swept since `stat`
         if path.stat().st_size == len(data):
             os.utime(path)
-            return str(path)
-    handle, partial = tempfile.mkstemp(dir=folder)
+            return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, partial = tempfile.mkstemp(dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
         Path(partial).replace(path)
-    finally:
+    except BaseException:
         Path(partial).unlink(missing_ok=True)
-    return str(path)
+        raise
+    return True
 
 
 def file_name(*parts: str) -> str:
