@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
+from tests.models import photo, tiny
+from vitviz import analyze, capture
 from vitviz.model import products
 from vitviz.model.products import fast_products
 
@@ -82,3 +84,25 @@ def test_without_onednn_layers_are_computed_as_always(monkeypatch: pytest.Monkey
     x, weight = numbers(5, 24), numbers(40, 24, seed=1)
     with fast_products():
         assert torch.equal(F.linear(x, weight), F.linear(x, weight, None))
+
+
+def test_an_operator_that_takes_other_arguments_is_not_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Other:
+        def _linear_pointwise(self, x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+            return F.linear(x, weight)
+
+    monkeypatch.setattr(torch.ops, "mkldnn", Other())
+    assert products._found() is None
+    monkeypatch.setattr(torch.ops, "mkldnn", object())
+    assert products._found() is None
+
+
+def test_an_analysis_is_what_the_model_computes_without_them() -> None:
+    loaded = tiny("registers")
+    found = analyze(loaded, photo())
+    with capture(loaded.vit) as recorder, torch.no_grad():
+        plain = recorder.trace(loaded.vit(found.pixels[None]))
+    for name in ("q", "k", "tokens", "logits"):
+        assert_close(getattr(found.trace, name), getattr(plain, name))

@@ -5,6 +5,7 @@ width they have: 95 GFLOP/s of one core where oneDNN, which comes with torch too
 torch 2.15). Both compute in float32; only the order in which they add differs.
 """
 
+import platform
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -14,8 +15,24 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-# torch names no public function for it; without it, layers are computed as always.
-_ONEDNN = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+
+def _found() -> Callable[..., Tensor] | None:
+    """What torch has oneDNN compute a layer with, for which it names no public function.
+
+    None, and layers are computed as always, where there is none, where it takes other arguments
+    than today, and on processors other than x86, on which nobody has compared the two.
+    """
+    product = getattr(torch.ops.mkldnn, "_linear_pointwise", None)
+    if product is None or platform.machine() not in ("x86_64", "AMD64"):
+        return None
+    try:
+        sums = product(torch.ones(1, 3), torch.ones(2, 3), torch.ones(2), "none", [], "")
+    except (RuntimeError, TypeError):
+        return None
+    return product if sums.tolist() == [[4.0, 4.0]] else None
+
+
+_ONEDNN = _found()
 
 
 @contextmanager
@@ -38,7 +55,7 @@ class _Products(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         if func is F.linear and not kwargs and _can(*args):
-            return _Linear.apply(*args)
+            return _Linear.apply(*args) if torch.is_grad_enabled() else _product(*args)
         return func(*args, **(kwargs or {}))
 
 
@@ -55,12 +72,16 @@ def _can(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> bool:
     )
 
 
+def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    return _ONEDNN(x, weight, bias, "none", [], "")
+
+
 class _Linear(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         ctx.weight = weight
-        return _ONEDNN(x, weight, bias, "none", [], "")
+        return _product(x, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        return _ONEDNN(gradient, ctx.weight.t(), None, "none", [], ""), None, None
+        return _product(gradient, ctx.weight.t()), None, None

@@ -10,6 +10,7 @@ from ..errors import CaptureError
 from ..languages import Message
 from ..model.loaded import LoadedModel
 from ..model.photograph import Photograph
+from ..model.products import fast_products
 from .embedding import Embedding
 from .grid import PatchGrid
 from .lens import has_lens, logit_lens
@@ -37,6 +38,7 @@ def forward(
     embedded: list[Tensor] = []
     with (
         torch.inference_mode(),
+        fast_products(),
         listening() as listen,
         surgery.applied(loaded.vit),
         capture(loaded.vit, values=values) as recorder,
@@ -81,6 +83,7 @@ def trace_with_values(
     grad = torch.no_grad if target is None else torch.enable_grad
     with (
         grad(),
+        fast_products(),
         surgery.applied(loaded.vit),
         capture(loaded.vit, values=True, target=target) as recorder,
     ):
