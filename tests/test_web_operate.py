@@ -96,6 +96,65 @@ def test_tokens_of_an_example_are_transplanted(desk, models) -> None:
         assert "another analysis" in refused["error"]
 
 
+def sent(desk: Service, name: str = "second.png") -> tuple[dict, object]:
+    """Another photo of the visitor, as the viewer names it, and its pixels."""
+    pixels = photo(90, 50)[::-1].copy()
+    path = Path(desk._store.folder) / name
+    Image.fromarray(pixels).save(path)
+    return {"path": desk._store.put(path.read_bytes(), name), "name": name}, pixels
+
+
+@pytest.mark.parametrize("tokens", ["cls", "all", [1, 2, 5]])
+def test_tokens_of_another_photo_of_the_visitor_are_transplanted(desk, models, tokens) -> None:
+    now, loaded = shown(desk), models.get("tiny-cls")
+    other, pixels = sent(desk)
+    assert now["upload"]["name"] == "my dog.png"
+    change = {"kind": "transplant", "tokens": tokens, "layer": 1}
+    manifest = operate(desk, now, {**change, "from": other})["manifest"]
+    donor = vitviz.analyze(loaded, pixels)
+    ours = vitviz.analyze(loaded, photo(), interventions=[{**change, "from": donor}])
+    theirs = [one["probability"] for one in manifest["predictions"]]
+    assert_close(theirs, [one.probability for one in ours.predictions(10)], atol=1e-5, rtol=0)
+    assert manifest["changes"][0]["from"] == "second.png, tiny-cls"
+    # What was looked at is made again for a question, with the same photo.
+    kept = desk.analyses.get(manifest["id"])
+    assert_close(kept.trace.logits, ours.trace.logits)
+    # The same photo stands beside.
+    beside = desk.beside({"id": now["id"], "beside": other})["manifest"]
+    theirs = [one["probability"] for one in beside["predictions"]]
+    assert_close(theirs, [one.probability for one in donor.predictions(10)], atol=1e-5, rtol=0)
+
+
+def test_a_photo_that_is_not_here_gives_no_tokens(desk) -> None:
+    now, (other, _) = shown(desk), sent(desk)
+    change = {"kind": "transplant", "tokens": "cls", "layer": 1}
+
+    def refused(wanted: object) -> dict:
+        return operate(desk, now, {**change, "from": wanted})["errors"]
+
+    Path(other["path"]).unlink()
+    assert "deleted" in refused(other)["en"]
+    assert "지워졌습니다" in refused(other)["ko"]
+    assert "deleted" in refused({"path": "/etc/passwd", "name": "x.png"})["en"]
+    assert "deleted" in refused({"path": "../../etc/passwd", "name": "x.png"})["en"]
+    assert "not here any more" in refused("photo-abc123")["en"]
+    assert "이제 여기에 없습니다" in refused("photo-abc123")["ko"]
+    for nonsense in ({"path": 7, "name": "x"}, {"path": other["path"]}, [other]):
+        assert "another analysis" in refused(nonsense)["en"]
+        assert "beside" in desk.beside({"id": now["id"], "beside": nonsense})["error"]
+    text = Path(desk._store.folder) / "no photo.png"
+    text.write_text("hello")
+    assert "no photo.png" in refused({"path": str(text), "name": "no photo.png"})["en"]
+
+
+def test_one_experiment_takes_tokens_of_a_few_photos_only(desk, monkeypatch) -> None:
+    monkeypatch.setattr(limits, "DONORS", 2)
+    now, photos = shown(desk), [sent(desk, f"{n}.png")[0] for n in range(3)]
+    all_ = [{"kind": "transplant", "tokens": [n], "layer": 1, "from": photos[n]} for n in range(3)]
+    assert "manifest" in operate(desk, now, *all_[:2], all_[0])
+    assert "At most 2 other photos" in operate(desk, now, *all_)["error"]
+
+
 def test_the_rows_that_a_viewer_shows_come_ahead(desk, models) -> None:
     now = shown(desk)
     change = {"kind": "remove", "patches": [3]}

@@ -16,8 +16,10 @@ from gradio_client.exceptions import AppError
 from PIL import Image
 
 import vitviz
+from tests.models import photo
 from tests.running import ROOT, running_app, save_tiny
 from vitviz.web import limits
+from vitviz.web.examples import EXAMPLES
 
 QUESTIONS = ["analyze", "explain", "intervene", "compare", "models"]
 
@@ -77,6 +79,26 @@ def test_intervene_gives_both_answers(client, model, picture, ours):
     assert found["changes"] == changed.changes()
     wrong = [{"kind": "remove", "patches": [16]}]
     with pytest.raises(AppError, match="patches count from 0 to 15"):
+        client.predict(handle_file(picture), wrong, "tiny-cls", api_name="/intervene")
+
+
+def test_a_transplant_takes_tokens_of_any_picture_that_photo_takes(client, model, picture, ours):
+    other, loaded = photo(90, 50)[::-1].copy(), vitviz.load(model)
+    Image.fromarray(other).save(sent := BytesIO(), "PNG")
+    data = f"data:image/png;base64,{base64.b64encode(sent.getvalue()).decode()}"
+    example = next(one for one in EXAMPLES if one.path.endswith("cat.jpg"))
+    for given, donor in ((data, other), ("cat", example.read())):
+        change = {"kind": "transplant", "tokens": "cls", "layer": 1}
+        changes = [{**change, "from": given}]
+        found = client.predict(handle_file(picture), changes, "tiny-cls", api_name="/intervene")
+        change["from"] = vitviz.analyze(loaded, donor)
+        want = vitviz.analyze(loaded, picture, interventions=[change]).predictions()
+        assert [one["class"] for one in found["after"]] == [one.index for one in want]
+        assert [one["probability"] for one in found["after"]] == pytest.approx(
+            [one.probability for one in want], rel=1e-3
+        )
+    wrong = [{**changes[0], "from": "/etc/passwd"}]
+    with pytest.raises(AppError, match="This picture is not here"):
         client.predict(handle_file(picture), wrong, "tiny-cls", api_name="/intervene")
 
 

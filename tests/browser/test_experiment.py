@@ -68,6 +68,25 @@ def answers(page) -> list[str]:
     return page.locator(".vv-experiment .vv-both-answers li").first.locator("b").all_inner_texts()
 
 
+def table(page, title: str) -> list[dict[str, str]]:
+    """A table of the panel as it is saved: what is on the screen, with all of its digits."""
+    page.get_by_role("button", name="Save what you see").click()
+    panel = page.locator(SAVES).nth(1)
+    name, data = saved(page, panel.get_by_role("button", name=re.compile(f"CSV.*{title}|CSV$")))
+    assert name.endswith(".csv")
+    page.keyboard.press("Escape")
+    return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
+
+
+def answers_are(page, intact, changed) -> None:
+    """The probabilities before and after are those of two analyses, to five digits."""
+    rows = table(page, "answers")
+    for side, analysis in (("before", intact), ("after", changed)):
+        exact = {one.index: one.probability for one in analysis.predictions(100)}
+        shown = {int(row["class"]): float(row[side]) for row in rows}
+        assert shown == pytest.approx(exact, abs=1e-5)
+
+
 def expected(loaded, interventions: list[dict]) -> list[str]:
     before, after = (analyze(loaded, PANDA, interventions=one) for one in ([], interventions))
     best = before.predictions(1)[0]
@@ -177,20 +196,7 @@ def test_an_experiment_and_explanations_are_those_of_python_to_five_digits(visit
     seen = visit(f"{link}&experiment=remove_3.9*head_1_0_zero*swap_0.6")
     page = seen.page
     page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
-
-    def table(title: str) -> list[dict[str, str]]:
-        page.get_by_role("button", name="Save what you see").click()
-        panel = page.locator(SAVES).nth(1)
-        name, data = saved(page, panel.get_by_role("button", name=re.compile(f"CSV.*{title}|CSV$")))
-        assert name.endswith(".csv")
-        page.keyboard.press("Escape")
-        return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
-
-    rows = table("answers")
-    for side, analysis in (("before", intact), ("after", changed)):
-        exact = {one.index: one.probability for one in analysis.predictions(100)}
-        shown = {int(row["class"]): float(row[side]) for row in rows}
-        assert shown == pytest.approx(exact, abs=1e-5)
+    answers_are(page, intact, changed)
     # A figure for print is of the pass that was changed, and says what was done.
     page.get_by_role("button", name="Save what you see").click()
     figures = page.locator(SAVES).first.get_by_role("button", name=re.compile("SVG · changed"))
@@ -202,8 +208,84 @@ def test_an_experiment_and_explanations_are_those_of_python_to_five_digits(visit
     for name in ("generic relevance (Chefer)", "Grad-CAM"):
         page.get_by_role("checkbox", name=name).first.check()
     page.wait_for_function(DRAWN, arg=8)  # four of each side
-    rows = table("explanations")
+    rows = table(page, "explanations")
     for key in ("attention", "attention_gradient", "generic", "grad_cam"):
         shown = [float(row[key]) for row in rows if row["kind"] == "patch"]
         exact = intact.grid.patches(intact.explain(key))
         assert shown == pytest.approx(exact.tolist(), abs=1e-5)
+
+
+def test_tokens_come_from_any_photo_of_the_visitor(visit, pictures, ours) -> None:
+    """Chosen by keys or dropped, a second photo gives tokens and stands beside, to five digits."""
+    seen = visit("?model=tiny-cls&panel=experiment")
+    page = seen.page
+    seen.upload(pictures["first"])
+    seen.ready("first.png")
+    first, second = ours(pictures["first"]), ours(pictures["second"])
+    section = page.locator(".vv-experiment details", has_text="Put in tokens of another photo")
+    section.locator("summary").click()
+    with page.expect_file_chooser() as chooser:
+        section.get_by_role("button", name="Your photo").press("Enter")
+    chooser.value.set_files(pictures["second"])
+    donor = section.get_by_role("combobox", name="From")
+    chosen = donor.locator("option:checked")
+    chosen.get_by_text("second photo.png").wait_for(state="attached")
+    seen.is_(beside="")  # the picture stays, and nothing is done yet
+    layer = first.trace.depth // 2
+    for button, tokens in (("CLS alone", "cls"), ("all tokens", "all")):
+        section.get_by_role("button", name=button).press("Enter")
+        change = {"kind": "transplant", "tokens": tokens, "layer": layer, "from": second}
+        entry = page.locator(".vv-done li")
+        entry.get_by_text("second photo.png").wait_for()
+        page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
+        answers_are(page, first, ours(pictures["first"], interventions=[change]))
+        assert "photo-" not in page.url  # nobody else could open it
+        entry.get_by_role("button").click()
+        page.locator(f'{PLACE}[data-beside=""]').wait_for()
+    # The same photo can be compared with; and the one that was shown before, after another upload.
+    page.get_by_role("combobox", name="Beside").select_option(label="second photo.png")
+    page.locator(f'{PLACE}[data-beside^="photo-"]').wait_for()
+    seen.upload(pictures["second"])
+    seen.ready("second photo.png")
+    labels = section.locator("option").all_text_contents()
+    assert "first.png" in labels
+    assert "second photo.png" not in labels
+    # A dropped photo is one of them too; the page does not show it in place of the other.
+    place = section.locator(".vv-takes-photos")
+    carried = page.evaluate_handle(
+        """() => {
+            const data = new DataTransfer();
+            data.items.add(new File(["no picture"], "dropped.png", { type: "image/png" }));
+            return data;
+        }"""
+    )
+    section.locator("summary").click()
+    place.dispatch_event("dragover", {"dataTransfer": carried})
+    place.dispatch_event("drop", {"dataTransfer": carried})
+    chosen.get_by_text("dropped.png").wait_for(state="attached")
+    # What is no picture gives no tokens, and a sentence.
+    section.get_by_role("button", name="CLS alone").click()
+    page.locator(f'{PLACE}[data-beside="error"]').wait_for()
+    assert "dropped.png" in page.locator(".vv-beside [role=status]").inner_text()
+    seen.ready("second photo.png")
+
+
+def test_a_photo_gives_its_tokens_by_touch_in_korean(visit, pictures, ours) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    seen = visit("?model=tiny-cls&panel=experiment", locale="ko-KR", **phone)
+    page = seen.page
+    section = page.locator(".vv-experiment details", has_text="다른 사진의 토큰 옮겨 넣기")
+    section.locator("summary").tap()
+    button = section.get_by_role("button", name="내 사진")
+    assert button.bounding_box()["height"] >= 44
+    with page.expect_file_chooser() as chooser:
+        button.tap()
+    chooser.value.set_files(pictures["second"])
+    donor = section.get_by_role("combobox", name="가져올 사진")
+    donor.locator("option:checked").get_by_text("second photo.png").wait_for(state="attached")
+    section.get_by_role("button", name="CLS만").tap()
+    page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
+    change = {"kind": "transplant", "tokens": "cls", "layer": 1, "from": ours(pictures["second"])}
+    after = ours(PANDA, interventions=[change]).predictions(1)[0]
+    said = page.locator(".vv-experiment .vv-both-answers b").all_inner_texts()
+    assert f"{100 * after.probability:.1f}%" in said

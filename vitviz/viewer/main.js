@@ -18,6 +18,7 @@ import { OPERATED, changesPixels, read } from "./state/experiment.js";
 import { keyAction } from "./state/keys.js";
 import { readLink, writeLink } from "./state/link.js";
 import { newestOf } from "./state/newest.js";
+import { createPhotos } from "./state/photos.js";
 import { createSecondSource } from "./secondsource.js";
 import { guessBook, lessonBook, recall, remember } from "./state/memory.js";
 import { Source } from "./data/source.js";
@@ -71,7 +72,7 @@ export function firstLanguage(search) {
  *   picksPartner: () => boolean, pairPick: string, choosePick: (pick: string) => void,
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
- *   facing: () => App|null, besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
+ *   facing: () => App|null, send: null|((file: File) => Promise<string>), besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
  *   languages: boolean, looksOpen: boolean, forTeacher: boolean, operates: boolean, bench: import("./state/bench.js").Bench,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void,
  *   guesses: ReturnType<typeof guessBook>, takeHome: null|((wanted: any) => Promise<any>),
@@ -87,7 +88,8 @@ export function firstLanguage(search) {
  *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
  *   selection?: any, taste?: any, languages?: boolean,
  *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
- *   invert?: () => void, beside?: (key: string, id: string) => Promise<any>,
+ *   invert?: () => void, beside?: (key: string|{path: string, name: string}, id: string) => Promise<any>,
+ *   send?: (file: File) => Promise<{address: string, name: string}>,
  *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void,
  *   go?: (href: string) => void, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>}} host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
@@ -95,7 +97,8 @@ export function firstLanguage(search) {
  *   selection, taste: some of the initial fields; invalid values are ignored.
  *   address: of the page; it gives initial fields, and follows selection and taste.
  *   beside: fetches the manifest of a second analysis: by its key in `beside` of the first manifest, and
- *     by the id of the first.
+ *     by the id of the first. A photo that was sent stands for its key.
+ *   send: takes a photo to the host, which does not show it.
  *   operate: fetches the manifest of the first analysis, by its id, with what is changed in its pass; the rows
  *     of a layer and a token come ahead.
  *   again: runs the analysis once more, when its files have expired.
@@ -132,6 +135,7 @@ export function mount(host) {
   let walk = null; // over a few tokens, at the start
   let asked = address ? readLink(address.read(), PANELS) : null; // fields in the link that opened the page
 
+  const photos = createPhotos();
   /** The app, see `App`. @type {any} */
   const app = {
     t: null, languages, openLessons, travels: Boolean(go && address), ask: host.ask ? ask : null,
@@ -144,7 +148,13 @@ export function mount(host) {
     shape: () => shapeOf(app.source),
     facing: () => app.second?.app ?? null,
     /** The analyses that can be put beside the first. */
-    besides: () => besidesOf(app.source.manifest, kept, offers, operates),
+    besides: () => besidesOf(app.source.manifest, kept, offers, operates, photos.list()),
+    /** Takes a photo to the host; it can stand beside then. Returns its key. */
+    send: host.send && offers ? async (file) => {
+      const key = photos.add(await host.send(file));
+      render();
+      return key;
+    } : null,
     second: null,
     keep() {
       if (app.selection.beside === KEPT) second.close();
@@ -260,7 +270,7 @@ export function mount(host) {
 
   /** The bounds of a selection: source, panels, and analyses that can be put beside it. */
   function shapeOf(source) {
-    const besides = besidesOf(source.manifest, kept, offers, operates).map(({ key }) => key);
+    const besides = besidesOf(source.manifest, kept, offers, operates, photos.list()).map(({ key }) => key);
     return { ...source.shape, panels: PANELS, besides, lessons };
   }
 
@@ -296,13 +306,13 @@ export function mount(host) {
 
   async function manifestOf(key) {
     if (key === OPERATED) return operated(app.selection.experiment);
-    return key === KEPT ? kept : granted(await host.beside(key, app.source.manifest.id));
+    return key === KEPT ? kept : granted(await host.beside(photos.asked(key), app.source.manifest.id));
   }
 
   /** The manifest of the first analysis after an experiment; files that it leaves as they are are those of the first. */
   async function operated(experiment) {
     const { id, files } = app.source.manifest;
-    const reply = granted(await operate({ interventions: read(experiment), id, layer: app.selection.layer, token: app.shownToken() }));
+    const reply = granted(await operate({ interventions: photos.askedIn(read(experiment)), id, layer: app.selection.layer, token: app.shownToken() }));
     // The photo itself does not show what was done to its pixels.
     const differs = [...reply.late, ...(changesPixels(reply.changes) ? ["photograph", "whole"] : [])];
     const same = Object.entries(files).filter(([name]) => !differs.includes(name));
@@ -319,6 +329,7 @@ export function mount(host) {
     app.source?.dispose();
     app.forget();
     grid = mine.grid;
+    if (mine.manifest.upload) photos.add(mine.manifest.upload);
     Object.assign(app, { source: mine, selection });
     if (selection.lesson) app.selection = validSelection(app.course.arrival(), selection, app.shape());
     app.history = startHistory(app.selection);

@@ -52,7 +52,7 @@
  * a pass; empty where there are very many.
  * start: what is selected where no link selects anything, and tokens that are shown by turns.
  * @typedef {{
- *   version: number, id: string, link?: Record<string, string>, beside?: Beside[],
+ *   version: number, id: string, link?: Record<string, string>, beside?: Beside[], upload?: {address: string, name: string},
  *   start?: {layer: number, head: number|"mean", token: number, walk?: number[]},
  *   model: Model, photo: {name: string, notes: string[], inverted: boolean, dark_ink: boolean, frame?: number[]|null},
  *   words?: Record<string, Record<string, Record<string, string>>>,
@@ -73,7 +73,7 @@
 /**
  * An analysis that can be put beside another; `photo`: name of a file; `name`: of a model or an example, in English;
  * `names`: the same in other languages.
- * @typedef {{key: string, kind: "untrained"|"trained"|"example"|"model"|"other"|"kept"|"operated", photo?: string, name?: string,
+ * @typedef {{key: string, kind: "untrained"|"trained"|"example"|"photo"|"model"|"other"|"kept"|"operated", photo?: string, name?: string,
  *   names?: Record<string, string>}} Beside
  */
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import ImageError, VitvizError
+from ..errors import ImageError, SelectionError, VitvizError
 from ..languages import Message
 from ..probe.analysis import Analysis
 from ..probe.intervention import read as read_interventions
 from . import limits
-from .beside import Choice, choices
+from .beside import PHOTO, Choice, choices, picked
 from .engine import Engine
 from .examples import EXAMPLES, START, START_LINK
 from .models import Menu
@@ -80,6 +80,8 @@ class Analyses:
             files, saved, preview = self._placed(result)
             manifest = {**result.manifest, "files": files, "link": link}
             manifest["beside"] = [one.to_dict() for one in self.choices(wanted)]
+            if wanted.photo not in [example.upload for example in self.examples]:
+                manifest["upload"] = wanted.photo._asdict()
             if link == START_LINK:
                 manifest["start"] = START
             return Made(manifest, saved, preview)
@@ -105,7 +107,7 @@ class Analyses:
             untrained=wanted.untrained,
             selection=selection,
             invert=wanted.inverted,
-            interventions=interventions,
+            interventions=self._with_donors(wanted, interventions),
             first=first,
         )
         return self.watched(order, len(order.photo), door)
@@ -224,24 +226,29 @@ class Analyses:
         return result.saved
 
     def _with_donors(self, shown: Shown, interventions: Any) -> Any:
-        """The interventions, but a transplant "from" an example holds the tokens of that picture.
+        """The interventions, but a transplant "from" a picture that can stand beside holds the
+        tokens of that picture.
 
         What is no list of objects stays as it is, for `analyze` to refuse.
         """
         if not isinstance(interventions, list):
             return interventions
-        pictures: dict[str, Shown] = {}
-        if any(isinstance(one, dict) and "from" in one for one in interventions):
-            choices = self.choices(shown)
-            pictures = {one.key: one.shown for one in choices if one.kind == "example"}
-        donors: dict[str, Analysis] = {}
+        donors: dict[Shown, Analysis] = {}
 
         def with_donor(one: Any) -> Any:
             match one:
-                case {"kind": "transplant", "from": str(key)} if key in pictures:
-                    if key not in donors:
-                        donors[key] = Analysis.from_bytes(self._made_again(pictures[key]))
-                    return read_interventions([{**one, "from": donors[key]}])[0]
+                case {"kind": "transplant", "from": wanted}:
+                    examples = (each for each in self.choices(shown) if each.kind == "example")
+                    donor = picked(wanted, shown, examples)
+                    if donor is None:
+                        if isinstance(wanted, str) and wanted.startswith(PHOTO):
+                            raise SelectionError(Message("web.donor_gone"))
+                        return one
+                    if donor not in donors:
+                        if len(donors) == limits.DONORS:
+                            raise SelectionError(Message("web.many_donors", most=len(donors)))
+                        donors[donor] = Analysis.from_bytes(self._made_again(donor))
+                    return read_interventions([{**one, "from": donors[donor]}])[0]
             return one
 
         return [with_donor(one) for one in interventions]

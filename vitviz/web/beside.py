@@ -1,6 +1,9 @@
-"""The comparisons offered for an analysis: its model's twin, another picture, another model."""
+"""What can stand beside an analysis: its model's twin, another picture, another model.
 
-from collections.abc import Iterator, Sequence
+Transplants take their tokens from the same pictures.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,6 +11,10 @@ from ..languages import in_others
 from .examples import Example
 from .models import Menu
 from .replies import Shown
+from .store import Upload
+
+# How a viewer begins the keys that it gives to photos of its visitor, while it is open.
+PHOTO = "photo-"
 
 
 class Choice(NamedTuple):
@@ -43,3 +50,17 @@ def choices(shown: Shown, examples: Sequence[Example], menu: Menu) -> Iterator[C
     for title, model in menu.choices:
         if model != shown.model:
             yield Choice(f"model-{model}", "model", title, now._replace(model=model))
+
+
+def picked(wanted: Any, shown: Shown, offered: Iterable[Choice]) -> Shown | None:
+    """What a viewer that shows `shown` picked: the key of a choice, or a photo that its visitor
+    sent, {"path", "name"}; None for anything else.
+
+    A path can be anything: the store reads files of its own only.
+    """
+    match wanted:
+        case str(key):
+            return next((choice.shown for choice in offered if choice.key == key), None)
+        case {"path": str(path), "name": str(name)}:
+            return shown._replace(photo=Upload(path, name), preview=None, inverted=False)
+    return None

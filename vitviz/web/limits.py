@@ -64,5 +64,6 @@ PAGES_KNOWN = 1000  # pages whose requests are known, see page_requests.py
 CLOSING_SECONDS = 8  # for running requests when the app ends; `docker stop` kills after ten
 CLOSING_QUIET_SECONDS = 1  # without requests; a page fetches its files right after its answer
 PAGE_BYTES = 150e6  # of all layers in a page to take home
+DONORS = 8  # other photos whose tokens one experiment takes; each is a pass of its own
 TOP_CLASSES = 5  # predictions in the summary of the API
 TOP_TOKENS = 5  # tokens in a short answer to a program

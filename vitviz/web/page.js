@@ -70,6 +70,10 @@
   for (const type of ["dragover", "drop"]) {
     document.addEventListener(type, (event) => {
       if (!hasFiles(event)) return;
+      if (event.target.closest?.(".vv-takes-photos")) { // a place of the viewer that takes them itself
+        page.classList.remove("vv-dropping");
+        return;
+      }
       event.preventDefault();
       event.stopPropagation();
       page.classList.toggle("vv-dropping", type === "dragover");

@@ -43,7 +43,8 @@ PARAMETERS = {
     "target": "the number of the class to explain; -1 is the one that the model answers",
     "interventions": 'at most 64 changes, such as [{"kind": "remove", "patches": [64, 65]}] or '
     '[{"kind": "head", "layer": 2, "head": 0, "by": "zero"}]; patches count from 0, row by row, '
-    "without special tokens; models lists the kinds",
+    'without special tokens; models lists the kinds; a transplant takes tokens "from" a picture, '
+    "named as photo is",
     "other_photo": 'the second picture, named as photo is; "" is the same',
     "other_model": 'the second model; "" is the same',
     "other_untrained": "take the untrained twin of the second model; it is taken as well where "
@@ -135,7 +136,8 @@ class Programs:
         wrong form, or to what the model lacks, with an example of the right form.
         """
         plain = self._order(photo, model, untrained).summary
-        changed = self._order(photo, model, untrained, changes=interventions).summary
+        changes = self._with_pictures(interventions)
+        changed = self._order(photo, model, untrained, changes=changes).summary
         before, after = (_facts(one)["predictions"] for one in (plain, changed))
         return {
             **{key: one for key, one in _facts(plain).items() if key != "predictions"},
@@ -257,6 +259,20 @@ class Programs:
             kind = ImageError if result.refused.of_picture else VitvizError
             raise kind(result.refused.text)
         return result
+
+    def _with_pictures(self, changes: Any) -> Any:
+        """The interventions; the picture of a transplant is named as any other, and found here."""
+        if not isinstance(changes, list):
+            return changes
+
+        def found(one: Any) -> Any:
+            match one:
+                case {"kind": "transplant", "from": photo}:
+                    upload = self._picture(photo)
+                    return {**one, "from": {"path": upload.address, "name": upload.name}}
+            return one
+
+        return [found(one) for one in changes]
 
     def _picture(self, photo: Any) -> Upload:
         """The picture that a program names. Nothing is fetched from another server."""

@@ -16,6 +16,7 @@ from ..viewer.explanations import explanation_name
 from ..viewer.payload import late_file, late_path, needs_model
 from . import limits
 from .analyses import Analyses, Kept
+from .beside import picked
 from .engine import PAGE, Engine
 from .error_messages import in_each, sentence
 from .fair_tests import BusyError, FairTests
@@ -134,13 +135,10 @@ class Questions:
         return {"path": self._store.put(data, PAGE), "size": len(data)}
 
     def beside(self, key: str, question: Any) -> dict[str, Any]:
-        choices = self._analyses.choices(self._analyses.known(key).shown)
-        found = {choice.key: choice.shown for choice in choices}
-        match question:
-            case {"beside": str(wanted)} if wanted in found:
-                shown = found[wanted]
-            case _:
-                raise SelectionError(Message("web.not_beside"))
+        now = self._analyses.known(key).shown
+        shown = picked(question.get("beside"), now, self._analyses.choices(now))
+        if shown is None:
+            raise SelectionError(Message("web.not_beside"))
         made = self._analyses.make(shown)
         if isinstance(made, Refusal):
             return refused(made.text)

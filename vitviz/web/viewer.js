@@ -48,6 +48,12 @@ function placed(reply) {
   return { ...manifest, files: Object.fromEntries(files) };
 }
 
+// A photo that is not shown itself, but stands beside.
+async function send(file) {
+  const { path } = await upload(file);
+  return { address: path, name: file.name };
+}
+
 // A drawing is uploaded as any photo is. If the pen has gone on meanwhile, the later one is asked about.
 let drawings = 0;
 async function draw(picture, name, first) {
@@ -57,7 +63,7 @@ async function draw(picture, name, first) {
 }
 
 const mounted = viewer.mount({
-  element: element.querySelector('.vv-place'), ask, address, beside, operate, draw, takeHome,
+  element: element.querySelector('.vv-place'), ask, address, beside, operate, send, draw, takeHome,
   again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
   entitle: (title) => { document.title = title + ' · vitviz'; },
   invert: () => trigger('edit'),

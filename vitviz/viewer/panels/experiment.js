@@ -4,6 +4,7 @@ import { createAnswerBars } from "../parts/answerbars.js";
 import { caution } from "../parts/caution.js";
 import { el, freshId, setText, show } from "../parts/dom.js";
 import { createHeadTable } from "../parts/headtable.js";
+import { createPhotoChoice } from "../parts/photochoice.js";
 import { allow, button, choice, slider, toggle } from "../parts/widgets.js";
 import { TOOLS, cellsOf, edgesOf } from "../state/bench.js";
 import { OPERATED, read } from "../state/experiment.js";
@@ -229,13 +230,17 @@ function createEdgeControls(app) {
   };
 }
 
-/** Tokens of another picture, in the same model, put in before a block or before the head; null where there is no other picture. */
+/**
+ * Tokens of another picture, in the same model, put in before a block or before the head; null where there is no other
+ * picture and the host takes none.
+ */
 function createTransplantControls(app) {
   const { t, bench, source: { manifest } } = app;
-  const donors = app.besides().filter(({ kind }) => kind === "example");
-  if (donors.length === 0) return null;
+  const donors = () => app.besides().filter(({ kind }) => kind === "photo" || kind === "example");
+  const photo = createPhotoChoice(app, (key) => { donor.value = key; });
+  if (donors().length === 0 && !photo) return null;
   const id = freshId("donor");
-  const donor = el("select", { id, class: "vv-select" }, ...donors.map((one) => el("option", { value: one.key, text: besideName(one, app) })));
+  const donor = el("select", { id, class: "vv-select" });
   const { depth } = manifest;
   let before = Math.floor(depth / 2);
   const place = slider({ label: t("experimentBefore"), min: 0, max: depth, step: 1,
@@ -244,9 +249,24 @@ function createTransplantControls(app) {
   const buttons = which.map((tokens) => button({ text: t("experimentTransplant_" + tokens), title: t("experimentTransplantTitle"),
     onClick: () => bench.add({ kind: "transplant", tokens, layer: before, from: donor.value }) }));
   const root = el("div", { class: "vv-sections" }, el("p", { class: "vv-note", text: t("experimentTransplantHint") }),
-    el("div", { class: "vv-pair" }, el("label", { for: id, text: t("experimentDonor") }), donor), place.root,
+    el("div", { class: "vv-pair" }, el("label", { for: id, text: t("experimentDonor") }), donor, photo?.root), photo?.note, place.root,
     el("div", { class: "vv-pair", role: "group", "aria-label": t("experimentTransplantTitle") }, ...buttons));
-  return { root, render: () => place.set(before) };
+  photo?.takesDrops(root);
+  let written = "";
+  return {
+    root,
+    render() {
+      place.set(before);
+      const all = donors();
+      for (const each of buttons) allow(each, all.length > 0);
+      const keys = all.map(({ key }) => key).join("/");
+      if (written === keys) return;
+      written = keys;
+      const { value } = donor;
+      donor.replaceChildren(...all.map((one) => el("option", { value: one.key, text: besideName(one, app) })));
+      if (all.some(({ key }) => key === value)) donor.value = value;
+    },
+  };
 }
 
 /** What an intervention does, with the name of the picture whose tokens it takes. */

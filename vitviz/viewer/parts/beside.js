@@ -8,6 +8,7 @@ import { createLegend } from "./legend.js";
 import { digits, percent } from "../maths/numbers.js";
 import { createPatchMap } from "./patchmap.js";
 import { createPicture, readingOf } from "./picture.js";
+import { createPhotoChoice } from "./photochoice.js";
 import { explore } from "./pointing.js";
 import { button } from "./widgets.js";
 import { OPERATED } from "../state/experiment.js";
@@ -16,7 +17,7 @@ import { reasonOf } from "../text/refusal.js";
 import { besideName, sideNames, sourceName, tokenName } from "../text/words.js";
 
 /** The groups of the menu. */
-const GROUPS = [["untrained", "trained", "other", "kept", "operated"], ["example"], ["model"]];
+const GROUPS = [["untrained", "trained", "other", "kept", "operated"], ["photo"], ["example"], ["model"]];
 
 /**
  * The control that puts a second analysis beside the first.
@@ -28,8 +29,10 @@ export function createBesideChoice(app) {
   const id = freshId("beside");
   const select = el("select", { id, class: "vv-select", onchange: () => app.select({ beside: select.value }) });
   const keep = button({ text: t("besideKeep"), title: t("besideKeepTitle"), onClick: () => app.keep() });
+  const photo = createPhotoChoice(app, (key) => app.select({ beside: key }));
   const root = el("div", { class: "vv-beside-choice" }, el("label", { for: id, text: t("beside") }),
-    el("div", { class: "vv-pair vv-on-a-line" }, select, app.source.manifest.link ? keep : null));
+    el("div", { class: "vv-pair vv-on-a-line" }, select, photo?.root, app.source.manifest.link ? keep : null), photo?.note);
+  photo?.takesDrops(root);
   let written = "";
   return {
     root,

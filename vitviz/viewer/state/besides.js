@@ -1,4 +1,4 @@
-/** Besides: the analyses that can be put beside one: those that its host offers, and a kept one. */
+/** Besides: the analyses that can be put beside one: those that its host offers, the visitor's photos, and a kept one. */
 
 import { OPERATED } from "./experiment.js";
 
@@ -10,10 +10,13 @@ export const KEPT = "kept";
  * @param {import("../types.js").Manifest|null} kept
  * @param {boolean} offers  whether the host can give what the manifest says it offers
  * @param {boolean} operates  whether it can run the model with interventions
+ * @param {import("./photos.js").Photo[]} photos  that the visitor has sent
  * @returns {import("../types.js").Beside[]}
  */
-export function besidesOf(manifest, kept, offers, operates = false) {
-  const offered = [...(offers ? manifest.beside ?? [] : []), ...(operates ? [{ key: OPERATED, kind: /** @type {"operated"} */ ("operated") }] : [])];
+export function besidesOf(manifest, kept, offers, operates = false, photos = []) {
+  const own = photos.filter(({ address }) => address !== manifest.upload?.address)
+    .map(({ key, name }) => ({ key, kind: /** @type {"photo"} */ ("photo"), name }));
+  const offered = [...(offers ? [...manifest.beside ?? [], ...own] : []), ...(operates ? [{ key: OPERATED, kind: /** @type {"operated"} */ ("operated") }] : [])];
   if (!kept) return offered;
   const { title } = kept.model;
   const names = Object.fromEntries(Object.entries(kept.words ?? {}).map(([language, { texts = {} }]) => [language, texts[title] ?? title]));

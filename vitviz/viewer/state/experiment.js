@@ -14,6 +14,8 @@
  * No document in here.
  */
 
+import { OWN_PHOTO } from "./photos.js";
+
 /** The key of the analysis that stands beside as the experiment changed it. */
 export const OPERATED = "experiment";
 
@@ -71,8 +73,8 @@ const pairs = {
   },
 };
 
-/** The key of a picture that can stand beside, whose tokens are taken. */
-const picture = { write: String, read: (text) => (/^example-[a-z0-9-]{1,60}$/.test(text) ? text : undefined) };
+/** The key of a picture that can stand beside, whose tokens are taken; of a photo of the visitor, only in this page. */
+const picture = { write: String, read: (text) => (/^example-[a-z0-9-]{1,60}$/.test(text) || OWN_PHOTO.test(text) ? text : undefined) };
 
 const some = orWord(list, "all");
 export const EDGES = ["patches to prefix", "prefix to patches", "patches to others"];
@@ -137,8 +139,8 @@ export function isExperiment(text, { depth, heads, grid }) {
     [one[name] ?? []].flat(2).every((value) => typeof value === "string" || value < endOf(one, name, end)))) ?? false;
 }
 
-/** Whether an experiment is short enough for a link. */
-export const fitsLink = (text) => text.length <= MOST_IN_LINK;
+/** Whether an experiment can stand in a link: it is short, and takes nothing that this page alone has. */
+export const fitsLink = (text) => text.length <= MOST_IN_LINK && !(read(text) ?? []).some(({ from }) => OWN_PHOTO.test(from));
 
 /** The patches that are gone in an experiment. @returns {Set<number>} */
 export function removedIn(interventions, patches) {

@@ -2,6 +2,7 @@
 
 import { KEPT } from "./besides.js";
 import { OPERATED, fitsLink } from "./experiment.js";
+import { OWN_PHOTO } from "./photos.js";
 import { SPOTLIGHT } from "../maths/colour.js";
 import { linkOf, panelOf, restingToken } from "./panels.js";
 import { startTaste } from "./taste.js";
@@ -19,8 +20,8 @@ const COMMON = {
   layer: always, head: always, direction: always,
   overlay: ({ panel, overlay }, { panels }) => overlay !== panelOf(panels, panel).overlay,
   scale: always, colours: always, sight: (_selection, _shape, { colours }) => colours === SPOTLIGHT,
-  // An analysis that was kept is known to this page alone, and an experiment can be too long.
-  beside: ({ beside, experiment }) => beside !== "" && beside !== KEPT && (beside !== OPERATED || fitsLink(experiment)),
+  // What was kept or sent is known to this page alone, and an experiment can be too long.
+  beside: ({ beside, experiment }) => beside !== "" && beside !== KEPT && !OWN_PHOTO.test(beside) && (beside !== OPERATED || fitsLink(experiment)),
   experiment: ({ beside, experiment }) => beside === OPERATED && fitsLink(experiment),
   ...Object.fromEntries(["opacity", "grid", "smooth", "rulers", "fromOne"].map((name) => [name, differs(name)])),
   // The language of the page, and the token that a pinned one was compared with last.

@@ -1,0 +1,59 @@
+/** Photo choice: a button for a photo of one's own, and a place to drop one. The photo then stands among the others. */
+
+import { el, setText, show } from "./dom.js";
+import { reasonOf } from "../text/refusal.js";
+import { button } from "./widgets.js";
+
+/**
+ * @param {import("../main.js").App} app
+ * @param {(key: string) => void} onPhoto  of the photo that was sent
+ * @returns {null|{root: HTMLElement, note: HTMLElement, takesDrops: (node: HTMLElement) => HTMLElement}}
+ *   null where the host takes none
+ */
+export function createPhotoChoice(app, onPhoto) {
+  const { t, send } = app;
+  if (!send) return null;
+  const input = el("input", { type: "file", accept: "image/*", hidden: true, onchange: () => {
+    take(input.files[0]);
+    input.value = ""; // the same photo can be chosen again
+  } });
+  const open = button({ text: t("photoOwn"), title: t("photoOwnTitle"), onClick: () => input.click() });
+  const note = el("p", { class: "vv-note", role: "status", hidden: true });
+  let turn = 0;
+  return { root: el("span", {}, open, input), note, takesDrops };
+
+  async function take(file) {
+    if (!file) return;
+    const mine = ++turn;
+    say(t("photoComing"));
+    try {
+      const key = await send(file);
+      if (mine !== turn) return;
+      say("");
+      onPhoto(key);
+    } catch (error) {
+      if (mine === turn) say(t("photoFailed", { reason: reasonOf(error, app.language) }));
+    }
+  }
+
+  function say(text) {
+    setText(note, text);
+    show(note, text !== "");
+  }
+
+  /** The page takes what is dropped anywhere else. */
+  function takesDrops(node) {
+    node.classList.add("vv-takes-photos");
+    for (const type of ["dragover", "dragleave", "drop"]) {
+      node.addEventListener(type, (event) => {
+        const { dataTransfer, relatedTarget } = /** @type {DragEvent} */ (event);
+        if (!dataTransfer?.types.includes("Files")) return;
+        event.preventDefault();
+        const inside = type === "dragleave" && node.contains(/** @type {any} */ (relatedTarget));
+        node.classList.toggle("vv-dropping", type === "dragover" || inside);
+        if (type === "drop") take(dataTransfer.files[0]);
+      });
+    }
+    return node;
+  }
+}
