@@ -54,6 +54,10 @@ EXIT_ERROR = 2
 def main(argv: Sequence[str] | None = None) -> int:
     """Do what the arguments say; returns the exit code: 0, or 2 after one sentence on stderr."""
     arguments = parser().parse_args(argv)
+    # Some versions of argparse take the value of --layer=-- for no value at all.
+    given = [value for name, value in vars(arguments).items() if name != "head_off"]
+    if [] in given or [] in arguments.head_off:
+        parser().error("-- is no value of an option")
     try:
         if arguments.list_models:
             print("\n".join(list_models()))
@@ -65,7 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             run(arguments)
         sys.stdout.flush()
     except VitvizError as error:
-        print(f"vitviz: {error}", file=sys.stderr)
+        # What it quotes can have more than one line.
+        print("vitviz:", " ".join(str(error).splitlines()), file=sys.stderr)
         return EXIT_ERROR
     except KeyboardInterrupt:
         return 130  # the exit status of an interrupted program, 128 + SIGINT
@@ -404,9 +409,9 @@ def choose_explainers(
     if target is None:
         return wanted, None
     labels = analysis.card.labels or ()
-    return wanted, analysis.class_index(
-        target if target in labels or not target.isdecimal() else int(target), wanted[0]
-    )
+    named = target in labels or not target.isdecimal()
+    expected = "--target must be the name or the number of a class"
+    return wanted, analysis.class_index(target if named else _number(target, expected), wanted[0])
 
 
 def layer_table(model: str, pretrained: bool = True) -> str:
@@ -463,7 +468,7 @@ def _number(text: str, expected: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise VitvizError(f"{expected}, got {text!r}") from None
+        raise VitvizError(f"{expected}, got {text[:80]!r}") from None
 
 
 def _word(name: str) -> str:

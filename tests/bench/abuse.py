@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.errors import NonInteractiveExampleWarning
 from PIL import Image
 
 from tests.damage import cut_off, turn_bytes
 from tests.running import running_app
+from tests.values import JSON, tried
 
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "ICO", "PPM")
 NAMES = (
@@ -36,13 +37,6 @@ NAMES = (
     "../../a.png",
     "a" * 300 + ".png",
     "\u202ea.png",
-)
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=40),
-    lambda inner: (
-        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=9), inner, max_size=4)
-    ),
-    max_leaves=12,
 )
 APOLOGY = "went wrong on our side"
 
@@ -152,14 +146,7 @@ def values(ask: Any, inputs: int, count: int) -> Counter[str]:
     # Half of the values are good ones, so that what is wrong gets further than the first check.
     every = st.lists(st.one_of(good, JSON, good), min_size=inputs, max_size=inputs)
 
-    @settings(
-        max_examples=count,
-        deadline=None,
-        database=None,
-        derandomize=True,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @tried(count)
     @given(every)
     def once(data: list[Any]) -> None:
         try:
