@@ -5,8 +5,10 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,6 +22,29 @@ from vitviz.model.weights import save_checkpoint
 
 ROOT = Path(__file__).resolve().parents[1]
 START_SECONDS = 240  # a loaded machine with two cores
+
+# app.py with an analysis that creates a file when it begins, and waits for the file "go".
+SLOW = f"""
+import signal, sys, time, uuid
+from pathlib import Path
+sys.path.insert(0, {str(ROOT)!r})
+# A shell makes its background processes ignore Ctrl-C, and their children inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import app
+from vitviz.web import engine, limits
+
+limits.COMPUTING = 3
+analyze = engine.analyze
+
+def slowly(*args, **options):
+    Path("begun-" + uuid.uuid4().hex).touch()
+    while not Path("go").exists():
+        time.sleep(0.01)
+    return analyze(*args, **options)
+
+engine.analyze = slowly
+app.main()
+"""
 
 
 def save_tiny(
@@ -137,3 +162,55 @@ def wait_for(url: str, process: subprocess.Popen, log: Path) -> None:
         except OSError:
             time.sleep(0.2)
     raise RuntimeError(f"the app did not start:\n{log.read_text()[-3000:]}")
+
+
+def slow_script(folder: Path) -> Path:
+    """An app.py whose analyses wait for a file "go" in `folder`; three compute at a time."""
+    (folder / "slow.py").write_text(SLOW)
+    return folder / "slow.py"
+
+
+def begun(folder: Path) -> int:
+    """How many analyses of a slow app have begun."""
+    return len(list(folder.glob("begun-*")))
+
+
+def until(true: Callable[[], object], seconds: float = 60) -> None:
+    """Wait until something is true. Raises `TimeoutError` if it is not after these seconds."""
+    give_up = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > give_up:
+            raise TimeoutError(f"not so after {seconds:.0f} s")
+        time.sleep(0.02)
+
+
+def pictures(folder: Path) -> list[Path]:
+    """The files in the cache of an app that runs, or ran, in `folder`."""
+    return [path for path in (folder / "cache").rglob("*") if path.is_file()]
+
+
+def arriving(folder: Path) -> list[Path]:
+    """Files of uploads that are not complete: they lie in no folder of their own yet."""
+    return [path for path in (folder / "cache").glob("vitviz-*/*") if path.is_file()]
+
+
+def refuses(url: str) -> bool:
+    """Whether an app takes no new request, because it ends."""
+    try:
+        urllib.request.urlopen(f"{url}/gradio_api/queue/join", b"{}", timeout=10)
+    except urllib.error.HTTPError as error:
+        return error.code == 503
+    return False
+
+
+def upload_breaks_off(url: str, folder: Path) -> None:
+    """Begin to upload a picture to the app in `folder`, and leave when a part has arrived."""
+    before = set(arriving(folder))
+    host, port = urllib.parse.urlsplit(url).netloc.split(":")
+    head = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.png"\r\n\r\n'
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
+        connection.sendall(
+            b"POST /gradio_api/upload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n"
+            b"Content-Type: multipart/form-data; boundary=x\r\n\r\n" + head + b"x" * 200_000
+        )
+        until(lambda: set(arriving(folder)) - before)

@@ -2,10 +2,8 @@
 
 import io
 import json
-import socket
 import subprocess
 import sys
-import time
 import urllib.parse
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +17,7 @@ from PIL import Image
 
 import vitviz
 from tests.models import photo
-from tests.running import ROOT, running_app, save_tiny
+from tests.running import ROOT, arriving, running_app, save_tiny, until, upload_breaks_off
 
 
 @pytest.fixture(scope="module")
@@ -254,24 +252,8 @@ def test_a_body_without_measure_is_refused_at_every_door(url, path):
 
 
 def test_an_upload_that_breaks_off_leaves_nothing(url, folder):
-    loose = lambda: [p for p in (folder / "cache").glob("vitviz-*/*") if p.is_file()]  # noqa: E731
-    host, port = urllib.parse.urlsplit(url).netloc.split(":")
-    head = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.png"\r\n\r\n'
-    with socket.create_connection((host, int(port)), timeout=30) as connection:
-        connection.sendall(
-            b"POST /gradio_api/upload HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n"
-            b"Content-Type: multipart/form-data; boundary=x\r\n\r\n" + head + b"x" * 200_000
-        )
-        until(loose)
-    until(lambda: not loose())
-
-
-def until(true):
-    """Wait until the server has done something."""
-    give_up = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < give_up
-        time.sleep(0.02)
+    upload_breaks_off(url, folder)
+    until(lambda: not arriving(folder))
 
 
 def test_examples_can_be_fetched_and_are_not_in_the_cache(url):

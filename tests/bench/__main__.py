@@ -1,4 +1,4 @@
-"""`python -m tests.bench`: what looking inside costs, and how fast viewer and app are.
+"""`python -m tests.bench`: what looking inside costs, how fast viewer and app are, and what holds.
 
 Prints Markdown. Ratios are taken pair by pair, one run of each kind after the other in changing
 order, so that a busy machine slows both sides alike; times alone say little on such a machine.
@@ -15,7 +15,8 @@ import torch
 
 def main() -> None:
     """Run the parts that are named, all of them by default."""
-    parts = ("analysis", "viewer", "large", "paint", "start", "classroom")
+    in_browser = ("viewer", "large", "paint", "start")
+    parts = ("analysis", *in_browser, "classroom", "faults")
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("part", nargs="*", help=", ".join(parts))
     parser.add_argument("--rounds", type=int, default=15, help="pairs per ratio (default: 15)")
@@ -37,12 +38,15 @@ def main() -> None:
         from .classroom import classroom
 
         classroom()
-    in_browser = [part for part in parts[1:-1] if part in chosen]
-    if in_browser:
+    if to_open := [part for part in in_browser if part in chosen]:
         from . import browser
 
-        for part in in_browser:
+        for part in to_open:
             getattr(browser, part)()
+    if "faults" in chosen:
+        from .faults import FAULTS, faults
+
+        sys.exit(faults([*FAULTS]))
 
 
 main()

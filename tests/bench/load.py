@@ -18,7 +18,7 @@ import statistics
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,9 +59,8 @@ class Visitor:
     def __init__(self, url: str, model: str, config: dict[str, Any]) -> None:
         self._client = httpx.AsyncClient(base_url=url, timeout=PATIENCE)
         self._model = model
-        photo = next(
-            one["id"] for one in config["components"] if one["props"].get("elem_id") == "vv-photo"
-        )
+        named = {one["props"].get("elem_id"): one["id"] for one in config["components"]}
+        photo, self._viewer = named["vv-photo"], named["vv-viewer"]
         self._show = next(
             one["id"] for one in config["dependencies"] if [photo, "input"] in one["targets"]
         )
@@ -71,6 +70,29 @@ class Visitor:
 
     async def page(self, png: bytes, name: str) -> tuple[int, ...]:
         """Show a picture on a page of its own; the colour of the middle of what is shown."""
+        found = await self.open(png, name)
+        fetched = await self._client.get(found["picture"]["url"])
+        _check(fetched)
+        return _middle(load(fetched.content)["pixels"])
+
+    async def open(self, png: bytes, name: str) -> dict[str, Any]:
+        """What a page gets for a picture: "text", the manifest in JSON, and the file "picture"."""
+        session, said = await self.join(png, name), ""
+        async for message in self.messages(session):
+            said = message.get("log", said)  # the sentence of a refused picture or full disk
+            if message.get("msg") == "process_completed":
+                break
+        if not message["success"]:
+            raise RefusedError(str(message["output"].get("error")))
+        found = message["output"]["data"][0]
+        found = found.get("value", found)
+        files = found.get("files", found)  # before all but the picture's stood in its text
+        if "picture" not in files:
+            raise RefusedError(said)
+        return files
+
+    async def join(self, png: bytes, name: str) -> str:
+        """Upload a picture and wait in the queue with it, on a page of its own: its session."""
         session = f"{random.getrandbits(64):x}"
         upload = await self._upload(png, name)
         body = {"data": [upload, self._model, None, False], "fn_index": self._show}
@@ -78,23 +100,24 @@ class Visitor:
             "/gradio_api/queue/join", json=body | {"session_hash": session}
         )
         _check(joined)
-        address, said = f"/gradio_api/queue/data?session_hash={session}", ""
+        return session
+
+    async def messages(self, session: str) -> AsyncIterator[dict[str, Any]]:
+        """What a page hears from the queue."""
+        address = f"/gradio_api/queue/data?session_hash={session}"
         async with self._client.stream("GET", address) as events:
             async for line in events.aiter_lines():
-                message = json.loads(line[5:]) if line.startswith("data:") else {}
-                said = message.get("log", said)  # the sentence of a refused picture or full disk
-                if message.get("msg") == "process_completed":
-                    break
-        if not message["success"]:
-            raise RefusedError(str(message["output"].get("error")))
-        manifest = message["output"]["data"][0]
-        manifest = manifest.get("value", manifest)
-        files = manifest.get("files", manifest)  # before all but the picture's stood in its text
-        if "picture" not in files:
-            raise RefusedError(said)
-        fetched = await self._client.get(files["picture"]["url"])
-        _check(fetched)
-        return _middle(load(fetched.content)["pixels"])
+                if line.startswith("data:"):
+                    yield json.loads(line[5:])
+
+    async def question(self, name: str, /, **asked: Any) -> dict[str, Any]:
+        """The answer to a question of the viewer."""
+        body = {"data": asked, "component_id": self._viewer, "fn_name": name, "session_hash": "x"}
+        answer = await self._client.post("/gradio_api/component_server/", json=body)
+        _check(answer)
+        if "error" in answer.json():
+            raise RefusedError(answer.json()["error"])
+        return answer.json()
 
     async def api(self, png: bytes, name: str) -> tuple[int, ...]:
         """Ask `/analyze`; the colour of the middle of the analysis, whose name is checked too."""
@@ -146,6 +169,12 @@ def colours() -> Iterator[tuple[int, int, int]]:
     yield from every
 
 
+def picture_of(colour: tuple[int, ...]) -> bytes:
+    """A picture of one colour, as PNG."""
+    Image.new("RGB", (96, 80), colour).save(data := io.BytesIO(), "PNG")
+    return data.getvalue()
+
+
 async def visit(
     ask: Callable[[bytes, str], Awaitable[tuple[int, ...]]],
     colour: tuple[int, ...],
@@ -153,10 +182,9 @@ async def visit(
     grey: bool = False,
 ) -> None:
     """Ask once and note what came. `grey`: the model has one channel, which shows the luminance."""
-    Image.new("RGB", (96, 80), colour).save(data := io.BytesIO(), "PNG")
     began = time.perf_counter()
     try:
-        seen = await ask(data.getvalue(), "photo-{}-{}-{}.png".format(*colour))
+        seen = await ask(picture_of(colour), "photo-{}-{}-{}.png".format(*colour))
     except RefusedError as error:
         tally.outcomes["refused"] += 1
         tally.sentences[str(error)[:200]] += 1
