@@ -64,6 +64,13 @@ class App(gr.Blocks):
             said = in_all(refusal) if _of_page(block_fn) else as_html(sentence(refusal))
             raise gr.Error(said, print_exception=False) from error
 
+    def get_api_info(self, all_endpoints: bool = False, page: str | None = None) -> Any:
+        """What the API's page lists; with the tools, which it does not, while Gradio looks for them
+        to make its server of tools.
+        """
+        looking = getattr(self, "mcp_server_obj", None) is None
+        return super().get_api_info(all_endpoints or looking, page)
+
     def queue(self, **options: Any) -> "App":
         """Let the queue say that it is full in the visitor's language.
 

@@ -44,13 +44,15 @@ def add(programs: Programs, menu: Menu) -> None:
 def add_tools(programs: Programs) -> None:
     """Add the tools. To be called first: Gradio numbers what comes later under the same name.
 
-    They are not queued, so Gradio calls them directly and not over HTTP, whose questions are too
+    The API's own page does not list them: a program asks the endpoints, which say the same. They
+    are not queued, so Gradio calls them directly and not over HTTP, whose questions are too
     small for a picture. The engine bounds how many compute.
     """
     asks = (programs.analyze, programs.explain, programs.intervene, programs.compare)
     for ask in (*asks, programs.models):
         tool = _described(ask, _as_text(ask), str)
-        gr.api(tool, api_name=f"mcp_{ask.__name__}", queue=False)
+        name = f"mcp_{ask.__name__}"
+        gr.api(tool, api_name=name, queue=False, api_visibility="undocumented")
 
 
 def _queued() -> dict[str, Any]:
