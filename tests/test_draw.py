@@ -653,3 +653,27 @@ def test_a_spotlight_dims_the_photo_where_attention_is_low() -> None:
         light = 0.25 + 0.75 * float(values[row, col]) / top
         np.testing.assert_allclose(shown[y, x], sharp[y, x] * light, atol=1)
     assert "25% of its light" in figure.axes[2].get_title()
+
+
+def test_a_spotlight_shows_explanations_without_a_sign(tmp_path) -> None:
+    analysis = analyze(tiny("cls"), photo(96, 96))
+    keys = ("rollout", "attention_gradient")
+    maps = {key: analysis.explain(key) for key in keys}
+    figure = draw.explained(analysis, maps, spotlight=True)
+    sharp = np.asarray(Image.open(io.BytesIO(analysis.photograph.crop)))
+    (dim,), (coloured,) = (axes.images for axes in figure.axes[1:3])
+    values = analysis.grid.to_map(maps["rollout"])
+    side, grid = len(sharp), analysis.grid
+    for row, col in ((0, 0), (3, 1), (1, 2)):
+        y, x = ((2 * at + 1) * side // (2 * grid.rows) for at in (row, col))
+        light = 0.25 + 0.75 * float(values[row, col] / values.max())
+        np.testing.assert_allclose(dim.get_array()[y, x], sharp[y, x] * light, atol=1)
+    # Where values have a sign, blue and orange go on saying which.
+    signed = analysis.grid.to_map(maps["attention_gradient"])
+    np.testing.assert_allclose(coloured.get_array(), signed)
+    assert ["25% of its light" in axes.get_title() for axes in figure.axes[1:3]] == [True, False]
+    low, high = figure.axes[3].get_ylim()  # the scale of the dimmed map
+    assert (low, high) == (0, pytest.approx(float(values.max())))
+    for format_ in ("png", "svg", "pdf"):
+        draw.save(figure, path := tmp_path / f"figure.{format_}")
+        assert path.stat().st_size > 1000

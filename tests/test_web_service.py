@@ -402,11 +402,12 @@ def test_figures_for_print(desk, upload, kind):
 
 def test_figures_of_an_experiment_say_what_was_done(desk, upload, monkeypatch):
     """They are drawn of the analysis that was changed, and of what Python computes for it."""
-    drawn = {}
+    drawn, lit = {}, {}
 
     def draw(name):
         def drawing(*given, **options):
             drawn[name] = given
+            lit[name] = options.get("spotlight")
             return Figure()
 
         return drawing
@@ -416,7 +417,7 @@ def test_figures_of_an_experiment_say_what_was_done(desk, upload, monkeypatch):
     intact = desk.show(upload, "told", START).manifest["id"]
     change = {"kind": "remove", "patches": [2, 5]}
     key = desk.operate({"id": intact, "interventions": [change]})["manifest"]["id"]
-    keys = {"explainers": ["generic", "occlusion"], "target": 2}
+    keys = {"explainers": ["generic", "occlusion"], "target": 2, "spotlight": True}
     for kind, more in {"attention": {}, "explanations": keys, "answers": {"other": key}}.items():
         of = intact if kind == "answers" else key
         assert "data" in desk.figure(drawing(of, kind=kind, **more))
@@ -426,6 +427,7 @@ def test_figures_of_an_experiment_say_what_was_done(desk, upload, monkeypatch):
     assert (before.interventions, len(after.interventions)) == ((), 1)
     analysis, maps, token, target = drawn["explained"]
     assert (token, target, list(maps)) == (3, 2, ["generic", "occlusion"])
+    assert lit == {"attention": False, "explained": True, "answers": None}
     loaded = desk.analyses._engine.models.get("told")
     for name, values in maps.items():
         torch.testing.assert_close(

@@ -11,9 +11,12 @@ from ..probe.analysis import Analysis
 from ..probe.explain import EXPLAINERS, chosen
 from .figure_parts import (
     COLOURS,
+    DIMMEST,
+    SHADES,
     SIGNED,
     bar,
     caption,
+    dimmed,
     mark,
     panels,
     patch_map,
@@ -43,13 +46,19 @@ def explain(
 
 
 def explained(
-    analysis: Analysis, maps: Mapping[str, ArrayLike], token: int = 0, target: int | None = None
+    analysis: Analysis,
+    maps: Mapping[str, ArrayLike],
+    token: int = 0,
+    target: int | None = None,
+    *,
+    spotlight: bool = False,
 ) -> Figure:
     """The picture, and maps that explainers have made, by key, (N,) each; `target` None: for no
     class.
 
     Each has its own scale, because their units differ; blue speaks against the class and orange for
-    it where values have a sign.
+    it where values have a sign. `spotlight`: where they have none, the photo itself is dimmed in
+    place of colours.
     """
     size = 3.4 if len(maps) == 1 else 2.4
     figure, (first, *axes) = panels(analysis, 1 + len(maps), size=size, paper="")
@@ -59,10 +68,15 @@ def explained(
     for (key, tensor), ax in zip(maps.items(), axes, strict=True):
         explainer, values = chosen(key), np.asarray(tensor)
         top = float(np.abs(patch_map(analysis, values)).max()) or 1.0
-        low, colours = (-top, SIGNED) if explainer.signed else (0.0, COLOURS)
+        light = spotlight and not explainer.signed
+        low, colours = (-top, SIGNED) if explainer.signed else (0.0, SHADES if light else COLOURS)
         image = show(ax, analysis, values, top, low=low, colours=colours)
+        if light:
+            image.remove()  # only its scale is shown
+            dimmed(ax, analysis, values, top)
         mark(ax, analysis, token)
-        caption(ax, "\n".join(filter(None, (explainer.name, explainer.paper))))
+        said = f"at 0 the photo has {DIMMEST:.0%} of its light" if light else ""
+        caption(ax, "\n".join(filter(None, (explainer.name, explainer.paper, said))))
         bar(figure, image, ax, "")
     whose = token_name(analysis, token)
     of_class = "" if target is None else f'for "{analysis.card.labels[target]}", '

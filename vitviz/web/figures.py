@@ -157,7 +157,9 @@ def _attention(draw: Any, analysis: Analysis, wanted: Wanted, _given: Given) -> 
 def _explanations(draw: Any, analysis: Analysis, wanted: Wanted, given: Given) -> Any:
     if not given.maps:
         raise SelectionError(Message("web.no_explainers"))
-    return draw.explained(analysis, given.maps, wanted.token, wanted.target)
+    return draw.explained(
+        analysis, given.maps, wanted.token, wanted.target, spotlight=wanted.spotlight
+    )
 
 
 def _answers(draw: Any, analysis: Analysis, _wanted: Wanted, given: Given) -> Any:
