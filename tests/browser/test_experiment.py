@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.browser.test_accessibility import AXE, RUN, SETTLED
+from tests.browser.test_beside import HERE, THERE, number, point
 from tests.browser.test_explain import DRAWN
 from tests.browser.test_saving import SAVES, saved
 from vitviz import analyze, load
@@ -205,7 +206,7 @@ def test_an_experiment_and_explanations_are_those_of_python_to_five_digits(visit
     assert "changed:" in data.decode()
     page.keyboard.press("Escape")
     seen.open_panel("Explanations")
-    for name in ("generic relevance (Chefer)", "Grad-CAM"):
+    for name in ("Grad-CAM", "generic relevance (Chefer)"):  # the last is on the picture
         page.get_by_role("checkbox", name=name).first.check()
     page.wait_for_function(DRAWN, arg=8)  # four of each side
     rows = table(page, "explanations")
@@ -213,6 +214,16 @@ def test_an_experiment_and_explanations_are_those_of_python_to_five_digits(visit
         shown = [float(row[key]) for row in rows if row["kind"] == "patch"]
         exact = intact.grid.patches(intact.explain(key))
         assert shown == pytest.approx(exact.tolist(), abs=1e-5)
+    # Beside it the same explainer of the changed pass; each for the class that it answers.
+    page.locator(f'{PLACE}[data-overlay="explain"]').wait_for()
+    grid, sides = intact.grid, [one.explain("generic") for one in (intact, changed)]
+    assert not sides[0].allclose(sides[1], rtol=1e-2)
+    for row, col in ((0, 1), (2, 2), (3, 0)):
+        point(page, HERE, row, col, grid.rows, grid.cols)
+        for side, exact in zip((HERE, THERE), sides, strict=True):
+            line = page.locator(f"{side} > .vv-under", has_text=f"row {row}, col {col}")
+            expected_there = float(exact[grid.token(row, col)])
+            assert number(line.inner_text()) == pytest.approx(expected_there, rel=6e-3, abs=1e-6)
 
 
 def test_tokens_come_from_any_photo_of_the_visitor(visit, pictures, ours) -> None:
