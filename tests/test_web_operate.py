@@ -12,6 +12,7 @@ from safetensors.torch import load
 from torch.testing import assert_close
 
 import vitviz
+from tests.bench.experiments import stroke
 from tests.models import photo
 from tests.running import save_tiny
 from vitviz import Analysis
@@ -238,11 +239,8 @@ def test_a_class_that_brushes_at_once_gets_its_own_answers(
 ) -> None:
     """Forty visitors, each with an own brush, at one barrier; a few passes at a time."""
     now, running, most = shown(desk), 0, 0
-    brushed = [sorted({at % 16, at // 3}) for at in range(VISITORS)]
-    alone = [
-        operate(desk, now, {"kind": "remove", "patches": patches})["manifest"]["predictions"]
-        for patches in brushed
-    ]
+    changes = [stroke(at, 16) for at in range(VISITORS)]
+    alone = [operate(desk, now, change)["manifest"]["predictions"] for change in changes]
     lock, real = threading.Lock(), Analysis.operate
 
     def counted(*args, **options):
@@ -262,7 +260,7 @@ def test_a_class_that_brushes_at_once_gets_its_own_answers(
     def brush(at: int) -> tuple[list, float]:
         barrier.wait()
         began = time.monotonic()
-        reply = operate(desk, now, {"kind": "remove", "patches": brushed[at]})
+        reply = operate(desk, now, changes[at])
         return reply["manifest"]["predictions"], time.monotonic() - began
 
     with ThreadPoolExecutor(VISITORS) as visitors:

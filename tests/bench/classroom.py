@@ -87,7 +87,7 @@ async def _pupil(
     await asyncio.sleep(chance.uniform(*THINKING_SECONDS))
     await timed("a step in another picture", _open(client, config, OTHER_PICTURE, f"b{seed}"))
     await asyncio.sleep(chance.uniform(*THINKING_SECONDS))
-    await timed("an own photo", _own_photo(client, config, f"b{seed}", _photo(seed)))
+    await timed("an own photo", _own_photo(client, config, f"b{seed}", photo_of(seed)))
     return waits
 
 
@@ -174,9 +174,9 @@ def _flat(files: Any) -> list[Any]:
     return files if isinstance(files, list) else [files]
 
 
-def _photo(seed: int) -> bytes:
+def photo_of(seed: int, size: tuple[int, int] = (1600, 1200)) -> bytes:
     """A picture of its own for each pupil, as large as a phone's after sharing."""
     smooth = np.random.default_rng(seed).integers(0, 256, (9, 12, 3), dtype=np.uint8)
-    picture = Image.fromarray(smooth).resize((1600, 1200), Image.Resampling.BICUBIC)
+    picture = Image.fromarray(smooth).resize(size, Image.Resampling.BICUBIC)
     picture.save(buffer := io.BytesIO(), "JPEG", quality=85)
     return buffer.getvalue()

@@ -3,6 +3,7 @@
     python -m tests.bench.load                       starts the app of this checkout
     python -m tests.bench.load --url http://...      asks an app that runs, on this machine
     python -m tests.bench.load --door page --visitors 16 --requests 160
+    python -m tests.bench.load --door experiments --visitors 40      see experiments.py
 
 Each visitor uploads pictures of one colour that no other picture has, and looks whether the answer
 shows it. Prints Markdown: answers per second, seconds at p50, p95 and p99, and how many answers
@@ -228,7 +229,7 @@ def main() -> None:
     """Measure the doors and numbers of visitors that are named."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench.load", description=__doc__)
     parser.add_argument("--url", help="an app on this machine (default: start one)")
-    parser.add_argument("--door", choices=("page", "api"), action="append")
+    parser.add_argument("--door", choices=("page", "api", "experiments"), action="append")
     parser.add_argument("--visitors", type=int, action="append")
     parser.add_argument("--requests", type=int, default=0, help="of all (default: 64 + 2 each)")
     parser.add_argument("--model", default="photos")
@@ -247,13 +248,23 @@ def measure(url: str, arguments: argparse.Namespace) -> None:
     print("| door | visitors | per s | p50 s | p95 s | p99 s | right | wrong | refused | lost |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     sentences: Counter[str] = Counter()
+    apart = None
     for door in arguments.door or ("page", "api"):
         for visitors in arguments.visitors or (1, 4, 16, 64):
             requests = arguments.requests or 64 + 2 * visitors
-            work = load_of(url, door, visitors, requests, arguments.model)
-            tally, wall = asyncio.run(work)
+            if door == "experiments":
+                from .experiments import experiments
+
+                strokes = max(1, arguments.requests // visitors or 5)
+                work = experiments(url, visitors, strokes, arguments.model)
+                tally, wall, apart = asyncio.run(work)
+            else:
+                work = load_of(url, door, visitors, requests, arguments.model)
+                tally, wall = asyncio.run(work)
             sentences += tally.sentences
             print(tally.row(door, visitors, wall), flush=True)
+    if apart is not None:
+        print(f"\nany two answers of experiments differ by at least {apart:.1e}")
     for sentence, count in sentences.most_common(5):
         print(f"\n{count} x {sentence}")
 
