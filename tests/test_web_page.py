@@ -5,9 +5,11 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import gradio as gr
 import pytest
+from gradio.data_classes import FileData
 
 from tests.running import ROOT, save_tiny
 from vitviz.errors import VitvizError
@@ -45,6 +47,7 @@ print(json.dumps({
     "sessions": options["state_session_capacity"],
     "block": Image.core.get_block_size(),
     "examples": [sample[0] for sample in thumbnails.samples],
+    "finished": [fn.postprocess for fn in demo.fns.values() if viewer in fn.outputs],
 }))
 demo.gate.cache.delete()
 """
@@ -64,6 +67,11 @@ def test_a_session_does_not_search_our_script(facts):
     assert facts["configs"] > 10
     assert facts["longest search"] < 10_000
     assert facts["lacks"]
+
+
+def test_an_answer_takes_no_thread_for_each_of_its_places(facts):
+    assert len(facts["finished"]) > 5
+    assert not any(facts["finished"])
 
 
 def test_gradio_keeps_its_files_where_ours_lie(facts):
@@ -101,6 +109,11 @@ def test_what_a_viewer_sends_as_a_drawing_can_be_anything():
             drawing_of(wrong)
 
 
+def sent(address):
+    """A file as Gradio sends it, which gives it the address for browsers."""
+    return FileData(path=address, orig_name=Path(address).name).model_dump()
+
+
 def test_what_stays_as_it_is():
     assert places(Unchanged()) == (SKIP,) * 6
 
@@ -108,7 +121,11 @@ def test_what_stays_as_it_is():
 def test_a_refusal_is_told_and_the_controls_say_what_is_shown():
     text = Message("photo.empty", name="'<b>.jpg'", allowed="x.")
     refusal = Refusal(text, of_picture=True)
-    for photo, there in ((Left.AS_IT_IS, SKIP), (None, None), ("/cache/b.png", "/cache/b.png")):
+    for photo, there in (
+        (Left.AS_IT_IS, SKIP),
+        (None, None),
+        ("/cache/b.png", sent("/cache/b.png")),
+    ):
         with pytest.warns(UserWarning, match=r"'&lt;b&gt;.jpg' is empty.*vv-ko.*빈 파일"):
             answer = places(Refused(refusal, SHOWN, photo))
         assert answer == (SKIP, there, "mnist", SHOWN, SKIP, True)
@@ -117,17 +134,17 @@ def test_a_refusal_is_told_and_the_controls_say_what_is_shown():
 def test_an_answer_fills_the_places_that_are_its_own():
     files = {"picture": Stored("/cache/p", "p", 3), "layers": [Stored("/cache/l", "l", 4)] * 2}
     manifest = {"id": "1", "depth": 2, "files": files}
-    download = gr.update(value="/cache/s", interactive=True)
+    download = gr.update(value=sent("/cache/s"), interactive=True)
     view, *rest = places(Answered(manifest, "/cache/s", SHOWN))
     assert rest == [SKIP, "mnist", SHOWN, download, True]
-    assert isinstance(view, Manifest)
+    view = Manifest(**view)
     assert (view.id, view.picture.path, view.picture.orig_name) == ("1", "/cache/p", "p")
     layer = {"path": "/cache/l", "size": 4}
     files = {"picture": {"path": "/cache/p", "size": 3}, "layers": [layer] * 2}
     assert json.loads(view.text) == {"id": "1", "depth": 2, "files": files}
     # While a later request is under way, the controls are left to it.
     _, *rest = places(Answered(manifest, "/cache/s", SHOWN, "/cache/q", controls=False))
-    assert rest == ["/cache/q", SKIP, SHOWN, download, SKIP]
+    assert rest == [sent("/cache/q"), SKIP, SHOWN, download, SKIP]
 
 
 def test_the_page_and_the_viewer_have_no_class_in_common():

@@ -8,6 +8,7 @@ from typing import Any
 
 import gradio as gr
 from anyio import CapacityLimiter, to_thread
+from gradio.data_classes import FileData
 from gradio.i18n import I18nData
 from gradio.utils import get_upload_folder
 from PIL import Image
@@ -157,6 +158,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
         "outputs": [view, photo, model, shown, download, untrained],
         "show_progress_on": progress,
         "api_visibility": "private",
+        "postprocess": False,  # else Gradio takes a thread for each, and checks files twice
         "concurrency_limit": limits.WORKERS,
         "concurrency_id": "analyze",
     }
@@ -258,19 +260,28 @@ def _session(request: gr.Request | None) -> str | None:
 
 
 def places(reply: Reply) -> tuple[Any, ...]:
-    """A reply as Gradio's updates of viewer, photo, model, shown, download and untrained."""
+    """A reply as what is sent for viewer, photo, model, shown, download and untrained."""
     match reply:
         case Unchanged():
             return (gr.skip(),) * 6
         case Refused(refusal, now, photo):
             gr.Warning(in_all(refusal.text))
-            photo = gr.skip() if photo is Left.AS_IT_IS else photo
-            return gr.skip(), photo, now.model, now, gr.skip(), now.untrained
+            return gr.skip(), _photo(photo), now.model, now, gr.skip(), now.untrained
         case Answered(manifest, saved, now, photo, controls):
-            photo = gr.skip() if photo is Left.AS_IT_IS else photo
             model, untrained = (now.model, now.untrained) if controls else (gr.skip(), gr.skip())
-            download = gr.update(value=saved, interactive=True)
-            return Manifest.of(manifest), photo, model, now, download, untrained
+            download = gr.update(value=_file(saved), interactive=True)
+            view = Manifest.of(manifest).model_dump()
+            return view, _photo(photo), model, now, download, untrained
+
+
+def _photo(address: str | Left | None) -> dict[str, Any] | None:
+    if address is Left.AS_IT_IS:
+        return gr.skip()
+    return None if address is None else _file(address)
+
+
+def _file(address: str) -> dict[str, Any]:
+    return FileData(path=address, orig_name=Path(address).name).model_dump()
 
 
 def _server_functions(service: Service) -> list[Any]:
