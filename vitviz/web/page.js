@@ -71,17 +71,17 @@
     document.addEventListener(type, (event) => {
       if (!hasFiles(event)) return;
       if (event.target.closest?.(".vv-takes-photos")) { // a place of the viewer that takes them itself
-        page.classList.remove("vv-dropping");
+        page.classList.remove("vv-dropping-on-page");
         return;
       }
       event.preventDefault();
       event.stopPropagation();
-      page.classList.toggle("vv-dropping", type === "dragover");
+      page.classList.toggle("vv-dropping-on-page", type === "dragover");
       if (type === "drop") take(event.dataTransfer.files);
     }, true);
   }
   document.addEventListener("dragleave", (event) => {
-    if (!event.relatedTarget) page.classList.remove("vv-dropping");
+    if (!event.relatedTarget) page.classList.remove("vv-dropping-on-page");
   });
   document.addEventListener("paste", (event) => {
     const written = event.target.closest?.("input, textarea");
