@@ -45,7 +45,7 @@ SHOWN = {
 }
 # (lesson, step) of the claims that the present weights have turned: there the page tells the other
 # sentence, which is as true. Each lesson has others that hold.
-TURNED = {("matter", "even"), ("shuffle", "panda"), ("when", "prejudice")}
+TURNED = {("black", "painted")}
 LATE = ("statistics", "untrained")
 MAPS = ("attention", "random", "centre", "attention_gradient")
 

@@ -2,7 +2,7 @@
 
 const beside = "experiment";
 const PANDA = { model: "photos", example: "red-panda" };
-const CAT = { model: "photos", example: "cat" };
+const GOLDFISH = { model: "photos", example: "goldfish" };
 
 /** @type {import("./steps.js").Lesson} */
 export const black = {
@@ -17,11 +17,11 @@ export const black = {
       question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
       values: { word: { truth: "finalWord" } },
       claim: { truth: "otherShare", below: { truth: "wordShare", times: 0.9 } }, reveal: { shows: ["beside"] } },
-    { id: "cat", state: { ...CAT, experiment: "replace_CENTRE_mean_0", beside },
+    { id: "painted", state: { ...GOLDFISH, experiment: "replace_CENTRE_mean_0", beside },
       question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
       values: { word: { truth: "finalWord" }, now: { truth: "otherWord" } },
       claim: { truth: "sameWord", is: "other" }, reveal: { shows: ["beside"] } },
-    { id: "black", state: { ...CAT, experiment: "replace_CENTRE_black_0", beside },
+    { id: "black", state: { ...GOLDFISH, experiment: "replace_CENTRE_black_0", beside },
       question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
       values: { word: { truth: "finalWord" }, now: { truth: "otherWord" } }, reveal: { shows: ["beside"] } },
   ],

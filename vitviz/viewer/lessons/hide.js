@@ -11,7 +11,7 @@ const OWN = { word: { truth: "finalWord" }, share: { truth: "wordShare" } };
 
 /** @type {import("./steps.js").Lesson} */
 export const hide = {
-  id: "hide", minutes: 8, model: "photos", example: "dog",
+  id: "hide", minutes: 8, model: "photos", example: "goldfish",
   steps: [
     { id: "game", state: { layer: "last", overlay: "attention" }, shows: ["legend"] },
     { id: "attention", state: { experiment: PICKS.attention, beside }, question: ASKED, values: OWN, reveal: { shows: ["beside"] } },
