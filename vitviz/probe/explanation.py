@@ -83,10 +83,10 @@ def _counting(vit: ViT | None, num_tokens: int) -> Iterator[_Count]:
 
 
 def _counter(count: _Count, share: float) -> Any:
-    """A hook that counts a block: `share` of a pass for each token."""
+    """A hook that counts a block: `share` of a pass for each token that enters it."""
 
-    def hear(_block: object, _args: object, out: Tensor) -> None:
-        part = share * out.shape[0] * out.shape[1]
+    def hear(_block: object, args: tuple[Any, ...], out: Tensor) -> None:
+        part = share * args[0].shape[0] * args[0].shape[1]
         count.forward += part
         if out.requires_grad:
 
