@@ -539,7 +539,7 @@ def test_a_narrow_screen_scrolls_in_one_direction_and_leads_to_the_answer(visit,
 def test_korean_and_dark(visit):
     seen = visit("?__theme=dark", locale="ko-KR")
     page = seen.page
-    page.get_by_role("button", name="내 사진").wait_for()
+    page.get_by_role("button", name="내 사진", exact=True).wait_for()
     assert page.get_by_role("link", name="그림으로 건너뛰기").count() == 1
     assert page.get_by_role("tab", name="어텐션").count() == 1
     assert page.locator(".vitviz").get_attribute("data-theme") == "dark"

@@ -114,7 +114,7 @@ def test_rows_and_columns_are_counted_from_1_where_that_is_wanted(open_page):
 def test_a_link_brings_back_the_language_and_the_compared_pair(visit):
     seen = visit("?lang=ko&colours=viridis&opacity=0.3&grid=false&token=3&with=9", locale="en-US")
     page = seen.page
-    page.get_by_role("button", name="내 사진").wait_for()  # Gradio's own texts too
+    page.get_by_role("button", name="내 사진", exact=True).wait_for()  # Gradio's own texts too
     page.get_by_role("tab", name="어텐션").wait_for()
     assert not page.locator(".vv-lines").first.is_visible()
     assert page.locator(".vv-overlay").first.evaluate("node => node.style.opacity") == "0.3"

@@ -167,18 +167,18 @@ def test_a_pupil_takes_the_page_home_and_goes_on_offline(visit, open_page) -> No
 
 
 def test_what_comes_of_experiments_goes_along(visit, open_page) -> None:
-    loaded, photo = load("photos"), ROOT / "vitviz" / "web" / "examples" / "dog.jpg"
-    dog = analyze(loaded, photo)
-    best = int(dog.trace.logits.argmax())
+    loaded, photo = load("photos"), ROOT / "vitviz" / "web" / "examples" / "goldfish.jpg"
+    fish = analyze(loaded, photo)
+    best = int(fish.trace.logits.argmax())
     shares = {}
     for key in ("attention", "random", "centre"):
-        values = dog.grid.patches(dog.explain(key))
+        values = fish.grid.patches(fish.explain(key))
         patches = sorted(values.argsort(descending=True, stable=True)[:29].tolist())
         without = analyze(loaded, photo, interventions=[{"kind": "remove", "patches": patches}])
         probabilities = without.predictions(len(without.card.labels))
         shares[key] = next(one.probability for one in probabilities if one.index == best)
 
-    seen = visit("?model=photos&example=dog&lesson=hide&step=2", wait_for="dog.jpg")
+    seen = visit("?model=photos&example=goldfish&lesson=hide&step=2", wait_for="goldfish.jpg")
     page = seen.page
     seen.is_(beside="experiment")  # its map has come after the page
     gap = page.locator(".vv-lesson-gap")
