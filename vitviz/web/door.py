@@ -71,11 +71,12 @@ class Door:
         async def refuse(status: int, error: VitvizError) -> None:
             wanted = headers.get(b"accept-language", b"").decode("latin-1")
             said = told_in(error.message, wanted)
-            # The rest of the body is not read.
+            # The rest of a body that is too large is not read.
             response = PlainTextResponse(said, status, {"Connection": "close"})
             await response(scope, receive, send)
 
         if self.gate.closing:
+            await _pass_over(receive)
             await refuse(503, CLOSING)
             return
         path = scope["path"].rstrip("/")
@@ -90,6 +91,7 @@ class Door:
             try:
                 await run_in_threadpool(self.gate.cache.check_room)
             except VitvizError as error:
+                await _pass_over(receive)
                 await refuse(507, error)
                 return
             await self.app(scope, _bounded(receive, most), send)
@@ -99,6 +101,19 @@ class Door:
             await refuse(413, TOO_LARGE)
             return
         await self.app(scope, _replayed(body, receive), send)
+
+
+async def _pass_over(receive: Receive) -> None:
+    """Let the body arrive, for a few seconds, and keep nothing of it.
+
+    Who still sends when the connection closes sees it break, and not the sentence of the refusal.
+    """
+    try:
+        async with asyncio.timeout(limits.PASS_OVER_SECONDS):
+            while (await receive()).get("more_body", False):
+                pass
+    except TimeoutError:
+        return
 
 
 async def _read(receive: Receive, most: int) -> bytes | None:

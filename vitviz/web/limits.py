@@ -33,6 +33,7 @@ def workers(computing: int) -> int:
 
 UPLOAD_BYTES = MAX_BYTES  # of one file; larger uploads are cut off while they arrive
 UPLOAD_SECONDS = 600  # for a file to arrive
+PASS_OVER_SECONDS = 5  # for the rest of a body that is refused
 BODY_BYTES = 64_000  # of any other request; a viewer's question has some hundred bytes
 TOOL_BYTES = 2_000_000  # of a question of a language model, which can hold a picture
 QUEUE_SIZE = 64  # requests that may wait; further ones are refused
