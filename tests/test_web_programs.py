@@ -17,7 +17,7 @@ from PIL import Image
 
 import vitviz
 from tests.models import photo
-from tests.running import ROOT, running_app, save_tiny
+from tests.running import ROOT, pictures, running_app, save_tiny
 from vitviz.web import limits
 from vitviz.web.examples import EXAMPLES
 
@@ -100,6 +100,15 @@ def test_a_transplant_takes_tokens_of_any_picture_that_photo_takes(client, model
     wrong = [{**changes[0], "from": "/etc/passwd"}]
     with pytest.raises(AppError, match="This picture is not here"):
         client.predict(handle_file(picture), wrong, "tiny-cls", api_name="/intervene")
+
+
+def test_no_more_pictures_of_a_question_are_kept_than_can_give_tokens(client, picture, folder):
+    sent = [f"only this question has me: {i}".encode() for i in range(limits.DONORS + 1)]
+    data = [f"data:image/png;base64,{base64.b64encode(one).decode()}" for one in sent]
+    changes = [{"kind": "transplant", "tokens": "cls", "layer": 1, "from": one} for one in data]
+    with pytest.raises(AppError, match="At most 8 other photos can give tokens"):
+        client.predict(handle_file(picture), changes, "tiny-cls", api_name="/intervene")
+    assert not {path.read_bytes() for path in pictures(folder)} & set(sent)
 
 
 def test_compare_takes_the_twin_unless_something_else_differs(client, model, picture, ours):

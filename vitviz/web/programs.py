@@ -264,6 +264,11 @@ class Programs:
         """The interventions; the picture of a transplant is named as any other, and found here."""
         if not isinstance(changes, list):
             return changes
+        # Counted before any is read, because each picture in the question goes into the store.
+        named = (one.get("from") for one in changes if isinstance(one, dict))
+        sent = {one for one in named if isinstance(one, str) and one.startswith("data:")}
+        if len(sent) > limits.DONORS:
+            raise SelectionError(Message("web.many_donors", most=limits.DONORS))
 
         def found(one: Any) -> Any:
             match one:
