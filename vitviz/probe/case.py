@@ -52,12 +52,12 @@ class Case:
 
         Without interventions nothing is computed that the logits do not depend on.
         """
-        if not (self.surgery and self.surgery.interventions):
-            with fast_products():
+        with fast_products():
+            if not (self.surgery and self.surgery.interventions):
                 return self.vit.answer(embedded)
-        for block in self.vit.blocks:
-            embedded = block(embedded)
-        return self.vit.forward_head(self.vit.norm(embedded))
+            for block in self.vit.blocks:
+                embedded = block(embedded)
+            return self.vit.forward_head(self.vit.norm(embedded))
 
     @torch.inference_mode()
     def logits_with(self, kept: Tensor) -> Tensor:
