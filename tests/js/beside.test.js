@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { besideEachOther, differenceOf, evenScale, mostDifferent, sameGrid } from "../../vitviz/viewer/maths/difference.js";
-import { headScale, overlayOf, spanOf } from "../../vitviz/viewer/maths/overlay.js";
+import { spanOf } from "../../vitviz/viewer/maths/scales.js";
+import { overlayOf } from "../../vitviz/viewer/state/overlays.js";
+import { headScale } from "../../vitviz/viewer/state/sharedscale.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { createSecondSource } from "../../vitviz/viewer/secondsource.js";
 import { Source } from "../../vitviz/viewer/data/source.js";

@@ -5,10 +5,10 @@ import { test } from "node:test";
 
 import { nameOf, readClasses, readExplanation } from "../../vitviz/viewer/data/explanations.js";
 import { FairTest, readResult } from "../../vitviz/viewer/data/fairtest.js";
-import { stageSaves } from "../../vitviz/viewer/data/saves.js";
+import { stageSaves } from "../../vitviz/viewer/state/saves.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
-import { MOST_MAPS, mainExplainer, shownExplainers, targetOf, toggled } from "../../vitviz/viewer/maths/explaining.js";
-import { overlayOf } from "../../vitviz/viewer/maths/overlay.js";
+import { MOST_MAPS, mainExplainer, shownExplainers, targetOf, toggled } from "../../vitviz/viewer/state/explaining.js";
+import { overlayOf } from "../../vitviz/viewer/state/overlays.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { pointOf } from "../../vitviz/viewer/parts/removalchart.js";
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { Features, layerFeatures, outliers, readSummary } from "../../vitviz/viewer/data/features.js";
 import { fetchOrAsk, fileOf } from "../../vitviz/viewer/data/files.js";
-import { similarityScale } from "../../vitviz/viewer/maths/overlay.js";
+import { similarityScale } from "../../vitviz/viewer/maths/scales.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 for (const { name, expected, manifest, grid, buffers } of FIXTURES) {

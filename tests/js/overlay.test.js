@@ -1,11 +1,14 @@
 /** Overlays: the values of Python on the right scale, or why there are none. */
 
 import assert from "node:assert/strict";
+import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
 import { AttentionMaps } from "../../vitviz/viewer/data/maps.js";
 import { colourIndex } from "../../vitviz/viewer/maths/colour.js";
-import { LEAST_TIMES, leastEnd, overlayOf, patchScale, spanOf } from "../../vitviz/viewer/maths/overlay.js";
+import { LEAST_TIMES, leastEnd, patchScale, spanOf } from "../../vitviz/viewer/maths/scales.js";
+import { OVERLAYS, overlayOf } from "../../vitviz/viewer/state/overlays.js";
+import { hasText } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, appOf, assertClose } from "./fixture.js";
 
 for (const { name, expected, manifest, grid, layers } of FIXTURES) {
@@ -62,6 +65,35 @@ test("nothing lies over the picture where nothing is wanted", () => {
   const { manifest, grid } = FIXTURES[0];
   const { values, missing, kind } = overlayOf(appOf({ manifest, grid, selection: { overlay: "none" }, taste: {} }), 0);
   assert.deepEqual([values, missing, kind], [null, null, "none"]);
+});
+
+test("every overlay says all that is asked of one, and only the table knows their names", () => {
+  const figures = new Set(["attention", "rollout", "positions", "features", "explanation", "patches"]);
+  for (const { id, valuesOf, figure, controls, says } of OVERLAYS) {
+    assert.ok(hasText("overlay_" + id), id);
+    assert.ok(figures.delete(figure), id + " draws a figure of its own");
+    assert.equal(controls.length > 0, valuesOf !== undefined, id);
+    for (const direction of ["from", "to"]) {
+      for (const colours of ["magma", "diverging"]) {
+        const end = says?.({ direction }, { colours }) ?? id;
+        assert.ok(hasText("about_" + end) && (!valuesOf || hasText("saying_" + end)), id + " has no words for " + end);
+      }
+    }
+  }
+  const ofTheirOwn = ["positions", "features", "explain"]; // whose values are no shares of attention
+  for (const id of ofTheirOwn) assert.ok(hasText("scale_" + id), id);
+  const named = new RegExp("(overlay|(shown|first)\\.kind|selection\\.overlay) [!=]== \"(" + OVERLAYS.map(({ id }) => id).filter((id) => id !== "none").join("|") + ")\"");
+  const viewer = new URL("../../vitviz/viewer/", import.meta.url);
+  const compared = readdirSync(viewer, { recursive: true }).map(String).filter((name) => name.endsWith(".js"))
+    .filter((name) => named.test(readFileSync(new URL(name, viewer), "utf8")));
+  // What is explained is put into words where words are; a panel knows whether its own map lies over the picture.
+  assert.deepEqual(compared.sort(), ["panels/attention.js", "panels/rollout.js", "text/overlay.js"]);
+});
+
+test("a link of a panel names the fields of the overlay that lies over the picture, whichever panel is open", () => {
+  const fields = Object.fromEntries(OVERLAYS.map(({ id, link = [] }) => [id, link]));
+  assert.deepEqual(fields, { attention: [], rollout: ["first", "residual", "fusion"], positions: [], features: [],
+    explain: ["explainer", "target"], none: [] });
 });
 
 test("two maps that are compared lie on one scale that holds both", () => {

@@ -21,3 +21,16 @@ test("rooms import from themselves and from those before them", () => {
     }
   }
 });
+
+test("maths are pure: no page, no clock, no chance of the browser, and nothing that is looked at", () => {
+  const files = readdirSync(new URL("maths/", VIEWER));
+  assert.ok(files.length > 10);
+  const unwanted = /\b(document|window|navigator|fetch|setTimeout|requestAnimationFrame|performance|Date|Math\.random|app|taste|selection|source)\b/;
+  for (const file of files) {
+    const source = readFileSync(new URL("maths/" + file, VIEWER), "utf8");
+    const code = source.replace(/\/\*\*[^]*?\*\/|\/\/[^\n]*|"[^"\n]*"/g, "");
+    assert.ok(!unwanted.test(code), file + " uses " + unwanted.exec(code)?.[0]);
+    const told = [...source.matchAll(/import\("\.\.\/([^"]+)"\)/g)].map(([, name]) => name);
+    assert.deepEqual(told.filter((name) => name !== "types.js"), [], file + " speaks of another room");
+  }
+});

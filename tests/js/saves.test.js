@@ -10,7 +10,8 @@ import { readMixing } from "../../vitviz/viewer/maths/mixing.js";
 import { layerFeatures, readSummary } from "../../vitviz/viewer/data/features.js";
 import { readStatistics } from "../../vitviz/viewer/data/analysis.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
-import { stageSaves } from "../../vitviz/viewer/data/saves.js";
+import { OVERLAYS } from "../../vitviz/viewer/state/overlays.js";
+import { stageSaves } from "../../vitviz/viewer/state/saves.js";
 import { captionOf } from "../../vitviz/viewer/parts/saving.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, appOf, assertClose } from "./fixture.js";
@@ -168,10 +169,10 @@ test("a PNG names its colours where there are any, and the choice of a scale for
 test("every figure of the host is offered somewhere", () => {
   const python = readFileSync(new URL("../../vitviz/web/figures.py", import.meta.url), "utf8");
   const drawn = [...python.slice(python.indexOf("FIGURES:")).matchAll(/^ {4}"(\w+)":/gm)].map((match) => match[1]);
-  const files = ["data/saves.js", ...PANELS.map(({ id }) => "panels/" + id + ".js")];
+  const files = PANELS.map(({ id }) => "panels/" + id + ".js");
   const source = files.map((name) => readFileSync(new URL("../../vitviz/viewer/" + name, import.meta.url), "utf8")).join("\n");
-  const lists = [...source.matchAll(/figures(?:: | = )[^\n]*/g)].map(String).join() + source.match(/const FIGURES = \{[^}]*/);
-  const offered = new Set([...lists.matchAll(/"(\w+)"/g)].map((match) => match[1]));
+  const lists = [...source.matchAll(/figures(?:: | = )[^\n]*/g)].map(String).join();
+  const offered = new Set([...OVERLAYS.map(({ figure }) => figure), ...[...lists.matchAll(/"(\w+)"/g)].map((match) => match[1])]);
   for (const name of drawn) assert.ok(offered.has(name), name);
 });
 

@@ -9,7 +9,7 @@ import { Source } from "../../vitviz/viewer/data/source.js";
 import { attentionAt } from "../../vitviz/viewer/data/film.js";
 import { layerFeatures } from "../../vitviz/viewer/data/features.js";
 import { embeddedToken } from "../../vitviz/viewer/maths/embedding.js";
-import { questionOf, shownExplainers } from "../../vitviz/viewer/maths/explaining.js";
+import { questionOf, shownExplainers } from "../../vitviz/viewer/state/explaining.js";
 import { mixOf } from "../../vitviz/viewer/maths/mixing.js";
 import { pairOf } from "../../vitviz/viewer/maths/pair.js";
 import { patchValues } from "../../vitviz/viewer/maths/patch.js";

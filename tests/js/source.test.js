@@ -7,7 +7,7 @@ import { attentionRows, meanOfHeads } from "../../vitviz/viewer/maths/attention.
 import { fetchUrl } from "../../vitviz/viewer/data/files.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
-import { overlayOf } from "../../vitviz/viewer/maths/overlay.js";
+import { overlayOf } from "../../vitviz/viewer/state/overlays.js";
 import { startSelection } from "../../vitviz/viewer/state/state.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
@@ -110,7 +110,6 @@ for (const { name, manifest, buffers, layers, grid } of FIXTURES) {
     assert.equal(source.showsAhead({ ...start, token: grid.tokens - 1 }), false);
     assert.equal(source.showsAhead({ ...start, layer: 0 }), false);
     assert.equal(source.showsAhead({ ...start, direction: "to" }), false);
-    assert.equal(source.showsAhead({ ...start, layer: 0, overlay: "none" }), true);
     const ahead = source.maps.of(layer, token, direction);
     assert.deepEqual(asked, [manifest.files.first.path, manifest.files.picture.path]);
     assert.equal(source.maps.of(layer, token === 0 ? 1 : 0, direction), null);

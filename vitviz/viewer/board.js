@@ -5,7 +5,7 @@ import { createBeside } from "./parts/beside.js";
 import { createGlossary } from "./parts/glossary.js";
 import { createHelp } from "./parts/help.js";
 import { createLessonBar } from "./parts/lessonbar.js";
-import { overlayOf } from "./maths/overlay.js";
+import { overlayOf } from "./state/overlays.js";
 import { createPhotoNotes } from "./parts/photonotes.js";
 import { createTabPanel } from "./tabpanel.js";
 import { createProjecting } from "./parts/projecting.js";

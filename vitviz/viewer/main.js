@@ -18,6 +18,7 @@ import { OPERATED, changesPixels, read } from "./state/experiment.js";
 import { keyAction } from "./state/keys.js";
 import { readLink, writeLink } from "./state/link.js";
 import { newestOf } from "./state/newest.js";
+import { overlayNamed } from "./state/overlays.js";
 import { createPhotos } from "./state/photos.js";
 import { createSecondSource } from "./secondsource.js";
 import { guessBook, lessonBook, recall, remember } from "./state/memory.js";
@@ -253,7 +254,7 @@ export function mount(host) {
       const step = lessons.find(({ id }) => id === named.lesson)?.steps[named.step - 1];
       const selection = step ? validSelection(stateOf(step, mine, shape), named, shape) : named;
       // A step can begin with the strongest partner, which nobody knows before the layer is here.
-      const ahead = mine.showsAhead(selection) && step?.state?.partner !== "strongest";
+      const ahead = (!overlayNamed(selection.overlay).ahead || mine.showsAhead(selection)) && step?.state?.partner !== "strongest";
       await Promise.all([mine.loaded(beginsWithPhotograph(app, selection)), ahead ? null : mine.store.ensure(selection.layer)]);
       if (mine !== opening) return;
       opening = null;

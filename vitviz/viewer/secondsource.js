@@ -5,6 +5,7 @@ import { beginsWithPhotograph } from "./parts/picture.js";
 import { secondApp } from "./state/secondapp.js";
 import { KEPT } from "./state/besides.js";
 import { OPERATED } from "./state/experiment.js";
+import { overlayNamed } from "./state/overlays.js";
 
 /**
  * @typedef {{key: string, app: import("./main.js").App|null, error: Error|null, coming: boolean, retry: () => void}} Second
@@ -77,7 +78,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
     const { layer, overlay, direction } = now.app.selection;
     store.look(layer);
     const needs = app.panel().needs === "layer";
-    if (overlay !== "attention" && !needs) return;
+    if (!overlayNamed(overlay).ahead && !needs) return;
     // The next stroke may follow at once: of an experiment no layer is fetched before somebody looks at it.
     if (now.key === OPERATED && !needs && source.maps.of(layer, now.app.shownToken(), direction)) return;
     store.want(() => {

@@ -80,7 +80,7 @@
 /**
  * A view: a source with the shown token, the token under the pointer, and the overlay.
  * @typedef {{source: import("./data/source.js").Source, token: number, pointer: number|null,
- *   shown: import("./maths/overlay.js").Overlay}} View
+ *   shown: import("./state/overlays.js").Overlay}} View
  */
 
 /**

@@ -88,10 +88,10 @@ export class Source {
     if (this.picture.error) throw this.picture.error;
   }
 
-  /** Whether what a selection shows at first comes ahead of its layer, so that no layer need be waited for. */
-  showsAhead({ layer, token, direction, overlay }) {
+  /** Whether the attention of a selection comes ahead of its layer, so that the layer need not be waited for. */
+  showsAhead({ layer, token, direction }) {
     const { first } = this.manifest;
-    return overlay !== "attention" || (first.layer === layer && first.token === token && first.direction === direction);
+    return first.layer === layer && first.token === token && first.direction === direction;
   }
 
   /**

@@ -1,7 +1,8 @@
 /** Tables as CSV (RFC 4180), which spreadsheets and pandas read. */
 
 /**
- * @param {import("../data/saves.js").Table} table
+ * @typedef {{columns: string[], rows: (string|number)[][]}} Table
+ * @param {Table} table
  * @returns {string}
  */
 export function csvText({ columns, rows }) {

@@ -13,7 +13,7 @@ import { createMosaic } from "../parts/mosaic.js";
 import { percent, signed } from "../maths/numbers.js";
 import { createPatchMap } from "../parts/patchmap.js";
 import { explore } from "../parts/pointing.js";
-import { tokenTable } from "../data/saves.js";
+import { tokenTable } from "../state/saves.js";
 import { oneOf } from "../state/panels.js";
 import { createWaiting, lostText, positionsText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";

@@ -5,7 +5,7 @@ import { el, setText, show } from "../parts/dom.js";
 import { exactly, multiple, percent, plain, signed } from "../maths/numbers.js";
 import { mixOf } from "../maths/mixing.js";
 import { bySize, pairOf } from "../maths/pair.js";
-import { tokenTable } from "../data/saves.js";
+import { tokenTable } from "../state/saves.js";
 import { createMixView } from "../parts/mixview.js";
 import { createSoftmaxRow } from "../parts/softmaxrow.js";
 import { createStrip } from "../parts/strip.js";

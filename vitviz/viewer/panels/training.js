@@ -2,7 +2,7 @@
 
 import { pictureCanvas, mapCanvas } from "../parts/canvas.js";
 import { SPOTLIGHT, colourTable, largest, shadeTable, toRgba } from "../maths/colour.js";
-import { leastEnd } from "../maths/overlay.js";
+import { leastEnd } from "../maths/scales.js";
 import { el, setText, show } from "../parts/dom.js";
 import { answersAt, attentionAt, epochText, knowsNothing, pixelsOf, similarityAt } from "../data/film.js";
 import { mapRatio, middleToken, placeOf, samePlace, tokenOf } from "../maths/geometry.js";

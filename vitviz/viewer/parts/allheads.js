@@ -4,7 +4,7 @@ import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
 import { mapRatio } from "../maths/geometry.js";
 import { createMosaic } from "./mosaic.js";
-import { headScale } from "../maths/overlay.js";
+import { headScale } from "../state/sharedscale.js";
 
 /** All maps are drawn at every move of the pointer up to this many multiplications (about 8 ms). */
 const MOST_PER_HOVER = 4e6;

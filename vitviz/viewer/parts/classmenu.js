@@ -1,7 +1,7 @@
 /** The menu of the class that is explained: the answer, the most probable ones, then all others. */
 
 import { el, freshId, show } from "./dom.js";
-import { ANSWER, targetOf } from "../maths/explaining.js";
+import { ANSWER, targetOf } from "../state/explaining.js";
 import { percent } from "../maths/numbers.js";
 import { className } from "../text/explaining.js";
 import { labelName } from "../text/words.js";

@@ -6,7 +6,8 @@ import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
 import { mapRatio, percentBox } from "../maths/geometry.js";
 import { digits, percent } from "../maths/numbers.js";
-import { overlayOf, spanOf } from "../maths/overlay.js";
+import { spanOf } from "../maths/scales.js";
+import { overlayNamed, overlayOf } from "../state/overlays.js";
 import { tokenName } from "../text/words.js";
 
 /**
@@ -48,7 +49,7 @@ export function createCompare(app) {
     show(common, flows);
     if (flows) setText(common, t("compareCommon", { share: percent(overlap(first.values, second.values)) }));
     const [there, back] = [first.values[pointed], second.values[token]];
-    const [out, into] = app.selection.direction === "to" && first.kind === "attention" ? [back, there] : [there, back];
+    const [out, into] = overlayNamed(first.kind).controls.includes("direction") && app.selection.direction === "to" ? [back, there] : [there, back];
     const [a, b] = [tokenName(token, app), tokenName(pointed, app)];
     if (flows) setText(between, t("compareFlows", { a, b, out: percent(out), back: percent(into) }));
     else setText(between, t("compareCosine", { a, b, value: digits(there) }));
@@ -63,7 +64,7 @@ export function createCompare(app) {
 
   /** A host that computes rollouts is asked for the shown token only, not for a second one; nor for explanations. */
   function possible() {
-    return app.selection.overlay !== "explain" && !(app.selection.overlay === "rollout" && app.source.relevance.ask);
+    return !overlayNamed(app.selection.overlay).costs?.(app.source);
   }
 }
 
@@ -75,7 +76,7 @@ function createSide(app, kind) {
   frame.style.setProperty("--vv-ratio", String(mapRatio(grid)));
   return {
     root: frame,
-    /** @param {number|null} token @param {import("../maths/overlay.js").Overlay|null} overlay */
+    /** @param {number|null} token @param {import("../state/overlays.js").Overlay|null} overlay */
     render(token, overlay) {
       frame.classList.toggle("vv-nothing", !overlay);
       if (overlay) map.draw(overlay.values, grid.prefix, overlay.scale, colourTable(overlay.colours));

@@ -1,7 +1,7 @@
 /** All explainers that the host knows: to choose among, with what each costs and what was measured of it. */
 
 import { grouped } from "../maths/numbers.js";
-import { MOST_MAPS, questionOf, shownExplainers, toggled } from "../maths/explaining.js";
+import { MOST_MAPS, questionOf, shownExplainers, toggled } from "../state/explaining.js";
 import { costText, explainerName, explainerSentence } from "../text/explaining.js";
 import { el, setText, show } from "./dom.js";
 

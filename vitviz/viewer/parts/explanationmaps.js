@@ -1,9 +1,9 @@
 /** Maps of explainers side by side on the picture, each with its own scale and what it cost. */
 
 import { explainFailure } from "../data/files.js";
-import { drawnBy } from "../maths/overlay.js";
+import { drawnBy } from "../state/overlays.js";
 import { digits } from "../maths/numbers.js";
-import { mainExplainer, questionOf, shownExplainers, toggled } from "../maths/explaining.js";
+import { mainExplainer, questionOf, shownExplainers, toggled } from "../state/explaining.js";
 import { costText, explainerName } from "../text/explaining.js";
 import { reasonOf } from "../text/refusal.js";
 import { tokenName } from "../text/words.js";

@@ -1,6 +1,6 @@
 /** The fair test on the page: a button, progress, curves of removal with the band of random orders, and what they say. */
 
-import { questionOf, shownExplainers } from "../maths/explaining.js";
+import { questionOf, shownExplainers } from "../state/explaining.js";
 import { className, explainerName, timeText } from "../text/explaining.js";
 import { languageOf } from "../text/language.js";
 import { reasonOf } from "../text/refusal.js";

@@ -5,7 +5,7 @@ import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
 import { mapRatio } from "../maths/geometry.js";
 import { digits } from "../maths/numbers.js";
-import { patchScale } from "../maths/overlay.js";
+import { patchScale } from "../maths/scales.js";
 import { dotInView, dotOfClick, evenDistance, headsByLayer, pileAt, ticks, topOf } from "../maths/scatter.js";
 import { svg } from "./svg.js";
 import { createWaiting, lostText } from "./waiting.js";

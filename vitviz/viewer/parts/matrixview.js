@@ -1,7 +1,7 @@
 /** The whole attention map of the selected head: a row for every query, a column for every key. */
 
 import { colourTable, paint } from "../maths/colour.js";
-import { LEAST_TIMES, leastEnd } from "../maths/overlay.js";
+import { LEAST_TIMES, leastEnd } from "../maths/scales.js";
 import { el, setText, show } from "./dom.js";
 import { createLegend } from "./legend.js";
 import { MOST_MATRIX_TOKENS, quantile } from "../data/matrix.js";

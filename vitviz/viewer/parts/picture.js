@@ -6,6 +6,7 @@ import { el, show } from "./dom.js";
 import { percentBox, tokenAt } from "../maths/geometry.js";
 import { createMarks } from "./marks.js";
 import { digits, signed } from "../maths/numbers.js";
+import { overlayNamed } from "../state/overlays.js";
 import { tokenName, valueText } from "../text/words.js";
 
 /**
@@ -71,7 +72,7 @@ export function showsPhotograph(app, shown) {
 
 /** Whether an analysis that opens with this selection shows the photograph first. */
 export function beginsWithPhotograph({ taste }, { overlay }) {
-  return overlay === "attention" && taste.colours === SPOTLIGHT && taste.sight === "photograph";
+  return overlayNamed(overlay).ahead === true && taste.colours === SPOTLIGHT && taste.sight === "photograph";
 }
 
 /** Lays a box over the patch of a token; hides it for a prefix token and for -1. */
@@ -84,7 +85,7 @@ export function placeBox(box, token, grid) {
 /**
  * A token with its value on the map: "row 4, col 7: 0.0213 = 4.2 x uniform".
  * @param {import("../main.js").App} app
- * @param {import("../maths/overlay.js").Overlay} shown
+ * @param {import("../state/overlays.js").Overlay} shown
  * @param {number} token
  * @returns {string}
  */
@@ -94,6 +95,6 @@ export function readingOf(app, shown, token) {
   if (manifest.removed?.includes(token - grid.prefix)) return app.t("removedPatch", { name });
   const value = shown.values?.[token];
   if (!Number.isFinite(value)) return name;
-  const number = shown.kind === "explain" ? digits(value) : shown.uniform === null ? signed(value, 3).trim() : valueText(value, app.source.grid.tokens, app.t);
+  const number = overlayNamed(shown.kind).decimals === null ? digits(value) : shown.uniform === null ? signed(value, 3).trim() : valueText(value, app.source.grid.tokens, app.t);
   return app.t("underPointer", { name, value: number });
 }

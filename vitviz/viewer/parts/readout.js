@@ -4,7 +4,8 @@ import { shares, strongest } from "../maths/attention.js";
 import { createCompare } from "./compare.js";
 import { el, setText, show } from "./dom.js";
 import { digits, percent } from "../maths/numbers.js";
-import { aboutExplained } from "../text/explaining.js";
+import { overlayNamed } from "../state/overlays.js";
+import { aboutOverlay } from "../text/overlay.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 
 const PARTNERS = 4;
@@ -38,18 +39,18 @@ export function createReadout(app) {
       el("div", { class: "vv-token" }, title, number, pin), about),
     bar.root, row, compare.root);
 
-  return { root, render, sentence, about: ({ shown }) => aboutText(shown) };
+  return { root, render, sentence, about: ({ shown }) => aboutOverlay(app, shown) };
 
   function render(view) {
     const { shown, token } = view;
     setText(title, tokenTitle(token, app));
     setText(number, t("tokenNumber", { token }));
     setText(pin, app.selection.pinned ? t("pinned") : "");
-    setText(about, aboutText(shown));
+    setText(about, aboutOverlay(app, shown));
     compare.render(view);
     const { values } = shown;
-    const flows = values && (shown.kind === "attention" || shown.kind === "rollout");
-    bar.render(flows ? values : null, shown.kind === "attention" && app.selection.direction);
+    const { flows, controls } = overlayNamed(shown.kind);
+    bar.render(flows ? values : null, controls.includes("direction") && app.selection.direction);
     show(row, Boolean(values));
     if (!values) return;
     const best = strongest(shown.uniform === null ? without(values, token) : values, PARTNERS);
@@ -63,19 +64,10 @@ export function createReadout(app) {
     });
   }
 
-  function aboutText(shown) {
-    const { layer, head, direction, first } = app.selection;
-    const headText = head === "mean" ? t("headMean") : t("headNumber", { head });
-    if (shown.kind === "attention") return t("about_" + direction, { layer, head: headText });
-    if (shown.kind === "rollout") return t("about_rollout", { first, layer });
-    if (shown.kind === "explain") return aboutExplained(app);
-    return t("about_" + shown.kind, { layer });
-  }
-
   /** The sentence that a screen reader hears once a selection has settled. */
   function sentence(view) {
     const { shown, token } = view;
-    const parts = [tokenTitle(token, app), aboutText(shown)];
+    const parts = [tokenTitle(token, app), aboutOverlay(app, shown)];
     if (shown.values) {
       const best = strongest(without(shown.values, token), 3);
       parts.push(best.filter((other) => Number.isFinite(shown.values[other])).map((other) =>

@@ -2,10 +2,11 @@
 
 import { csvText, fileName } from "../maths/csv.js";
 import { SPOTLIGHT } from "../maths/colour.js";
-import { mainExplainer, shownExplainers, targetOf } from "../maths/explaining.js";
+import { mainExplainer, shownExplainers, targetOf } from "../state/explaining.js";
+import { overlayNamed } from "../state/overlays.js";
 import { el, setText, show } from "./dom.js";
 import { showsPhotograph } from "./picture.js";
-import { stageSaves } from "../data/saves.js";
+import { stageSaves } from "../state/saves.js";
 import { snapshot } from "./snapshot.js";
 import { createTakeHome } from "./takehome.js";
 import { button } from "./widgets.js";
@@ -121,8 +122,8 @@ export function captionOf(app, { view, about }) {
   return [
     [photoName(app), tokenTitle(view.token, app), about].filter(Boolean).join(" · "),
     ...toldOf(app),
-    // Only attention has a choice of scales; the legends of other maps show theirs.
-    ...(values ? [kind === "attention" ? t("captionScale", { drawn, scale }) : drawn] : []),
+    // Where there is no choice of scales the legend shows the one.
+    ...(values ? [overlayNamed(kind).controls.includes("scale") ? t("captionScale", { drawn, scale }) : drawn] : []),
     t("captionSource", { model: manifest.model.name, source: translated(manifest.model.source, app) }),
   ];
 }

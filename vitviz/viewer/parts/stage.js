@@ -1,17 +1,18 @@
 /** The stage: the picture as the model saw it, its patches, and the overlay. */
 
-import { DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour, largest } from "../maths/colour.js";
+import { DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour } from "../maths/colour.js";
 import { el, setText, show } from "./dom.js";
 import { createBrush } from "./brush.js";
 import { createGuesses } from "./guesses.js";
 import { createLegend } from "./legend.js";
-import { digits, multiple, percent } from "../maths/numbers.js";
-import { LEAST_TIMES } from "../maths/overlay.js";
+import { digits, percent } from "../maths/numbers.js";
+import { LEAST_TIMES } from "../maths/scales.js";
+import { overlayNamed } from "../state/overlays.js";
 import { createPicture, placeBox, readingOf, showsPhotograph } from "./picture.js";
 import { explore } from "./pointing.js";
 import { createWaiting, layerText, positionsText, tokensText } from "./waiting.js";
-import { aboutExplained } from "../text/explaining.js";
-import { prefixLabel, tokenName, tokenTitle } from "../text/words.js";
+import { sayingOf } from "../text/overlay.js";
+import { prefixLabel, tokenTitle } from "../text/words.js";
 
 /**
  * @param {import("../main.js").App} app
@@ -83,7 +84,7 @@ export function createStage(app) {
     waiting.render(messageOf(shown), (shown.missing === "layer" && app.source.failure !== null) ||
       (shown.missing === "tokens" && app.source.features.error !== null) ||
       (shown.missing === "positions" && app.source.positions.error !== null));
-    setText(saying, shown.values ? sayingOf(shown, token) : "");
+    setText(saying, shown.values ? sayingOf(app, shown, token) : "");
     show(saying, shown.values !== null);
     renderLegend(shown, pointer);
     setText(under, underPointer(shown, pointer));
@@ -104,20 +105,12 @@ export function createStage(app) {
     show(legend.root, shown.values !== null);
     if (!shown.values) return;
     const value = pointer === null ? null : shown.values[pointer];
-    const note = shown.kind === "attention" && app.taste.scale === "heads"
+    const { controls, decimals = 0 } = overlayNamed(shown.kind);
+    const note = controls.includes("scale") && app.taste.scale === "heads"
       ? t("scaleShared", { least: LEAST_TIMES }) : shown.uniform === null ? t("scale_" + shown.kind)
         : t(app.facing() ? "scaleBoth" : "scaleOwn", { least: LEAST_TIMES });
-    const ends = shown.kind === "explain" ? { ends: digits } : { decimals: shown.kind === "features" ? 3 : 0 };
+    const ends = decimals === null ? { ends: digits } : { decimals };
     legend.render({ ...shown, note: [note, ...lightOf(shown)].join(" "), marked: value, ...ends });
-  }
-
-  /** What the picture shows, in a sentence. */
-  function sayingOf(shown, token) {
-    const { direction, first, layer } = app.selection;
-    if (shown.kind === "explain") return t(shown.colours === "diverging" ? "saying_explainSigned" : "saying_explain", { what: aboutExplained(app) });
-    const name = token < grid.prefix ? tokenName(token, app) : t("framed");
-    const times = multiple(largest(shown.values, grid.prefix, grid.tokens) * grid.tokens);
-    return t("saying_" + (shown.kind === "attention" ? direction : shown.kind), { token: name, times, first, layer });
   }
 
   /** What the spotlight does to the picture, in words. @returns {string[]} */

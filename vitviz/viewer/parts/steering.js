@@ -4,8 +4,8 @@ import { COLOUR_MAPS, SPOTLIGHT } from "../maths/colour.js";
 import { createBesideChoice } from "./beside.js";
 import { el, show } from "./dom.js";
 import { hasPhotograph } from "./picture.js";
-import { LEAST_TIMES } from "../maths/overlay.js";
-import { OVERLAYS } from "../state/state.js";
+import { LEAST_TIMES } from "../maths/scales.js";
+import { OVERLAYS, overlayNamed } from "../state/overlays.js";
 import { SIGHTS } from "../state/taste.js";
 import { choice, slider, toggle } from "./widgets.js";
 
@@ -36,8 +36,7 @@ export function createSteering(app) {
   });
   const overlay = choice({
     label: t("overlay"),
-    options: OVERLAYS.map((value) => (
-      { value, text: t("overlay_" + value) })),
+    options: OVERLAYS.map(({ id }) => ({ value: id, text: t("overlay_" + id) })),
     onChoose: (value) => app.select({ overlay: value }),
   });
   const beside = createBesideChoice(app);
@@ -53,12 +52,12 @@ export function createSteering(app) {
     root, where,
     render({ shown }) {
       const { selection } = app;
-      const panel = app.panel();
-      const uses = (kind) => (selection.overlay === kind || panel.overlay === kind) &&
-        (kind !== "rollout" || app.source.relevance.possible);
-      layer.set(selection.layer, uses("attention") || uses("rollout") || uses("features"));
-      head.set(selection.head, uses("attention"));
-      direction.set(selection.direction, uses("attention"));
+      const here = [selection.overlay, app.panel().overlay ?? "none"].map(overlayNamed)
+        .filter(({ possible }) => !possible || possible(app.source));
+      const uses = (control) => here.some(({ controls }) => controls.includes(control));
+      layer.set(selection.layer, uses("layer"));
+      head.set(selection.head, uses("head"));
+      direction.set(selection.direction, uses("direction"));
       overlay.set(selection.overlay);
       beside.render();
       drawing.render(uses, shown);
@@ -84,7 +83,7 @@ function createDrawing(app) {
   return {
     root: el("div", { class: "vv-pair" }, colours.root, sight.root),
     render(uses, shown) {
-      colours.set(app.taste.colours, uses("attention") || uses("rollout") || uses("features") || uses("explain"));
+      colours.set(app.taste.colours, uses("colours"));
       show(sight.root, hasPhotograph(app, shown));
       sight.set(app.taste.sight);
     },
@@ -119,13 +118,13 @@ function createLooks(app) {
     root,
     render(uses, shown) {
       const { taste, selection } = app;
-      scale.set(taste.scale, uses("attention"));
-      opacity.set(Math.round(taste.opacity * 100), selection.overlay !== "none" &&
+      scale.set(taste.scale, uses("scale"));
+      opacity.set(Math.round(taste.opacity * 100), overlayNamed(selection.overlay).controls.includes("opacity") &&
         shown.colours !== SPOTLIGHT);
       grid.set(taste.grid);
       rulers.set(taste.rulers || taste.projector, !taste.projector);
       fromOne.set(taste.fromOne);
-      smooth.set(taste.smooth, selection.overlay !== "none" || app.panel().overlay !== "none");
+      smooth.set(taste.smooth, uses("opacity"));
     },
   };
 }

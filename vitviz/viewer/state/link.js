@@ -4,6 +4,7 @@ import { KEPT } from "./besides.js";
 import { OPERATED, fitsLink } from "./experiment.js";
 import { OWN_PHOTO } from "./photos.js";
 import { SPOTLIGHT } from "../maths/colour.js";
+import { OVERLAYS, overlayNamed } from "./overlays.js";
 import { linkOf, panelOf, restingToken } from "./panels.js";
 import { startTaste } from "./taste.js";
 
@@ -32,12 +33,10 @@ const COMMON = {
 const OF_LESSON = ["lesson", "step"];
 /** Written only while it is on. */
 const SWITCHES = ["projector"];
-/** Fields that define an overlay, and stand in a link whichever panel is open. */
-const OF_OVERLAY = { rollout: ["first", "residual", "fusion"], explain: ["explainer", "target"] };
 const HOSTS = ["model", "example", "untrained", "invert"];
 
 function namesOf(panels) {
-  return [...new Set([...OF_LESSON, ...SWITCHES, ...Object.keys(COMMON), ...Object.values(OF_OVERLAY).flat(), ...panels.flatMap(linkOf)])];
+  return [...new Set([...OF_LESSON, ...SWITCHES, ...Object.keys(COMMON), ...OVERLAYS.flatMap(({ link = [] }) => link), ...panels.flatMap(linkOf)])];
 }
 
 /**
@@ -71,7 +70,7 @@ function valueOf(text) {
 export function writeLink(href, selection, taste, origin, shape, more = {}) {
   const url = new URL(href);
   const values = { ...origin, ...taste, ...selection, ...more };
-  const own = [...linkOf(panelOf(shape.panels, selection.panel)), ...(OF_OVERLAY[selection.overlay] ?? [])];
+  const own = [...linkOf(panelOf(shape.panels, selection.panel)), ...(overlayNamed(selection.overlay).link ?? [])];
   for (const name of HOSTS) put(name, name in origin);
   for (const name of namesOf(shape.panels)) {
     if (name !== "lang" || more.lang) put(name, stands(name));

@@ -18,7 +18,7 @@ import { startToken } from "../maths/geometry.js";
  *   selects?: Record<string, Field>, prefers?: Record<string, Field>, link?: string[],
  *   alone?: boolean, whole?: boolean, paints?: boolean, note?: string,
  *   both?: (app: import("../main.js").App, other: import("../main.js").App) => import("../types.js").Panel,
- *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("../data/saves.js").Saves,
+ *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("../state/saves.js").Saves,
  *   code: (selection: any, source: import("../data/source.js").Source, taste: any) => import("../text/python.js").Code|null,
  * }} PanelDescription
  *   first: it is open at the start

@@ -2,11 +2,9 @@
 
 import { placeOf, samePlace, startToken, tokenOf } from "../maths/geometry.js";
 import { OPERATED, isExperiment } from "./experiment.js";
+import { overlayNamed } from "./overlays.js";
 import { fieldsOf, openPanel, panelOf, startOf, visitPanel } from "./panels.js";
 import { FUSIONS } from "../maths/rollout.js";
-
-/** The overlays: the maps that can lie over the picture. */
-export const OVERLAYS = ["attention", "rollout", "positions", "features", "explain", "none"];
 
 /**
  * @typedef {{token: number, partner: number|"strongest", pinned: boolean, layer: number, head: number|"mean",
@@ -57,7 +55,7 @@ export function validSelection(wanted, base, { depth, heads, grid, panels, besid
     head: (value) => value === "mean" || whole(value, heads),
     direction: (value) => value === "from" || value === "to",
     panel: (value) => panelOf(panels, value) !== undefined,
-    overlay: (value) => OVERLAYS.includes(value),
+    overlay: (value) => overlayNamed(value) !== undefined,
     first: (value) => whole(value, depth),
     residual: (value) => typeof value === "number" && value >= 0 && value <= 1,
     fusion: (value) => FUSIONS.includes(value),

@@ -1,7 +1,7 @@
 /** Words about explanations: names of explainers and classes, what they cost, what is explained. */
 
 import { grouped } from "../maths/numbers.js";
-import { mainExplainer, targetOf } from "../maths/explaining.js";
+import { mainExplainer, targetOf } from "../state/explaining.js";
 import { languageOf } from "./language.js";
 import { labelName, tokenName } from "./words.js";
 

@@ -7,7 +7,7 @@ export const MOST_MAPS = 5;
 
 const KEY = /^[a-z0-9_]{1,40}$/;
 
-/** The fields of the selection. @type {Record<string, import("../state/panels.js").Field>} */
+/** The fields of the selection. @type {Record<string, import("./panels.js").Field>} */
 export const FIELDS = {
   // The explainer over the picture, and those side by side, joined by dots; "": the first ones.
   explainer: { start: "", possible: (value) => value === "" || (typeof value === "string" && KEY.test(value)) },

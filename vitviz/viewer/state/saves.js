@@ -1,19 +1,14 @@
 /** What can be saved: tables of numbers, and names of figures. Each panel lists its own. */
 
 import { placeOf } from "../maths/geometry.js";
+import { overlayNamed } from "./overlays.js";
 
 /**
- * @typedef {{columns: string[], rows: (string|number)[][]}} Table
- * @typedef {{tables: Record<string, Table>, figures: string[]}} Saves
+ * @typedef {{tables: Record<string, import("../maths/csv.js").Table>, figures: string[]}} Saves
  *   tables: by name, without those whose numbers are not here yet; figures: names of those that the host draws
  * @typedef {import("../main.js").App} App
  * @typedef {import("../types.js").View} View
  */
-
-/** The figure for each overlay. */
-const FIGURES = {
-  attention: "attention", rollout: "rollout", positions: "positions", features: "features", explain: "explanation", none: "patches",
-};
 
 /**
  * What the stage saves: the value of every token in the overlay.
@@ -24,9 +19,8 @@ const FIGURES = {
 export function stageSaves(app, { shown }) {
   const { overlay } = app.selection;
   const tables = shown.values ? { picture: tokenTable(app, { [overlay]: shown.values }) } : {};
-  // Positions cannot be drawn for a prefix token, and explanations once they are here.
-  const figure = ["positions", "explain"].includes(overlay) && !shown.values ? null : FIGURES[overlay];
-  return { tables, figures: figure ? [figure] : [] };
+  const { figure, later } = overlayNamed(overlay);
+  return { tables, figures: later && !shown.values ? [] : [figure] };
 }
 
 /** One row for each token, with its row and column; a value that a token does not have is left empty. */

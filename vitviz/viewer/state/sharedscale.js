@@ -1,0 +1,52 @@
+/** Scales of maps, shared by two analyses that stand side by side. */
+
+import { headsScale, patchScale, perToken, spanOf } from "../maths/scales.js";
+
+/**
+ * One scale for the maps of both analyses.
+ * @param {import("../main.js").App} app
+ * @param {(app: import("../main.js").App) => import("../maths/scales.js").Scale|null} scaleOf  null while it is not known
+ * @param {boolean} shares  whether values are shares of attention, which are smaller where there are more tokens
+ * @returns {import("../maths/scales.js").Scale|null}
+ */
+export function scaleOfBoth(app, scaleOf, shares = true) {
+  const [own, other] = [scaleOf(app), app.facing?.() ?? null];
+  const theirs = own && other && scaleOf(other);
+  return theirs ? spanOf(own, shares ? perToken(theirs, other.source.grid, app.source.grid) : theirs) : own;
+}
+
+/** The scale of a map of attention: its own, or that of all heads of the layer, as the taste wants it. */
+export function attentionScale({ taste, source: { grid, manifest } }, maps, values) {
+  return taste.scale === "map" ? patchScale(values, grid) : headsScale(maps.rows, manifest.num_heads, grid);
+}
+
+/**
+ * The layer or head of the other analysis that is compared with one: the selected with the selected,
+ * else the same number.
+ * @param {import("../main.js").App} app
+ * @param {import("../main.js").App} of
+ * @param {"layer"|"head"} field
+ */
+export function opposite(app, of, field, value) {
+  return value === app.selection[field] ? of.selection[field] : value;
+}
+
+/**
+ * The scale of the map of one head in a layer, for the shown token, in both analyses.
+ * @param {import("../main.js").App} app
+ * @param {number} layer
+ * @param {number|"mean"} head
+ * @param {{rows: Float32Array, mean: Float32Array}|null} maps  of the layer, where they are at hand
+ * @param {Float32Array|null} values  of the head
+ */
+export function headScale(app, layer, head, maps = null, values = null) {
+  if (maps && !app.facing()) return attentionScale(app, maps, values);
+  return scaleOfBoth(app, (of) => {
+    const { depth, num_heads: heads } = of.source.manifest;
+    const at = { layer: opposite(app, of, "layer", layer), head: opposite(app, of, "head", head) };
+    if (at.layer >= depth || (at.head !== "mean" && at.head >= heads)) return null;
+    const { direction } = of.selection;
+    const theirs = of.source.maps.of(at.layer, of.shownToken(), direction);
+    return theirs && attentionScale(of, theirs, of.source.maps.head(at.layer, of.shownToken(), direction, at.head));
+  });
+}

@@ -1,0 +1,36 @@
+/** What an overlay shows, in sentences. */
+
+import { largest } from "../maths/colour.js";
+import { multiple } from "../maths/numbers.js";
+import { overlayNamed } from "../state/overlays.js";
+import { aboutExplained } from "./explaining.js";
+import { tokenName } from "./words.js";
+
+/**
+ * What the picture shows, in a sentence.
+ * @param {import("../main.js").App} app
+ * @param {import("../state/overlays.js").Overlay} shown  with values
+ * @param {number} token
+ */
+export function sayingOf(app, shown, token) {
+  const { prefix, tokens } = app.source.grid;
+  const name = token < prefix ? tokenName(token, app) : app.t("framed");
+  return said("saying_", app, shown, { token: name, times: multiple(largest(shown.values, prefix, tokens) * tokens) });
+}
+
+/**
+ * What is between the selected token and those that are bright, in few words.
+ * @param {import("../main.js").App} app
+ * @param {import("../state/overlays.js").Overlay} shown
+ */
+export function aboutOverlay(app, shown) {
+  const { head } = app.selection;
+  return said("about_", app, shown, { head: head === "mean" ? app.t("headMean") : app.t("headNumber", { head }) });
+}
+
+function said(start, app, shown, values) {
+  const { selection } = app;
+  const end = overlayNamed(shown.kind).says?.(selection, shown) ?? shown.kind;
+  const what = shown.kind === "explain" ? aboutExplained(app) : "";
+  return app.t(start + end, { layer: selection.layer, first: selection.first, what, ...values });
+}
