@@ -1,6 +1,7 @@
 """The table of explainers: intervals by hand, and a test that was stopped goes on."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ def test_one_picture_has_the_figures_of_its_fair_test() -> None:
 
     analysis = analyze(loaded, some.images[2].permute(1, 2, 0).contiguous().numpy())
     assert row["target"] == int(analysis.trace.logits.argmax())
-    case = analysis.case()
+    case = replace(analysis.case(), seed=2)
     maps = {"centre": EXPLAINERS["centre"](case)} | {
         key: EXPLAINERS[key](case) for key in EXPLAINERS
     }

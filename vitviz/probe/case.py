@@ -29,6 +29,8 @@ class Case:
     pixels  (C, h, w), what entered the model
     target  the class that is explained; None for explainers that know no class
     surgery the interventions of the pass; None: none
+    seed    of the random map. It is 0 for every picture that a page shows: a number made of pixels
+            would turn with each of them that another decoder rounds otherwise
     """
 
     trace: Trace
@@ -37,6 +39,7 @@ class Case:
     vit: ViT | None = None
     target: int | None = None
     surgery: Surgery | None = None
+    seed: int = 0
 
     @property
     def patches(self) -> Tensor:

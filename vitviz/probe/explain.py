@@ -1,6 +1,5 @@
 """EXPLAINERS: the one list of functions that say how much every token matters."""
 
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -12,6 +11,7 @@ from ..errors import SelectionError
 from ..languages import Message
 from . import gradients, perturb
 from .case import Case
+from .chance import Chance
 from .grid import PatchGrid
 from .trace import Trace
 
@@ -138,10 +138,9 @@ def centre(case: Case, _token: int) -> Tensor:
 
 
 def random(case: Case, _token: int) -> Tensor:
-    """Noise from 0 to 1, the same again for the same picture. (N,); prefix tokens get 0"""
-    seed = zlib.crc32(case.pixels.numpy().tobytes())
-    noise = torch.rand(case.grid.num_patches, generator=torch.Generator().manual_seed(seed))
-    return _placed(case.grid, noise)
+    """Noise from 0 to 1, which the seed of the case alone decides. (N,); prefix tokens get 0"""
+    noise = Chance(case.seed, "random map").uniforms(case.grid.num_patches)
+    return _placed(case.grid, noise.float())
 
 
 def _placed(grid: PatchGrid, patches: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from torch import Tensor
 from ..errors import CancelledError
 from ..languages import Message
 from .case import Case
+from .chance import Chance
 from .explain import EXPLAINERS, centre_map
 from .selection import count_of
 
@@ -221,9 +222,10 @@ def plan_of(
     steps, pairs = count_of(steps, "steps"), (count_of(orders, "orders") + 1) // 2
     patches, grid = case.patches, case.grid
     maps = {"centre": centre_map(grid).flatten(), **maps}
-    generator = torch.Generator().manual_seed(seed)
-    drawn = [torch.randperm(len(patches), generator=generator) for _ in range(pairs)]
-    first = [_order(grid.patches(one)[patches], generator) for one in maps.values()]
+    chance = Chance(seed, "orders")
+    ties = chance.permutation(len(patches))  # one for all maps: none depends on those beside it
+    drawn = [chance.permutation(len(patches)) for _ in range(pairs)]
+    first = [_order(grid.patches(one)[patches], ties) for one in maps.values()]
     ways = [*first, *(one.flip(0) for one in first), *drawn, *(one.flip(0) for one in drawn)]
     reads_patches = case.vit.config.global_pool != "token"
     most = len(patches) - reads_patches
@@ -261,7 +263,6 @@ def saco_of(salience: list[float], falls: list[float]) -> float:
     return signed / total if total else 0.0
 
 
-def _order(values: Tensor, generator: torch.Generator) -> Tensor:
-    """The indices of values, the largest first; equal ones at random. (n,) -> (n,)"""
-    mixed = torch.randperm(len(values), generator=generator)
-    return mixed[values[mixed].argsort(descending=True, stable=True)]
+def _order(values: Tensor, ties: Tensor) -> Tensor:
+    """The indices of values, the largest first; equal ones as in `ties`. (n,), (n,) -> (n,)"""
+    return ties[values[ties].argsort(descending=True, stable=True)]

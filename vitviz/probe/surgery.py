@@ -13,6 +13,7 @@ from ..errors import SelectionError
 from ..languages import Message
 from ..model.config import ViTConfig
 from ..model.vit import ViT
+from .chance import Chance
 from .cuts import Cuts, Edges
 from .grid import PatchGrid
 from .intervention import (
@@ -169,7 +170,7 @@ class Surgery:
             if one.by == "off":
                 return torch.zeros_like(pos_embed)
             count = self.config.num_patches
-            order = torch.randperm(count, generator=torch.Generator().manual_seed(one.seed))
+            order = Chance(one.seed, "positions").permutation(count)
             prefix, patches = pos_embed[:, :-count], pos_embed[:, -count:]
             return torch.cat([prefix, patches[:, order.to(pos_embed.device)]], dim=1)
         return pos_embed
@@ -305,16 +306,14 @@ class Surgery:
             q = q.clone()
             q[:, :, rows] = 0
             return q
-        # Each patch has a random number; the rank of those that stay gives the order.
-        noise = torch.rand(
-            self.config.num_patches, generator=torch.Generator().manual_seed(one.seed)
-        )
-        noise = torch.where(self.removed, torch.inf, noise)
-        index = torch.arange(len(noise))[None] if kept is None else kept[:, first:] - first
-        order = noise[index].argsort(dim=1).to(q.device)
+        # Each patch has a random rank; those that stay go by theirs.
+        ranks = Chance(one.seed, "scramble").permutation(self.config.num_patches)
+        ranks = torch.where(self.removed, len(ranks), ranks)
+        index = torch.arange(len(ranks))[None] if kept is None else kept[:, first:] - first
+        order = ranks[index].argsort(dim=1).to(q.device)
         if kept is None and self.removed.any():
             stay = self.present.to(q.device)
-            whole = torch.arange(len(noise), device=q.device)
+            whole = torch.arange(len(ranks), device=q.device)
             whole[stay] = order[0, : len(stay)]
             order = whole[None]
         order = order[:, None, :, None].expand(len(q), q.shape[1], -1, q.shape[3])
@@ -363,8 +362,8 @@ def _source(picture: Tensor, one: Replace, grid: PatchGrid) -> Tensor:
                 picture
             )
         case _:
-            generator = torch.Generator().manual_seed(one.seed)
-            return torch.randint(0, 256, picture.shape, generator=generator).to(torch.uint8)
+            noise = Chance(one.seed, "noise").below([256] * picture.numel())
+            return noise.to(torch.uint8).view_as(picture)
 
 
 def _shuffled(grid: PatchGrid, one: Shuffle) -> Iterable[int]:
@@ -372,6 +371,6 @@ def _shuffled(grid: PatchGrid, one: Shuffle) -> Iterable[int]:
     rows, cols, side = grid.rows, grid.cols, one.cells
     places = torch.arange(rows * cols).view(rows // side, side, cols // side, side)
     cells = places.permute(0, 2, 1, 3).reshape(-1, side, side)  # (cells, side, side)
-    order = torch.randperm(len(cells), generator=torch.Generator().manual_seed(one.seed))
+    order = Chance(one.seed, "shuffle").permutation(len(cells))
     moved = cells[order].view(rows // side, cols // side, side, side)
     return moved.permute(0, 2, 1, 3).flatten()

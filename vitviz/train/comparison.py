@@ -138,7 +138,14 @@ def one_picture(
     pixels = normalise(image.to(loaded.device).float() / 255, cut.mean, cut.std)
     with torch.enable_grad(), capture(vit, target="answer") as recorder:
         trace = recorder.trace(vit(pixels))
-    case = Case(trace=trace, grid=grid, pixels=pixels[0].cpu(), vit=vit, target=trace.target)
+    case = Case(
+        trace=trace,
+        grid=grid,
+        pixels=pixels[0].cpu(),
+        vit=vit,
+        target=trace.target,
+        seed=number,  # another random map for each picture: a mean over one map is no chance
+    )
     maps = {key: EXPLAINERS[key](case) for key in keys}
     found = removal(case, maps, temperature=loaded.card.temperature, groups=GROUPS, seed=number)
     inside = None
