@@ -1,6 +1,7 @@
 """Every explainer: a contract, an independent reference, and models whose reason is known."""
 
 import re
+from dataclasses import replace
 
 import pytest
 import torch
@@ -23,6 +24,7 @@ from vitviz import (
 from vitviz.languages import say
 from vitviz.probe import perturb
 from vitviz.probe.case import Case
+from vitviz.probe.chance import Chance
 from vitviz.probe.explain import Explainer
 
 NO_MODEL = ("centre", "random")
@@ -75,6 +77,18 @@ def test_an_explainer_says_what_it_needs(key: str) -> None:
     assert explainer.name
     assert re.search("[가-힣]", say(explainer.sentence, "ko"))
     assert explainer.paper.startswith("arXiv:") or not explainer.paper
+
+
+@pytest.mark.parametrize("name", ["cls", "registers", "no_cls"])
+def test_the_random_map_depends_on_no_pixel(name: str) -> None:
+    """Pictures are decoded and resized by others too, which may round one pixel otherwise."""
+    one, other = analyze(tiny(name), photo()), analyze(tiny(name), photo(40, 40))
+    noise = one.explain("random")
+    assert torch.equal(noise, other.explain("random", 1))
+    patches, case = one.grid.patches(noise), one.case("random")
+    assert_close(patches.double(), Chance(0, "random map").uniforms(len(patches)))
+    assert not noise[: one.grid.num_prefix_tokens].any()
+    assert not torch.allclose(noise, EXPLAINERS["random"](replace(case, seed=1)))
 
 
 def test_the_class_is_the_answer_unless_one_is_named() -> None:

@@ -12,7 +12,8 @@ from tests.test_trace import CLASSIFIERS
 from vitviz import Analysis, SelectionError, analyze
 from vitviz.errors import CancelledError
 from vitviz.languages import say
-from vitviz.probe.fairness import Removal, removal, saco_of
+from vitviz.probe.chance import Chance
+from vitviz.probe.fairness import Removal, plan_of, removal, saco_of
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -118,6 +119,23 @@ def test_equal_values_are_ordered_at_random_and_not_row_by_row() -> None:
     assert not torch.equal(*by_seed)
     again = removal(case, {"map": flat}, orders=2, seed=0).first["map"]
     assert torch.equal(by_seed[0], again)
+
+
+def test_orders_are_drawn_with_the_seed_and_a_map_has_the_same_whatever_stands_beside() -> None:
+    changes = [{"kind": "remove", "patches": [2, 3]}]
+    case = analyze(tiny("cls"), photo(), interventions=changes).case("grad_cam")
+    halves = (torch.arange(16) < 8).float()
+    chance = Chance(3, "orders")
+    ties, one, other = (chance.permutation(14) for _ in range(3))
+    alone = plan_of(case, {"halves": halves}, orders=4, seed=3).ways
+    assert torch.equal(alone[4:], torch.stack([one, other, one.flip(0), other.flip(0)]))
+    upper = [int(place) for place in ties if place < 6]  # of 14 that are left
+    assert alone[1].tolist() == upper + [int(place) for place in ties if place >= 6]
+    beside = plan_of(case, {"flat": torch.zeros(16), "halves": halves}, orders=2, seed=3).ways
+    assert torch.equal(beside[2], alone[1])
+    assert torch.equal(beside[6], one)
+    with pytest.raises(SelectionError, match="seed must be a whole number"):
+        plan_of(case, {}, seed=-1)
 
 
 def test_saco_by_hand() -> None:

@@ -13,6 +13,7 @@ from tests.models import TINY, photo, tiny
 from tests.test_trace import CLASSIFIERS, hooks
 from vitviz import Analysis, LoadedModel, SelectionError, analyze
 from vitviz.languages import say
+from vitviz.probe.chance import Chance
 from vitviz.probe.intervention import KINDS, Head, Intervention, Remove, read
 from vitviz.probe.surgery import Surgery
 
@@ -196,7 +197,7 @@ def test_positions_off_and_shuffled(name: str) -> None:
         vit.pos_embed.zero_()
 
     def shuffled(vit) -> None:
-        order = torch.randperm(vit.config.num_patches, generator=torch.Generator().manual_seed(2))
+        order = Chance(2, "positions").permutation(vit.config.num_patches)
         first = vit.pos_embed.shape[1] - len(order)
         vit.pos_embed[:, first:] = vit.pos_embed[:, first:][:, order].clone()
 
@@ -212,6 +213,11 @@ def test_positions_off_and_shuffled(name: str) -> None:
         ordered = operated(name, {"kind": "shuffle", "cells": 1})
         intact = analyze(tiny(name), photo())
         assert not torch.allclose(ordered.trace.logits, intact.trace.logits, atol=1e-3)
+    # Nor may positions follow the patches: one seed gives two orders.
+    shuffles = [{"kind": "shuffle", "cells": 1}, {"kind": "positions", "by": "shuffled"}]
+    two = operated(name, *shuffles).trace.tokens[-1]
+    one = analyze(tiny(name), photo()).trace.tokens[-1]
+    assert not torch.allclose(two.mean(dim=0), one.mean(dim=0), atol=1e-3)
 
 
 def test_pixels_are_replaced_swapped_and_shuffled() -> None:
@@ -238,6 +244,9 @@ def test_pixels_are_replaced_swapped_and_shuffled() -> None:
     ]
     assert torch.equal(noise[0], noise[1])
     assert not torch.equal(noise[0], noise[2])
+    draws = Chance(1, "noise").below([256] * intact.picture.numel()).view_as(intact.picture)
+    assert torch.equal(noise[0][:8, :8].long(), draws[:8, :8])
+    assert torch.equal(noise[0][8:], intact.picture[8:])
     blurred = operated(name, {"kind": "replace", "patches": [7], "by": "blur"}).picture
     patch = intact.grid.patch(blurred, 7).float()
     sharp = intact.grid.patch(intact.picture, 7).float()
@@ -281,8 +290,9 @@ def test_cells_move_as_a_whole() -> None:
         found = picture.view(2, 14, 2, 14).permute(0, 2, 1, 3).flatten(2).flatten(0, 1)
         return found.tolist()
 
-    assert sorted(cells(analysis.picture)) == sorted(cells(intact.picture))
-    assert cells(analysis.picture) != cells(intact.picture)
+    order = Chance(1, "shuffle").permutation(4).tolist()
+    assert order != [0, 1, 2, 3]
+    assert cells(analysis.picture) == [cells(intact.picture)[one] for one in order]
     # The pixels that entered are those of the picture that is shown.
     assert_close(analysis.pixels[0], (analysis.picture[..., 0] / 255 - 0.5) / 0.25)
 
@@ -389,7 +399,7 @@ def test_even_rows_are_one_nth_and_scrambled_rows_those_of_other_patches(name: s
     scrambled = operated(name, {"kind": "scramble", "layers": [0]}).trace.attention(0)
     before, after = intact.attention(0)[0, first:], scrambled[0, first:]
     nearest = torch.cdist(after, before).argmin(1)
-    assert sorted(nearest.tolist()) == list(range(n - first))
+    assert torch.equal(nearest, Chance(0, "scramble").permutation(n - first).argsort())
     assert nearest.tolist() != list(range(n - first))
     assert_close(after, before[nearest])
 

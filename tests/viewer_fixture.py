@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tests.chance_fixture import draws
 from tests.models import TINY, photo, tiny
 from tests.operated_fixture import CASES, operated
 from vitviz import EXPLAINERS, Analysis, Trace, ViT, analyze, open_photo
@@ -179,8 +180,11 @@ def film_fixture() -> dict[str, Any]:
 
 
 def write(folder: Path) -> None:
-    """One JSON file for each of the tiny models; in a folder those of operated passes."""
-    (folder / "operated").mkdir(parents=True, exist_ok=True)
+    """One JSON file for each of the tiny models; in folders those of operated passes, and draws."""
+    for inner in ("operated", "chance"):
+        (folder / inner).mkdir(parents=True, exist_ok=True)
+    text = json.dumps(draws())  # to the last bit
+    (folder / "chance" / "draws.json").write_text(text + "\n", encoding="utf-8")
     for name in CASES:
         text = json.dumps(_rounded(operated(name)))
         (folder / "operated" / f"{name}.json").write_text(text + "\n", encoding="utf-8")

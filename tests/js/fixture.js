@@ -20,6 +20,9 @@ export const FIXTURES = decoded(FOLDER);
 /** Those of operated passes: interventions in, rows out. */
 export const OPERATED = decoded(new URL("operated/", FOLDER));
 
+/** Draws with seeds. */
+export const DRAWS = JSON.parse(readFileSync(new URL("chance/draws.json", FOLDER), "utf8"));
+
 function decoded(folder) {
   return readdirSync(folder).filter((name) => name.endsWith(".json")).map((name) => decode(name, folder));
 }

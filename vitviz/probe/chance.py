@@ -14,8 +14,8 @@ from torch import Tensor
 
 from .selection import choose
 
-# What is drawn with a seed. The place of a word is half of the key, so that one seed gives unrelated
-# draws for two of them: a new one comes last.
+# What is drawn with a seed. The place of a word is half of the key, so that two of them have
+# unrelated draws with one seed; a new one comes last.
 USES = ("shuffle", "positions", "scramble", "noise", "orders", "random map", "hidden patches")
 WORDS = 2**32
 LAST = WORDS - 1
@@ -36,10 +36,10 @@ def philox(counter: np.ndarray, key: tuple[int, int]) -> np.ndarray:
 
 
 class Chance:
-    """What is drawn for one use with one seed, from 0 to 2**32 - 1; every call goes on from the last.
+    """What is drawn for one use with one seed; every call goes on where the last one ended.
 
-    The key is (seed, place of the use); the counters are (0, 0, 0, 0), (1, 0, 0, 0) and so on, and
-    the four words of one follow those of the one before. Raises `SelectionError` for other seeds.
+    Key: (seed, place of the use). Counters: (0, 0, 0, 0), (1, 0, 0, 0) and so on, each with four
+    words. Raises `SelectionError` for a seed that is no whole number from 0 to 2**32 - 1.
     """
 
     def __init__(self, seed: int, use: str) -> None:

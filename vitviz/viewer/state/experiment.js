@@ -14,6 +14,7 @@
  * No document in here.
  */
 
+import { Chance } from "../maths/chance.js";
 import { OWN_PHOTO } from "./photos.js";
 
 /** The key of the analysis that stands beside as the experiment changed it. */
@@ -195,21 +196,13 @@ export function broughtBack(interventions, patches) {
 }
 
 /**
- * So many different numbers below `end`, drawn with a seed; the same for the same seed.
+ * So many different numbers, drawn with a seed; the same for the same seed.
  * @param {number} count
  * @param {number[]} from  the numbers to draw from
  * @param {number} seed
  * @returns {number[]}  in order
  */
 export function drawn(count, from, seed) {
-  const left = [...from];
-  let state = (seed + 1) * 2654435769 >>> 0;
-  const random = () => { // mulberry32
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const picked = Array.from({ length: Math.min(count, left.length) }, () => left.splice(Math.floor(random() * left.length), 1)[0]);
-  return picked.sort((a, b) => a - b);
+  const order = new Chance(seed, "hidden patches").permutation(from.length);
+  return [...order.subarray(0, count)].map((place) => from[place]).sort((a, b) => a - b);
 }

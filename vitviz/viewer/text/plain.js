@@ -43,7 +43,7 @@ const NO_MODEL = ["centre", "random"];
 function withImports(loading, keys) {
   const [first, ...rest] = loading;
   const functools = keys.some((key) => ["rollout", "generic", "gradient_rollout"].includes(key));
-  return [first.replace("torch, vitviz", [...(functools ? ["functools"] : []), "torch", "vitviz", ...(keys.includes("random") ? ["zlib"] : [])].join(", ")), ...rest];
+  return [first.replace("torch, vitviz", [...(functools ? ["functools"] : []), "torch", "vitviz"].join(", ")), ...rest];
 }
 
 /** Steps from the last layer to the first, with one row instead of whole matrices. */
@@ -61,14 +61,14 @@ const TOGETHER = {
   generic: (token, { grid }) => followed("ad: r + r @ (ad[0] * ad[1]).relu().mean(1)[0]", "pairs", token, grid.tokens),
   gradient_rollout: (token, { grid }) => followed("ad: (r + r @ shares((ad[0] * ad[1]).relu().mean(1)[0])) / 2", "pairs", token, grid.tokens),
   centre: (_token, source) => placed("torch.outer(bump(" + source.grid.rows + "), bump(" + source.grid.cols + ")).flatten()", source),
-  random: (_token, source) => placed("torch.rand(" + source.grid.rows * source.grid.cols + ", generator=seeded)", source),
+  random: (_token, source) => placed("chance.uniforms(" + source.grid.rows * source.grid.cols + ")", source),
 };
 
 /** Lines that some of them need before. */
 const BEFORE = {
   gradient_rollout: ({ grid }) => ["shares = lambda p: torch.where(p.sum(1, True) > 0, p / p.sum(1, True), torch.eye(" + grid.tokens + "))"],
   centre: () => ["bump = lambda n: torch.exp(-8 * ((torch.arange(n) + 0.5) / n - 0.5) ** 2)"],
-  random: () => ["seeded = torch.Generator().manual_seed(zlib.crc32(pixels.numpy().tobytes()))"],
+  random: () => ["chance = vitviz.probe.chance.Chance(0, \"random map\")"],
 };
 
 /** Explainers that run the model in a way of their own. */
