@@ -15,8 +15,9 @@
     {"kind": "transplant", "tokens": "cls" | "all" | [40, 41], "layer": 3, "from": an analysis}
 
 Patches, layers and heads count from 0, patches row by row without prefix tokens; queries and keys
-are tokens. "seed", "layers" and "heads" may be left out: 0, "all" and "all". `surgery.py` applies a
-list of them.
+are tokens. "seed", "layers" and "heads" may be left out: 0, "all" and "all". A seed is a whole
+number from 0 to 2**31 - 1 (in a link to 999999999), with which `chance.py` draws. `surgery.py`
+applies a list of them.
 """
 
 import json
