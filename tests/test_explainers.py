@@ -249,10 +249,10 @@ def test_what_is_saved_changes_no_number(name: str, monkeypatch: pytest.MonkeyPa
     faster library; by whole passes of torch they come out the same.
     """
 
-    def whole(case: Case, embedded: torch.Tensor) -> torch.Tensor:
+    def whole(case: Case, x: torch.Tensor, places: torch.Tensor | None = None) -> torch.Tensor:
         for block in case.vit.blocks:
-            embedded = block(embedded)
-        return case.vit.forward_head(case.vit.norm(embedded))
+            x = block(x, places)
+        return case.vit.forward_head(case.vit.norm(x))
 
     def all_numbers() -> list[torch.Tensor]:
         test = analysis_of(name).fair_test("generic", "occlusion", steps=4, orders=4, target=1)

@@ -100,7 +100,7 @@ def test_hooks_are_gone_after_an_exception() -> None:
 
 def test_a_silent_layer_is_an_error() -> None:
     vit = spread(ViT(TINY["cls"])).eval()
-    vit.blocks[1].forward = lambda x: x
+    vit.blocks[1].forward = lambda x, _places: x
     with torch.inference_mode(), capture(vit) as recorder:
         logits = vit(pixels_for("cls"))
     with pytest.raises(CaptureError, match="nothing was heard from layer 1;"):

@@ -15,7 +15,7 @@ from vitviz.model.patch_embed_three_ways import (
     UnfoldPatches,
     share_weights,
 )
-from vitviz.model.vit import Attention, drop_patches
+from vitviz.model.vit import Attention, Tokens, drop_patches
 
 SIZES = {  # google-research/vision_transformer and timm count the same
     "Ti/16": (192, 12, 3, 5_717_416),
@@ -164,7 +164,8 @@ def test_an_answer_computes_only_what_the_head_reads(name: str, post_norm: bool)
     pixels = torch.rand(2, config.in_chans, *config.image_size, dtype=torch.float64)
     embedded = vit.norm_pre(vit.embed(pixels))
     vit.blocks[-1].mlp.register_forward_pre_hook(lambda _module, args: heard.append(args[0]))
-    assert_close(vit.answer(embedded), vit(pixels), atol=1e-11, rtol=1e-11)
+    answer = vit.forward_head(vit.encode(embedded, None, config.tokens_read))
+    assert_close(answer, vit(pixels), atol=1e-11, rtol=1e-11)
     read = {"cls": 1, "distilled": 2, "registers": 1, "grey": 1}.get(name, config.num_tokens)
     assert [one.shape[1] for one in heard] == [read, config.num_tokens]
 
@@ -190,9 +191,10 @@ def test_gradient_of_a_logit_after_the_last_attention_is_zero_for_patches() -> N
 
 def test_patch_dropout_keeps_prefix_tokens_and_a_share_of_patches() -> None:
     x = torch.arange(22.0).view(1, 11, 2).repeat(3, 1, 1)
-    kept = drop_patches(x, num_prefix_tokens=1, keep=0.5)
+    kept, places = drop_patches(Tokens(x), num_prefix_tokens=1, keep=0.5)
     assert kept.shape == (3, 6, 2)
     assert torch.equal(kept[:, 0], x[:, 0])
+    assert torch.equal(kept[:, :, 0].long() // 2, places)
     for image in kept[:, 1:, 0].long() // 2:
         assert len(set(image.tolist())) == 5
         assert 0 not in image

@@ -3,7 +3,7 @@
 Read it beside "An Image is Worth 16x16 Words" (Dosovitskiy et al. 2020, arXiv:2010.11929). The
 paper writes the whole model in four equations:
 
-    z_0  = [x_class; x_1 E; ...; x_P E] + E_pos            (1)  PatchEmbed, ViT.embed
+    z_0  = [x_class; x_1 E; ...; x_P E] + E_pos            (1)  PatchEmbed, ViT.join
     z'_l = MSA(LN(z_{l-1})) + z_{l-1}                      (2)  Attention, Block
     z_l  = MLP(LN(z'_l)) + z'_l                            (3)  Mlp, Block
     y    = LN(z_L at the class token)                      (4)  ViT.pool, and the head after it
@@ -14,6 +14,8 @@ differ by the switches of `ViTConfig`; each switch is one line here. Parameters 
 timm, so that its checkpoints fit.
 """
 
+from typing import NamedTuple
+
 import torch
 import torch.nn.functional as F
 from einops import rearrange, repeat
@@ -21,6 +23,21 @@ from torch import Tensor, nn
 
 from ..errors import ImageError
 from .config import ViTConfig
+
+Places = Tensor | None  # (B, n) which of the N tokens are here; None: all of them, in order
+
+
+class Tokens(NamedTuple):
+    """Tokens (B, n, D) and their places: a model can work without some of its patches."""
+
+    x: Tensor
+    places: Places = None
+
+    def take(self, kept: Tensor) -> "Tokens":
+        """Of each image the tokens with these indices. (B, m), from 0 to n - 1"""
+        image = torch.arange(len(self.x), device=kept.device)[:, None]
+        places = kept if self.places is None else self.places[image, kept]
+        return Tokens(self.x[image, kept], places)
 
 
 class PatchEmbed(nn.Module):
@@ -61,8 +78,15 @@ class PatchEmbed(nn.Module):
 class Tap(nn.Module):
     """A named place for a hook: passes q, k and v on, as attention really uses them."""
 
-    def forward(self, q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, q: Tensor, k: Tensor, v: Tensor, places: Places) -> tuple[Tensor, ...]:
         return q, k, v
+
+
+class ScoreBias(nn.Module):
+    """A place for a hook that adds to the scores; of -inf, and the query cannot see the key."""
+
+    def forward(self, places: Places, n_queries: int | None) -> Tensor | None:
+        return None
 
 
 class Attention(nn.Module):
@@ -71,7 +95,7 @@ class Attention(nn.Module):
     Appendix A of the paper, equations 5 to 8. Each head compares the query of a token with the
     keys of all tokens; softmax turns the comparisons into shares that sum to 1: one row of the
     attention map. The output is the values, mixed by these shares. H heads do this side by side
-    in d dimensions each, and `proj` joins what they found. `first`: as of `Block`.
+    in d dimensions each, and `proj` joins what they found. `places`, `n_queries`: as of `Block`.
     """
 
     def __init__(self, config: ViTConfig) -> None:
@@ -83,17 +107,19 @@ class Attention(nn.Module):
         self.q_norm = make_norm(config, config.head_dim) if config.qk_norm else nn.Identity()
         self.k_norm = make_norm(config, config.head_dim) if config.qk_norm else nn.Identity()
         self.tap = Tap()
-        self.mixed = nn.Identity()  # a second place for a hook: what each head has gathered
+        self.score_bias = ScoreBias()
+        self.mixed = nn.Identity()  # another place for a hook: what each head has gathered
         self.norm = make_norm(config, dim) if config.attn_norm else nn.Identity()
         self.proj = nn.Linear(dim, dim, bias=config.proj_bias)
 
-    def forward(self, x: Tensor, first: int | None = None) -> Tensor:
+    def forward(self, x: Tensor, places: Places = None, n_queries: int | None = None) -> Tensor:
         q, k, v = rearrange(
             self.qkv(x), "b n (three h d) -> three b h n d", three=3, h=self.num_heads
         )
-        q, k, v = self.tap(self.q_norm(q), self.k_norm(k), v)
+        q, k, v = self.tap(self.q_norm(q), self.k_norm(k), v, places)
+        q, bias = q[:, :, :n_queries], self.score_bias(places, n_queries)
         # softmax(q k^T * scale) v without storing the N x N map, which q and k suffice to compute
-        x = self.mixed(F.scaled_dot_product_attention(q[:, :, :first], k, v, scale=self.scale))
+        x = self.mixed(F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=self.scale))
         return self.proj(self.norm(rearrange(x, "b h n d -> b n (h d)")))
 
 
@@ -158,8 +184,8 @@ class Block(nn.Module):
     something onto it. That is why the same patch can be followed through all layers. The norm
     stands before each branch (pre-norm); with `post_norm` it stands after the branch.
 
-    `first` leaves out what nobody asks for: only that many tokens come out, though they still look
-    at all that came in.
+    `n_queries` leaves out what nobody asks for: only the first so many tokens come out, though they
+    still look at all that came in.
     """
 
     def __init__(self, config: ViTConfig, drop_path: float = 0.0) -> None:
@@ -174,11 +200,11 @@ class Block(nn.Module):
         self.ls2 = LayerScale(dim) if config.layer_scale else nn.Identity()
         self.drop_path = make_drop_path(drop_path)
 
-    def forward(self, x: Tensor, first: int | None = None) -> Tensor:
+    def forward(self, x: Tensor, places: Places = None, /, n_queries: int | None = None) -> Tensor:
         if self.post_norm:
-            x = x[:, :first] + self.drop_path(self.norm1(self.attn(x, first)))
+            x = x[:, :n_queries] + self.drop_path(self.norm1(self.attn(x, places, n_queries)))
             return x + self.drop_path(self.norm2(self.mlp(x)))
-        x = x[:, :first] + self.drop_path(self.ls1(self.attn(self.norm1(x), first)))
+        x = x[:, :n_queries] + self.drop_path(self.ls1(self.attn(self.norm1(x), places, n_queries)))
         return x + self.drop_path(self.ls2(self.mlp(self.norm2(x))))
 
 
@@ -270,47 +296,41 @@ class ViT(nn.Module):
         return self.forward_head(self.forward_features(pixels))
 
     def forward_features(self, pixels: Tensor) -> Tensor:
-        """The tokens after the last block and its norm. (B, C, h, w) -> (B, N, D)"""
-        x = self.norm_pre(self.embed(pixels))
-        for block in self.blocks:
-            x = block(x)
-        return self.norm(x)
+        """The tokens after the last block and its norm. (B, C, h, w) -> (B, n, D)"""
+        return self.encode(*self.tokenize(pixels))
 
-    def answer(self, x: Tensor) -> Tensor:
-        """The logits of embedded tokens, without what they do not depend on. (B, n, D) -> (B, C)
-
-        Most heads read CLS alone: of the last block nothing else is computed then, which is a
-        seventh of the work of six blocks. Any of the tokens may be missing from the sequence, but
-        those in front.
-        """
-        *blocks, last = self.blocks
-        for block in blocks:
-            x = block(x)
-        return self.forward_head(self.norm(last(x, self.config.tokens_read)))
+    def tokenize(self, pixels: Tensor) -> Tokens:
+        """What enters the first block; in training without some of the patches. (B, C, h, w)"""
+        tokens = Tokens(self.norm_pre(self.embed(pixels)))
+        if self.training and self.patch_keep < 1:
+            return drop_patches(tokens, self.config.num_prefix_tokens, self.patch_keep)
+        return tokens
 
     def embed(self, pixels: Tensor) -> Tensor:
-        """Equation 1: patches, prefix tokens in front, positions. (B, C, h, w) -> (B, N, D)"""
+        """Equation 1, from the pixels on. (B, C, h, w) -> (B, N, D)"""
         expected = (self.config.in_chans, *self.config.image_size)
         if pixels.shape[1:] != expected:
             raise ImageError(
                 f"the model takes pixels of shape (B, {', '.join(map(str, expected))}), "
                 f"got {tuple(pixels.shape)}"
             )
-        x = self.patch_embed(pixels)
-        prefix = [
-            repeat(token, "1 n d -> b n d", b=len(x))
-            for token in (self.cls_token, self.dist_token, self.reg_token)
-            if token is not None
-        ]
-        if self.pos_embed is None:
-            x = torch.cat([*prefix, x], dim=1)
-        elif self.config.pos_embed_prefix:
-            x = torch.cat([*prefix, x], dim=1) + self.pos_embed
-        else:
-            x = torch.cat([*prefix, x + self.pos_embed], dim=1)
-        if self.training and self.patch_keep < 1:
-            x = drop_patches(x, self.config.num_prefix_tokens, self.patch_keep)
-        return x
+        return self.join(self.patch_embed(pixels), self.pos_embed)
+
+    def join(self, patches: Tensor, positions: Tensor | None) -> Tensor:
+        """Equation 1, from (B, P, D) on; positions (1, N or P, D) are of all or of patches."""
+        learned = (self.cls_token, self.dist_token, self.reg_token)
+        prefix = [repeat(x, "1 n d -> b n d", b=len(patches)) for x in learned if x is not None]
+        x = torch.cat([*prefix, patches], dim=1)
+        if positions is None:
+            return x
+        return x + F.pad(positions, (0, 0, x.shape[1] - positions.shape[1], 0))
+
+    def encode(self, x: Tensor, places: Places = None, n_queries: int | None = None) -> Tensor:
+        """Equations 2 and 3, block after block, and the last norm. (B, n, D) -> (B, n, D)"""
+        *blocks, last = self.blocks
+        for block in blocks:
+            x = block(x, places)
+        return self.norm(last(x, places, n_queries))
 
     def pool(self, x: Tensor) -> Tensor:
         """One vector for the whole image. (B, N, D) -> (B, D)
@@ -339,16 +359,16 @@ class ViT(nn.Module):
         return self.head(self.fc_norm(self.pool(x)))
 
 
-def drop_patches(x: Tensor, num_prefix_tokens: int, keep: float) -> Tensor:
-    """Keep a random share of the patches of each image. (B, N, D) -> (B, n, D)
+def drop_patches(tokens: Tokens, num_prefix_tokens: int, keep: float) -> Tokens:
+    """Keep a random share of the patches of each image, and all prefix tokens.
 
     A training step then costs little more than that share of the full one (arXiv:2212.00794).
     """
-    prefix, patches = x[:, :num_prefix_tokens], x[:, num_prefix_tokens:]
-    batch, num_patches, dim = patches.shape
-    order = torch.rand(batch, num_patches, device=x.device).argsort(dim=1)
-    kept = repeat(order[:, : max(1, round(keep * num_patches))], "b p -> b p d", d=dim)
-    return torch.cat([prefix, patches.gather(1, kept)], dim=1)
+    batch, n, _ = tokens.x.shape
+    order = torch.rand(batch, n - num_prefix_tokens, device=tokens.x.device).argsort(dim=1)
+    patches = num_prefix_tokens + order[:, : max(1, round(keep * order.shape[1]))]
+    prefix = torch.arange(num_prefix_tokens, device=order.device).expand(batch, -1)
+    return tokens.take(torch.cat([prefix, patches], dim=1))
 
 
 def make_norm(config: ViTConfig, dim: int) -> nn.Module:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..model.products import fast_products
-from ..model.vit import ViT
+from ..model.vit import Places, Tokens, ViT
 from .grid import PatchGrid
 from .surgery import Surgery
 from .trace import Trace
@@ -46,21 +46,20 @@ class Case:
         """The patches that no intervention took out. (n,) indices of patches"""
         return torch.arange(self.grid.num_patches) if self.surgery is None else self.surgery.present
 
-    def operated(self, kept: Tensor | None = None) -> AbstractContextManager[None]:
+    def operated(self) -> AbstractContextManager[None]:
         """Passes go as the interventions say, as in `Surgery.applied`."""
-        return self.surgery.applied(self.vit, kept) if self.surgery else nullcontext()
+        return self.surgery.applied(self.vit) if self.surgery else nullcontext()
 
-    def answer(self, embedded: Tensor) -> Tensor:
-        """The logits of embedded tokens, as the interventions say. (B, n, D) -> (B, C)
+    def answer(self, x: Tensor, places: Places = None) -> Tensor:
+        """The logits of tokens that enter the first block, in `operated`. (B, n, D) -> (B, C)
 
-        Without interventions nothing is computed that the logits do not depend on.
+        Without interventions nothing is computed that the logits do not depend on: most heads read
+        CLS alone, and what else the last of six blocks computes is a seventh of the work.
         """
+        operated = self.surgery and self.surgery.interventions
+        n_queries = None if operated else self.vit.config.tokens_read
         with fast_products():
-            if not (self.surgery and self.surgery.interventions):
-                return self.vit.answer(embedded)
-            for block in self.vit.blocks:
-                embedded = block(embedded)
-            return self.vit.forward_head(self.vit.norm(embedded))
+            return self.vit.forward_head(self.vit.encode(x, places, n_queries))
 
     @torch.inference_mode()
     def logits_with(self, kept: Tensor) -> Tensor:
@@ -69,12 +68,11 @@ class Case:
         The other tokens are really taken out, after positions were added: a ViT can do that, and
         what is gone costs nothing. Prefix tokens are tokens too: who wants them names them.
         """
-        embedded = self.trace.tokens[0].to(next(self.vit.parameters()).device)
-        parts = []
-        for some in kept.split(max(1, TOGETHER // max(1, kept.shape[1]))):
-            with self.operated(some):
-                parts.append(self.answer(embedded[some]).float().cpu())
-        return torch.cat(parts)
+        device = next(self.vit.parameters()).device
+        whole = Tokens(self.trace.tokens[:1].to(device))
+        batches = kept.to(device).split(max(1, TOGETHER // max(1, kept.shape[1])))
+        with self.operated():
+            return torch.cat([self.answer(*whole.take(some)).float().cpu() for some in batches])
 
     def logits_with_patches(self, kept: list[Tensor]) -> Tensor:
         """The logits with only these patches, and all prefix tokens. Indices of patches -> (B, C)

@@ -68,3 +68,8 @@ class Cuts:
         if mask is None or not (rows := mask.all(dim=-1).any(dim=0)).any():
             return None
         return int(rows.nonzero()[0])
+
+
+def among(whole: Tensor, places: Tensor) -> Tensor:
+    """The entries between some tokens only. (1, H, N, N), (B, n) indices -> (B, H, n, n)"""
+    return whole[0][:, places[:, :, None], places[:, None]].transpose(0, 1)

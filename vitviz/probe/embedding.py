@@ -38,19 +38,13 @@ class Embedding:
 
         `positions`: what an intervention adds in place of the learned position embedding.
         """
-        config, some = vit.config, slice(0, min(count, vit.config.embed_dim))
+        some = slice(0, min(count, vit.config.embed_dim))
         proj = vit.patch_embed.proj
         filters = proj.weight[some]
-        learned = [
-            token[0, :, some]
-            for token in (vit.cls_token, vit.dist_token, vit.reg_token)
-            if token is not None
-        ]
-        content = torch.cat([*learned, patches[:, some]])
+        content = vit.join(patches[None], None)[0, :, some]
         position = torch.zeros_like(content)
-        if vit.pos_embed is not None:
-            first = 0 if config.pos_embed_prefix else config.num_prefix_tokens
-            added = vit.pos_embed if positions is None else positions
-            position[first:] = added[0, :, some]
+        added = vit.pos_embed if positions is None else positions
+        if added is not None:
+            position[-added.shape[1] :] = added[0, :, some]
         bias = filters.new_zeros(len(filters)) if proj.bias is None else proj.bias[some]
         return cls(*(part.float().cpu().clone() for part in (filters, bias, content, position)))

@@ -3,6 +3,8 @@
 `A` is an attention map, `dA` its gradient for the logit of the class (`Trace.attention_gradient`).
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -79,9 +81,9 @@ def grad_cam(case: Case, _token: int) -> Tensor:
     """
     heard: list[Tensor] = []
 
-    def hear(_module: object, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def hear(_module: object, args: tuple[Any, ...]) -> tuple[Any, ...]:
         heard.append(args[0].detach().requires_grad_())
-        return (heard[0],)
+        return heard[0], *args[1:]
 
     device = next(case.vit.parameters()).device
     with torch.enable_grad(), case.operated(), listening() as listen:

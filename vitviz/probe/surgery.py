@@ -3,18 +3,18 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
-import torch.nn.functional as F
 from PIL import Image, ImageFilter
 from torch import Tensor
 
 from ..errors import SelectionError
 from ..languages import Message
 from ..model.config import ViTConfig
-from ..model.vit import ViT
+from ..model.vit import Places, ViT
 from .chance import Chance
-from .cuts import Cuts, Edges
+from .cuts import Cuts, Edges, among
 from .grid import PatchGrid
 from .intervention import (
     Branch,
@@ -178,11 +178,11 @@ class Surgery:
     # --- what is done to the pass ---
 
     @contextmanager
-    def applied(self, vit: ViT, kept: Tensor | None = None) -> Iterator[None]:
+    def applied(self, vit: ViT) -> Iterator[None]:
         """Passes of this thread go as the interventions say, until the block ends.
 
-        `kept` (B, n): the tokens that the sequence of each picture holds, where some were taken out
-        of it after they were embedded; None: all of them, and of what is removed the mask alone.
+        Patches that are removed are masked where all tokens go through the blocks. Where tokens
+        come with their places, those that are removed must not be among them.
         """
         device = next(vit.parameters()).device
         with listening() as listen:
@@ -190,9 +190,9 @@ class Surgery:
                 if isinstance(one, Positions):
                     self._listen_to_embedding(vit, listen)
                 else:
-                    self._listen_for_transplant(vit, listen, one, kept, device)
+                    self._listen_for_transplant(vit, listen, one, device)
             for layer in range(self.config.depth):
-                self._listen_to_attention(vit, listen, layer, kept, device)
+                self._listen_to_attention(vit, listen, layer)
             for one in self._of(Branch):
                 block = vit.blocks[one.layer]
                 first, second = (
@@ -203,10 +203,8 @@ class Surgery:
                     (first if one.branch == "attention" else second).register_forward_hook,
                     lambda _module, _args, out: out * 0,
                 )
-            if self.removed.any() and kept is None and self.config.global_pool:
-                stays = torch.cat([torch.ones(self.config.num_prefix_tokens).bool(), ~self.removed])
-                stays = stays.to(device)
-                listen(vit.norm.register_forward_hook, lambda _module, _args, out: out[:, stays])
+            if self.removed.any() and self.config.global_pool:
+                listen(vit.norm.register_forward_hook, lambda _module, _args, out: self._stay(out))
             yield
 
     def _listen_to_embedding(self, vit: ViT, listen: Callable[..., None]) -> None:
@@ -216,27 +214,14 @@ class Surgery:
         def hear_patches(_module: object, _args: object, out: Tensor) -> None:
             patches[:] = [out]
 
-        def place(_module: object, _args: object) -> tuple[Tensor, ...]:
-            prefix = [
-                token.expand(len(patches[0]), -1, -1)
-                for token in (vit.cls_token, vit.dist_token, vit.reg_token)
-                if token is not None
-            ]
-            positions = self.positions(vit.pos_embed)
-            if vit.config.pos_embed_prefix:
-                return (torch.cat([*prefix, patches[0]], dim=1) + positions,)
-            return (torch.cat([*prefix, patches[0] + positions], dim=1),)
+        def place(_module: object, _args: object) -> Tensor:
+            return vit.join(patches[0], self.positions(vit.pos_embed))
 
         listen(vit.patch_embed.register_forward_hook, hear_patches)
         listen(vit.norm_pre.register_forward_pre_hook, place)
 
     def _listen_for_transplant(
-        self,
-        vit: ViT,
-        listen: Callable[..., None],
-        one: Transplant,
-        kept: Tensor | None,
-        device: torch.device,
+        self, vit: ViT, listen: Callable[..., None], one: Transplant, device: torch.device
     ) -> None:
         n, first = self.config.num_tokens, self.config.num_prefix_tokens
         taken = torch.zeros(n, dtype=torch.bool)
@@ -249,56 +234,48 @@ class Surgery:
         donor = torch.zeros(n, self.config.embed_dim)
         rows = min(n, len(one.donor.tokens))
         donor[:rows] = one.donor.tokens[:rows]  # of another number of patches only CLS is taken
-        index = torch.arange(n)[None] if kept is None else kept
-        taken, donor = taken[index, None].to(device), donor[index].to(device)
+        taken, donor = taken[:, None].to(device), donor.to(device)
 
-        def replace(_module: object, _args: object, out: Tensor) -> Tensor:
-            return torch.where(taken, donor.to(out.dtype), out)
+        def replace(_module: object, args: Any, out: Tensor) -> Tensor:
+            places = args[1] if len(args) > 1 else None  # all go through `norm_pre`
+            some = slice(None) if places is None else places
+            return torch.where(taken[some], donor[some].to(out.dtype), out)
 
         # Behind the module before the layer, so that a trace hears what really enters it.
         before = vit.blocks[one.layer - 1] if one.layer else vit.norm_pre
         listen(before.register_forward_hook, replace)
 
-    def _listen_to_attention(
-        self,
-        vit: ViT,
-        listen: Callable[..., None],
-        layer: int,
-        kept: Tensor | None,
-        device: torch.device,
-    ) -> None:
+    def _listen_to_attention(self, vit: ViT, listen: Callable[..., None], layer: int) -> None:
         attn = vit.blocks[layer].attn
         queries = [one for one in self._of(Even, Scramble) if _has(one.layers, layer)]
-        heads = [one for one in self._of(Head) if one.layer == layer]
         mask = self.cuts.mask(layer) if self.cuts else None
-        if mask is not None:
-            mask = mask[None]
-            if kept is not None:  # (1, h, N, N) -> (B, h, n, n)
-                mask = torch.stack([mask[0][:, one][:, :, one] for one in kept])
-            mask = ~mask.to(device)
-        heard: list[tuple[Tensor, Tensor, Tensor]] = []
 
-        def hear(
-            _module: object, _args: object, qkv: tuple[Tensor, Tensor, Tensor]
-        ) -> tuple[Tensor, Tensor, Tensor]:
-            q, k, v = qkv
+        def turn(_module: object, args: Any, qkv: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            (q, k, v), places = qkv, args[3]
             for one in queries:
-                q = self._queries(one, q, kept)
-            heard[:] = [(q, k, v)]
+                q = self._queries(one, q, places)
             return q, k, v
 
-        def mix(_module: object, _args: object, mixed: Tensor) -> Tensor:
-            if mask is not None:
-                q, k, v = heard[0]
-                mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=attn.scale)
-            return self.heads_off(layer, mixed, everyone=kept is not None)
+        if queries:
+            listen(attn.tap.register_forward_hook, turn)
+        if mask is not None:
+            like = attn.qkv.weight
+            whole = like.new_zeros(mask.shape).masked_fill_(mask.to(like.device), -torch.inf)[None]
 
-        if queries or mask is not None:
-            listen(attn.tap.register_forward_hook, hear)
-        if heads or mask is not None:
-            listen(attn.mixed.register_forward_hook, mix)
+            def cut(_module: object, args: Any, bias: Tensor | None) -> Tensor:
+                places, n_queries = args
+                edges = whole if places is None else among(whole, places)
+                edges = edges[:, :, :n_queries]
+                return edges if bias is None else edges + bias
 
-    def _queries(self, one: Even | Scramble, q: Tensor, kept: Tensor | None) -> Tensor:
+            listen(attn.score_bias.register_forward_hook, cut)
+        if any(one.layer == layer for one in self._of(Head)):
+            listen(
+                attn.mixed.register_forward_hook,
+                lambda _module, _args, mixed: self.heads_off(layer, mixed),
+            )
+
+    def _queries(self, one: Even | Scramble, q: Tensor, places: Places) -> Tensor:
         """q of a layer with some rows set to 0, or in another order. (B, H, n, d)"""
         first = self.config.num_prefix_tokens
         if isinstance(one, Even):
@@ -309,9 +286,11 @@ class Surgery:
         # Each patch has a random rank; those that stay go by theirs.
         ranks = Chance(one.seed, "scramble").permutation(self.config.num_patches)
         ranks = torch.where(self.removed, len(ranks), ranks)
-        index = torch.arange(len(ranks))[None] if kept is None else kept[:, first:] - first
+        index = (
+            torch.arange(len(ranks))[None] if places is None else places[:, first:].cpu() - first
+        )
         order = ranks[index].argsort(dim=1).to(q.device)
-        if kept is None and self.removed.any():
+        if places is None and self.removed.any():
             stay = self.present.to(q.device)
             whole = torch.arange(len(ranks), device=q.device)
             whole[stay] = order[0, : len(stay)]
@@ -319,11 +298,11 @@ class Surgery:
         order = order[:, None, :, None].expand(len(q), q.shape[1], -1, q.shape[3])
         return torch.cat([q[:, :, :first], q[:, :, first:].gather(2, order)], dim=2)
 
-    def heads_off(self, layer: int, mixed: Tensor, everyone: bool = False) -> Tensor:
+    def heads_off(self, layer: int, mixed: Tensor) -> Tensor:
         """What the heads of a layer gathered, without those that are off. (B, H, n, d)
 
-        `everyone`: the sequence holds no token that is removed. The same is done to gradients: of
-        a head that is off nothing matters, of one set to its mean only the sum over the tokens.
+        The same is done to gradients: of a head that is off nothing matters, of one set to its mean
+        only the sum over the tokens.
         """
         for one in self._of(Head):
             if one.layer != layer:
@@ -332,11 +311,15 @@ class Surgery:
             if one.by == "zero":
                 mixed[:, one.head] = 0
             else:
-                first = torch.ones(self.config.num_prefix_tokens, dtype=torch.bool)
-                stays = torch.cat([first, ~self.removed]).to(mixed.device)
-                some = alone if everyone else alone[:, stays]
-                mixed[:, one.head] = some.mean(dim=1, keepdim=True)
+                mixed[:, one.head] = self._stay(alone).mean(dim=1, keepdim=True)
         return mixed
+
+    def _stay(self, x: Tensor) -> Tensor:
+        """The tokens that are not removed; a shorter sequence holds no others. (B, n, D)"""
+        if x.shape[1] < self.config.num_tokens:
+            return x
+        prefix = torch.ones(self.config.num_prefix_tokens, dtype=torch.bool)
+        return x[:, torch.cat([prefix, ~self.removed]).to(x.device)]
 
 
 def _contradiction(key: str, **values: object) -> SelectionError:

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor, nn
 
-from ..model.vit import ViT, drop_patches
+from ..model.vit import ViT
 
 SIDES = ((0, -1), (0, 1), (-1, 0), (1, 0))  # left, right, above, below: (rows, cols) away
 CELLS = 2  # a neighbour is predicted as CELLS x CELLS mean colours
@@ -46,16 +46,16 @@ class Learner(nn.Module):
         """Run all heads on normalised pictures (B, C, h, w). `vit.patch_keep` drops patches."""
         if not self.heads:
             return Outputs(self.vit(pixels), None, None, None)
-        vit, half, kept = self.vit, max(1, len(self.vit.blocks) // 2), None
-        x, kept = self.embed(pixels)
-        x = vit.norm_pre(x)
+        vit, half = self.vit, max(1, len(self.vit.blocks) // 2)
+        prefix = vit.config.num_prefix_tokens
+        x, places = vit.tokenize(pixels)
         if torch.is_autocast_enabled(x.device.type):
             # Autocast alone would add up the residual stream in float32: twice the memory traffic.
             x = x.to(torch.get_autocast_dtype(x.device.type))
         for layer, block in enumerate(vit.blocks, start=1):
-            x = block(x)
+            x = block(x, places)
             if layer == half:
-                patches = x[:, vit.config.num_prefix_tokens :]
+                patches = x[:, prefix:]
         x = vit.norm(x)
         others = neighbours = None
         if "others" in self.heads:
@@ -64,24 +64,9 @@ class Learner(nn.Module):
             # Normalised, as every block reads the residual stream, but without learned gains.
             patches = F.layer_norm(patches, patches.shape[-1:])
             neighbours = self.heads["neighbours"](patches)
-        return Outputs(vit.forward_head(x), others, neighbours, kept)
-
-    def embed(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
-        """`ViT.embed`, and the indices of the patches kept. (B, C, h, w) -> (B, N, D), (B, kept)"""
-        vit, keep = self.vit, self.vit.patch_keep
-        vit.patch_keep = 1.0
-        try:
-            x = vit.embed(pixels)
-        finally:
-            vit.patch_keep = keep
-        prefix, patches = vit.config.num_prefix_tokens, vit.config.num_patches
-        numbers = torch.arange(-prefix, patches, device=x.device, dtype=x.dtype)
-        if not self.training or keep == 1:
-            return x, numbers[prefix:].long().expand(len(x), -1)
-        # The number of each patch passes through `drop_patches` as one more channel.
-        x = torch.cat([x, numbers.view(1, -1, 1).expand(len(x), -1, 1)], dim=2)
-        x = drop_patches(x, prefix, keep)
-        return x[:, :, :-1], x[:, prefix:, -1].long()
+        if places is None:
+            places = torch.arange(vit.config.num_tokens, device=x.device).expand(len(x), -1)
+        return Outputs(vit.forward_head(x), others, neighbours, places[:, prefix:] - prefix)
 
 
 def neighbour_loss(guess: Tensor, kept: Tensor, pixels: Tensor, grid: tuple[int, int]) -> Tensor:
