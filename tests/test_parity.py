@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 import timm
 import torch
+import torchvision
+from timm.layers import LayerScale, SwiGLUPacked
 from timm.models import get_arch_name, model_entrypoint
 from torch import nn
+from torch.ao.quantization import quantize_dynamic
 
 from tests.models import spread
 from vitviz import WeightsError, analyze, from_timm, load
 from vitviz.model.hub import answers
-from vitviz.model.timm_models import config_from_timm
+from vitviz.model.timm_config import config_from_timm
 
 # The families, by what sets them apart: nothing, distillation token, no class token, registers,
 # LayerScale, packed SwiGLU, CLIP's norm and QuickGELU, map pooling, RMSNorm and SwiGLU, norms
@@ -142,9 +145,9 @@ def test_weights_from_the_hub_answer_as_in_timm(name: str, answer: str | None, m
 @pytest.mark.parametrize(
     ("name", "switch"),
     [
-        ("vit_small_patch16_18x2_224", "block is ParallelThingsBlock"),
-        ("vit_dwee_patch16_reg1_gap_256", "attention is DiffAttention"),
-        ("vit_tiny_r_s16_p8_224", "patch embedding is HybridEmbed"),
+        ("vit_small_patch16_18x2_224", r"blocks\.0 is ParallelThingsBlock"),
+        ("vit_dwee_patch16_reg1_gap_256", r"blocks\.0\.attn is DiffAttention"),
+        ("vit_tiny_r_s16_p8_224", "patch_embed is HybridEmbed"),
         ("eva02_tiny_patch14_224", "it is a Eva"),
         ("beit_base_patch16_224", "it is a Beit"),
         ("resnet18", "it is a ResNet"),
@@ -164,3 +167,137 @@ def test_converting_leaves_the_timm_model_alone() -> None:
     assert torch.equal(theirs.head.weight, before)
     assert not any(parameter.requires_grad for parameter in loaded.vit.parameters())
     assert not loaded.vit.training
+
+
+def small_timm(**options) -> nn.Module:
+    """Six blocks, 3 heads of 64 channels, 4 patches."""
+    sizes = {"img_size": 32, "depth": 6, "num_classes": 7} | options
+    return spread(timm.create_model("vit_tiny_patch16_224", **sizes).eval())
+
+
+def put(changes: dict):
+    """A change of a model: what is put where, by path."""
+
+    def change(model: nn.Module) -> None:
+        for path, value in changes.items():
+            parent, _, last = path.rpartition(".")
+            setattr(model.get_submodule(parent), last, value)
+
+    return change
+
+
+class VisionTransformer(timm.models.VisionTransformer):
+    """One of the same name, with another answer."""
+
+    def forward_head(self, *args, **kwargs):
+        return super().forward_head(*args, **kwargs).softmax(-1)
+
+
+SIX_HEADS = {"num_heads": 6, "head_dim": 32, "scale": 32**-0.5}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (put({"blocks.5.mlp.act": nn.ReLU()}), r"its blocks\.5\.mlp\.act is ReLU"),
+        (
+            put({"blocks.5.mlp.act": nn.SiLU()}),
+            "its block 5 has activation 'silu' and its block 0 'g",
+        ),
+        (put({"blocks.5.mlp.act": nn.GELU("tanh")}), "its block 5 has activation 'gelu_tanh' and"),
+        (put({"blocks.5.attn.num_heads": 6}), r"its blocks\.5\.attn has 6 heads of 64 channels"),
+        (
+            put({f"blocks.5.attn.{key}": one for key, one in SIX_HEADS.items()}),
+            "its block 5 has num_heads 6 and its block 0 3",
+        ),
+        (put({"blocks.4.attn.scale": 0.25}), r"its blocks\.4\.attn has .* and a scale of 0\.25"),
+        (put({"blocks.5.ls1": LayerScale(192, 0.5)}), "its block 5 has layer_scale True"),
+        (put({"blocks.3.norm2.eps": 1e-2}), r"its blocks\.3\.norm2 is another norm"),
+        (put({"head_drop": nn.Softmax(-1)}), "its head_drop is Softmax"),
+        (put({"patch_embed.proj.dilation": (1, 2)}), r"fails on a picture of \(32, 32\): The size"),
+        (put({"blocks.2.forward": lambda x: x}), r"its blocks\.2 has a method forward of its own"),
+        (lambda m: m.blocks[5].register_forward_hook(print), r"its blocks\.5 has a forward hook"),
+        (lambda m: m.register_forward_pre_hook(print), "it has a forward hook"),
+        (put({"__class__": VisionTransformer}), "it is a tests.test_parity.VisionTransformer"),
+    ],
+)
+def test_a_model_that_is_not_the_same_all_through_is_refused(change, sentence) -> None:
+    """Only the first block was read, and another model than the given one came back."""
+    model = small_timm()
+    from_timm(model)
+    change(model)
+    with pytest.raises(WeightsError, match=sentence):
+        from_timm(model)
+
+
+def test_the_check_finds_the_block_where_nothing_on_the_parts_tells() -> None:
+    model = small_timm(depth=3, mlp_layer=SwiGLUPacked)
+    assert from_timm(model).card.config.mlp == "swiglu_packed"
+    model.blocks[2].mlp.gate_last = True
+    with pytest.raises(WeightsError, match="its block 2 computes something else"):
+        from_timm(model)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_the_check_leaves_the_model_and_torch_as_they_were(dtype: torch.dtype) -> None:
+    model = small_timm(drop_rate=0.5, proj_drop_rate=0.5, attn_drop_rate=0.5, drop_path_rate=0.5)
+    model.to(dtype).train()
+    model.blocks[1].eval()
+    model.set_grad_checkpointing()
+    modes = [part.training for part in model.modules()]
+    weights = {key: (id(value), value.clone()) for key, value in model.named_parameters()}
+    random = torch.get_rng_state()
+    loaded = from_timm(model)
+    assert [part.training for part in model.modules()] == modes
+    assert torch.equal(torch.get_rng_state(), random)
+    for key, value in model.named_parameters():
+        assert id(value) == weights[key][0]
+        assert torch.equal(value, weights[key][1])
+        assert (value.grad, value.requires_grad, value.dtype) == (None, True, dtype)
+    for vit in (model, loaded.vit):
+        assert not any(part._forward_hooks or part._forward_pre_hooks for part in vit.modules())
+    assert {value.dtype for value in loaded.vit.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("wrap", [torch.compile, nn.DataParallel])
+def test_wrappers_are_taken_off(wrap) -> None:
+    model = small_timm(depth=1)
+    assert torch.equal(from_timm(wrap(model)).vit.head.weight, model.head.weight)
+    put({"blocks.0.mlp.act": nn.ReLU()})(model)
+    with pytest.raises(WeightsError, match=r"its blocks\.0\.mlp\.act is ReLU"):
+        from_timm(wrap(nn.DataParallel(model)))
+
+
+class Lora(nn.Module):
+    """A layer with a small matrix beside it, as fine-tuning with LoRA puts around `attn.qkv`."""
+
+    def __init__(self, linear: nn.Linear) -> None:
+        super().__init__()
+        self.linear = linear
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.linear(x)
+
+
+def with_lora() -> nn.Module:
+    model = small_timm()
+    put({"blocks.1.attn.qkv": Lora(model.blocks[1].attn.qkv)})(model)
+    return model
+
+
+@pytest.mark.filterwarnings("ignore:.*quantiz")
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (with_lora, r"its blocks\.1\.attn\.qkv is tests\.test_parity\.Lora"),
+        (lambda: quantize_dynamic(small_timm()), r"attn\.qkv is torch.ao.nn.quantized.dynamic"),
+        (torchvision.models.vit_b_32, r"it is a torchvision\.models\..*\.VisionTransformer"),
+        (lambda: nn.Sequential(small_timm()), "it is a Sequential"),
+        (lambda: "vit_tiny_patch16_224", "it is a builtins.str"),
+        (lambda: small_timm().state_dict(), "it is a collections.OrderedDict"),
+    ],
+)
+def test_what_is_no_timm_model_is_refused_in_a_sentence(model, sentence: str) -> None:
+    """Some ended in an AttributeError."""
+    with pytest.raises(WeightsError, match=sentence):
+        from_timm(model())

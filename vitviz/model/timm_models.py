@@ -3,7 +3,6 @@
 import difflib
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
 
 import torch
 from torch import nn
@@ -12,11 +11,12 @@ from ..errors import WeightsError
 from ..languages import Message
 from . import hub
 from .checkpoints import CHECKPOINT_SUFFIXES
-from .config import ViTConfig
 from .labels import imagenet_labels, own_labels
 from .loaded import LoadedModel, ModelCard, build, head_of
 from .menu import CURATED, list_models
+from .parity import first_difference
 from .preprocess import Preprocess
+from .timm_config import config_from_timm, not_plain
 from .untrained import DEFAULT_SEED, drawn_with
 
 HUB_IDS = ("hf-hub:", "hf_hub:")
@@ -80,11 +80,13 @@ def from_timm(
 ) -> LoadedModel:
     """The same weights in vitviz's own ViT, giving the same logits. The timm model is not changed.
 
-    Raises `WeightsError` that names the switch if the model is not one of timm's plain
-    VisionTransformers.
+    It may be wrapped by torch.compile or for several GPUs. One picture of noise goes through both
+    models. Raises `WeightsError` that names the part if the model
+    is not one of timm's plain VisionTransformers, or one of its blocks computes something else.
     """
     from timm.data import resolve_model_data_config
 
+    model = _unwrapped(model)
     cfg = getattr(model, "pretrained_cfg", None) or {}
     name = name or cfg.get("architecture") or type(model).__name__
     config = config_from_timm(model, name)
@@ -105,7 +107,18 @@ def from_timm(
         details=details,
     )
     state = {key: value.detach().clone().float() for key, value in model.state_dict().items()}
-    return build(state, card, Preprocess.from_timm(data_config))
+    loaded = build(state, card, Preprocess.from_timm(data_config))
+    if where := first_difference(model, loaded.vit, model.patch_embed.img_size):
+        raise not_plain(name, f"its {where} computes something else than plain ones do")
+    return loaded
+
+
+def _unwrapped(model: nn.Module) -> nn.Module:
+    """The model inside what torch.compile, DataParallel and DistributedDataParallel make of it."""
+    if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
+        return _unwrapped(model.module)
+    inner = getattr(model, "_orig_mod", None)  # torch.compile's; its class is slow to import
+    return model if inner is None else _unwrapped(inner)
 
 
 def _unknown_model(name: str) -> str:
@@ -133,98 +146,3 @@ def _why_not(name: str, pretrained: bool, error: Exception) -> str:
         return Message("models.hub_refused", name=name, reason=reason)
     what = f"{name} with its weights" if pretrained else name
     return Message("models.timm_failed", name=what, reason=reason)
-
-
-def config_from_timm(model: nn.Module, name: str) -> ViTConfig:
-    """Read the architecture off a timm model; what vitviz's ViT does not have is refused."""
-    kind = type(model).__name__
-    if kind not in ("VisionTransformer", "VisionTransformerDistilled"):
-        raise _refusal(name, f"it is a {kind}")
-    block = model.blocks[0]
-    attn, mlp = getattr(block, "attn", None), getattr(block, "mlp", None)
-    mlp_kinds = {"Mlp": "mlp", "SwiGLU": "swiglu", "GluMlp": "swiglu_packed"}
-    activations = {
-        "GELU": "gelu",
-        "GELUTanh": "gelu_tanh",
-        "QuickGELU": "quick_gelu",
-        "SiLU": "silu",
-    }
-    norm_kinds = {"LayerNorm": "layernorm", "RmsNorm": "rmsnorm", "RMSNorm": "rmsnorm"}
-
-    def expect(what: str, module: Any, allowed: Any) -> None:
-        if type(module).__name__ not in allowed:
-            raise _refusal(name, f"its {what} is {type(module).__name__}")
-
-    expect("patch embedding", model.patch_embed, ("PatchEmbed",))
-    expect("block", block, ("Block", "ResPostBlock"))
-    expect("attention", attn, ("Attention",))
-    expect("MLP", mlp, mlp_kinds)
-    expect("activation", mlp.act, activations)
-    expect("norm", block.norm1, norm_kinds)
-    norms = {(type(m).__name__, m.eps) for m in model.modules() if type(m).__name__ in norm_kinds}
-    pool = model.global_pool
-    if model.attn_pool is not None:
-        expect("pooling", model.attn_pool, ("AttentionPoolLatent",))
-    for what, wrong in (
-        ("norms differ from each other", len(norms) != 1),
-        ("attention is gated", getattr(attn, "gate", None) is not None),
-        ("attention is wider than embed_dim", attn.qkv.out_features != 3 * model.embed_dim),
-        (f'pooling is "{pool}"', pool not in ("token", "avg", "map", "")),
-        (
-            "patch embedding pads",
-            getattr(model.patch_embed, "dynamic_img_pad", False),
-        ),
-    ):
-        if wrong:
-            raise _refusal(name, f"its {what}")
-
-    def is_identity(module: nn.Module) -> bool:
-        return isinstance(module, nn.Identity)
-
-    distilled = kind == "VisionTransformerDistilled"
-    patch = model.patch_embed.patch_size
-    # Where the patch does not divide the image, timm's convolution never sees the last rows and
-    # columns.
-    image = tuple(side // p * p for side, p in zip(model.patch_embed.img_size, patch, strict=True))
-    return ViTConfig(
-        image_size=image,
-        patch_size=tuple(patch),
-        in_chans=model.patch_embed.proj.in_channels,
-        num_classes=model.num_classes,
-        embed_dim=model.embed_dim,
-        depth=len(model.blocks),
-        num_heads=attn.num_heads,
-        mlp_hidden_dim=mlp.fc2.in_features,
-        class_token=model.cls_token is not None,
-        dist_token=distilled,
-        reg_tokens=0 if model.reg_token is None else model.reg_token.shape[1],
-        pos_embed=model.pos_embed is not None,
-        pos_embed_prefix=not model.no_embed_class,
-        patch_bias=model.patch_embed.proj.bias is not None,
-        patch_norm_after=not is_identity(model.patch_embed.norm),
-        norm=norm_kinds[type(block.norm1).__name__],
-        norm_eps=block.norm1.eps,
-        norm_pre=not is_identity(model.norm_pre),
-        final_norm="before_pool"
-        if not is_identity(model.norm)
-        else "after_pool"
-        if not is_identity(model.fc_norm)
-        else "none",
-        post_norm=type(block).__name__ == "ResPostBlock",
-        qkv_bias=attn.qkv.bias is not None,
-        qk_norm=not is_identity(attn.q_norm),
-        attn_norm=not is_identity(attn.norm),
-        proj_bias=attn.proj.bias is not None,
-        layer_scale=hasattr(block, "ls1") and not is_identity(block.ls1),
-        mlp=mlp_kinds[type(mlp).__name__],
-        mlp_norm=not is_identity(mlp.norm),
-        activation=activations[type(mlp.act).__name__],
-        global_pool=pool,
-        pool_prefix=model.pool_include_prefix,
-    )
-
-
-def _refusal(name: str, why: str) -> WeightsError:
-    return WeightsError(
-        f"{name} is not a plain Vision Transformer: {why}, which vitviz does not take apart"
-    )
