@@ -8,7 +8,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from pathlib import Path
 sys.path.insert(0, {str(ROOT)!r})
 # A shell makes its background processes ignore Ctrl-C, and their children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-import app
+from vitviz import cli
 from vitviz.web import engine, limits
 
 limits.COMPUTING = 3
@@ -43,7 +43,7 @@ def slowly(*args, **options):
     return analyze(*args, **options)
 
 engine.analyze = slowly
-app.main()
+sys.exit(cli.main(["serve", *sys.argv[1:]]))
 """
 
 
@@ -116,11 +116,11 @@ def app_process(
     folder: Path,
     *models: Path,
     environ: Mapping[str, str] | None = None,
-    script: Path = ROOT / "app.py",
+    program: Sequence[str | Path] = (ROOT / "app.py",),
 ) -> Iterator[tuple[str, subprocess.Popen]]:
-    """The same with its process. `script` takes the arguments of app.py."""
+    """The same with its process. `program`: what Python starts; it takes the options of app.py."""
     port = free_port()
-    command = [sys.executable, str(script), "--port", str(port)]
+    command = [sys.executable, *map(str, program), "--port", str(port)]
     for model in models:
         command += ["--model", str(model)]
     env = {

@@ -14,6 +14,7 @@ from tests.models import photo, tiny
 from tests.running import ROOT, save_tiny
 from tests.viewer_fixture import film
 from vitviz import Analysis, analyze, cli
+from vitviz.layers import layer_table
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +39,18 @@ def call(capsys: pytest.CaptureFixture, *arguments: object) -> tuple[int, str, s
 
 def refused(capsys: pytest.CaptureFixture, *arguments: object) -> str:
     """The sentence on stderr of a call that is refused."""
+    return _line(capsys, 1, *arguments)
+
+
+def misused(capsys: pytest.CaptureFixture, *arguments: object) -> str:
+    """The line on stderr of a call that is not understood."""
+    return _line(capsys, 2, *arguments)
+
+
+def _line(capsys: pytest.CaptureFixture, status: int, *arguments: object) -> str:
     code, out, err = call(capsys, *arguments)
-    assert code == 2
-    assert out == ""
-    assert err.startswith("vitviz: ")
+    assert (code, out) == (status, "")
+    assert err.startswith("vitviz look: ")
     assert err.count("\n") == 1
     return err
 
@@ -160,11 +169,8 @@ def test_a_model_without_classes_or_cls(capsys, tmp_path, picture) -> None:
         (["--layer", "3"], "layer must be a whole number from 0 to 2, got 3"),
         (["--layer", "-1"], "layer must be a whole number from 0 to 2, got -1"),
         (["--head", "2"], "head must be a whole number from 0 to 1, got 2"),
-        (["--head", "all"], "--head must be a number or \"mean\", got 'all'"),
         (["--token", "17"], "token must be a whole number from 0 to 16, got 17"),
         (["--token", "4,0"], "the grid has rows 0 to 3 and cols 0 to 3, got (4, 0)"),
-        (["--token", "here"], "\"cls\", or a patch as ROW,COL, got 'here'"),
-        (["--token", "1,2,3"], "ROW,COL, got '2,3'"),
     ],
 )
 def test_a_wrong_selection_is_refused_before_anything_is_written(
@@ -176,6 +182,10 @@ def test_a_wrong_selection_is_refused_before_anything_is_written(
     assert set(tmp_path.rglob("*")) == before
 
 
+def test_several_photos_are_refused(capsys, picture) -> None:
+    assert "one photo at a time, got 3;" in misused(capsys, *[picture] * 3)
+
+
 def test_mistakes_are_answered_in_one_sentence(capsys, tmp_path, model, picture) -> None:
     (tmp_path / "bad.jpg").write_bytes(b"not a photo")
     refused(capsys, tmp_path / "bad.jpg", "--model", model)
@@ -183,13 +193,9 @@ def test_mistakes_are_answered_in_one_sentence(capsys, tmp_path, model, picture)
     refused(capsys, tmp_path, "--model", model)
     refused(capsys, picture, "--model", "no-such-model")
     refused(capsys, picture, "--model", tmp_path / "missing.safetensors")
-    refused(capsys, "--summary", "resnet50")
     assert "Not a directory" in refused(
         capsys, picture, "--model", model, "--out", picture / "below"
     )
-    code, _, err = call(capsys)
-    assert code == 2
-    assert "name a photo" in err
 
 
 def test_a_folder_of_someone_else_is_left_alone(capsys, tmp_path, model, picture) -> None:
@@ -287,13 +293,6 @@ def test_list_models_prints_what_load_takes(capsys) -> None:
     assert out.split() == vitviz.list_models()
 
 
-def test_version_and_help(capsys) -> None:
-    assert call(capsys, "--version")[:2] == (0, f"vitviz {vitviz.__version__}\n")
-    code, out, _ = call(capsys, "--help")
-    assert code == 0
-    assert "--force" in out
-
-
 def test_the_layer_table_adds_up(capsys) -> None:
     code, out, _ = call(capsys, "--summary", "vit_tiny_patch16_224")
     assert code == 0
@@ -310,7 +309,7 @@ def test_the_layer_table_adds_up(capsys) -> None:
 
 @pytest.mark.parametrize("name", ["no_cls", "distilled", "registers", "grey"])
 def test_the_layer_table_adds_up_for_every_kind(tmp_path, name: str) -> None:
-    table = cli.layer_table(str(save_tiny(tmp_path, name)))
+    table = layer_table(str(save_tiny(tmp_path, name)))
     rows = [line.split() for line in table.splitlines() if line.startswith(("blocks", "all"))]
     assert int(rows[-1][-1].replace(",", "")) == tiny(name).card.num_parameters
     assert sum(row[0].count(".") == 1 for row in rows) == tiny(name).card.config.depth
@@ -321,7 +320,7 @@ def test_the_layer_table_says_which_weights_it_speaks_of(tmp_path) -> None:
     name = "vit_tiny_patch16_224"
 
     def title(*arguments: object) -> str:
-        return cli.layer_table(*arguments).splitlines()[0]
+        return layer_table(*arguments).splitlines()[0]
 
     assert title("photos") == "photos: photos.safetensors, trained with vitviz"
     assert title(str(path)) == "tiny-cls: tiny-cls.safetensors, trained with vitviz"
@@ -379,11 +378,7 @@ def test_changes_and_explainers_are_written_and_told(capsys, tmp_path, model, pi
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--remove", "3;4"], "--remove must be numbers with commas between, got '3;4'"),
         (["--remove", "99"], "remove: patches count from 0 to 15"),
-        (["--head-off", "1"], "--head-off must be LAYER,HEAD, got ''"),
-        (["--shuffle", "x"], "--shuffle must be a number of patches"),
-        (["--intervene", "{"], "--intervene must be JSON"),
         (["--intervene", "{}"], "interventions are a list of objects"),
         (["--target", "class 1"], "--target names the class of --explain"),
         (["--explain", "generic", "--target", "cat"], "has no class 'cat'"),
@@ -391,3 +386,32 @@ def test_changes_and_explainers_are_written_and_told(capsys, tmp_path, model, pi
 )
 def test_changes_that_cannot_be_are_refused(capsys, model, picture, options, sentence) -> None:
     assert sentence in refused(capsys, picture, "--model", model, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (["--layer", "x"], "--layer: a whole number is expected, got 'x'"),
+        (["--layer", "1.5"], "--layer: a whole number is expected, got '1.5'"),
+        (["--head", "all"], "--head: a number or \"mean\" is expected, got 'all'"),
+        (["--head", "1,2"], "--head: a number or \"mean\" is expected, got '1,2'"),
+        (["--token", "here"], "\"cls\", or a patch as ROW,COL is expected, got 'here'"),
+        (["--token", "1,2,3"], "ROW,COL is expected, got '1,2,3'"),
+        (["--remove", "3;4"], "--remove: numbers with commas between are expected, got '3;4'"),
+        (["--head-off", "1"], "--head-off: LAYER,HEAD is expected, got '1'"),
+        (["--shuffle", "x"], "--shuffle: a whole number is expected, got 'x'"),
+        (["--intervene", "{"], "--intervene: JSON is expected: Expecting"),
+        (["--explain", "no\nsuch"], "--explain: invalid choice: 'no\\nsuch' (choose from"),
+        (["--format", "bmp"], "--format: invalid choice: 'bmp' (choose from"),
+        (["--out"], "--out: expected one argument"),
+        (["--layer=--"], "--layer=--: -- is no value of an option"),
+        (["--lyer", "3"], "there is no option --lyer (did you mean --layer?)"),
+        (["--nothing-like=1"], "there is no option --nothing-like;"),
+        (["--html", "second.jpg"], "'second.jpg' is one word too many"),
+    ],
+)
+def test_a_mistake_in_the_arguments_is_one_line(capsys, options, line) -> None:
+    for word in (["look"], []):  # nothing is loaded before the arguments are understood
+        said = misused(capsys, *word, "no-such.jpg", "--model", "no-such", *options)
+        assert line in said
+        assert said.endswith("; --help shows what is allowed\n")

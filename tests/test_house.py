@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import vitviz
+
 HOUSE = Path(__file__).resolve().parents[1] / "vitviz"
 # The rooms from left to right; rooms with the same number may not import each other.
 ROOMS = {
+    "arguments": 0,
     "errors": 0,
     "languages": 0,
     "model": 1,
@@ -18,9 +21,11 @@ ROOMS = {
     "draw": 3,
     "viewer": 3,
     "notebook": 4,
-    "": 5,
+    "public": 5,
+    "": 6,
 }
-ROOMS |= {"web": 6, "cli": 6, "__main__": 7}  # "" is vitviz/__init__.py, the public names
+# "" is vitviz/__init__.py, which hands out the public names.
+ROOMS |= {"web": 7, "look": 7, "layers": 7, "cli": 8, "__main__": 9}
 # Answers are computed without Gradio; these files show them on the page.
 GRADIO = tuple(
     f"web/{name}.py"
@@ -104,7 +109,9 @@ def test_a_file_opens_with_a_sentence(file: str) -> None:
         ("model/vit.py", "def later():\n    from ..train import data", True),
         ("draw/figure_parts.py", "from ..viewer import page", True),
         ("draw/figure_parts.py", "import torch", True),
-        ("cli.py", "from .web import build_app", True),
+        ("cli.py", "def later():\n    from .web import build_app", False),
+        ("look.py", "from .web import build_app", True),
+        ("web/command.py", "from ..cli import main", True),
         ("cli.py", "from . import draw, load", False),
         ("notebook.py", "def later():\n    from .viewer import page", False),
         ("notebook.py", "from . import load", True),
@@ -126,10 +133,20 @@ def test_the_rule_itself(file: str, line: str, wrong: bool) -> None:
     assert bool(wrongs(line, file)) is wrong
 
 
-def test_importing_vitviz_imports_nothing_slow_but_torch() -> None:
-    slow = ["gradio", "timm", "matplotlib", "torchvision", "pandas", "safetensors"]
-    script = f"import sys, vitviz; print([name for name in {slow} if name in sys.modules])"
+@pytest.mark.parametrize(("asked", "allowed"), [("vitviz", []), ("vitviz.load", ["torch"])])
+def test_vitviz_imports_nothing_slow_and_torch_when_it_is_asked(asked: str, allowed: list) -> None:
+    slow = ["torch", "gradio", "timm", "matplotlib", "torchvision", "pandas", "safetensors"]
+    script = f"import sys, vitviz; {asked}; print([name for name in {slow} if name in sys.modules])"
     result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=HOUSE.parent, check=True
     )
-    assert result.stdout.strip() == "[]"
+    assert result.stdout.strip() == repr(allowed)
+
+
+def test_every_public_name_is_there_however_it_is_asked_for() -> None:
+    assert {*vitviz.__all__, "__version__", "model", "probe"} <= {*dir(vitviz)}
+    script = "import vitviz; vitviz.probe.features.tokens_after; vitviz.model.menu.CURATED"
+    script += "; from vitviz import *; assert load is vitviz.load"
+    subprocess.run([sys.executable, "-c", script], cwd=HOUSE.parent, check=True)
+    with pytest.raises(AttributeError, match="module 'vitviz' has no attribute 'lode'"):
+        vitviz.lode  # noqa: B018

@@ -11,7 +11,7 @@ import torch
 from tests.models import photo, tiny
 from tests.running import save_digits
 from tests.test_train_digits import DIGITS, STYLES, drawn
-from vitviz import Analysis, VitvizError, analyze, cli, draw, load, open_photo
+from vitviz import Analysis, VitvizError, analyze, cli, draw, load, look, open_photo
 from vitviz.languages import say
 from vitviz.model.loaded import LoadedModel
 from vitviz.model.tensor_file import read_tensors, write_tensors
@@ -161,7 +161,7 @@ def test_the_command_line_notices_and_inverts(capsys, tmp_path, monkeypatch, che
     assert "note: light and dark exchanged\n" in said
     assert "try --invert" not in said
     folders = [tmp_path / f"vitviz-three-digits{end}" for end in ("", "-inverted")]
-    plain, inverted = (Analysis.load(folder / cli.ANALYSIS) for folder in folders)
+    plain, inverted = (Analysis.load(folder / look.ANALYSIS) for folder in folders)
     assert (plain.inverted, inverted.inverted) == (False, True)
     expected = analyze(load(checkpoint), tmp_path / "three.png", invert=True)
     assert torch.equal(inverted.trace.logits, expected.trace.logits)

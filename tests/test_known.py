@@ -13,7 +13,7 @@ from PIL import Image
 
 from tests.models import photo, tiny
 from tests.running import save_tiny
-from vitviz import Analysis, VitvizError, WeightsError, analyze, cli, draw, load
+from vitviz import Analysis, VitvizError, WeightsError, analyze, cli, draw, load, look
 from vitviz.languages import say
 from vitviz.model.checkpoints import FORMAT
 from vitviz.model.loaded import KNOWN_OR_NOT
@@ -180,7 +180,7 @@ def test_the_command_line_says_it(capsys, tmp_path, checkpoint, name, picture) -
         score, threshold = told.known_or_not().score, told.known_or_not().threshold
         assert f"{told.not_taught()}\n(score {score:.3g}, below" in printed
         assert f"threshold of {threshold:.3g})\n" in printed
-    assert Analysis.load(out / cli.ANALYSIS).not_taught() == told.not_taught()
+    assert Analysis.load(out / look.ANALYSIS).not_taught() == told.not_taught()
 
 
 def test_the_figure_of_the_predictions_says_it(checkpoint: Path) -> None:

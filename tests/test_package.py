@@ -14,6 +14,7 @@ import torch
 
 import vitviz
 from tests.running import ROOT
+from vitviz.cli import WORDS
 from vitviz.viewer.bundle import bundle, css
 
 # All that a build may need: what else lies in a checkout (tests, runs, environments) is not copied.
@@ -152,5 +153,8 @@ def test_an_installed_vitviz_is_what_the_checkout_is(wheel: Path, tmp_path: Path
 def test_the_command_of_an_installed_vitviz_runs(wheel: Path, tmp_path: Path) -> None:
     zipfile.ZipFile(wheel).extractall(tmp_path)
     start = "import sys; sys.path.insert(0, sys.argv.pop(1)); from vitviz.cli import main; main()"
-    said = run(sys.executable, "-I", "-c", start, tmp_path, "--list-models", cwd=tmp_path)
+    said = run(sys.executable, "-I", "-c", start, tmp_path, "models", cwd=tmp_path)
     assert said.split() == vitviz.list_models()
+    for word in WORDS:  # serve does not need the app.py of a checkout
+        said = run(sys.executable, "-I", "-c", start, tmp_path, word, "--help", cwd=tmp_path)
+        assert said.startswith(f"usage: vitviz {word} ")

@@ -30,7 +30,7 @@ def test_every_explainer_is_named(key: str) -> None:
 
 def test_it_says_who_reads_the_list_of_explainers() -> None:
     """Code that reads the list gets a new explainer for free; the README names each such file."""
-    lists = {"vitviz/__init__.py", "vitviz/probe/explain.py"}
+    lists = {"vitviz/__init__.py", "vitviz/public.py", "vitviz/probe/explain.py"}
     readers = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "vitviz").rglob("*.py")
@@ -50,7 +50,7 @@ def test_every_room_is_on_the_map() -> None:
     house = ROOT / "vitviz"
     rooms = [path.name for path in house.iterdir() if (path / "__init__.py").is_file()]
     assert rooms
-    for room in [f"vitviz/{name}/" for name in rooms] + ["vitviz/cli.py"]:
+    for room in [f"vitviz/{name}/" for name in rooms] + ["vitviz/cli.py", "vitviz/look.py"]:
         assert f"[{room}]" in README
 
 

@@ -269,7 +269,7 @@ def test_a_host_who_names_a_wrong_model_gets_a_sentence(folder):
     command = [sys.executable, ROOT / "app.py", "--model", "missing.safetensors"]
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 1
-    assert ended.stderr.strip() == "app.py: there is no checkpoint file missing.safetensors"
+    assert ended.stderr.strip() == "vitviz serve: there is no checkpoint file missing.safetensors"
 
 
 def test_the_page_asks_no_other_host(url):

@@ -23,7 +23,7 @@ def folder(tmp_path):
 @pytest.fixture
 def running(folder):
     model = save_tiny(folder, "cls")
-    with app_process(folder, model, script=folder / "slow.py") as (url, process):
+    with app_process(folder, model, program=[folder / "slow.py"]) as (url, process):
         yield url, process
 
 

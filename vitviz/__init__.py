@@ -4,23 +4,12 @@ import vitviz
 analysis = vitviz.analyze(vitviz.load(), "photo.jpg")
 analysis.attention(layer=5, head=2, token=0)
 """
+# ruff: noqa: F403, F405 (the names below are those of public.py)
 
-from .errors import CaptureError, ImageError, SelectionError, VitvizError, WeightsError
-from .model.config import ViTConfig
-from .model.loaded import LoadedModel, ModelCard
-from .model.photo import Photo, open_photo
-from .model.preprocess import Preprocess
-from .model.vit import ViT
-from .model.weights import from_timm, list_models, load
-from .notebook import cell
-from .probe.analysis import Analysis, analyze
-from .probe.compare import compare
-from .probe.explain import EXPLAINERS, rollout, rollout_matrix
-from .probe.grid import PatchGrid
-from .probe.predictions import Prediction
-from .probe.trace import Trace, capture
+from typing import TYPE_CHECKING, Any
 
-Analysis._repr_html_ = cell  # what a notebook asks for; probe/ does not know the viewer
+if TYPE_CHECKING:
+    from .public import *
 
 __version__ = "0.1.0"
 
@@ -51,3 +40,20 @@ __all__ = [
     "rollout",
     "rollout_matrix",
 ]
+_ROOMS = ("errors", "languages", "model", "notebook", "probe")  # where these names are from
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, or a room, that is asked for the first time: they take torch, and seconds, for
+    which `vitviz --help` need not wait.
+    """
+    if name not in __all__ and name not in _ROOMS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import public
+
+    globals().update({one: getattr(public, one) for one in __all__})
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS})

@@ -112,7 +112,7 @@ def leaving(folder: Path) -> Iterator[Row]:
     """A visitor leaves the queue; later the app gets SIGTERM while three compute."""
     save_tiny(folder, "cls")
     model = folder / f"{MODEL}.safetensors"
-    app = app_process(folder, model, environ={"VITVIZ_PASSES": "3"}, script=slow_script(folder))
+    app = app_process(folder, model, environ={"VITVIZ_PASSES": "3"}, program=[slow_script(folder)])
     with app as (url, process), ThreadPoolExecutor(1) as pool:
         waiting = lambda: httpx.get(f"{url}/gradio_api/queue/status").json()["queue_size"]  # noqa: E731
         crowd = pool.submit(let_in, url, 7)  # three compute, two wait for a turn, two in the queue

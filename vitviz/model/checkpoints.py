@@ -14,13 +14,13 @@ from ..languages import Message, from_file, to_file
 from .config import ViTConfig
 from .json_values import parse, short
 from .loaded import LoadedModel, ModelCard, build, head_of
+from .menu import FILM_SUFFIX
 from .preprocess import Preprocess
 from .tensor_file import read_tensors, write_tensors
 from .torchvision_models import from_torchvision
 from .untrained import first_seed
 
 FORMAT = "vitviz"  # the key of our JSON in a checkpoint's safetensors metadata
-FILM_SUFFIX = ".film.safetensors"  # a film of the training, beside its checkpoint
 TESTS_SUFFIX = ".explainers.json"  # fair tests of the explainers, beside the checkpoint
 MOST_TESTS_BYTES = 200_000
 CHECKPOINT_SUFFIXES = (".safetensors", ".pth", ".pt", ".bin")

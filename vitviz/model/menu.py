@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..languages import Message
-from .checkpoints import FILM_SUFFIX
 
 # Installed, the shipped weights lie inside the package; in a checkout they lie beside it.
 _HOUSE = Path(__file__).resolve().parents[1]
 _INSIDE, _BESIDE = _HOUSE / "weights", _HOUSE.parent / "weights"
 WEIGHTS_DIR = _INSIDE if _INSIDE.is_dir() else _BESIDE
 DEFAULT_MODEL = "photos"
+FILM_SUFFIX = ".film.safetensors"  # a film of the training, beside its checkpoint
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`python -m vitviz.train`: choose a recipe, change what you like, get a file for vitviz."""
+"""`vitviz train`: choose a recipe, change what you like, get a file for vitviz."""
 
 import argparse
 import json
@@ -13,10 +13,11 @@ from typing import Any
 
 import torch
 
+from ..arguments import Arguments, number, whole_number
 from ..errors import VitvizError
 from ..languages import Message
-from ..model.checkpoints import FILM_SUFFIX
 from ..model.loaded import KNOWN_OR_NOT
+from ..model.menu import FILM_SUFFIX
 from ..model.weights import save_checkpoint
 from ..probe.explain import EXPLAINERS
 from .comparison import PICTURES
@@ -88,20 +89,19 @@ def main(argv: list[str] | None = None) -> int:
 
 def tell(sentence: str) -> None:
     """Print a message to stderr, apart from the results on stdout."""
-    print(f"vitviz.train: {sentence}", file=sys.stderr)  # noqa: T201
+    print(f"vitviz train: {sentence}", file=sys.stderr)  # noqa: T201
 
 
 def parser() -> argparse.ArgumentParser:
     """Every field of a recipe is an option, so that --help is the list of what can be tried."""
-    top = argparse.ArgumentParser(
-        prog="python -m vitviz.train",
+    top = Arguments(
+        "vitviz train",
         usage="%(prog)s [--recipe NAME] [--data DATA] [--out FOLDER] [--resume] [--FIELD VALUE ...]"
         "\n       %(prog)s --evaluate CHECKPOINT --data DATA [--others DATA] [--json FILE]"
         "\n       %(prog)s --evaluate CHECKPOINT --data DATA --explainers KEY ... [--pictures N]"
         "\n       %(prog)s --plot RUN",
         description="Train a small Vision Transformer, measure one, or draw how a run went.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--recipe", choices=RECIPES, default="mnist", help="(default: %(default)s)")
     top.add_argument(
@@ -125,7 +125,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--resume", action="store_true", help="go on with the run in --out")
     top.add_argument(
         "--save-every",
-        type=float,
+        type=number,
         default=SAVE_EVERY,
         metavar="MINUTES",
         help="write the state so often within an epoch (default: %(default)g)",
@@ -157,7 +157,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument(
         "--pictures",
-        type=int,
+        type=whole_number,
         default=PICTURES,
         metavar="N",
         help="with --explainers: on so many pictures (default: %(default)s; 0: all)",
@@ -172,7 +172,7 @@ def parser() -> argparse.ArgumentParser:
     for one in fields(Recipe):
         if one.name in ("name", "data", "others"):  # they have options of their own
             continue
-        kind = {bool: _yes_or_no}.get(one.type, one.type)
+        kind = {bool: _yes_or_no, int: whole_number, float: number}.get(one.type, one.type)
         group.add_argument(
             f"--{one.name.replace('_', '-')}",
             type=kind,

@@ -1,6 +1,5 @@
 """The settings of a host: models, address, limits. Each is a flag and an environment variable."""
 
-import argparse
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from ..arguments import Arguments
 from ..errors import VitvizError
 from . import limits
 
@@ -224,11 +224,10 @@ class Settings:
         """Read a command line and the environment. Ends the program with a sentence if one of them
         cannot be understood.
         """
-        parser = argparse.ArgumentParser(
-            prog="app.py",
-            description="vitviz: take a Vision Transformer apart in the browser.",
+        parser = Arguments(
+            "vitviz serve",
+            description="Start the page: take a Vision Transformer apart in the browser.",
             epilog=EPILOG,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.add_argument(
             "--model",

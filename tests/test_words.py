@@ -1,0 +1,203 @@
+"""The words of the command line: each is listed, helps, starts what it says, and is guessed."""
+
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import vitviz
+from tests.models import photo
+from tests.running import ROOT, app_process, save_tiny
+from vitviz import cli, look
+
+
+def said(capsys: pytest.CaptureFixture, *arguments: str) -> tuple[int, str, str]:
+    """Exit status, stdout, stderr."""
+    try:
+        status = cli.main(arguments)
+    except SystemExit as stop:
+        status = stop.code
+    return status, *capsys.readouterr()
+
+
+@pytest.fixture
+def asked(monkeypatch) -> list[tuple[str, list[str]]]:
+    """Words and their arguments, noted in place of what they do."""
+    notes = []
+    for name, word in cli.WORDS.items():
+        noted = word._replace(run=lambda rest, name=name: notes.append((name, [*rest])))
+        monkeypatch.setitem(cli.WORDS, name, noted)
+    return notes
+
+
+def test_help_has_a_line_and_an_example_of_every_word(capsys) -> None:
+    status, out, err = said(capsys, "--help")
+    assert (status, err) == (0, "")
+    for name, word in cli.WORDS.items():
+        (line,) = (line for line in out.splitlines() if line.startswith(f"  {name} "))
+        assert word.help in line
+        assert line.endswith(f"vitviz {name} {word.example}".rstrip())
+    assert all(len(line) <= 100 for line in out.splitlines())
+    assert said(capsys, "-h")[1] == out
+    assert said(capsys, "--version")[:2] == (0, f"vitviz {vitviz.__version__}\n")
+
+
+@pytest.mark.parametrize("name", cli.WORDS)
+def test_every_word_has_help_under_its_own_name(capsys, name) -> None:
+    status, out, err = said(capsys, name, "--help")
+    assert (status, err) == (0, "")
+    assert out.startswith(f"usage: vitviz {name} ")
+    assert "app.py" not in out
+
+
+@pytest.mark.parametrize("name", cli.WORDS)
+def test_a_mistake_after_a_word_is_one_line_under_its_name(capsys, name) -> None:
+    takes_one = name in ("look", "summary")
+    status, out, err = said(capsys, name, *["x"] * takes_one, "--no-such-option")
+    assert (status, out) == (2, "")
+    no_option = "there is no option --no-such-option"
+    assert err == f"vitviz {name}: {no_option}; --help shows what is allowed\n"
+    err = said(capsys, name, "x", "--no-such-option", "y")[2]
+    assert err.startswith(f"vitviz {name}: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", cli.WORDS)
+def test_the_example_of_every_word_is_understood(name, monkeypatch) -> None:
+    """Each is run as far as its arguments are read."""
+    monkeypatch.setattr("vitviz.look.look", lambda asked: None)
+    monkeypatch.setattr("vitviz.layers.layer_table", lambda *_: "")
+    monkeypatch.setattr("vitviz.train.command.train_and_save", lambda asked: None)
+    monkeypatch.setattr("vitviz.web.command.build_app", lambda asked: ())
+    monkeypatch.setattr("vitviz.web.command.serve", lambda: None)
+    assert cli.main([name, *cli.WORDS[name].example.split()]) == 0
+
+
+@pytest.mark.parametrize("arguments", ["--help", "look --help", "serve --help", "models", "lokk"])
+def test_what_only_reads_arguments_imports_nothing_slow(arguments: str) -> None:
+    slow = ["torch", "gradio", "timm", "matplotlib", "torchvision", "safetensors"]
+    script = f"""
+import sys
+from vitviz.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+print([name for name in {slow} if name in sys.modules], file=sys.stderr)
+"""
+    command = [sys.executable, "-c", script, *arguments.split()]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_the_explainers_of_the_help_are_those_that_there_are() -> None:
+    assert [*vitviz.EXPLAINERS] == cli.EXPLAINER_KEYS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word", "rest"),
+    [
+        ("look cat.jpg", "look", "cat.jpg"),
+        ("look serve", "look", "serve"),
+        ("cat.jpg --html", "look", "cat.jpg --html"),
+        ("--html cat.jpg", "look", "--html cat.jpg"),
+        ("a/cat", "look", "a/cat"),
+        ("./serve", "look", "./serve"),
+        ("no-such.jpg", "look", "no-such.jpg"),
+        ("-- look", "look", "-- look"),
+        ("serve --port 80", "serve", "--port 80"),
+        ("train --plot x", "train", "--plot x"),
+        ("summary mnist --untrained", "summary", "mnist --untrained"),
+        ("--summary mnist --untrained", "summary", "mnist --untrained"),
+        ("--untrained --summary=mnist", "summary", "--untrained mnist"),
+        ("--list-models", "models", ""),
+        ("models", "models", ""),
+    ],
+)
+def test_a_first_word_that_is_none_is_a_photo(capsys, asked, arguments, word, rest) -> None:
+    assert said(capsys, *arguments.split()) == (0, "", "")
+    assert asked == [(word, rest.split())]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("lokk photo.jpg", "'lokk' is neither a file nor one of the words look, serve, train"),
+        ("lokk photo.jpg", "(did you mean look?)"),
+        ("Serve", "(did you mean serve?)"),
+        ("dog", "'dog' is neither a file nor one of the words"),
+        ("", "name a photo, or one of the words look, serve, train"),
+    ],
+)
+def test_an_unknown_word_is_told_in_one_line(capsys, asked, arguments, line) -> None:
+    status, out, err = said(capsys, *arguments.split())
+    assert (status, out) == (2, "")
+    assert err.startswith("vitviz: ")
+    assert line in err
+    assert err.count("\n") == 1
+    assert asked == []
+
+
+def test_a_photo_can_be_named_as_anything(capsys, asked, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("lokk", "serve"):
+        Image.fromarray(photo()).save(tmp_path / name, "png")
+    assert said(capsys, "lokk") == (0, "", "")
+    assert said(capsys, "./serve") == (0, "", "")
+    status, _, err = said(capsys, "serve", "--port", "80")
+    assert (status, err) == (0, "vitviz: serve is a word here; the file of that name is ./serve\n")
+    (tmp_path / "train").mkdir()  # as folders of pictures have it
+    assert said(capsys, "train") == (0, "", "")
+    assert asked == [
+        ("look", ["lokk"]),
+        ("look", ["./serve"]),
+        ("serve", ["--port", "80"]),
+        ("train", []),
+    ]
+
+
+def test_a_photo_without_a_word_is_looked_at(capsys, tmp_path) -> None:
+    model, picture = save_tiny(tmp_path, "cls"), tmp_path / "cat.png"
+    Image.fromarray(photo()).save(picture)
+    for number, word in enumerate(([], ["look"])):
+        out = tmp_path / str(number)
+        asked = [str(picture), "--model", str(model), "--out", str(out)]
+        assert said(capsys, *word, *asked)[0] == 0
+    first, second = ((tmp_path / n / look.ANALYSIS).read_bytes() for n in "01")
+    assert first == second
+
+
+def test_train_answers_as_its_module_does(capsys) -> None:
+    missing = ["--evaluate", "photos"]
+    status, out, err = said(capsys, "train", *missing)
+    assert (status, out) == (1, "")
+    assert err.startswith("vitviz train: --evaluate needs --data")
+    command = [sys.executable, "-m", "vitviz.train", *missing]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (status, out, err)
+
+
+def test_what_a_word_cannot_do_is_one_sentence(capsys) -> None:
+    for name, arguments in (
+        ("look", ["no-such.jpg", "--model", "mnist"]),
+        ("serve", ["--model", "no-such.safetensors"]),
+        ("summary", ["resnet50"]),
+    ):
+        status, out, err = said(capsys, name, *arguments)
+        assert (status, out) == (1, "")
+        assert err.startswith(f"vitviz {name}: ")
+        assert err.count("\n") == 1
+
+
+def test_serve_starts_the_page_in_an_empty_folder(tmp_path: Path) -> None:
+    program, environ = ("-m", "vitviz", "serve"), {"PYTHONPATH": str(ROOT)}
+    model = save_tiny(tmp_path, "cls")
+    with app_process(tmp_path, model, environ=environ, program=program) as (url, _):
+        with urllib.request.urlopen(f"{url}/healthz", timeout=30) as answer:
+            assert answer.status == 200
+        with urllib.request.urlopen(f"{url}/config", timeout=30) as answer:
+            assert b"tiny-cls" in answer.read()
+    assert "Traceback" not in (tmp_path / "app.log").read_text()

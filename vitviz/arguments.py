@@ -1,0 +1,60 @@
+"""Arguments of a command line: a mistake in them is answered in one line instead of a page."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+
+class Arguments(argparse.ArgumentParser):
+    """An `ArgumentParser` that shows its texts as they are written. After a mistake it says in one
+    line what was wrong and what is allowed, and ends the program with exit status 2.
+    """
+
+    def __init__(self, prog: str, **options: Any) -> None:
+        raw = argparse.RawDescriptionHelpFormatter
+        super().__init__(prog, formatter_class=raw, **options)
+
+    def parse_args(
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        args = [*(sys.argv[1:] if args is None else args)]
+        for one in args:  # some versions of argparse take the value of --port=-- for no value
+            if one.startswith("--") and one.endswith("=--"):
+                self.error(f"{one}: -- is no value of an option")
+        found, rest = self.parse_known_args(args, namespace)
+        if rest and rest[0].startswith("-"):
+            option = rest[0].partition("=")[0]
+            close = guess(option, self._option_string_actions)  # private, and in every version
+            self.error(f"there is no option {option}{close}")
+        if rest:
+            self.error(f"{rest[0]!r} is one word too many")
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        line = " ".join(message.removeprefix("argument ").splitlines())
+        self.exit(2, f"{self.prog}: {line}; --help shows what is allowed\n")
+
+
+def guess(word: str, words: Iterable[str]) -> str:
+    """What a sentence about a word that is not there adds: those that may have been meant."""
+    close = get_close_matches(word.lower(), words, n=2)
+    return f" (did you mean {' or '.join(close)}?)" if close else ""
+
+
+def whole_number(text: str) -> int:
+    """The type of an option. Raises `ArgumentTypeError` for any other text."""
+    return _read(int, text, "a whole number")
+
+
+def number(text: str) -> float:
+    """The type of an option. Raises `ArgumentTypeError` for any other text."""
+    return _read(float, text, "a number")
+
+
+def _read(kind: type, text: str, expected: str) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{expected} is expected, got {text[:80]!r}") from None

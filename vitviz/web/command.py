@@ -1,0 +1,20 @@
+"""The door `vitviz serve`: from its arguments to a page that visitors can open."""
+
+import logging
+from collections.abc import Sequence
+
+from . import build_app, serve
+from .settings import Settings
+
+
+def serve_page(argv: Sequence[str]) -> None:
+    """Read the settings, load the host's models, serve until interrupted or terminated.
+
+    Raises `VitvizError` for what the host named and cannot be used.
+    """
+    settings = Settings.from_args(argv)
+    logging.basicConfig(
+        level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s"
+    )
+    logging.getLogger("vitviz").setLevel(settings.log_level.upper())
+    serve(*build_app(settings))
