@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from ..errors import WeightsError
+from ..languages import Message
 from .json_values import is_number, is_whole, short
 
 NORMS = ("layernorm", "rmsnorm")
@@ -69,7 +70,7 @@ class ViTConfig:
 
     def __post_init__(self) -> None:
         for name in ("image_size", "patch_size"):
-            object.__setattr__(self, name, _pair(name, getattr(self, name)))
+            object.__setattr__(self, name, sides_of(name, getattr(self, name)))
         for name in ("in_chans", "embed_dim", "depth", "num_heads"):
             self._check_count(name, 1)
         if self.mlp_hidden_dim is None:
@@ -175,7 +176,8 @@ class ViTConfig:
         return cls(**values)
 
 
-def _pair(name: str, value: Any) -> tuple[int, int]:
+def sides_of(name: str, value: Any) -> tuple[int, int]:
+    """Height and width in pixels; an int stands for a square. Raises `WeightsError` otherwise."""
     pair = (
         (value, value)
         if is_whole(value)
@@ -184,8 +186,5 @@ def _pair(name: str, value: Any) -> tuple[int, int]:
         else ()
     )
     if len(pair) != 2 or not all(is_whole(side) and 0 < side <= MOST for side in pair):
-        raise WeightsError(
-            f"{name} must be one or two whole numbers of pixels (height, width), at most {MOST}, "
-            f"got {short(value)}"
-        )
+        raise WeightsError(Message("models.sides", name=name, most=MOST, value=short(value)))
     return pair

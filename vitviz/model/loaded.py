@@ -11,6 +11,7 @@ from torch import Tensor
 from ..errors import WeightsError
 from .config import ViTConfig
 from .json_values import are_texts, is_number, is_whole, parse, short
+from .key import ModelKey
 from .preprocess import Preprocess
 from .vit import ViT
 
@@ -84,6 +85,12 @@ class ModelCard:
             raise WeightsError(
                 f"{self.name} has {len(self.labels)} labels for {self.config.num_classes} classes"
             )
+
+    @property
+    def key(self) -> ModelKey:
+        """Which model this is of; its image size where that is not the size of its training."""
+        size = None if self.resized_from is None else self.config.image_size
+        return ModelKey(self.name, not self.trained, size)
 
     @property
     def threshold(self) -> float | None:
@@ -165,6 +172,11 @@ class LoadedModel:
     card: ModelCard
     preprocess: Preprocess
     film: Path | None = None
+
+    @property
+    def num_bytes(self) -> int:
+        """Of its parameters and buffers, each once."""
+        return sum(tensor.nbytes for tensor in (*self.vit.parameters(), *self.vit.buffers()))
 
     @property
     def device(self) -> torch.device:

@@ -6,6 +6,7 @@ import torch
 
 from ..errors import WeightsError
 from .checkpoints import CHECKPOINT_SUFFIXES, load_checkpoint, save_checkpoint
+from .key import ModelKey
 from .loaded import LoadedModel, ModelCard
 from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models
 from .resize import resized
@@ -21,6 +22,7 @@ __all__ = [
     "from_timm",
     "list_models",
     "load",
+    "load_key",
     "save_checkpoint",
 ]
 
@@ -70,3 +72,8 @@ def load(
         reason = str(error).splitlines()[0]
         raise WeightsError(f"the device {str(device)!r} cannot be used: {reason}") from error
     return loaded
+
+
+def load_key(key: ModelKey, *, device: str | torch.device | None = None) -> LoadedModel:
+    """The model of a key, as `load` gives it."""
+    return load(key.name, pretrained=not key.untrained, image_size=key.image_size, device=device)
