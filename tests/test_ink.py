@@ -13,6 +13,7 @@ from tests.running import save_digits
 from tests.test_train_digits import DIGITS, STYLES, drawn
 from vitviz import Analysis, VitvizError, analyze, cli, draw, load, look, open_photo
 from vitviz.languages import say
+from vitviz.model.key import ModelKey
 from vitviz.model.loaded import LoadedModel
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.probe import saved
@@ -171,7 +172,7 @@ def test_the_engine_inverts_for_pages_and_programs(checkpoint: Path, tmp_path: P
     DARK.save(path := tmp_path / "three.png")
     models, order = (
         Models([str(checkpoint)]),
-        Order(photo=path.read_bytes(), name="three.png", model="digits"),
+        Order(photo=path.read_bytes(), name="three.png", model=ModelKey("digits")),
     )
     plain = fulfil(order, models)
     assert plain.manifest["photo"]["dark_ink"] is True

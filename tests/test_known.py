@@ -16,6 +16,7 @@ from tests.running import save_tiny
 from vitviz import Analysis, VitvizError, WeightsError, analyze, cli, draw, load, look
 from vitviz.languages import say
 from vitviz.model.checkpoints import FORMAT
+from vitviz.model.key import ModelKey
 from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.probe import saved
@@ -201,7 +202,7 @@ def test_a_notebook_says_it(checkpoint: Path) -> None:
 def test_page_and_program_get_it_from_the_engine(checkpoint: Path, tmp_path: Path) -> None:
     told = json.loads(json.dumps(analyze(load(checkpoint), UNKNOWN).summary()))["known_or_not"]
     models, data = Models([str(checkpoint)]), write(UNKNOWN, tmp_path / "a.png").read_bytes()
-    order = Order(photo=data, name="a.png", model=checkpoint.stem)
+    order = Order(photo=data, name="a.png", model=ModelKey(checkpoint.stem))
     page, program = (fulfil(replace(order, selection=one), models) for one in (None, Selection()))
     assert page.manifest["known_or_not"] == program.summary["known_or_not"] == told
     assert page.manifest["answer"]["known"] is program.summary["answer"]["known"] is False

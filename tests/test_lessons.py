@@ -20,6 +20,7 @@ import torch
 from tests.lesson_truths import PICTURES, TRUTHS, Seen
 from vitviz import Analysis, analyze, load
 from vitviz.languages import languages
+from vitviz.model.key import ModelKey
 from vitviz.probe.explain import EXPLAINERS
 from vitviz.probe.film import Film
 from vitviz.viewer import Payload, pack
@@ -228,7 +229,7 @@ def test_every_link_of_the_list_opens_its_picture_in_its_model(walked, tmp_path)
     desk = Service(Local(models), models, Cache(tmp_path))
     for model, example in {(step["model"], step["example"]) for step in walked}:
         link = {"model": model, "example": example}
-        reply = desk.open(models.default, Shown(None, models.default), link)
+        reply = desk.open(ModelKey(models.default), Shown(None, ModelKey(models.default)), link)
         assert reply.manifest["link"] == link
 
 

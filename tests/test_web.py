@@ -164,7 +164,7 @@ def test_a_bad_picture_gives_a_sentence_and_the_next_one_works(client, folder, p
     [
         ({"model": "nonsense"}, "nonsense"),
         ({"model": "../weights/photos"}, "not in the list"),
-        ({"model": None}, "no model|not in the list"),
+        ({"model": None}, "name of a model must be a text|not in the list"),
         ({"token": 17}, "oken must be .* got 17"),
         ({"token": -1}, "oken must be"),
         ({"layer": 3}, "ayer must be"),

@@ -10,6 +10,7 @@ from tests.models import photo
 from tests.running import save_tiny
 from vitviz import Analysis
 from vitviz.errors import CaptureError, ImageError
+from vitviz.model.key import ModelKey
 from vitviz.web import engine
 from vitviz.web.analyses import Analyses
 from vitviz.web.cache import Cache
@@ -22,7 +23,8 @@ from vitviz.web.store import Upload
 from vitviz.web.turns import Turns
 
 WAIT = 20  # seconds until a test fails; none of them takes that long
-START = Shown(None, "tiny-cls")
+CLS, GREY = ModelKey("tiny-cls"), ModelKey("tiny-grey")
+START = Shown(None, CLS)
 PAGE = "a page"
 # The steps in which an answer can fail or take long, in order: (owner, name)
 STEPS = {
@@ -87,7 +89,7 @@ def slowly(pool, gate, desk, upload, model, shown=START):
 
     def ask():
         gate.for_this_thread()
-        return desk.show(upload, model, shown, False, PAGE)
+        return desk.show(upload, ModelKey(model), shown, PAGE)
 
     answer = pool.submit(ask)
     assert gate.arrived.wait(WAIT)
@@ -98,9 +100,9 @@ def slowly(pool, gate, desk, upload, model, shown=START):
 def test_a_slow_answer_never_overwrites_a_newer_one(desk, uploads, pool, monkeypatch, step):
     gate = Gate(monkeypatch, step)
     slow = slowly(pool, gate, desk, uploads[0], "tiny-cls")
-    answer = desk.show(uploads[1], "tiny-grey", START, False, PAGE)
+    answer = desk.show(uploads[1], GREY, START, PAGE)
     assert answer.manifest["photo"]["name"] == "second.png"
-    assert answer.shown.model == "tiny-grey"
+    assert answer.shown.model == GREY
     gate.open.set()
     assert slow.result(WAIT) == Unchanged()
 
@@ -116,16 +118,16 @@ def test_a_failed_request_leaves_the_one_before_to_come(
     broken.open.set()
     if error is OSError:  # a bug or a full disk: `guard` shows it, the page stays as it is
         with pytest.raises(OSError, match="no luck"):
-            desk.show(uploads[1], "tiny-grey", START, False, PAGE)
+            desk.show(uploads[1], GREY, START, PAGE)
     else:
-        answer = desk.show(uploads[1], "tiny-grey", START, False, PAGE)
+        answer = desk.show(uploads[1], GREY, START, PAGE)
         photo = None if error is ImageError else Left.AS_IT_IS
         assert answer == Refused(Refusal("no luck", error is ImageError), START, photo)
     gate.open.set()
     answer = slow.result(WAIT)
     assert answer.manifest["photo"]["name"] == "first.png"
     assert (answer.photo, answer.controls) == (uploads[0].address, True)
-    assert answer.shown == Shown(uploads[0], "tiny-cls")
+    assert answer.shown == Shown(uploads[0], CLS)
     assert "error" not in desk.rollout(question(answer.manifest))
     assert answer.saved.endswith("first-tiny-cls.safetensors")
 
@@ -139,7 +141,7 @@ def test_a_request_that_fails_after_another_was_delivered_changes_nothing(
 
     def ask():  # the page asked when it showed nothing
         broken.for_this_thread(error("no luck"))
-        return desk.show(uploads[1], "tiny-grey", START, False, PAGE)
+        return desk.show(uploads[1], GREY, START, PAGE)
 
     first = slowly(pool, gate, desk, uploads[0], "tiny-cls")
     failing = pool.submit(ask)
@@ -150,7 +152,7 @@ def test_a_request_that_fails_after_another_was_delivered_changes_nothing(
     assert answer.manifest["photo"]["name"] == "first.png"
     assert answer.saved.endswith("first-tiny-cls.safetensors")
     assert (answer.photo, answer.controls) == (Left.AS_IT_IS, False)
-    assert answer.shown == Shown(uploads[0], "tiny-cls")
+    assert answer.shown == Shown(uploads[0], CLS)
     broken.open.set()
     refusal = Refusal("no luck", error is ImageError)
     assert failing.result(WAIT) == Refused(refusal, answer.shown, uploads[0].address)
@@ -160,7 +162,7 @@ def test_a_slow_failure_is_not_told_after_a_newer_answer(desk, uploads, pool, mo
     gate = Gate(monkeypatch, "pack")
     slow = slowly(pool, gate, desk, uploads[0], "tiny-cls")
     gate.error = CaptureError("no luck")
-    desk.show(uploads[1], "tiny-grey", START, False, PAGE)
+    desk.show(uploads[1], GREY, START, PAGE)
     gate.open.set()
     assert slow.result(WAIT) == Unchanged()
 
@@ -170,11 +172,11 @@ def test_an_example_that_is_slow_leaves_the_picture_input_alone(desk, uploads, p
 
     def example():
         gate.for_this_thread()
-        return desk.show_example(0, "tiny-cls", START, False, PAGE)
+        return desk.show_example(0, CLS, START, PAGE)
 
     def ask():
         second.for_this_thread()
-        return desk.show(uploads[1], "tiny-grey", START, False, PAGE)
+        return desk.show(uploads[1], GREY, START, PAGE)
 
     slow = pool.submit(example)
     assert gate.arrived.wait(WAIT)

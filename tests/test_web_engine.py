@@ -16,6 +16,7 @@ import vitviz
 from tests.models import photo
 from tests.running import ROOT, save_tiny
 from vitviz.languages import say
+from vitviz.model.key import ModelKey
 from vitviz.viewer import pack
 from vitviz.viewer.payload import late_file
 from vitviz.web import engine, limits
@@ -36,17 +37,25 @@ def models(tmp_path_factory):
     return Models([str(save_tiny(folder, name)) for name in ("cls", "grey")])
 
 
+CLS, GREY = ModelKey("tiny-cls"), ModelKey("tiny-grey")
+
+
 def picture(kind="PNG"):
     Image.fromarray(photo()).save(data := BytesIO(), kind)
     return data.getvalue()
 
 
 def order(**changes):
-    return Order(**{"photo": picture(), "name": "a dog.png", "model": "tiny-cls"} | changes)
+    return Order(**{"photo": picture(), "name": "a dog.png", "model": CLS} | changes)
 
 
 def test_orders_and_results_travel(models):
-    for one in (order(), order(selection=Selection(3)), order(photo=b""), order(model="none")):
+    for one in (
+        order(),
+        order(selection=Selection(3)),
+        order(photo=b""),
+        order(model=ModelKey("none")),
+    ):
         there = pickle.loads(pickle.dumps(one))
         assert there == one
         result = fulfil(there, models)
@@ -92,10 +101,10 @@ class Elsewhere:
 def test_a_page_is_answered_by_an_engine_elsewhere(models, tmp_path):
     sources = [models._sources[key] for key in ("tiny-cls", "tiny-grey")]
     there, cache = Elsewhere(sources), Cache(tmp_path)
-    desk, start = Service(there, Menu(sources), cache), Shown(None, "tiny-cls")
+    desk, start = Service(there, Menu(sources), cache), Shown(None, CLS)
     with there.process:
-        answer = desk.show(Upload(cache.put(picture(), "a.png"), "a.png"), "tiny-grey", start)
-        ours = vitviz.analyze(models.get("tiny-grey"), picture())
+        answer = desk.show(Upload(cache.put(picture(), "a.png"), "a.png"), GREY, start)
+        ours = vitviz.analyze(models.get(GREY), picture())
         saved = vitviz.Analysis.from_bytes(cache.get(answer.saved))
         torch.testing.assert_close(saved.trace.q, ours.trace.q)
         question = {"token": 3, "layer": 1, "first": 0, "residual": 0.5, "head_fusion": "mean"}
@@ -103,14 +112,14 @@ def test_a_page_is_answered_by_an_engine_elsewhere(models, tmp_path):
         torch.testing.assert_close(torch.tensor(reply["values"]), ours.rollout(3, 1))
         late = desk.late({"id": answer.manifest["id"], "name": "mixing-01"})
         assert base64.b64decode(late["data"]) == late_file(ours, "mixing-01")
-        refused = desk.show(Upload(cache.put(b"", "b.png"), "b.png"), "tiny-grey", answer.shown)
+        refused = desk.show(Upload(cache.put(b"", "b.png"), "b.png"), GREY, answer.shown)
         assert refused.refusal.of_picture
         assert "빈 파일" in in_each(refused.refusal.text)["ko"]  # after pickling too
 
 
 def test_a_page_gets_what_its_viewer_draws(models):
-    result = Local(models).run(order(untrained=True))
-    ours = vitviz.analyze(models.get("tiny-cls", untrained=True), picture())
+    result = Local(models).run(order(model=ModelKey("tiny-cls", untrained=True)))
+    ours = vitviz.analyze(models.get(ModelKey("tiny-cls", untrained=True)), picture())
     payload = pack(ours, film=True, whole=False)
     assert result.files == payload.files
     assert set(result.manifest) == set(payload.manifest)
@@ -123,7 +132,7 @@ def test_a_page_gets_what_its_viewer_draws(models):
 
 
 def test_a_program_gets_the_summary_of_what_it_asked_about(models):
-    ours = vitviz.analyze(models.get("tiny-cls"), picture())
+    ours = vitviz.analyze(models.get(CLS), picture())
     result = fulfil(order(selection=Selection(token=5, layer=1, head=0)), models)
     told = dict(result.summary)
     chosen = told.pop("selection")
@@ -138,7 +147,7 @@ def test_a_program_gets_the_summary_of_what_it_asked_about(models):
 
 
 def test_what_no_browser_shows_comes_with_a_preview(models):
-    result = fulfil(order(photo=picture("TIFF"), name="a.TIF", model="tiny-grey"), models)
+    result = fulfil(order(photo=picture("TIFF"), name="a.TIF", model=GREY), models)
     with Image.open(BytesIO(result.preview)) as image:
         assert (image.format, image.size, image.mode) == ("PNG", (28, 28), "L")
 
@@ -148,8 +157,8 @@ def test_what_no_browser_shows_comes_with_a_preview(models):
     [
         ({"photo": b"text", "name": "x.jpg"}, "'x.jpg' is not a picture", True),
         ({"photo": b""}, "'a dog.png' is empty", True),
-        ({"model": "nonsense"}, "there is no model 'nonsense'", False),
-        ({"model": "deit_tiny_patch16_224.fb_in1k"}, "the weights of", False),
+        ({"model": ModelKey("nonsense")}, "there is no model 'nonsense'", False),
+        ({"model": ModelKey("deit_tiny_patch16_224.fb_in1k")}, "the weights of", False),
         ({"selection": Selection(token=99)}, "token must be", False),
         ({"selection": Selection(layer=-2)}, "layer must be", False),
     ],
@@ -208,7 +217,7 @@ def test_a_turn_is_taken_for_the_pass_alone(models, monkeypatch):
 
 def test_a_menu_loads_nothing(models, monkeypatch):
     """A process whose engine is elsewhere needs no weights."""
-    monkeypatch.setattr("vitviz.web.models.load", None)
+    monkeypatch.setattr("vitviz.web.models.load_key", None)
     menu = Menu(list(models._sources.values())[:2])
     assert (menu.choices, menu.default) == (models.choices, models.default)
     assert "tiny-grey" in menu
@@ -232,7 +241,7 @@ def test_a_refusal_that_has_travelled_is_still_said_in_any_language(models):
 
 def test_an_order_carries_interventions_and_an_explainer(models):
     changes = [{"kind": "even", "rows": "cls", "layers": [1]}]
-    loaded = models.get("tiny-cls", False)
+    loaded = models.get(CLS)
     ours = vitviz.analyze(loaded, picture(), interventions=changes)
     page = fulfil(order(interventions=changes), models)
     assert page.refused is None

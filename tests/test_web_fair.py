@@ -16,6 +16,7 @@ import vitviz
 from tests.models import photo
 from tests.running import save_tiny
 from vitviz.languages import languages
+from vitviz.model.key import ModelKey
 from vitviz.web import engine, limits
 from vitviz.web.cache import Cache
 from vitviz.web.engine import Local, fulfil_fair
@@ -51,7 +52,7 @@ def sent(desk, pixels):
 
 
 def shown(desk, upload, name="tiny-cls"):
-    return desk.show(upload, name, Shown(None, name)).manifest["id"]
+    return desk.show(upload, ModelKey(name), Shown(None, ModelKey(name))).manifest["id"]
 
 
 def ask(desk, key, **changes):
@@ -75,7 +76,10 @@ def test_the_steps_together_are_the_fair_test_of_python(desk, models, upload, na
     assert [reply["done"] for reply in replies] == list(range(1, len(replies) + 1))
     assert len({reply["all"] for reply in replies[len(KEYS) :]}) == 1
     assert replies[-1]["done"] == replies[-1]["all"]
-    result, ours = replies[-1]["result"], vitviz.analyze(models.get(f"tiny-{name}"), photo())
+    result, ours = (
+        replies[-1]["result"],
+        vitviz.analyze(models.get(ModelKey(f"tiny-{name}")), photo()),
+    )
     fair = ours.fair_test(*KEYS, target=2)
     expected = fair.to_dict()
     assert result["removed"] == expected["removed"]
@@ -140,7 +144,7 @@ def test_an_explanation_is_made_when_it_is_asked_for(desk, models, upload):
     key = shown(desk, upload)
     reply = desk.late({"id": key, "name": "explain-generic-0-3"})
     sent = load(base64.b64decode(reply["data"]))
-    ours = vitviz.analyze(models.get("tiny-cls"), photo())
+    ours = vitviz.analyze(models.get(ModelKey("tiny-cls")), photo())
     torch.testing.assert_close(sent["values"], ours.explain("generic", target=3))
     for name in ("explain-generic-0-77", "explain-generic-99-1", "explain-x-0-any"):
         assert "error" in desk.late({"id": key, "name": name})
@@ -178,7 +182,7 @@ def test_forty_visitors_take_turns_and_each_gets_their_own(desk, models):
     with ThreadPoolExecutor(40) as pool:
         found = list(pool.map(visit, keys))
     for number, result in found:
-        ours = vitviz.analyze(models.get("tiny-cls"), photo() // (number + 1))
+        ours = vitviz.analyze(models.get(ModelKey("tiny-cls")), photo() // (number + 1))
         expected = ours.fair_test("attention", target=2).to_dict()
         assert result["maps"]["attention"]["gain"] == expected["maps"]["attention"]["gain"]
     assert busy  # the line was full at times, and they asked again
@@ -196,8 +200,8 @@ def test_a_failure_of_the_engine_leaves_nothing_running(desk, upload, monkeypatc
 
 
 def test_orders_of_a_fair_test_travel(models):
-    saved = vitviz.analyze(models.get("tiny-cls"), photo()).to_bytes()
-    order = FairOrder(saved=saved, model="tiny-cls", keys=("generic",), target=1)
+    saved = vitviz.analyze(models.get(ModelKey("tiny-cls")), photo()).to_bytes()
+    order = FairOrder(saved=saved, model=ModelKey("tiny-cls"), keys=("generic",), target=1)
     there = pickle.loads(pickle.dumps(order))
     assert there == order
     result = pickle.loads(pickle.dumps(fulfil_fair(there, models)))

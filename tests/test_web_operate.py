@@ -16,6 +16,7 @@ from tests.bench.experiments import stroke
 from tests.models import photo
 from tests.running import save_tiny
 from vitviz import Analysis
+from vitviz.model.key import ModelKey
 from vitviz.web import limits
 from vitviz.web.cache import Cache
 from vitviz.web.engine import Local
@@ -43,7 +44,9 @@ def shown(desk: Service, name: str = "cls") -> dict:
     path = Path(desk._store.folder) / "photo.png"
     Image.fromarray(photo()).save(path)
     upload = Upload(desk._store.put(path.read_bytes(), "my dog.png"), "my dog.png")
-    return desk.show(upload, f"tiny-{name}", Shown(None, f"tiny-{name}")).manifest
+    return desk.show(
+        upload, ModelKey(f"tiny-{name}"), Shown(None, ModelKey(f"tiny-{name}"))
+    ).manifest
 
 
 def operate(desk: Service, manifest: dict, *interventions: dict) -> dict:
@@ -59,7 +62,7 @@ def test_the_answer_is_that_of_a_direct_call(desk, models, folder, name: str) ->
         {"kind": "replace", "patches": [1, 2], "by": "blur", "seed": 0},
     ]
     manifest = operate(desk, now, *changes)["manifest"]
-    ours = vitviz.analyze(models.get(f"tiny-{name}"), photo(), interventions=changes)
+    ours = vitviz.analyze(models.get(ModelKey(f"tiny-{name}")), photo(), interventions=changes)
     assert manifest["changes"] == changes
     assert manifest["removed"] == [0, 3]
     assert manifest["id"] != now["id"]
@@ -84,7 +87,7 @@ def test_the_answer_is_that_of_a_direct_call(desk, models, folder, name: str) ->
 
 
 def test_tokens_of_an_example_are_transplanted(desk, models) -> None:
-    now, loaded = shown(desk), models.get("tiny-cls")
+    now, loaded = shown(desk), models.get(ModelKey("tiny-cls"))
     cat = vitviz.analyze(loaded, next(e.read() for e in desk.examples if "cat" in e.path))
     change = {"kind": "transplant", "tokens": "all", "layer": 3, "from": "example-cat"}
     manifest = operate(desk, now, change, change)["manifest"]
@@ -107,7 +110,7 @@ def sent(desk: Service, name: str = "second.png") -> tuple[dict, object]:
 
 @pytest.mark.parametrize("tokens", ["cls", "all", [1, 2, 5]])
 def test_tokens_of_another_photo_of_the_visitor_are_transplanted(desk, models, tokens) -> None:
-    now, loaded = shown(desk), models.get("tiny-cls")
+    now, loaded = shown(desk), models.get(ModelKey("tiny-cls"))
     other, pixels = sent(desk)
     assert now["upload"]["name"] == "my dog.png"
     change = {"kind": "transplant", "tokens": tokens, "layer": 1}
@@ -166,7 +169,7 @@ def test_the_rows_that_a_viewer_shows_come_ahead(desk, models) -> None:
     # Taking patches out changes no pixel: the viewer has the picture.
     assert set(manifest["files"]) == {"first", "layers"}
     rows = load(base64.b64decode(manifest["files"]["first"]["data"]))["rows"]
-    ours = vitviz.analyze(models.get("tiny-cls"), photo(), interventions=[change])
+    ours = vitviz.analyze(models.get(ModelKey("tiny-cls")), photo(), interventions=[change])
     assert_close(rows, ours.attention_of_heads(1, 5), atol=1e-3, rtol=0)
     for nonsense in ({"layer": 99, "token": 0}, {"layer": "1", "token": None}):
         reply = desk.operate({"id": now["id"], "interventions": [change], **nonsense})

@@ -12,13 +12,14 @@ import pytest
 from gradio.data_classes import FileData
 
 from tests.running import ROOT, save_tiny
-from vitviz.errors import VitvizError
+from vitviz.errors import VitvizError, WeightsError
 from vitviz.languages import Message
+from vitviz.model.key import ModelKey
 from vitviz.web import limits
 from vitviz.web.components import Manifest
 from vitviz.web.examples import EXAMPLES
 from vitviz.web.orders import Refusal
-from vitviz.web.page import drawing_of, places
+from vitviz.web.page import drawing_of, key_of, places
 from vitviz.web.replies import Answered, Left, Refused, Shown, Stored, Unchanged
 from vitviz.web.store import Upload
 
@@ -97,7 +98,7 @@ def test_no_example_is_shown_from_the_cache(facts):
     ]
 
 
-SHOWN = Shown(Upload("/cache/a.png", "a.png"), "mnist", None, True)
+SHOWN = Shown(Upload("/cache/a.png", "a.png"), ModelKey("mnist", untrained=True))
 SKIP = gr.skip()
 
 
@@ -107,6 +108,16 @@ def test_what_a_viewer_sends_as_a_drawing_can_be_anything():
     for wrong in (None, [], "a", {**sent, "path": 3}, {**sent, "first": 1}, {"path": "/a"}):
         with pytest.raises(VitvizError, match="Upload the picture itself"):
             drawing_of(wrong)
+
+
+def test_the_controls_name_a_model_and_what_is_shown_its_size():
+    shown = SHOWN._replace(model=ModelKey("mnist", image_size=56))
+    assert key_of("mnist", True, shown) == ModelKey("mnist", True, 56)
+    assert key_of("photos", True, shown) == ModelKey("photos", True)
+    assert key_of("mnist", "no", shown) == shown.model  # only True counts as untrained
+    for wrong in (["mnist"], {"a": 1}, 5, None):
+        with pytest.raises(WeightsError, match="the name of a model must be a text"):
+            key_of(wrong, False, shown)
 
 
 def sent(address):

@@ -146,7 +146,7 @@ def test_models_lists_what_can_be_asked(client):
         ({"photo": 5}, "A picture is needed"),
         ({"photo": ""}, "A picture is needed"),
         ({"model": "nonsense"}, "There is no model 'nonsense'"),
-        ({"model": ["tiny-cls"]}, "There is no model"),
+        ({"model": ["tiny-cls"]}, "The name of a model must be a text"),
         ({"token": "x"}, "oken must be a whole number"),
         ({"token": 17}, "oken must be a whole number from 0 to 16"),
         ({"explainer": "magic"}, "magic"),

@@ -14,6 +14,7 @@ import vitviz
 from tests.models import photo
 from tests.running import save_tiny
 from vitviz.errors import VitvizError
+from vitviz.model.key import ModelKey
 from vitviz.web import replicas as module
 from vitviz.web.orders import Order, Selection
 from vitviz.web.replicas import TRIES, Replicas
@@ -82,7 +83,9 @@ def settings(tmp_path):
 @pytest.fixture
 def order():
     Image.fromarray(photo()).save(data := BytesIO(), "PNG")
-    return Order(photo=data.getvalue(), name="a.png", model="tiny-cls", selection=Selection(3))
+    return Order(
+        photo=data.getvalue(), name="a.png", model=ModelKey("tiny-cls"), selection=Selection(3)
+    )
 
 
 def test_an_order_is_fulfilled_elsewhere_and_given_again_if_its_replica_dies(ray, settings, order):
@@ -95,7 +98,7 @@ def test_an_order_is_fulfilled_elsewhere_and_given_again_if_its_replica_dies(ray
     ray.fails = [RayActorError("killed")] * TRIES
     with pytest.raises(RayActorError):
         engine.run(order)
-    assert engine.run(Order(photo=b"", name="b.png", model="tiny-cls")).refused.of_picture
+    assert engine.run(Order(photo=b"", name="b.png", model=ModelKey("tiny-cls"))).refused.of_picture
 
 
 @pytest.mark.parametrize("error", [BackPressureError("full"), TimeoutError()], ids=repr)

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from tests.models import photo
 from tests.running import save_digits, save_tiny
 from tests.viewer_fixture import film
 from vitviz.errors import SelectionError, VitvizError
+from vitviz.model.key import ModelKey
 from vitviz.viewer import pack
 from vitviz.viewer.payload import LATE
 from vitviz.web import analyses, limits
@@ -75,10 +77,11 @@ def upload(sent):
 
 @pytest.fixture
 def analysis(models, upload):
-    return vitviz.analyze(models.get("tiny-cls"), upload.address)
+    return vitviz.analyze(models.get(CLS), upload.address)
 
 
-START = Shown(None, "tiny-cls")
+CLS, GREY = ModelKey("tiny-cls"), ModelKey("tiny-grey")
+START = Shown(None, CLS)
 
 
 def question(key, **changes):
@@ -92,10 +95,10 @@ def made(answer: Answered):
 
 
 def test_an_answer_fills_every_place(desk, upload, analysis):
-    answer = desk.show(upload, "tiny-cls", START)
+    answer = desk.show(upload, CLS, START)
     assert answer.manifest["photo"]["name"] == "my dog.png"
     assert (answer.photo, answer.controls) == (Left.AS_IT_IS, True)
-    assert answer.shown == Shown(upload, "tiny-cls")
+    assert answer.shown == Shown(upload, CLS)
     assert answer.manifest["model"]["trained"]
     saved = vitviz.Analysis.load(answer.saved)
     assert torch.equal(saved.trace.q, analysis.trace.q)
@@ -117,7 +120,7 @@ def test_an_answer_fills_every_place(desk, upload, analysis):
     ],
 )
 def test_the_rows_that_a_link_shows_first_travel_ahead(desk, analysis, address, first):
-    manifest = desk.open("tiny-cls", START, address).manifest
+    manifest = desk.open(CLS, START, address).manifest
     dull = (analysis.trace.depth - 1, 0)
     assert (manifest["first"]["layer"], manifest["first"]["token"]) == (first or dull)
 
@@ -127,78 +130,78 @@ def test_the_rows_where_the_page_begins_travel_ahead(monkeypatch, desk):
     monkeypatch.setattr("vitviz.web.analyses.START_LINK", link)
     for address, first in (({}, (1, 6)), ({"layer": "2", "token": "3"}, (2, 3))):
         monkeypatch.setattr("vitviz.web.analyses.START", {"layer": 1, "token": 6})
-        manifest = desk.open("tiny-cls", START, address).manifest
+        manifest = desk.open(CLS, START, address).manifest
         assert (manifest["first"]["layer"], manifest["first"]["token"]) == first
 
 
 def test_two_analyses_of_one_photo_differ_in_id_and_share_files(desk, upload):
-    first, second = (desk.show(upload, "tiny-cls", START).manifest for _ in "ab")
+    first, second = (desk.show(upload, CLS, START).manifest for _ in "ab")
     assert first["id"] != second["id"]
     assert first["files"]["picture"] == second["files"]["picture"]
 
 
 def test_a_link_names_our_own_pictures_only(desk, upload, sent):
     index = [example.name for example in desk.examples].index("red panda")
-    answer = desk.show_example(index, "tiny-cls", START)
+    answer = desk.show_example(index, CLS, START)
     assert answer.manifest["link"] == {"model": "tiny-cls", "example": "red-panda"}
     # The page sends an example back as a copy.
     copy = sent("red-panda.jpg", Path(answer.photo).read_bytes())
-    manifest = desk.show(copy, "tiny-grey", START, True).manifest
+    manifest = desk.show(copy, replace(GREY, untrained=True), START).manifest
     assert manifest["link"] == {"model": "tiny-grey", "example": "red-panda", "untrained": "1"}
-    assert desk.show(upload, "tiny-cls", START).manifest["link"] == {"model": "tiny-cls"}
+    assert desk.show(upload, CLS, START).manifest["link"] == {"model": "tiny-cls"}
     named = Upload(upload.address, "red-panda.jpg")  # another picture under its name
-    assert desk.show(named, "tiny-cls", START).manifest["link"] == {"model": "tiny-cls"}
+    assert desk.show(named, CLS, START).manifest["link"] == {"model": "tiny-cls"}
 
 
 def test_the_untrained_twin_of_a_model(desk, models, upload):
-    answer = desk.show(upload, "tiny-cls", START, True)
+    key = ModelKey("tiny-cls", untrained=True)
+    answer = desk.show(upload, key, START)
     assert not answer.manifest["model"]["trained"]
-    assert (answer.shown, answer.controls) == (Shown(upload, "tiny-cls", None, True), True)
+    assert (answer.shown, answer.controls) == (Shown(upload, key), True)
     saved = vitviz.Analysis.load(answer.saved)
     assert saved.card.source.startswith("untrained")
     assert answer.saved.endswith("untrained.safetensors")
     twin = vitviz.load(models._sources["tiny-cls"], pretrained=False)
     assert torch.equal(saved.trace.logits, vitviz.analyze(twin, upload.address).trace.logits)
-    # A failure leaves the switch as it was; only True counts as untrained.
-    refused = desk.show(upload, "nonsense", answer.shown, False)
+    # A failure leaves the switch as it was.
+    refused = desk.show(upload, ModelKey("nonsense"), answer.shown)
     assert refused.refusal.text.startswith("there is no model 'nonsense'")
-    assert refused.shown.untrained is True
-    assert desk.show(upload, "tiny-cls", START, "no").shown.untrained is False
+    assert refused.shown.model == key
 
 
 def test_a_bad_picture_gives_way_to_the_one_before(desk, upload, sent):
-    shown = Shown(upload, "tiny-cls")
-    answer = desk.show(sent("bad <b>.jpg", b"text"), "tiny-grey", shown)
+    shown = Shown(upload, CLS)
+    answer = desk.show(sent("bad <b>.jpg", b"text"), GREY, shown)
     assert answer == Refused(answer.refusal, shown, upload.address)
     assert answer.refusal.text.startswith("'bad <b>.jpg' is not a picture")
 
 
 def test_an_expired_picture_is_asked_for_again(desk, folder):
     gone = Upload(str(folder / "gone.png"), "my dog.png")
-    shown = Shown(gone, "tiny-cls")
-    answer = desk.show(None, "tiny-grey", shown)
+    shown = Shown(gone, CLS)
+    answer = desk.show(None, GREY, shown)
     text = "'my dog.png' was deleted after about an hour; choose it again"
     assert answer == Refused(Refusal(text, of_picture=True), shown, None)
 
 
 def test_an_example_never_expires(desk, folder):
-    answer = desk.show_example(1, "tiny-cls", START)
+    answer = desk.show_example(1, CLS, START)
     path = Path(answer.photo)
     gone = Upload(str(folder / "swept" / path.name), path.name)
-    manifest = desk.show(gone, "tiny-grey", answer.shown).manifest
+    manifest = desk.show(gone, GREY, answer.shown).manifest
     assert manifest["photo"]["name"] == path.name
     assert manifest["link"]["example"] == path.stem
     # Without the example on the page, this may be another picture of that name.
-    refused = desk.show(gone, "tiny-grey", START)
+    refused = desk.show(gone, GREY, START)
     assert "was deleted after about an hour" in refused.refusal.text
     # The picture input can also go back to an example.
-    refused = desk.show(gone, "tiny-grey", Shown(Upload(str(path), "another.jpg"), "tiny-cls"))
+    refused = desk.show(gone, GREY, Shown(Upload(str(path), "another.jpg"), CLS))
     assert refused.photo == str(path)
 
 
 def test_a_missing_model_gives_way_to_the_one_before(desk, upload):
-    shown = Shown(upload, "tiny-grey")
-    answer = desk.show(upload, "deit_tiny_patch16_224.fb_in1k", shown)
+    shown = Shown(upload, GREY)
+    answer = desk.show(upload, ModelKey("deit_tiny_patch16_224.fb_in1k"), shown)
     assert answer == Refused(answer.refusal, shown, Left.AS_IT_IS)
     assert "not on this machine" in answer.refusal.text
 
@@ -206,18 +209,16 @@ def test_a_missing_model_gives_way_to_the_one_before(desk, upload):
 def test_a_full_disk_is_no_reason_to_fail_half_way(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "DISK_RESERVE_BYTES", 10**18)
     for refusal in (
-        desk.show(upload, "tiny-cls", START).refusal,
+        desk.show(upload, CLS, START).refusal,
         Programs(desk.analyses, desk._store).answer(upload, "tiny-cls", 0, -1, -1),
     ):
         assert "no room for another analysis" in refusal.text
 
 
 def test_without_a_picture_the_one_on_the_page_is_meant(desk, upload):
-    assert desk.show(None, "tiny-cls", START) == Unchanged()
-    assert desk.show_photo(None, "tiny-cls", Shown(upload, "tiny-cls")) == Unchanged()
-    assert made(desk.show(None, "tiny-grey", Shown(upload, "tiny-cls"))) == (
-        *("my dog.png", "tiny-grey"),
-    )
+    assert desk.show(None, CLS, START) == Unchanged()
+    assert desk.show_photo(None, CLS, Shown(upload, CLS)) == Unchanged()
+    assert made(desk.show(None, GREY, Shown(upload, CLS))) == (*("my dog.png", "tiny-grey"),)
 
 
 def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
@@ -229,32 +230,32 @@ def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
         *asked, **options
     ):  # meanwhile the visitor chooses a photo; its answer is ready first
         monkeypatch.setattr(desk.analyses, "order", order)
-        answers.append(desk.show_photo(chosen, "tiny-cls", START, False, "a page"))
+        answers.append(desk.show_photo(chosen, CLS, START, "a page"))
         return order(*asked, **options)
 
     chosen = upload
     monkeypatch.setattr(desk.analyses, "order", slowly)
-    assert desk.open("tiny-cls", START, {}, "a page") == Unchanged()
+    assert desk.open(CLS, START, {}, "a page") == Unchanged()
     assert answers[0].manifest["photo"]["name"] == "my dog.png"
     # If the chosen photo is refused, the example is shown.
     chosen = sent("no.png", b"no picture")
     monkeypatch.setattr(desk.analyses, "order", slowly)
-    assert made(desk.open("tiny-cls", START, {}, "a page"))[0] == "red-panda.jpg"
+    assert made(desk.open(CLS, START, {}, "a page"))[0] == "red-panda.jpg"
     assert "no.png" in answers[1].refusal.text
     # Requests of other pages, and those without a page, are independent.
     for other in ("another", None):
         chosen = upload
         monkeypatch.setattr(desk.analyses, "order", slowly)
-        assert made(desk.show(upload, "tiny-cls", START, False, other))[0] == "my dog.png"
+        assert made(desk.show(upload, CLS, START, other))[0] == "my dog.png"
 
 
 def test_a_preview_stands_for_its_photo(desk, sent):
     scan = sent("a.TIF")
-    answer = desk.show(scan, "tiny-grey", START)
+    answer = desk.show(scan, GREY, START)
     with Image.open(answer.photo) as image:
         assert image.size == (28, 28)
-    assert answer.shown == Shown(scan, "tiny-grey", answer.photo)
-    again = desk.show(Upload(answer.photo, "preview.png"), "tiny-cls", answer.shown)
+    assert answer.shown == Shown(scan, GREY, answer.photo)
+    again = desk.show(Upload(answer.photo, "preview.png"), CLS, answer.shown)
     assert made(again)[0] == "a.TIF"
     assert again.photo != answer.photo
 
@@ -263,10 +264,10 @@ def test_examples_need_their_models(desk, models):
     names = [example.name for example in desk.examples]
     assert names[:3] == ["red panda", "dog", "cat"]
     assert ("digit" in names) == ("mnist" in models)
-    answer = desk.show_example(2, "tiny-grey", START)
+    answer = desk.show_example(2, GREY, START)
     assert made(answer) == ("cat.jpg", "tiny-grey")
     assert answer.photo.endswith("cat.jpg")
-    assert answer.shown.model == "tiny-grey"
+    assert answer.shown.model == GREY
 
 
 def test_an_example_goes_to_the_model_it_suits(desk):
@@ -277,20 +278,14 @@ def test_an_example_goes_to_the_model_it_suits(desk):
         (0, "tiny-grey", "tiny-cls"),  # the default, as tiny-grey has examples of its own
         (1, "tiny-grey", "tiny-grey"),
     ):
-        answer = desk.show_example(index, chosen, START)
-        assert (answer.shown.model, made(answer)[1]) == (used, used)
+        answer = desk.show_example(index, ModelKey(chosen), START)
+        assert (answer.shown.model.name, made(answer)[1]) == (used, used)
 
 
 @pytest.mark.parametrize("index", [None, -1, 99, "0", True])
 def test_an_example_that_is_none_gets_a_sentence(desk, index):
     with pytest.raises(SelectionError, match="number of an example must be a whole number from 0"):
-        desk.show_example(index, "tiny-cls", START)
-
-
-def test_a_model_that_is_no_name_gets_a_sentence(desk):
-    for model in (["tiny-cls"], {"a": 1}, 5):
-        refused = desk.show_example(0, model, START).refusal
-        assert refused.text.key == "web.no_model"
+        desk.show_example(index, CLS, START)
 
 
 @pytest.mark.parametrize(
@@ -311,14 +306,14 @@ def test_an_address_picks_example_and_model(desk, address, photo_name, model):
     desk.examples = [
         e._replace(model="tiny-grey" if e.name == "cat" else None) for e in desk.examples
     ]
-    answer = desk.open("tiny-cls", START, address)
+    answer = desk.open(CLS, START, address)
     assert made(answer) == (photo_name, model)
     assert answer.manifest["model"]["trained"] is ("untrained" not in address)
 
 
 @pytest.mark.parametrize("fusion", ["mean", "max", "min"])
 def test_rollout_for_a_viewer_that_cannot_compute_it(desk, upload, analysis, fusion):
-    key = desk.show(upload, "tiny-cls", START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["id"]
     reply = desk.rollout(question(key, first=1, residual=0.25, head_fusion=fusion))
     want = analysis.rollout(3, 2, first=1, residual=0.25, head_fusion=fusion)
     torch.testing.assert_close(torch.tensor(reply["values"]), want)
@@ -343,7 +338,7 @@ def test_rollout_for_a_viewer_that_cannot_compute_it(desk, upload, analysis, fus
     ids=str,
 )
 def test_a_bad_question_gets_a_sentence(desk, upload, changes, says):
-    key = desk.show(upload, "tiny-cls", START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["id"]
     reply = desk.rollout(question(key, **{"layer": 2} | changes))
     assert says in reply["error"]
 
@@ -355,16 +350,16 @@ def test_nonsense_gets_a_sentence(desk, nonsense):
 
 @pytest.mark.parametrize("name", [*LATE, "tokens-01", "mixing-00", "mixing-02"])
 def test_a_file_that_is_made_when_somebody_looks_at_it(desk, models, upload, name):
-    manifest = desk.show(upload, "told", Shown(None, "told")).manifest
+    manifest = desk.show(upload, ModelKey("told"), Shown(None, ModelKey("told"))).manifest
     assert name in manifest["late"]
     assert name not in manifest["files"]
     reply = desk.late({"id": manifest["id"], "name": name})
-    whole = pack(vitviz.analyze(models.get("told"), Path(upload.address)))
+    whole = pack(vitviz.analyze(models.get(ModelKey("told")), Path(upload.address)))
     assert base64.b64decode(reply["data"]) == whole.files[f"{name}.safetensors"]
 
 
 def test_a_file_that_is_none_is_refused_with_a_sentence(desk, upload):
-    manifest = desk.show(upload, "told", Shown(None, "told")).manifest
+    manifest = desk.show(upload, ModelKey("told"), Shown(None, ModelKey("told"))).manifest
     wrong = desk.late({"id": manifest["id"], "name": "picture"})
     assert wrong["error"] == "This analysis has no file 'picture'."
     for name in ("mixing-03", "mixing-1", "mixing-", "mixing-x"):
@@ -388,7 +383,7 @@ def drawing(key, **changes):
 
 @pytest.mark.parametrize("kind", FIGURES)
 def test_figures_for_print(desk, upload, kind):
-    key = desk.show(upload, "told", START).manifest["id"]
+    key = desk.show(upload, ModelKey("told"), START).manifest["id"]
     more = {
         "explanation": {"explainers": ["attention_gradient"], "target": 1},
         "explanations": {"explainers": ["attention", "grad_cam"], "target": 0},
@@ -414,7 +409,7 @@ def test_figures_of_an_experiment_say_what_was_done(desk, upload, monkeypatch):
 
     for name in ("attention", "explained", "answers"):
         monkeypatch.setattr(vitviz.draw, name, draw(name))
-    intact = desk.show(upload, "told", START).manifest["id"]
+    intact = desk.show(upload, ModelKey("told"), START).manifest["id"]
     change = {"kind": "remove", "patches": [2, 5]}
     key = desk.operate({"id": intact, "interventions": [change]})["manifest"]["id"]
     keys = {"explainers": ["generic", "occlusion"], "target": 2, "spotlight": True}
@@ -428,7 +423,7 @@ def test_figures_of_an_experiment_say_what_was_done(desk, upload, monkeypatch):
     analysis, maps, token, target = drawn["explained"]
     assert (token, target, list(maps)) == (3, 2, ["generic", "occlusion"])
     assert lit == {"attention": False, "explained": True, "answers": None}
-    loaded = desk.analyses._engine.models.get("told")
+    loaded = desk.analyses._engine.models.get(ModelKey("told"))
     for name, values in maps.items():
         torch.testing.assert_close(
             values, analysis.explain(name, 3, 2, loaded=loaded), atol=1e-5, rtol=0
@@ -438,7 +433,7 @@ def test_figures_of_an_experiment_say_what_was_done(desk, upload, monkeypatch):
 def test_a_pair_follows_the_direction(desk, upload, monkeypatch):
     drawn = []
     monkeypatch.setattr(vitviz.draw, "pair", lambda *given: drawn.append(given[1:]) or Figure())
-    key = desk.show(upload, "tiny-cls", START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["id"]
     for direction in ("from", "to"):
         desk.figure(drawing(key, kind="pair", head=1, direction=direction))
     assert drawn == [(1, 1, 3, 0), (1, 1, 0, 3)]
@@ -449,7 +444,7 @@ def test_scales_are_those_of_the_screen(desk, upload, monkeypatch):
     for name in ("heads", "wall"):
         draw = lambda *_, scale, **__: scales.append(scale) or Figure()  # noqa: E731
         monkeypatch.setattr(vitviz.draw, name, draw)
-    key = desk.show(upload, "tiny-cls", START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["id"]
     for kind in ("heads", "wall"):
         for scale in ("heads", "map"):
             desk.figure(drawing(key, kind=kind, scale=scale))
@@ -457,7 +452,7 @@ def test_scales_are_those_of_the_screen(desk, upload, monkeypatch):
 
 
 def test_a_film_is_the_one_that_was_sent(desk, upload):
-    manifest = desk.show(upload, "told", START).manifest
+    manifest = desk.show(upload, ModelKey("told"), START).manifest
     wanted = drawing(manifest["id"], kind="training")
     assert desk.figure(wanted)["data"]
     film = Path(manifest["files"]["film"].address)
@@ -470,7 +465,7 @@ def test_a_film_is_the_one_that_was_sent(desk, upload):
 
 
 def test_a_figure_as_pdf(desk, upload):
-    key = desk.show(upload, "tiny-cls", START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["id"]
     reply = desk.figure(drawing(key, kind="patches", format="pdf"))
     assert base64.b64decode(reply["data"]).startswith(b"%PDF")
 
@@ -510,7 +505,7 @@ def test_a_figure_as_pdf(desk, upload):
     ids=str,
 )
 def test_a_bad_request_for_a_figure_gets_a_sentence(desk, upload, changes, says):
-    key = desk.show(upload, "tiny-cls", START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["id"]
     reply = desk.figure(drawing(key, **{"kind": "attention"} | changes))
     assert says in reply["error"]
     assert desk._questions._drawing._places._value == 1  # the turn was given back
@@ -518,7 +513,7 @@ def test_a_bad_request_for_a_figure_gets_a_sentence(desk, upload, changes, says)
 
 def test_too_many_figures_at_a_time(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "DRAWING_WAIT_SECONDS", 0.01)
-    key = desk.show(upload, "tiny-cls", START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["id"]
     with desk._questions._drawing.take(1, VitvizError()):
         assert "Many figures" in desk.figure(drawing(key))["error"]
     assert desk.figure(drawing(key))["data"]
@@ -526,7 +521,7 @@ def test_too_many_figures_at_a_time(desk, upload, monkeypatch):
 
 def test_nobody_waits_for_ever_to_compute(desk, here, upload, monkeypatch):
     monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
-    key = desk.show(upload, "tiny-cls", START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["id"]
     with ExitStack() as others:
         for _ in range(limits.COMPUTING):
             others.enter_context(computing(here._computing))
@@ -535,20 +530,20 @@ def test_nobody_waits_for_ever_to_compute(desk, here, upload, monkeypatch):
         assert reply["error"] == "This server computes for many others; try again in a minute."
         assert re.search("[가-힣]", reply["errors"]["ko"])
         refusal = Refusal("this server computes for many others; try again in a minute")
-        assert desk.show(upload, "tiny-cls", START).refusal == refusal
+        assert desk.show(upload, CLS, START).refusal == refusal
         assert Programs(desk.analyses, desk._store).answer(upload, "tiny-cls", 0, -1, -1) == refusal
     assert desk.rollout(question(key))["values"]
 
 
 def test_a_deleted_analysis_has_expired(desk, upload):
-    answer = desk.show(upload, "tiny-cls", START)
+    answer = desk.show(upload, CLS, START)
     vitviz.Analysis.load(answer.saved)
     Path(answer.saved).unlink()
     assert "has expired" in desk.rollout(question(answer.manifest["id"]))["error"]
 
 
 def test_a_bug_gets_an_apology_and_a_log_entry(desk, upload, monkeypatch, caplog):
-    key = desk.show(upload, "tiny-cls", START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["id"]
     monkeypatch.setattr(analyses.Analysis, "from_bytes", lambda data: 1 / 0)
     assert desk.rollout(question(key))["error"] == APOLOGY
     assert "ZeroDivisionError" in caplog.text
@@ -556,7 +551,7 @@ def test_a_bug_gets_an_apology_and_a_log_entry(desk, upload, monkeypatch, caplog
 
 def test_only_so_many_analyses_are_remembered(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "ANALYSES_KNOWN", 2)
-    keys = [desk.show(upload, "tiny-cls", START).manifest["id"] for _ in range(3)]
+    keys = [desk.show(upload, CLS, START).manifest["id"] for _ in range(3)]
     assert ["error" in desk.rollout(question(key)) for key in keys] == [True, False, False]
 
 
@@ -565,7 +560,7 @@ def beside(desk, manifest, wanted):
 
 
 def test_what_can_stand_beside_is_in_the_manifest(desk, upload):
-    now = desk.show(upload, "tiny-cls", START).manifest
+    now = desk.show(upload, CLS, START).manifest
     kinds = [one["kind"] for one in now["beside"]]
     assert kinds[0] == "untrained"
     assert kinds.count("example") == len(desk.examples)
@@ -575,20 +570,20 @@ def test_what_can_stand_beside_is_in_the_manifest(desk, upload):
     panda = next(one for one in now["beside"] if one["key"] == "example-red-panda")
     assert (panda["name"], panda["names"]["ko"]) == ("red panda", "레서판다")
     dog = next(i for i, example in enumerate(desk.examples) if example.name == "dog")
-    twin = desk.show_example(dog, "tiny-cls", START, True).manifest
+    twin = desk.show_example(dog, replace(CLS, untrained=True), START).manifest
     keys = [one["key"] for one in twin["beside"]]
     assert twin["beside"][0]["kind"] == "trained"
     assert "example-dog" not in keys
 
 
 def test_the_twin_another_picture_and_another_model_stand_beside(desk, models, upload):
-    now = desk.show(upload, "tiny-cls", START).manifest
+    now = desk.show(upload, CLS, START).manifest
     twin = beside(desk, now, "untrained")["manifest"]
     assert twin["model"]["trained"] is False
     assert twin["photo"]["name"] == "my dog.png"
     path = Path(twin["files"]["layers"][1]["path"])
     assert path.stat().st_size == twin["files"]["layers"][1]["size"]
-    expected = vitviz.analyze(models.get("tiny-cls", True), upload.address)
+    expected = vitviz.analyze(models.get(replace(CLS, untrained=True)), upload.address)
     ours = pack(expected, whole=False)
     assert path.read_bytes() == ours.files["layer-01.safetensors"]
     bison = beside(desk, now, "example-bison")["manifest"]
@@ -605,7 +600,7 @@ def test_the_twin_another_picture_and_another_model_stand_beside(desk, models, u
     "wanted", ["model-tiny-cls", "example-x", "model-../x", "", 3, None, ["x"]]
 )
 def test_nothing_else_is_put_beside(desk, upload, wanted):
-    now = desk.show(upload, "tiny-cls", START).manifest
+    now = desk.show(upload, CLS, START).manifest
     refused = beside(desk, now, wanted)
     assert refused["error"] == "This cannot be put beside it."
     assert refused["errors"]["ko"] == "이것은 나란히 놓을 수 없습니다."
@@ -613,7 +608,7 @@ def test_nothing_else_is_put_beside(desk, upload, wanted):
 
 def test_beside_what_has_expired_stands_nothing(desk, upload):
     assert "expired" in beside(desk, {"id": "nobody"}, "untrained")["error"]
-    now = desk.show(upload, "tiny-cls", START).manifest
+    now = desk.show(upload, CLS, START).manifest
     Path(upload.address).unlink()
     refused = beside(desk, now, "untrained")
     assert refused["error"].startswith("'my dog.png' was deleted after about an hour")
@@ -621,7 +616,7 @@ def test_beside_what_has_expired_stands_nothing(desk, upload):
 
 
 def test_what_stands_beside_waits_for_its_turn(desk, here, upload, monkeypatch):
-    now = desk.show(upload, "tiny-cls", START).manifest
+    now = desk.show(upload, CLS, START).manifest
     monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
     with ExitStack() as all_places:
         for _ in range(limits.COMPUTING):
@@ -641,46 +636,46 @@ def test_the_shown_picture_is_inverted_and_back(of_digits, tmp_path):
     cache, data = Cache(tmp_path / "cache"), (tmp_path / "a.png").read_bytes()
     desk = Service(Local(of_digits), of_digits, cache)
     dark, other = (Upload(cache.put(data, name), name) for name in ("three.png", "other.png"))
-    plain = desk.show(dark, "digits", Shown(None, "digits"))
+    plain = desk.show(dark, ModelKey("digits"), Shown(None, ModelKey("digits")))
     assert plain.shown.inverted is False
     # What the controls say by now is not what is shown.
-    inverted = desk.invert(None, "tiny-cls", plain.shown, True)
-    assert inverted.shown == Shown(dark, "digits", None, False, True)
+    inverted = desk.invert(None, replace(CLS, untrained=True), plain.shown)
+    assert inverted.shown == Shown(dark, ModelKey("digits"), None, True)
     assert inverted.manifest["photo"]["inverted"] is True
     saved = vitviz.Analysis.load(inverted.saved)
-    ours = vitviz.analyze(of_digits.get("digits"), dark.address, invert=True)
+    ours = vitviz.analyze(of_digits.get(ModelKey("digits")), dark.address, invert=True)
     assert torch.equal(saved.picture, ours.picture)
     assert torch.equal(saved.trace.logits, ours.trace.logits)
     # The same picture stays inverted in another model and in the twin, another does not.
     for model, untrained in (("tiny-cls", False), ("digits", True)):
-        again = desk.show(dark, model, inverted.shown, untrained)
+        again = desk.show(dark, ModelKey(model, untrained), inverted.shown)
         assert again.manifest["photo"]["inverted"] is True
-    assert desk.show(None, "digits", inverted.shown).shown.inverted is True
-    assert desk.show(other, "digits", inverted.shown).shown.inverted is False
-    back = desk.invert(None, "digits", inverted.shown)
+    assert desk.show(None, ModelKey("digits"), inverted.shown).shown.inverted is True
+    assert desk.show(other, ModelKey("digits"), inverted.shown).shown.inverted is False
+    back = desk.invert(None, ModelKey("digits"), inverted.shown)
     assert back.shown == plain.shown
     assert torch.equal(
         vitviz.Analysis.load(back.saved).trace.q, vitviz.Analysis.load(plain.saved).trace.q
     )
-    assert desk.invert(None, "digits", Shown(None, "digits")) == Unchanged()
+    assert desk.invert(None, ModelKey("digits"), Shown(None, ModelKey("digits"))) == Unchanged()
 
 
 def test_a_drawing_is_for_digits_until_the_visitor_chooses_another_model(desk, sent):
     one, two = sent("drawing-1.png"), sent("drawing-2.png")
-    first = desk.draw(one, "tiny-cls", START)
-    assert first.shown == Shown(one, "mnist")
+    first = desk.draw(one, CLS, START)
+    assert first.shown == Shown(one, ModelKey("mnist"))
     assert first.photo == one.address  # the picture of the page, which another model can get
-    chosen = desk.show(Upload(first.photo, one.name), "tiny-cls", first.shown)
-    later = desk.draw(two, "tiny-cls", chosen.shown, first=False)
-    assert later.shown == Shown(two, "tiny-cls")
+    chosen = desk.show(Upload(first.photo, one.name), CLS, first.shown)
+    later = desk.draw(two, CLS, chosen.shown, first=False)
+    assert later.shown == Shown(two, CLS)
     for elsewhere in ("/etc/passwd", str(Path(__file__)), ""):
-        refused = desk.draw(Upload(elsewhere, "drawing-3.png"), "tiny-cls", later.shown)
+        refused = desk.draw(Upload(elsewhere, "drawing-3.png"), CLS, later.shown)
         assert isinstance(refused, Refused)
         assert refused.shown == later.shown
 
 
 def test_a_page_to_take_home_has_the_layers_that_were_asked_for(desk, upload):
-    manifest = desk.show(upload, "tiny-cls", START).manifest
+    manifest = desk.show(upload, CLS, START).manifest
     wanted = {"id": manifest["id"], "film": False}
     whole, part = (desk.page({**wanted, "layers": layers}) for layers in ([2, 0, 1], [2, 2]))
     assert "error" not in whole
@@ -699,7 +694,7 @@ def test_a_page_to_take_home_has_the_layers_that_were_asked_for(desk, upload):
 
 def test_a_page_that_would_be_too_large_is_refused(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "PAGE_BYTES", 1000)
-    manifest = desk.show(upload, "tiny-cls", START).manifest
+    manifest = desk.show(upload, CLS, START).manifest
     refused = desk.page({"id": manifest["id"], "film": False, "layers": [0]})
     assert "choose fewer" in refused["error"]
     assert "더 적게" in refused["errors"]["ko"]
@@ -707,15 +702,15 @@ def test_a_page_that_would_be_too_large_is_refused(desk, upload, monkeypatch):
 
 def test_an_inverted_example_is_in_its_link_and_not_in_what_stands_beside(desk):
     index = [example.name for example in desk.examples].index("red panda")
-    plain = desk.show_example(index, "tiny-cls", START)
-    inverted = desk.invert(None, "tiny-cls", plain.shown)
+    plain = desk.show_example(index, CLS, START)
+    inverted = desk.invert(None, CLS, plain.shown)
     link = {"model": "tiny-cls", "example": "red-panda", "invert": "1"}
     assert inverted.manifest["link"] == link
-    opened = desk.open("tiny-cls", START, link)
+    opened = desk.open(CLS, START, link)
     assert opened.shown.inverted is True
     assert opened.manifest["photo"] == inverted.manifest["photo"]
-    assert desk.open("tiny-cls", START, link | {"invert": "yes"}).shown.inverted is False
-    assert desk.show_example(index, "tiny-cls", inverted.shown).shown.inverted is False
+    assert desk.open(CLS, START, link | {"invert": "yes"}).shown.inverted is False
+    assert desk.show_example(index, CLS, inverted.shown).shown.inverted is False
     key = inverted.manifest["id"]
     beside = {
         wanted: desk.beside({"id": key, "beside": wanted})["manifest"]["photo"]["inverted"]
@@ -730,5 +725,5 @@ def test_a_program_can_invert(desk, models, upload):
         for invert in (False, True)
     )
     assert (plain["photo"]["inverted"], inverted["photo"]["inverted"]) == (False, True)
-    ours = vitviz.analyze(models.get("tiny-cls"), upload.address, invert=True)
+    ours = vitviz.analyze(models.get(CLS), upload.address, invert=True)
     assert inverted["predictions"] == ours.facts(5)["predictions"]

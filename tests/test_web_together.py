@@ -12,6 +12,7 @@ from PIL import Image
 import vitviz
 from tests.models import photo
 from tests.running import running_app, save_tiny
+from vitviz.model.key import ModelKey
 from vitviz.web import engine, limits
 from vitviz.web.cache import Cache
 from vitviz.web.engine import Local
@@ -57,7 +58,7 @@ def test_two_analyses_at_once_hear_nothing_of_each_other(
     models, cache = Models([str(model)]), Cache(folder / "cache")
     desk = Service(Local(models), models, cache)
     # The threads wait for each other in every block, so that the hooks of both are on the model.
-    loaded = models.get("tiny-cls")
+    loaded = models.get(ModelKey("tiny-cls"))
     meeting = Barrier(2, timeout=20)
 
     def meet(*_):
@@ -76,7 +77,9 @@ def test_two_analyses_at_once_hear_nothing_of_each_other(
     with ThreadPoolExecutor(2) as pool:
         for _ in range(ROUNDS):
             asked = [
-                pool.submit(desk.show, upload, "tiny-cls", Shown(None, "tiny-cls"))
+                pool.submit(
+                    desk.show, upload, ModelKey("tiny-cls"), Shown(None, ModelKey("tiny-cls"))
+                )
                 for upload in uploads
             ]
             for upload, answer, expected in zip(uploads, asked, alone, strict=True):

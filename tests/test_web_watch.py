@@ -13,13 +13,13 @@ from starlette.testclient import TestClient
 from tests.models import photo
 from tests.running import running_app, save_tiny
 from vitviz.errors import VitvizError
+from vitviz.model.key import ModelKey
 from vitviz.web import watch
 from vitviz.web.watch import Watch
 
 FACTS = {
     "door": "page",
-    "model": "photos",
-    "untrained": False,
+    "model": ModelKey("photos", True, 144),
     "outcome": "answered",
     "photo_bytes": 1000,
     "sent_bytes": 2000,
@@ -32,7 +32,10 @@ def test_a_line_of_json_for_each_analysis(caplog):
         Watch().analysis(**FACTS)
     told = json.loads(caplog.messages[0])
     assert told == {
-        **{name: value for name, value in FACTS.items() if name != "seconds"},
+        **{name: value for name, value in FACTS.items() if name not in ("seconds", "model")},
+        "model": "photos",
+        "untrained": True,
+        "image_size": [144, 144],
         "ms": {"pass": 12.5, "all": 500.0},
     }
 
@@ -110,10 +113,10 @@ def test_an_analysis_is_noted_without_its_picture(tmp_path, caplog):
     Image.fromarray(photo()).save(path)
     upload = Upload(str(path), "my secret.png")
     with caplog.at_level(logging.INFO, "vitviz.analyses"):
-        service.show(upload, "tiny-cls", Shown(None, "tiny-cls"))
-        service.show(upload, "<none>", Shown(None, "tiny-cls"))
+        service.show(upload, ModelKey("tiny-cls"), Shown(None, ModelKey("tiny-cls")))
+        service.show(upload, ModelKey("<none>"), Shown(None, ModelKey("tiny-cls")))
         path.write_bytes(b"no picture")
-        service.show(upload, "tiny-cls", Shown(None, "tiny-cls"))
+        service.show(upload, ModelKey("tiny-cls"), Shown(None, ModelKey("tiny-cls")))
     lines = [json.loads(line) for line in caplog.messages]
     assert [line["outcome"] for line in lines][:2] == ["answered", "web.no_model"]
     assert lines[2]["outcome"].startswith("photo.")

@@ -9,6 +9,7 @@ import pytest
 
 from tests.running import save_tiny
 from tests.test_web_engine import picture
+from vitviz.model.key import ModelKey
 from vitviz.web import zero_gpu
 from vitviz.web.models import Models
 from vitviz.web.orders import Order
@@ -27,7 +28,7 @@ def spaces(monkeypatch):
             def borrowed(order):
                 if module.error:
                     raise module.error
-                module.calls.append(order.model)
+                module.calls.append(order.model.name)
                 return function(order)
 
             return borrowed
@@ -50,11 +51,13 @@ def models(tmp_path):
 
 
 def order(model):
-    return Order(photo=picture(), name="a.png", model=model)
+    return Order(photo=picture(), name="a.png", model=ModelKey(model))
 
 
 def test_large_models_borrow_the_gpu_and_small_ones_do_not(spaces, models, monkeypatch):
-    sizes = {key: models.get(key).card.num_parameters for key in ("tiny-cls", "tiny-registers")}
+    sizes = {
+        key: models.get(ModelKey(key)).card.num_parameters for key in ("tiny-cls", "tiny-registers")
+    }
     small, large = sorted(sizes, key=sizes.get)
     assert sizes[small] < sizes[large]
     monkeypatch.setattr(zero_gpu, "LARGE", sizes[large])

@@ -104,7 +104,6 @@ class Analyses:
             photo=self.read(wanted.photo),
             name=wanted.photo.name,
             model=wanted.model,
-            untrained=wanted.untrained,
             selection=selection,
             invert=wanted.inverted,
             interventions=self._with_donors(wanted, interventions),
@@ -119,8 +118,7 @@ class Analyses:
         refused = result.refused and getattr(result.refused.text, "key", "other")
         self._watch.analysis(
             door=door,
-            model=order.model if order.model in self.menu else "unknown",
-            untrained=order.untrained,
+            model=order.model if order.model.name in self.menu else order.model.named("unknown"),
             outcome=refused or "answered",
             photo_bytes=photo_bytes,
             sent_bytes=sum(map(len, result.files.values())),
@@ -163,8 +161,9 @@ class Analyses:
         """The parameters with which `open` shows this again. Only examples have a name in links."""
         address = wanted.photo.address
         ours = address in [example.path for example in self.examples]
-        link = {"model": wanted.model} | ({"example": Path(address).stem} if ours else {})
-        link |= {"untrained": "1"} if wanted.untrained else {}
+        key = wanted.model
+        link = {"model": key.name} | ({"example": Path(address).stem} if ours else {})
+        link |= {"untrained": "1"} if key.untrained else {}
         return link | ({"invert": "1"} if wanted.inverted and ours else {})
 
     def choices(self, shown: Shown) -> Iterator[Choice]:
@@ -213,7 +212,6 @@ class Analyses:
         return OperateOrder(
             saved=saved,
             model=kept.shown.model,
-            untrained=kept.shown.untrained,
             interventions=self._with_donors(kept.shown, changes),
             **options,
         )

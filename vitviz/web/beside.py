@@ -4,6 +4,7 @@ Transplants take their tokens from the same pictures.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,17 +40,18 @@ class Choice(NamedTuple):
 
 def choices(shown: Shown, examples: Sequence[Example], menu: Menu) -> Iterator[Choice]:
     """All choices for what is shown; each differs from it in one thing."""
-    now = shown._replace(preview=None)
-    kind = "trained" if shown.untrained else "untrained"
-    yield Choice("untrained", kind, "", now._replace(untrained=not shown.untrained))
+    now, ours = shown._replace(preview=None), shown.model
+    kind = "trained" if ours.untrained else "untrained"
+    twin = replace(ours, untrained=not ours.untrained)
+    yield Choice("untrained", kind, "", now._replace(model=twin))
     for example in examples:
         if shown.photo != example.upload:
             key = f"example-{Path(example.path).stem}"
             other = now._replace(photo=example.upload, inverted=False)
             yield Choice(key, "example", example.name, other)
-    for title, model in menu.choices:
-        if model != shown.model:
-            yield Choice(f"model-{model}", "model", title, now._replace(model=model))
+    for title, name in menu.choices:
+        if name != ours.name:
+            yield Choice(f"model-{name}", "model", title, now._replace(model=ours.named(name)))
 
 
 def picked(wanted: Any, shown: Shown, offered: Iterable[Choice]) -> Shown | None:

@@ -110,7 +110,7 @@ def fulfil(
         with stages("open"):
             photo = open_photo(order.photo, order.name)
         with stages("load"):
-            loaded = models.get(order.model, order.untrained)
+            loaded = models.get(order.model)
         with stages("wait"), turn(), stages("pass"):
             analysis = analyze(
                 loaded, photo, invert=order.invert, interventions=order.interventions
@@ -263,7 +263,7 @@ def _page_bytes_of_layer(analysis: Analysis) -> float:
 def _held(order: OperateOrder | LateOrder | FairOrder | PageOrder, models: Models) -> Analysis:
     """The analysis of an order, with its model."""
     analysis = Analysis.from_bytes(order.saved)
-    return replace(analysis, loaded=models.get(order.model, order.untrained))
+    return replace(analysis, loaded=models.get(order.model))
 
 
 def _check_work(analysis: Analysis, passes: int, most: float) -> None:

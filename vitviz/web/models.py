@@ -4,14 +4,16 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import WeightsError
 from ..languages import Message, from_file
 from ..model.checkpoints import FORMAT
 from ..model.json_values import parse
+from ..model.key import ModelKey
 from ..model.tensor_file import read_metadata
-from ..model.weights import CURATED, WEIGHTS_DIR, LoadedModel, list_models, load
+from ..model.weights import CURATED, WEIGHTS_DIR, LoadedModel, list_models, load_key
 from . import limits
 from .turns import Turns
 
@@ -80,54 +82,53 @@ class Models(Menu):
         """
         super().__init__(added, default)
         self._device = device
-        self._loaded: OrderedDict[tuple[str, bool], LoadedModel] = OrderedDict()
+        self._loaded: OrderedDict[ModelKey, LoadedModel] = OrderedDict()
         self._lock = threading.Lock()
-        self._loading: dict[tuple[str, bool], Turns] = {}
+        self._loading: dict[ModelKey, Turns] = {}
         self._starting = True  # the host may read paths, visitors may not
         # Any model shows whether the device can be used.
-        for key in list(self._sources)[: len(added)] or [self.default] * (device is not None):
-            self.get(key)
+        for name in list(self._sources)[: len(added)] or [self.default] * (device is not None):
+            self.get(ModelKey(name))
         self._starting = False
 
-    def get(self, key: str, untrained: bool = False) -> LoadedModel:
-        """The model behind a key, or its untrained twin.
+    def get(self, key: ModelKey) -> LoadedModel:
+        """The model of a key, whose name is one of the menu.
 
         Raises `WeightsError` if it cannot be loaded or is not on the menu, or if another request is
         still loading it after `LOADING_WAIT_SECONDS`.
         """
-        if key not in self:
+        if key.name not in self:
             raise WeightsError(
-                Message("web.no_model", name=repr(str(key)[:80]), names=tuple(self._sources))
+                Message("web.no_model", name=repr(key.name[:80]), names=tuple(self._sources))
             )
-        wanted = key, untrained
         with self._lock:
-            if wanted in self._loaded:
-                self._loaded.move_to_end(wanted)
-                return self._loaded[wanted]
-            loading = self._loading.setdefault(wanted, Turns(1, limits.LINE))
-        waiting = WeightsError(Message("web.loading", name=key))
+            if key in self._loaded:
+                self._loaded.move_to_end(key)
+                return self._loaded[key]
+            loading = self._loading.setdefault(key, Turns(1, limits.LINE))
+        waiting = WeightsError(Message("web.loading", name=key.name))
         with loading.take(limits.LOADING_WAIT_SECONDS, waiting):
             with self._lock:
-                if wanted in self._loaded:  # another request has loaded it
-                    return self._loaded[wanted]
-            loaded = self._load(key, untrained)
+                if key in self._loaded:  # another request has loaded it
+                    return self._loaded[key]
+            loaded = self._load(key)
             with self._lock:
-                self._loaded[wanted] = loaded
+                self._loaded[key] = loaded
                 while len(self._loaded) > limits.MODELS_KEPT:
                     self._loaded.popitem(last=False)
             return loaded
 
-    def _load(self, key: str, untrained: bool) -> LoadedModel:
+    def _load(self, key: ModelKey) -> LoadedModel:
         """Load a model. A sentence about a file of the host's does not name its path."""
-        source = self._sources[key]
-        size = CURATED[key].image_size if key in CURATED else None
+        source, name = self._sources[key.name], key.name
+        size = key.image_size or (CURATED[name].image_size if name in CURATED else None)
         try:
-            return load(source, pretrained=not untrained, image_size=size, device=self._device)
+            return load_key(replace(key, name=source, image_size=size), device=self._device)
         except WeightsError as error:
-            if self._starting or source == key or source not in error.message:
+            if self._starting or source == name or source not in error.message:
                 raise
             log.exception("%s cannot be loaded", source)
-            raise WeightsError(Message("web.model_gone", name=key)) from error
+            raise WeightsError(Message("web.model_gone", name=name)) from error
 
 
 def _name_of(source: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from ..errors import ImageError, VitvizError
+from ..model.key import ModelKey
 
 
 class Selection(NamedTuple):
@@ -38,8 +39,7 @@ class Order:
 
     photo: bytes = field(repr=False)
     name: str
-    model: str
-    untrained: bool = False
+    model: ModelKey
     selection: Selection | None = None
     invert: bool = False
     interventions: Sequence[Mapping[str, Any]] = ()
@@ -50,15 +50,14 @@ class Order:
 class OperateOrder:
     """An intact analysis, with interventions, for a page that shows it and waits at every stroke.
 
-    saved, model, untrained  the analysis as `Result.saved`, and the model of its order
-    interventions, first     as of `Order`
+    saved, model          the analysis as `Result.saved`, and the model of its order
+    interventions, first  as of `Order`
     wanted  "page": the manifest and files of the result; "saved": its saved analysis, which takes
             longer to write than all the rest and is asked for after few strokes
     """
 
     saved: bytes = field(repr=False)
-    model: str
-    untrained: bool = False
+    model: ModelKey
     interventions: Sequence[Mapping[str, Any]] = ()
     first: tuple[int, int] | None = None
     wanted: Literal["page", "saved"] = "page"
@@ -68,28 +67,26 @@ class OperateOrder:
 class LateOrder:
     """A late file of an analysis (`viewer.payload.late_file`), for which its model is needed.
 
-    saved, model, untrained  the analysis as `Result.saved`, and the model of its order
+    saved, model  the analysis as `Result.saved`, and the model of its order
     """
 
     name: str
     saved: bytes = field(repr=False)
-    model: str
-    untrained: bool = False
+    model: ModelKey
 
 
 @dataclass(frozen=True, kw_only=True)
 class FairOrder:
     """One step of a fair test (`probe/fairness.py`) of an analysis, after those that are done.
 
-    saved, model, untrained  as of `LateOrder`
-    keys, token, target      the explainers that are tested, the token they explain, and the class
-    maps, columns            what earlier steps gave: the values by explainer, and the probabilities
-                             by step
+    saved, model         as of `LateOrder`
+    keys, token, target  the explainers that are tested, the token they explain, and the class
+    maps, columns        what earlier steps gave: the values by explainer, and the probabilities by
+                         step
     """
 
     saved: bytes = field(repr=False)
-    model: str
-    untrained: bool = False
+    model: ModelKey
     keys: Sequence[str]
     token: int = 0
     target: int | None = None
@@ -101,13 +98,12 @@ class FairOrder:
 class PageOrder:
     """An analysis as one HTML file (`viewer.page`).
 
-    saved, model, untrained  as of `LateOrder`
-    layers  that are in it; None: all. film: with the film of the training
+    saved, model  as of `LateOrder`
+    layers        that are in it; None: all. film: with the film of the training
     """
 
     saved: bytes = field(repr=False)
-    model: str
-    untrained: bool = False
+    model: ModelKey
     layers: Sequence[int] | None = None
     film: bool = False
 

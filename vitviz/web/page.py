@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from starlette.middleware import Middleware
 from .. import viewer
 from ..errors import VitvizError
 from ..languages import ENGLISH, dictionary, languages, say
+from ..model.key import ModelKey
 from ..viewer.bundle import language_of
 from . import endpoints, limits, zero_gpu
 from .blocks import App
@@ -152,7 +154,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
             elem_id="vv-download",
         )
         gr.Markdown(TEXTS("vv_privacy"), elem_classes="vv-small")
-    shown = gr.State(Shown(None, default))
+    shown = gr.State(Shown(None, ModelKey(default)))
 
     once = {
         "outputs": [view, photo, model, shown, download, untrained],
@@ -222,7 +224,7 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
             untrained: bool,
             request: gr.Request | None = None,
         ) -> tuple[Any, ...]:
-            return places(ask(what, model, shown, untrained, _session(request)))
+            return places(ask(what, key_of(model, untrained, shown), shown, _session(request)))
 
         return guard(answered, page=True)
 
@@ -233,15 +235,20 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
         event: gr.EventData,
         request: gr.Request | None = None,
     ) -> tuple[Any, ...]:
-        upload, first = drawing_of(event._data)
-        return places(service.draw(upload, model, shown, untrained, _session(request), first))
+        (upload, first), key = drawing_of(event._data), key_of(model, untrained, shown)
+        return places(service.draw(upload, key, shown, _session(request), first))
 
     def opened(model: str, shown: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
         asked = request.query_params if request else {}
-        return places(service.open(model, shown, asked, _session(request)))
+        return places(service.open(shown.model.named(model), shown, asked, _session(request)))
 
     asks = (service.show, service.show_photo, service.show_example, service.invert)
     return [*map(answer, asks), guard(drawn, page=True), guard(opened, page=True)]
+
+
+def key_of(name: str, untrained: bool, shown: Shown) -> ModelKey:
+    """The model that the controls name; the one that is shown keeps its size."""
+    return replace(shown.model.named(name), untrained=untrained is True)
 
 
 def drawing_of(sent: Any) -> tuple[Upload, bool]:
@@ -266,9 +273,10 @@ def places(reply: Reply) -> tuple[Any, ...]:
             return (gr.skip(),) * 6
         case Refused(refusal, now, photo):
             gr.Warning(in_all(refusal.text))
-            return gr.skip(), _photo(photo), now.model, now, gr.skip(), now.untrained
+            return gr.skip(), _photo(photo), now.model.name, now, gr.skip(), now.model.untrained
         case Answered(manifest, saved, now, photo, controls):
-            model, untrained = (now.model, now.untrained) if controls else (gr.skip(), gr.skip())
+            key = now.model
+            model, untrained = (key.name, key.untrained) if controls else (gr.skip(), gr.skip())
             download = gr.update(value=_file(saved), interactive=True)
             view = Manifest.of(manifest).model_dump()
             return view, _photo(photo), model, now, download, untrained

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from ..errors import ImageError, SelectionError, VitvizError
 from ..languages import Message
+from ..model.key import ModelKey
 from ..probe.analysis import Analysis
 from ..probe.compare import compare
 from ..probe.explain import EXPLAINERS
@@ -82,7 +83,7 @@ class Programs:
         sentence: no picture or a broken one, an unknown model, a token, layer or head it lacks.
         """
         selection = Selection(token, layer, head)
-        result = self._order(photo, model, untrained, invert=invert, selection=selection)
+        result = self._order(photo, self._key(model, untrained), selection, invert=invert)
         summary = result.summary
         found = summary["selection"]
         attention, rollout = found["attention"], found["rollout"]
@@ -111,7 +112,7 @@ class Programs:
         sentence: what "analyze" refuses, an unknown explainer, a class the model does not have.
         """
         selection = Selection(token, -1, -1, explainer or "generic", target)
-        result = self._order(photo, model, untrained, selection=selection)
+        result = self._order(photo, self._key(model, untrained), selection)
         summary = result.summary
         relevance = summary["selection"]["relevance"]
         values = relevance["values"]
@@ -135,9 +136,10 @@ class Programs:
         answer before and after. Refused with a sentence: what "analyze" refuses, and changes of a
         wrong form, or to what the model lacks, with an example of the right form.
         """
-        plain = self._order(photo, model, untrained).summary
+        key = self._key(model, untrained)
+        plain = self._order(photo, key).summary
         changes = self._with_pictures(interventions)
-        changed = self._order(photo, model, untrained, changes=changes).summary
+        changed = self._order(photo, key, changes=changes).summary
         before, after = (_facts(one)["predictions"] for one in (plain, changed))
         return {
             **{key: one for key, one in _facts(plain).items() if key != "predictions"},
@@ -165,8 +167,8 @@ class Programs:
         share that needs equal grids is null where the grids differ.
         """
         untrained = _flag(other_untrained, "other_untrained") or not (other_photo or other_model)
-        one = self._order(photo, model, False)
-        two = self._order(other_photo or photo, other_model or model, untrained)
+        one = self._order(photo, self._key(model))
+        two = self._order(other_photo or photo, self._key(other_model or model, untrained))
         both = compare(*(Analysis.from_bytes(result.saved) for result in (one, two)))
         if layer == -1:
             layer = min(both.first.trace.depth, both.second.trace.depth) - 1
@@ -228,7 +230,7 @@ class Programs:
             given |= {"explainer": explainer, "target": target}
             selection = Selection(**{key: one for key, one in given.items() if one is not None})
             changes = () if interventions is None else interventions
-            wanted = Shown(photo, model, None, untrained, invert)
+            wanted = Shown(photo, ModelKey(model, untrained), None, invert)
             result = self._analyses.order(wanted, selection, changes, self._door)
             if result.refused:
                 return result.refused
@@ -239,26 +241,23 @@ class Programs:
     def _order(
         self,
         photo: Photo,
-        model: str,
-        untrained: bool,
+        key: ModelKey,
+        selection: Selection = Selection(),  # noqa: B008 - it is immutable
         *,
         invert: bool = False,
-        selection: Selection = Selection(),  # noqa: B008 - it is immutable
         changes: Sequence[Mapping[str, Any]] = (),
     ) -> Result:
         """Let the engine analyze a picture. Raises `VitvizError` for what it refuses."""
-        shown = Shown(
-            self._picture(photo),
-            model or self._analyses.menu.default,
-            None,
-            _flag(untrained, "untrained"),
-            _flag(invert, "invert"),
-        )
+        shown = Shown(self._picture(photo), key, None, _flag(invert, "invert"))
         result = self._analyses.order(shown, selection, changes, self._door)
         if result.refused:
             kind = ImageError if result.refused.of_picture else VitvizError
             raise kind(result.refused.text)
         return result
+
+    def _key(self, model: str, untrained: bool = False) -> ModelKey:
+        """The model that a program names; "" is the default one."""
+        return ModelKey(model or self._analyses.menu.default, _flag(untrained, "untrained"))
 
     def _with_pictures(self, changes: Any) -> Any:
         """The interventions; the picture of a transplant is named as any other, and found here."""

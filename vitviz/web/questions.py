@@ -72,8 +72,7 @@ class Questions:
         wanted, kept = WantedTest.of(question), self._analyses.known(key)
 
         def order(**step: Any) -> FairOrder:
-            model = {"model": kept.shown.model, "untrained": kept.shown.untrained}
-            return FairOrder(saved=self._analyses.saved(key), **model, **step)
+            return FairOrder(saved=self._analyses.saved(key), model=kept.shown.model, **step)
 
         try:
             return dict(self._tests.advance(key, wanted, order))
@@ -85,7 +84,7 @@ class Questions:
         shown, saved = self._analyses.known(key).shown, self._analyses.saved(key)
         if not needs_model(name):
             return late_file(Analysis.from_bytes(saved), name)
-        order = LateOrder(name=name, saved=saved, model=shown.model, untrained=shown.untrained)
+        order = LateOrder(name=name, saved=saved, model=shown.model)
         result = self._engine.run(order)
         if result.refused:
             raise VitvizError(result.refused.text)
@@ -123,7 +122,6 @@ class Questions:
         order = PageOrder(
             saved=self._analyses.saved(key),
             model=kept.shown.model,
-            untrained=kept.shown.untrained,
             layers=chosen,
             film=film,
         )

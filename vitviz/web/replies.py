@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
+from ..model.key import ModelKey
 from .orders import Refusal
 from .store import Upload
 
@@ -19,9 +20,8 @@ class Shown(NamedTuple):
     """What a visitor's page shows at the moment, and goes on showing after a failure."""
 
     photo: Upload | None
-    model: str
+    model: ModelKey
     preview: str | None = None  # address that the picture input shows in place of the photo
-    untrained: bool = False
     inverted: bool = False  # whether light and dark of the photo are exchanged
 
 
@@ -70,7 +70,7 @@ class Answered:
     manifest  the viewer's; "files" has a `Stored`, or a list of them, for each key
     saved     the address of the analysis, for the download
     photo     the address of the file that the picture input is to show
-    controls  whether the controls (model, untrained) are set to `shown`; False while a later
+    controls  whether the controls (of the model) are set to `shown`; False while a later
               request is under way, which they belong to
     """
 

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ImageError, SelectionError, VitvizError
+from ..model.key import ModelKey
 from ..probe.selection import choose
 from .analyses import Analyses, Made
 from .engine import Engine
 from .error_messages import APOLOGY
+from .examples import Example
 from .models import Menu
 from .page_requests import Delivery, PageRequest, PageRequests
 from .questions import Questions, refused
@@ -44,38 +46,32 @@ class Service:
     def show_photo(
         self,
         upload: Upload | None,
-        model: str,
+        key: ModelKey,
         shown: Shown,
-        untrained: bool = False,
         page: str | None = None,
     ) -> Reply:
         """Analyze a picture that was chosen; if it was taken away, the page stays as it is."""
-        return Unchanged() if upload is None else self.show(upload, model, shown, untrained, page)
+        return Unchanged() if upload is None else self.show(upload, key, shown, page)
 
     def show(
         self,
         upload: Upload | None,
-        model: str,
+        key: ModelKey,
         shown: Shown,
-        untrained: bool = False,
         page: str | None = None,
     ) -> Reply:
-        """Analyze a picture; without one, the picture that is shown.
-
-        `untrained`: use the random weights that the model's training began with.
-        """
+        """Analyze a picture; without one, the picture that is shown."""
         if upload is None or upload.address == shown.preview:
             upload = shown.photo
         if upload is None:
             return Unchanged()
-        return self._meet(upload, model, shown, untrained, page)
+        return self._meet(upload, key, shown, page)
 
     def invert(
         self,
         _upload: Upload | None,
-        _model: str,
+        _key: ModelKey,
         shown: Shown,
-        _untrained: bool = False,
         page: str | None = None,
     ) -> Reply:
         """Analyze the picture that is shown with light and dark exchanged; if they are, as it was.
@@ -85,14 +81,13 @@ class Service:
         if shown.photo is None:
             return Unchanged()
         inverted = not shown.inverted
-        return self._meet(shown.photo, shown.model, shown, shown.untrained, page, inverted=inverted)
+        return self._meet(shown.photo, shown.model, shown, page, inverted=inverted)
 
     def draw(
         self,
         upload: Upload,
-        model: str,
+        key: ModelKey,
         shown: Shown,
-        untrained: bool = False,
         page: str | None = None,
         first: bool = True,
     ) -> Reply:
@@ -100,15 +95,14 @@ class Service:
         for, later ones in the model that the visitor has chosen since.
         """
         digits = [example.model for example in self.examples if example.model]
-        model = digits[0] if first and digits else model
-        return self._meet(upload, model, shown, untrained, page, place=True, inverted=False)
+        key = key.named(digits[0]) if first and digits else key
+        return self._meet(upload, key, shown, page, place=True, inverted=False)
 
     def _meet(
         self,
         upload: Upload,
-        model: str,
+        key: ModelKey,
         shown: Shown,
-        untrained: bool,
         page: str | None,
         place: bool = False,
         inverted: bool | None = None,
@@ -123,7 +117,7 @@ class Service:
             upload = self._ours(upload, shown)
             if inverted is None:
                 inverted = shown.inverted and upload == shown.photo
-            wanted = Shown(upload, model, None, untrained is True, inverted)
+            wanted = Shown(upload, key, None, inverted)
             made = self.analyses.make(wanted, first)
             if isinstance(made, Made):
                 return self._deliver(request, made, wanted._replace(preview=made.preview), place)
@@ -156,34 +150,26 @@ class Service:
     def show_example(
         self,
         index: int,
-        model: str,
+        key: ModelKey,
         shown: Shown,
-        untrained: bool = False,
         page: str | None = None,
-        inverted: bool = False,
-        first: tuple[int, int] | None = None,
     ) -> Reply:
-        """Analyze an example with the model it is made for.
+        """Analyze an example with the model it is made for."""
+        example = self.examples[choose("the number of an example", index, len(self.examples))]
+        key = key.named(self._fitting(example, key.name))
+        return self._meet(example.upload, key, shown, page, place=True, inverted=False)
+
+    def _fitting(self, example: Example, name: str) -> str:
+        """The name of the model that an example is made for.
 
         An example for any model is analyzed with the chosen one, unless that has examples of its
         own (a model of digits is not shown a dog); then with the default model.
         """
-        example = self.examples[choose("the number of an example", index, len(self.examples))]
-        special = [example.model for example in self.examples]  # no set: the model can be any JSON
-        model = example.model or (self.menu.default if model in special else model)
-        return self._meet(
-            example.upload,
-            model,
-            shown,
-            untrained,
-            page,
-            place=True,
-            inverted=inverted,
-            first=first,
-        )
+        special = {example.model for example in self.examples}
+        return example.model or (self.menu.default if name in special else name)
 
     def open(
-        self, model: str, shown: Shown, asked: Mapping[str, str], page: str | None = None
+        self, key: ModelKey, shown: Shown, asked: Mapping[str, str], page: str | None = None
     ) -> Reply:
         """Answer a page that opens with the first example, or with what its address names.
 
@@ -193,21 +179,18 @@ class Service:
         parameters and unknown values are ignored.
         """
         untrained, inverted = (asked.get(name) == "1" for name in ("untrained", "invert"))
-        first = _place_of(asked)
-        names = [Path(example.path).stem for example in self.examples]
-        named, wanted = asked.get("model") in self.menu, asked.get("example")
-        model = asked["model"] if named else model
-        if wanted not in names:
-            made_for = [example.model for example in self.examples]
-            index = made_for.index(model) if model in made_for else 0
-        elif named:
-            upload = self.examples[names.index(wanted)].upload
-            return self._meet(
-                upload, model, shown, untrained, page, place=True, inverted=inverted, first=first
-            )
-        else:
-            index = names.index(wanted)
-        return self.show_example(index, model, shown, untrained, page, inverted, first)
+        first, named = _place_of(asked), asked.get("model") in self.menu
+        name = asked["model"] if named else key.name
+        by_name = {Path(example.path).stem: example for example in self.examples}
+        made_for = {example.model: example for example in reversed(self.examples)}
+        example = by_name.get(asked.get("example"))
+        if example is None or not named:
+            example = example or made_for.get(name, self.examples[0])
+            name = self._fitting(example, name)
+        key = ModelKey(name, untrained)
+        return self._meet(
+            example.upload, key, shown, page, place=True, inverted=inverted, first=first
+        )
 
     def rollout(self, question: Any) -> dict[str, Any]:
         """Compute a rollout of too many tokens for the browser: {"values"} or {"error"}."""

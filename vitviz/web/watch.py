@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..errors import VitvizError
+from ..model.key import ModelKey
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -33,8 +34,7 @@ class Watch:
         self,
         *,
         door: str,
-        model: str,
-        untrained: bool,
+        model: ModelKey,
         outcome: str,
         photo_bytes: int,
         sent_bytes: int,
@@ -48,11 +48,12 @@ class Watch:
         with self._lock:
             self._counts[door, outcome] += 1
         if self._metrics:
-            self._metrics.note(door, model, outcome, seconds)
+            self._metrics.note(door, model.name, outcome, seconds)
         line = {
             "door": door,
-            "model": model,
-            "untrained": untrained,
+            "model": model.name,
+            "untrained": model.untrained,
+            "image_size": model.image_size,
             "outcome": outcome,
             "photo_bytes": photo_bytes,
             "sent_bytes": sent_bytes,

@@ -14,6 +14,7 @@ from dataclasses import replace
 import gradio as gr
 
 from ..errors import VitvizError
+from ..model.key import ModelKey
 from ..model.weights import LoadedModel
 from .engine import Local, fulfil_any
 from .models import Models
@@ -56,8 +57,8 @@ class _OnGpu:
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    def get(self, key: str, untrained: bool = False) -> LoadedModel:
-        loaded = self._models.get(key, untrained)
+    def get(self, key: ModelKey) -> LoadedModel:
+        loaded = self._models.get(key)
         return replace(loaded, vit=loaded.vit.to(DEVICE))
 
 
@@ -71,7 +72,7 @@ class ZeroGpu(Local):
 
     def run(self, order: AnyOrder) -> Result:
         try:
-            loaded = self.models.get(order.model, order.untrained)  # before the fork, once for all
+            loaded = self.models.get(order.model)  # before the fork, once for all
         except VitvizError as error:
             return Result(refused=Refusal.of(error))
         if loaded.card.num_parameters >= LARGE:
