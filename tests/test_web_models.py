@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,9 +10,12 @@ from safetensors.torch import save_file
 
 from tests.models import tiny
 from tests.running import save_tiny
+from vitviz import load
 from vitviz.errors import WeightsError
+from vitviz.languages import say
 from vitviz.model.checkpoints import FORMAT
 from vitviz.model.key import ModelKey
+from vitviz.model.loaded import LoadedModel
 from vitviz.model.weights import CURATED, list_models
 from vitviz.web import limits
 from vitviz.web import models as module
@@ -53,7 +57,7 @@ def test_the_menu_shows_titles_and_keeps_keys(tmp_path):
 
 def test_no_visitor_reads_where_the_hosts_files_are(tmp_path, monkeypatch, caplog):
     path = save_tiny(tmp_path, "cls")
-    monkeypatch.setattr(limits, "MODELS_KEPT", 1)
+    monkeypatch.setattr(limits, "MODELS_BYTES", 1)
     models = Models([str(path), str(save_tiny(tmp_path, "grey"))])  # only the last one is kept
     path.unlink()
     with pytest.raises(WeightsError, match="the file of the model tiny-cls can no longer") as error:
@@ -108,16 +112,144 @@ def test_a_host_learns_of_a_wrong_name_at_the_start(tmp_path):
         Models([str(tmp_path / "missing.safetensors")])
 
 
-def test_the_least_used_model_is_dropped(loads):
-    models, names = Models(), list(CURATED)[: limits.MODELS_KEPT + 1]
-    for name in names[:-1]:
+class Weighed(LoadedModel):
+    """A model of so many bytes, none of which it has."""
+
+    num_bytes = 0
+
+    @classmethod
+    def of(cls, size):
+        made = cls(tiny("cls").vit, tiny("cls").card, tiny("cls").preprocess)
+        object.__setattr__(made, "num_bytes", size)
+        return made
+
+
+@pytest.fixture
+def weighed(monkeypatch):
+    """Let models of the menu have bytes by name, in a memory of 100. Returns what was loaded."""
+    sizes, asked = {}, []
+
+    def load_key(key, device=None):
+        asked.append(key)
+        return Weighed.of(sizes[key.name])
+
+    monkeypatch.setattr(module, "load_key", load_key)
+    monkeypatch.setattr(limits, "MODELS_BYTES", 100)
+    sizes |= dict(zip(CURATED, (30, 30, 40, 1, 100, 101), strict=False))
+    return asked
+
+
+def held(models):
+    return [key.name for key in models._loaded]
+
+
+def test_as_many_models_are_kept_as_fit_the_bound(weighed):
+    models, (a, b, c, crumb, *_) = Models(), CURATED
+    for name in (a, b, c):  # 100 bytes in all
         models.get(ModelKey(name))
-    models.get(ModelKey(names[0]))
-    models.get(ModelKey(names[-1]))
-    assert loads == names
-    models.get(ModelKey(names[0]))
-    models.get(ModelKey(names[1]))
-    assert loads == [*names, names[1]]
+    assert held(models) == [a, b, c]
+    models.get(ModelKey(a))  # b is now the one that was not used for longest
+    models.get(ModelKey(crumb))
+    assert held(models) == [c, a, crumb]
+    models.get(ModelKey(a))
+    models.get(ModelKey(c))
+    assert [key.name for key in weighed] == [a, b, c, crumb]  # what is kept is not loaded again
+    models.get(ModelKey(b))
+    assert held(models) == [a, c, b]
+
+
+def test_a_model_larger_than_the_bound_is_used_and_kept_alone(weighed):
+    models, (a, b, _, _, exact, large) = Models(), [*CURATED][:6]
+    for name in (a, b, large):
+        assert models.get(ModelKey(name)).num_bytes == {a: 30, b: 30, large: 101}[name]
+    assert held(models) == [large]
+    assert models.get(ModelKey(large)) is models.get(ModelKey(large))
+    models.get(ModelKey(exact))
+    assert held(models) == [exact]
+
+
+def test_sizes_of_a_model_do_not_drive_out_what_fits_beside_them(tmp_path, monkeypatch):
+    paths = [str(save_tiny(tmp_path, name)) for name in ("cls", "grey")]
+    models = Models(paths)
+    other = models.get(ModelKey("tiny-grey"))
+    for side in (16, 24, 40, 48):
+        models.get(ModelKey("tiny-cls", image_size=side))
+    assert models.get(ModelKey("tiny-grey")) is other
+    sizes = [key.size for key in models._loaded if key.name == "tiny-cls"]
+    assert sizes == ["", "16", "24", "40", "48"]
+    monkeypatch.setattr(limits, "MODELS_BYTES", sum(m.num_bytes for m in models._loaded.values()))
+    models.get(ModelKey("tiny-cls", image_size=8))
+    assert [key.size for key in models._loaded if key.name == "tiny-cls"] == [*sizes[1:], "8"]
+
+
+@pytest.mark.parametrize("name", ["cls", "no_cls", "distilled", "registers", "grey"])
+def test_a_model_in_another_size_is_that_of_python(tmp_path, name):
+    path, config = save_tiny(tmp_path, name), tiny(name).card.config
+    size = tuple(3 * side for side in config.patch_size)
+    models, untrained = Models([str(path)], device="cpu"), name == "cls"
+    ours = load(path, pretrained=not untrained, image_size=size, device="cpu")
+    theirs = models.get(ModelKey(path.stem, untrained, size))
+    assert theirs.card == ours.card
+    for key, value in ours.vit.state_dict().items():
+        assert torch.equal(theirs.vit.state_dict()[key], value)
+
+
+def test_the_size_that_a_model_has_anyway_is_no_second_model(tmp_path):
+    models = Models([str(save_tiny(tmp_path, "grey"))])
+    own = models.get(ModelKey("tiny-grey"))
+    assert models.get(ModelKey("tiny-grey", image_size=28)) is own
+    assert list(models._loaded) == [ModelKey("tiny-grey")]
+
+
+def test_a_size_that_is_asked_for_wins_over_that_of_the_menu(weighed, monkeypatch):
+    dino, size = next((name, one.image_size) for name, one in CURATED.items() if one.image_size)
+    monkeypatch.setattr(module, "load_key", lambda key, device: weighed.append(key) or tiny("cls"))
+    Models().get(ModelKey(dino, image_size=40))  # in patches of 8, as the stand-in has them
+    assert weighed == [ModelKey(dino, image_size=size), ModelKey(dino, image_size=40)]
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "patch"),
+    [
+        ("cls", (32, 33), "8 x 8"),  # width
+        ("cls", (33, 32), "8 x 8"),  # height
+        ("cls", (4, 4), "8 x 8"),
+        ("cls", (8, 4104), "8 x 8"),  # a side
+        ("registers", (12, 8), None),
+        ("cls", (8 * 2, 8 * 5), "8 x 8"),  # 11 tokens with CLS, 10 are allowed
+    ],
+    ids=str,
+)
+def test_a_size_that_a_model_cannot_have_is_refused_before_it_is_made(
+    tmp_path, monkeypatch, name, size, patch
+):
+    monkeypatch.setattr(limits, "SIZE_TOKENS", 10)
+    models, config = Models([str(save_tiny(tmp_path, name))]), tiny(name).card.config
+    patch = patch or "{} x {}".format(*config.patch_size)
+    monkeypatch.setattr(module, "load_key", None)
+    with pytest.raises(WeightsError) as error:
+        models.get(ModelKey(f"tiny-{name}", image_size=size))
+    assert str(error.value) == (
+        f"tiny-{name} takes pictures of whole patches of {patch} pixels, at most 10 tokens and "
+        f"4096 pixels a side; {size[0]} x {size[1]} pixels came"
+    )
+    assert say(error.value.message, "ko").startswith(f"tiny-{name}")
+
+
+def test_as_many_tokens_as_are_allowed_can_be_had(tmp_path, monkeypatch):
+    monkeypatch.setattr(limits, "SIZE_TOKENS", 11)
+    models = Models([str(save_tiny(tmp_path, "cls"))])
+    config = models.get(ModelKey("tiny-cls", image_size=(16, 40))).card.config
+    assert (config.num_tokens, config.grid_size) == (11, (2, 5))
+
+
+def test_a_model_in_use_outlives_its_place(weighed):
+    models, (a, _, _, _, exact, _) = Models(), [*CURATED][:6]
+    used = models.get(ModelKey(a))
+    models.get(ModelKey(exact))
+    assert held(models) == [exact]
+    assert used.vit is tiny("cls").vit  # whoever has it goes on
+    assert models.get(ModelKey(a)) is not used
 
 
 def test_a_model_and_its_untrained_twin_are_two(tmp_path):
@@ -157,6 +289,47 @@ def test_loading_one_model_does_not_hold_up_another(monkeypatch):
     assert waiting.is_alive()
     release.set()
     waiting.join()
+
+
+@pytest.mark.parametrize("step", ["load its own size", "load", "weigh"])
+@pytest.mark.parametrize("fault", [WeightsError("no network"), MemoryError("no memory")], ids=str)
+def test_after_a_fault_at_any_step_the_next_one_of_many_tries_again(monkeypatch, step, fault):
+    """Every thread gets the fault or the model; nothing half made is kept, and no turn is lost."""
+    left, loaded, got, lock = [fault] * 3, [], [], threading.Lock()
+    start, key = threading.Barrier(8), ModelKey(next(iter(CURATED)), image_size=40)
+
+    def work(at):
+        with lock:
+            if at == step and left:
+                raise left.pop()
+
+    def load_key(asked, device=None):
+        work("load" if asked.image_size else "load its own size")
+        loaded.append(asked)
+        return replace(tiny("cls"))
+
+    monkeypatch.setattr(module, "load_key", load_key)
+    monkeypatch.setattr(LoadedModel, "num_bytes", property(lambda _: work("weigh") or 7))
+    models = Models()
+
+    def ask():
+        start.wait(20)
+        try:
+            got.append(models.get(key))
+        except (WeightsError, MemoryError) as error:
+            got.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    answered = [one for one in got if isinstance(one, LoadedModel)]
+    assert (left, got.count(fault), len(answered)) == ([], 3, 5)
+    assert {id(one) for one in answered} == {id(models.get(key))}
+    assert {turns._places._value for turns in models._loading.values()} == {1}
+    if step != "weigh":
+        assert loaded == [replace(key, image_size=None), key]
 
 
 def test_a_failed_load_can_be_tried_again(monkeypatch):

@@ -51,7 +51,7 @@ GOOD_AND_BAD = {
     "engine": ("ray=10.0.0.1:6379", "ray=10.0.0.1:6379", "ray=", "ray=HOST:PORT"),
     "passes": ("2", 2, "many", "from 1 to 64"),
     "queue": ("8", 8, "-1", "from 1 to 10000"),
-    "models_kept": ("1", 1, "0", "from 1 to 100"),
+    "models_mb": ("700", 700, "0", "from 1 to 10000000"),
     "upload_mb": ("5", 5, "100000", "from 1 to"),
     "cache_mb": ("500", 500, "1", "from 100 to"),
     "cache_minutes": ("10", 10, "1.5", "from 1 to"),

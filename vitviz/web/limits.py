@@ -51,7 +51,11 @@ TESTS_KNOWN = 200  # fair tests that go on where they are, one for each analysis
 LOADING_WAIT_SECONDS = 120  # for a model that another request is loading or downloading
 COMPUTING = usable_cores()  # forward passes at a time, and as many rollouts
 WORKERS = workers(COMPUTING)
-MODELS_KEPT = 3  # loaded models in memory; the one not used for longest is dropped
+# Of loaded models in memory: three of ViT-B/16, which have up to 372e6. Those not used for longest
+# are dropped; one that is larger by itself is kept alone. What a pass uses lives until it ends.
+MODELS_BYTES = 1200 * 10**6
+# Of a model in a size that a visitor asks for: DINOv2's own 518 pixels in patches of 14 have 1374.
+SIZE_TOKENS = 1400
 CACHE_SWEEP_SECONDS = 600  # between two sweeps of the cache; partial files of this age are deleted
 CACHE_AGE_SECONDS = 3600  # uploads and the files of an analysis live this long
 CACHE_BYTES = 4 * 10**9  # of all files in the cache; the oldest are deleted first

@@ -1,4 +1,4 @@
-"""The menu of models, and an LRU cache of the loaded ones."""
+"""The menu of models, and the loaded ones: those used last, within a bound in bytes."""
 
 import logging
 import threading
@@ -10,8 +10,10 @@ from pathlib import Path
 from ..errors import WeightsError
 from ..languages import Message, from_file
 from ..model.checkpoints import FORMAT
+from ..model.config import ViTConfig
 from ..model.json_values import parse
 from ..model.key import ModelKey
+from ..model.preprocess import MAX_SIDE
 from ..model.tensor_file import read_metadata
 from ..model.weights import CURATED, WEIGHTS_DIR, LoadedModel, list_models, load_key
 from . import limits
@@ -68,8 +70,9 @@ class Menu:
 class Models(Menu):
     """The menu with its loaded models, in the process of the engine.
 
-    A model is loaded once for all requests that wait for it, and requests for other models do not
-    wait meanwhile.
+    A model is loaded once for all requests that wait for it. Requests for other models do not wait
+    meanwhile; those for its twin and its other sizes do, so that visitors who ask for many sizes at
+    once do not fill the memory.
     """
 
     def __init__(
@@ -84,7 +87,8 @@ class Models(Menu):
         self._device = device
         self._loaded: OrderedDict[ModelKey, LoadedModel] = OrderedDict()
         self._lock = threading.Lock()
-        self._loading: dict[ModelKey, Turns] = {}
+        self._loading = {name: Turns(1, limits.LINE) for name in self._sources}
+        self._configs: dict[str, ViTConfig] = {}  # of those that were loaded, in their own size
         self._starting = True  # the host may read paths, visitors may not
         # Any model shows whether the device can be used.
         for name in list(self._sources)[: len(added)] or [self.default] * (device is not None):
@@ -92,43 +96,83 @@ class Models(Menu):
         self._starting = False
 
     def get(self, key: ModelKey) -> LoadedModel:
-        """The model of a key, whose name is one of the menu.
+        """The model of a key, whose name is one of the menu; a size that it has anyway is no other.
 
-        Raises `WeightsError` if it cannot be loaded or is not on the menu, or if another request is
-        still loading it after `LOADING_WAIT_SECONDS`.
+        Raises `WeightsError` if it cannot be loaded, has no such size or is not on the menu, or if
+        another request is still loading from the same weights after `LOADING_WAIT_SECONDS`.
         """
         if key.name not in self:
             raise WeightsError(
                 Message("web.no_model", name=repr(key.name[:80]), names=tuple(self._sources))
             )
+        if key.image_size is not None:
+            key = self._checked(key)
+        if (kept := self._kept(key)) is not None:
+            return kept
+        waiting = WeightsError(Message("web.loading", name=key.name))
+        with self._loading[key.name].take(limits.LOADING_WAIT_SECONDS, waiting):
+            if (kept := self._kept(key)) is not None:  # another request has loaded it
+                return kept
+            loaded = self._load(key)
+            self._keep(key, loaded)
+            return loaded
+
+    def _kept(self, key: ModelKey) -> LoadedModel | None:
+        """The model of a key if it is in memory, which makes it the one that was used last."""
         with self._lock:
             if key in self._loaded:
                 self._loaded.move_to_end(key)
-                return self._loaded[key]
-            loading = self._loading.setdefault(key, Turns(1, limits.LINE))
-        waiting = WeightsError(Message("web.loading", name=key.name))
-        with loading.take(limits.LOADING_WAIT_SECONDS, waiting):
-            with self._lock:
-                if key in self._loaded:  # another request has loaded it
-                    return self._loaded[key]
-            loaded = self._load(key)
-            with self._lock:
-                self._loaded[key] = loaded
-                while len(self._loaded) > limits.MODELS_KEPT:
-                    self._loaded.popitem(last=False)
-            return loaded
+            return self._loaded.get(key)
+
+    def _keep(self, key: ModelKey, loaded: LoadedModel) -> None:
+        """Keep a model, and drop those that were not used for longest until all fit the bound."""
+        with self._lock:
+            held = sum(one.num_bytes for one in (loaded, *self._loaded.values()))
+            self._loaded[key] = loaded
+            while held > limits.MODELS_BYTES and len(self._loaded) > 1:
+                held -= self._loaded.popitem(last=False)[1].num_bytes
+
+    def _checked(self, key: ModelKey) -> ModelKey:
+        """The key of a size, or without it if that is the model's own.
+
+        How large its patches are is known once it was loaded in its own size. Raises `WeightsError`
+        for a size that is not whole patches, or more than `limits.SIZE_TOKENS` tokens.
+        """
+        if key.name not in self._configs:
+            self.get(replace(key, image_size=None))
+        own, (height, width) = self._configs[key.name], key.image_size
+        if key.image_size == own.image_size:
+            return replace(key, image_size=None)
+        down, across = own.patch_size
+        tokens = own.num_prefix_tokens + (height // down) * (width // across)
+        whole = height % down == 0 and width % across == 0
+        if not whole or tokens > limits.SIZE_TOKENS or max(key.image_size) > MAX_SIDE:
+            raise WeightsError(
+                Message(
+                    "web.image_size",
+                    name=key.name,
+                    patch=f"{down} x {across}",
+                    most=limits.SIZE_TOKENS,
+                    side=MAX_SIDE,
+                    size=f"{height} x {width}",
+                )
+            )
+        return key
 
     def _load(self, key: ModelKey) -> LoadedModel:
         """Load a model. A sentence about a file of the host's does not name its path."""
         source, name = self._sources[key.name], key.name
         size = key.image_size or (CURATED[name].image_size if name in CURATED else None)
         try:
-            return load_key(replace(key, name=source, image_size=size), device=self._device)
+            loaded = load_key(replace(key, name=source, image_size=size), device=self._device)
         except WeightsError as error:
             if self._starting or source == name or source not in error.message:
                 raise
             log.exception("%s cannot be loaded", source)
             raise WeightsError(Message("web.model_gone", name=name)) from error
+        if key.image_size is None:
+            self._configs[name] = loaded.card.config
+        return loaded
 
 
 def _name_of(source: str) -> str:

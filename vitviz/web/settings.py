@@ -171,8 +171,12 @@ class Settings:
         "requests that may wait; further ones are refused",
         limit="QUEUE_SIZE",
     )
-    models_kept: int | None = _setting(
-        None, _whole(1, 100), "models kept in memory", limit="MODELS_KEPT"
+    models_mb: int | None = _setting(
+        None,
+        _whole(1, 10**7),
+        "memory for loaded models, in megabytes; those not used for longest are dropped",
+        limit="MODELS_BYTES",
+        times=10**6,
     )
     upload_mb: int | None = _setting(
         None,
