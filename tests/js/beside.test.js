@@ -171,7 +171,7 @@ function stand() {
   const app = appOf(sourceOf(cls));
   const asked = [];
   const opened = [];
-  const host = (key) => new Promise((resolve, reject) => { asked.push({ key, resolve, reject }); });
+  const host = (key, signal) => new Promise((resolve, reject) => { asked.push({ key, signal, resolve, reject }); });
   const fetchFile = async ({ path }, signal) => { opened.push(signal); return registers.buffers[path]; };
   let drawn = null;
   const render = () => { app.second = second.follow(); drawn?.(); };
@@ -195,6 +195,29 @@ test("the second source comes when it is asked for, and goes when it is not", as
   app.select({ beside: "" });
   render();
   assert.deepEqual([app.facing(), source.disposed, opened[0].aborted], [null, true, true]);
+});
+
+test("what was closed is cancelled: its question, its files, and those that would follow", async () => {
+  const { app, asked, opened, second, render, next } = stand();
+  app.select({ beside: "untrained" });
+  render();
+  app.select({ beside: "" });
+  render();
+  assert.equal(asked[0].signal.aborted, true);
+  asked[0].resolve({ ...registers.manifest, id: "b" });
+  app.select({ beside: "model-b" });
+  render();
+  assert.deepEqual(asked.map(({ signal }) => signal.aborted), [true, false]);
+  asked[1].resolve({ ...registers.manifest, id: "c" });
+  while (!app.facing()) await next();
+  render(); // asks for its layers, one after another
+  const underWay = [...app.facing().source.store.pending.values()];
+  assert.equal(underWay.length, 1);
+  const before = opened.length;
+  second.close();
+  await Promise.allSettled(underWay);
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 0));
+  assert.deepEqual([opened.length, opened.every((signal) => signal.aborted)], [before, true]);
 });
 
 test("an answer that nobody waits for any more opens nothing, and a refusal can be tried again", async () => {

@@ -96,7 +96,7 @@ test("strokes of one brush are one entry, rivals replace each other, and patches
 test("the newest question wins, and those that it overtakes are never asked", async () => {
   const asked = [];
   const newest = newestOf((question) => new Promise((resolve, reject) => asked.push({ question, resolve, reject })));
-  const told = [1, 2, 3].map((question) => newest(question).catch((error) => error));
+  const told = [1, 2, 3].map((question) => newest(question, new AbortController().signal).catch((error) => error));
   await Promise.resolve();
   assert.deepEqual(asked.map(({ question }) => question), [1], "one at a time");
   asked[0].reject(new Error("broken"));
@@ -106,6 +106,23 @@ test("the newest question wins, and those that it overtakes are never asked", as
   assert.deepEqual(asked.map(({ question }) => question), [1, 3]);
   asked[1].resolve("three");
   assert.equal(await told[2], "three");
+});
+
+test("a question that is closed while it waits for its turn is never asked", async () => {
+  const asked = [];
+  const newest = newestOf((question) => new Promise((resolve) => asked.push({ question, resolve })));
+  const stop = new AbortController();
+  const told = [1, 2].map((question) => newest(question, stop.signal).catch((error) => error));
+  await rest();
+  stop.abort();
+  asked[0].resolve("one");
+  assert.equal(await told[0], "one");
+  assert.equal((await told[1]).name, "AbortError");
+  assert.deepEqual(asked.map(({ question }) => question), [1]);
+  const next = newest(3, new AbortController().signal);
+  await rest();
+  asked[1].resolve("three");
+  assert.equal(await next, "three", "the line goes on");
 });
 
 test("an experiment stays beside until its next answer is here, and goes with its picture", async () => {

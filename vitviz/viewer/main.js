@@ -305,15 +305,16 @@ export function mount(host) {
     dialog.showModal();
   }
 
-  async function manifestOf(key) {
-    if (key === OPERATED) return operated(app.selection.experiment);
+  async function manifestOf(key, signal) {
+    if (key === OPERATED) return operated(app.selection.experiment, signal);
     return key === KEPT ? kept : granted(await host.beside(photos.asked(key), app.source.manifest.id));
   }
 
   /** The manifest of the first analysis after an experiment; files that it leaves as they are are those of the first. */
-  async function operated(experiment) {
+  async function operated(experiment, signal) {
     const { id, files } = app.source.manifest;
-    const reply = granted(await operate({ interventions: photos.askedIn(read(experiment)), id, layer: app.selection.layer, token: app.shownToken() }));
+    const reply = granted(await operate(
+      { interventions: photos.askedIn(read(experiment)), id, layer: app.selection.layer, token: app.shownToken() }, signal));
     // The photo itself does not show what was done to its pixels.
     const differs = [...reply.late, ...(changesPixels(reply.changes) ? ["photograph", "whole"] : [])];
     const same = Object.entries(files).filter(([name]) => !differs.includes(name));

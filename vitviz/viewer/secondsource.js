@@ -15,7 +15,8 @@ import { overlayNamed } from "./state/overlays.js";
 
 /**
  * @param {import("./main.js").App} app
- * @param {(key: string) => Promise<import("./types.js").Manifest>} manifestOf  of the analysis with this key
+ * @param {(key: string, signal: AbortSignal) => Promise<import("./types.js").Manifest>} manifestOf  of the analysis
+ *   with this key; not to be asked for any more once the signal is aborted
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
  * @param {() => void} render
  * @returns {{follow: () => Second, close: () => void}}
@@ -27,7 +28,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
   let of = ""; // what is wanted: the key, the id of the first analysis, the experiment
   let source = null; // what is shown
   let coming = null; // what is loading
-  let turn = 0; // of the last one that was opened
+  let stop = new AbortController(); // of the last one that was opened
   return { follow, close };
 
   function nothing(key, error = null) {
@@ -43,20 +44,21 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
       // While an experiment goes on, what it has shown stays until its next answer is here.
       if (!(key === OPERATED && now.app && of.startsWith(key + "/" + id + "/"))) close();
       of = wanted;
-      if (key) open(key, wanted);
+      if (key) open(key);
     } else if (now.app) look();
     return now;
   }
 
-  async function open(key, wanted) {
-    const mine = ++turn;
-    const isLast = () => mine === turn && of === wanted;
+  async function open(key) {
+    stop.abort();
+    stop = new AbortController();
+    const { signal } = stop;
     coming?.dispose();
     coming = null;
     now = now.app ? { ...now, coming: true } : nothing(key);
     try {
-      const manifest = await manifestOf(key);
-      if (!isLast()) return;
+      const manifest = await manifestOf(key, signal);
+      if (signal.aborted) return;
       const next = new Source(manifest, fetchFile, app.ask, () => next === source && render(), key === OPERATED ? app.source : null);
       coming = next;
       await next.loaded(beginsWithPhotograph(app, app.selection));
@@ -65,7 +67,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
       [source, coming] = [next, null];
       now = { ...nothing(key), app: secondApp(app, next) };
     } catch (error) {
-      if (!isLast()) return;
+      if (signal.aborted) return;
       drop();
       now = nothing(key, error);
     }
@@ -95,6 +97,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
   }
 
   function close() {
+    stop.abort();
     drop();
     of = "";
     now = nothing("");
