@@ -90,6 +90,35 @@ def test_areas_gains_and_sentences_by_hand() -> None:
     assert low[1] < 0.45 < 0.55 < high[1]
 
 
+@pytest.mark.parametrize(("steepness", "beaten"), [(0.085, 18), (0.095, 19), (0.105, 20)])
+def test_a_map_is_better_than_chance_from_19_of_20_orders_on(steepness: float, beaten: int) -> None:
+    # Three points, so the area is half of the middle one and a quarter of each end; an order and
+    # its reverse differ in the middle alone. The gains of the orders are 0.01, 0.02, ... 0.1, and
+    # the same below 0.
+    steps = [place / 100 for place in range(1, 11)]
+    orders = [[1, 0.5 - step, 0] for step in steps] + [[1, 0.5 + step, 0] for step in steps]
+    found = made([1, 0.5 - steepness, 0], [1, 0.5 + steepness, 0], orders)
+    assert_close(found.random_gains(), torch.tensor([*steps, *(-step for step in steps)]))
+    assert found.gain("generic") == pytest.approx(steepness)
+    assert found.beaten("generic") == beaten
+    text = found.sentence("generic")
+    assert f"better than {beaten} of 20 random orders" in text
+    assert ("no better than chance" in text) is (beaten < 19)
+
+
+def test_an_order_as_good_as_the_map_is_not_beaten() -> None:
+    """The class stays as probable whatever is taken out: every order gains the same, nothing."""
+    flat = [0.7, 0.7, 0.7]
+    found = made(flat, flat, [flat] * 20)
+    assert found.beaten("generic") == found.beaten("centre") == 0
+    assert "no better than chance" in found.sentence("generic")
+    # As good as the centre is not better than the centre.
+    noise = [[1, 0.5, 0]] * 20
+    found = made([1, 0.4, 0], [1, 0.6, 0], noise)
+    found.first["centre"], found.last["centre"] = found.first["generic"], found.last["generic"]
+    assert found.sentence("generic").endswith("but no better than the centre of the picture")
+
+
 def test_noise_gains_nothing_on_average_and_a_map_that_knows_gains() -> None:
     analysis = analyze(tiny("no_cls"), photo())
     case = analysis.case("grad_cam")
@@ -144,6 +173,9 @@ def test_saco_by_hand() -> None:
     # 3 to 2 counts 1 for, 3 to 1 counts 2 against, 2 to 1 counts 1 against: -2 of 4.
     assert saco_of([1.0, 3, 2], [0.3, 0.2, 0.1]) == pytest.approx((1 - 2 - 1) / 4)
     assert saco_of([1.0, 1], [0.5, 0.1]) == 0
+    # Equal falls count for the map: 3 to 2 counts 1 for, 3 to 1 and 2 to 1 count 3 against.
+    assert saco_of([3.0, 2, 1], [0.1, 0.1, 0.2]) == pytest.approx((1 - 2 - 1) / 4)
+    assert saco_of([2.0, 1], [0.3, 0.3]) == 1
 
 
 def test_progress_is_told_and_a_test_can_be_called_off() -> None:

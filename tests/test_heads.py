@@ -1,6 +1,7 @@
 """Entropy and attention distance of heads: by hand, against plain loops, and at their limits."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,6 +9,7 @@ from torch.testing import assert_close
 
 from tests.models import TINY, photo, tiny
 from vitviz import analyze
+from vitviz.probe.cuts import Cuts
 from vitviz.probe.grid import PatchGrid
 from vitviz.probe.heads import distances, head_statistics
 from vitviz.probe.trace import Trace
@@ -41,6 +43,18 @@ def test_a_head_that_looks_at_itself_and_one_that_looks_at_cls() -> None:
     to_cls[..., 0] = 1000
     nowhere = head_statistics(trace(torch.ones(1, 1, 7, 7), to_cls.mT.contiguous()), GRID)
     assert_close(nowhere.distance, torch.zeros(1, 1))  # and not NaN
+
+
+def test_patches_that_were_taken_out_do_not_count() -> None:
+    """Patches 0 and 5 of six are gone; CLS and the other four look at these five alike."""
+    nothing = torch.zeros(1, 2, 7, 2)
+    removed = torch.tensor([False, True, False, False, False, False, True])
+    found = head_statistics(replace(trace(nothing, nothing), cuts=Cuts(removed, (), 2)), GRID)
+    assert_close(found.entropy, torch.full((1, 2), math.log(5)))
+    # The upper row holds 1 and 2, the lower one 3 and 4; patches are 4 high and 8 wide. Of the 16
+    # pairs of a patch and where it looks, four are a patch and itself.
+    one_way = 8 + 80**0.5 + 4 + 272**0.5 + 80**0.5 + 8  # 1-2, 1-3, 1-4, 2-3, 2-4, 3-4
+    assert_close(found.distance, torch.full((1, 2), 2 * one_way / 16))
 
 
 @pytest.mark.parametrize("name", TINY)

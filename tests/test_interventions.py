@@ -526,6 +526,10 @@ P = TINY["cls"].num_patches
             [{"kind": "cut", "edges": [[0, key] for key in range(P + 1)]}],
             "token 0 would have nothing left to look at in layer 0",
         ),
+        (
+            [{"kind": "cut", "edges": [[4, key] for key in range(P + 1)], "layers": [1]}],
+            "token 4 would have nothing left to look at in layer 1",
+        ),
         ([{"kind": "even", "rows": "none"}], "even is written like"),
         ([{"kind": "transplant", "tokens": "cls", "layer": 0}], "transplant is written like"),
         (

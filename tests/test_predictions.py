@@ -8,6 +8,7 @@ import torch
 
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
+from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.probe.predictions import MOST_NAMES, NOT_SURE, groups_of, kinds_of
 
 WORDS = ("dog", "cat", "dog", "bird", "cat", "fish", "dog")
@@ -88,6 +89,19 @@ def test_a_class_that_holds_nearly_all_of_its_group_is_the_answer(tiny_analysis:
     assert said(0.73, 0.05, 0.03) == ("class", f"class {dogs[0]}", 0.73)  # 0.73 / 0.81 > 0.9
     assert said(0.72, 0.05, 0.04) == ("group", "dog", 0.81)
     assert said(0.02, 0.02, 0.94) == ("class", f"class {dogs[2]}", 0.94)
+
+
+def test_a_class_outside_of_the_best_group_is_not_the_answer(tiny_analysis: Analysis) -> None:
+    """The bird alone is the best class, with more than 0.9 of what the three dogs have together."""
+    threshold = json.dumps({"score": KNOWN_OR_NOT, "threshold": 1.0})
+    analysis = with_details(tiny_analysis, groups=json.dumps(WORDS), others=threshold)
+    shares = (0.12, 0.14, 0.11, 0.32, 0.14, 0.07, 0.1)  # dogs 0.33, the bird 0.32, cats 0.28
+    analysis = logits(analysis, *shares)
+    answer = analysis.answer()
+    assert (answer.kind, answer.name) == ("group", "dog")
+    assert answer.probability == pytest.approx(0.33)
+    # Probabilities sum to 1, so the score is log 1 = 0, below the threshold.
+    assert analysis.not_taught() == "Nothing I was taught; nearest: dog, 33.0%"
 
 
 def test_who_names_no_class_answers_nothing() -> None:
