@@ -243,6 +243,14 @@ def test_occlusion_of_a_linear_model_has_a_closed_form() -> None:
     assert_close(analysis.explain("occlusion", target=1).view(2, 3), singles)
 
 
+def test_a_case_that_knows_no_interventions_is_explained_as_an_intact_pass() -> None:
+    analysis = analyze(tiny("cls"), photo())
+    case = analysis.case("occlusion", target=1)
+    alone = replace(case, surgery=None)
+    assert_close(alone.logits_with_patches([alone.patches])[0], analysis.trace.logits)
+    assert torch.equal(EXPLAINERS["occlusion"](alone, 0), analysis.explain("occlusion", target=1))
+
+
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_what_is_saved_changes_no_number(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Occlusion, integrated gradients and fair tests leave out what no logit depends on, and ask a

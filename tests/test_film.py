@@ -1,6 +1,7 @@
 """The film of a training shows the model's own numbers at the moments it names."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 import torch
@@ -103,6 +104,11 @@ def test_a_missing_or_damaged_film_is_told_in_a_sentence(tmp_path, folder, train
     with pytest.raises(WeightsError, match="is not a film"):
         Film.read(tmp_path / "bad.safetensors")
     film = Film.read(folder / "film.safetensors")
+    moment = film.facts["moments"][1]
+    broken = replace(film, facts={**film.facts, "moments": [{**moment, "loss": float("nan")}]})
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        broken.save(tmp_path / "broken.safetensors")
+    assert not (tmp_path / "broken.safetensors").exists()
     shorter = {**film.facts, "moments": film.facts["moments"][:-1]}
     Film(film.pixels, film.positions, film.attention, film.probabilities, shorter).save(
         tmp_path / "cut.safetensors"

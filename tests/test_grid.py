@@ -45,7 +45,8 @@ def test_what_is_not_there_is_refused_with_the_range() -> None:
             grid.check(token)
     with pytest.raises(SelectionError, match="prefix token and has no place"):
         grid.row_col(0)
-    with pytest.raises(SelectionError, match="rows 0 to 2 and cols 0 to 3"):
-        grid.token(3, 0)
+    for row, col in ((3, 0), (0, 4), (-1, 0), (0, -1), ("a", 0), (0, "a"), (0.5, 0), (0, True)):
+        with pytest.raises(SelectionError, match="rows 0 to 2 and cols 0 to 3"):
+            grid.token(row, col)
     with pytest.raises(SelectionError, match="13 tokens or 12 patches, got 11"):
         grid.to_map(torch.zeros(11))

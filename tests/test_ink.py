@@ -96,8 +96,11 @@ def test_only_a_model_that_never_saw_dark_ink_is_warned_of(recipe, mean, only) -
 def test_a_model_of_colours_is_not_warned_of() -> None:
     ours = tiny("cls")
     card = replace(ours.card, details={"recipe": "{}"})
-    for picture in (photo(), 255 - photo()):
-        assert analyze(replace(ours, card=card), picture).dark_ink() is False
+    for mean in (0.5, 0.13):
+        dark = replace(ours, card=card, preprocess=replace(ours.preprocess, mean=(mean,) * 3))
+        assert not taught_light_ink_only(dark.card, dark.preprocess)
+        for picture in (photo(), 255 - photo()):
+            assert analyze(dark, picture).dark_ink() is False
 
 
 def test_inverting_exchanges_light_and_dark_and_is_noted() -> None:

@@ -102,6 +102,15 @@ def test_a_class_outside_of_the_best_group_is_not_the_answer(tiny_analysis: Anal
     assert answer.probability == pytest.approx(0.33)
     # Probabilities sum to 1, so the score is log 1 = 0, below the threshold.
     assert analysis.not_taught() == "Nothing I was taught; nearest: dog, 33.0%"
+    words = {"en": {"groups": {"dog": "a dog"}, "labels": {"dog": "a class"}}}
+    named = replace(analysis, card=replace(analysis.card, words=words))
+    assert named.not_taught() == "Nothing I was taught; nearest: a dog, 33.0%"
+
+
+def test_a_model_that_answers_for_each_token_sums_no_groups() -> None:
+    analysis = analyze(tiny("no_pool"), photo())
+    words = json.dumps([label[-1] for label in analysis.card.labels])
+    assert with_details(analysis, groups=words).groups() == ()
 
 
 def test_who_names_no_class_answers_nothing() -> None:

@@ -100,6 +100,7 @@ test("a difference is as long above 0 as below, and the largest is found", () =>
   assert.deepEqual(evenScale(values, grid), { min: -0.25, max: 0.25 });
   assert.equal(mostDifferent(values), 0);
   assert.equal(mostDifferent(Float32Array.of(NaN, NaN, 0.1, -0.3)), 3, "a prefix token has no position");
+  assert.equal(mostDifferent(Float32Array.of(0.1, -0.3, 0.3)), 1, "the first of equal ones");
   assert.ok(evenScale(differenceOf([1, 1, 1, 1], [1, 1, 1, 1]), grid).max > 0, "a scale has two ends");
   assert.ok(sameGrid(grid, { ...grid }));
   for (const field of ["rows", "cols", "prefix"]) assert.ok(!sameGrid(grid, { ...grid, [field]: 2 }), field);
