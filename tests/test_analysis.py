@@ -1,6 +1,7 @@
 """analyze: one pass, checked against the model; saved and read back; bad selections refused."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -13,8 +14,6 @@ from vitviz.model.weights import LoadedModel
 
 
 def without_positions() -> LoadedModel:
-    from dataclasses import replace
-
     loaded = tiny("cls")
     config = ViTConfig(**{**TINY["cls"].to_dict(), "pos_embed": False})
     vit = spread(ViT(config)).eval()
@@ -77,6 +76,17 @@ def test_save_and_load_round_trip_exactly(name: str, tmp_path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["photo.safetensors"]
 
 
+def test_another_model_is_refused_also_where_the_analysis_holds_its_own() -> None:
+    loaded = tiny("cls")
+    analysis = analyze(loaded, photo())
+    twin = replace(loaded, card=replace(loaded.card, trained=not loaded.card.trained))
+    for one in (analysis, Analysis.from_bytes(analysis.to_bytes())):
+        assert one.verify(loaded) < 1e-4
+        for other in (tiny("grey"), twin):
+            with pytest.raises(VitvizError, match="the model that was passed is another"):
+                one.verify(other)
+
+
 def test_values_are_saved_where_they_were_asked_for() -> None:
     analysis = analyze(tiny("cls"), photo(), values=True)
     assert torch.equal(Analysis.from_bytes(analysis.to_bytes()).trace.v, analysis.trace.v)
@@ -131,8 +141,6 @@ def test_predictions_are_the_softmax_best_first() -> None:
 
 
 def test_temperature_changes_probabilities_and_not_the_order() -> None:
-    from dataclasses import replace
-
     analysis = analyze(tiny("cls"), photo())
     cooler = replace(analysis, card=replace(analysis.card, temperature=0.5))
     expected = (analysis.trace.logits / 0.5).softmax(0).max()
@@ -148,6 +156,8 @@ def test_attention_and_positions_follow_the_selection() -> None:
     assert_close(analysis.attention(1, 2, 4, "to"), maps[2, :, 4])
     assert_close(analysis.attention(1), maps[:, 0].mean(0))
     assert_close(analysis.attention_of_heads(1), maps[:, 0])
+    assert_close(analysis.attention_matrix(1, 2), maps[2])
+    assert_close(analysis.attention_matrix(1), maps.mean(0))
     assert_close(analysis.rollout(), analysis.rollout(0, 1))
     similarities = analysis.position_similarities()
     assert similarities.shape == (15, 15)

@@ -178,6 +178,16 @@ def test_saco_by_hand() -> None:
     assert saco_of([2.0, 1], [0.3, 0.3]) == 1
 
 
+def test_the_maps_are_those_of_the_first_token_unless_another_is_named() -> None:
+    analysis = analyze(tiny("cls"), photo())
+    found, first, second = (
+        analysis.fair_test("attention", steps=4, orders=2, **token).first["attention"]
+        for token in ({}, {"token": 0}, {"token": 1})
+    )
+    assert torch.equal(found, first)
+    assert not torch.allclose(found, second)
+
+
 def test_progress_is_told_and_a_test_can_be_called_off() -> None:
     analysis, told = analyze(tiny("cls"), photo()), []
     analysis.fair_test(

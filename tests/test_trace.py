@@ -1,5 +1,7 @@
 """Capturing changes no output, leaves no hook behind, and misses no layer."""
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -77,6 +79,21 @@ def test_rows_sum_to_one_and_rows_and_columns_agree(name: str) -> None:
         for token in (0, trace.num_tokens - 1):
             assert_close(trace.attention_from(layer, token), maps[:, token])
             assert_close(trace.attention_to(layer, token), maps[:, :, token])
+        for head in range(trace.num_heads):
+            assert_close(trace.attention_of(layer, head), maps[head])
+
+
+def test_a_map_by_hand() -> None:
+    """Two heads of one number. In head 1 the scores of token 0 are 2 log 3 and 0, so that it looks
+    at itself nine times as much as at token 1, which looks at both alike.
+    """
+    q, k = torch.zeros(1, 2, 2, 1), torch.zeros(1, 2, 2, 1)
+    q[0, 1, 0], k[0, 1, 0] = 1.0, math.log(3)
+    trace = Trace(q, k, tokens=torch.zeros(2, 2, 2), logits=torch.zeros(2), scale=2.0)
+    assert_close(trace.attention_of(0, 0), torch.full((2, 2), 0.5))
+    assert_close(trace.attention_of(0, 1), torch.tensor([[0.9, 0.1], [0.5, 0.5]]))
+    assert_close(trace.attention_from(0, 0), torch.tensor([[0.5, 0.5], [0.9, 0.1]]))
+    assert_close(trace.attention_to(0, 0), torch.tensor([[0.5, 0.5], [0.9, 0.5]]))
 
 
 def test_capture_does_not_change_the_answer_and_leaves_no_hook() -> None:

@@ -48,6 +48,7 @@ test("values outside of the scale take its ends; what is no number takes the low
   paint([-1, -0.5, 0.25], 0, { min: -1, max: 0 }, table, pixels.subarray(0, 3));
   assert.deepEqual([...pixels.subarray(0, 3)], [table[0], table[128], table[255]]);
   assert.equal(colourIndex(0.25, { min: -1, max: 1 }), 159);
+  assert.deepEqual([-2, -1, 0.999, 1, 2, NaN].map((value) => colourIndex(value, { min: -1, max: 1 })), [0, 0, 255, 255, 255, 0]);
   assert.equal(cssColour(table[255]), "rgb(252 253 191)");
 });
 

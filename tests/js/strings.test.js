@@ -115,6 +115,7 @@ test("a sum that is done again with the printed numbers comes out as printed", (
     assert.ok(Math.abs(again - read(printed)) <= 1.6e-4 * Math.abs(again), printed + " is not " + again);
   }
   assert.deepEqual([18.93412, 1e7].map((value) => plain(value, 5)), ["18.934", "1.0000e7"]);
+  assert.deepEqual([999999, 1e6].map((value) => plain(value)), ["999999", "1.00e6"]);
 });
 
 test("numbers in words", () => {
