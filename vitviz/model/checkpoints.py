@@ -2,9 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -54,6 +55,23 @@ def save_checkpoint(
     )
     tensors = {name: tensor.detach().to("cpu", dtype) for name, tensor in state_dict.items()}
     write_tensors(path, tensors, {FORMAT: text})
+
+
+def rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Let `change` alter the description in a checkpoint of ours; its weights stay as they are, to
+    the last bit, and fair tests of them that lie beside it still count.
+
+    Raises `OSError` or `ValueError` for a file that cannot be read or written, `KeyError` for one
+    that is none of ours.
+    """
+    tensors, metadata = read_tensors(path)
+    meta = parse(metadata[FORMAT])
+    change(meta)
+    tests = _fair_tests(path)
+    write_tensors(path, tensors, metadata | {FORMAT: json.dumps(meta)})
+    for text in tests.values():
+        told = text.replace(parse(text)["sha256"], _sha256(path))
+        _tests_beside(path).write_text(told, encoding="utf-8")
 
 
 def load_checkpoint(path: Path, name: str) -> LoadedModel:
@@ -138,7 +156,7 @@ def _fair_tests(path: Path) -> dict[str, str]:
 
     {} without one, and for one of other weights: it names the sha256 of those that it tested.
     """
-    beside = path.with_name(path.name.removesuffix(".safetensors") + TESTS_SUFFIX)
+    beside = _tests_beside(path)
     if not beside.is_file() or beside.stat().st_size > MOST_TESTS_BYTES:
         return {}
     text = beside.read_text("utf-8", errors="replace")
@@ -147,9 +165,16 @@ def _fair_tests(path: Path) -> dict[str, str]:
     except ValueError:
         return {}
     tested = told.get("sha256") if isinstance(told, dict) else None
+    return {"explainers": text} if tested == _sha256(path) else {}
+
+
+def _tests_beside(path: Path) -> Path:
+    return path.with_name(path.name.removesuffix(".safetensors") + TESTS_SUFFIX)
+
+
+def _sha256(path: Path) -> str:
     with path.open("rb") as file:
-        same = tested == hashlib.file_digest(file, "sha256").hexdigest()
-    return {"explainers": text} if same else {}
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def check_seed(details: Mapping[str, str]) -> None:

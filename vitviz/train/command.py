@@ -98,6 +98,7 @@ def parser() -> argparse.ArgumentParser:
         "vitviz train",
         usage="%(prog)s [--recipe NAME] [--data DATA] [--out FOLDER] [--resume] [--FIELD VALUE ...]"
         "\n       %(prog)s --evaluate CHECKPOINT --data DATA [--others DATA] [--json FILE]"
+        "\n           [--photographs FOLDER [--calibrate]]"
         "\n       %(prog)s --evaluate CHECKPOINT --data DATA --explainers KEY ... [--pictures N]"
         "\n       %(prog)s --plot RUN",
         description="Train a small Vision Transformer, measure one, or draw how a run went.",
@@ -146,6 +147,20 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument(
         "--json", type=Path, metavar="FILE", help="with --evaluate: write all figures here as well"
+    )
+    top.add_argument(
+        "--photographs",
+        type=Path,
+        metavar="FOLDER",
+        help="with --evaluate: measure also how many of these large photographs the model takes "
+        'for known; its photographs.json is a list of {"file", "index"}, the number of the class '
+        "or null",
+    )
+    top.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="with --photographs and --others: lower the threshold in CHECKPOINT so that it keeps "
+        "95 %% of the known photographs too, and write all figures into it",
     )
     top.add_argument(
         "--explainers",

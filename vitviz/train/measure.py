@@ -3,16 +3,23 @@
 import argparse
 import json
 from pathlib import Path
+from typing import Any
 
 import torch
 
+from ..model.checkpoints import rewrite
 from ..model.weights import LoadedModel, load
 from ..probe.explain import EXPLAINERS
-from .comparison import compare_explainers, markdown
+from ..probe.predictions import known_or_not
+from .comparison import compare_explainers, file_of, markdown
 from .dataset import Pictures, read
 from .errors import TrainError, writing
 from .others import only, split_others
-from .report import report, words
+from .photographs import lowered, on_photographs, read_photographs
+from .report import measurements, report, rounded, say, words
+from .scores import logits_of
+
+HELD_BACK = "held back"  # the threshold in a checkpoint that was set without photographs
 
 
 def evaluate(args: argparse.Namespace) -> None:
@@ -33,15 +40,67 @@ def evaluate(args: argparse.Namespace) -> None:
                 args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         return
     unseen, limit = unseen_by(loaded, args)
+    photographs, lower = photographs_of(loaded, args)
+    if args.calibrate:
+        if limit is None:
+            raise TrainError("--calibrate needs --others: it measures anew what is told from them")
+        limit = lower
     found = report(
         loaded.vit, test, cut.mean, cut.std, loaded.card.temperature, unseen=unseen, limit=limit
     )
+    found |= photographs
+    if args.calibrate:
+        calibrate(file_of(args.evaluate), limit, found)
     print(f"{args.evaluate} on {len(test)} test pictures of {test.name}:")  # noqa: T201
     print("\n".join(words(found)))  # noqa: T201
     if args.json:
         facts = {"checkpoint": args.evaluate, "data": test.name, **found}
         with writing(args.json):
             args.json.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def photographs_of(
+    loaded: LoadedModel, args: argparse.Namespace
+) -> tuple[dict[str, Any], float | None]:
+    """The part of a report about --photographs, and the threshold that keeps its share of them.
+
+    ({}, None) without them. With --calibrate the part is what that threshold does, else what the
+    model's own does.
+    """
+    if not args.photographs:
+        if args.calibrate:
+            raise TrainError("--calibrate needs --photographs: what to set the threshold with")
+        return {}, None
+    cut, own = loaded.preprocess, loaded.card.threshold
+    if own is None:
+        raise TrainError(f"{loaded.card.name} has no threshold: it was not trained with --others")
+    held_back = json.loads(loaded.card.details["others"]).get(HELD_BACK, own)
+    told = read_photographs(args.photographs, cut, loaded.card.labels)
+    known, strangers = (
+        logits_of(loaded.vit, images, cut.mean, cut.std)
+        for images in (told.known.images, told.strangers)
+    )
+    lower = lowered(held_back, known_or_not(known))
+    limit = lower if args.calibrate else own
+    found = on_photographs(known, strangers, told.known.targets, limit, held_back)
+    return {"photographs": rounded(found)}, lower
+
+
+def calibrate(path: Path, limit: float, found: dict[str, Any]) -> None:
+    """Write a threshold, and all that was measured with it, into a checkpoint."""
+
+    def change(meta: dict[str, Any]) -> None:
+        details = meta["details"]
+        facts = json.loads(details["others"])
+        facts = {HELD_BACK: facts["threshold"]} | facts | {"threshold": limit}
+        details |= {
+            "others": json.dumps(facts),
+            "evaluation": json.dumps(measurements(found)),
+            "accuracy": say(found),
+        }
+
+    with writing(path):
+        rewrite(path, change)
 
 
 def unseen_by(

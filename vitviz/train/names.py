@@ -12,10 +12,9 @@ from typing import Any
 
 from ..errors import VitvizError
 from ..languages import dictionary, languages
-from ..model.checkpoints import FORMAT
+from ..model.checkpoints import rewrite
 from ..model.json_values import parse
 from ..model.loaded import are_words
-from ..model.tensor_file import read_tensors, write_tensors
 from .errors import TrainError
 
 Words = dict[str, dict[str, dict[str, str]]]
@@ -61,13 +60,14 @@ def rename(path: Path) -> None:
 
     Raises `OSError` or `ValueError` for a file that cannot be read or written, or is none of ours.
     """
-    tensors, metadata = read_tensors(path)
-    meta: dict[str, Any] = parse(metadata[FORMAT])
-    details: Mapping[str, str] = meta["details"]
-    groups = json.loads(details.get("groups", "[]"))
-    words = names_of(parse(details["recipe"])["data"], meta["labels"], dict.fromkeys(groups))
-    meta["words"] = meta.get("words", {}) | words
-    write_tensors(path, tensors, metadata | {FORMAT: json.dumps(meta)})
+
+    def change(meta: dict[str, Any]) -> None:
+        details: Mapping[str, str] = meta["details"]
+        groups = json.loads(details.get("groups", "[]"))
+        words = names_of(parse(details["recipe"])["data"], meta["labels"], dict.fromkeys(groups))
+        meta["words"] = meta.get("words", {}) | words
+
+    rewrite(path, change)
 
 
 def main() -> int:

@@ -74,8 +74,15 @@ def auroc(known: Tensor, unknown: Tensor) -> float:
 
 
 def threshold(known: Tensor) -> float:
-    """The score that `KEPT` of the known pictures reach. (n,) -> a number"""
-    return known.double().quantile(1 - KEPT, interpolation="lower").item()
+    """The highest score that one more known picture, drawn as these were, reaches with a chance of
+    at least `KEPT`. (n,) -> a number
+
+    One more picture is as likely to come first as second, ... or last among them, so it falls below
+    the k-th smallest with a chance of k / (n + 1) (split conformal prediction, Vovk et al. 2005).
+    Of fewer than 19 pictures no score can promise that; their smallest is taken.
+    """
+    rank = int(round((1 - KEPT) * (len(known) + 1), 9))
+    return known.double().sort().values[max(rank, 1) - 1].item()
 
 
 def compare(known: Tensor, unknown: Tensor, temperature: float) -> dict[str, dict[str, float]]:

@@ -12,10 +12,14 @@ from ..probe.trace import capture
 from .boxes import LARGEST_BOX, attention_in_boxes, small_boxes
 from .dataset import Pictures
 from .others import at_threshold, compare, in_words
+from .photographs import in_words as photographs_in_words
 from .scores import confusion, logits_of, normalise, score
 
 # The parts of a report that a checkpoint carries.
-MEASUREMENTS = ("pictures", "top1", "top5", "group", "nll", "ece", "boxes", "distance", "others")
+MEASUREMENTS = (
+    *("pictures", "top1", "top5", "group", "nll", "ece"),
+    *("boxes", "distance", "others", "photographs"),
+)
 LOCAL = 0.5  # a head is local if its distance is below this share of that of uniform attention
 DISTANCE_PICTURES = 500  # enough that a mean distance is right to a tenth of a pixel
 
@@ -68,7 +72,7 @@ def report(
         }
         if limit is not None:
             result["others"]["chosen"] = at_threshold(logits, unknown, limit)
-    return _rounded(result)
+    return rounded(result)
 
 
 def measurements(report: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +100,11 @@ def words(report: dict[str, Any], confusions: int = 5) -> list[str]:
             for name, hit in report["boxes"].items()
         ]
     lines += say_distance(report["distance"])
-    return [*lines, *in_words(report["others"])] if "others" in report else lines
+    if "others" in report:
+        lines += in_words(report["others"])
+    if "photographs" in report:
+        lines.append(photographs_in_words(report["photographs"]))
+    return lines
 
 
 def say_ahead(hit: dict[str, float]) -> str:
@@ -152,10 +160,10 @@ def mean_distances(
     return total / len(pictures)
 
 
-def _rounded(value: Any) -> Any:
+def rounded(value: Any) -> Any:
     """Five significant digits are enough to read, and to tell two models apart."""
     if isinstance(value, dict):
-        return {name: _rounded(one) for name, one in value.items()}
+        return {name: rounded(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [_rounded(one) for one in value]
+        return [rounded(one) for one in value]
     return float(f"{value:.5g}") if isinstance(value, float) else value
