@@ -93,6 +93,21 @@ def test_others_that_are_no_numbers_are_left_out(told: object) -> None:
     assert measurements_of(card(evaluation={"top1": 0.5, "others": told})) == {"top1": 0.5}
 
 
+PHOTOGRAPHS = {"known": 52, "strangers": 263, "kept": 0.98, "left_out": 0.96, "refused": 0.2}
+
+
+def test_what_was_measured_on_photographs_is_told_whole_or_not_at_all() -> None:
+    told = PHOTOGRAPHS | {"auroc": 0.74, "top1": 0.6}
+    found = measurements_of(card(evaluation={"photographs": told}))
+    assert found == {"photographs": PHOTOGRAPHS | {"auroc": 0.74}}
+    for broken in ("known", "strangers", "kept", "refused"):
+        told = PHOTOGRAPHS | {broken: "<b>"}
+        assert measurements_of(card(evaluation={"photographs": told})) == {}, broken
+    told = PHOTOGRAPHS | {"left_out": 1.2}
+    assert "left_out" not in measurements_of(card(evaluation={"photographs": told}))["photographs"]
+    assert measurements_of(card(evaluation={"top1": 0.5, "photographs": [3]})) == {"top1": 0.5}
+
+
 def test_no_measurements() -> None:
     assert measurements_of(card()) == {}
     broken = replace(card(), details={"evaluation": '{"top1": NaN, "nll": Infinity}'})

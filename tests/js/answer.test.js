@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { answerOf, rivalsOf } from "../../vitviz/viewer/text/answer.js";
-import { knownTexts, othersRows } from "../../vitviz/viewer/text/known.js";
+import { knownTexts, othersRows, photographsNote } from "../../vitviz/viewer/text/known.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, appOf } from "./fixture.js";
@@ -49,7 +49,7 @@ test("score, threshold and figures are those of Python", () => {
   const texts = (language) => knownTexts(appOf({ manifest, t: translator(language) }));
   assert.equal(texts("en").verdict, "Score " + score.toFixed(2) + ", threshold 50.00: this picture counts as none of its classes.");
   const about = texts("en").about.join(" ");
-  assert.match(about, /keep 95% of the pictures/);
+  assert.match(about, /keep at least 95% of the pictures/);
   assert.match(about, /Of 1,500 pictures of 3 kinds of things .* catches 33.0% and lets 67.0% through/);
   assert.match(texts("ko").about.join(" "), /3가지의 그림 1,500장 가운데 33.0%를 가려내고 67.0%는 놓칩니다/);
   const known = manifestOf("cls");
@@ -67,14 +67,33 @@ test("score and threshold have as many decimals as tell them apart", () => {
 
 test("the table of what it refuses has the figures that were measured, beside chance", () => {
   const { others } = manifestOf("no_cls").model.measurements;
-  const rows = othersRows(others, translator("en"));
+  const rows = othersRows({ others }, translator("en"));
   assert.deepEqual(rows.map(({ share }) => Number(share.toFixed(4))), [0.82, 0.31, 0.948, 0.33, 0.67]);
   assert.deepEqual(rows.slice(0, 2).map(({ note }) => note), ["by chance 50.0%", "by chance 5.0%"]);
   assert.equal(rows[1].name, "refused, where 95% of its own are kept");
   const { auroc, refused, kept } = others;
-  assert.equal(othersRows({ auroc, refused, kept }, translator("en")).length, 2, "a model without a threshold");
+  assert.equal(othersRows({ others: { auroc, refused, kept } }, translator("en")).length, 2, "a model without a threshold");
   const { tables } = PANELS.find(({ id }) => id === "model").saves(appOf({ manifest: manifestOf("no_cls") }));
   assert.deepEqual(Object.fromEntries(tables.others.rows), others);
+  assert.deepEqual(tables.measured.rows.map(([name]) => name), ["top1"]);
+});
+
+test("what was measured on photographs stands beside it, with what it is worth", () => {
+  const without = manifestOf("no_cls");
+  const photographs = { known: 52, strangers: 1263, kept: 0.981, refused: 0.205, auroc: 0.74, left_out: 0.962 };
+  const manifest = { ...without, model: { ...without.model, measurements: { ...without.model.measurements, photographs } } };
+  const plain = knownTexts(appOf({ manifest: without, t: translator("en") })).about;
+  const { about } = knownTexts(appOf({ manifest, t: translator("en") }));
+  assert.equal(about.length, plain.length + 1);
+  assert.match(about.join(" "), /Of 52 large photographs of its classes it keeps 98.1%, of 1,263 of other things it refuses 20.5%/);
+  const rows = othersRows(manifest.model.measurements, translator("en"));
+  assert.deepEqual(rows.slice(5).map(({ name, share }) => [name, share]),
+    [["photographs of its classes, kept", 0.981], ["photographs of other things, refused", 0.205]]);
+  assert.match(photographsNote(photographs, translator("en")), /52 of its classes.* would keep 96.2%.* 1,263 of other/);
+  assert.match(photographsNote(photographs, translator("ko")), /52장.*96.2%.*1,263장/);
+  assert.equal(photographsNote(undefined, translator("en")), "");
+  const { tables } = PANELS.find(({ id }) => id === "model").saves(appOf({ manifest }));
+  assert.deepEqual(Object.fromEntries(tables.photographs.rows), photographs);
   assert.deepEqual(tables.measured.rows.map(([name]) => name), ["top1"]);
 });
 

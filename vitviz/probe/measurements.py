@@ -12,11 +12,12 @@ SHARES = ("top1", "top5", "group", "ece")
 NUMBERS = (*SHARES, "nll", "pictures")
 BOX_NUMBERS = ("energy", "pointing")
 FAIR_FIGURES = ("gain", "over_centre", "deletion", "insertion", "beaten", "saco")
+PHOTOGRAPHS = ("known", "strangers")  # their counts
 SCORE = "known or not"  # the one of the measured scores that `Analysis.known_or_not` uses
 
 
 def measurements_of(card: ModelCard) -> dict[str, Any]:
-    """Some of `NUMBERS`, "boxes" and "others", from the details of a card.
+    """Some of `NUMBERS`, "boxes", "others" and "photographs", from the details of a card.
 
     "boxes" is {map: {"energy", "pointing"}}.
     "others" tells how well `Analysis.known_or_not` finds pictures of none of the classes, on
@@ -24,6 +25,9 @@ def measurements_of(card: ModelCard) -> dict[str, Any]:
     share of them below the threshold that keeps 95 % of the test pictures; and with the model's own
     threshold the shares "own_kept" of the test pictures and "own_refused" of the others. "kept" is
     those 95 %.
+    "photographs" tells the same of "known" large photographs of the classes and "strangers" of
+    other things: "kept" and "refused", the shares that the model's own threshold keeps and refuses;
+    "left_out", what it would keep if each had had no part in setting it; and "auroc".
 
     Shares lie in [0, 1]. An entry that is not a number, or whose name is not known here, is left
     out. {} for a model that carries no measurements.
@@ -45,8 +49,9 @@ def measurements_of(card: ModelCard) -> dict[str, Any]:
         }
         whole = {name: one for name, one in maps.items() if len(one) == len(BOX_NUMBERS)}
         found |= {"boxes": whole} if whole else {}
-    others = _others(told.get("others"))
-    return found | ({"others": others} if others else {})
+    others, photographs = _others(told.get("others")), _photographs(told.get("photographs"))
+    found |= {"others": others} if others else {}
+    return found | ({"photographs": photographs} if photographs else {})
 
 
 def fair_tests_of(card: ModelCard) -> dict[str, Any]:
@@ -88,18 +93,27 @@ def _others(told: Any) -> dict[str, float]:
     def inner(of: Any, name: str) -> Any:
         return of.get(name, {}) if isinstance(of, dict) else {}
 
-    def shares(of: Any, *names: str) -> dict[str, float]:
-        found = _numbers(of, names) if isinstance(of, dict) else {}
-        return {name: value for name, value in found.items() if value <= 1}
-
-    found = shares(inner(inner(told, "scores"), SCORE), "auroc", "refused")
-    own = shares(inner(told, "chosen"), "kept", "refused")
+    found = _shares(inner(inner(told, "scores"), SCORE), "auroc", "refused")
+    own = _shares(inner(told, "chosen"), "kept", "refused")
     found |= {f"own_{name}": value for name, value in own.items()}
     if not found:
         return {}
     classes = inner(told, "classes")
     counts = {"classes": len(classes)} if isinstance(classes, list) and classes else {}
     return found | {"kept": KEPT} | _numbers(told, ("pictures",)) | counts
+
+
+def _photographs(told: Any) -> dict[str, float]:
+    """The part "photographs" of the measurements; {} unless both shares were measured."""
+    shares = _shares(told, "kept", "left_out", "refused", "auroc")
+    counts = _numbers(told, PHOTOGRAPHS) if isinstance(told, dict) else {}
+    whole = {"kept", "refused", *PHOTOGRAPHS} <= shares.keys() | counts.keys()
+    return counts | shares if whole else {}
+
+
+def _shares(told: Any, *names: str) -> dict[str, float]:
+    found = _numbers(told, names) if isinstance(told, dict) else {}
+    return {name: value for name, value in found.items() if value <= 1}
 
 
 def _numbers(told: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, float]:

@@ -8,11 +8,11 @@
 
 /**
  * The model in a manifest. `load`: what `vitviz.load` takes for it. `measurements`: metrics by name; `boxes`: metrics of maps against boxes; `others`: how well it
- * tells pictures of its classes from others.
+ * tells pictures of its classes from others; `photographs`: the same of large photographs.
  * @typedef {{
  *   name: string, load: string, resized_from: number[]|null, image_size: number[], title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
- *   measurements: {boxes?: Record<string, {energy: number, pointing: number}>, others?: Record<string, number>,
+ *   measurements: {boxes?: Record<string, {energy: number, pointing: number}>, others?: Record<string, number>, photographs?: Record<string, number>,
  *     [name: string]: any},
  *   kinds: {name: string, labels: string[]}[], light_ink_only: boolean,
  * }} Model

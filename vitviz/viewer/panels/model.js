@@ -2,7 +2,7 @@
 
 import { el } from "../parts/dom.js";
 import { digits, grouped, percent, percents } from "../maths/numbers.js";
-import { othersRows } from "../text/known.js";
+import { othersRows, photographsNote } from "../text/known.js";
 import { STRINGS } from "../text/strings.js";
 import { lines, loadCall } from "../text/python.js";
 import { groupName, labelName, translated } from "../text/words.js";
@@ -61,9 +61,9 @@ function accuracy(app) {
 
 /** How well it tells pictures of its classes from others: what it catches, and what it lets through. */
 function tells({ t, source: { manifest } }) {
-  const { others } = manifest.model.measurements;
+  const { others, photographs } = manifest.model.measurements;
   if (!others) return null;
-  const rows = othersRows(others, t);
+  const rows = othersRows({ others, photographs }, t);
   const shares = percents(rows.map(({ share }) => share));
   const { pictures, classes } = others;
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardTells") }),
@@ -71,7 +71,7 @@ function tells({ t, source: { manifest } }) {
       el("th", { scope: "row", text: name }), el("td", { class: "vv-shape", text: shares[at] }),
       el("td", { class: "vv-note", text: note }))))),
     el("p", { class: "vv-note", text: [pictures && classes ? t("othersPictures", { pictures: grouped(pictures), classes }) : "",
-      t("othersNote")].filter(Boolean).join(" ") }));
+      photographsNote(photographs, t), t("othersNote")].filter(Boolean).join(" ") }));
 }
 
 /** How well its attention maps find the objects, compared with maps that need no model. */
@@ -146,13 +146,14 @@ function chanceOf(classes) {
 /** Saves the measurements of the model: how often it is right, what it refuses, how well its maps find the object. */
 function saves({ source: { manifest } }) {
   const { measurements } = manifest.model;
-  const { boxes, others } = measurements;
+  const { boxes, others, photographs } = measurements;
   const chance = chanceOf(manifest.num_classes);
-  const names = Object.keys(measurements).filter((name) => !["boxes", "others"].includes(name));
+  const names = Object.keys(measurements).filter((name) => !["boxes", "others", "photographs"].includes(name));
   const tables = {
     ...(names.length > 0 ? { measured: { columns: ["figure", "value", "chance"],
       rows: names.map((name) => [name, measurements[name], chance[name] ?? NaN]) } } : {}),
     ...(others ? { others: { columns: ["figure", "value"], rows: Object.entries(others) } } : {}),
+    ...(photographs ? { photographs: { columns: ["figure", "value"], rows: Object.entries(photographs) } } : {}),
     ...(boxes ? { boxes: { columns: ["map", "energy", "pointing"],
       rows: Object.entries(boxes).map(([map, { energy, pointing }]) => [map, energy, pointing]) } } : {}),
   };

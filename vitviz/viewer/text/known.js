@@ -13,11 +13,12 @@ export function knownTexts({ t, source: { manifest } }) {
   const told = manifest.known_or_not;
   if (!told) return null;
   const [score, threshold] = apart(told.score, told.threshold);
-  const { others } = manifest.model.measurements;
+  const { others, photographs } = manifest.model.measurements;
   const measured = others && "own_refused" in others && "pictures" in others && "classes" in others;
   return {
     verdict: t(told.known ? "knownYes" : "knownNo", { score, threshold }),
-    about: [t("knownKeeps", { kept: whole(told.kept) }), measured ? catches(others, t) : "", t("knownScore")].filter(Boolean),
+    about: [t("knownKeeps", { kept: whole(told.kept) }), measured ? catches(others, t) : "",
+      photographs ? t("knownPhotographs", inTexts(photographs)) : "", t("knownScore")].filter(Boolean),
   };
 }
 
@@ -31,12 +32,30 @@ function catches(others, t) {
 }
 
 /**
+ * What was measured on photographs, as texts.
+ * @param {Record<string, number>} photographs  of `model.measurements`
+ */
+function inTexts({ known, strangers, kept, refused }) {
+  return { known: grouped(known), strangers: grouped(strangers), kept: percent(kept), refused: percent(refused) };
+}
+
+/**
+ * The photographs that a table is about, and how far its figures can be trusted.
+ * @param {Record<string, number>|undefined} photographs  of `model.measurements`
+ * @param {(key: string, values?: any) => string} t
+ */
+export function photographsNote(photographs, t) {
+  if (!photographs || !("left_out" in photographs)) return "";
+  return t("othersPhotographs", { ...inTexts(photographs), leftOut: percent(photographs.left_out) });
+}
+
+/**
  * The rows of a table of how well a model tells its own classes from others; `chance`: of a coin.
- * @param {Record<string, number>} others  of `model.measurements`
+ * @param {{others?: Record<string, number>, photographs?: Record<string, number>}} measurements  of the model
  * @param {(key: string, values?: any) => string} t
  * @returns {{name: string, share: number, note: string}[]}
  */
-export function othersRows(others, t) {
+export function othersRows({ others = {}, photographs = {} }, t) {
   const chance = (share) => t("figureChance", { share: percent(share) });
   const { auroc, refused, own_kept: kept, own_refused: caught } = others;
   const rows = [
@@ -45,6 +64,8 @@ export function othersRows(others, t) {
     { name: t("othersOwnKept"), share: kept, note: "" },
     { name: t("othersOwnCaught"), share: caught, note: "" },
     { name: t("othersOwnThrough"), share: caught === undefined ? caught : 1 - caught, note: "" },
+    { name: t("othersPhotosKept"), share: photographs.kept, note: "" },
+    { name: t("othersPhotosCaught"), share: photographs.refused, note: "" },
   ];
   return rows.filter(({ share }) => share !== undefined);
 }
