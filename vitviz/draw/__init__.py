@@ -9,6 +9,7 @@ and every map has a colour bar with numbers.
 from .charts import head_statistics, pair
 from .explanations import explain, explained
 from .figure_parts import save, token_name
+from .filters import filters
 from .maps import attention, heads, matrix, rollout, wall
 from .models import measured, training
 from .patches import patch, patch_grid
@@ -21,6 +22,7 @@ __all__ = [
     "explain",
     "explained",
     "features",
+    "filters",
     "head_statistics",
     "heads",
     "lens",

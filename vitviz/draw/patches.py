@@ -25,6 +25,7 @@ from .figure_parts import (
     title,
     token_name,
 )
+from .filters import as_picture
 
 
 def patch_grid(analysis: Analysis) -> Figure:
@@ -87,9 +88,7 @@ def patch(analysis: Analysis, token: int) -> Figure:
     bar(flat, shown, strip, "")
 
     for at, ax in enumerate(filters.subplots(1, count)):
-        weights = np.asarray(embedding.filters[at].permute(1, 2, 0))
-        most = float(np.abs(weights).max()) or 1.0
-        pixels(ax, np.rint(127.5 + 127.5 * weights / most).astype(np.uint8))
+        pixels(ax, as_picture(np.asarray(embedding.filters[at])))
         ax.set_axis_off()
         ax.set_title(str(at), fontsize=6)
     filters.suptitle(
