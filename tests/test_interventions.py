@@ -14,8 +14,10 @@ from tests.test_trace import CLASSIFIERS, hooks
 from vitviz import Analysis, LoadedModel, SelectionError, analyze
 from vitviz.languages import say
 from vitviz.probe.chance import Chance
-from vitviz.probe.intervention import KINDS, Head, Intervention, Remove, read
+from vitviz.probe.forms import Form, FormError
+from vitviz.probe.intervention import KINDS, Head, Intervention, Remove, Transplant, read
 from vitviz.probe.surgery import Surgery
+from vitviz.viewer import kinds
 
 POOLED = [name for name in TINY if TINY[name].global_pool]
 
@@ -61,8 +63,8 @@ def one_of_each(name: str) -> list[dict]:
         {"kind": "even", "rows": "patches", "layers": [0]},
         {"kind": "even", "rows": "all", "layers": "all"},
         {"kind": "scramble", "rows": "patches", "layers": "all", "seed": 0},
-        {"kind": "transplant", "tokens": "all", "layer": 1, "from": other},
-        {"kind": "transplant", "tokens": some, "layer": 0, "from": other},
+        {"kind": "transplant", "patches": "all", "layer": 1, "from": other},
+        {"kind": "transplant", "patches": some, "layer": 0, "from": other},
     ]
     if config.prefix_names:
         values += [
@@ -72,7 +74,7 @@ def one_of_each(name: str) -> list[dict]:
     if config.class_token:
         values += [
             {"kind": "even", "rows": "cls", "layers": "all"},
-            {"kind": "transplant", "tokens": "cls", "layer": 1, "from": other},
+            {"kind": "transplant", "patches": "cls", "layer": 1, "from": other},
         ]
     return values
 
@@ -82,6 +84,63 @@ def one_of_each(name: str) -> list[dict]:
 
 def test_every_kind_is_among_them() -> None:
     assert {one["kind"] for one in one_of_each("cls")} == set(KINDS)
+
+
+def test_every_kind_describes_itself_for_the_page() -> None:
+    """A row says all that links, captions and the bench of the page need to know of a kind."""
+    assert kinds.FILE.read_text("utf-8") == kinds.text(), "run python -m vitviz.viewer.kinds"
+    assert KINDS["head"].described() == {
+        "touches": "heads",
+        "told_by": "by",
+        "same": ("layer", "head"),
+        "again": False,
+        "joins": False,
+        "fields": {
+            "layer": {"shape": "number", "of": "layers", "words": (), "past": 0},
+            "head": {"shape": "number", "of": "heads", "words": (), "past": 0},
+            "by": {"shape": "word", "of": "", "words": ("zero", "mean"), "past": 0},
+        },
+    }
+    assert list(KINDS["transplant"].described()["fields"]) == ["patches", "layer", "from"]
+    for kind in KINDS.values():
+        assert kind.touches in ("pixels", "tokens", "edges", "heads")
+        assert {kind.told_by, *(kind.same or ())} <= {"", *kind.forms()}
+        if kind is not Transplant:
+            (one,) = read([json.loads(kind.example)])
+            assert isinstance(one, kind)
+
+
+def test_a_form_reads_numbers_and_words_and_nothing_else() -> None:
+    layers = Form("list", "layers", ("all",))
+    assert layers.read([2, 0], kind="cut", name="layers") == (2, 0)
+    assert layers.read("all", kind="cut", name="layers") == "all"
+    assert layers.numbers((2, 0)) == (2, 0)
+    assert layers.numbers("all") == ()
+    edges = Form("pairs", "tokens", ("patches to prefix",))
+    assert edges.numbers(edges.read([[1, 2], (3, 4)], kind="cut", name="edges")) == (1, 2, 3, 4)
+    config = TINY["cls"]  # 4 x 4 patches and CLS, 3 layers, 2 heads
+    ends = [Form("number", of).end(config) for of in ("patches", "tokens", "layers", "heads")]
+    assert ends == [16, 17, 3, 2]
+    assert Form("number", "layers", past=1).end(config) == 4
+    assert Form("number", "seeds").end(config) is None
+    seed = Form("number", "seeds")
+    for form, value in (
+        (layers, 2), (layers, "none"), (layers, [1.5]), (layers, {0: 1}), (edges, [[1]]),
+        (edges, [1]), (edges, "edges"), (seed, -1), (seed, 2**31), (seed, True), (seed, "0"),
+        (Form("word", words=("off",)), "on"), (Form("word", words=("off",)), 0),
+    ):  # fmt: skip
+        with pytest.raises(FormError):
+            form.read(value, kind="cut", name="edges")
+
+
+def test_what_is_done_twice_is_refused_only_where_it_would_contradict_itself() -> None:
+    for value in one_of_each("cls"):
+        kind = KINDS[value["kind"]]
+        if kind.same is None or kind.again:
+            operated("cls", value, value)
+        else:
+            with pytest.raises(SelectionError, match="twice"):
+                operated("cls", value, value)
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -425,14 +484,14 @@ def test_a_whole_transplant_gives_the_donors_answer(name: str) -> None:
     donor, intact = other_photo(name), analyze(tiny(name), photo())
     assert not torch.allclose(donor.trace.logits, intact.trace.logits, atol=1e-3)
     for layer in range(TINY[name].depth + 1):
-        value = {"kind": "transplant", "tokens": "all", "layer": layer, "from": donor}
+        value = {"kind": "transplant", "patches": "all", "layer": layer, "from": donor}
         analysis = operated(name, value)
         assert_close(analysis.trace.logits, donor.trace.logits, atol=1e-5, rtol=1e-5)
         assert torch.equal(analysis.trace.tokens[layer], donor.trace.tokens[layer])
     if TINY[name].global_pool == "token" and not TINY[name].dist_token:
-        value = {"kind": "transplant", "tokens": "cls", "layer": layer, "from": donor}
+        value = {"kind": "transplant", "patches": "cls", "layer": layer, "from": donor}
         assert_close(operated(name, value).trace.logits, donor.trace.logits)
-    some = {"kind": "transplant", "tokens": [1, 2], "layer": 0, "from": donor}
+    some = {"kind": "transplant", "patches": [1, 2], "layer": 0, "from": donor}
     first = TINY[name].num_prefix_tokens
     tokens = operated(name, some).trace.tokens[0]
     rows = [first + 1, first + 2]
@@ -531,9 +590,9 @@ P = TINY["cls"].num_patches
             "token 4 would have nothing left to look at in layer 1",
         ),
         ([{"kind": "even", "rows": "none"}], "even is written like"),
-        ([{"kind": "transplant", "tokens": "cls", "layer": 0}], "transplant is written like"),
+        ([{"kind": "transplant", "patches": "cls", "layer": 0}], "transplant is written like"),
         (
-            [{"kind": "transplant", "tokens": "cls", "layer": 0, "from": "cat"}],
+            [{"kind": "transplant", "patches": "cls", "layer": 0, "from": "cat"}],
             "takes its tokens from another analysis",
         ),
         ([{"kind": "positions", "by": "off"}] * 65, "at most 64 interventions"),
@@ -552,7 +611,7 @@ def test_what_a_model_does_not_have_cannot_be_changed() -> None:
     with pytest.raises(SelectionError, match="no such prefix token"):
         operated("no_cls", {"kind": "even", "rows": "cls"})
     donor = analyze(tiny("grey"), photo())
-    value = {"kind": "transplant", "tokens": "cls", "layer": 0, "from": donor}
+    value = {"kind": "transplant", "patches": "cls", "layer": 0, "from": donor}
     with pytest.raises(SelectionError, match="has 17 x 16 numbers"):
         operated("cls", value)
 

@@ -89,7 +89,7 @@ def test_the_answer_is_that_of_a_direct_call(desk, models, folder, name: str) ->
 def test_tokens_of_an_example_are_transplanted(desk, models) -> None:
     now, loaded = shown(desk), models.get(ModelKey("tiny-cls"))
     cat = vitviz.analyze(loaded, next(e.read() for e in desk.examples if "cat" in e.path))
-    change = {"kind": "transplant", "tokens": "all", "layer": 3, "from": "example-cat"}
+    change = {"kind": "transplant", "patches": "all", "layer": 3, "from": "example-cat"}
     manifest = operate(desk, now, change, change)["manifest"]
     theirs = [one["probability"] for one in manifest["predictions"]]
     ours = [one.probability for one in cat.predictions(10)]
@@ -113,7 +113,7 @@ def test_tokens_of_another_photo_of_the_visitor_are_transplanted(desk, models, t
     now, loaded = shown(desk), models.get(ModelKey("tiny-cls"))
     other, pixels = sent(desk)
     assert now["upload"]["name"] == "my dog.png"
-    change = {"kind": "transplant", "tokens": tokens, "layer": 1}
+    change = {"kind": "transplant", "patches": tokens, "layer": 1}
     manifest = operate(desk, now, {**change, "from": other})["manifest"]
     donor = vitviz.analyze(loaded, pixels)
     ours = vitviz.analyze(loaded, photo(), interventions=[{**change, "from": donor}])
@@ -131,7 +131,7 @@ def test_tokens_of_another_photo_of_the_visitor_are_transplanted(desk, models, t
 
 def test_a_photo_that_is_not_here_gives_no_tokens(desk) -> None:
     now, (other, _) = shown(desk), sent(desk)
-    change = {"kind": "transplant", "tokens": "cls", "layer": 1}
+    change = {"kind": "transplant", "patches": "cls", "layer": 1}
 
     def refused(wanted: object) -> dict:
         return operate(desk, now, {**change, "from": wanted})["errors"]
@@ -154,7 +154,7 @@ def test_a_photo_that_is_not_here_gives_no_tokens(desk) -> None:
 def test_one_experiment_takes_tokens_of_a_few_photos_only(desk, monkeypatch) -> None:
     monkeypatch.setattr(limits, "DONORS", 2)
     now, photos = shown(desk), [sent(desk, f"{n}.png")[0] for n in range(3)]
-    all_ = [{"kind": "transplant", "tokens": [n], "layer": 1, "from": photos[n]} for n in range(3)]
+    all_ = [{"kind": "transplant", "patches": [n], "layer": 1, "from": photos[n]} for n in range(3)]
     assert "manifest" in operate(desk, now, *all_[:2], all_[0])
     assert "At most 2 other photos" in operate(desk, now, *all_)["error"]
 

@@ -88,7 +88,7 @@ def test_a_transplant_takes_tokens_of_any_picture_that_photo_takes(client, model
     data = f"data:image/png;base64,{base64.b64encode(sent.getvalue()).decode()}"
     example = next(one for one in EXAMPLES if one.path.endswith("cat.jpg"))
     for given, donor in ((data, other), ("cat", example.read())):
-        change = {"kind": "transplant", "tokens": "cls", "layer": 1}
+        change = {"kind": "transplant", "patches": "cls", "layer": 1}
         changes = [{**change, "from": given}]
         found = client.predict(handle_file(picture), changes, "tiny-cls", api_name="/intervene")
         change["from"] = vitviz.analyze(loaded, donor)
@@ -105,7 +105,7 @@ def test_a_transplant_takes_tokens_of_any_picture_that_photo_takes(client, model
 def test_no_more_pictures_of_a_question_are_kept_than_can_give_tokens(client, picture, folder):
     sent = [f"only this question has me: {i}".encode() for i in range(limits.DONORS + 1)]
     data = [f"data:image/png;base64,{base64.b64encode(one).decode()}" for one in sent]
-    changes = [{"kind": "transplant", "tokens": "cls", "layer": 1, "from": one} for one in data]
+    changes = [{"kind": "transplant", "patches": "cls", "layer": 1, "from": one} for one in data]
     with pytest.raises(AppError, match="At most 8 other photos can give tokens"):
         client.predict(handle_file(picture), changes, "tiny-cls", api_name="/intervene")
     assert not {path.read_bytes() for path in pictures(folder)} & set(sent)

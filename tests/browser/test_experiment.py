@@ -245,7 +245,7 @@ def test_tokens_come_from_any_photo_of_the_visitor(visit, pictures, ours) -> Non
     layer = first.trace.depth // 2
     for button, tokens in (("CLS alone", "cls"), ("all tokens", "all")):
         section.get_by_role("button", name=button).press("Enter")
-        change = {"kind": "transplant", "tokens": tokens, "layer": layer, "from": second}
+        change = {"kind": "transplant", "patches": tokens, "layer": layer, "from": second}
         entry = page.locator(".vv-done li")
         entry.get_by_text("second photo.png").wait_for()
         page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
@@ -296,7 +296,7 @@ def test_a_photo_gives_its_tokens_by_touch_in_korean(visit, pictures, ours) -> N
     donor.locator("option:checked").get_by_text("second photo.png").wait_for(state="attached")
     section.get_by_role("button", name="CLS만").tap()
     page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
-    change = {"kind": "transplant", "tokens": "cls", "layer": 1, "from": ours(pictures["second"])}
+    change = {"kind": "transplant", "patches": "cls", "layer": 1, "from": ours(pictures["second"])}
     after = ours(PANDA, interventions=[change]).predictions(1)[0]
     said = page.locator(".vv-experiment .vv-both-answers b").all_inner_texts()
     assert f"{100 * after.probability:.1f}%" in said

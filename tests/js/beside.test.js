@@ -143,7 +143,7 @@ test("photos that the visitor sent stand among the others, in this page alone", 
   assert.deepEqual(besidesOf(offered, null, false, false, photos.list()), []);
   assert.deepEqual(photos.asked(cat), { path: "/x/cat", name: "cat.jpg" });
   assert.equal(photos.asked("example-cat"), "example-cat");
-  const changes = [{ kind: "remove", patches: [1] }, { kind: "transplant", tokens: "cls", layer: 1, from: dog }];
+  const changes = [{ kind: "remove", patches: [1] }, { kind: "transplant", patches: "cls", layer: 1, from: dog }];
   assert.deepEqual(photos.askedIn(changes), [changes[0], { ...changes[1], from: { path: "/x/dog", name: "dog.jpg" } }]);
   for (let at = 0; at < 9; at++) photos.add({ address: "/x/" + at, name: "drawing-" + at + ".png" });
   assert.equal(photos.list().length, 3, "of drawings only the last");

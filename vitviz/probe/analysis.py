@@ -21,7 +21,7 @@ from .forward import forward, trace_with_values
 from .grid import PatchGrid
 from .heads import HeadStatistics, head_statistics
 from .ink import is_dark_on_light, taught_light_ink_only
-from .intervention import Branch, Head, Intervention
+from .intervention import Intervention
 from .intervention import read as read_interventions
 from .lens import Line, lines
 from .mixing import Mix, Mixing, mix, mixing
@@ -248,7 +248,7 @@ class Analysis:
     @property
     def changed_behind_the_mix(self) -> bool:
         """Whether an intervention changed what heads add to the tokens, which `mixing` refuses."""
-        return any(isinstance(one, Head | Branch) for one in self.interventions)
+        return any(one.touches == "heads" for one in self.interventions)
 
     def _mixing(self, layer: int, loaded: LoadedModel) -> Mixing:
         if self.changed_behind_the_mix:

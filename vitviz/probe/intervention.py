@@ -12,17 +12,18 @@
                            | [[query, key], ...], "layers": [0, 1] | "all", "heads": [0] | "all"}
     {"kind": "even",       "rows": "cls" | "patches" | "all", "layers": [0, 1] | "all"}
     {"kind": "scramble",   "rows": "patches", "layers": [5] | "all", "seed": 0}
-    {"kind": "transplant", "tokens": "cls" | "all" | [40, 41], "layer": 3, "from": an analysis}
+    {"kind": "transplant", "patches": [40, 41] | "cls" | "all", "layer": 3, "from": an analysis}
 
 Patches, layers and heads count from 0, patches row by row without prefix tokens; queries and keys
 are tokens. "seed", "layers" and "heads" may be left out: 0, "all" and "all". A seed is a whole
-number from 0 to 2**31 - 1 (in a link to 999999999), with which `chance.py` draws. `surgery.py`
-applies a list of them.
+number from 0 to 2**31 - 1 (in a link to 999999999), with which `chance.py` draws. Each kind
+describes itself here; the page reads the same table (vitviz/viewer/kinds.py writes it), and
+`surgery.py` applies a list of them.
 """
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from torch import Tensor
@@ -31,14 +32,12 @@ from ..errors import SelectionError
 from ..languages import Message
 from ..model.config import ViTConfig
 from ..model.json_values import short
-from .selection import whole
+from .forms import Form, FormError, number, numbers, pairs, picture, word
 
 if TYPE_CHECKING:
     from .analysis import Analysis
 
 MOST = 64  # interventions in one pass
-MOST_EDGES = 4096  # edges that one of them names one by one
-LARGEST = 2**31 - 1  # of every number: more than any model has of anything
 NAMED = 6  # so many patches are named in a caption; of more, their number
 
 Some = tuple[int, ...] | Literal["all"]
@@ -46,70 +45,99 @@ Some = tuple[int, ...] | Literal["all"]
 
 @dataclass(frozen=True)
 class Intervention:
-    """What all kinds have in common. Raises `SelectionError` for values of a wrong form."""
+    """What all kinds have in common. Raises `SelectionError` for values of a wrong form.
+
+    kind      its name
+    touches   what it changes in the pass: "pixels", "tokens", "edges" or "heads"
+    example   in JSON, for whoever wrote another form
+    told_by   the field whose value ends the key of its sentence; "": the kind alone
+    same      two that agree in these fields contradict each other, or with `again` are done one
+              after the other; on a page the newer one takes the place of the older. None: any two
+              go together
+    again     whether two of the `same` may stand in a list
+    joins     on a page, strokes of one kind that follow each other are one
+    """
 
     kind: ClassVar[str]
-    example: ClassVar[str]  # in JSON, for whoever wrote another form
+    touches: ClassVar[Literal["pixels", "tokens", "edges", "heads"]]
+    example: ClassVar[str]
+    told_by: ClassVar[str] = ""
+    same: ClassVar[tuple[str, ...] | None] = None
+    again: ClassVar[bool] = False
+    joins: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name, form in self.forms().items():
+            try:
+                value = form.read(getattr(self, name), kind=self.kind, name=name)
+            except FormError as error:
+                raise self.malformed() from error
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def forms(cls) -> dict[str, Form]:
+        """What each field may hold, in their order."""
+        return {one.name: one.metadata["form"] for one in fields(cls)}
+
+    @classmethod
+    def described(cls) -> dict[str, Any]:
+        """Everything about the kind that a page needs, in JSON's types."""
+        names = ("touches", "told_by", "same", "again", "joins")
+        forms = {_outside(name): form.to_dict() for name, form in cls.forms().items()}
+        return {name: getattr(cls, name) for name in names} | {"fields": forms}
 
     def to_dict(self) -> dict[str, Any]:
         """The same in JSON's types, which `read` takes."""
-        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        found = {name: getattr(self, name) for name in self.forms()}
         return {"kind": self.kind, **json.loads(json.dumps(found))}
 
     def sentence(self) -> Message:
         """What it does, in few words, for a caption."""
-        raise NotImplementedError
+        end = f"_{_told(self.told_by, getattr(self, self.told_by))}" if self.told_by else ""
+        return Message(f"experiments.did_{self.kind}{end}", **self._values())
+
+    def _values(self) -> dict[str, Any]:
+        """What a sentence may name. `where`: the layers and heads."""
+        values: dict[str, Any] = {}
+        for name, form in self.forms().items():
+            value = getattr(self, name)
+            if name == "patches":
+                values[name] = value if isinstance(value, str) else _named(value)
+            elif name == "layers":
+                values["where"] = _where(value, getattr(self, "heads", "all"))
+            elif form.shape == "pairs":
+                if not isinstance(value, str):
+                    values |= {"query": value[0][0], "key": value[0][1], "count": len(value)}
+            else:
+                values[_outside(name)] = value
+        return values
 
     def check(self, config: ViTConfig) -> None:
         """Raise `SelectionError` if a model of this form has not what the intervention names."""
-        raise NotImplementedError
+        for name, form in self.forms().items():
+            if (end := form.end(config)) is not None:
+                self._check_range(name, form.numbers(getattr(self, name)), end)
 
     def malformed(self) -> SelectionError:
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        given = {name: getattr(self, name) for name in self.forms()}
         return _malformed(type(self), {"kind": self.kind, **given})
 
-    def _set(self, name: str, value: Any, good: bool = True) -> None:
-        if not good:
-            raise self.malformed()
-        object.__setattr__(self, name, value)
+    def numbers(self, of: str) -> tuple[int, ...]:
+        """All numbers that it names of these: "patches", "tokens", "layers" or "heads"."""
+        forms = self.forms().items()
+        return tuple(
+            n for name, form in forms if form.of == of for n in form.numbers(getattr(self, name))
+        )
 
-    def _number(self, *names: str) -> None:
-        for name in names:
-            number = whole(getattr(self, name))
-            good = number is not None and abs(number) <= LARGEST
-            self._set(name, number, good and (name != "seed" or number >= 0))
-
-    def _choice(self, name: str, *allowed: str) -> None:
-        value = getattr(self, name)
-        self._set(name, value, isinstance(value, str) and value in allowed)
-
-    def _numbers(self, name: str, *words: str) -> None:
-        """A tuple of different numbers, at least one; or one of the words."""
-        value = getattr(self, name)
-        if isinstance(value, str):
-            return self._choice(name, *words)
-        if not isinstance(value, Iterable) or isinstance(value, Mapping):
-            raise self.malformed()
-        numbers = tuple(whole(one) for one in value)
-        self._set(name, numbers, None not in numbers)
-        if not numbers:
-            raise SelectionError(Message("experiments.empty", kind=self.kind, what=name))
-        if len(set(numbers)) < len(numbers):
-            twice = next(one for one in numbers if numbers.count(one) > 1)
-            raise SelectionError(
-                Message("experiments.twice", kind=self.kind, what=name, number=twice)
-            )
-        return None
-
-    def _in_range(self, what: str, values: int | Some, count: int) -> None:
-        for value in () if values == "all" else (values,) if isinstance(values, int) else values:
-            if not 0 <= value < count:
+    def _check_range(self, what: str, values: tuple[int, ...], end: int) -> None:
+        for value in values:
+            if not 0 <= value < end:
                 raise SelectionError(
                     Message(
                         "experiments.out_of_range",
                         kind=self.kind,
                         what=what,
-                        last=count - 1,
+                        last=end - 1,
                         value=value,
                     )
                 )
@@ -121,69 +149,46 @@ class Intervention:
 
 
 @dataclass(frozen=True)
-class _Patches(Intervention):
-    patches: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        self._numbers("patches")
-
-    def check(self, config: ViTConfig) -> None:
-        self._in_range("patches", self.patches, config.num_patches)
-
-
-@dataclass(frozen=True)
-class Remove(_Patches):
+class Remove(Intervention):
     """Patches taken out: nobody looks at them, they look at nobody, and pooling skips them."""
 
-    kind = "remove"
+    patches: tuple[int, ...] = numbers("patches")
+
+    kind, touches, joins = "remove", "tokens", True
     example = '{"kind": "remove", "patches": [40, 41]}'
 
-    def sentence(self) -> Message:
-        return Message("experiments.did_remove", patches=_named(self.patches))
-
 
 @dataclass(frozen=True)
-class Keep(_Patches):
+class Keep(Intervention):
     """All other patches taken out."""
 
-    kind = "keep"
-    example = '{"kind": "keep", "patches": [40, 41]}'
+    patches: tuple[int, ...] = numbers("patches")
 
-    def sentence(self) -> Message:
-        return Message("experiments.did_keep", patches=_named(self.patches))
+    kind, touches, joins = "keep", "tokens", True
+    example = '{"kind": "keep", "patches": [40, 41]}'
 
 
 @dataclass(frozen=True)
-class Replace(_Patches):
+class Replace(Intervention):
     """The pixels of patches replaced: black, the picture's mean colour, blurred, or noise."""
 
-    by: Literal["black", "mean", "blur", "noise"]
-    seed: int = 0
+    patches: tuple[int, ...] = numbers("patches")
+    by: Literal["black", "mean", "blur", "noise"] = word("black", "mean", "blur", "noise")
+    seed: int = number("seeds", default=0)
 
-    kind = "replace"
+    kind, touches, told_by, joins = "replace", "pixels", "by", True
     example = '{"kind": "replace", "patches": [40], "by": "black"}'
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self._choice("by", "black", "mean", "blur", "noise")
-        self._number("seed")
-
-    def sentence(self) -> Message:
-        return Message(f"experiments.did_replace_{self.by}", patches=_named(self.patches))
 
 
 @dataclass(frozen=True)
 class Shuffle(Intervention):
     """The picture cut into cells of `cells` x `cells` patches, and these shuffled."""
 
-    cells: int
-    seed: int = 0
+    cells: int = number("cells")
+    seed: int = number("seeds", default=0)
 
-    kind = "shuffle"
+    kind, touches, same, again = "shuffle", "pixels", (), True
     example = '{"kind": "shuffle", "cells": 4, "seed": 0}'
-
-    def __post_init__(self) -> None:
-        self._number("cells", "seed")
 
     def check(self, config: ViTConfig) -> None:
         rows, cols = config.grid_size
@@ -193,15 +198,14 @@ class Shuffle(Intervention):
                 Message("experiments.cells", cells=self.cells, rows=rows, cols=cols)
             )
 
-    def sentence(self) -> Message:
-        return Message("experiments.did_shuffle", cells=self.cells)
-
 
 @dataclass(frozen=True)
-class Swap(_Patches):
+class Swap(Intervention):
     """The pixels of two patches, each in the place of the other."""
 
-    kind = "swap"
+    patches: tuple[int, ...] = numbers("patches")
+
+    kind, touches = "swap", "pixels"
     example = '{"kind": "swap", "patches": [3, 77]}'
 
     def __post_init__(self) -> None:
@@ -209,74 +213,43 @@ class Swap(_Patches):
         if len(self.patches) != 2:
             raise self.malformed()
 
-    def sentence(self) -> Message:
-        return Message("experiments.did_swap", one=self.patches[0], other=self.patches[1])
-
 
 @dataclass(frozen=True)
 class Positions(Intervention):
     """No learned positions ("off", of prefix tokens neither), or those of the patches shuffled."""
 
-    by: Literal["off", "shuffled"]
-    seed: int = 0
+    by: Literal["off", "shuffled"] = word("off", "shuffled")
+    seed: int = number("seeds", default=0)
 
-    kind = "positions"
+    kind, touches, told_by, same = "positions", "tokens", "by", ()
     example = '{"kind": "positions", "by": "off"}'
-
-    def __post_init__(self) -> None:
-        self._choice("by", "off", "shuffled")
-        self._number("seed")
 
     def check(self, config: ViTConfig) -> None:
         if not config.pos_embed:
             raise SelectionError(Message("experiments.no_positions"))
-
-    def sentence(self) -> Message:
-        return Message(f"experiments.did_positions_{self.by}")
 
 
 @dataclass(frozen=True)
 class Head(Intervention):
     """What a head gathers set to zero, or for every token to the mean over the tokens."""
 
-    layer: int
-    head: int
-    by: Literal["zero", "mean"] = "zero"
+    layer: int = number("layers")
+    head: int = number("heads")
+    by: Literal["zero", "mean"] = word("zero", "mean", default="zero")
 
-    kind = "head"
+    kind, touches, told_by, same = "head", "heads", "by", ("layer", "head")
     example = '{"kind": "head", "layer": 2, "head": 3, "by": "zero"}'
-
-    def __post_init__(self) -> None:
-        self._number("layer", "head")
-        self._choice("by", "zero", "mean")
-
-    def check(self, config: ViTConfig) -> None:
-        self._in_range("layer", self.layer, config.depth)
-        self._in_range("head", self.head, config.num_heads)
-
-    def sentence(self) -> Message:
-        return Message(f"experiments.did_head_{self.by}", layer=self.layer, head=self.head)
 
 
 @dataclass(frozen=True)
 class Branch(Intervention):
     """What the attention or the MLP of a block adds to the tokens left out."""
 
-    layer: int
-    branch: Literal["attention", "mlp"]
+    layer: int = number("layers")
+    branch: Literal["attention", "mlp"] = word("attention", "mlp")
 
-    kind = "branch"
+    kind, touches, told_by, same = "branch", "heads", "branch", ("layer", "branch")
     example = '{"kind": "branch", "layer": 2, "branch": "mlp"}'
-
-    def __post_init__(self) -> None:
-        self._number("layer")
-        self._choice("branch", "attention", "mlp")
-
-    def check(self, config: ViTConfig) -> None:
-        self._in_range("layer", self.layer, config.depth)
-
-    def sentence(self) -> Message:
-        return Message(f"experiments.did_branch_{self.branch}", layer=self.layer)
 
 
 @dataclass(frozen=True)
@@ -290,102 +263,45 @@ class Cut(Intervention):
     edges: (
         tuple[tuple[int, int], ...]
         | Literal["patches to prefix", "prefix to patches", "patches to others"]
-    )
-    layers: Some = "all"
-    heads: Some = "all"
+    ) = pairs("tokens", "patches to prefix", "prefix to patches", "patches to others")
+    layers: Some = numbers("layers", "all", default="all")
+    heads: Some = numbers("heads", "all", default="all")
 
-    kind = "cut"
+    kind, touches, told_by = "cut", "edges", "edges"
     example = '{"kind": "cut", "edges": "patches to prefix", "layers": [0, 1], "heads": "all"}'
 
-    def __post_init__(self) -> None:
-        if isinstance(self.edges, str):
-            self._choice("edges", "patches to prefix", "prefix to patches", "patches to others")
-        else:
-            self._set("edges", self._pairs())
-        self._numbers("layers", "all")
-        self._numbers("heads", "all")
-
-    def _pairs(self) -> tuple[tuple[int, int], ...]:
-        if not isinstance(self.edges, list | tuple):
-            raise self.malformed()
-        if not self.edges:
-            raise SelectionError(Message("experiments.empty", kind=self.kind, what="edges"))
-        if len(self.edges) > MOST_EDGES:
-            raise SelectionError(
-                Message("experiments.many_edges", most=MOST_EDGES, count=len(self.edges))
-            )
-        pairs = []
-        for edge in self.edges:
-            pair = tuple(map(whole, edge)) if isinstance(edge, list | tuple) else ()
-            if len(pair) != 2 or None in pair:
-                raise self.malformed()
-            pairs.append(pair)
-        return tuple(pairs)
-
     def check(self, config: ViTConfig) -> None:
-        self._in_range("layers", self.layers, config.depth)
-        self._in_range("heads", self.heads, config.num_heads)
-        if isinstance(self.edges, str):
-            if "prefix" in self.edges:
-                self._needs_prefix(config)
-        else:
-            for edge in self.edges:
-                self._in_range("edges", edge, config.num_tokens)
-
-    def sentence(self) -> Message:
-        where = _where(self.layers, self.heads)
-        if isinstance(self.edges, str):
-            return Message(f"experiments.did_cut_{self.edges.replace(' ', '_')}", where=where)
-        if len(self.edges) == 1:
-            query, key = self.edges[0]
-            return Message("experiments.did_cut_edge", where=where, query=query, key=key)
-        return Message("experiments.did_cut_edges", where=where, count=len(self.edges))
+        super().check(config)
+        if "prefix" in self.edges:
+            self._needs_prefix(config)
 
 
 @dataclass(frozen=True)
 class Even(Intervention):
     """Tokens look at all tokens alike: rows of the attention map made even (q set to 0)."""
 
-    rows: Literal["cls", "patches", "all"]
-    layers: Some = "all"
+    rows: Literal["cls", "patches", "all"] = word("cls", "patches", "all")
+    layers: Some = numbers("layers", "all", default="all")
 
-    kind = "even"
+    kind, touches, told_by = "even", "edges", "rows"
     example = '{"kind": "even", "rows": "cls", "layers": [5]}'
 
-    def __post_init__(self) -> None:
-        self._choice("rows", "cls", "patches", "all")
-        self._numbers("layers", "all")
-
     def check(self, config: ViTConfig) -> None:
-        self._in_range("layers", self.layers, config.depth)
+        super().check(config)
         if self.rows == "cls":
             self._needs_prefix(config, "cls_token")
-
-    def sentence(self) -> Message:
-        return Message(f"experiments.did_even_{self.rows}", where=_where(self.layers))
 
 
 @dataclass(frozen=True)
 class Scramble(Intervention):
     """Each patch looks where another patch would have looked: rows of the map shuffled."""
 
-    rows: Literal["patches"] = "patches"
-    layers: Some = "all"
-    seed: int = 0
+    rows: Literal["patches"] = word("patches", default="patches")
+    layers: Some = numbers("layers", "all", default="all")
+    seed: int = number("seeds", default=0)
 
-    kind = "scramble"
+    kind, touches = "scramble", "edges"
     example = '{"kind": "scramble", "rows": "patches", "layers": [5], "seed": 0}'
-
-    def __post_init__(self) -> None:
-        self._choice("rows", "patches")
-        self._numbers("layers", "all")
-        self._number("seed")
-
-    def check(self, config: ViTConfig) -> None:
-        self._in_range("layers", self.layers, config.depth)
-
-    def sentence(self) -> Message:
-        return Message("experiments.did_scramble", where=_where(self.layers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -409,56 +325,50 @@ class Donor:
 
 @dataclass(frozen=True)
 class Transplant(Intervention):
-    """Tokens of another analysis put in before block `layer`; before the head at layer L."""
+    """Tokens of another analysis put in before block `layer`; before the head at layer L.
 
-    tokens: tuple[int, ...] | Literal["cls", "all"]
-    layer: int
-    donor: Donor = field(repr=False)
+    Those of some patches, of CLS alone, or all of them, CLS too.
+    """
 
-    kind = "transplant"
-    example = '{"kind": "transplant", "tokens": "cls", "layer": 3, "from": an analysis}'
+    patches: tuple[int, ...] | Literal["cls", "all"] = numbers("patches", "cls", "all")
+    layer: int = number("layers", past=1)
+    donor: Donor = picture()
+
+    kind, touches, told_by = "transplant", "tokens", "patches"
+    example = '{"kind": "transplant", "patches": "cls", "layer": 3, "from": an analysis}'
 
     def __post_init__(self) -> None:
-        self._numbers("tokens", "cls", "all")
-        self._number("layer")
+        super().__post_init__()
         if not isinstance(self.donor, Donor):
-            self._set("donor", self._taken_from(self.donor))
+            object.__setattr__(self, "donor", self._taken_from(self.donor))
 
     def _taken_from(self, donor: "Analysis") -> Donor:
         trace = getattr(donor, "trace", None)
         if trace is None:
             raise SelectionError(Message("experiments.needs_donor"))
-        self._in_range("layer", self.layer, trace.depth + 1)
+        self._check_range("layer", (self.layer,), trace.depth + 1)
         name = f"{donor.photo_name or 'a photo'}, {donor.card.name}"
         return Donor(name, trace.tokens[self.layer])
 
     def to_dict(self) -> dict[str, Any]:
-        tokens = self.tokens if isinstance(self.tokens, str) else list(self.tokens)
+        patches = self.patches if isinstance(self.patches, str) else list(self.patches)
         return {
-            "kind": self.kind, "tokens": tokens, "layer": self.layer, "from": self.donor.name
+            "kind": self.kind, "patches": patches, "layer": self.layer, "from": self.donor.name
         }  # fmt: skip
 
     def check(self, config: ViTConfig) -> None:
-        self._in_range("layer", self.layer, config.depth + 1)
-        if self.tokens == "cls":
+        super().check(config)
+        if self.patches == "cls":
             self._needs_prefix(config, "cls_token")
-        elif self.tokens != "all":
-            self._in_range("tokens", self.tokens, config.num_patches)
         theirs, ours = tuple(self.donor.tokens.shape), (config.num_tokens, config.embed_dim)
         # CLS is the first token of both, so that the number of patches does not matter.
-        if theirs[1:] != ours[1:] or (self.tokens != "cls" and theirs != ours):
+        if theirs[1:] != ours[1:] or (self.patches != "cls" and theirs != ours):
             raise SelectionError(
                 Message("experiments.donor_shape", theirs=_by(theirs), ours=_by(ours))
             )
 
-    def sentence(self) -> Message:
-        named = isinstance(self.tokens, tuple)
-        return Message(
-            f"experiments.did_transplant_{'patches' if named else self.tokens}",
-            layer=self.layer,
-            donor=self.donor.name,
-            **({"patches": _named(self.tokens)} if named else {}),
-        )
+    def _values(self) -> dict[str, Any]:
+        return {**super()._values(), "from": self.donor.name}
 
 
 KINDS: dict[str, type[Intervention]] = {
@@ -502,6 +412,18 @@ def _malformed(kind: type[Intervention], given: Any) -> SelectionError:
     return SelectionError(
         Message("experiments.malformed", kind=kind.kind, example=kind.example, value=short(given))
     )
+
+
+def _outside(name: str) -> str:
+    """A field as JSON calls it: "from" is a word of Python's."""
+    return "from" if name == "donor" else name
+
+
+def _told(name: str, value: Any) -> str:
+    """The end of the key of a sentence: the word that a field holds, or what else is in it."""
+    if isinstance(value, str):
+        return value.replace(" ", "_")
+    return name[:-1] if name == "edges" and len(value) == 1 else name
 
 
 def _named(patches: tuple[int, ...]) -> Message:

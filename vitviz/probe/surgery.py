@@ -63,7 +63,7 @@ class Surgery:
     @property
     def changes_pixels(self) -> bool:
         """Whether some pixels are no longer those of the photo."""
-        return bool(self._of(Replace, Shuffle, Swap))
+        return any(one.touches == "pixels" for one in self.interventions)
 
     # --- checks ---
 
@@ -86,30 +86,23 @@ class Surgery:
         return removed
 
     def _check_contradictions(self) -> None:
-        for one in self._of(Replace, Swap):
-            for patch in one.patches:
-                if self.removed[patch]:
-                    raise _contradiction("removed_and", patch=patch, kind=one.kind)
-        for one in self._of(Transplant):
-            for patch in () if isinstance(one.tokens, str) else one.tokens:
-                if self.removed[patch]:
-                    raise _contradiction("removed_and", patch=patch, kind=one.kind)
-        if len(self._of(Positions)) > 1:
-            raise _contradiction("positions_twice")
-        heads = [(one.layer, one.head) for one in self._of(Head)]
-        for layer, head in heads:
-            if heads.count((layer, head)) > 1:
-                raise _contradiction("head_twice", layer=layer, head=head)
-        branches = [(one.layer, one.branch) for one in self._of(Branch)]
-        for layer, branch in branches:
-            if branches.count((layer, branch)) > 1:
-                raise _contradiction("branch_twice", layer=layer, branch=branch)
-        for layer, branch in branches:
-            for one in self._of(Head, Cut, Even, Scramble) if branch == "attention" else ():
+        before: set[tuple[object, ...]] = set()
+        for one in self.interventions:
+            if not isinstance(one, Remove | Keep):
+                for patch in one.numbers("patches"):
+                    if self.removed[patch]:
+                        raise _contradiction("removed_and", patch=patch, kind=one.kind)
+            if one.same is not None and not one.again:
+                fields = {name: getattr(one, name) for name in one.same}
+                if (one.kind, *fields.values()) in before:
+                    raise _contradiction(f"{one.kind}_twice", **fields)
+                before.add((one.kind, *fields.values()))
+        for off in (one.layer for one in self._of(Branch) if one.branch == "attention"):
+            for one in self.interventions:
                 # What is meant for all layers may meet one that is off; a layer named may not.
-                named = (one.layer,) if isinstance(one, Head) else one.layers
-                if named != "all" and layer in named:
-                    raise _contradiction("branch_off", layer=layer, kind=one.kind)
+                in_attention = one.touches in ("edges", "heads") and not isinstance(one, Branch)
+                if in_attention and off in one.numbers("layers"):
+                    raise _contradiction("branch_off", layer=off, kind=one.kind)
 
     def _cuts(self) -> Cuts | None:
         config, n = self.config, self.config.num_tokens
@@ -225,12 +218,12 @@ class Surgery:
     ) -> None:
         n, first = self.config.num_tokens, self.config.num_prefix_tokens
         taken = torch.zeros(n, dtype=torch.bool)
-        if one.tokens == "cls":
+        if one.patches == "cls":
             taken[0] = True
-        elif one.tokens == "all":
+        elif one.patches == "all":
             taken[:] = True
         else:
-            taken[[first + patch for patch in one.tokens]] = True
+            taken[[first + patch for patch in one.patches]] = True
         donor = torch.zeros(n, self.config.embed_dim)
         rows = min(n, len(one.donor.tokens))
         donor[:rows] = one.donor.tokens[:rows]  # of another number of patches only CLS is taken

@@ -14,7 +14,7 @@ import { neighbour } from "./maths/geometry.js";
 import { stateOf } from "./lessons/steps.js";
 import { createBench } from "./state/bench.js";
 import { KEPT, besidesOf } from "./state/besides.js";
-import { OPERATED, changesPixels, read } from "./state/experiment.js";
+import { OPERATED, read, touches } from "./state/experiment.js";
 import { keyAction } from "./state/keys.js";
 import { readLink, writeLink } from "./state/link.js";
 import { newestOf } from "./state/newest.js";
@@ -316,7 +316,7 @@ export function mount(host) {
     const reply = granted(await operate(
       { interventions: photos.askedIn(read(experiment)), id, layer: app.selection.layer, token: app.shownToken() }, signal));
     // The photo itself does not show what was done to its pixels.
-    const differs = [...reply.late, ...(changesPixels(reply.changes) ? ["photograph", "whole"] : [])];
+    const differs = [...reply.late, ...(touches(reply.changes, "pixels") ? ["photograph", "whole"] : [])];
     const same = Object.entries(files).filter(([name]) => !differs.includes(name));
     return { ...reply, files: { ...Object.fromEntries(same), ...reply.files } };
   }

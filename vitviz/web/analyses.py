@@ -235,7 +235,7 @@ class Analyses:
 
         def with_donor(one: Any) -> Any:
             match one:
-                case {"kind": "transplant", "from": wanted}:
+                case {"from": wanted}:
                     examples = (each for each in self.choices(shown) if each.kind == "example")
                     donor = picked(wanted, shown, examples)
                     if donor is None:

@@ -271,7 +271,7 @@ class Programs:
 
         def found(one: Any) -> Any:
             match one:
-                case {"kind": "transplant", "from": photo}:
+                case {"from": photo}:
                     upload = self._picture(photo)
                     return {**one, "from": {"path": upload.address, "name": upload.name}}
             return one

@@ -7,7 +7,7 @@ import { createHeadTable } from "../parts/headtable.js";
 import { createPhotoChoice } from "../parts/photochoice.js";
 import { allow, button, choice, slider, toggle } from "../parts/widgets.js";
 import { TOOLS, cellsOf, edgesOf } from "../state/bench.js";
-import { OPERATED, read } from "../state/experiment.js";
+import { OPERATED, read, takesFromOthers } from "../state/experiment.js";
 import { answerOf } from "../text/answer.js";
 import { changeText } from "../text/changes.js";
 import { analysedWith, lines } from "../text/python.js";
@@ -21,7 +21,7 @@ function code(selection, { manifest }) {
   const changes = read(selection.experiment) ?? [];
   const count = manifest.predictions.length;
   // No line of code has the tokens of another picture.
-  if (changes.length === 0 || count === 0 || changes.some(({ kind }) => kind === "transplant")) return null;
+  if (changes.length === 0 || count === 0 || takesFromOthers(changes)) return null;
   return { torch: null, vitviz: lines(analysedWith(manifest, changes),
     "shown = [[one.probability for one in analysis.predictions(" + count + ")]]") };
 }
@@ -245,9 +245,9 @@ function createTransplantControls(app) {
   let before = Math.floor(depth / 2);
   const place = slider({ label: t("experimentBefore"), min: 0, max: depth, step: 1,
     format: (value) => (value === depth ? t("experimentBeforeHead") : String(value)), onInput: (value) => { before = value; place.set(value); } });
-  const which = ["cls", "all"].filter((tokens) => tokens === "all" || manifest.prefix_tokens[0] === "cls_token");
-  const buttons = which.map((tokens) => button({ text: t("experimentTransplant_" + tokens), title: t("experimentTransplantTitle"),
-    onClick: () => bench.add({ kind: "transplant", tokens, layer: before, from: donor.value }) }));
+  const which = ["cls", "all"].filter((patches) => patches === "all" || manifest.prefix_tokens[0] === "cls_token");
+  const buttons = which.map((patches) => button({ text: t("experimentTransplant_" + patches), title: t("experimentTransplantTitle"),
+    onClick: () => bench.add({ kind: "transplant", patches, layer: before, from: donor.value }) }));
   const root = el("div", { class: "vv-sections" }, el("p", { class: "vv-note", text: t("experimentTransplantHint") }),
     el("div", { class: "vv-pair" }, el("label", { for: id, text: t("experimentDonor") }), donor, photo?.root), photo?.note, place.root,
     el("div", { class: "vv-pair", role: "group", "aria-label": t("experimentTransplantTitle") }, ...buttons));
@@ -271,7 +271,7 @@ function createTransplantControls(app) {
 
 /** What an intervention does, with the name of the picture whose tokens it takes. */
 function told(one, app) {
-  const donor = one.kind === "transplant" && app.besides().find(({ key }) => key === one.from);
+  const donor = app.besides().find(({ key }) => key === one.from);
   return changeText(donor ? { ...one, from: besideName(donor, app) } : one, app.t);
 }
 

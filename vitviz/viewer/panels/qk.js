@@ -5,6 +5,7 @@ import { el, setText, show } from "../parts/dom.js";
 import { exactly, multiple, percent, plain, signed } from "../maths/numbers.js";
 import { mixOf } from "../maths/mixing.js";
 import { bySize, pairOf } from "../maths/pair.js";
+import { touches } from "../state/experiment.js";
 import { tokenTable } from "../state/saves.js";
 import { createMixView } from "../parts/mixview.js";
 import { createSoftmaxRow } from "../parts/softmaxrow.js";
@@ -157,7 +158,7 @@ function code({ token, partner, layer, head, direction }, { manifest }) {
   const gain = parts.includes("layer_scale") ? "block.ls1.gamma * " : "";
   const written = norm ? "block.ls1(block.attn(block.norm1(x)))" : "block.norm1(block.attn(x))";
   // A head or a branch that is off adds something else than its weights say.
-  const mixes = !(manifest.changes ?? []).some(({ kind }) => kind === "head" || kind === "branch");
+  const mixes = !touches(manifest.changes ?? [], "heads");
   return {
     vitviz: lines(analysed(manifest, "from vitviz.probe.pairs import pair"),
       "found = pair(analysis.trace, layer=" + layer + ", head=" + head + ", query=" + query + ", key=" + key + ")",

@@ -1,5 +1,6 @@
 /** Show the code: the lines of Python that make the array on the screen, to read and to copy. */
 
+import { takesFromOthers } from "../state/experiment.js";
 import { el, freshId, setText, show } from "./dom.js";
 import { button, choice } from "./widgets.js";
 
@@ -34,7 +35,7 @@ export function createCode(app, panel) {
     const selection = { ...app.selection, token: app.shownToken(), partner: app.shownPartner() };
     const { changes } = app.source.manifest;
     // A transplant takes tokens of an analysis that no snippet knows.
-    const told = changes.some(({ kind }) => kind === "transplant") ? null : panel.code(selection, app.source, app.taste);
+    const told = takesFromOthers(changes) ? null : panel.code(selection, app.source, app.taste);
     // In plain PyTorch a snippet runs the intact model alone.
     const code = told && { ...told, torch: changes.length > 0 ? null : told.torch };
     if (code && code[kind] === null) kind = KINDS[0];

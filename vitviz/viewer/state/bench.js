@@ -1,9 +1,10 @@
 /** The bench: what the brush does, and every change of the experiment, one after the other. No document in here. */
 
-import { EDGES, OPERATED, REPLACED_BY, broughtBack, drawn, read, removedIn, withOne, written } from "./experiment.js";
+import { OPERATED, broughtBack, drawn, read, removedIn, withOne, wordsOf, written } from "./experiment.js";
 import { strongest } from "../maths/attention.js";
 
 /** What a stroke can do. */
+const REPLACED_BY = wordsOf("replace", "by");
 export const TOOLS = ["remove", "keep", ...REPLACED_BY, "swap", "back"];
 
 /** The tools that can also hide patches that somebody else has chosen. */
@@ -123,7 +124,7 @@ export function createBench(app, render) {
 
 /** The sets of edges that a model has: those without prefix tokens lack the ones to and from them. */
 export function edgesOf({ prefix }) {
-  return EDGES.filter((edges) => prefix > 0 || !edges.includes("prefix"));
+  return wordsOf("cut", "edges").filter((edges) => prefix > 0 || !edges.includes("prefix"));
 }
 
 /** The sides of cells into which a grid can be cut and shuffled, the smallest first. */

@@ -4,7 +4,7 @@
  *     remove_40-43.60*replace_12_blur_0*head_2_3_zero*cut_patches-to-prefix_all_all
  *
  * Interventions are joined by *, their fields by _ and numbers by a full stop; 40-43 are four numbers. Fields
- * and their order are those of vitviz/probe/intervention.py, and none may be left out: `written` makes such a text.
+ * and their order are those of kinds.js, and none may be left out: `written` makes such a text.
  *
  * The text is the field `experiment` of a selection; with `beside: OPERATED` the operated analysis stands beside the
  * intact one. A link has both, and so can a step of a lesson, beside whatever else its state selects:
@@ -15,6 +15,7 @@
  */
 
 import { Chance } from "../maths/chance.js";
+import { KINDS } from "./kinds.js";
 import { OWN_PHOTO } from "./photos.js";
 
 /** The key of the analysis that stands beside as the experiment changed it. */
@@ -53,17 +54,6 @@ const list = {
   },
 };
 
-const wordOf = (...words) => ({
-  write: (value) => value.replaceAll(" ", "-"),
-  read: (text) => words.find((word) => word.replaceAll(" ", "-") === text),
-});
-
-/** Either one of the words, or what `other` reads. */
-const orWord = (other, ...words) => ({
-  write: (value) => (typeof value === "string" ? wordOf().write(value) : other.write(value)),
-  read: (text) => wordOf(...words).read(text) ?? other.read(text),
-});
-
 /** Pairs of tokens, one number after the other. */
 const pairs = {
   write: (edges) => edges.flat().join("."),
@@ -77,24 +67,18 @@ const pairs = {
 /** The key of a picture that can stand beside, whose tokens are taken; of a photo of the visitor, only in this page. */
 const picture = { write: String, read: (text) => (/^example-[a-z0-9-]{1,60}$/.test(text) || OWN_PHOTO.test(text) ? text : undefined) };
 
-const some = orWord(list, "all");
-export const EDGES = ["patches to prefix", "prefix to patches", "patches to others"];
-export const REPLACED_BY = ["black", "mean", "blur", "noise"];
+const SHAPES = { number, list, pairs, picture, word: { write: String, read: () => undefined } };
 
-const FORMS = {
-  remove: { patches: list },
-  keep: { patches: list },
-  replace: { patches: list, by: wordOf(...REPLACED_BY), seed: number },
-  shuffle: { cells: number, seed: number },
-  swap: { patches: list },
-  positions: { by: wordOf("off", "shuffled"), seed: number },
-  head: { layer: number, head: number, by: wordOf("zero", "mean") },
-  branch: { layer: number, branch: wordOf("attention", "mlp") },
-  cut: { edges: orWord(pairs, ...EDGES), layers: some, heads: some },
-  even: { rows: wordOf("cls", "patches", "all"), layers: some },
-  scramble: { rows: wordOf("patches"), layers: some, seed: number },
-  transplant: { tokens: orWord(list, "cls", "all"), layer: number, from: picture },
-};
+/** The text of a field, and the field of a text: one of its words, or numbers. @param {import("./kinds.js").Form} form */
+const formOf = ({ shape, words }) => ({
+  write: (value) => (words.includes(value) ? value.replaceAll(" ", "-") : SHAPES[shape].write(value)),
+  read: (text) => words.find((word) => word.replaceAll(" ", "-") === text) ?? SHAPES[shape].read(text),
+});
+
+const fieldsOf = (kind) => Object.entries(KINDS[kind].fields);
+
+/** The words that a field of a kind can hold. */
+export const wordsOf = (kind, field) => KINDS[kind].fields[field].words;
 
 /**
  * The text of a list of interventions; "" for an empty one.
@@ -102,8 +86,8 @@ const FORMS = {
  * @returns {string}
  */
 export function written(interventions) {
-  return interventions.map((one) => [one.kind, ...Object.entries(FORMS[one.kind])
-    .map(([name, form]) => form.write(one[name]))].join("_")).join("*");
+  return interventions.map((one) => [one.kind, ...fieldsOf(one.kind)
+    .map(([name, form]) => formOf(form).write(one[name]))].join("_")).join("*");
 }
 
 /**
@@ -116,10 +100,8 @@ export function read(text) {
   if (text === "") return [];
   const all = text.split("*").map((one) => {
     const [kind, ...given] = one.split("_");
-    if (!Object.hasOwn(FORMS, kind)) return null;
-    const form = Object.entries(FORMS[kind]);
-    if (given.length !== form.length) return null;
-    const fields = form.map(([name, { read: readOne }], at) => [name, readOne(given[at])]);
+    if (!Object.hasOwn(KINDS, kind) || given.length !== fieldsOf(kind).length) return null;
+    const fields = fieldsOf(kind).map(([name, form], at) => [name, formOf(form).read(given[at])]);
     return fields.some(([, value]) => value === undefined) ? null : { kind, ...Object.fromEntries(fields) };
   });
   return all.includes(null) ? null : /** @type {Intervention[]} */ (all);
@@ -132,12 +114,9 @@ export function read(text) {
  * @param {Bounds} bounds
  */
 export function isExperiment(text, { depth, heads, grid }) {
-  const patches = grid.tokens - grid.prefix;
-  const ends = { patches, layer: depth, layers: depth, head: heads, heads, edges: grid.tokens, tokens: patches };
-  // Tokens can also be put in behind the last block.
-  const endOf = (one, name, end) => (one.kind === "transplant" && name === "layer" ? end + 1 : end);
-  return read(text)?.every((one) => Object.entries(ends).every(([name, end]) =>
-    [one[name] ?? []].flat(2).every((value) => typeof value === "string" || value < endOf(one, name, end)))) ?? false;
+  const ends = { patches: grid.tokens - grid.prefix, tokens: grid.tokens, layers: depth, heads };
+  const fits = (value, { of, past }) => [value].flat(2).every((one) => typeof one === "string" || !(of in ends) || one < ends[of] + past);
+  return read(text)?.every((one) => fieldsOf(one.kind).every(([name, form]) => fits(one[name], form))) ?? false;
 }
 
 /** Whether an experiment can stand in a link: it is short, and takes nothing that this page alone has. */
@@ -154,15 +133,18 @@ export function removedIn(interventions, patches) {
 
 /** The patches whose pixels an experiment changes one by one. @returns {Set<number>} */
 export function touchedIn(interventions) {
-  return new Set(interventions.filter(({ kind }) => kind === "replace" || kind === "swap").flatMap((one) => one.patches));
+  return new Set(interventions.filter(({ kind }) => KINDS[kind].touches === "pixels").flatMap(({ patches = [] }) => patches));
 }
 
-/** Whether some pixels are no longer those of the photo. */
-export function changesPixels(interventions) {
-  return interventions.some(({ kind }) => ["replace", "shuffle", "swap"].includes(kind));
+/** Whether an experiment changes pixels, tokens, edges or heads. */
+export function touches(interventions, what) {
+  return interventions.some(({ kind }) => KINDS[kind].touches === what);
 }
 
-const STROKES = ["remove", "keep", "replace"];
+/** Whether an experiment takes something of another picture, which nobody has who knows this one alone. */
+export function takesFromOthers(interventions) {
+  return interventions.some(({ kind }) => fieldsOf(kind).some(([, { shape }]) => shape === "picture"));
+}
 
 /**
  * The list after one more intervention: a stroke of the same brush as the one before joins it, and what can
@@ -173,15 +155,13 @@ const STROKES = ["remove", "keep", "replace"];
  */
 export function withOne(interventions, one) {
   const last = interventions[interventions.length - 1];
-  const sameBrush = last && STROKES.includes(one.kind) && last.kind === one.kind && last.by === one.by;
-  if (sameBrush) {
+  const { joins, same } = KINDS[one.kind];
+  if (joins && last?.kind === one.kind && last.by === one.by) {
     const patches = [...new Set([...last.patches, ...one.patches])].sort((a, b) => a - b);
     return [...interventions.slice(0, -1), { ...one, patches }];
   }
-  const rivals = { positions: () => true, shuffle: () => true, head: ({ layer, head }) => layer === one.layer && head === one.head,
-    branch: ({ layer, branch }) => layer === one.layer && branch === one.branch }[one.kind];
-  const others = rivals ? interventions.filter((each) => each.kind !== one.kind || !rivals(each)) : interventions;
-  return [...others, one];
+  const rivals = (other) => same !== null && other.kind === one.kind && same.every((name) => other[name] === one[name]);
+  return [...interventions.filter((other) => !rivals(other)), one];
 }
 
 /** The list with some patches brought back: no longer removed or replaced. */

@@ -39,7 +39,7 @@ export function createPhotos(random = Math.random) {
     },
     /** An experiment as the host takes it. @param {import("./experiment.js").Intervention[]} interventions */
     askedIn(interventions) {
-      return interventions.map((one) => (one.kind === "transplant" ? { ...one, from: this.asked(one.from) } : one));
+      return interventions.map((one) => (one.from === undefined ? one : { ...one, from: this.asked(one.from) }));
     },
   };
 }

@@ -1,5 +1,7 @@
 /** What an intervention does, in few words: the sentences of vitviz/probe/intervention.py. */
 
+import { KINDS } from "../state/kinds.js";
+
 const NAMED = 6; // so many patches are named; of more, their number
 
 /**
@@ -9,28 +11,26 @@ const NAMED = 6; // so many patches are named; of more, their number
  */
 export function changeText(one, t) {
   const say = (key, values = {}) => t("experiment." + key, values);
-  const { kind, by, layer, head, patches, cells, branch, rows, edges } = one;
-  const where = () => {
-    const inLayers = one.layers === "all" ? say("in_all_layers") : say("in_layers", { layers: one.layers.join(", ") });
-    return (one.heads ?? "all") === "all" ? inLayers : say("in_heads", { where: inLayers, heads: one.heads.join(", ") });
-  };
-  if (kind === "remove" || kind === "keep") return say("did_" + kind, { patches: named(patches, say) });
-  if (kind === "replace") return say("did_replace_" + by, { patches: named(patches, say) });
-  if (kind === "shuffle") return say("did_shuffle", { cells });
-  if (kind === "swap") return say("did_swap", { one: patches[0], other: patches[1] });
-  if (kind === "positions") return say("did_positions_" + by);
-  if (kind === "head") return say("did_head_" + by, { layer, head });
-  if (kind === "branch") return say("did_branch_" + branch, { layer });
-  if (kind === "even") return say("did_even_" + rows, { where: where() });
-  if (kind === "scramble") return say("did_scramble", { where: where() });
-  if (kind === "transplant") {
-    const { tokens, from: donor } = one;
-    return Array.isArray(tokens) ? say("did_transplant_patches", { patches: named(tokens, say), layer, donor })
-      : say("did_transplant_" + tokens, { layer, donor });
+  const { told_by: by, fields } = KINDS[one.kind];
+  const values = { ...one };
+  if (Array.isArray(one.patches)) values.patches = named(one.patches, say);
+  if (one.layers) values.where = where(one.layers, one.heads ?? "all", say);
+  for (const [name, { shape }] of Object.entries(fields)) {
+    if (shape === "pairs" && Array.isArray(one[name])) Object.assign(values, { query: one[name][0][0], key: one[name][0][1], count: one[name].length });
   }
-  if (typeof edges === "string") return say("did_cut_" + edges.replaceAll(" ", "_"), { where: where() });
-  const [[query, key]] = edges;
-  return edges.length === 1 ? say("did_cut_edge", { where: where(), query, key }) : say("did_cut_edges", { where: where(), count: edges.length });
+  return say("did_" + one.kind + (by && "_" + ending(by, one[by])), values);
+}
+
+/** The end of the key of a sentence: the word that a field holds, or what else is in it. */
+function ending(name, value) {
+  if (typeof value === "string") return value.replaceAll(" ", "_");
+  return name === "edges" && value.length === 1 ? "edge" : name;
+}
+
+/** @param {number[]|"all"} layers @param {number[]|"all"} heads */
+function where(layers, heads, say) {
+  const inLayers = layers === "all" ? say("in_all_layers") : say("in_layers", { layers: layers.join(", ") });
+  return heads === "all" ? inLayers : say("in_heads", { where: inLayers, heads: heads.join(", ") });
 }
 
 function named(patches, say) {
