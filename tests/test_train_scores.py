@@ -90,7 +90,8 @@ def test_logits_are_the_models_own_for_normalised_pixels():
 
 def test_bfloat16_rounds_attention_and_linear_layers_and_changes_nothing_else():
     q, k, v = torch.randn(3, 1, 2, 9, 4)
-    for settings in ({}, {"scale": 0.3}):
+    bias = torch.randn(9, 9).masked_fill_(torch.eye(9).bool(), -torch.inf)
+    for settings in ({}, {"scale": 0.3}, {"scale": 0.3, "attn_mask": bias}):
         exact = F.scaled_dot_product_attention(q, k, v, **settings)
         with precision("bfloat16", CPU):
             attended = F.scaled_dot_product_attention(q, k, v, **settings)

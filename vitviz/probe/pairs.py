@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from .score import scores
 from .trace import Trace
 
 
@@ -13,7 +14,7 @@ class Pair:
 
     q, k       (d,)  the query of the first token, the key of the second
     products   (d,)  q * k, elementwise; `sum` is their sum, q . k
-    scores     (N,)  scale * q . k for the key of every token; `score` is that of this pair
+    scores     (N,)  scale * q . k for the key of every token, cut or not; `score` is this pair's
     attention  (N,)  softmax of the scores without cut edges, sums to 1; `share` is its value
     """
 
@@ -37,16 +38,16 @@ def pair(trace: Trace, layer: int, head: int, query: int, key: int) -> Pair:
     query, key = trace.check_token(query), trace.check_token(key)
     q, keys = trace.q[layer, head, query], trace.k[layer, head]
     products = q * keys[key]
-    scores = trace.scale * (keys @ q)
-    attention = trace.attention_of(layer, head)[query] if trace.cuts else scores.softmax(dim=-1)
+    row = scores(q[None], keys, trace.scale)[0]
+    attention = trace.attention_from(layer, query)[head]
     return Pair(
         q=q,
         k=keys[key],
         products=products,
         sum=float(products.sum()),
         scale=trace.scale,
-        score=float(scores[key]),
-        scores=scores,
+        score=float(row[key]),
+        scores=row,
         attention=attention,
         share=float(attention[key]),
     )

@@ -13,6 +13,7 @@ from ..errors import CaptureError, SelectionError
 from ..languages import Message
 from ..model.vit import ViT
 from .cuts import Cuts
+from .score import scores
 from .selection import choose
 
 ANSWER = "answer"  # as a target: the class with the largest logit, of each image its own
@@ -110,16 +111,15 @@ class Trace:
         return self.attention(layer)[..., token]
 
     def scores(self, layer: int, heads: slice, rows: slice = slice(None)) -> Tensor:
-        """scale q k^T of some heads and queries, -inf where an edge is cut. (heads, rows, N)"""
+        """The scores of some heads and queries, -inf where an edge is cut. (heads, rows, N)"""
         return self._scores(self.q[layer], self.k[layer], layer, heads, rows)
 
     def _scores(self, q: Tensor, k: Tensor, layer: int, heads: slice, rows: slice) -> Tensor:
         """The scores of a layer with these q and k, (H, N, d) each."""
-        scores = (q[heads, rows] * self.scale) @ k[heads].transpose(-2, -1)
-        mask = self.cuts.mask(layer) if self.cuts else None
-        if mask is None:
-            return scores
-        return scores.masked_fill_(mask[heads if len(mask) > 1 else slice(None), rows], -torch.inf)
+        cut = self.cuts.mask(layer) if self.cuts else None
+        if cut is not None:
+            cut = cut[heads if len(cut) > 1 else slice(None), rows]
+        return scores(q[heads, rows], k[heads], self.scale, cut=cut)
 
     def attention_gradient(self, layer: int) -> Tensor:
         """d logits[target] / d attention of a layer: g v^T. (H, N, N), [head, query, key]

@@ -9,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
+from ..probe.score import scores
+
 
 class ExplicitAttention(TorchFunctionMode):
     """Attention as the formula says, instead of torch's fused one, in bfloat16 on a CPU.
@@ -22,9 +24,11 @@ class ExplicitAttention(TorchFunctionMode):
         if func is not F.scaled_dot_product_attention:
             return func(*args, **(kwargs or {}))
         q, k, v = (x.bfloat16() for x in args)
-        scale = (kwargs or {}).get("scale") or q.shape[-1] ** -0.5
+        options = kwargs or {}
+        scale, bias = options.get("scale") or q.shape[-1] ** -0.5, options.get("attn_mask")
         with torch.autocast("cpu", enabled=False):
-            return ((q * scale) @ k.mT).softmax(-1) @ v
+            bias = None if bias is None else bias.bfloat16()
+            return scores(q, k, scale, bias).softmax(-1) @ v
 
 
 @contextmanager
