@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { attentionFrom, attentionRows, overlap, shares, strongest } from "../../vitviz/viewer/maths/attention.js";
+import { attentionFrom, attentionRows, overlap, scoresOf, shares, strongest } from "../../vitviz/viewer/maths/attention.js";
 import { AttentionMaps } from "../../vitviz/viewer/data/maps.js";
+import { pairOf } from "../../vitviz/viewer/maths/pair.js";
 import { rolloutRow, rowSums } from "../../vitviz/viewer/maths/rollout.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
@@ -37,6 +38,17 @@ test("the dot product takes head sizes that are not a multiple of four", () => {
   const out = new Float32Array(2);
   attentionFrom(layer, 0, 0, out);
   assertClose(out, [Math.exp(0.6), Math.exp(-1)], 1e-6);
+});
+
+test("scores from a token and to it by hand, in the second of two heads", () => {
+  const layer = { heads: 2, tokens: 2, dim: 3, scale: 0.5, lse: new Float32Array(4), isCut: (_head, query, key) => query === 0 && key === 1,
+    q: Float32Array.of(...Array(6).fill(9), 1, 2, 3, 0, 0, 1), k: Float32Array.of(...Array(6).fill(9), 1, 0, 1, -1, 0, 2) };
+  const out = new Float64Array(5);
+  scoresOf(layer, 1, 0, "from", out, 1);
+  scoresOf(layer, 1, 0, "to", out, 3);
+  assert.deepEqual([...out], [0, 2, 2.5, 2, 0.5]);
+  const { score, sum, scores, share, cut } = pairOf(layer, 1, 0, 1); // a cut edge has a score and no share
+  assert.deepEqual([score, sum, [...scores], share, cut], [2.5, 5, [2, 2.5], 0, true]);
 });
 
 test("rollout of two layers that all look at token 1 is .25, .75, 0", () => {

@@ -55,8 +55,9 @@ export function dot(a, i, b, j, dim) {
  * @param {number} dim
  * @param {Float32Array|Float64Array} out
  * @param {number} offset
+ * @param {number} factor  what each product is multiplied with
  */
-export function dotRows(a, i, b, j, count, dim, out, offset) {
+export function dotRows(a, i, b, j, count, dim, out, offset, factor = 1) {
   const end = i + dim;
   const fours = count - (count % 4);
   let row = 0;
@@ -70,12 +71,28 @@ export function dotRows(a, i, b, j, count, dim, out, offset) {
       s2 += value * b[j2];
       s3 += value * b[j3];
     }
-    out[offset + row] = s0;
-    out[offset + row + 1] = s1;
-    out[offset + row + 2] = s2;
-    out[offset + row + 3] = s3;
+    out[offset + row] = factor * s0;
+    out[offset + row + 1] = factor * s1;
+    out[offset + row + 2] = factor * s2;
+    out[offset + row + 3] = factor * s3;
   }
-  for (; row < count; row++, j += dim) out[offset + row] = dot(a, i, b, j, dim);
+  for (; row < count; row++, j += dim) out[offset + row] = factor * dot(a, i, b, j, dim);
+}
+
+/**
+ * The scores of a token in one head, scale * q . k, written to out[offset ...]: "from" it, its query with
+ * every key; "to" it, every query with its key. Of cut edges too. (N)
+ * @param {Layer} layer
+ * @param {number} head
+ * @param {number} token
+ * @param {Direction} direction
+ * @param {Float32Array|Float64Array} out
+ * @param {number} offset
+ */
+export function scoresOf({ q, k, tokens, dim, scale }, head, token, direction, out, offset = 0) {
+  const first = head * tokens;
+  const from = direction === "from";
+  dotRows(from ? q : k, (first + token) * dim, from ? k : q, first * dim, tokens, dim, out, offset, scale);
 }
 
 /**
@@ -87,11 +104,10 @@ export function dotRows(a, i, b, j, count, dim, out, offset) {
  * @param {number} offset
  */
 export function attentionFrom(layer, head, token, out, offset = 0) {
-  const { q, k, lse, tokens, dim, scale, isCut } = layer;
-  const first = head * tokens;
-  const normaliser = lse[first + token];
-  dotRows(q, (first + token) * dim, k, first * dim, tokens, dim, out, offset);
-  for (let at = offset; at < offset + tokens; at++) out[at] = Math.exp(scale * out[at] - normaliser);
+  const { lse, tokens, isCut } = layer;
+  const normaliser = lse[head * tokens + token];
+  scoresOf(layer, head, token, "from", out, offset);
+  for (let at = offset; at < offset + tokens; at++) out[at] = Math.exp(out[at] - normaliser);
   if (!isCut) return;
   for (let key = 0; key < tokens; key++) if (isCut(head, token, key)) out[offset + key] = 0;
 }
@@ -105,10 +121,10 @@ export function attentionFrom(layer, head, token, out, offset = 0) {
  * @param {number} offset
  */
 function attentionTo(layer, head, token, out, offset = 0) {
-  const { q, k, lse, tokens, dim, scale, isCut } = layer;
+  const { lse, tokens, isCut } = layer;
   const first = head * tokens;
-  dotRows(k, (first + token) * dim, q, first * dim, tokens, dim, out, offset);
-  for (let i = 0; i < tokens; i++) out[offset + i] = Math.exp(scale * out[offset + i] - lse[first + i]);
+  scoresOf(layer, head, token, "to", out, offset);
+  for (let i = 0; i < tokens; i++) out[offset + i] = Math.exp(out[offset + i] - lse[first + i]);
   if (!isCut) return;
   for (let query = 0; query < tokens; query++) if (isCut(head, query, token)) out[offset + query] = 0;
 }

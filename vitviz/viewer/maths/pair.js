@@ -1,6 +1,6 @@
 /** One attention value in detail: its query, its key, and the softmax over its row. */
 
-import { dotRows } from "./attention.js";
+import { scoresOf } from "./attention.js";
 
 /**
  * @typedef {{q: Float32Array, k: Float32Array, products: Float64Array, sum: number, scale: number,
@@ -25,8 +25,7 @@ export function pairOf(layer, head, query, key) {
   const products = Float64Array.from(q, (value, i) => value * k[i]);
   const lse = layer.lse[first + query];
   const scores = new Float64Array(tokens);
-  dotRows(q, 0, layer.k, first * dim, tokens, dim, scores, 0);
-  for (let token = 0; token < tokens; token++) scores[token] *= scale;
+  scoresOf(layer, head, query, "from", scores);
   const attention = scores.map((score, at) => (isCut?.(head, query, at) ? 0 : Math.exp(score - lse)));
   const sum = products.reduce((total, value) => total + value, 0);
   return { q, k, products, sum, scale, score: scores[key], scores, attention, lse,
