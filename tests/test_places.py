@@ -203,6 +203,25 @@ def test_patches_that_training_drops_leave_the_others_in_their_places(name: str)
     assert torch.equal(whole.kept[0], torch.arange(vit.config.num_patches))
 
 
+def test_hooks_of_users_hear_tensors() -> None:
+    """Forward, and backward, where a value of another type would silence torch's hooks."""
+    vit, heard = tiny("cls").vit, []
+    pixels = torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    handles = [
+        vit.blocks[1].register_forward_hook(
+            lambda _module, args, out: heard.append((args[0], out))
+        ),
+        vit.blocks[1].register_full_backward_hook(lambda _module, _to, out: heard.append(out)),
+    ]
+    x = vit.norm_pre(vit.embed(pixels)).requires_grad_()
+    vit.norm(torch.nn.Sequential(*vit.blocks)(x)).sum().backward()
+    for handle in handles:
+        handle.remove()
+    (entered, left), (gradient,) = heard
+    assert entered.shape == left.shape == gradient.shape == x.shape
+    assert gradient.any()
+
+
 def test_places_are_given_where_hooks_hear_them() -> None:
     """By keyword a hook of a block would not hear them, and a transplant would miss its tokens."""
     vit = tiny("cls").vit

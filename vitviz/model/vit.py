@@ -83,7 +83,7 @@ class Tap(nn.Module):
 
 
 class ScoreBias(nn.Module):
-    """A place for a hook that adds to the scores; of -inf, and the query cannot see the key."""
+    """A named place for a hook that adds to the scores: where -inf, a query cannot see a key."""
 
     def forward(self, places: Places, n_queries: int | None) -> Tensor | None:
         return None
@@ -95,7 +95,7 @@ class Attention(nn.Module):
     Appendix A of the paper, equations 5 to 8. Each head compares the query of a token with the
     keys of all tokens; softmax turns the comparisons into shares that sum to 1: one row of the
     attention map. The output is the values, mixed by these shares. H heads do this side by side
-    in d dimensions each, and `proj` joins what they found. `places`, `n_queries`: as of `Block`.
+    in d dimensions each, and `proj` joins what they found. `n_queries`: as of `Block`.
     """
 
     def __init__(self, config: ViTConfig) -> None:
@@ -118,7 +118,7 @@ class Attention(nn.Module):
         )
         q, k, v = self.tap(self.q_norm(q), self.k_norm(k), v, places)
         q, bias = q[:, :, :n_queries], self.score_bias(places, n_queries)
-        # softmax(q k^T * scale) v without storing the N x N map, which q and k suffice to compute
+        # softmax(q k^T * scale + bias) v without storing the map, which q and k suffice to compute
         x = self.mixed(F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=self.scale))
         return self.proj(self.norm(rearrange(x, "b h n d -> b n (h d)")))
 
