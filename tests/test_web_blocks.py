@@ -17,15 +17,11 @@ import gradio as gr
 from gradio.context import LocalContext
 from starlette.exceptions import HTTPException
 from vitviz.web.blocks import App
-from vitviz.web.components import PagePhotoInput, PhotoInput, WholeNumber
+from vitviz.web.components import PhotoInput
 
 with App(analytics_enabled=False) as demo:
-    gr.Button().click(
-        lambda *_: {}, [WholeNumber(0, label="token"), PhotoInput()], api_name="asked"
-    )
-    gr.Button().click(
-        lambda *_: {}, [WholeNumber(0, label="token"), PagePhotoInput()], api_visibility="private"
-    )
+    gr.Button().click(lambda *_: {}, [gr.JSON(), PhotoInput()], api_name="asked")
+    gr.Button().click(lambda *_: {}, [gr.JSON(), PhotoInput()], api_visibility="private")
 demo.queue(max_size=0)  # always full
 
 async def push(function, language):
@@ -57,10 +53,13 @@ KOREAN = "지금 많은 분이 쓰고 있습니다. 잠시 뒤에 다시 시도�
 MARK = {"meta": {"_type": "gradio.FileData"}}
 BAD = [
     ([0, {"path": "/etc/passwd", **MARK}], "Upload the picture itself"),
-    ([0, {"path": "../../etc/passwd"}], "Upload the picture itself"),
     ([0, 5], "has a value that cannot be used here"),
     ([0, {"path": [1]}], "has a value that cannot be used here"),
-    ([{"a": 1}, None], "must be a whole number"),
+    ([0, {"path": "http://127.0.0.1:9/a.png", **MARK}], "Upload the picture itself"),
+    (
+        [[{"from": {"path": "https://127.0.0.1:9/a.png", **MARK}}], None],
+        "Upload the picture itself",
+    ),
 ]
 
 
@@ -136,9 +135,8 @@ def test_what_cannot_be_taken_is_refused_with_a_sentence(refusals):
         assert says in program, values
         assert says in page
         assert "/etc" not in program + page
-        if "whole" not in says:
-            assert "주세요" in page or "없는 값" in page
-            assert not program.endswith("</span>")
+        assert "주세요" in page or "없는 값" in page
+        assert not program.endswith("</span>")
 
 
 def test_of_who_was_answered_little_is_kept(tmp_path):

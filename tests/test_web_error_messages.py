@@ -9,7 +9,7 @@ from gradio.data_classes import ImageData
 from vitviz import languages
 from vitviz.errors import ImageError
 from vitviz.languages import Message
-from vitviz.web.components import NOT_UPLOADED, PagePhotoInput, PhotoInput, WholeNumber
+from vitviz.web.components import NOT_UPLOADED, PhotoInput
 from vitviz.web.error_messages import APOLOGY, hiding, in_all, sentence
 from vitviz.web.guard import guard
 
@@ -65,12 +65,10 @@ def test_a_page_hides_what_it_does_not_speak(monkeypatch, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("photo", [PhotoInput, PagePhotoInput])
-def test_links_and_paths_are_refused_in_all_languages_on_the_page(photo):
+def test_paths_are_refused_in_all_languages_on_the_page():
     with pytest.raises(gr.Error) as caught:
-        photo().preprocess(ImageData(path="/etc/passwd"))
-    said = in_all(NOT_UPLOADED) if photo is PagePhotoInput else NOT_UPLOADED
-    assert caught.value.message == said
+        PhotoInput().preprocess(ImageData(path="/etc/passwd"))
+    assert caught.value.message == in_all(NOT_UPLOADED)
     assert in_all(NOT_UPLOADED) != NOT_UPLOADED
 
 
@@ -102,18 +100,3 @@ def test_bugs_are_logged_with_their_traceback_and_apologised_for(caplog):
 
 def test_what_works_is_handed_on():
     assert guard(lambda a, b=2: a + b)(1, b=5) == 6
-
-
-@pytest.mark.parametrize("wrong", [float("inf"), float("nan"), 0.5, "3", True, [1]])
-def test_what_is_no_whole_number_gets_a_sentence(wrong):
-    with pytest.raises(gr.Error, match="token must be a whole number"):
-        WholeNumber(label="token").preprocess(wrong)
-
-
-def test_whole_numbers_pass_in_either_writing():
-    assert [WholeNumber().preprocess(number) for number in (-1, 3.0, 10**400, None)] == [
-        -1,
-        3,
-        10**400,
-        None,
-    ]

@@ -111,6 +111,37 @@ def test_no_more_pictures_of_a_question_are_kept_than_can_give_tokens(client, pi
     assert not {path.read_bytes() for path in pictures(folder)} & set(sent)
 
 
+def test_every_question_takes_every_picture_that_the_readme_names(client, picture):
+    """/analyze refused the names of examples and data: addresses."""
+    data = data_address(picture.read_bytes())
+    named = {"a dog.png": handle_file(picture), "dog.jpg": "dog", "picture": data}
+    for question in QUESTIONS[:-1]:
+        changes = {"interventions": []} if question == "intervene" else {}
+        for name, given in named.items():
+            asked = {"photo": given, "model": "tiny-cls", **changes}
+            answer = client.predict(**asked, api_name=f"/{question}")
+            match question:
+                case "analyze":
+                    assert answer[0]["photo"]["name"] == name
+                case "compare":
+                    assert answer["first"]["photo"] == name
+                case _:
+                    assert answer["photo"] == name
+
+
+@pytest.mark.parametrize("question", ["analyze", "explain"])
+def test_the_class_to_explain_can_be_named(client, picture, ours, question):
+    for target in (2, "class 2"):
+        asked = {"model": "tiny-cls", "explainer": "generic", "target": target}
+        answer = client.predict(handle_file(picture), **asked, api_name=f"/{question}")
+        if question == "analyze":
+            relevance = answer[0]["selection"]["relevance"]
+            assert relevance["values"] == pytest.approx(ours.explain("generic", 0, 2).tolist())
+        else:
+            relevance = answer["relevance"]
+        assert relevance["target"] == 2
+
+
 def test_compare_takes_the_twin_unless_something_else_differs(client, model, picture, ours):
     found = client.predict(handle_file(picture), "tiny-cls", token=5, api_name="/compare")
     twin = vitviz.analyze(vitviz.load(model, pretrained=False), picture)
@@ -135,10 +166,17 @@ def test_models_lists_what_can_be_asked(client):
     assert "red-panda" in found["examples"]
 
 
+MARK = {"meta": {"_type": "gradio.FileData"}}
+
+
+@pytest.mark.parametrize("question", ["analyze", "explain"])
 @pytest.mark.parametrize(
     ("asked", "says"),
     [
         ({"photo": "https://example.com/a.png"}, "This picture is not here"),
+        ({"photo": {"path": "http://127.0.0.1:9/a.png"}}, "This picture is not here"),
+        ({"photo": {"path": "http://127.0.0.1:9/a.png", **MARK}}, "Upload the picture itself"),
+        ({"photo": {"path": "", "url": "data:image/png;base64,aGVsbG8="}}, "A picture is needed"),
         ({"photo": "/etc/passwd"}, "This picture is not here"),
         ({"photo": "file:///etc/passwd"}, "This picture is not here"),
         ({"photo": "data:image/png;base64,%%%"}, "must be base64"),
@@ -151,14 +189,21 @@ def test_models_lists_what_can_be_asked(client):
         ({"token": 17}, "oken must be a whole number from 0 to 16"),
         ({"explainer": "magic"}, "magic"),
         ({"target": 99}, "has no class 99"),
-        ({"rows": "yes"}, "Rows must be true or false, got 'yes'"),
+        ({"target": "no such class"}, "has no class 'no such class'"),
+        ({"untrained": "no"}, "Untrained must be true or false, got 'no'"),
         ({"untrained": 1}, "Untrained must be true or false"),
     ],
     ids=str,
 )
-def test_what_cannot_be_answered_is_refused_with_a_sentence(client, asked, says):
+def test_what_cannot_be_answered_is_refused_with_a_sentence(client, question, asked, says):
+    asked = {"photo": "dog", "explainer": "generic"} | asked
     with pytest.raises(AppError, match=says):
-        client.predict(**({"photo": "dog"} | asked), api_name="/explain")
+        client.predict(**asked, api_name=f"/{question}")
+
+
+def test_rows_are_given_or_not(client):
+    with pytest.raises(AppError, match="Rows must be true or false, got 'yes'"):
+        client.predict("dog", rows="yes", api_name="/explain")
 
 
 def talk(url, work):

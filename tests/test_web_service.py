@@ -208,11 +208,9 @@ def test_a_missing_model_gives_way_to_the_one_before(desk, upload):
 
 def test_a_full_disk_is_no_reason_to_fail_half_way(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "DISK_RESERVE_BYTES", 10**18)
-    for refusal in (
-        desk.show(upload, CLS, START).refusal,
-        Programs(desk.analyses, desk._store).answer(upload, "tiny-cls", 0, -1, -1),
-    ):
-        assert "no room for another analysis" in refusal.text
+    assert "no room for another analysis" in desk.show(upload, CLS, START).refusal.text
+    with pytest.raises(VitvizError, match="no room for another analysis"):
+        Programs(desk.analyses, desk._store).answer(upload.address, "tiny-cls")
 
 
 def test_without_a_picture_the_one_on_the_page_is_meant(desk, upload):
@@ -531,7 +529,8 @@ def test_nobody_waits_for_ever_to_compute(desk, here, upload, monkeypatch):
         assert re.search("[가-힣]", reply["errors"]["ko"])
         refusal = Refusal("this server computes for many others; try again in a minute")
         assert desk.show(upload, CLS, START).refusal == refusal
-        assert Programs(desk.analyses, desk._store).answer(upload, "tiny-cls", 0, -1, -1) == refusal
+        with pytest.raises(VitvizError, match=refusal.text):
+            Programs(desk.analyses, desk._store).answer(upload.address, "tiny-cls")
     assert desk.rollout(question(key))["values"]
 
 
@@ -721,7 +720,7 @@ def test_an_inverted_example_is_in_its_link_and_not_in_what_stands_beside(desk):
 
 def test_a_program_can_invert(desk, models, upload):
     plain, inverted = (
-        Programs(desk.analyses, desk._store).answer(upload, "tiny-cls", 0, -1, -1, False, invert)[0]
+        Programs(desk.analyses, desk._store).answer(upload.address, "tiny-cls", invert=invert)[0]
         for invert in (False, True)
     )
     assert (plain["photo"]["inverted"], inverted["photo"]["inverted"]) == (False, True)

@@ -6,6 +6,7 @@ from typing import Any
 import gradio as gr
 from gradio.blocks import BlocksConfig
 from gradio.exceptions import ComponentProcessingError, InvalidPathError
+from gradio_client.utils import is_file_obj_with_meta, is_http_url_like, traverse
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
@@ -49,13 +50,17 @@ class App(gr.Blocks):
     def validate_inputs(self, block_fn: Any, inputs: list[Any]) -> None:
         inputs.extend(block.value for block in block_fn.inputs[len(inputs) :])
 
-    async def preprocess_data(self, block_fn: Any, *args: Any, **kwargs: Any) -> list[Any]:
-        """Refuse paths that were not uploaded, and values of a wrong type, with a sentence.
+    async def preprocess_data(
+        self, block_fn: Any, inputs: list[Any], *args: Any, **kwargs: Any
+    ) -> list[Any]:
+        """Refuse links, paths that were not uploaded, and values of a wrong type, with a sentence.
 
-        Gradio answers {"error": null} to them, and writes a traceback into the log.
+        Gradio would download what a link names, of any size, for anybody. To the others it answers
+        {"error": null}, and writes a traceback into the log.
         """
         try:
-            return await super().preprocess_data(block_fn, *args, **kwargs)
+            traverse(inputs, _no_link, is_file_obj_with_meta)
+            return await super().preprocess_data(block_fn, inputs, *args, **kwargs)
         except gr.Error as error:  # of Gradio's own components, such as a choice not in the list
             error.print_exception = False
             raise
@@ -109,6 +114,11 @@ class App(gr.Blocks):
                 messages.pop(session, None)
         for names in self.temp_file_sets:
             names.clear()
+
+
+def _no_link(file: dict[str, Any]) -> None:
+    if is_http_url_like(file["path"]):
+        raise InvalidPathError
 
 
 def _of_page(block_fn: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Our own Gradio components: the viewer, and inputs that refuse bad values with a sentence."""
+"""Our own Gradio components: the viewer, and a picture input that refuses with a sentence."""
 
 import json
 from collections.abc import Mapping
@@ -8,11 +8,10 @@ from typing import Any
 import gradio as gr
 from gradio.components.base import Component
 from gradio.data_classes import FileData, GradioModel, ImageData
-from gradio_client.utils import is_http_url_like
 
 from .. import viewer
 from ..languages import Message
-from .error_messages import as_html, in_all
+from .error_messages import in_all
 from .replies import with_places
 from .store import Upload
 
@@ -84,13 +83,11 @@ class Viewer(gr.HTML):
 
 
 class PhotoInput(gr.Image):
-    """A picture input that leaves reading the file to `open_photo`.
+    """The picture input of the page, which leaves reading the file to `open_photo`.
 
     Gradio's own would open it first. Bad files would then fail without a sentence, and animation,
     transparency and EXIF rotation would be lost before `open_photo` can note them.
     """
-
-    not_uploaded = NOT_UPLOADED
 
     def get_block_name(self) -> str:
         return "image"
@@ -101,55 +98,5 @@ class PhotoInput(gr.Image):
             return None
         path, folder = Path(payload.path or ""), Path(self.GRADIO_CACHE).resolve()
         if not payload.path or not path.resolve().is_relative_to(folder):
-            raise gr.Error(self.not_uploaded, print_exception=False)
+            raise gr.Error(in_all(NOT_UPLOADED), print_exception=False)
         return Upload(payload.path, payload.orig_name or path.name)
-
-    async def async_move_resource_to_block_cache(
-        self, url_or_file_path: str | Path | None
-    ) -> str | None:
-        """Refuse links: Gradio would download a file of any size for anybody."""
-        if url_or_file_path is not None and is_http_url_like(str(url_or_file_path)):
-            raise gr.Error(self.not_uploaded, print_exception=False)
-        return await super().async_move_resource_to_block_cache(url_or_file_path)
-
-
-class PagePhotoInput(PhotoInput):
-    """The picture input of the page, which refuses in the language of the page."""
-
-    not_uploaded = in_all(NOT_UPLOADED)
-
-
-class WholeNumber(gr.Number):
-    """A whole number of the API. Gradio's own fails without a sentence if it gets a text."""
-
-    def get_block_name(self) -> str:
-        return "number"
-
-    def preprocess(self, payload: Any) -> int | None:
-        if payload is None:
-            return None
-        whole = isinstance(payload, int) or (isinstance(payload, float) and payload.is_integer())
-        if isinstance(payload, bool) or not whole:
-            raise gr.Error(
-                as_html(f"{self.label} must be a whole number, got {str(payload)[:40]!r}."),
-                print_exception=False,
-            )
-        return int(payload)
-
-    def api_info(self) -> dict[str, Any]:
-        return {"type": "integer"}
-
-
-class TrueOrFalse(gr.Checkbox):
-    """A boolean of the API. Gradio's own accepts any value."""
-
-    def get_block_name(self) -> str:
-        return "checkbox"
-
-    def preprocess(self, payload: Any) -> bool:
-        if not isinstance(payload, bool | None):
-            raise gr.Error(
-                as_html(f"{self.label} must be true or false, got {str(payload)[:40]!r}."),
-                print_exception=False,
-            )
-        return bool(payload)

@@ -8,15 +8,12 @@ from functools import wraps
 from typing import Any
 
 import gradio as gr
+from gradio import FileData
 
 from ..errors import VitvizError
-from ..probe.explain import EXPLAINERS
 from . import limits
-from .components import PhotoInput, TrueOrFalse, WholeNumber
 from .error_messages import APOLOGY, sentence
 from .guard import guard
-from .models import Menu
-from .orders import Refusal
 from .programs import PARAMETERS, Programs
 
 log = logging.getLogger("vitviz.web")
@@ -31,14 +28,28 @@ class ToolError(gr.Error):
         return self.message
 
 
-def add(programs: Programs, menu: Menu) -> None:
+def add(programs: Programs) -> None:
     """Add `/analyze`, which gives a file too, and the endpoints that answer in short."""
-    with gr.Group(visible=False):
-        _add_analyze(programs, menu)
+
+    @wraps(programs.answer)
+    def analyze(*asked: Any) -> tuple[Any, ...]:
+        summary, file = programs.answer(*asked)
+        return summary, {"path": file, "meta": {"_type": "gradio.FileData"}}
+
+    _add("analyze", analyze, tuple[dict, FileData])
     for ask in (programs.explain, programs.intervene, programs.compare, programs.models):
-        endpoint = _described(ask, guard(ask), dict)
-        endpoint._mcp_type = NO_TOOL
-        gr.api(endpoint, api_name=ask.__name__, **_queued())
+        _add(ask.__name__, ask, dict)
+
+
+def _add(name: str, ask: Callable[..., Any], answers: Any) -> None:
+    endpoint = _described(ask, guard(ask), answers)
+    endpoint._mcp_type = NO_TOOL
+    gr.api(
+        endpoint,
+        api_name=name,
+        concurrency_limit=limits.WORKERS,
+        concurrency_id="analyze",
+    )
 
 
 def add_tools(programs: Programs) -> None:
@@ -53,10 +64,6 @@ def add_tools(programs: Programs) -> None:
         tool = _described(ask, _as_text(ask), str)
         name = f"mcp_{ask.__name__}"
         gr.api(tool, api_name=name, queue=False, api_visibility="undocumented")
-
-
-def _queued() -> dict[str, Any]:
-    return {"concurrency_limit": limits.WORKERS, "concurrency_id": "analyze"}
 
 
 def _as_text(ask: Callable[..., Any]) -> Callable[..., str]:
@@ -75,7 +82,7 @@ def _as_text(ask: Callable[..., Any]) -> Callable[..., str]:
 
 
 def _described(
-    ask: Callable[..., Any], answer: Callable[..., Any], answers: type
+    ask: Callable[..., Any], answer: Callable[..., Any], answers: Any
 ) -> Callable[..., Any]:
     """A function that Gradio describes as `ask`: its name, its parameters, what they are."""
     signature = inspect.signature(ask)
@@ -92,38 +99,3 @@ def _described(
     }
     described.__signature__ = signature.replace(return_annotation=answers)
     return described
-
-
-def _add_analyze(programs: Programs, menu: Menu) -> None:
-    """`/analyze`, with hidden inputs and outputs of its own, apart from those of the page."""
-
-    @wraps(programs.answer)  # Gradio documents its parameters in the API
-    def analyze(*asked: Any) -> tuple[Any, ...]:
-        answer = programs.answer(*asked)
-        if isinstance(answer, Refusal):
-            raise VitvizError(answer.text)
-        return answer
-
-    inputs = [
-        PhotoInput(label="photo"),
-        gr.Dropdown(menu.choices, value=menu.default, label="model"),
-        WholeNumber(0, label="token"),
-        WholeNumber(-1, label="layer"),
-        WholeNumber(-1, label="head"),
-        TrueOrFalse(False, label="untrained"),
-        TrueOrFalse(False, label="invert"),
-        gr.Dropdown([*EXPLAINERS], value=None, label="explainer"),
-        WholeNumber(-1, label="target"),
-        gr.JSON(None, label="interventions"),
-    ]
-    outputs = [gr.JSON(label="summary"), gr.File(label="analysis")]
-    guarded = guard(analyze)
-    guarded._mcp_type = NO_TOOL
-    gr.Button().click(
-        guarded,
-        inputs,
-        outputs,
-        api_name="analyze",
-        api_description=programs.answer.__doc__,
-        **_queued(),
-    )

@@ -11,15 +11,15 @@ from ..model.key import ModelKey
 class Selection(NamedTuple):
     """The selection of a program. `layer` -1 is the last one, `head` -1 the mean of all.
 
-    `explainer` is a key of `probe/explain.py`, "" none; `target` the class it explains, -1 the
-    answer.
+    `explainer` is a key of `probe/explain.py`, "" none; `target` the class it explains, by number
+    or name, -1 the answer.
     """
 
     token: int = 0
     layer: int = -1
     head: int = -1
     explainer: str = ""
-    target: int = -1
+    target: int | str = -1
 
 
 @dataclass(frozen=True, kw_only=True)

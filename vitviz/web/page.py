@@ -23,12 +23,7 @@ from ..viewer.bundle import language_of
 from . import endpoints, limits, zero_gpu
 from .blocks import App
 from .cache import Cache
-from .components import (
-    NOT_UPLOADED,
-    Manifest,
-    PagePhotoInput,
-    Viewer,
-)
+from .components import NOT_UPLOADED, Manifest, PhotoInput, Viewer
 from .door import Door, Gate
 from .engine import Engine, Local
 from .error_messages import hiding, in_all
@@ -64,7 +59,7 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
         _build_page(demo, service, titles)
         if settings.tools():
             endpoints.add_tools(Programs(service.analyses, cache, "mcp"))
-        endpoints.add(Programs(service.analyses, cache), service.menu)
+        endpoints.add(Programs(service.analyses, cache))
     demo.gate, demo.engine = Gate(cache), engine
     cache.sweep_for_ever()
     demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)
@@ -108,7 +103,7 @@ def _engine_of(settings: Settings) -> tuple[Engine, Menu]:
 def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData]) -> None:
     examples, default = service.examples, service.menu.default
     choices = [(titles.get(title, title), key) for title, key in service.menu.choices]
-    photo = PagePhotoInput(
+    photo = PhotoInput(
         label=TEXTS("vv_photo"),
         sources=["upload", "webcam", "clipboard"],
         height=300,
@@ -178,7 +173,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     demo.load(None, js=_script(examples))
 
 
-def _thumbnails(examples: Sequence[Example], photo: PagePhotoInput) -> gr.Dataset:
+def _thumbnails(examples: Sequence[Example], photo: PhotoInput) -> gr.Dataset:
     """The examples as pictures to click; the files themselves, for the cache is swept."""
     thumbnails = gr.Dataset(
         components=[photo],

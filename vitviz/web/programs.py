@@ -21,7 +21,7 @@ from ..probe.explain import EXPLAINERS
 from ..probe.intervention import KINDS
 from . import limits
 from .analyses import Analyses
-from .orders import Refusal, Result, Selection
+from .orders import Result, Selection
 from .replies import Shown
 from .store import Store, Upload
 
@@ -41,7 +41,8 @@ PARAMETERS = {
     "invert": "exchange light and dark of the picture first",
     "rows": "also give the values of every token",
     "explainer": "one of those that models lists",
-    "target": "the number of the class to explain; -1 is the one that the model answers",
+    "target": "the number or the name of the class to explain; -1 is the one that the model "
+    "answers",
     "interventions": 'at most 64 changes, such as [{"kind": "remove", "patches": [64, 65]}] or '
     '[{"kind": "head", "layer": 2, "head": 0, "by": "zero"}]; patches count from 0, row by row, '
     'without special tokens; models lists the kinds; a transplant takes tokens "from" a picture, '
@@ -57,8 +58,8 @@ FILE = "/gradio_api/file="
 
 
 class Programs:
-    """The five questions of programs, which answer a dict or raise `VitvizError`; and `answer`,
-    which gives the whole summary and the file of an analysis.
+    """The five questions of programs, which answer a dict or raise `VitvizError`; and `answer`, the
+    first of them with the whole summary and the file of the analysis.
     """
 
     def __init__(self, analyses: Analyses, store: Store, door: Door = "api") -> None:
@@ -101,7 +102,7 @@ class Programs:
         photo: Photo,
         model: str = "",
         explainer: str = "generic",
-        target: int = -1,
+        target: int | str = -1,
         token: int = 0,
         untrained: bool = False,
         rows: bool = False,
@@ -201,42 +202,31 @@ class Programs:
 
     def answer(
         self,
-        photo: Upload | None,
-        model: str,
-        token: int | None,
-        layer: int | None,
-        head: int | None,
+        photo: Photo,
+        model: str = "",
+        token: int = 0,
+        layer: int = -1,
+        head: int = -1,
         untrained: bool = False,
         invert: bool = False,
-        explainer: str | None = None,
-        target: int | None = None,
-        interventions: Sequence[Mapping[str, Any]] | None = None,
-    ) -> tuple[Mapping[str, Any], str] | Refusal:
+        explainer: str = "",
+        target: int | str = -1,
+        interventions: Sequence[Mapping[str, Any]] = (),
+    ) -> tuple[Mapping[str, Any], str]:
         """Analyze a picture: a JSON object, and a .safetensors file for `vitviz.Analysis.load`.
 
         The object holds what the model answered, the shape of every step, and under "selection" the
-        attention from one token (0 is the first) in one layer (-1: the last) and head (-1: mean of
-        all), and its rollout. With "untrained" the model has the random weights that its training
-        began with; with "invert" light and dark of the picture are exchanged first. With an
-        "explainer", "relevance" there says how much every token matters to it, for the class number
-        "target" (-1: the answer). "interventions" is a list of what is changed in the pass, such as
-        [{"kind": "remove", "patches": [64, 65]}]. A picture has at most 33 MB and 64 megapixels;
-        what cannot be used is refused with a sentence.
+        attention from one token in one layer and head, and its rollout. With an explainer,
+        "relevance" there says how much every token matters to it, for the class "target". A picture
+        has at most 33 MB and 64 megapixels. Refused with a sentence: what cannot be used.
         """
-        try:
-            if photo is None:
-                raise ImageError(NO_PICTURE)
-            given = {"token": token, "layer": layer, "head": head}
-            given |= {"explainer": explainer, "target": target}
-            selection = Selection(**{key: one for key, one in given.items() if one is not None})
-            changes = () if interventions is None else interventions
-            wanted = Shown(photo, ModelKey(model, untrained), None, invert)
-            result = self._analyses.order(wanted, selection, changes, self._door)
-            if result.refused:
-                return result.refused
-            return result.summary, self._store.put(result.saved, result.saved_name)
-        except VitvizError as error:
-            return Refusal.of(error)
+        given = {"token": token, "layer": layer, "head": head}
+        given |= {"explainer": explainer, "target": target}
+        selection = Selection(**{key: one for key, one in given.items() if one is not None})
+        changes = self._with_pictures(() if interventions is None else interventions)
+        key = self._key(model, untrained)
+        result = self._order(photo, key, selection, invert=invert, changes=changes)
+        return result.summary, self._store.put(result.saved, result.saved_name)
 
     def _order(
         self,
