@@ -1,18 +1,21 @@
 """Weights: our files, torchvision's, timm's; and all that is refused, with its sentence."""
 
+import hashlib
 import json
 import pickle
 import threading
+from pathlib import Path
 
 import pytest
 import timm
 import torch
+import torchvision
 from safetensors.torch import save_file
 from torch.testing import assert_close
 
-from tests.models import TINY, spread, tiny
-from vitviz import WeightsError, from_timm, list_models, load
-from vitviz.model import hub
+from tests.models import TINY, photo, spread, tiny
+from vitviz import WeightsError, from_timm, list_models, load, open_photo
+from vitviz.model import hub, torchvision_models
 from vitviz.model.labels import imagenet_labels
 from vitviz.model.weights import CURATED, save_checkpoint
 
@@ -152,6 +155,51 @@ def test_torchvision_checkpoint_gives_torchvisions_logits(tmp_path) -> None:
     assert_close(loaded.vit(pixels), theirs(pixels), atol=1e-5, rtol=1e-5)
     assert loaded.preprocess.size == (64, 64)
     assert loaded.card.head == "embedding"
+
+
+TORCHVISION = [
+    (name, entry)
+    for name in ("vit_b_16", "vit_b_32", "vit_l_16", "vit_l_32", "vit_h_14")
+    for entry in torchvision.models.get_model_weights(name)
+]
+
+
+def of_torchvision(entry, path: Path) -> Path:
+    """A checkpoint with the sizes of one of torchvision's entries, of a single thin block."""
+    dim = {"b": 768, "l": 1024, "h": 1280}[entry.url.rpartition("/")[2][4]]
+    model = torchvision.models.VisionTransformer(
+        image_size=entry.meta["min_size"][0],
+        patch_size=int(entry.url.rpartition("/")[2][6:8]),
+        num_layers=1,
+        num_heads=16,
+        hidden_dim=dim,
+        mlp_dim=8,
+        num_classes=1000,
+    )
+    torch.save(model.state_dict(), path)
+    return path
+
+
+@pytest.mark.parametrize(("name", "entry"), TORCHVISION, ids=lambda one: getattr(one, "name", one))
+def test_torchvision_weights_see_what_torchvision_shows_them(name, entry, tmp_path) -> None:
+    """vit_l_16 was resized to 256 and not to 242, SWAG's linear classifiers bilinear to 256."""
+    loaded = load(of_torchvision(entry, tmp_path / entry.url.rpartition("/")[2]))
+    source = open_photo(photo(300, 431))
+    pixels = loaded.preprocess.pixels(loaded.preprocess.picture(source))[0]
+    assert_close(pixels, entry.transforms()(source.image), atol=1e-6, rtol=0)
+
+
+def test_renamed_torchvision_weights_are_known_by_their_bytes(tmp_path, monkeypatch) -> None:
+    first, linear = (
+        torchvision.models.ViT_L_16_Weights.IMAGENET1K_V1,
+        torchvision.models.ViT_L_16_Weights.IMAGENET1K_SWAG_LINEAR_V1,
+    )
+    path = of_torchvision(linear, tmp_path / "swag.pth")
+    assert load(path).preprocess.interpolation == "bilinear"  # as of weights saved anew
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:8]
+    monkeypatch.setattr(torchvision_models, "digest_of", {first: "", linear: digest}.get)
+    preprocess = load(path).preprocess
+    assert (preprocess.interpolation, preprocess.crop_pct) == ("bicubic", 1.0)
 
 
 def test_unknown_names_get_a_hint() -> None:

@@ -1,7 +1,9 @@
 """torchvision's ViTs: their parameters under our names, the config read off their shapes."""
 
+import hashlib
 import math
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -11,6 +13,15 @@ from .config import ViTConfig
 from .labels import imagenet_labels
 from .loaded import LoadedModel, ModelCard, build, head_of
 from .preprocess import Preprocess
+
+# torchvision's ViTs by width, height and width of a patch.
+ARCHITECTURES = {
+    (768, 16, 16): "vit_b_16",
+    (768, 32, 32): "vit_b_32",
+    (1024, 16, 16): "vit_l_16",
+    (1024, 32, 32): "vit_l_32",
+    (1280, 14, 14): "vit_h_14",
+}
 
 
 def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedModel:
@@ -75,14 +86,34 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
         labels=labels,
         head=head_of(labels, config),
     )
-    # torchvision's own transforms: resize to 256, crop to 224, bilinear. SWAG's weights: no crop.
-    plain = side * ph == 224
-    preprocess = Preprocess(
+    return build(renamed, card, _preprocess(config, path))
+
+
+def _preprocess(config: ViTConfig, path: Path) -> Preprocess:
+    """torchvision's own transforms for these weights; resized without a crop for other sizes."""
+    from torchvision.models import get_model_weights  # takes a second
+
+    architecture = ARCHITECTURES.get((config.embed_dim, *config.patch_size))
+    height, width = config.image_size
+    entries = [
+        entry
+        for entry in (get_model_weights(architecture) if architecture else ())
+        if [*entry.transforms().crop_size] == [height] == [width]
+    ]
+    if len(entries) > 1:  # trained from scratch, or a linear classifier on SWAG's features
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        # Weights that were trained further or saved anew go on from torchvision's first.
+        entries.sort(key=lambda one: digest_of(one) not in (digest[:8], *path.stem.split("-")))
+    made = entries[0].transforms() if entries else None
+    return Preprocess(
         size=config.image_size,
-        channels=in_chans,
-        mean=(0.485, 0.456, 0.406),
-        std=(0.229, 0.224, 0.225),
-        crop_pct=224 / 256 if plain else 1.0,
-        interpolation="bilinear" if plain else "bicubic",
+        channels=config.in_chans,
+        crop_pct=height / made.resize_size[0] if made else 1.0,
+        interpolation=made.interpolation.value if made else "bicubic",
     )
-    return build(renamed, card, preprocess)
+
+
+def digest_of(entry: Any) -> str:
+    """The beginning of the sha256 of torchvision's file of weights, which its name ends with."""
+    return entry.url.removesuffix(".pth").rpartition("-")[2]
