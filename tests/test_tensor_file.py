@@ -1,6 +1,7 @@
 """Files of tensors: they are read as they were written, and a failed write leaves no file."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,23 @@ def with_type(name: str) -> bytes:
     """A file of four numbers of any dtype; the format has more dtypes than torch."""
     header = json.dumps({"a": {"dtype": name, "shape": [4], "data_offsets": [0, 3]}}).encode()
     return len(header).to_bytes(8, "little") + header + b"abc"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no umask")
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600)])
+def test_who_may_read_a_file_is_what_the_umask_says(tmp_path: Path, umask, mode) -> None:
+    """Only the owner could read checkpoints, films and saved analyses."""
+    path, left = tmp_path / "x.safetensors", tmp_path / ".x.safetensors.partial"
+    left.touch(0o600)
+    before = os.umask(umask)
+    try:
+        write_tensors(path, {"a": torch.zeros(2)}, {})
+        assert path.stat().st_mode & 0o777 == mode
+        path.chmod(0o600)
+        write_tensors(path, {"a": torch.ones(2)}, {})
+        assert path.stat().st_mode & 0o777 == mode
+    finally:
+        os.umask(before)
 
 
 def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path, monkeypatch) -> None:

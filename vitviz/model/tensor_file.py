@@ -18,7 +18,11 @@ def write_tensors(
     partial = path.with_name(f".{path.name}.partial")
     whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
     try:
+        partial.unlink(missing_ok=True)  # of a process that was killed
+        partial.touch()
+        mode = partial.stat().st_mode  # as the umask has it; safetensors lets only the owner read
         save_file(whole, partial, metadata=dict(metadata))
+        partial.chmod(mode)
         partial.replace(path)
     except SafetensorError as error:  # a full disk, for example
         raise OSError(str(error)) from error
