@@ -89,6 +89,37 @@ def test_a_token_a_layer_and_a_head_can_be_chosen(client, models, picture):
     np.testing.assert_allclose(got["rollout"], ours.rollout(5, 1), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("untrained", [False, True])
+@pytest.mark.parametrize(
+    ("name", "asked", "size"),
+    [
+        ("cls", 48, (48, 48)),
+        ("cls", "24x40", (24, 40)),
+        ("registers", [20, 12], (20, 12)),
+        ("grey", "14", (14, 14)),
+        ("cls", "32", (32, 32)),  # its own
+    ],
+)
+def test_the_api_gives_the_arrays_of_python_in_any_size(
+    client, models, picture, name, asked, size, untrained
+):
+    options = {"untrained": untrained, "image_size": asked}
+    summary, file = analyze(client, picture, f"tiny-{name}", **options)
+    loaded = vitviz.load(models[name], pretrained=not untrained, image_size=size)
+    ours, theirs = vitviz.analyze(loaded, picture), vitviz.Analysis.load(file)
+    assert (theirs.grid, theirs.card) == (ours.grid, ours.card)
+    assert summary["image_size"] == list(size)
+    for what in ("q", "k", "tokens", "logits"):
+        torch.testing.assert_close(
+            getattr(theirs.trace, what), getattr(ours.trace, what), rtol=1e-5, atol=1e-5
+        )
+    rollout = summary["selection"]["rollout"]
+    np.testing.assert_allclose(rollout, ours.rollout(), rtol=1e-5, atol=1e-5)
+    said = "" if size == (32, 32) else f"-{loaded.card.key.size}"
+    twin = "-untrained" if untrained else ""
+    assert file.endswith(f"a-dog-tiny-{name}{said}{twin}.safetensors")
+
+
 def test_the_newest_inputs_come_last_and_old_calls_go_on(client, url, models, picture):
     summary, file = analyze(client, picture, "tiny-cls", 5, 1, 0, True)
     twin = vitviz.analyze(vitviz.load(models["cls"], pretrained=False), picture)
@@ -124,9 +155,9 @@ def test_only_questions_of_programs_are_public(client):
     parameters = api["named_endpoints"]["/analyze"]["parameters"]
     assert [p["parameter_name"] for p in parameters] == [
         *("photo", "model", "token", "layer", "head", "untrained", "invert"),
-        *("explainer", "target", "interventions"),
+        *("explainer", "target", "interventions", "image_size"),
     ]
-    assert [p["parameter_has_default"] for p in parameters] == [False, *[True] * 9]
+    assert [p["parameter_has_default"] for p in parameters] == [False, *[True] * 10]
     assert [p["type"] for p in parameters[5:7]] == [{"type": "boolean"}] * 2
 
 
@@ -173,6 +204,13 @@ def test_a_bad_picture_gives_a_sentence_and_the_next_one_works(client, folder, p
         ({"untrained": "no"}, "ntrained must be true or false, got 'no'"),
         ({"untrained": 1}, "must be true or false"),
         ({"invert": "x"}, "must be true or false"),
+        ({"image_size": 33}, "Tiny-cls takes pictures of whole patches of 8 x 8 pixels.*33 x 33"),
+        ({"image_size": "8x4104"}, "4096 pixels a side; 8 x 4104 pixels came"),
+        ({"image_size": 4000}, "at most 1400 tokens .* 4000 x 4000 pixels came"),
+        ({"image_size": "large"}, "must be pixels such as 144, .* 'large' came"),
+        ({"image_size": [8, 8, 8]}, r"mage_size must be .* got .8, 8, 8."),
+        ({"image_size": 0}, "mage_size must be .* got 0"),
+        ({"image_size": {"a": 1}}, "mage_size must be one or two whole numbers"),
     ],
     ids=str,
 )

@@ -158,6 +158,31 @@ def test_compare_takes_the_twin_unless_something_else_differs(client, model, pic
     assert unlike["attention_in_common"] is None
 
 
+def test_a_question_can_ask_for_a_size_of_the_picture(client, model, picture):
+    ours = vitviz.analyze(vitviz.load(model, image_size=(40, 24)), picture)
+    file, asked = handle_file(picture), {"rows": True, "image_size": "40x24"}
+    found = client.predict(file, "tiny-cls", "generic", 2, **asked, api_name="/explain")
+    values = ours.explain("generic", 0, 2)
+    assert found["relevance"]["rows"] == pytest.approx(values.tolist(), rel=1e-3, abs=1e-6)
+    assert found["grid"] == {"rows": 5, "columns": 3}
+    changes = [{"kind": "remove", "patches": [14]}]
+    asked = {"image_size": [40, 24], "api_name": "/intervene"}
+    found = client.predict(file, changes, "tiny-cls", **asked)
+    assert [one["class"] for one in found["before"]] == [
+        one.index for one in ours.predictions(len(found["before"]))
+    ]
+    asked = {"image_size": "40x24", "api_name": "/compare"}
+    sizes = [
+        [[one["grid"]["rows"], one["grid"]["columns"]] for one in (told["first"], told["second"])]
+        for told in (
+            client.predict("dog", "tiny-cls", **asked),
+            client.predict("dog", "tiny-cls", other_image_size=16, **asked),
+            client.predict("dog", "tiny-cls", other_model="photos", **asked),
+        )
+    ]
+    assert sizes == [[[5, 3], [5, 3]], [[5, 3], [2, 2]], [[5, 3], [12, 12]]]
+
+
 def test_models_lists_what_can_be_asked(client):
     found = client.predict(api_name="/models")
     assert found["default"] == "tiny-cls"
@@ -192,6 +217,8 @@ MARK = {"meta": {"_type": "gradio.FileData"}}
         ({"target": "no such class"}, "has no class 'no such class'"),
         ({"untrained": "no"}, "Untrained must be true or false, got 'no'"),
         ({"untrained": 1}, "Untrained must be true or false"),
+        ({"image_size": 30}, "Tiny-cls takes pictures of whole patches of 8 x 8 pixels"),
+        ({"image_size": "x"}, "An image size must be pixels such as 144"),
     ],
     ids=str,
 )

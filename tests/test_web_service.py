@@ -11,6 +11,7 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 from PIL import Image
+from safetensors.torch import load
 
 import vitviz
 import vitviz.draw
@@ -24,7 +25,7 @@ from vitviz.viewer.payload import LATE
 from vitviz.web import analyses, limits
 from vitviz.web.cache import Cache
 from vitviz.web.engine import Local
-from vitviz.web.error_messages import APOLOGY
+from vitviz.web.error_messages import APOLOGY, in_each
 from vitviz.web.figures import FIGURES
 from vitviz.web.models import Models
 from vitviz.web.orders import Refusal
@@ -138,6 +139,72 @@ def test_two_analyses_of_one_photo_differ_in_id_and_share_files(desk, upload):
     first, second = (desk.show(upload, CLS, START).manifest for _ in "ab")
     assert first["id"] != second["id"]
     assert first["files"]["picture"] == second["files"]["picture"]
+
+
+SIZED = ModelKey("tiny-cls", image_size=(40, 24))
+
+
+@pytest.mark.parametrize("untrained", [False, True])
+def test_a_link_with_a_size_shows_it_and_whoever_looks_around_keeps_it(
+    desk, models, upload, untrained
+):
+    link = {"model": "tiny-cls", "example": "dog", "size": "40x24"}
+    link |= {"untrained": "1"} if untrained else {}
+    answer = desk.open(GREY, START, link)
+    key = replace(SIZED, untrained=untrained)
+    assert answer.shown.model == key
+    grid = answer.manifest["grid"]
+    assert (answer.manifest["link"], grid["rows"], grid["cols"]) == (link, 5, 3)
+    # A photo, an example, the inverted picture: all of the same model.
+    for reply in (
+        desk.show(upload, key, answer.shown),
+        desk.show_example(0, key, answer.shown),
+        desk.invert(None, CLS, answer.shown),
+    ):
+        assert (reply.shown.model, reply.manifest["num_tokens"]) == (key, 16)
+        assert reply.manifest["link"]["size"] == "40x24"
+    # What stands beside differs in one thing; another model has a size of its own.
+    sizes = {
+        wanted: beside(desk, answer.manifest, wanted)["manifest"]["num_tokens"]
+        for wanted in ("untrained", "example-cat", "model-tiny-grey")
+    }
+    assert sizes == {"untrained": 16, "example-cat": 16, "model-tiny-grey": 17}
+
+
+def test_later_questions_are_about_the_model_in_its_size(desk, models, upload):
+    key = desk.show(upload, SIZED, START).manifest["id"]
+    ours = vitviz.analyze(models.get(SIZED), upload.address)
+    # What needs the model itself, which an analysis does not hold.
+    data = base64.b64decode(desk.late({"id": key, "name": "explain-generic-0-2"})["data"])
+    torch.testing.assert_close(load(data)["values"], ours.explain("generic", 0, 2))
+    change = {"kind": "remove", "patches": [14]}  # the last of 15
+    changed = desk.operate({"id": key, "interventions": [change]})["manifest"]
+    assert changed["removed"] == [14]
+    then = vitviz.analyze(models.get(SIZED), upload.address, interventions=[change])
+    want = then.predictions(1)[0]
+    assert changed["predictions"][0]["index"] == want.index
+    assert changed["predictions"][0]["probability"] == pytest.approx(want.probability, rel=1e-5)
+    asked = {"id": key, "explainers": ["random"], "token": 0, "target": 1}
+    assert "error" not in desk.fair(asked)
+    page = desk.page({"id": key, "film": False, "layers": [0]})
+    assert b'"image_size": [40, 24]' in desk._store.get(page["path"])
+
+
+@pytest.mark.parametrize(
+    ("size", "says"),
+    [
+        ("large", "An image size must be pixels such as 144"),
+        ("-32", "An image size must be pixels"),
+        ("33", "takes pictures of whole patches of 8 x 8 pixels"),
+        ("800", "at most 1400 tokens"),
+        ("0", "image_size must be"),
+    ],
+)
+def test_a_link_with_a_size_that_cannot_be_is_refused(desk, size, says):
+    reply = desk.open(CLS, START, {"size": size})
+    assert says.lower() in reply.refusal.text.lower()
+    assert (reply.shown, "픽셀" in in_each(reply.refusal.text)["ko"]) == (START, True)
+    assert desk.open(CLS, START, {"size": ""}).shown.model == CLS
 
 
 def test_a_link_names_our_own_pictures_only(desk, upload, sent):

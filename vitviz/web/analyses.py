@@ -164,6 +164,7 @@ class Analyses:
         key = wanted.model
         link = {"model": key.name} | ({"example": Path(address).stem} if ours else {})
         link |= {"untrained": "1"} if key.untrained else {}
+        link |= {"size": key.size} if key.size else {}
         return link | ({"invert": "1"} if wanted.inverted and ours else {})
 
     def choices(self, shown: Shown) -> Iterator[Choice]:

@@ -318,10 +318,11 @@ def _for_program(selection: Selection, analysis: Analysis, relevance: Mapping[st
 
 
 def _saved_name(analysis: Analysis) -> str:
-    untrained = "" if analysis.card.trained else "untrained"
+    card = analysis.card
+    untrained = "" if card.trained else "untrained"
     inverted = "inverted" if analysis.inverted else ""
     changed = "changed" if analysis.interventions else ""
-    name = file_name(analysis.photo_name, analysis.card.name, untrained, inverted, changed)
+    name = file_name(analysis.photo_name, card.name, card.key.size, untrained, inverted, changed)
     return f"{name}.safetensors"
 
 

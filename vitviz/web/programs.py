@@ -8,13 +8,13 @@ import base64
 import binascii
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from ..errors import ImageError, SelectionError, VitvizError
 from ..languages import Message
-from ..model.key import ModelKey
+from ..model.key import ModelKey, read_size
 from ..probe.analysis import Analysis
 from ..probe.compare import compare
 from ..probe.explain import EXPLAINERS
@@ -51,9 +51,13 @@ PARAMETERS = {
     "other_model": 'the second model; "" is the same',
     "other_untrained": "take the untrained twin of the second model; it is taken as well where "
     "nothing else differs",
+    "image_size": "pixels of the picture that the model sees, in more or fewer patches of the same "
+    'size: 144, or height x width as "144x192" or [144, 192], whole patches; "" is its own',
+    "other_image_size": 'that of the second model; "" is the same if it is the same model',
 }
 Door = Literal["api", "mcp"]
 Photo = str | Mapping[str, Any]
+Size = int | str | list[int]
 FILE = "/gradio_api/file="
 
 
@@ -76,6 +80,7 @@ class Programs:
         untrained: bool = False,
         invert: bool = False,
         rows: bool = False,
+        image_size: Size = "",
     ) -> dict[str, Any]:
         """What a Vision Transformer answers about a picture, and where it looks: the classes with
         their probabilities, whether it was taught such a thing at all, and for one token, layer and
@@ -84,7 +89,9 @@ class Programs:
         sentence: no picture or a broken one, an unknown model, a token, layer or head it lacks.
         """
         selection = Selection(token, layer, head)
-        result = self._order(photo, self._key(model, untrained), selection, invert=invert)
+        result = self._order(
+            photo, self._key(model, untrained, image_size), selection, invert=invert
+        )
         summary = result.summary
         found = summary["selection"]
         attention, rollout = found["attention"], found["rollout"]
@@ -106,6 +113,7 @@ class Programs:
         token: int = 0,
         untrained: bool = False,
         rows: bool = False,
+        image_size: Size = "",
     ) -> dict[str, Any]:
         """How much every patch of a picture matters to the answer, or to another class, by one of
         several explainers of the literature. One map proves nothing: whether it is right is a
@@ -113,7 +121,7 @@ class Programs:
         sentence: what "analyze" refuses, an unknown explainer, a class the model does not have.
         """
         selection = Selection(token, -1, -1, explainer or "generic", target)
-        result = self._order(photo, self._key(model, untrained), selection)
+        result = self._order(photo, self._key(model, untrained, image_size), selection)
         summary = result.summary
         relevance = summary["selection"]["relevance"]
         values = relevance["values"]
@@ -131,13 +139,14 @@ class Programs:
         interventions: Sequence[Mapping[str, Any]],
         model: str = "",
         untrained: bool = False,
+        image_size: Size = "",
     ) -> dict[str, Any]:
         """What a Vision Transformer answers when its forward pass is changed: patches taken out,
         heads or whole branches silenced, attention made even, positions turned off. Gives the
         answer before and after. Refused with a sentence: what "analyze" refuses, and changes of a
         wrong form, or to what the model lacks, with an example of the right form.
         """
-        key = self._key(model, untrained)
+        key = self._key(model, untrained, image_size)
         plain = self._order(photo, key).summary
         changes = self._with_pictures(interventions)
         changed = self._order(photo, key, changes=changes).summary
@@ -161,15 +170,23 @@ class Programs:
         other_untrained: bool = False,
         token: int = 0,
         layer: int = -1,
+        image_size: Size = "",
+        other_image_size: Size = "",
     ) -> dict[str, Any]:
         """Two analyses side by side: two pictures, two models, or a model and its untrained twin.
         Gives the probabilities of both for the same classes, and the share (0 to 1) that attention
         and rollout of one token have in common. Refused with a sentence: what "analyze" refuses; a
         share that needs equal grids is null where the grids differ.
         """
-        untrained = _flag(other_untrained, "other_untrained") or not (other_photo or other_model)
-        one = self._order(photo, self._key(model))
-        two = self._order(other_photo or photo, self._key(other_model or model, untrained))
+        untrained = _flag(other_untrained, "other_untrained") or not (
+            other_photo or other_model or other_image_size
+        )
+        first = self._key(model, False, image_size)
+        second = replace(first.named(other_model or first.name), untrained=untrained)
+        if other_image_size:
+            second = replace(second, image_size=_size(other_image_size))
+        one = self._order(photo, first)
+        two = self._order(other_photo or photo, second)
         both = compare(*(Analysis.from_bytes(result.saved) for result in (one, two)))
         if layer == -1:
             layer = min(both.first.trace.depth, both.second.trace.depth) - 1
@@ -212,6 +229,7 @@ class Programs:
         explainer: str = "",
         target: int | str = -1,
         interventions: Sequence[Mapping[str, Any]] = (),
+        image_size: Size = "",
     ) -> tuple[Mapping[str, Any], str]:
         """Analyze a picture: a JSON object, and a .safetensors file for `vitviz.Analysis.load`.
 
@@ -224,7 +242,7 @@ class Programs:
         given |= {"explainer": explainer, "target": target}
         selection = Selection(**{key: one for key, one in given.items() if one is not None})
         changes = self._with_pictures(() if interventions is None else interventions)
-        key = self._key(model, untrained)
+        key = self._key(model, untrained, image_size)
         result = self._order(photo, key, selection, invert=invert, changes=changes)
         return result.summary, self._store.put(result.saved, result.saved_name)
 
@@ -245,9 +263,10 @@ class Programs:
             raise kind(result.refused.text)
         return result
 
-    def _key(self, model: str, untrained: bool = False) -> ModelKey:
-        """The model that a program names; "" is the default one."""
-        return ModelKey(model or self._analyses.menu.default, _flag(untrained, "untrained"))
+    def _key(self, model: str, untrained: bool, image_size: Size) -> ModelKey:
+        """The model that a program names; "" is the default one, and a model's own size."""
+        name = model or self._analyses.menu.default
+        return ModelKey(name, _flag(untrained, "untrained"), _size(image_size))
 
     def _with_pictures(self, changes: Any) -> Any:
         """The interventions; the picture of a transplant is named as any other, and found here."""
@@ -369,6 +388,13 @@ def _all(values: Iterable[float]) -> list[float]:
 def _short(value: float) -> float:
     """Four significant digits, as many as a language model needs."""
     return float(f"{value:.4g}")
+
+
+def _size(value: Any) -> Any:
+    """An image size as a key takes it: a text is read, "" is the model's own."""
+    if isinstance(value, str):
+        return read_size(value) if value else None
+    return value
 
 
 def _flag(value: Any, name: str) -> bool:

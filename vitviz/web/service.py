@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ImageError, SelectionError, VitvizError
-from ..model.key import ModelKey
+from ..model.key import ModelKey, read_size
 from ..probe.selection import choose
 from .analyses import Analyses, Made
 from .engine import Engine
 from .error_messages import APOLOGY
 from .examples import Example
 from .models import Menu
+from .orders import Refusal
 from .page_requests import Delivery, PageRequest, PageRequests
 from .questions import Questions, refused
 from .replies import Answered, Left, Refused, Reply, Shown, Unchanged
@@ -174,9 +175,10 @@ class Service:
         """Answer a page that opens with the first example, or with what its address names.
 
         `?model=mnist&example=digit` picks from the menu and the examples, in any combination, so
-        that a link shows what its sender saw. `untrained=1` is the untrained twin, `invert=1`
-        exchanges light and dark; the rows that `layer` and `token` name are sent ahead. Other
-        parameters and unknown values are ignored.
+        that a link shows what its sender saw. `untrained=1` is the untrained twin, `size=144` or
+        `size=144x192` (height, width) its pictures in pixels, which is refused if the model cannot
+        have it; `invert=1` exchanges light and dark; the rows that `layer` and `token` name are
+        sent ahead. Other parameters and unknown values are ignored.
         """
         untrained, inverted = (asked.get(name) == "1" for name in ("untrained", "invert"))
         first, named = _place_of(asked), asked.get("model") in self.menu
@@ -187,7 +189,10 @@ class Service:
         if example is None or not named:
             example = example or made_for.get(name, self.examples[0])
             name = self._fitting(example, name)
-        key = ModelKey(name, untrained)
+        try:
+            key = ModelKey(name, untrained, read_size(asked["size"]) if asked.get("size") else None)
+        except VitvizError as error:
+            return Refused(Refusal.of(error), shown)
         return self._meet(
             example.upload, key, shown, page, place=True, inverted=inverted, first=first
         )
