@@ -110,6 +110,36 @@ def test_the_untrained_twin_has_a_folder_of_its_own(
     assert call(capsys, picture, "--model", model, "--untrained", "--out", folder)[0] == 0
 
 
+@pytest.mark.parametrize(("given", "size"), [("40x24", (40, 24)), ("48", (48, 48))])
+def test_another_size_has_a_folder_of_its_own(
+    capsys, tmp_path, monkeypatch, model, picture, given, size
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert call(capsys, picture, "--model", model, "--image-size", given)[0] == 0
+    folder = tmp_path / f"vitviz-cat-tiny-cls-{given}"
+    expected = analyze(vitviz.load(model, image_size=size), picture)
+    saved = Analysis.load(folder / "analysis.safetensors")
+    assert torch.equal(saved.trace.logits, expected.trace.logits)
+    said = refused(capsys, picture, "--model", model, "--out", folder)
+    assert f"holds the analysis of cat.png by tiny-cls at {given} pixels; name another" in said
+
+
+def test_a_size_that_cannot_be_is_refused(capsys, picture, model) -> None:
+    for size, says in (
+        ("large", "an image size must be pixels such as 144"),
+        ("", "an image size must be pixels such as 144"),
+        ("32x0", "image_size must be one or two whole numbers"),
+    ):
+        assert says in misused(capsys, picture, "--model", model, "--image-size", size)
+    said = refused(capsys, picture, "--model", model, "--image-size", "33")
+    assert "the height 33 is not a multiple of the patch's 8" in said
+
+
+def test_the_layer_table_is_that_of_the_size(capsys) -> None:
+    _, out, _ = call(capsys, "--summary", "photos", "--image-size", "144")
+    assert "(1, 577, 192)" in out
+
+
 def test_layer_head_token_and_format_are_followed(capsys, tmp_path, model, picture) -> None:
     options = [
         "--layer",

@@ -19,6 +19,7 @@ from tests.models import photo, tiny
 from tests.viewer_fixture import film
 from vitviz import EXPLAINERS, Analysis, SelectionError, VitvizError, analyze, draw
 from vitviz.draw.figure_parts import LEAST_TIMES, SIGNED, percent, shares
+from vitviz.model.resize import resized
 from vitviz.probe import features
 from vitviz.probe.compare import compare
 from vitviz.probe.film import Film
@@ -233,6 +234,12 @@ def test_every_figure_names_its_source(tiny_analysis: Analysis) -> None:
         assert "cat.jpg" in text
         assert paper in text
         assert figure.get_suptitle()
+
+
+def test_a_figure_says_a_size_that_is_not_the_models_own(tiny_analysis: Analysis) -> None:
+    own, other = tiny("cls"), resized(tiny("cls"), (40, 24))
+    assert "model: tiny cls at 40x24 pixels (" in words(draw.patch_grid(analyze(other, photo())))
+    assert "model: tiny cls (" in words(draw.patch_grid(analyze(own, photo())))
 
 
 def test_the_captions_share_out_all_attention() -> None:

@@ -395,7 +395,9 @@ def test_a_page_holds_two_analyses_beside_each_other(tiny_analysis: Analysis) ->
     assert all(files[path] == own[path] for path in own)
     assert held(alone, "beside") is None
     assert "beside" not in held(alone, "manifest")
-    assert held(page(twin, beside=tiny_analysis), "manifest")["beside"][0]["kind"] == "other"
+    larger = replace(twin, card=replace(card, resized_from=(64, 64)))
+    for one, other in ((twin, tiny_analysis), (tiny_analysis, larger)):
+        assert held(page(one, beside=other), "manifest")["beside"][0]["kind"] == "other"
 
 
 def _listed(file: Any) -> list[Any]:

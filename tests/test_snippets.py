@@ -20,6 +20,7 @@ from tests.running import save_tiny
 from tests.test_payload import JS, needs_node, node
 from tests.viewer_fixture import film
 from vitviz import EXPLAINERS, Analysis, analyze, load
+from vitviz.model.key import ModelKey
 from vitviz.viewer import Payload, pack
 from vitviz.viewer.explanations import explanation_name
 from vitviz.viewer.payload import late_file, late_path
@@ -39,6 +40,8 @@ EVERY = (
     "model",
 )
 
+# Those that see pictures of a size that is not their own.
+SIZES = {"distilled": (48, 20), "no_cls": (32, 32)}
 # (model, selection, taste, panels that show no array)
 CASES = (
     (
@@ -97,7 +100,8 @@ def told(folder: Path) -> list[list[dict[str, Any]]]:
 
 def one_of(folder: Path, name: str, selection: dict, taste: dict, changes: Any = ()) -> dict:
     """What the viewer is given of an analysis."""
-    loaded = load(folder / f"tiny-{name}.safetensors")
+    size = None if changes else SIZES.get(name)
+    loaded = load(folder / f"tiny-{name}.safetensors", image_size=size)
     # One of them was inverted first, which its code has to say.
     analysis = analyze(loaded, folder / HOSTILE, invert=name == "no_cls", interventions=changes)
     payload = asked(pack(analysis, film=True), analysis, selection)
@@ -219,18 +223,23 @@ def test_snippets_are_short_and_every_panel_has_one(told: list) -> None:
             assert max(map(len, lines)) <= 130, text
             assert text.isascii() or text.replace("\n", "").isprintable()
     assert {one["panel"] for case in told for one in case if one["code"]} == {*EVERY, "training"}
+    sizes = [f"image_size={size}" for size in ("(48, 20)", "32)")]
+    for size in sizes:  # those of no_cls and distilled, and of no other
+        assert sum(size in one["code"]["vitviz"] for case in told for one in case[:1]) == 1
     assert all("analysis." not in code["torch"] for code in snippets if code["torch"])
     told_twice = [one for case in told for one in case if one["panel"] == "explain"]
     assert any(one["code"]["torch"] for one in told_twice)
 
 
 def test_the_name_in_the_code_is_one_that_load_takes(folder: Path) -> None:
-    def told(*what: Any, **options: Any) -> dict[str, Any]:
-        return pack(analyze(load(*what, **options), photo()), whole=False).manifest["model"]
+    def told(*what: Any, **options: Any) -> ModelKey:
+        manifest = pack(analyze(load(*what, **options), photo()), whole=False).manifest
+        return ModelKey.from_dict(manifest["model"]["key"])
 
     file = folder / "tiny-cls.safetensors"
-    assert told(file)["load"] == told(file, pretrained=False)["load"] == "tiny-cls.safetensors"
-    small = told("mnist", image_size=56)
-    assert (small["image_size"], small["resized_from"]) == ([56, 56], [28, 28])
-    assert small["load"] == "mnist"
-    assert told("mnist", pretrained=False)["load"] == "mnist"
+    key = ModelKey("tiny-cls.safetensors")
+    assert told(file) == key
+    assert told(file, pretrained=False) == replace(key, untrained=True)
+    assert told(file, image_size=32) == key  # its own size
+    assert told("mnist", image_size=56) == ModelKey("mnist", image_size=56)
+    assert told("mnist", pretrained=False) == ModelKey("mnist", untrained=True)

@@ -12,6 +12,7 @@ from .arguments import Arguments, guess, whole_number
 from .errors import VitvizError
 from .languages import dictionary
 from .model.json_values import parse
+from .model.key import read_size
 from .model.menu import DEFAULT_MODEL, list_models
 
 # Modules that import torch are imported by the word that needs them: --help need not wait for it.
@@ -80,11 +81,11 @@ def train(argv: Sequence[str]) -> int:
 def summary(argv: Sequence[str]) -> None:
     options = Arguments("vitviz summary", description="Print every layer: shape and parameters.")
     options.add_argument("model", metavar="MODEL", help="as --model of vitviz look; no download")
-    _add_untrained(options)
+    _add_weights(options)
     asked = options.parse_args(argv)
     from .layers import layer_table
 
-    print(layer_table(asked.model, not asked.untrained))
+    print(layer_table(asked.model, not asked.untrained, asked.image_size))
 
 
 def models(argv: Sequence[str]) -> None:
@@ -183,7 +184,7 @@ def look_options() -> Arguments:
         help="a name of `vitviz models`, a checkpoint file, any timm name, hf-hub:... or "
         "local-dir:... (default: %(default)s)",
     )
-    _add_untrained(result)
+    _add_weights(result)
     add(
         "--invert",
         action="store_true",
@@ -248,12 +249,27 @@ def look_options() -> Arguments:
     return result
 
 
-def _add_untrained(options: Arguments) -> None:
+def _add_weights(options: Arguments) -> None:
+    """What a model is besides its name."""
     options.add_argument(
         "--untrained",
         action="store_true",
         help="with the random weights that the model's training began with",
     )
+    options.add_argument(
+        "--image-size",
+        type=_size,
+        metavar="N|HxW",
+        help="pixels of the picture that the model sees, such as 144 or 144x192 (height x width), "
+        "in more or fewer patches of the same size (default: the model's own)",
+    )
+
+
+def _size(text: str) -> tuple[int, int]:
+    try:
+        return read_size(text)
+    except VitvizError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _head(text: str) -> int | None:

@@ -7,17 +7,19 @@ from .model.menu import CURATED, list_models
 from .model.weights import load
 
 
-def layer_table(model: str, pretrained: bool = True) -> str:
+def layer_table(
+    model: str, pretrained: bool = True, image_size: tuple[int, int] | None = None
+) -> str:
     """The layers of a model: name, module, output shape, parameters; only block 0 with its parts.
 
     The title says where the weights are from. Those of a file are read; those of a timm model are
     neither downloaded nor loaded, because the table needs its architecture only.
-    `pretrained=False`: the untrained twin. Raises `WeightsError` for a model that vitviz cannot
-    load.
+    `pretrained=False`: the untrained twin; `image_size` as of `load`. Raises `WeightsError` for a
+    model that vitviz cannot load.
     """
     shipped = set(list_models()) - set(CURATED)
     is_file = model in shipped or model.endswith(CHECKPOINT_SUFFIXES)
-    loaded = load(model, pretrained=pretrained and is_file, device="cpu")
+    loaded = load(model, pretrained=pretrained and is_file, image_size=image_size, device="cpu")
     source = loaded.card.source
     if pretrained and not is_file:
         source = "timm's architecture, weights not loaded"

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from .errors import VitvizError
-from .model.weights import load
+from .model.key import ModelKey
+from .model.weights import load_key
 from .probe.analysis import Analysis, analyze
 from .probe.explain import EXPLAINERS
 from .probe.film import Film
@@ -26,12 +27,13 @@ def look(arguments: argparse.Namespace) -> None:
     model or the disk cannot give; nothing is written before all selections are checked.
     """
     (photo,) = arguments.photo
-    model = _word(arguments.model) + ("-untrained" if arguments.untrained else "")
+    key = ModelKey(arguments.model, arguments.untrained, arguments.image_size)
+    model = "-".join(filter(None, (_word(key.name), "untrained" * key.untrained, key.size)))
     changes = interventions(arguments)
     model += "-inverted" if arguments.invert else ""
     model += "-changed" if changes else ""
     default = Path(f"vitviz-{_word(photo)}-{model}")
-    loaded = load(arguments.model, pretrained=not arguments.untrained)
+    loaded = load_key(key)
     analysis = analyze(loaded, Path(photo), invert=arguments.invert, interventions=changes)
     layer = choose_layer(analysis, arguments.layer)
     head = arguments.head if arguments.head is None else analysis.trace.check_head(arguments.head)
@@ -216,10 +218,10 @@ def held_by_another(folder: Path, analysis: Analysis) -> str | None:
         return "no analysis that can be read"
     name, card = before.photo_name, before.card
     by = card.name if card.trained else f"the untrained {card.name}"
-    now = analysis.photo_name, analysis.card.name, analysis.card.trained
+    by += f" at {card.key.size} pixels" if card.key.size else ""
     if before.interventions != analysis.interventions:
         return f"the analysis of {name} by {by}, {before.changes() or 'unchanged'}"
-    if (name, card.name, card.trained) != now:
+    if (name, card.key) != (analysis.photo_name, analysis.card.key):
         return f"the analysis of {name} by {by}"
     if not torch.equal(before.picture, analysis.picture):
         return f"the analysis of another {name} by {by}"

@@ -20,7 +20,7 @@ import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
-import { sideNames, translator } from "../../vitviz/viewer/text/words.js";
+import { sideNames, sourceName, translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 
 const [cls, registers] = ["cls", "registers"].map((name) => FIXTURES.find((one) => one.name === name));
@@ -159,12 +159,14 @@ test("photos that the visitor sent stand among the others, in this page alone", 
 });
 
 test("the two are called by what differs", () => {
-  const side = (photo, title, trained) => ({ t: translator("en"), language: "en",
-    source: { manifest: { photo: { name: photo }, model: { title, trained }, korean: {} } } });
+  const side = (photo, title, trained, size = null) => ({ t: translator("en"), language: "en",
+    source: { manifest: { photo: { name: photo }, model: { title, trained, key: { image_size: size } }, korean: {} } } });
   assert.deepEqual(sideNames(side("a", "m", true), side("a", "m", false)), ["trained", "untrained"]);
   assert.deepEqual(sideNames(side("a", "m", true), side("b", "m", true)), ["a", "b"]);
   assert.deepEqual(sideNames(side("a", "m", true), side("b", "n", true)), ["a · m", "b · n"]);
   assert.deepEqual(sideNames(side("a", "m", true), side("a", "m", true)), ["a · m", "a · m"]);
+  assert.deepEqual(sideNames(side("a", "m", true, [96, 144]), side("a", "m", true)), ["m at 96 × 144 pixels", "m"]);
+  assert.equal(sourceName(side("a", "m", false, [96, 144])), "a · m at 96 × 144 pixels · untrained");
 });
 
 /** A second source beside an app, with a host that replies when the test says so. */
@@ -247,7 +249,7 @@ test("an answer that nobody waits for any more opens nothing, and a refusal can 
 
 test("each side is named in the words of its own model", () => {
   const side = (title, korean) => ({ t: translator("ko"), language: "ko", source: { manifest: {
-    photo: { name: "a.png" }, model: { title, trained: true }, words: { ko: { texts: { [title]: korean } } } } } });
+    photo: { name: "a.png" }, model: { title, trained: true, key: { image_size: null } }, words: { ko: { texts: { [title]: korean } } } } } });
   const [photos, digits] = [side("Photos", "사진"), side("Digits", "숫자")];
   assert.deepEqual(sideNames(photos, digits), ["사진", "숫자"]);
   assert.deepEqual(sideNames(digits, photos), ["숫자", "사진"]);

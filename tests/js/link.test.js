@@ -69,11 +69,12 @@ test("what only one panel shows is in its links alone", () => {
 
 test("a link names model and picture, and leaves alone what is not ours", () => {
   const href = writeLink(HREF + "", { ...start, token: 0 }, START_TASTE,
-    { model: "hf-hub:a/b & c", example: "red-panda", untrained: "1" }, shape);
+    { model: "hf-hub:a/b & c", example: "red-panda", untrained: "1", size: "24x40" }, shape);
   const url = new URL(href);
   assert.equal(url.searchParams.get("model"), "hf-hub:a/b & c");
   assert.equal(url.searchParams.get("example"), "red-panda");
   assert.equal(url.searchParams.get("untrained"), "1");
+  assert.equal(url.searchParams.get("size"), "24x40");
   assert.equal(url.searchParams.get("__theme"), "dark");
   assert.equal(url.searchParams.get("x"), "1");
   assert.equal(url.hash, "#top");
@@ -81,6 +82,7 @@ test("a link names model and picture, and leaves alone what is not ours", () => 
   const own = new URL(writeLink(href, start, START_TASTE, { model: "m" }, shape));
   assert.equal(own.searchParams.get("example"), null, "the name of the picture before is gone");
   assert.equal(own.searchParams.get("untrained"), null);
+  assert.equal(own.searchParams.get("size"), null, "a size belongs to the model before");
 });
 
 test("an address can say anything", () => {

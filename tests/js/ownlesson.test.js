@@ -7,7 +7,7 @@ import { Source } from "../../vitviz/viewer/data/source.js";
 import {
   MOST, Misfit, addressWith, checkedLesson, fileText, lessonInFile, lessonOfAddress, packed, played, stepOf, unpacked, withMoved,
 } from "../../vitviz/viewer/lessons/own.js";
-import { createCourse } from "../../vitviz/viewer/lessons/course.js";
+import { createCourse, originOf } from "../../vitviz/viewer/lessons/course.js";
 import { createShelf } from "../../vitviz/viewer/lessons/shelf.js";
 import { lessonBook } from "../../vitviz/viewer/state/memory.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
@@ -57,8 +57,9 @@ test("what is no lesson is refused with a sentence", () => {
 
 test("a view is what the selection shows, and an own photo is in no link", () => {
   const selection = { ...view, step: 3, lesson: "ask", partner: 7, lent: {} };
-  const { view: found } = stepOf(selection, { model: "photos", example: "dog", untrained: "1" }, ["panel", "layer", "head", "lesson", "step", "colours"]);
-  assert.deepEqual(found, { ...view, untrained: "1" });
+  const { view: found } = stepOf(selection, { model: "photos", example: "dog", untrained: "1", size: "144" }, ["panel", "layer", "head", "lesson", "step", "colours"]);
+  assert.deepEqual(found, { ...view, untrained: "1", size: "144" });
+  assert.deepEqual(originOf({ model: "photos", example: "dog" }, { state: found }), { model: "photos", example: "dog", untrained: "1", size: "144" });
   assert.equal(stepOf(selection, { model: "photos" }, []), null);
   assert.equal(stepOf(selection, undefined, []), null);
 });

@@ -157,11 +157,13 @@ test("what was measured of a model is saved beside chance, and nothing where not
 test("a PNG names its colours where there are any, and the choice of a scale for attention only", () => {
   const cls = FIXTURES.find(({ name }) => name === "cls");
   const app = appOf({ t: translator("en"), language: "en", taste: { scale: "heads" }, grid: cls.grid,
-    manifest: { ...cls.manifest, photo: { name: "a.jpg" }, model: { name: "m", source: "s" } } });
+    manifest: { ...cls.manifest, photo: { name: "a.jpg" }, model: { name: "m", source: "s", key: { image_size: null } } } });
   const lines = (shown) => captionOf(app, { about: "x", view: { token: 0, shown } });
   const attention = { kind: "attention", values: [1], colours: "magma" };
   assert.deepEqual(lines(attention),
     ["a.jpg · CLS token · x", "Colour map magma, scale: all heads", "Model: m (s). Drawn by vitviz."]);
+  app.source.manifest.model.key = { image_size: [24, 40] };
+  assert.equal(lines(attention)[2], "Model: m at 24 × 40 pixels (s). Drawn by vitviz.");
   assert.equal(lines({ ...attention, kind: "positions", colours: "diverging" })[1], "Colour map diverging");
   assert.equal(lines({ ...attention, kind: "none", values: null }).length, 2);
 });

@@ -71,7 +71,8 @@ def sheet(
     width: float, height: float, card: ModelCard, *, photo_name: str = "", paper: str = ""
 ) -> Figure:
     """An empty figure, sizes in inches, with a line below for model, photo and source."""
-    source = [f"model: {card.name} ({card.source})"]
+    size = f" at {card.key.size} pixels" if card.key.size else ""
+    source = [f"model: {card.name}{size} ({card.source})"]
     source += [f"photo: {photo_name}"] if photo_name else []
     source += [f"source: {paper}"] if paper else []
     told = _lines(source, width)

@@ -20,7 +20,7 @@ import { allow, button } from "./parts/widgets.js";
 import { grouped, percent } from "./maths/numbers.js";
 import { answerOf, rivalsOf } from "./text/answer.js";
 import { languageName, nextLanguage } from "./text/language.js";
-import { translated } from "./text/words.js";
+import { sized, translated } from "./text/words.js";
 
 /**
  * @param {import("./main.js").App} app
@@ -140,7 +140,7 @@ function createTitleBar(app, save, openHelp, projecting) {
   projector.classList.add("vv-projector-button"); // a phone has no such button
   const language = app.languages ? languageButton(app) : null;
   const sharing = manifest.link ? createSharing(app) : null; // without it nobody else could open the link
-  const names = [manifest.photo.name, translated(manifest.model.title, app)].filter(Boolean).join(" · ");
+  const names = [manifest.photo.name, sized(translated(manifest.model.title, app), app)].filter(Boolean).join(" · ");
   const answer = answerOf(app);
   const title = answer ? answer.text : names;
   const { height, width } = manifest.image;

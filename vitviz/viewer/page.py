@@ -64,9 +64,9 @@ def _name(manifest: Mapping[str, Any]) -> str:
 
 def _is_twin(other: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
     """Whether `other` is the same picture in the same model before its training."""
-    trained = manifest["model"]["trained"] and not other["model"]["trained"]
-    same = manifest["model"]["name"] == other["model"]["name"]
-    return trained and same and _name(other) == _name(manifest)
+    ours, theirs = manifest["model"]["key"], other["model"]["key"]
+    twin = not ours["untrained"] and theirs == {**ours, "untrained": True}
+    return twin and _name(other) == _name(manifest)
 
 
 def _below(files: Mapping[str, Any]) -> dict[str, Any]:

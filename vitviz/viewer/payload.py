@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -362,9 +362,7 @@ def _manifest(
             "measurements": measurements_of(card),
             "kinds": kinds_of(card),
             "light_ink_only": taught_light_ink_only(card, analysis.preprocess),
-            "load": _loadable(card),
-            "resized_from": card.resized_from,
-            "image_size": card.config.image_size,
+            "key": replace(card.key, name=_loadable(card)).to_dict(),
             "title": str(card.details.get("title", card.name)),
             "temperature": card.temperature,
         },

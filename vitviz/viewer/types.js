@@ -7,10 +7,15 @@
  */
 
 /**
- * The model in a manifest. `load`: what `vitviz.load` takes for it. `measurements`: metrics by name; `boxes`: metrics of maps against boxes; `others`: how well it
+ * Which model is meant, as `vitviz.load` takes it. image_size: height and width of its pictures, null for its own.
+ * @typedef {{name: string, untrained: boolean, image_size: number[]|null}} ModelKey
+ */
+
+/**
+ * The model in a manifest. `measurements`: metrics by name; `boxes`: metrics of maps against boxes; `others`: how well it
  * tells pictures of its classes from others; `photographs`: the same of large photographs.
  * @typedef {{
- *   name: string, load: string, resized_from: number[]|null, image_size: number[], title: string, source: string, num_parameters: number, trained: boolean,
+ *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
  *   measurements: {boxes?: Record<string, {energy: number, pointing: number}>, others?: Record<string, number>, photographs?: Record<string, number>,
  *     [name: string]: any},

@@ -1,9 +1,9 @@
 /** The course: which lesson and step is open, what was guessed in it, and whether the truth is shown. */
 
 import { experimentIn, experimentsOf } from "./experiments.js";
-import { HOSTS } from "./own.js";
 import { atOf, gapOf, isGuess, paintable, painted, stateOf } from "./steps.js";
 import { OPERATED } from "../state/experiment.js";
+import { HOSTS } from "../state/link.js";
 import { TRUTHS, holds, truthOf } from "./truths.js";
 
 /** @typedef {ReturnType<typeof createCourse>} Course */
@@ -164,24 +164,24 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
 
   /** By what the host says of the analysis; a page of one analysis has only its names. */
   function isShown(origin) {
-    const { link, model: shown, photo } = app.source.manifest;
+    const { link, model: { name, key }, photo } = app.source.manifest;
     if (link) return HOSTS.every((name) => link[name] === origin[name]);
-    return shown.name === origin.model && photo.name.replace(/\.[^.]*$/, "") === origin.example &&
-      (shown.trained === false) === Boolean(origin.untrained) && photo.inverted === Boolean(origin.invert);
+    return name === origin.model && photo.name.replace(/\.[^.]*$/, "") === origin.example &&
+      key.untrained === Boolean(origin.untrained) && photo.inverted === Boolean(origin.invert);
   }
 }
 
-/** Model and example of a step: its own, else those of its lesson; `untrained` and `invert` where they are asked for. */
+/** Model and example of a step: its own, else those of its lesson; what else the host reads where it is asked for. */
 export function originOf({ model, example }, step) {
   const { state = {} } = step ?? {};
   const more = HOSTS.filter((name) => name in state).map((name) => [name, String(state[name])]);
-  return /** @type {{model: string, example: string, untrained?: string, invert?: string}} */ ({ model, example, ...Object.fromEntries(more) });
+  return /** @type {import("../state/link.js").Origin} */ ({ model, example, ...Object.fromEntries(more) });
 }
 
 /**
  * The link that opens a step with nothing left to the page: model, picture, language, projector.
  * @param {string} href  of the present page
- * @param {{model: string, example: string, untrained?: string, invert?: string, lesson: string, step: number}} origin
+ * @param {import("../state/link.js").Origin & {lesson: string, step: number}} origin
  * @param {{lang?: string, projector?: boolean}} page
  * @returns {string}
  */

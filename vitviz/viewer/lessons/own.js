@@ -7,8 +7,6 @@ export const MOST = { steps: 30, title: 80, text: 600, question: 300, answer: 60
 export const WAYS = ["look", "write", "patch"];
 /** What is seen of a view, when it is seen. */
 const SHOWN = ["title", "panel", "readout", "legend", "layer", "head"];
-/** Fields of a view that the host reads. */
-export const HOSTS = ["model", "example", "untrained", "invert"];
 const KIND = "vitviz lesson";
 
 /**

@@ -3,7 +3,7 @@
 import { experimentIn } from "./experiments.js";
 import { strongest } from "../maths/attention.js";
 import { middleToken, tokenOf } from "../maths/geometry.js";
-import { HOSTS } from "./own.js";
+import { HOSTS } from "../state/link.js";
 import { startSelection } from "../state/state.js";
 
 /** A guess in words is cut after so many letters. */

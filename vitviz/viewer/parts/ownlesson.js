@@ -2,7 +2,7 @@
 
 import { el, setText, show } from "./dom.js";
 import { MOST, Misfit, OWN, WAYS, addressWith, emptyLesson, fileText, lessonInFile, stepOf, withMoved } from "../lessons/own.js";
-import { readLink } from "../state/link.js";
+import { HOSTS, readLink } from "../state/link.js";
 import { allow, button } from "./widgets.js";
 
 /**
@@ -85,8 +85,9 @@ export function createOwnLesson(app, linkTo, start) {
   }
 
   function ownAddress() {
-    const [{ view: { model, example, untrained, invert } }] = shelf.draft().steps;
-    return addressWith(linkTo({ model, example, ...(untrained ? { untrained } : {}), ...(invert ? { invert } : {}), lesson: OWN, step: 1 }), shelf.draft());
+    const [{ view }] = shelf.draft().steps;
+    const origin = Object.fromEntries(HOSTS.filter((name) => view[name]).map((name) => [name, view[name]]));
+    return addressWith(linkTo({ ...origin, lesson: OWN, step: 1 }), shelf.draft());
   }
 
   async function copy() {

@@ -11,7 +11,7 @@ import { snapshot } from "./snapshot.js";
 import { createTakeHome } from "./takehome.js";
 import { button } from "./widgets.js";
 import { reasonOf } from "../text/refusal.js";
-import { changesOf, photoName, sideNames, tokenTitle, translated } from "../text/words.js";
+import { changesOf, photoName, sideNames, sizeOf, sized, tokenTitle, translated } from "../text/words.js";
 
 /** Figures of the analysis and of the one beside it. */
 const OF_BOTH = ["answers"];
@@ -28,6 +28,7 @@ const EXPLAINED = { explanation: (selection, source) => [mainExplainer(selection
 export function createSaving(app, look) {
   const { t } = app;
   const { manifest } = app.source;
+  const ofModel = [manifest.model.name, sizeOf(manifest.model.key)];
   const list = el("div", { class: "vv-save-list" });
   const said = el("p", { class: "vv-note", role: "status" });
   const dialog = el("dialog", { class: "vv-help vv-save", "aria-label": t("save") },
@@ -45,13 +46,13 @@ export function createSaving(app, look) {
       section(t("savePicture"), now, now.stage, "picture", stageSaves(app, now.view)),
       section(t("savePanel", { panel: t("panel_" + id) }), now, page, id,
         saves?.(app, now.view) ?? { tables: {}, figures: [] }),
-      ...(app.takeHome ? [createTakeHome(app, download, () => fileName(manifest.photo.name, manifest.model.name) + ".html")] : []));
+      ...(app.takeHome ? [createTakeHome(app, download, () => fileName(manifest.photo.name, ...ofModel) + ".html")] : []));
     dialog.showModal();
   }
 
   function section(title, now, node, what, { tables, figures }) {
     const { layer, head, direction } = app.selection;
-    const nameOf = (...part) => fileName(manifest.photo.name, manifest.photo.inverted ? "inverted" : "", manifest.changes?.length > 0 ? "changed" : "", manifest.model.name, ...part, "layer" + layer,
+    const nameOf = (...part) => fileName(manifest.photo.name, manifest.photo.inverted ? "inverted" : "", manifest.changes?.length > 0 ? "changed" : "", ...ofModel, ...part, "layer" + layer,
       head === "mean" ? "mean" : "head" + head, direction, "token" + now.view.token);
     const item = (text, save) => button({ text, title: title + ": " + text, onClick: () => run(text, save) });
     // If there is only one table or figure, its button needs no name.
@@ -124,7 +125,7 @@ export function captionOf(app, { view, about }) {
     ...toldOf(app),
     // Where there is no choice of scales the legend shows the one.
     ...(values ? [overlayNamed(kind).controls.includes("scale") ? t("captionScale", { drawn, scale }) : drawn] : []),
-    t("captionSource", { model: manifest.model.name, source: translated(manifest.model.source, app) }),
+    t("captionSource", { model: sized(manifest.model.name, app), source: translated(manifest.model.source, app) }),
   ];
 }
 

@@ -33,7 +33,9 @@ const COMMON = {
 const OF_LESSON = ["lesson", "step"];
 /** Written only while it is on. */
 const SWITCHES = ["projector"];
-const HOSTS = ["model", "example", "untrained", "invert"];
+/** Fields with which the host finds model and picture again; the first, `untrained` and `size` are the key of the model. */
+export const HOSTS = ["model", "example", "untrained", "size", "invert"];
+/** @typedef {{model: string, example: string, untrained?: string, size?: string, invert?: string}} Origin */
 
 function namesOf(panels) {
   return [...new Set([...OF_LESSON, ...SWITCHES, ...Object.keys(COMMON), ...OVERLAYS.flatMap(({ link = [] }) => link), ...panels.flatMap(linkOf)])];

@@ -22,9 +22,9 @@ export function literal(text) {
 export const headOf = (head) => (head === "mean" ? "None" : String(head));
 
 /** The call that loads the model, as an expression. */
-export function loadCall({ model }, ...options) {
-  const size = model.resized_from && "image_size=(" + model.image_size.join(", ") + ")";
-  return "vitviz.load(" + [literal(model.load), model.trained ? null : "pretrained=False", size, ...options]
+export function loadCall({ model: { key: { name, untrained, image_size: size } } }, ...options) {
+  const sides = size && (size[0] === size[1] ? size[0] : "(" + size.join(", ") + ")");
+  return "vitviz.load(" + [literal(name), untrained ? "pretrained=False" : null, sides && "image_size=" + sides, ...options]
     .filter(Boolean).join(", ") + ")";
 }
 

@@ -155,6 +155,21 @@ export function changesOf({ t, source: { manifest } }) {
 }
 
 /**
+ * A name of the model of an analysis, with the size of its pictures where that is not the model's own.
+ * @param {string} name
+ * @param {{t: (key: string, values?: any) => string, source: {manifest: import("../types.js").Manifest}}} app
+ * @returns {string}
+ */
+export function sized(name, { t, source: { manifest: { model: { key: { image_size: size } } } } }) {
+  return size ? t("atSize", { name, height: size[0], width: size[1] }) : name;
+}
+
+/** The same size as links and file names have it: "144", or "144x192"; "" for the model's own. */
+export function sizeOf({ image_size: size }) {
+  return size ? [...new Set(size)].join("x") : "";
+}
+
+/**
  * The name of an analysis beside another one: picture, model, whether it is untrained, and what was changed.
  * @param {{t: (key: string, values?: any) => string, language: string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
@@ -162,7 +177,7 @@ export function changesOf({ t, source: { manifest } }) {
 export function sourceName(app) {
   const { model } = app.source.manifest;
   const untrained = model.trained === false ? app.t("besideUntrained") : "";
-  return [photoName(app), translated(model.title, app), untrained, changesOf(app) && app.t("changed", { changes: changesOf(app) })].filter(Boolean).join(" · ");
+  return [photoName(app), sized(translated(model.title, app), app), untrained, changesOf(app) && app.t("changed", { changes: changesOf(app) })].filter(Boolean).join(" · ");
 }
 
 /**
@@ -173,7 +188,8 @@ export function sourceName(app) {
 export function sideNames(app, other) {
   const [one, two] = [app, other].map((side) => {
     const { model } = side.source.manifest;
-    return [photoName({ ...side, t: app.t, source: side.source }), translated(model.title, side), app.t(model.trained === false ? "besideUntrained" : "besideTrained"),
+    const told = { ...side, t: app.t, source: side.source };
+    return [photoName(told), sized(translated(model.title, side), told), app.t(model.trained === false ? "besideUntrained" : "besideTrained"),
       app.t(side.source.manifest.changes?.length > 0 ? "besideChanged" : "besideIntact")];
   });
   const differ = one.map((part, at) => part !== two[at]);
