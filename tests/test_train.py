@@ -482,7 +482,7 @@ def test_a_checkpoint_is_measured_as_it_is_shipped(pack, tmp_path, capsys):
     assert "attention:" in told
     found = json.loads(figures.read_text("utf-8"))
     carried = json.loads(details["evaluation"])
-    assert set(carried) == set(MEASUREMENTS) - {"others"}
+    assert set(carried) == set(MEASUREMENTS) - {"others", "photographs"}
     assert carried == {name: found[name] for name in carried}
     assert (found["checkpoint"], found["data"]) == (file, "kinds")
     assert sum(map(sum, found["confusion"]["counts"])) == len(TEST)
