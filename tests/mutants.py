@@ -21,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -323,31 +324,28 @@ def main() -> None:
     reasons = {tuple(one[part] for part in Mutant.KEY): one["reason"] for one in named}
     for key in reasons.keys() - {one.key for mutants in functions.values() for one in mutants}:
         print("equivalent_mutants.json names what is not there:", *key)
-    drawn = list(enumerate(draw(functions, chosen.seed, chosen.count), 1))
-    drawn = [(at, one) for at, one in drawn if not chosen.only or at in chosen.only]
-    told: dict[str, list[Mutant]] = {
-        word: [] for word in ("caught", "hangs", "equivalent", "SURVIVES")
-    }
+    drawn = dict(enumerate(draw(functions, chosen.seed, chosen.count), 1))
+    drawn = {at: one for at, one in drawn.items() if not chosen.only or at in chosen.only}
+    fates: dict[int, str] = {}
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "vitviz")
         shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*NOT_COPIED))
         compileall.compile_dir(copy, quiet=1, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
-        needed = {test for _, one in drawn for part in stages(copy, one.file) for test in part}
+        files = {one.file for one in drawn.values() if one.key not in reasons}
+        needed = {test for file in files for part in stages(copy, file) for test in part}
         for kind in (".py", ".js"):
             tests = sorted(test for test in needed if test.endswith(kind))
             if tests and not passes(copy, tests):
                 sys.exit(f"without any mutant some of these fail: {' '.join(tests)}")
-        for at, one in drawn:
-            word = "equivalent" if one.key in reasons else fate(copy, one)
-            told[word].append(one)
-            print(f"{at:3} {word:10} {one}", flush=True)
-    for word, mutants in told.items():
-        print(f"{len(mutants)} {word}")
-    for one in told["equivalent"]:
-        print(f"equivalent: {one}\n      {reasons[one.key]}")
-    for one in told["SURVIVES"]:
-        print(f"survives: {one}")
-    sys.exit(bool(told["SURVIVES"]))
+        for at, one in drawn.items():
+            reason = reasons.get(one.key)
+            fates[at] = "equivalent" if reason else fate(copy, one)
+            print(f"{at:3} {fates[at]:10} {one}", flush=True)
+            if reason:
+                print(f"      {reason}")
+    print(*(f"{count} {word}" for word, count in Counter(fates.values()).items()), sep=", ")
+    survivors = [str(at) for at, word in fates.items() if word == "SURVIVES"]
+    sys.exit(f"to run the survivors again: --only {' '.join(survivors)}" if survivors else 0)
 
 
 if __name__ == "__main__":

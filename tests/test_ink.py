@@ -95,7 +95,7 @@ def test_only_a_model_that_never_saw_dark_ink_is_warned_of(recipe, mean, only) -
 
 def test_a_model_of_colours_is_not_warned_of() -> None:
     ours = tiny("cls")
-    card = replace(ours.card, details={"recipe": "{}"})
+    card = replace(ours.card, details={"recipe": '{"data": "photos"}'})
     for mean in (0.5, 0.13):
         dark = replace(ours, card=card, preprocess=replace(ours.preprocess, mean=(mean,) * 3))
         assert not taught_light_ink_only(dark.card, dark.preprocess)

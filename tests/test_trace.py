@@ -1,6 +1,7 @@
 """Capturing changes no output, leaves no hook behind, and misses no layer."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from torch.testing import assert_close
 
 from tests.models import TINY, spread, tiny
 from vitviz import CaptureError, SelectionError, Trace, ViT, capture
+from vitviz.probe.cuts import Cuts, Edges
 
 
 def pixels_for(name: str, images: int = 1) -> torch.Tensor:
@@ -94,6 +96,17 @@ def test_a_map_by_hand() -> None:
     assert_close(trace.attention_of(0, 1), torch.tensor([[0.9, 0.1], [0.5, 0.5]]))
     assert_close(trace.attention_from(0, 0), torch.tensor([[0.5, 0.5], [0.9, 0.1]]))
     assert_close(trace.attention_to(0, 0), torch.tensor([[0.5, 0.5], [0.9, 0.5]]))
+
+
+def test_the_sum_behind_a_row_leaves_out_what_is_cut_by_hand() -> None:
+    """All scores are 0, so that the log-sum-exp is the log of how many tokens a query can see."""
+    nothing = torch.zeros(1, 2, 3, 1)
+    intact = Trace(nothing, nothing, tokens=torch.zeros(2, 3, 2), logits=torch.zeros(2), scale=1.0)
+    assert_close(intact.rounded(0).lse, torch.full((2, 3), math.log(3)))
+    edge = Edges(torch.tensor([0]), torch.tensor([1]), heads=(1,))
+    cut = replace(intact, cuts=Cuts(torch.zeros(3, dtype=torch.bool), (edge,), 2))
+    assert_close(cut.rounded(0).lse, torch.tensor([[3.0, 3, 3], [2, 3, 3]]).log())
+    assert_close(cut.attention(0)[1, 0], torch.tensor([0.5, 0, 0.5]))
 
 
 def test_capture_does_not_change_the_answer_and_leaves_no_hook() -> None:
