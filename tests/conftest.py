@@ -79,6 +79,12 @@ def picture(folder: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are empty files, for tests of folders and of what is said: a dozen take seconds."""
+    monkeypatch.setattr("vitviz.draw.save", lambda figure, path: path.touch())
+
+
 @pytest.fixture(scope="module")
 def client(url: str, folder: Path) -> "Client":
     """Gradio's client of the app that the test file started as `url`."""

@@ -55,6 +55,7 @@ def _line(capsys: pytest.CaptureFixture, status: int, *arguments: object) -> str
     return err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_it_says_when_it_is_not_sure(capsys, tmp_path, picture) -> None:
     path = save_tiny(tmp_path, "cls", stem="flat", temperature="50")
     best = analyze(vitviz.load(path), picture).predictions(1)[0]
@@ -94,6 +95,7 @@ def test_a_photo_becomes_numbers_and_figures(capsys, tmp_path, model, picture) -
     assert all(str(out_folder / name) in out for name in names)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_untrained_twin_has_a_folder_of_its_own(
     capsys, tmp_path, monkeypatch, model, picture
 ) -> None:
@@ -228,6 +230,7 @@ def test_mistakes_are_answered_in_one_sentence(capsys, tmp_path, model, picture)
     )
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_folder_of_someone_else_is_left_alone(capsys, tmp_path, model, picture) -> None:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
@@ -240,6 +243,7 @@ def test_a_folder_of_someone_else_is_left_alone(capsys, tmp_path, model, picture
     assert (theirs / "diary.txt").read_text() == "dear"
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_own_folder_is_written_again_for_the_same_photo_only(
     capsys, tmp_path, model, picture
 ) -> None:
@@ -250,6 +254,7 @@ def test_the_own_folder_is_written_again_for_the_same_photo_only(
     assert "holds the analysis of cat.png" in refused(capsys, other, *arguments)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_without_out_the_folder_is_named_after_photo_and_model(
     capsys, tmp_path, monkeypatch, model, picture
 ) -> None:
@@ -269,6 +274,7 @@ def pixels_in(folder: Path) -> torch.Tensor:
     return Analysis.load(folder / "analysis.safetensors").picture
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_photos_of_one_name_have_folders_of_their_own(capsys, tmp_path, monkeypatch, model) -> None:
     monkeypatch.chdir(tmp_path)
     names = ["a/dog.jpg", "b/dog.jpg", "dog.png", "c/dog.JPG", "dog!.jpg"]
@@ -292,6 +298,7 @@ def test_photos_of_one_name_have_folders_of_their_own(capsys, tmp_path, monkeypa
     assert f"{held} dog.jpg by tiny-cls: dog.png goes to {first}-3\n" in said[2]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_folder_that_was_named_is_not_written_for_another_photo_of_the_same_name(
     capsys, tmp_path, model
 ) -> None:
@@ -307,6 +314,7 @@ def test_a_folder_that_was_named_is_not_written_for_another_photo_of_the_same_na
     assert not torch.equal(pixels_in(tmp_path / "o"), before)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_folder_in_the_way_is_walked_past(capsys, tmp_path, monkeypatch, model, picture) -> None:
     monkeypatch.chdir(tmp_path)
     Path("vitviz-cat-tiny-cls").write_text("a file")

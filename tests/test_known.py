@@ -169,6 +169,7 @@ def write(picture: np.ndarray, path: Path) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(("name", "picture"), [("known", KNOWN), ("unknown", UNKNOWN)])
 def test_the_command_line_says_it(capsys, tmp_path, checkpoint, name, picture) -> None:
     path, out = write(picture, tmp_path / f"{name}.png"), tmp_path / "out"
