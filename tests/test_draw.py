@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -59,20 +60,20 @@ def test_the_picture_is_what_the_model_saw(any_tiny_analysis: Analysis) -> None:
     assert f"{grid.rows} x {grid.cols} = {grid.num_patches} patches" in words(figure)
 
 
-@pytest.mark.parametrize("head", [HEAD, None])
-@pytest.mark.parametrize("direction", ["from", "to"])
-def test_attention_shows_the_map(any_tiny_analysis, token, head, direction) -> None:
-    figure = draw.attention(any_tiny_analysis, LAYER, head, token, direction=direction)
-    values = any_tiny_analysis.attention(LAYER, head, token, direction)
-    expected = any_tiny_analysis.grid.to_map(values).numpy()
-    alone, over = arrays(figure)
-    assert np.array_equal(alone, expected)
-    assert np.array_equal(over, expected)
-    text = words(figure)
-    assert f"layer {LAYER}" in text
-    assert ("mean of" if head is None else f"head {head}") in text
-    assert f"{direction} {draw.token_name(any_tiny_analysis, token)}" in text
-    assert len(bars(figure)) == 1
+def test_attention_shows_the_map(any_tiny_analysis, token, subtests) -> None:
+    for head, direction in product([HEAD, None], ["from", "to"]):
+        with subtests.test(head=head, direction=direction):
+            figure = draw.attention(any_tiny_analysis, LAYER, head, token, direction=direction)
+            values = any_tiny_analysis.attention(LAYER, head, token, direction)
+            expected = any_tiny_analysis.grid.to_map(values).numpy()
+            alone, over = arrays(figure)
+            assert np.array_equal(alone, expected)
+            assert np.array_equal(over, expected)
+            text = words(figure)
+            assert f"layer {LAYER}" in text
+            assert ("mean of" if head is None else f"head {head}") in text
+            assert f"{direction} {draw.token_name(any_tiny_analysis, token)}" in text
+            assert len(bars(figure)) == 1
 
 
 def least(analysis: Analysis) -> float:
@@ -106,17 +107,18 @@ def test_a_map_of_even_attention_looks_even(tiny_analysis) -> None:
     assert np.ptp(wall.norm(wall.get_array()).compressed()) < 0.1
 
 
-@pytest.mark.parametrize("scale", ["shared", "own"])
-def test_heads_show_every_head_in_order(any_tiny_analysis, token, scale) -> None:
-    figure = draw.heads(any_tiny_analysis, LAYER, token, scale=scale)
+def test_heads_show_every_head_in_order(any_tiny_analysis, token, subtests) -> None:
     expected = any_tiny_analysis.grid.to_map(any_tiny_analysis.trace.attention_from(LAYER, token))
-    assert np.array_equal(np.stack(arrays(figure)), expected.numpy())
-    tops = {image.norm.vmax for ax in figure.axes for image in ax.images}
-    count = any_tiny_analysis.trace.num_heads
-    assert len(bars(figure)) == (1 if scale == "shared" else count)
     ends = np.maximum(expected.amax(dim=(1, 2)).numpy(), least(any_tiny_analysis))
-    assert sorted(tops) == pytest.approx(sorted({ends.max()} if scale == "shared" else set(ends)))
-    assert max(tops) == pytest.approx(max(expected.max(), least(any_tiny_analysis)))
+    count = any_tiny_analysis.trace.num_heads
+    for scale, bar_count, tops in (("shared", 1, {ends.max()}), ("own", count, set(ends))):
+        with subtests.test(scale=scale):
+            figure = draw.heads(any_tiny_analysis, LAYER, token, scale=scale)
+            assert np.array_equal(np.stack(arrays(figure)), expected.numpy())
+            found = {image.norm.vmax for ax in figure.axes for image in ax.images}
+            assert len(bars(figure)) == bar_count
+            assert sorted(found) == pytest.approx(sorted(tops))
+            assert max(found) == pytest.approx(max(expected.max(), least(any_tiny_analysis)))
 
 
 def test_rollout_goes_up_through_the_layers(any_tiny_analysis, token) -> None:
@@ -389,10 +391,14 @@ def test_a_rollout_may_begin_later(tiny_analysis) -> None:
     assert "from layer 1" in words(draw.rollout(tiny_analysis, first=1))
 
 
-@pytest.mark.parametrize("scale", ["shared", "layer", "own"])
-@pytest.mark.parametrize("direction", ["from", "to"])
-def test_the_wall_has_every_head_of_every_layer(any_tiny_analysis, token, scale, direction) -> None:
-    analysis, grid = any_tiny_analysis, any_tiny_analysis.grid
+def test_the_wall_has_every_head_of_every_layer(any_tiny_analysis, token, subtests) -> None:
+    for scale, direction in product(["shared", "layer", "own"], ["from", "to"]):
+        with subtests.test(scale=scale, direction=direction):
+            compare_wall(any_tiny_analysis, token, scale, direction)
+
+
+def compare_wall(analysis: Analysis, token: int, scale: str, direction: str) -> None:
+    grid = analysis.grid
     figure = draw.wall(analysis, token, direction=direction, scale=scale)
     (image,) = figure.axes[0].images
     canvas = image.get_array()

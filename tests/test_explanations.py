@@ -23,9 +23,16 @@ from vitviz.viewer.payload import late_file, late_path, needs_model
 MEASURED = {"mean": 0.4, "half": 0.02, "pictures": 10}
 
 
-@pytest.mark.parametrize("key", EXPLAINERS)
-def test_a_late_file_has_the_values_of_explain(key: str, any_tiny_analysis: Analysis) -> None:
-    analysis, one = any_tiny_analysis, EXPLAINERS[key]
+def test_a_late_file_has_the_values_of_explain(
+    any_tiny_analysis: Analysis, subtests: pytest.Subtests
+) -> None:
+    for key in EXPLAINERS:
+        with subtests.test(key=key):
+            compare_late_file(any_tiny_analysis, key)
+
+
+def compare_late_file(analysis: Analysis, key: str) -> None:
+    one = EXPLAINERS[key]
     told = {entry["key"]: entry for entry in pack(analysis, whole=False).manifest["explainers"]}
     of_class = "class" in one.needs
     if of_class and analysis.card.head != "classes":

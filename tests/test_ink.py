@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -43,11 +44,11 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_digits(tmp_path_factory.mktemp("ink"))
 
 
-@pytest.mark.parametrize("label", sorted(DIGITS))
-@pytest.mark.parametrize("at", [0, 5, 10, 12, 17, 22])
-def test_the_ink_of_drawn_digits_is_told(label: str, at: int) -> None:
-    seen = of_digits().preprocess.picture(open_photo(np.asarray(drawn(label, **STYLES[at]))))
-    assert is_dark_on_light(seen) is STYLES[at]["dark"]
+def test_the_ink_of_drawn_digits_is_told(subtests: pytest.Subtests) -> None:
+    for label, at in product(sorted(DIGITS), [0, 5, 10, 12, 17, 22]):
+        with subtests.test(label=label, at=at):
+            digit = open_photo(np.asarray(drawn(label, **STYLES[at])))
+            assert is_dark_on_light(of_digits().preprocess.picture(digit)) is STYLES[at]["dark"]
 
 
 @pytest.mark.parametrize(
@@ -153,6 +154,7 @@ def test_a_saved_analysis_knows_that_it_is_inverted(tmp_path: Path) -> None:
     assert Analysis.load(path).inverted is False
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_command_line_notices_and_inverts(capsys, tmp_path, monkeypatch, checkpoint) -> None:
     DARK.save(tmp_path / "three.png")
     monkeypatch.chdir(tmp_path)

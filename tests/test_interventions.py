@@ -527,9 +527,8 @@ def test_threads_that_operate_do_not_touch_each_other() -> None:
 P = TINY["cls"].num_patches
 
 
-@pytest.mark.parametrize(
-    ("values", "sentence"),
-    [
+def test_what_cannot_be_done_is_a_sentence_in_both_languages(subtests: pytest.Subtests) -> None:
+    for values, sentence in [
         ({"kind": "remove", "patches": [1]}, "interventions are a list"),
         ("remove", "interventions are a list"),
         ([{"kind": "fold"}], "an intervention has a kind, one of remove, keep"),
@@ -596,13 +595,12 @@ P = TINY["cls"].num_patches
             "takes its tokens from another analysis",
         ),
         ([{"kind": "positions", "by": "off"}] * 65, "at most 64 interventions"),
-    ],
-)
-def test_what_cannot_be_done_is_a_sentence_in_both_languages(values, sentence: str) -> None:
-    with pytest.raises(SelectionError) as caught:
-        analyze(tiny("cls"), photo(), interventions=values)
-    assert sentence in str(caught.value)
-    assert say(caught.value.message, "ko") != str(caught.value)
+    ]:
+        with subtests.test(values=values):
+            with pytest.raises(SelectionError) as caught:
+                analyze(tiny("cls"), photo(), interventions=values)
+            assert sentence in str(caught.value)
+            assert say(caught.value.message, "ko") != str(caught.value)
 
 
 def test_what_a_model_does_not_have_cannot_be_changed() -> None:

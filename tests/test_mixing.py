@@ -31,9 +31,14 @@ def model(name: str) -> LoadedModel:
     return LoadedModel(vit, replace(like.card, config=config), like.preprocess)
 
 
-@pytest.mark.parametrize("values", [False, True])
 @pytest.mark.parametrize("name", [*TINY, *OTHERS])
-def test_the_heads_add_up_to_what_the_block_adds(name: str, values: bool) -> None:
+def test_the_heads_add_up_to_what_the_block_adds(name: str, subtests: pytest.Subtests) -> None:
+    for values in (False, True):
+        with subtests.test(values=values):
+            add_up_the_heads(name, values)
+
+
+def add_up_the_heads(name: str, values: bool) -> None:
     loaded = model(name)
     after = []  # what the second half of each block gets, before its norm
     for block in loaded.vit.blocks:

@@ -5,6 +5,7 @@ import random
 import struct
 import warnings
 import zlib
+from itertools import product
 
 import numpy as np
 import pytest
@@ -204,9 +205,13 @@ def test_names_become_one_short_printable_line():
     assert open_photo(data, "").name == "photo"
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
-@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP", "TIFF"])
-def test_exif_orientations(orientation, kind):
+def test_exif_orientations(subtests):
+    for orientation, kind in product(range(1, 9), ["JPEG", "PNG", "WEBP", "TIFF"]):
+        with subtests.test(orientation=orientation, kind=kind):
+            turn_upright(orientation, kind)
+
+
+def turn_upright(orientation: int, kind: str) -> None:
     upright = np.repeat(np.repeat(np.array([[250, 128, 0], [60, 200, 20]], np.uint8), 16, 0), 16, 1)
     stored = {  # the EXIF table: where row 0 and column 0 of the file lie in the scene
         1: upright,

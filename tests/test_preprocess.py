@@ -2,6 +2,7 @@
 
 import json
 import resource
+from itertools import product
 
 import numpy as np
 import pytest
@@ -67,11 +68,16 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize(
     "p", CONFIGS, ids=lambda p: f"{p.crop_mode}-{p.size}-{p.crop_pct}-{p.interpolation}"
 )
-def test_picture_and_pixels_equal_timm(p, size):
+def test_picture_and_pixels_equal_timm(p, subtests):
+    for size in SIZES:
+        with subtests.test(size=size):
+            compare_with_timm(p, size)
+
+
+def compare_with_timm(p, size):
     source = photo(*size)
     try:
         want = timm_picture(p, source.image)
@@ -93,11 +99,14 @@ def test_grey_photos_in_colour_models_and_back():
 
 
 @pytest.mark.parametrize("crop_mode", module.CROP_MODES)
-@pytest.mark.parametrize("size", [(700, 3), (3, 700), (1, 900), (333, 30)], ids=str)
-@pytest.mark.parametrize("interpolation", ["bicubic", "bilinear"])
-def test_computing_only_the_crop_gives_the_same_picture(
-    monkeypatch, crop_mode, size, interpolation
-):
+def test_computing_only_the_crop_gives_the_same_picture(monkeypatch, crop_mode, subtests):
+    sizes = [(700, 3), (3, 700), (1, 900), (333, 30)]
+    for size, interpolation in product(sizes, ["bicubic", "bilinear"]):
+        with subtests.test(size=size, interpolation=interpolation), monkeypatch.context() as patch:
+            compare_crop_with_whole(patch, crop_mode, size, interpolation)
+
+
+def compare_crop_with_whole(monkeypatch, crop_mode, size, interpolation):
     p = Preprocess(size=(64, 48), crop_mode=crop_mode, crop_pct=0.9, interpolation=interpolation)
     source = photo(*size)
     whole = p.picture(source)

@@ -1,6 +1,7 @@
 """Another image size: the grid grows, the weights follow, old measurements are dropped."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 import timm
@@ -18,9 +19,13 @@ from vitviz.model.untrained import draw
 OTHER_SIZES = [(1, 1), (2, 3), (5, 2)]  # additional patches: (rows, cols)
 
 
-@pytest.mark.parametrize("name", TINY)
-@pytest.mark.parametrize("more", OTHER_SIZES)
-def test_positions_are_resampled_as_timm_does_it(name: str, more: tuple[int, int]) -> None:
+def test_positions_are_resampled_as_timm_does_it(subtests: pytest.Subtests) -> None:
+    for name, more in product(TINY, OTHER_SIZES):
+        with subtests.test(name=name, more=more):
+            compare_resampled(name, more)
+
+
+def compare_resampled(name: str, more: tuple[int, int]) -> None:
     old, state = TINY[name], tiny(name).vit.state_dict()
     sides = zip(old.image_size, old.patch_size, more, strict=True)
     new = replace(old, image_size=tuple(side + count * patch for side, patch, count in sides))

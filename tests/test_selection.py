@@ -54,27 +54,39 @@ FIGURES: dict[str, Callable[[Analysis, Callable[[int], Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_every_kind_of_whole_number_asks_the_same(name, make, tiny_analysis: Analysis) -> None:
-    expected, found = (QUESTIONS[name](tiny_analysis, n) for n in (int, make))
-    if isinstance(expected, torch.Tensor):
-        assert torch.equal(found, expected)
-    else:
-        assert found == expected
-        assert type(found) is type(expected)
-        assert not isinstance(found, tuple) or set(map(type, found)) == {int}
+def test_every_kind_of_whole_number_asks_the_same(
+    name, tiny_analysis: Analysis, subtests: pytest.Subtests
+) -> None:
+    expected = QUESTIONS[name](tiny_analysis, int)
+    for make in MAKERS:
+        with subtests.test(made=make(1), by=make):
+            found = QUESTIONS[name](tiny_analysis, make)
+            if isinstance(expected, torch.Tensor):
+                assert torch.equal(found, expected)
+            else:
+                assert found == expected
+                assert type(found) is type(expected)
+                assert not isinstance(found, tuple) or set(map(type, found)) == {int}
 
 
-@pytest.mark.parametrize("wrong", NO_NUMBERS, ids=repr)
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_what_is_no_whole_number_is_refused(name, wrong, tiny_analysis: Analysis) -> None:
-    if wrong is None and name in ("attention", "attention_matrix", "explain.attention", "rollout"):
-        return  # None is allowed there: the mean of the heads, or the last layer
-    if wrong is None and name == "explain.rollout_matrix":
-        return
-    with pytest.raises(SelectionError):
-        QUESTIONS[name](tiny_analysis, lambda _: wrong)
+def test_what_is_no_whole_number_is_refused(
+    name, tiny_analysis: Analysis, subtests: pytest.Subtests
+) -> None:
+    # None is allowed there: the mean of the heads, or the last layer
+    both = (
+        "attention",
+        "attention_matrix",
+        "explain.attention",
+        "rollout",
+        "explain.rollout_matrix",
+    )
+    for wrong in NO_NUMBERS:
+        if wrong is None and name in both:
+            continue
+        with subtests.test(wrong=wrong), pytest.raises(SelectionError):
+            QUESTIONS[name](tiny_analysis, lambda _, wrong=wrong: wrong)
 
 
 @pytest.mark.parametrize("name", FIGURES)

@@ -535,9 +535,9 @@ def test_a_figure_as_pdf(desk, upload):
     assert base64.b64decode(reply["data"]).startswith(b"%PDF")
 
 
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
+def test_a_bad_request_for_a_figure_gets_a_sentence(desk, upload, subtests):
+    key = desk.show(upload, "tiny-cls", START).manifest["id"]
+    for changes, says in [
         ({"kind": "../x"}, "A figure is one of"),
         ({"format": "exe"}, "A figure is one of"),
         ({"token": 99}, "Token must be"),
@@ -566,14 +566,11 @@ def test_a_figure_as_pdf(desk, upload):
         ({"kind": "measured"}, "Nothing was measured"),
         ({"id": "0"}, "has expired"),
         ({"id": None}, "are needed"),
-    ],
-    ids=str,
-)
-def test_a_bad_request_for_a_figure_gets_a_sentence(desk, upload, changes, says):
-    key = desk.show(upload, CLS, START).manifest["id"]
-    reply = desk.figure(drawing(key, **{"kind": "attention"} | changes))
-    assert says in reply["error"]
-    assert desk._questions._drawing._places._value == 1  # the turn was given back
+    ]:
+        with subtests.test(changes=changes):
+            reply = desk.figure(drawing(key, **{"kind": "attention"} | changes))
+            assert says in reply["error"]
+            assert desk._questions._drawing._places._value == 1  # the turn was given back
 
 
 def test_too_many_figures_at_a_time(desk, upload, monkeypatch):
