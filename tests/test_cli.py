@@ -142,6 +142,7 @@ def test_the_layer_table_is_that_of_the_size(capsys) -> None:
     assert "(1, 577, 192)" in out
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_layer_head_token_and_format_are_followed(capsys, tmp_path, model, picture) -> None:
     options = [
         "--layer",
@@ -168,6 +169,7 @@ def test_layer_head_token_and_format_are_followed(capsys, tmp_path, model, pictu
     assert f"patch-token-{token}.svg" in names
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(("told", "drawn"), [('{"top1": 0.5}', True), ('{"nll": 1.5}', False)])
 def test_what_is_known_of_the_model_is_drawn_too(capsys, tmp_path, picture, told, drawn) -> None:
     path = save_tiny(tmp_path, "cls", stem="told", evaluation=told)
@@ -178,6 +180,7 @@ def test_what_is_known_of_the_model_is_drawn_too(capsys, tmp_path, picture, told
     assert (out / "training-layer-2-head-1.png").is_file()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_html_writes_the_viewer(capsys, tmp_path, model, picture) -> None:
     code, _, _ = call(capsys, picture, "--model", model, "--out", tmp_path / "o", "--html")
     assert code == 0

@@ -92,14 +92,16 @@ def test_families_equal_timm(name: str, small: float) -> None:
     assert largest_difference(model, small) < 1e-5
 
 
-def test_every_plain_name_is_understood() -> None:
+def test_every_plain_name_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
     """Same parameters, same shapes, no weights needed: 170 names in timm 1.0.31."""
     from vitviz import ViT
 
+    # Weights without storage need not be drawn either: that takes two thirds of the time.
+    monkeypatch.setattr(ViT, "reset_parameters", lambda _: None)
     assert len(plain_names()) >= 170
     for name in plain_names():
         with torch.device("meta"):
-            theirs = timm.create_model(name)
+            theirs = timm.create_model(name, weight_init="skip")
             ours = ViT(config_from_timm(theirs, name))
         shapes = [
             {key: v.shape for key, v in model.state_dict().items()} for model in (ours, theirs)

@@ -536,7 +536,7 @@ def test_a_figure_as_pdf(desk, upload):
 
 
 def test_a_bad_request_for_a_figure_gets_a_sentence(desk, upload, subtests):
-    key = desk.show(upload, "tiny-cls", START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["id"]
     for changes, says in [
         ({"kind": "../x"}, "A figure is one of"),
         ({"format": "exe"}, "A figure is one of"),
