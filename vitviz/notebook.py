@@ -13,6 +13,12 @@ HEIGHT_PX = 820  # of the frame: the picture, its controls and the beginning of 
 PICTURE_PX = 224  # the longer side of the picture that stands there instead
 # Scripts of the viewer and its files to save, but nothing of the notebook that it stands in.
 SANDBOX = "allow-scripts allow-downloads allow-popups allow-popups-to-escape-sandbox"
+# Jupyter takes frames and styles out of what it does not trust, and leaves pictures and text.
+HIDDEN_BESIDE_VIEWER = "<style>.vitviz-picture:has(+ iframe) { display: none }</style>"
+UNTRUSTED = (
+    "<p>The viewer stands here once this notebook is trusted: run the cell again, or choose "
+    "<b>Trust Notebook</b> in the command palette of Jupyter.</p>"
+)
 
 
 def cell(analysis: "Analysis") -> str:
@@ -20,14 +26,16 @@ def cell(analysis: "Analysis") -> str:
 
     The page of one file in a frame of its own. `srcdoc` needs neither a server nor a file, which
     Jupyter, VS Code and Colab would each serve differently, and browsers refuse long `data:`
-    addresses. Where the page is too long a small picture stands, with the way to the page.
+    addresses. Where the page is too long a small picture stands, with the way to the page, and
+    where the notebook is not trusted, with the way to trust it.
     """
     from .viewer import pack, page  # most analyses are never shown in a cell
 
     payload = pack(analysis)
     if 4 * sum(map(len, payload.files.values())) / 3 < MOST_BYTES:  # base64; else why write it
         text = escape(page(payload))
-        html = (
+        html = HIDDEN_BESIDE_VIEWER + _small(analysis, UNTRUSTED)
+        html += (
             f'<iframe srcdoc="{text}" sandbox="{SANDBOX}" title="{escape(repr(analysis))}" '
             f'style="display: block; box-sizing: border-box; width: 100%; height: {HEIGHT_PX}px; '
             'border: 1px solid #8886; border-radius: 8px; background: #fff"></iframe>'
@@ -46,9 +54,9 @@ def cell(analysis: "Analysis") -> str:
 def _small(analysis: "Analysis", note: str) -> str:
     """What stands where the viewer does not: the picture, one line of text, and a note as HTML."""
     return (
-        f'<figure style="margin: 0"><img src="{_picture(analysis)}" alt="" '
-        f'style="image-rendering: pixelated"><figcaption><p>{escape(repr(analysis))}</p>'
-        f"{note}</figcaption></figure>"
+        '<figure class="vitviz-picture" style="margin: 0">'
+        f'<img src="{_picture(analysis)}" alt="" style="image-rendering: pixelated">'
+        f"<figcaption><p>{escape(repr(analysis))}</p>{note}</figcaption></figure>"
     )
 
 

@@ -17,6 +17,7 @@ def test_a_cell_shows_the_numbers_of_python_and_runs_no_name(open_page):
     tab = open_page(f"<!doctype html><body><pre>In [1]:</pre>{analysis._repr_html_()}</body>")
     cell = tab.frame_locator("iframe")
     cell.locator("#viewer[data-state=ready]").wait_for()
+    assert not tab.get_by_text("Trust Notebook").is_visible()
     picture = cell.locator(".vv-picture")
     box, token = picture.bounding_box(), analysis.grid.token(1, 2)
     tab.mouse.click(box["x"] + 0.625 * box["width"], box["y"] + 0.375 * box["height"])
@@ -32,3 +33,15 @@ def test_a_cell_shows_the_numbers_of_python_and_runs_no_name(open_page):
     with tab.expect_download() as download:
         cell.locator(".vv-save section").first.get_by_role("button", name="PNG").click()
     assert download.value.path().read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_notebook_that_is_not_trusted_shows_a_picture_and_says_why(open_page):
+    html = analyze(tiny("cls"), photo())._repr_html_()
+    assert html.count("<iframe") == html.count("</style>") == 1
+    left = html.partition("</style>")[2].partition("<iframe")[0]  # as a sanitizer leaves it
+    for rest in (left, html.partition("<iframe")[0]):  # with and without our style
+        tab = open_page(f"<!doctype html><body>{rest}</body>")
+        assert tab.get_by_text("Trust Notebook").is_visible()
+        picture = tab.locator("figure img")
+        assert picture.is_visible()
+        assert picture.evaluate("img => img.decode().then(() => img.naturalWidth)") > 0
