@@ -4,6 +4,7 @@ In the order in which to read it: `recipe` says what to do and `recipes` has don
 reads pictures (`others`: those of none of the classes), `order` says when they come, `augment`,
 `ink` and `mix` change them, `learner` is what learns, `optim` moves weights, `run` is one step
 (`precision`: in which numbers, `processes`: by how many), `loop` takes them all (`start`: from
-which weights), `checkpoint` remembers, `filming` watches, `evaluate` and `boxes` measure, `report`
-tells, `measure` asks for it, `plot` draws, `command` is the door.
+which weights), `checkpoint` remembers, `filming` watches, `scores`, `boxes` and `photographs`
+measure, `comparison` tests explainers, `report` tells, `measure` asks for it, `names` says what
+classes are called, `plot` draws, `command` is the door.
 """
