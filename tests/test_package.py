@@ -98,8 +98,11 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(source: Path) -> set[str]:
-    """What a wheel must hold: all of the package, and the weights as a folder inside it."""
-    package = {f"vitviz/{name}" for name in files_below(source / "vitviz")}
+    """What a wheel must hold: all of the package but the pages of its rooms, which lead to tests
+    and other things of a checkout, and the weights as a folder inside it.
+    """
+    pages = {path.relative_to(source).as_posix() for path in source.glob("vitviz/*/README.md")}
+    package = {f"vitviz/{name}" for name in files_below(source / "vitviz")} - pages
     return package | {f"vitviz/weights/{name}" for name in files_below(source / "weights")}
 
 

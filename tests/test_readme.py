@@ -1,7 +1,10 @@
-"""The README names what there is, its links lead somewhere, and its examples run."""
+"""The pages of the project name what there is, their links lead somewhere, their examples run."""
 
+import importlib.util
+import inspect
 import json
 import re
+import shlex
 import shutil
 import tomllib
 from importlib.metadata import version
@@ -12,52 +15,266 @@ import pytest
 import vitviz
 import vitviz.model.menu
 from tests.running import ROOT
-from vitviz.languages import dictionary
+from tests.test_house import GRADIO
+from vitviz import cli, draw
+from vitviz.languages import SUBJECTS, dictionary
+from vitviz.probe.intervention import KINDS
+from vitviz.train import command
+from vitviz.train.recipes import RECIPES
+from vitviz.web.programs import PARAMETERS, Programs
+from vitviz.web.settings import Settings, flag_of, options
 
-README = (ROOT / "README.md").read_text("utf-8")
-PANELS = (ROOT / "vitviz/viewer/panels/index.js").read_text("utf-8")
-EXAMPLE = ROOT / "vitviz/web/examples/dog.jpg"
+HOUSE = ROOT / "vitviz"
+ROOMS = sorted(path.parent.name for path in HOUSE.glob("*/__init__.py"))
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
+    for path in (
+        ROOT / "README.md",
+        ROOT / ".github/CONTRIBUTING.md",
+        HOUSE / "teaching.md",
+        HOUSE / "web/examples/README.md",
+        ROOT / "weights/README.md",
+        *(HOUSE / room / "README.md" for room in ROOMS),
+    )
+}
+README, CONTRIBUTING = PAGES["README.md"], PAGES[".github/CONTRIBUTING.md"]
+EXAMPLE = HOUSE / "web/examples/dog.jpg"
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+def page_of(room: str) -> str:
+    return PAGES[f"vitviz/{room}/README.md"]
+
+
+def blocks(language: str, text: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of all tables of a page, row by row."""
+    lines = (line for line in text.splitlines() if line.startswith("| "))
+    return [[cell.strip() for cell in line.strip("|").split(" |")] for line in lines]
+
+
+# --- what is named --------------------------------------------------------------------------------
+
+
+def test_the_readme_is_short_and_leads_to_every_room() -> None:
+    assert len(README.splitlines()) <= 250
+    for room in ROOMS:
+        assert f"](vitviz/{room}/README.md" in README
+
+
+def test_a_page_opens_with_what_its_room_is_for() -> None:
+    """In two sentences."""
+    for room in ROOMS:
+        title, opening, _ = page_of(room).split("\n\n", 2)
+        assert title.startswith("# ")
+        assert len(re.split(r"(?<=\.)\s", opening)) == 2, opening
+
+
+def test_every_room_is_on_the_map() -> None:
+    assert {"model", "probe", "viewer", "web"} < set(ROOMS)
+    for room in ROOMS:
+        assert f"[vitviz/{room}/](../vitviz/{room}/README.md)" in CONTRIBUTING
+    for path in HOUSE.glob("*.py"):
+        if not path.stem.startswith("__"):
+            assert f"vitviz/{path.name}" in CONTRIBUTING
 
 
 @pytest.mark.parametrize("key", vitviz.EXPLAINERS)
 def test_every_explainer_is_named(key: str) -> None:
-    assert f"`{key}`" in README
+    assert any(f"`{key}`" in first for first, *_ in rows(page_of("probe")))
 
 
-def test_it_says_who_reads_the_list_of_explainers() -> None:
-    """Code that reads the list gets a new explainer for free; the README names each such file."""
-    lists = {"vitviz/__init__.py", "vitviz/public.py", "vitviz/probe/explain.py"}
-    readers = {
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "vitviz").rglob("*.py")
-        if re.search(r"\bEXPLAINERS\b", path.read_text("utf-8"))
+def test_explainers_are_counted_as_they_are() -> None:
+    assert len(vitviz.EXPLAINERS) == 11
+    assert "eleven ways to say" in README
+    assert "eleven ways to say" in page_of("viewer")
+
+
+def test_the_way_of_a_photo_names_files_that_are_there() -> None:
+    way = blocks("", CONTRIBUTING)[0]
+    named = re.findall(r"vitviz/[\w./]+", way)
+    assert len(named) > 8
+    assert [one for one in named if not (ROOT / one).exists()] == []
+
+
+def test_every_panel_is_named() -> None:
+    panels = (HOUSE / "viewer/panels/index.js").read_text("utf-8")
+    found = re.findall(r'from "\./(\w+)\.js"', panels)
+    assert len(found) > 10
+    named = [first for first, *_ in rows(page_of("viewer"))]
+    assert [one for one in found if dictionary("en", "viewer")[f"panel_{one}"] not in named] == []
+
+
+def test_every_key_is_named() -> None:
+    """Those that the help of the viewer shows."""
+    source = (HOUSE / "viewer/parts/help.js").read_text("utf-8")
+    told = re.findall(r"keys\((\"[^)]*\")\)", source)
+    keys = {key for names in told for key in re.findall(r'"([^"]+)"', names)} - {"?"}
+    assert len(keys) > 15
+    assert {key for key in keys if f"`{key}`" not in page_of("viewer")} == set()
+
+
+def test_every_kind_of_intervention_is_named() -> None:
+    assert [kind for kind in KINDS if f"`{kind}`" not in page_of("probe")] == []
+
+
+def test_every_question_of_a_program_is_named_with_what_it_takes() -> None:
+    asks = {name for name in vars(Programs) if not name.startswith("_")} - {"answer"}
+    told = {
+        first.strip("`/"): takes.strip("`")
+        for first, takes, *_ in rows(page_of("web"))
+        if "/" in first
     }
-    (paragraph,) = re.findall(r"^\*\*A new explainer\*\*.*?^$", README, re.MULTILINE | re.DOTALL)
-    named = set(re.findall(r"\]\((vitviz/[\w/]+\.py)\)", paragraph))
-    assert readers - lists == named - lists
+    assert told.keys() == asks
+    for name, takes in told.items():
+        method = getattr(Programs, "answer" if name == "analyze" else name)
+        assert takes.split(", ") == [*inspect.signature(method).parameters][1:] or takes == "", name
+    assert PARAMETERS.keys() == {
+        field for takes in told.values() for field in takes.split(", ")
+    } - {""}
 
 
-@pytest.mark.parametrize("panel", re.findall(r'from "\./(\w+)\.js"', PANELS))
-def test_every_panel_is_named(panel: str) -> None:
-    assert f"| {dictionary('en', 'viewer')[f'panel_{panel}']} |" in README
+def test_the_table_of_settings_has_every_option_and_no_other() -> None:
+    told = {first.strip("`") for first, *_ in rows(page_of("web")) if first.startswith("`--")}
+    assert told == {flag_of(one.name) for one in options()} | {"--model"}
 
 
-def test_every_room_is_on_the_map() -> None:
-    house = ROOT / "vitviz"
-    rooms = [path.name for path in house.iterdir() if (path / "__init__.py").is_file()]
-    assert rooms
-    for room in [f"vitviz/{name}/" for name in rooms] + ["vitviz/cli.py", "vitviz/look.py"]:
-        assert f"[{room}]" in README
+def test_the_files_that_know_gradio_are_named() -> None:
+    (sentence,) = re.findall(r"^Only these files know Gradio:.*?`\. ", page_of("web"), re.M | re.S)
+    assert set(re.findall(r"`(\w+\.py)`", sentence)) == {Path(name).name for name in GRADIO}
 
 
-def test_links_into_the_repository_lead_somewhere() -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README)
-    assert len(links) > 10
-    assert [link for link in links if not (ROOT / link).exists()] == []
+def test_every_figure_is_named_with_its_arguments() -> None:
+    calls = dict(re.findall(r"^\| `(\w+)\(([^)]*)\)` \|", page_of("draw"), re.M))
+    assert calls.keys() == set(draw.__all__)
+    for name, given in calls.items():
+        takes = [*inspect.signature(getattr(draw, name)).parameters]
+        assert given.split(", ") == takes[: len(given.split(", "))], name
+
+
+def test_every_recipe_and_every_dictionary_is_named() -> None:
+    assert [name for name in RECIPES if f"`{name}`" not in page_of("train")] == []
+    assert [name for name in SUBJECTS if f"`{name}.json`" not in page_of("languages")] == []
+
+
+# --- what they lead to ----------------------------------------------------------------------------
+
+
+def slugs(text: str) -> set[str]:
+    """The anchors that a code host makes of the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_to_files_and_headings(name: str) -> None:
+    """To files: where a page lies on a Space, a link to a folder leads nowhere."""
+    wrong = []
+    for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", PAGES[name]):
+        target, _, anchor = link.partition("#")
+        path = ((ROOT / name).parent / target).resolve() if target else ROOT / name
+        there = path.is_file() and path.is_relative_to(ROOT)
+        if not there or (anchor and anchor not in slugs(path.read_text("utf-8"))):
+            wrong.append(link)
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_files_that_are_named_are_there(name: str) -> None:
+    """`vitviz/cli.py`, from the top, the house, the folder of the page, or by the end of a name."""
+    ours = {path.relative_to(ROOT).as_posix() for path in HOUSE.rglob("*.*")}
+    named = re.findall(r"`([\w./-]+\.(?:py|js|css|md|html|sh))`", PAGES[name])
+    places = [ROOT, HOUSE, (ROOT / name).parent]
+    wrong = [
+        one
+        for one in named
+        if not any((place / one).is_file() for place in places)
+        and not any(path.endswith(f"/{one}") for path in ours)
+    ]
+    assert wrong == []
+
+
+# --- what runs ------------------------------------------------------------------------------------
+
+
+def commands() -> list[list[str]]:
+    """The words of every command in the pages; what follows a # is for the reader."""
+    found = []
+    for text in PAGES.values():
+        rest = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+        shells = [*blocks("bash", text), *re.findall(r"(?<=\n\n)(?: {4}.*\n)+", rest)]
+        lines = "".join(shells).replace("\\\n", " ").splitlines()
+        lines += re.findall(r"`((?:vitviz|python) [^`\n]+)`", rest)
+        found += [shlex.split(line, comments=True) for line in lines if "curl" not in line]
+    return [words for words in found if words]
+
+
+def test_every_command_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its options and values are those of its word; nothing is started."""
+    monkeypatch.chdir(ROOT)
+    seen = set()
+    for words in commands():
+        match words:
+            case ["vitviz", "WORD", *_] | ["python", "-m", "vitviz"] | ["python", "-c", *_]:
+                continue
+            case ["vitviz", *rest] | ["python", "-m", "vitviz", *rest]:
+                word, rest = cli.parted(rest)
+            case ["python", "app.py", *rest]:
+                word = "serve"
+            case ["torchrun", "--standalone", "--nproc-per-node", "2", "-m", "vitviz.train", *rest]:
+                word = "train"
+            case ["python", "-m", "vitviz.train", *rest]:
+                word = "train"
+            case ["python", "-m", module, *rest]:
+                word = module
+                if not module.startswith(("pip", "pytest")):
+                    assert importlib.util.find_spec(module), words
+            case _:
+                word, rest = words[0], words[1:]
+        seen.add(word)
+        assert [one for one in rest if one.startswith("tests/") and not Path(one).exists()] == []
+        rest = [one for one in rest if one not in ("--help", "...")]
+        if word == "look" and rest:
+            cli.look_options().parse_args(rest)
+        elif word == "serve":
+            Settings.from_args(rest, {})
+        elif word == "train":
+            command.parser().parse_args(rest)
+    assert seen >= {*cli.WORDS, "tests.bench", "pip", "pytest", "node"}
+
+
+def test_the_small_build_of_torch_comes_before_the_first_command() -> None:
+    first, second, *_ = blocks("bash", README)
+    assert "--index-url https://download.pytorch.org/whl/cpu" in first
+    assert second == "python -m pip install -r requirements.txt\npython app.py\n"
+    assert README.index("on the disk") < README.index(first)
+
+
+@pytest.mark.parametrize("name", [name for name, text in PAGES.items() if blocks("python", text)])
+def test_the_python_examples_run(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of one page run one after another; those that ask a server: test_web_programs."""
+    shutil.copy(EXAMPLE, tmp_path / "photo.jpg")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks("python", PAGES[name]):
+        if "127.0.0.1" not in block:
+            exec(compile(block, name, "exec"), names)
+    made = {path.name for path in tmp_path.iterdir()} - {"photo.jpg"}
+    expected = {
+        "README.md": {"photo.safetensors"},
+        "vitviz/probe/README.md": {"photo.safetensors"},
+        "vitviz/draw/README.md": {"heads.svg"},
+        "vitviz/viewer/README.md": {"photo.html", "both.html"},
+        "vitviz/web/README.md": set(),
+    }
+    assert made == expected[name]
+    if "photo.safetensors" in made:
+        again = vitviz.Analysis.load("photo.safetensors")
+        assert again.predictions() == names["analysis"].predictions()
 
 
 def test_the_front_matter_is_what_a_space_needs() -> None:
@@ -77,19 +294,6 @@ def test_the_front_matter_is_what_a_space_needs() -> None:
     assert set(listed["preload_from_hub"]) <= set(listed["models"]) <= menu
     assert "mcp-server" in front["tags"]
     assert (3, 11) <= tuple(map(int, json.loads(front["python_version"]).split("."))) < (3, 14)
-
-
-def test_the_python_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copy(EXAMPLE, tmp_path / "photo.jpg")
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    local = [block for block in blocks("python") if "127.0.0.1" not in block]
-    assert len(local) == 5
-    for block in local:
-        exec(compile(block, "README.md", "exec"), names)
-    again = vitviz.Analysis.load("photo.safetensors")
-    assert again.predictions() == names["analysis"].predictions()
-    assert {path.name for path in tmp_path.iterdir()} >= {"heads.svg", "photo.html"}
 
 
 def test_the_screenshot_is_small_enough_for_a_phone() -> None:

@@ -318,21 +318,21 @@ def test_a_tool_takes_a_picture_that_is_larger_than_other_questions(url):
     assert not failed, text
 
 
-def test_the_examples_of_the_readme_run(url, folder, monkeypatch, capsys):
+def test_the_examples_of_its_page_run(url, folder, monkeypatch, capsys):
     shutil.copy(ROOT / "vitviz/web/examples/cat.jpg", folder / "photo.jpg")
     monkeypatch.chdir(folder)
-    readme = (ROOT / "README.md").read_text("utf-8").replace("http://127.0.0.1:7860", url)
-    written = re.findall(r"^```(python|bash)\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    page = (ROOT / "vitviz/web/README.md").read_text("utf-8").replace("http://127.0.0.1:7860", url)
+    written = re.findall(r"^```(python|bash)\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     over_http, curl, mcp = [(language, block) for language, block in written if url in block]
     names = {}
-    exec(compile(over_http[1], "README.md", "exec"), names)
+    exec(compile(over_http[1], "web/README.md", "exec"), names)
     assert names["summary"]["photo"]["name"] == "photo.jpg"
     assert vitviz.Analysis.load(names["file"]).predictions()
     assert names["why"]["relevance"]["explainer"] == "generic"
     assert names["without"]["changes"]
     assert names["twin"]["second"]["trained"] is False
     assert names["menu"]["default"] == "tiny-cls"
-    exec(compile(mcp[1], "README.md", "exec"), {})
+    exec(compile(mcp[1], "web/README.md", "exec"), {})
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (said["photo"], said["relevance"]["explainer"]) == ("dog.jpg", "rollout")
     assert curl[0] == "bash"

@@ -76,16 +76,16 @@ def test_each_setting_is_a_flag_and_a_variable_and_the_flag_wins(one, capsys):
         assert words in said
 
 
-def test_every_setting_stands_in_the_help_and_in_the_readme(capsys):
+def test_every_setting_stands_in_the_help_and_in_the_page_for_hosts(capsys):
     with pytest.raises(SystemExit):
         Settings.from_args(["--help"], {})
-    said, readme = capsys.readouterr().out, (ROOT / "README.md").read_text("utf-8")
+    said, page = capsys.readouterr().out, (ROOT / "vitviz/web/README.md").read_text("utf-8")
     for one in options():
         assert flag_of(one.name) in said
-        assert f"| `{flag_of(one.name)}`" in readme
+        assert f"| `{flag_of(one.name)}`" in page
         if one.metadata["limit"]:
             default = getattr(limits, one.metadata["limit"]) // one.metadata["times"]
-            row = next(line for line in readme.splitlines() if f"`{flag_of(one.name)}`" in line)
+            row = next(line for line in page.splitlines() if f"`{flag_of(one.name)}`" in line)
             assert f"{default:,}" in row or one.name == "passes"  # which depends on the machine
 
 

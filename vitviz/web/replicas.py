@@ -63,7 +63,7 @@ class Replicas:
         self._errors = importlib.import_module("ray.exceptions")
         self._busy = importlib.import_module("ray.serve.exceptions").BackPressureError
         if address is None:
-            # Its ports listen on every interface, whatever this says: see the README.
+            # Its ports listen on every interface, whatever this says: see README.md.
             options = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
         else:
             _check_reached(address)
