@@ -5,8 +5,9 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.browser.conftest import stop_time
 from tests.models import photo, tiny
-from vitviz import analyze
+from vitviz import analyze, load
 from vitviz.viewer import page as one_file
+from vitviz.web.examples import FOLDER
 
 LAYER = ".vv-steering input[type=range]"
 
@@ -67,6 +68,36 @@ def test_the_untrained_twin_and_another_model_are_in_the_link(visit):
         page, model="tiny-grey", untrained=1, panel="rollout", layer=1, first=1, residual=0.3,
         example="red-panda",
     )  # fmt: skip
+
+
+def test_a_link_with_a_size_shows_its_patches_and_keeps_it_while_one_looks_around(
+    visit, models, pictures
+):
+    model = "tiny-cls at 40 \N{MULTIPLICATION SIGN} 24 pixels"
+    query = "?model=tiny-cls&example=bison&size=40x24&panel=predictions&beside=untrained"
+    seen = visit(query, f"bison.jpg · {model}")
+    page = seen.page
+    assert "16 tokens" in seen.text(".vv-names-line p:nth-of-type(2)")
+    want = analyze(load(models["cls"], image_size=(40, 24)), FOLDER / "bison.jpg").predictions(1)
+    assert seen.text(".vv-predictions b") == f"{100 * want[0].probability:.1f}%"
+    page.locator(".vv-beside h3", has_text=f"{model} · untrained").wait_for()
+    page.locator(".vv-difference").wait_for()  # of equal grids
+    seen.open_panel("Attention")
+    page.locator(".vv-stage .vv-frame").focus()
+    page.keyboard.press("End")
+    address_says(page, size="40x24", panel="attention", model="tiny-cls")
+    seen.open_panel("Predictions")
+    page.locator(".vv-code summary:visible").click()
+    page.locator(".vv-code-text:visible", has_text="image_size=(40, 24))").wait_for()
+    seen.upload(pictures["first"])
+    seen.ready(f"first.png · {model}")
+    address_says(page, size="40x24", example=None)
+    page.locator("#vv-model input").click()
+    page.get_by_test_id("dropdown-option").filter(has_text="tiny-grey").click()
+    seen.ready("first.png · tiny-grey")
+    address_says(page, size=None, model="tiny-grey")
+    other = visit("?model=tiny-cls&size=30", "")
+    other.page.get_by_text("Tiny-cls takes pictures of whole patches of 8 x 8 pixels").wait_for()
 
 
 def test_what_only_one_panel_shows_is_in_its_link(visit):
