@@ -92,6 +92,9 @@ def test_values_are_saved_where_they_were_asked_for() -> None:
     assert torch.equal(Analysis.from_bytes(analysis.to_bytes()).trace.v, analysis.trace.v)
     plain = analyze(tiny("cls"), photo())
     assert Analysis.from_bytes(plain.to_bytes()).trace.v is None
+    change = [{"kind": "remove", "patches": [1]}]
+    assert analysis.operate(change).trace.v.shape == analysis.trace.v.shape
+    assert plain.operate(change).trace.v is None
 
 
 @pytest.mark.parametrize("name", TINY)
@@ -158,7 +161,8 @@ def test_attention_and_positions_follow_the_selection() -> None:
     assert_close(analysis.attention_of_heads(1), maps[:, 0])
     assert_close(analysis.attention_matrix(1, 2), maps[2])
     assert_close(analysis.attention_matrix(1), maps.mean(0))
-    assert_close(analysis.rollout(), analysis.rollout(0, 1))
+    assert_close(analysis.rollout(), analysis.rollout(0, 1, first=0))
+    assert not torch.allclose(analysis.rollout(), analysis.rollout(first=1))
     similarities = analysis.position_similarities()
     assert similarities.shape == (15, 15)
     assert_close(analysis.position_similarity(7), similarities[7].view(3, 5))

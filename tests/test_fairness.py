@@ -13,7 +13,7 @@ from vitviz import Analysis, SelectionError, analyze
 from vitviz.errors import CancelledError
 from vitviz.languages import say
 from vitviz.probe.chance import Chance
-from vitviz.probe.fairness import Removal, plan_of, removal, saco_of
+from vitviz.probe.fairness import Removal, passes_of, plan_of, removal, saco_of
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
@@ -186,6 +186,12 @@ def test_the_maps_are_those_of_the_first_token_unless_another_is_named() -> None
     )
     assert torch.equal(found, first)
     assert not torch.allclose(found, second)
+
+
+def test_what_a_fair_test_costs_by_hand() -> None:
+    # Each map both ways and each random order: 2 * 3 + 20 orders of 12 steps, of half a picture.
+    assert passes_of(3) == 26 * 12 / 2
+    assert passes_of(1, steps=5, orders=2) == 4 * 5 / 2
 
 
 def test_progress_is_told_and_a_test_can_be_called_off() -> None:

@@ -5,6 +5,7 @@ import json
 import threading
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch.testing import assert_close
@@ -558,6 +559,7 @@ def test_what_cannot_be_done_is_a_sentence_in_both_languages(subtests: pytest.Su
         ),
         ([{"kind": "replace", "patches": [0], "by": "pink"}], "replace is written like"),
         ([{"kind": "replace", "patches": [0], "by": "noise", "seed": -1}], "replace is written"),
+        ([{"kind": "positions", "by": np.array(["off"])}], "positions is written like"),
         ([{"kind": "shuffle", "cells": 3}], "cells of 3 x 3 patches do not divide the 4 x 4"),
         ([{"kind": "shuffle", "cells": 4}], "do not divide"),
         ([{"kind": "shuffle", "cells": 0}], "do not divide"),
