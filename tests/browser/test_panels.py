@@ -91,6 +91,24 @@ def test_the_pinned_token_is_compared_with_the_one_pointed_at(shown, direction: 
     assert "in common" in seen.text(".vv-compare")  # the pair stays, and is in the link
 
 
+def test_a_token_that_is_read_aloud_is_not_talked_over(shown) -> None:
+    """The sentence about the layer came 250 ms after the key, also over what was read since."""
+    page = shown[0].page
+    stop_time(page)
+    page.mouse.move(2, 2)
+    page.focus(".vv-frame")
+    page.keyboard.press("[")
+    page.keyboard.press("Shift+ArrowRight")
+    said = page.locator("p.vv-live")
+    read = said.inner_text()
+    assert read.startswith("row 1, col 3")
+    page.clock.run_for(1000)
+    assert said.inner_text() == read
+    page.keyboard.press("]")
+    page.clock.run_for(1000)
+    assert "layer 2" in said.inner_text()
+
+
 def test_the_keyboard_points_compares_and_is_read_aloud(shown) -> None:
     seen, analysis, token = shown
     seen.page.mouse.move(2, 2)

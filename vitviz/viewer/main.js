@@ -132,6 +132,7 @@ export function mount(host) {
   let message = null; // shown in place of the board; kept to write it in another language
   let settled = 0;
   let news = false; // whether the selection has changed since the host was told
+  let spoken = false; // whether a token was read aloud since the selection changed
   let kept = null; // the manifest of the analysis that the visitor has kept
   let walk = null; // over a few tokens, at the start
   let asked = address ? readLink(address.read(), PANELS) : null; // fields in the link that opened the page
@@ -376,14 +377,21 @@ export function mount(host) {
   /** Writes selection and taste into the address when they have rested, and tells the host a selection. */
   function settle(selected = false) {
     news ||= selected;
+    spoken &&= !selected;
     clearTimeout(settled);
     settled = setTimeout(() => {
       if (board) address?.write(app.link());
       if (!news) return;
       news = false;
-      live.textContent = board ? board.sentence() : "";
+      if (!spoken) live.textContent = board ? board.sentence() : "";
       onSelect?.({ ...app.selection });
     }, SETTLED_MS);
+  }
+
+  /** Says what is pointed at; the sentence about a selection made before does not follow any more. */
+  function readAloud() {
+    live.textContent = board.stage.reading();
+    spoken = true;
   }
 
   function render() {
@@ -440,7 +448,7 @@ export function mount(host) {
     if (onStage && app.course.takes() && event.key.startsWith("Arrow")) {
       event.preventDefault();
       app.point(neighbour(app.pointed ?? app.shownToken(), event.key, app.source.grid), false);
-      live.textContent = board.stage.reading();
+      readAloud();
       return;
     }
     const moved = app.picksPartner() ? { ...app.selection, token: app.shownPartner() } : app.selection;
@@ -452,7 +460,7 @@ export function mount(host) {
     if (tool) board.projecting.toggle(action.command);
     else if (action.point !== undefined) {
       app.point(action.point, false);
-      live.textContent = board.stage.reading();
+      readAloud();
     } else if (action.select) {
       app.previewed = null;
       if (action.select.token !== undefined) app.pointed = null;
