@@ -161,7 +161,7 @@ fi
 # One process per core: most of these tests compute on one thread, and a browser waits a lot.
 side_by_side="-n $((cores < 4 ? cores : 4)) --dist worksteal"
 step "unit tests" tests unit $side_by_side --durations=5 "$@"
-[ -n "${CHROMIUM:-}" ] && step "journeys in Chromium" tests browser $side_by_side -m browser --durations=3 "$@"
+[ -n "${CHROMIUM:-}" ] && step "journeys in Chromium" tests browser tests/browser $side_by_side -m browser --durations=3 "$@"
 
 say "$SECONDS s in all"
 for what in "${missing[@]+"${missing[@]}"}"; do
