@@ -67,7 +67,7 @@ def operated(name: str) -> dict[str, Any]:
             one: [say(change.sentence(), one) for change in analysis.interventions]
             for one in languages()
         },
-        "manifest": payload.manifest | {"id": "operated"},
+        "manifest": payload.manifest | {"pass": payload.manifest["pass"] | {"id": "operated"}},
         "files": {path: base64.b64encode(data).decode() for path, data in payload.files.items()},
         "removed": analysis.removed,
         "maps": [trace.attention(layer).flatten().tolist() for layer in range(trace.depth)],

@@ -33,7 +33,9 @@ def test_a_late_file_has_the_values_of_explain(
 
 def compare_late_file(analysis: Analysis, key: str) -> None:
     one = EXPLAINERS[key]
-    told = {entry["key"]: entry for entry in pack(analysis, whole=False).manifest["explainers"]}
+    told = {
+        entry["key"]: entry for entry in pack(analysis, whole=False).manifest["model"]["explainers"]
+    }
     of_class = "class" in one.needs
     if of_class and analysis.card.head != "classes":
         assert key not in told
@@ -88,9 +90,9 @@ def test_what_does_not_exist_is_refused_with_a_sentence(
 
 def test_a_page_of_one_file_brings_a_few_for_the_answer(any_tiny_analysis: Analysis) -> None:
     analysis = any_tiny_analysis
-    payload, token = pack(analysis), pack(analysis).manifest["first"]["token"]
+    payload, token = pack(analysis), pack(analysis).manifest["pass"]["first"]["token"]
     brought = [name for name in payload.manifest["files"] if name.startswith("explain-")]
-    assert not any(one["late"] for one in payload.manifest["explainers"])
+    assert not any(one["late"] for one in payload.manifest["model"]["explainers"])
     cheap = {key for key, one in EXPLAINERS.items() if one.passes(analysis.grid) <= 3}
     if analysis.card.head != "classes":
         cheap = {key for key in cheap if "class" not in EXPLAINERS[key].needs}
@@ -106,7 +108,7 @@ def test_a_page_of_one_file_brings_a_few_for_the_answer(any_tiny_analysis: Analy
 def test_without_its_model_an_analysis_explains_what_needs_none(tiny_analysis: Analysis) -> None:
     read = Analysis.from_bytes(tiny_analysis.to_bytes())
     free = {key for key, one in EXPLAINERS.items() if not one.runs_the_model}
-    listed = pack(read, whole=False).manifest["explainers"]
+    listed = pack(read, whole=False).manifest["model"]["explainers"]
     assert {one["key"] for one in listed if one["late"]} == free
     brought = {name.split("-")[1] for name in pack(read).files if name.startswith("explain-")}
     assert brought == free
@@ -115,7 +117,7 @@ def test_without_its_model_an_analysis_explains_what_needs_none(tiny_analysis: A
 
 
 def test_names_and_sentences_come_in_every_language(tiny_analysis: Analysis) -> None:
-    for one in pack(tiny_analysis, whole=False).manifest["explainers"]:
+    for one in pack(tiny_analysis, whole=False).manifest["model"]["explainers"]:
         assert set(one["sentences"]) == set(languages()) - {"en"}
         assert one["name"] == str(EXPLAINERS[one["key"]].name)
         assert one["names"] == in_others(EXPLAINERS[one["key"]].name)
@@ -137,7 +139,9 @@ def test_what_was_measured_stands_beside_a_name_if_the_checkpoint_brings_it(
 ) -> None:
     def listed(told: object, **changes: object) -> dict[str, object]:
         card = replace(tiny_analysis.card, details={"explainers": json.dumps(told)}, **changes)
-        entries = pack(replace(tiny_analysis, card=card), whole=False).manifest["explainers"]
+        entries = pack(replace(tiny_analysis, card=card), whole=False).manifest["model"][
+            "explainers"
+        ]
         return {one["key"]: one["measured"] for one in entries}
 
     table = {"generic": {"gain": MEASURED, "energy": MEASURED, "saco": {"mean": "x", "half": 1}}}
@@ -166,8 +170,8 @@ def test_fair_tests_lie_beside_a_checkpoint_and_are_of_these_very_weights(tmp_pa
     def told(text: str, **options: object) -> dict[str, object]:
         beside.write_text(text, encoding="utf-8")
         manifest = pack(analyze(load_model(path, **options), photo()), whole=False).manifest
-        measured = {one["key"]: one["measured"] for one in manifest["explainers"]}
-        return {"tested": manifest["tested"], "generic": measured["generic"]}
+        measured = {one["key"]: one["measured"] for one in manifest["model"]["explainers"]}
+        return {"tested": manifest["model"]["tested"], "generic": measured["generic"]}
 
     found = told(json.dumps(head | table))
     assert found == {"tested": head, "generic": {"gain": {"mean": 0.4, "half": 0.02}}}

@@ -632,10 +632,10 @@ def test_a_viewer_is_told_what_was_changed_and_which_patches_were_left_out() -> 
     kept = operated("cls", *changes)
     for one in (kept, Analysis.from_bytes(kept.to_bytes())):
         manifest = pack(one).manifest
-        assert manifest["removed"] == [1, *range(3, 16)]
-        assert manifest["changes"] == [
+        assert manifest["pass"]["removed"] == [1, *range(3, 16)]
+        assert manifest["pass"]["changes"] == [
             {"kind": "keep", "patches": [0, 2]},
             {"kind": "cut", "edges": [[0, 1]], "layers": "all", "heads": "all"},
         ]
     assert "<iframe" in kept._repr_html_()
-    assert pack(analyze(tiny("cls"), photo())).manifest["changes"] == []
+    assert pack(analyze(tiny("cls"), photo())).manifest["pass"]["changes"] == []

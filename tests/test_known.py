@@ -205,7 +205,7 @@ def test_page_and_program_get_it_from_the_engine(checkpoint: Path, tmp_path: Pat
     models, data = Models([str(checkpoint)]), write(UNKNOWN, tmp_path / "a.png").read_bytes()
     order = Order(photo=data, name="a.png", model=ModelKey(checkpoint.stem))
     page, program = (fulfil(replace(order, selection=one), models) for one in (None, Selection()))
-    assert page.manifest["known_or_not"] == program.summary["known_or_not"] == told
-    assert page.manifest["answer"]["known"] is program.summary["answer"]["known"] is False
+    assert page.manifest["pass"]["known_or_not"] == program.summary["known_or_not"] == told
+    assert page.manifest["pass"]["answer"]["known"] is program.summary["answer"]["known"] is False
     for result in (page, program):
         assert Analysis.from_bytes(result.saved).not_taught() == told["sentence"]

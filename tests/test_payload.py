@@ -22,7 +22,7 @@ from vitviz.probe import features
 from vitviz.probe.positions import unit_rows
 from vitviz.viewer import bundle, css, pack, page
 from vitviz.viewer.bundle import join
-from vitviz.viewer.payload import LATE, late_file, tokens_name
+from vitviz.viewer.payload import LATE, Payload, late_file, tokens_name
 
 JS = Path(__file__).parent / "js"
 NODE = shutil.which("node")
@@ -39,6 +39,11 @@ def node(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+def late_names(payload: Payload) -> list[str]:
+    """Names of the files that are made when a viewer asks for them."""
+    return [name for name, file in payload.manifest["files"].items() if file.get("late")]
+
+
 def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> None:
     analysis = any_tiny_analysis
     payload = pack(analysis)
@@ -46,17 +51,18 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
     trace, grid = analysis.trace, analysis.grid
     assert len(json.dumps(manifest)) < 20_000
     assert json.loads(json.dumps(manifest)) == manifest
-    assert manifest["num_tokens"] == len(manifest["prefix_tokens"]) + grid.num_patches
-    listed = [file for name, file in manifest["files"].items() if name != "layers"]
-    listed += manifest["files"]["layers"]
-    assert {file["path"]: file["size"] for file in listed} == {
+    assert (
+        manifest["model"]["num_tokens"]
+        == len(manifest["model"]["prefix_tokens"]) + grid.num_patches
+    )
+    assert {file["path"]: file["size"] for file in manifest["files"].values()} == {
         path: len(data) for path, data in payload.files.items()
     }
     picture = load(payload.files[manifest["files"]["picture"]["path"]])
     positions = load(payload.files[manifest["files"]["positions"]["path"]])["pos_embed"]
     torch.testing.assert_close(picture["pixels"], analysis.picture, rtol=0, atol=0)
-    assert list(picture["pixels"].shape) == list(manifest["image"].values())
-    assert positions.shape == (grid.num_patches, manifest["embed_dim"])
+    assert list(picture["pixels"].shape) == list(manifest["model"]["image"].values())
+    assert positions.shape == (grid.num_patches, manifest["model"]["embed_dim"])
     torch.testing.assert_close(
         positions.float() @ positions.float().T,
         analysis.position_similarities(),
@@ -64,16 +70,19 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
         atol=2e-3,
     )
     heads = load(payload.files[manifest["files"]["statistics"]["path"]])
-    for layer, file in enumerate(manifest["files"]["layers"]):
-        sent = load(payload.files[file["path"]])
-        shape = (manifest["num_heads"], manifest["num_tokens"], manifest["head_dim"])
+    for layer in range(manifest["model"]["depth"]):
+        sent = load(payload.files[manifest["files"][f"layer-{layer:02d}"]["path"]])
+        shape = (
+            manifest["model"]["num_heads"],
+            manifest["model"]["num_tokens"],
+            manifest["model"]["head_dim"],
+        )
         assert sent["q"].shape == sent["k"].shape == shape
-        scores = manifest["scale"] * sent["q"].float() @ sent["k"].float().transpose(1, 2)
+        scores = manifest["model"]["scale"] * sent["q"].float() @ sent["k"].float().transpose(1, 2)
         attention = (scores - sent["lse"][..., None]).exp()
         torch.testing.assert_close(attention.sum(dim=-1), torch.ones(shape[:2]))
         worst = float((attention - trace.attention(layer)).abs().max())
         assert worst == pytest.approx(float(heads["error"][layer]), abs=1e-6)
-    assert manifest["late"] == []
     assert torch.equal(heads["entropy"], analysis.head_statistics().entropy)
     assert torch.equal(heads["distance"], analysis.head_statistics().distance)
     sent = load(payload.files[manifest["files"]["embedding"]["path"]])
@@ -93,13 +102,13 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
 
 
 def test_every_analysis_has_its_own_id(tiny_analysis: Analysis) -> None:
-    assert pack(tiny_analysis).manifest["id"] != pack(tiny_analysis).manifest["id"]
+    assert pack(tiny_analysis).manifest["pass"]["id"] != pack(tiny_analysis).manifest["pass"]["id"]
 
 
 def test_a_model_without_learned_positions_or_classes(tiny_analysis: Analysis) -> None:
     card = replace(tiny_analysis.card, head="embedding")
     payload = pack(replace(tiny_analysis, positions=None, card=card))
-    assert payload.manifest["predictions"] == []
+    assert payload.manifest["pass"]["predictions"] == []
     assert "positions.safetensors" not in payload.files
     assert "positions" not in payload.manifest["files"]
 
@@ -121,7 +130,7 @@ def test_the_positions_that_training_began_with_are_sent_where_they_are_known(
     twin = replace(tiny_analysis, card=replace(card, trained=False))
     for analysis in (tiny_analysis, twin, replace(tiny_analysis, card=card, positions=None)):
         assert "untrained.safetensors" not in pack(analysis).files
-        assert "untrained" not in pack(analysis, whole=False).manifest["late"]
+        assert "untrained" not in late_names(pack(analysis, whole=False))
         with pytest.raises(SelectionError, match="has no file 'untrained'"):
             late_file(analysis, "untrained")
 
@@ -137,10 +146,10 @@ def test_what_no_first_picture_needs_is_left_out_and_made_when_it_is_asked_for(
     tokens = [tokens_name(layer) for layer in layers]
     mixings = [f"mixing-{layer:02d}" for layer in layers]
     named = [name for name in LATE if name != "classes" or analysis.card.head == "classes"]
-    assert lean.manifest["late"] == [*named, *tokens, *mixings]
-    for name in lean.manifest["late"]:
+    assert late_names(lean) == [*named, *tokens, *mixings]
+    assert late_names(whole) == []
+    for name in late_names(lean):
         path = whole.manifest["files"][name]["path"]
-        assert name not in lean.manifest["files"]
         assert path not in lean.files
         assert late_file(analysis, name) == whole.files[path]
     assert lean.files.items() < whole.files.items()
@@ -179,15 +188,15 @@ def test_values_and_what_follows_them_are_sent_with_the_model_alone(
     assert float((added - exact).norm() / exact.norm()) < 2e-3
 
     read = Analysis.from_bytes(analysis.to_bytes())
-    assert not any(name.startswith("mixing") for name in pack(read, whole=False).manifest["late"])
+    assert not any(name.startswith("mixing") for name in late_names(pack(read, whole=False)))
     assert not any(name.startswith("mixing") for name in pack(read).files)
     with pytest.raises(SelectionError, match="has no file 'mixing-01'"):
         late_file(read, name)
     monkeypatch.setattr("vitviz.viewer.payload.MOST_MIXING_BYTES", 1000)
     large = pack(analysis)
     assert not any(name.startswith("mixing") for name in large.files)
-    assert large.manifest["late"] == []
-    assert name in pack(analysis, whole=False).manifest["late"]
+    assert late_names(large) == []
+    assert name in late_names(pack(analysis, whole=False))
 
 
 def test_a_value_that_half_precision_cannot_hold_is_an_error(tiny_analysis: Analysis) -> None:
@@ -207,21 +216,21 @@ def test_a_page_of_many_tokens_brings_the_rollout_that_it_shows_first(
     made = pack(tiny_analysis)
     sent = load(made.files[made.manifest["files"]["rollout"]["path"]])["rows"]
     for layer, row in enumerate(sent):
-        token = made.manifest["first"]["token"]
+        token = made.manifest["pass"]["first"]["token"]
         torch.testing.assert_close(row, tiny_analysis.rollout(token=token, layer=layer))
 
 
 def test_all_probabilities_are_sent_after_an_intervention(tiny_analysis: Analysis) -> None:
-    assert "probabilities" not in pack(tiny_analysis).manifest
+    assert "probabilities" not in pack(tiny_analysis).manifest["pass"]
     off = [{"kind": "positions", "by": "off", "seed": 0}]
     changed = analyze(tiny("cls"), photo(), interventions=off)
-    sent = pack(changed, k=2).manifest
+    sent = pack(changed, k=2).manifest["pass"]
     listed = {one["index"]: one["probability"] for one in sent["predictions"]}
     assert len(sent["probabilities"]) == len(changed.card.labels) > len(listed) == 2
     for one in changed.predictions(len(changed.card.labels)):
         assert sent["probabilities"][one.index] == pytest.approx(one.probability, rel=1e-4)
     nameless = analyze(tiny("registers"), photo(), interventions=off)
-    assert pack(nameless, whole=False).manifest["probabilities"] == []
+    assert pack(nameless, whole=False).manifest["pass"]["probabilities"] == []
 
 
 def test_the_film_of_a_training_is_sent_to_those_who_want_it(tmp_path: Path) -> None:
@@ -246,7 +255,7 @@ def test_the_title_of_a_model_is_its_own_or_its_name(tiny_analysis: Analysis) ->
 def test_words_are_sent_with_what_they_are_in_other_languages(
     tmp_path: Path, tiny_analysis: Analysis
 ) -> None:
-    assert pack(tiny_analysis).manifest["words"] == {}
+    assert pack(tiny_analysis).manifest["model"]["words"] == {}
     details = {
         "title": Message("training.digits"),
         "wall time": Message("training.minutes", minutes=3),
@@ -261,7 +270,7 @@ def test_words_are_sent_with_what_they_are_in_other_languages(
     card = replace(tiny_analysis.card, details=details, words=names)
     notes = (Message("photo.first_of", count=3), "a new note")
     analysis = replace(tiny_analysis, card=card, notes=notes)
-    words = pack(analysis).manifest["words"]
+    words = pack(analysis).manifest["model"]["words"]
     assert words["en"] == {**names["en"], "texts": {}}
     assert words.keys() == set(languages())
     assert words["ko"] == {
@@ -269,22 +278,23 @@ def test_words_are_sent_with_what_they_are_in_other_languages(
         "texts": {
             "Handwritten digits": "손글씨 숫자",
             "3 min": "3분",
-            "first of 3 frames": "장면 3개 가운데 첫 장면입니다",
         },
     }
+    told = pack(analysis).manifest["photo"]["words"]
+    assert told["ko"] == {"first of 3 frames": "장면 3개 가운데 첫 장면입니다"}
     # Those of a film too; one that is damaged has none, and is told of by its own panel.
     path = tmp_path / "x.film.safetensors"
     made = viewer_fixture.film(path)
     pictures = [{"name": "dog"}, {"name": "class 1"}, *made.facts["pictures"][2:]]
     replace(made, facts=made.facts | {"pictures": pictures}).save(path)
     filmed = analyze(replace(tiny("cls"), film=path), photo())
-    assert pack(filmed, film=True).manifest["words"]["ko"] == {"texts": {"dog": "개"}}
-    assert pack(filmed).manifest["words"] == {}
+    assert pack(filmed, film=True).manifest["model"]["words"]["ko"] == {"texts": {"dog": "개"}}
+    assert pack(filmed).manifest["model"]["words"] == {}
     named = replace(filmed, card=replace(filmed.card, words={"ko": names["ko"]}))
-    texts = pack(named, film=True).manifest["words"]["ko"]["texts"]
+    texts = pack(named, film=True).manifest["model"]["words"]["ko"]["texts"]
     assert texts == {"dog": "개", "class 1": "첫째"}
     path.write_bytes(path.read_bytes()[:100])
-    assert pack(filmed, film=True).manifest["words"] == {}
+    assert pack(filmed, film=True).manifest["model"]["words"] == {}
 
 
 def test_the_bundle_is_one_closed_expression() -> None:
@@ -448,18 +458,45 @@ def test_the_first_rows_are_those_of_their_layer(
 
 def compare_first_rows(analysis: Analysis, asked: tuple[int, int] | None) -> None:
     payload = pack(analysis, first=asked)
-    first = payload.manifest["first"]
+    first = payload.manifest["pass"]["first"]
     grid, last = analysis.grid, analysis.trace.depth - 1
     middle = grid.token(grid.rows // 2, grid.cols // 2)
     dull = (last, 0 if grid.num_prefix_tokens else middle)
     expected = asked if asked in [(0, 3), (1, 1)] else dull
     assert (first["layer"], first["token"], first["direction"]) == (*expected, "from")
     sent = load(payload.files[payload.manifest["files"]["first"]["path"]])["rows"]
-    layer = load(payload.files[payload.manifest["files"]["layers"][first["layer"]]["path"]])
-    scores = payload.manifest["scale"] * layer["q"].double() @ layer["k"].double().transpose(1, 2)
+    layer = load(payload.files[payload.manifest["files"][f"layer-{first['layer']:02d}"]["path"]])
+    scores = (
+        payload.manifest["model"]["scale"]
+        * layer["q"].double()
+        @ layer["k"].double().transpose(1, 2)
+    )
     maps = (scores - layer["lse"][..., None].double()).exp()
     torch.testing.assert_close(sent.double(), maps[:, first["token"]], rtol=1e-6, atol=1e-9)
     torch.testing.assert_close(sent.sum(dim=-1), torch.ones(len(sent)))
     trace = analysis.trace
     exact = trace.attention_from(first["layer"], first["token"])
     assert float((sent - exact).abs().max()) <= trace.rounding_error(first["layer"]) + 1e-6
+
+
+def test_the_types_of_the_viewer_name_what_python_writes(any_tiny_analysis: Analysis) -> None:
+    """A key that no manifest has, or one that no type has, is somebody's mistake."""
+    types = (JS.parents[1] / "vitviz" / "viewer" / "types.js").read_text("utf-8")
+    manifest = pack(any_tiny_analysis).manifest
+    for name in ("Model", "Photo", "Pass"):
+        body = re.search(r"@typedef \{\{([^@]*?)\}\} " + name + r"\n", types)[1]
+        while (flat := re.sub(r"\{[^{}]*\}|<[^<>]*>|\([^()]*\)", "", body)) != body:
+            body = flat
+        keys = {key: bool(mark) for key, mark in re.findall(r"(\w+)(\?)?:", body)}
+        written = set(manifest[name.lower()])
+        assert written <= set(keys), name
+        assert {key for key, optional in keys.items() if not optional} <= written, name
+    assert set(manifest) == {"version", "model", "photo", "pass", "files"}
+
+
+def test_a_stroke_sends_the_pass_and_what_is_shown_first(tiny_analysis: Analysis) -> None:
+    stroke = tiny_analysis.operate([{"kind": "remove", "patches": [3]}])
+    payload = pack(stroke, whole=False, beside=True)
+    assert set(payload.manifest) == {"version", "pass", "files"}
+    assert set(payload.files) == {"first.safetensors"}
+    assert "id" not in payload.manifest["pass"], "it is known by what was changed"

@@ -120,7 +120,7 @@ def asked(payload: Payload, analysis: Analysis, selection: dict[str, Any]) -> Pa
     """The payload with the explanations of this selection, as a host would make them."""
     files, manifest = dict(payload.files), payload.manifest
     chosen = selection.get("maps", "").split(".")
-    for place, one in enumerate(manifest["explainers"]):
+    for place, one in enumerate(manifest["model"]["explainers"]):
         if place >= 4 and one["key"] not in chosen:
             continue
         target = selection.get("target") if "class" in one["needs"] else None

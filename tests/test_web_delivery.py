@@ -190,4 +190,4 @@ def test_an_example_that_is_slow_leaves_the_picture_input_alone(desk, uploads, p
 
 def question(manifest):
     rest = {"first": 0, "residual": 0.5, "head_fusion": "mean"}
-    return {"id": manifest["id"], "token": 3, "layer": 1, **rest}
+    return {"id": manifest["pass"]["id"], "token": 3, "layer": 1, **rest}

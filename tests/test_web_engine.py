@@ -108,9 +108,9 @@ def test_a_page_is_answered_by_an_engine_elsewhere(models, tmp_path):
         saved = vitviz.Analysis.from_bytes(cache.get(answer.saved))
         torch.testing.assert_close(saved.trace.q, ours.trace.q)
         question = {"token": 3, "layer": 1, "first": 0, "residual": 0.5, "head_fusion": "mean"}
-        reply = desk.rollout({"id": answer.manifest["id"], **question})
+        reply = desk.rollout({"id": answer.manifest["pass"]["id"], **question})
         torch.testing.assert_close(torch.tensor(reply["values"]), ours.rollout(3, 1))
-        late = desk.late({"id": answer.manifest["id"], "name": "mixing-01"})
+        late = desk.late({"id": answer.manifest["pass"]["id"], "name": "mixing-01"})
         assert base64.b64decode(late["data"]) == late_file(ours, "mixing-01")
         refused = desk.show(Upload(cache.put(b"", "b.png"), "b.png"), GREY, answer.shown)
         assert refused.refusal.of_picture
@@ -123,7 +123,7 @@ def test_a_page_gets_what_its_viewer_draws(models):
     payload = pack(ours, film=True, whole=False)
     assert result.files == payload.files
     assert set(result.manifest) == set(payload.manifest)
-    assert result.manifest["predictions"] == payload.manifest["predictions"]
+    assert result.manifest["pass"]["predictions"] == payload.manifest["pass"]["predictions"]
     saved = vitviz.Analysis.from_bytes(result.saved)
     assert torch.equal(saved.trace.q, ours.trace.q)
     assert saved.photo_name == "a dog.png"

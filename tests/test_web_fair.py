@@ -52,7 +52,7 @@ def sent(desk, pixels):
 
 
 def shown(desk, upload, name="tiny-cls"):
-    return desk.show(upload, ModelKey(name), Shown(None, ModelKey(name))).manifest["id"]
+    return desk.show(upload, ModelKey(name), Shown(None, ModelKey(name))).manifest["pass"]["id"]
 
 
 def ask(desk, key, **changes):

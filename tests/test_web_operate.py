@@ -18,6 +18,7 @@ from tests.running import save_tiny
 from vitviz import Analysis
 from vitviz.model.key import ModelKey
 from vitviz.web import limits
+from vitviz.web.analyses import Asked
 from vitviz.web.cache import Cache
 from vitviz.web.engine import Local
 from vitviz.web.models import Models
@@ -49,8 +50,13 @@ def shown(desk: Service, name: str = "cls") -> dict:
     ).manifest
 
 
+def asked(manifest: dict, *interventions: dict) -> dict:
+    """How a viewer names a changed pass: the intact analysis, and what is changed."""
+    return {"id": manifest["pass"]["id"], "interventions": list(interventions)}
+
+
 def operate(desk: Service, manifest: dict, *interventions: dict) -> dict:
-    return desk.operate({"id": manifest["id"], "interventions": list(interventions)})
+    return desk.operate(asked(manifest, *interventions))
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -61,28 +67,32 @@ def test_the_answer_is_that_of_a_direct_call(desk, models, folder, name: str) ->
         {"kind": "even", "rows": "patches", "layers": [1]},
         {"kind": "replace", "patches": [1, 2], "by": "blur", "seed": 0},
     ]
-    manifest = operate(desk, now, *changes)["manifest"]
+    reply, question = operate(desk, now, *changes), asked(now, *changes)
+    assert set(reply) == {"pass", "files"}
     ours = vitviz.analyze(models.get(ModelKey(f"tiny-{name}")), photo(), interventions=changes)
-    assert manifest["changes"] == changes
-    assert manifest["removed"] == [0, 3]
-    assert manifest["id"] != now["id"]
-    theirs = [one["probability"] for one in manifest["predictions"]]
+    assert reply["pass"]["changes"] == changes
+    assert reply["pass"]["removed"] == [0, 3]
+    assert "id" not in reply["pass"]
+    theirs = [one["probability"] for one in reply["pass"]["predictions"]]
     assert_close(theirs, [one.probability for one in ours.predictions(10)], atol=1e-5, rtol=0)
     # What it has in common with the intact analysis is not sent again, and layers when asked for.
-    assert set(manifest["files"]) == {"first", "picture", "layers"}
-    for layer, file in enumerate(manifest["files"]["layers"]):
-        late = base64.b64decode(desk.late({"id": manifest["id"], "name": file["late"]})["data"])
+    sent_now = {name for name, file in reply["files"].items() if "data" in file}
+    assert sent_now == {"first", "picture"}
+    for layer in range(ours.trace.depth):
+        name = f"layer-{layer:02d}"
+        assert reply["files"][name] == {"late": True}
+        late = base64.b64decode(desk.late({**question, "name": name})["data"])
         assert_close(load(late)["q"], ours.trace.rounded(layer).q)
-    assert "data" in desk.late({"id": manifest["id"], "name": "embedding"})
-    picture = load(base64.b64decode(manifest["files"]["picture"]["data"]))
+    assert "data" in desk.late({**question, "name": "embedding"})
+    picture = load(base64.b64decode(reply["files"]["picture"]["data"]))
     assert_close(picture["pixels"], ours.picture)
-    kept = desk.analyses.get(manifest["id"])
+    kept = desk.analyses.get(Asked.of(question))
     assert kept.interventions == ours.interventions
     assert_close(kept.trace.logits, ours.trace.logits)
     # A viewer asks about it as about any other.
-    assert "data" in desk.late({"id": manifest["id"], "name": "features"})
-    asked = {"token": 2, "layer": 1, "first": 0, "residual": 0.5, "head_fusion": "mean"}
-    values = desk.rollout({"id": manifest["id"], **asked})["values"]
+    assert "data" in desk.late({**question, "name": "features"})
+    what = {"token": 2, "layer": 1, "first": 0, "residual": 0.5, "head_fusion": "mean"}
+    values = desk.rollout({**question, **what})["values"]
     assert_close(values, ours.rollout(2, 1).tolist(), atol=1e-5, rtol=0)
 
 
@@ -90,11 +100,11 @@ def test_tokens_of_an_example_are_transplanted(desk, models) -> None:
     now, loaded = shown(desk), models.get(ModelKey("tiny-cls"))
     cat = vitviz.analyze(loaded, next(e.read() for e in desk.examples if "cat" in e.path))
     change = {"kind": "transplant", "patches": "all", "layer": 3, "from": "example-cat"}
-    manifest = operate(desk, now, change, change)["manifest"]
-    theirs = [one["probability"] for one in manifest["predictions"]]
+    manifest = operate(desk, now, change, change)
+    theirs = [one["probability"] for one in manifest["pass"]["predictions"]]
     ours = [one.probability for one in cat.predictions(10)]
     assert_close(theirs, ours, atol=1e-5, rtol=0)  # before the head: the answer of the donor
-    assert manifest["changes"][0]["from"].startswith("cat.jpg")
+    assert manifest["pass"]["changes"][0]["from"].startswith("cat.jpg")
     for other in ("example-unicorn", "model-tiny-no_cls", "/etc/passwd", 7):
         refused = operate(desk, now, {**change, "from": other})
         assert "another analysis" in refused["error"]
@@ -114,18 +124,18 @@ def test_tokens_of_another_photo_of_the_visitor_are_transplanted(desk, models, t
     other, pixels = sent(desk)
     assert now["upload"]["name"] == "my dog.png"
     change = {"kind": "transplant", "patches": tokens, "layer": 1}
-    manifest = operate(desk, now, {**change, "from": other})["manifest"]
+    manifest = operate(desk, now, {**change, "from": other})
     donor = vitviz.analyze(loaded, pixels)
     ours = vitviz.analyze(loaded, photo(), interventions=[{**change, "from": donor}])
-    theirs = [one["probability"] for one in manifest["predictions"]]
+    theirs = [one["probability"] for one in manifest["pass"]["predictions"]]
     assert_close(theirs, [one.probability for one in ours.predictions(10)], atol=1e-5, rtol=0)
-    assert manifest["changes"][0]["from"] == "second.png, tiny-cls"
+    assert manifest["pass"]["changes"][0]["from"] == "second.png, tiny-cls"
     # What was looked at is made again for a question, with the same photo.
-    kept = desk.analyses.get(manifest["id"])
+    kept = desk.analyses.get(Asked.of(asked(now, {**change, "from": other})))
     assert_close(kept.trace.logits, ours.trace.logits)
     # The same photo stands beside.
-    beside = desk.beside({"id": now["id"], "beside": other})["manifest"]
-    theirs = [one["probability"] for one in beside["predictions"]]
+    beside = desk.beside({"id": now["pass"]["id"], "beside": other})["manifest"]
+    theirs = [one["probability"] for one in beside["pass"]["predictions"]]
     assert_close(theirs, [one.probability for one in donor.predictions(10)], atol=1e-5, rtol=0)
 
 
@@ -145,7 +155,7 @@ def test_a_photo_that_is_not_here_gives_no_tokens(desk) -> None:
     assert "이제 여기에 없습니다" in refused("photo-abc123")["ko"]
     for nonsense in ({"path": 7, "name": "x"}, {"path": other["path"]}, [other]):
         assert "another analysis" in refused(nonsense)["en"]
-        assert "beside" in desk.beside({"id": now["id"], "beside": nonsense})["error"]
+        assert "beside" in desk.beside({"id": now["pass"]["id"], "beside": nonsense})["error"]
     text = Path(desk._store.folder) / "no photo.png"
     text.write_text("hello")
     assert "no photo.png" in refused({"path": str(text), "name": "no photo.png"})["en"]
@@ -155,45 +165,47 @@ def test_one_experiment_takes_tokens_of_a_few_photos_only(desk, monkeypatch) -> 
     monkeypatch.setattr(limits, "DONORS", 2)
     now, photos = shown(desk), [sent(desk, f"{n}.png")[0] for n in range(3)]
     all_ = [{"kind": "transplant", "patches": [n], "layer": 1, "from": photos[n]} for n in range(3)]
-    assert "manifest" in operate(desk, now, *all_[:2], all_[0])
+    assert "pass" in operate(desk, now, *all_[:2], all_[0])
     assert "At most 2 other photos" in operate(desk, now, *all_)["error"]
 
 
 def test_the_rows_that_a_viewer_shows_come_ahead(desk, models) -> None:
     now = shown(desk)
     change = {"kind": "remove", "patches": [3]}
-    manifest = desk.operate({"id": now["id"], "interventions": [change], "layer": 1, "token": 5})[
-        "manifest"
-    ]
-    assert manifest["first"] == {"layer": 1, "token": 5, "direction": "from"}
+    manifest = desk.operate({**asked(now, change), "layer": 1, "token": 5})
+    assert manifest["pass"]["first"] == {"layer": 1, "token": 5, "direction": "from"}
     # Taking patches out changes no pixel: the viewer has the picture.
-    assert set(manifest["files"]) == {"first", "layers"}
+    assert {name for name, file in manifest["files"].items() if "data" in file} == {"first"}
     rows = load(base64.b64decode(manifest["files"]["first"]["data"]))["rows"]
     ours = vitviz.analyze(models.get(ModelKey("tiny-cls")), photo(), interventions=[change])
     assert_close(rows, ours.attention_of_heads(1, 5), atol=1e-3, rtol=0)
     for nonsense in ({"layer": 99, "token": 0}, {"layer": "1", "token": None}):
-        reply = desk.operate({"id": now["id"], "interventions": [change], **nonsense})
-        assert reply["manifest"]["first"]["layer"] == ours.trace.depth - 1
+        reply = desk.operate({**asked(now, change), **nonsense})
+        assert reply["pass"]["first"]["layer"] == ours.trace.depth - 1
 
 
-def test_what_a_class_brushes_is_not_forgotten_and_a_stroke_leaves_no_large_file(
-    desk, monkeypatch
-) -> None:
+def test_strokes_leave_nothing_behind_and_can_be_asked_about_for_ever(desk, monkeypatch) -> None:
     monkeypatch.setattr(limits, "ANALYSES_KNOWN", 3)
     now, change = shown(desk), {"kind": "remove", "patches": [3]}
     before = [file.stat().st_size for file in Path(desk._store.folder).rglob("*.*")]
-    replies = [operate(desk, now, change)["manifest"] for _ in range(5)]
-    assert operate(desk, now)["manifest"]["predictions"] == now["predictions"]
-    assert "expired" in desk.late({"id": replies[0]["id"], "name": "features"})["error"]
+    changes = [change | {"patches": [patch]} for patch in range(5)]
+    for one in changes:
+        assert "pass" in operate(desk, now, one)
+    assert operate(desk, now)["pass"]["predictions"] == now["pass"]["predictions"]
     after = [file.stat().st_size for file in Path(desk._store.folder).rglob("*.*")]
-    assert sum(after) - sum(before) < 1000 < sum(before)
-    assert "data" in desk.late({"id": replies[-1]["id"], "name": "features"})
+    assert sorted(after) == sorted(before)
+    # More passes are asked about than are kept: each is made when it is, and not computed twice.
+    for one in changes:
+        assert "data" in desk.late({**asked(now, one), "name": "features"})
+    assert len(desk.analyses._operated) == 3
+    monkeypatch.setattr(desk.analyses._engine, "run", lambda _: pytest.fail("it is there"))
+    assert "data" in desk.late({**asked(now, changes[-1]), "name": "features"})
 
 
 def test_nothing_is_changed_by_nothing(desk) -> None:
     now = shown(desk)
-    again = operate(desk, now)["manifest"]
-    assert again["predictions"] == now["predictions"]
+    again = operate(desk, now)["pass"]
+    assert again["predictions"] == now["pass"]["predictions"]
     assert again["changes"] == []
 
 
@@ -219,22 +231,22 @@ def test_nothing_is_changed_by_nothing(desk) -> None:
 def test_what_cannot_be_done_is_a_sentence_in_both_languages(
     desk, interventions, english: str, korean: str
 ) -> None:
-    refused = desk.operate({"id": shown(desk)["id"], "interventions": interventions})
+    refused = desk.operate({"id": shown(desk)["pass"]["id"], "interventions": interventions})
     assert english in refused["errors"]["en"]
     assert korean in refused["errors"]["ko"]
 
 
 def test_what_has_expired_cannot_be_operated(desk) -> None:
-    assert "expired" in operate(desk, {"id": "nobody"})["error"]
+    assert "expired" in operate(desk, {"pass": {"id": "nobody"}})["error"]
     now = shown(desk)
     for file in Path(desk._store.folder).rglob("*.safetensors"):
         file.unlink()
     # The photo is still there: the intact analysis is made again.
-    assert "manifest" in operate(desk, now, {"kind": "even", "rows": "all"})
+    assert "pass" in operate(desk, now, {"kind": "even", "rows": "all"})
     for file in Path(desk._store.folder).rglob("*.*"):
         file.unlink()
     assert "deleted" in operate(desk, now, {"kind": "even", "rows": "all"})["error"]
-    assert "manifest" in operate(desk, shown(desk), {"kind": "even", "rows": "all"})
+    assert "pass" in operate(desk, shown(desk), {"kind": "even", "rows": "all"})
 
 
 def test_a_class_that_brushes_at_once_gets_its_own_answers(
@@ -243,7 +255,7 @@ def test_a_class_that_brushes_at_once_gets_its_own_answers(
     """Forty visitors, each with an own brush, at one barrier; a few passes at a time."""
     now, running, most = shown(desk), 0, 0
     changes = [stroke(at, 16) for at in range(VISITORS)]
-    alone = [operate(desk, now, change)["manifest"]["predictions"] for change in changes]
+    alone = [operate(desk, now, change)["pass"]["predictions"] for change in changes]
     lock, real = threading.Lock(), Analysis.operate
 
     def counted(*args, **options):
@@ -264,7 +276,7 @@ def test_a_class_that_brushes_at_once_gets_its_own_answers(
         barrier.wait()
         began = time.monotonic()
         reply = operate(desk, now, changes[at])
-        return reply["manifest"]["predictions"], time.monotonic() - began
+        return reply["pass"]["predictions"], time.monotonic() - began
 
     with ThreadPoolExecutor(VISITORS) as visitors:
         answers = list(visitors.map(brush, range(VISITORS)))
@@ -296,4 +308,4 @@ def test_who_finds_the_line_full_is_told_so_and_a_failure_frees_its_place(
         patched.setattr(Analysis, "operate", broken)
         for _ in range(limits.COMPUTING + limits.OPERATING_LINE + 1):
             assert "no memory" not in operate(desk, now)["error"]
-    assert "manifest" in operate(desk, now)
+    assert "pass" in operate(desk, now)

@@ -143,16 +143,24 @@ def test_a_refusal_is_told_and_the_controls_say_what_is_shown():
 
 
 def test_an_answer_fills_the_places_that_are_its_own():
-    files = {"picture": Stored("/cache/p", "p", 3), "layers": [Stored("/cache/l", "l", 4)] * 2}
-    manifest = {"id": "1", "depth": 2, "files": files}
+    files = {
+        "picture": Stored("/cache/p", "p", 3),
+        "layer-00": Stored("/cache/l", "l", 4),
+        "features": {"late": True},
+    }
+    manifest = {"pass": {"id": "1"}, "files": files}
     download = gr.update(value=sent("/cache/s"), interactive=True)
     view, *rest = places(Answered(manifest, "/cache/s", SHOWN))
     assert rest == [SKIP, "mnist", SHOWN, download, True]
     view = Manifest(**view)
     assert (view.id, view.picture.path, view.picture.orig_name) == ("1", "/cache/p", "p")
     layer = {"path": "/cache/l", "size": 4}
-    files = {"picture": {"path": "/cache/p", "size": 3}, "layers": [layer] * 2}
-    assert json.loads(view.text) == {"id": "1", "depth": 2, "files": files}
+    files = {
+        "picture": {"path": "/cache/p", "size": 3},
+        "layer-00": layer,
+        "features": {"late": True},
+    }
+    assert json.loads(view.text) == {"pass": {"id": "1"}, "files": files}
     # While a later request is under way, the controls are left to it.
     _, *rest = places(Answered(manifest, "/cache/s", SHOWN, "/cache/q", controls=False))
     assert rest == [sent("/cache/q"), SKIP, SHOWN, download, SKIP]

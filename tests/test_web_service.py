@@ -104,7 +104,7 @@ def test_an_answer_fills_every_place(desk, upload, analysis):
     saved = vitviz.Analysis.load(answer.saved)
     assert torch.equal(saved.trace.q, analysis.trace.q)
     files = answer.manifest["files"]
-    for file in (files["picture"], *files["layers"]):
+    for file in (files["picture"], files["layer-00"], files["layer-02"]):
         assert Path(file.address).stat().st_size == file.size
 
 
@@ -123,7 +123,9 @@ def test_an_answer_fills_every_place(desk, upload, analysis):
 def test_the_rows_that_a_link_shows_first_travel_ahead(desk, analysis, address, first):
     manifest = desk.open(CLS, START, address).manifest
     dull = (analysis.trace.depth - 1, 0)
-    assert (manifest["first"]["layer"], manifest["first"]["token"]) == (first or dull)
+    assert (manifest["pass"]["first"]["layer"], manifest["pass"]["first"]["token"]) == (
+        first or dull
+    )
 
 
 def test_the_rows_where_the_page_begins_travel_ahead(monkeypatch, desk):
@@ -132,12 +134,12 @@ def test_the_rows_where_the_page_begins_travel_ahead(monkeypatch, desk):
     for address, first in (({}, (1, 6)), ({"layer": "2", "token": "3"}, (2, 3))):
         monkeypatch.setattr("vitviz.web.analyses.START", {"layer": 1, "token": 6})
         manifest = desk.open(CLS, START, address).manifest
-        assert (manifest["first"]["layer"], manifest["first"]["token"]) == first
+        assert (manifest["pass"]["first"]["layer"], manifest["pass"]["first"]["token"]) == first
 
 
 def test_two_analyses_of_one_photo_differ_in_id_and_share_files(desk, upload):
     first, second = (desk.show(upload, CLS, START).manifest for _ in "ab")
-    assert first["id"] != second["id"]
+    assert first["pass"]["id"] != second["pass"]["id"]
     assert first["files"]["picture"] == second["files"]["picture"]
 
 
@@ -153,7 +155,7 @@ def test_a_link_with_a_size_shows_it_and_whoever_looks_around_keeps_it(
     answer = desk.open(GREY, START, link)
     key = replace(SIZED, untrained=untrained)
     assert answer.shown.model == key
-    grid = answer.manifest["grid"]
+    grid = answer.manifest["model"]["grid"]
     assert (answer.manifest["link"], grid["rows"], grid["cols"]) == (link, 5, 3)
     # A photo, an example, the inverted picture: all of the same model.
     for reply in (
@@ -161,24 +163,24 @@ def test_a_link_with_a_size_shows_it_and_whoever_looks_around_keeps_it(
         desk.show_example(0, key, answer.shown),
         desk.invert(None, CLS, answer.shown),
     ):
-        assert (reply.shown.model, reply.manifest["num_tokens"]) == (key, 16)
+        assert (reply.shown.model, reply.manifest["model"]["num_tokens"]) == (key, 16)
         assert reply.manifest["link"]["size"] == "40x24"
     # What stands beside differs in one thing; another model has a size of its own.
     sizes = {
-        wanted: beside(desk, answer.manifest, wanted)["manifest"]["num_tokens"]
+        wanted: beside(desk, answer.manifest, wanted)["manifest"]["model"]["num_tokens"]
         for wanted in ("untrained", "example-cat", "model-tiny-grey")
     }
     assert sizes == {"untrained": 16, "example-cat": 16, "model-tiny-grey": 17}
 
 
 def test_later_questions_are_about_the_model_in_its_size(desk, models, upload):
-    key = desk.show(upload, SIZED, START).manifest["id"]
+    key = desk.show(upload, SIZED, START).manifest["pass"]["id"]
     ours = vitviz.analyze(models.get(SIZED), upload.address)
     # What needs the model itself, which an analysis does not hold.
     data = base64.b64decode(desk.late({"id": key, "name": "explain-generic-0-2"})["data"])
     torch.testing.assert_close(load(data)["values"], ours.explain("generic", 0, 2))
     change = {"kind": "remove", "patches": [14]}  # the last of 15
-    changed = desk.operate({"id": key, "interventions": [change]})["manifest"]
+    changed = desk.operate({"id": key, "interventions": [change]})["pass"]
     assert changed["removed"] == [14]
     then = vitviz.analyze(models.get(SIZED), upload.address, interventions=[change])
     want = then.predictions(1)[0]
@@ -378,7 +380,7 @@ def test_an_address_picks_example_and_model(desk, address, photo_name, model):
 
 @pytest.mark.parametrize("fusion", ["mean", "max", "min"])
 def test_rollout_for_a_viewer_that_cannot_compute_it(desk, upload, analysis, fusion):
-    key = desk.show(upload, CLS, START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["pass"]["id"]
     reply = desk.rollout(question(key, first=1, residual=0.25, head_fusion=fusion))
     want = analysis.rollout(3, 2, first=1, residual=0.25, head_fusion=fusion)
     torch.testing.assert_close(torch.tensor(reply["values"]), want)
@@ -403,7 +405,7 @@ def test_rollout_for_a_viewer_that_cannot_compute_it(desk, upload, analysis, fus
     ids=str,
 )
 def test_a_bad_question_gets_a_sentence(desk, upload, changes, says):
-    key = desk.show(upload, CLS, START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["pass"]["id"]
     reply = desk.rollout(question(key, **{"layer": 2} | changes))
     assert says in reply["error"]
 
@@ -416,21 +418,20 @@ def test_nonsense_gets_a_sentence(desk, nonsense):
 @pytest.mark.parametrize("name", [*LATE, "tokens-01", "mixing-00", "mixing-02"])
 def test_a_file_that_is_made_when_somebody_looks_at_it(desk, models, upload, name):
     manifest = desk.show(upload, ModelKey("told"), Shown(None, ModelKey("told"))).manifest
-    assert name in manifest["late"]
-    assert name not in manifest["files"]
-    reply = desk.late({"id": manifest["id"], "name": name})
+    assert manifest["files"][name] == {"late": True}
+    reply = desk.late({"id": manifest["pass"]["id"], "name": name})
     whole = pack(vitviz.analyze(models.get(ModelKey("told")), Path(upload.address)))
     assert base64.b64decode(reply["data"]) == whole.files[f"{name}.safetensors"]
 
 
 def test_a_file_that_is_none_is_refused_with_a_sentence(desk, upload):
     manifest = desk.show(upload, ModelKey("told"), Shown(None, ModelKey("told"))).manifest
-    wrong = desk.late({"id": manifest["id"], "name": "picture"})
+    wrong = desk.late({"id": manifest["pass"]["id"], "name": "picture"})
     assert wrong["error"] == "This analysis has no file 'picture'."
     for name in ("mixing-03", "mixing-1", "mixing-", "mixing-x"):
-        wrong = desk.late({"id": manifest["id"], "name": name})
+        wrong = desk.late({"id": manifest["pass"]["id"], "name": name})
         assert wrong["error"] == f"This analysis has no file {name!r}."
-    assert "are needed" in desk.late({"id": manifest["id"], "name": 3})["error"]
+    assert "are needed" in desk.late({"id": manifest["pass"]["id"], "name": 3})["error"]
     assert "has expired" in desk.late({"id": "x", "name": "features"})["error"]
 
 
@@ -448,11 +449,11 @@ def drawing(key, **changes):
 
 @pytest.mark.parametrize("kind", FIGURES)
 def test_figures_for_print(desk, upload, kind):
-    key = desk.show(upload, ModelKey("told"), START).manifest["id"]
+    key = desk.show(upload, ModelKey("told"), START).manifest["pass"]["id"]
     more = {
         "explanation": {"explainers": ["attention_gradient"], "target": 1},
         "explanations": {"explainers": ["attention", "grad_cam"], "target": 0},
-        "answers": {"other": key},
+        "answers": {"other": {"id": key}},
         "attention": {"spotlight": True},
     }
     reply = desk.figure(drawing(key, kind=kind, head=1, **more.get(kind, {})))
@@ -474,13 +475,16 @@ def test_figures_of_an_experiment_say_what_was_done(desk, upload, monkeypatch):
 
     for name in ("attention", "explained", "answers"):
         monkeypatch.setattr(vitviz.draw, name, draw(name))
-    intact = desk.show(upload, ModelKey("told"), START).manifest["id"]
+    intact = desk.show(upload, ModelKey("told"), START).manifest["pass"]["id"]
     change = {"kind": "remove", "patches": [2, 5]}
-    key = desk.operate({"id": intact, "interventions": [change]})["manifest"]["id"]
+    changed = {"interventions": [change]}
     keys = {"explainers": ["generic", "occlusion"], "target": 2, "spotlight": True}
-    for kind, more in {"attention": {}, "explanations": keys, "answers": {"other": key}}.items():
-        of = intact if kind == "answers" else key
-        assert "data" in desk.figure(drawing(of, kind=kind, **more))
+    for kind, more in {
+        "attention": changed,
+        "explanations": keys | changed,
+        "answers": {"other": {"id": intact, **changed}},
+    }.items():
+        assert "data" in desk.figure(drawing(intact, kind=kind, **more))
     done = [one.to_dict() for one in drawn["attention"][0].interventions]
     assert done == [change]
     before, after = drawn["answers"]
@@ -498,7 +502,7 @@ def test_figures_of_an_experiment_say_what_was_done(desk, upload, monkeypatch):
 def test_a_pair_follows_the_direction(desk, upload, monkeypatch):
     drawn = []
     monkeypatch.setattr(vitviz.draw, "pair", lambda *given: drawn.append(given[1:]) or Figure())
-    key = desk.show(upload, CLS, START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["pass"]["id"]
     for direction in ("from", "to"):
         desk.figure(drawing(key, kind="pair", head=1, direction=direction))
     assert drawn == [(1, 1, 3, 0), (1, 1, 0, 3)]
@@ -509,7 +513,7 @@ def test_scales_are_those_of_the_screen(desk, upload, monkeypatch):
     for name in ("heads", "wall"):
         draw = lambda *_, scale, **__: scales.append(scale) or Figure()  # noqa: E731
         monkeypatch.setattr(vitviz.draw, name, draw)
-    key = desk.show(upload, CLS, START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["pass"]["id"]
     for kind in ("heads", "wall"):
         for scale in ("heads", "map"):
             desk.figure(drawing(key, kind=kind, scale=scale))
@@ -518,7 +522,7 @@ def test_scales_are_those_of_the_screen(desk, upload, monkeypatch):
 
 def test_a_film_is_the_one_that_was_sent(desk, upload):
     manifest = desk.show(upload, ModelKey("told"), START).manifest
-    wanted = drawing(manifest["id"], kind="training")
+    wanted = drawing(manifest["pass"]["id"], kind="training")
     assert desk.figure(wanted)["data"]
     film = Path(manifest["files"]["film"].address)
     film.write_text("damaged")
@@ -530,13 +534,13 @@ def test_a_film_is_the_one_that_was_sent(desk, upload):
 
 
 def test_a_figure_as_pdf(desk, upload):
-    key = desk.show(upload, CLS, START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["pass"]["id"]
     reply = desk.figure(drawing(key, kind="patches", format="pdf"))
     assert base64.b64decode(reply["data"]).startswith(b"%PDF")
 
 
 def test_a_bad_request_for_a_figure_gets_a_sentence(desk, upload, subtests):
-    key = desk.show(upload, CLS, START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["pass"]["id"]
     for changes, says in [
         ({"kind": "../x"}, "A figure is one of"),
         ({"format": "exe"}, "A figure is one of"),
@@ -562,7 +566,7 @@ def test_a_bad_request_for_a_figure_gets_a_sentence(desk, upload, subtests):
         ({"kind": "explanation", "explainers": [{"a": 1}]}, "no explainer"),
         ({"kind": "explanation", "explainers": ["generic"], "target": 99}, "no class 99"),
         ({"kind": "answers"}, "cannot be put beside"),
-        ({"kind": "answers", "other": "0"}, "has expired"),
+        ({"kind": "answers", "other": {"id": "0"}}, "has expired"),
         ({"kind": "measured"}, "Nothing was measured"),
         ({"id": "0"}, "has expired"),
         ({"id": None}, "are needed"),
@@ -575,7 +579,7 @@ def test_a_bad_request_for_a_figure_gets_a_sentence(desk, upload, subtests):
 
 def test_too_many_figures_at_a_time(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "DRAWING_WAIT_SECONDS", 0.01)
-    key = desk.show(upload, CLS, START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["pass"]["id"]
     with desk._questions._drawing.take(1, VitvizError()):
         assert "Many figures" in desk.figure(drawing(key))["error"]
     assert desk.figure(drawing(key))["data"]
@@ -583,7 +587,7 @@ def test_too_many_figures_at_a_time(desk, upload, monkeypatch):
 
 def test_nobody_waits_for_ever_to_compute(desk, here, upload, monkeypatch):
     monkeypatch.setattr(limits, "COMPUTING_WAIT_SECONDS", 0.01)
-    key = desk.show(upload, CLS, START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["pass"]["id"]
     with ExitStack() as others:
         for _ in range(limits.COMPUTING):
             others.enter_context(computing(here._computing))
@@ -598,15 +602,20 @@ def test_nobody_waits_for_ever_to_compute(desk, here, upload, monkeypatch):
     assert desk.rollout(question(key))["values"]
 
 
-def test_a_deleted_analysis_has_expired(desk, upload):
+def test_a_deleted_analysis_is_made_again_and_has_expired_with_its_photo(desk, upload):
     answer = desk.show(upload, CLS, START)
     vitviz.Analysis.load(answer.saved)
     Path(answer.saved).unlink()
-    assert "has expired" in desk.rollout(question(answer.manifest["id"]))["error"]
+    key = answer.manifest["pass"]["id"]
+    assert desk.rollout(question(key))["values"], "the photo is still there: it is made again"
+    for file in (Path(upload.address), *Path(desk._store.folder).rglob("analysis.safetensors")):
+        file.unlink()
+    assert "was deleted" in desk.rollout(question(key))["error"]
+    assert "has expired" in desk.rollout(question("0" * 32))["error"]
 
 
 def test_a_bug_gets_an_apology_and_a_log_entry(desk, upload, monkeypatch, caplog):
-    key = desk.show(upload, CLS, START).manifest["id"]
+    key = desk.show(upload, CLS, START).manifest["pass"]["id"]
     monkeypatch.setattr(analyses.Analysis, "from_bytes", lambda data: 1 / 0)
     assert desk.rollout(question(key))["error"] == APOLOGY
     assert "ZeroDivisionError" in caplog.text
@@ -614,12 +623,12 @@ def test_a_bug_gets_an_apology_and_a_log_entry(desk, upload, monkeypatch, caplog
 
 def test_only_so_many_analyses_are_remembered(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "ANALYSES_KNOWN", 2)
-    keys = [desk.show(upload, CLS, START).manifest["id"] for _ in range(3)]
+    keys = [desk.show(upload, CLS, START).manifest["pass"]["id"] for _ in range(3)]
     assert ["error" in desk.rollout(question(key)) for key in keys] == [True, False, False]
 
 
 def beside(desk, manifest, wanted):
-    return desk.beside({"id": manifest["id"], "beside": wanted})
+    return desk.beside({"id": manifest["pass"]["id"], "beside": wanted})
 
 
 def test_what_can_stand_beside_is_in_the_manifest(desk, upload):
@@ -644,8 +653,8 @@ def test_the_twin_another_picture_and_another_model_stand_beside(desk, models, u
     twin = beside(desk, now, "untrained")["manifest"]
     assert twin["model"]["trained"] is False
     assert twin["photo"]["name"] == "my dog.png"
-    path = Path(twin["files"]["layers"][1]["path"])
-    assert path.stat().st_size == twin["files"]["layers"][1]["size"]
+    path = Path(twin["files"]["layer-01"]["path"])
+    assert path.stat().st_size == twin["files"]["layer-01"]["size"]
     expected = vitviz.analyze(models.get(replace(CLS, untrained=True)), upload.address)
     ours = pack(expected, whole=False)
     assert path.read_bytes() == ours.files["layer-01.safetensors"]
@@ -654,7 +663,7 @@ def test_the_twin_another_picture_and_another_model_stand_beside(desk, models, u
     grey = beside(desk, now, "model-tiny-grey")["manifest"]
     assert (grey["photo"]["name"], grey["model"]["name"]) == ("my dog.png", "tiny-grey")
     # Viewers can ask about it as about any other, also for what stands beside it.
-    assert "data" in desk.late({"id": bison["id"], "name": "features"})
+    assert "data" in desk.late({"id": bison["pass"]["id"], "name": "features"})
     again = beside(desk, grey, "model-tiny-cls")["manifest"]
     assert again["model"]["name"] == now["model"]["name"]
 
@@ -670,7 +679,7 @@ def test_nothing_else_is_put_beside(desk, upload, wanted):
 
 
 def test_beside_what_has_expired_stands_nothing(desk, upload):
-    assert "expired" in beside(desk, {"id": "nobody"}, "untrained")["error"]
+    assert "expired" in beside(desk, {"pass": {"id": "nobody"}}, "untrained")["error"]
     now = desk.show(upload, CLS, START).manifest
     Path(upload.address).unlink()
     refused = beside(desk, now, "untrained")
@@ -739,7 +748,7 @@ def test_a_drawing_is_for_digits_until_the_visitor_chooses_another_model(desk, s
 
 def test_a_page_to_take_home_has_the_layers_that_were_asked_for(desk, upload):
     manifest = desk.show(upload, CLS, START).manifest
-    wanted = {"id": manifest["id"], "film": False}
+    wanted = {"id": manifest["pass"]["id"], "film": False}
     whole, part = (desk.page({**wanted, "layers": layers}) for layers in ([2, 0, 1], [2, 2]))
     assert "error" not in whole
     assert part["size"] < whole["size"]
@@ -758,7 +767,7 @@ def test_a_page_to_take_home_has_the_layers_that_were_asked_for(desk, upload):
 def test_a_page_that_would_be_too_large_is_refused(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "PAGE_BYTES", 1000)
     manifest = desk.show(upload, CLS, START).manifest
-    refused = desk.page({"id": manifest["id"], "film": False, "layers": [0]})
+    refused = desk.page({"id": manifest["pass"]["id"], "film": False, "layers": [0]})
     assert "choose fewer" in refused["error"]
     assert "더 적게" in refused["errors"]["ko"]
 
@@ -774,7 +783,7 @@ def test_an_inverted_example_is_in_its_link_and_not_in_what_stands_beside(desk):
     assert opened.manifest["photo"] == inverted.manifest["photo"]
     assert desk.open(CLS, START, link | {"invert": "yes"}).shown.inverted is False
     assert desk.show_example(index, CLS, inverted.shown).shown.inverted is False
-    key = inverted.manifest["id"]
+    key = inverted.manifest["pass"]["id"]
     beside = {
         wanted: desk.beside({"id": key, "beside": wanted})["manifest"]["photo"]["inverted"]
         for wanted in ("untrained", "example-dog", "model-tiny-grey")

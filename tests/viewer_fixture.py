@@ -60,7 +60,7 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
     """A payload, with what the browser must find in it."""
     payload = pack(analysis)
     exact, grid = analysis.trace, analysis.grid
-    explained = _explained(analysis, payload.manifest["first"]["token"])
+    explained = _explained(analysis, payload.manifest["pass"]["first"]["token"])
     # The browser gets q and k in half precision. What it makes of them must be right to the last
     # digits; how far that is from the model's own values is what the manifest promises.
     sent = [exact.rounded(layer) for layer in range(exact.depth)]
@@ -80,7 +80,7 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
     times = float(patch_norms.sort().values[-3:-1].mean() / patch_norms.quantile(0.5))
     options = {"token": token, "layer": layer, "first": 1, "residual": 0.3}
     return {
-        "manifest": payload.manifest | {"id": "fixture"},
+        "manifest": payload.manifest | {"pass": payload.manifest["pass"] | {"id": "fixture"}},
         "files": {path: base64.b64encode(data).decode() for path, data in payload.files.items()},
         "layer": layer,
         "head": head,

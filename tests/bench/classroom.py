@@ -82,7 +82,7 @@ async def _pupil(
     for _ in range(5):  # guesses, which stay in the browser
         await asyncio.sleep(chance.uniform(*THINKING_SECONDS))
     if manifest:
-        question = {"id": manifest["id"], "name": "statistics"}
+        question = {"id": manifest["pass"]["id"], "name": "statistics"}
         await timed("a late answer", _ask(client, config, "late", question))
     await asyncio.sleep(chance.uniform(*THINKING_SECONDS))
     await timed("a step in another picture", _open(client, config, OTHER_PICTURE, f"b{seed}"))

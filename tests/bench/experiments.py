@@ -57,7 +57,7 @@ async def experiments(
 
     async def opened(at: int) -> str:
         found = await guests[at].open(photos[at], f"{at}.jpg")
-        return json.loads(found["text"])["id"]
+        return json.loads(found["text"])["pass"]["id"]
 
     async def brushes(at: int, key: str) -> None:
         for one, change in enumerate(changes[at]):
@@ -72,7 +72,7 @@ async def experiments(
                 tally.sentences[repr(error)[:200]] += 1
             else:
                 tally.seconds.append(time.perf_counter() - began)
-                answers[at, one] = reply["manifest"]
+                answers[at, one] = reply["pass"]
 
     keys = await asyncio.gather(*(opened(at) for at in range(visitors)))
     began = time.perf_counter()
@@ -85,21 +85,21 @@ async def experiments(
         ours = vitviz.analyze(loaded, vitviz.open_photo(photo, f"{at}.jpg"))
         for one, change in enumerate(changes[at]):
             expected[at, one] = shown(ours.operate([change]))
-    for place, manifest in answers.items():
-        right = is_answer(manifest, expected[place], changes[place[0]][place[1]])
+    for place, found in answers.items():
+        right = is_answer(found, expected[place], changes[place[0]][place[1]])
         tally.outcomes["answered" if right else "wrong"] += 1
     return tally, lasted, told_apart([*expected.values()])
 
 
 def shown(analysis: Analysis) -> np.ndarray:
-    """The probabilities that a manifest has."""
+    """The probabilities that a pass has."""
     return np.array([one.probability for one in analysis.predictions(SHOWN)])
 
 
-def is_answer(manifest: dict[str, Any], expected: np.ndarray, change: dict[str, Any]) -> bool:
-    """Whether a manifest is that of this change, and has the probabilities that were computed."""
-    theirs = np.array([one["probability"] for one in manifest["predictions"]])
-    changed = {key: manifest["changes"][0].get(key) for key in change}
+def is_answer(found: dict[str, Any], expected: np.ndarray, change: dict[str, Any]) -> bool:
+    """Whether a pass is that of this change, and has the probabilities that were computed."""
+    theirs = np.array([one["probability"] for one in found["predictions"]])
+    changed = {key: found["changes"][0].get(key) for key in change}
     same = theirs.shape == expected.shape and np.abs(theirs - expected).max() < SAME
     return bool(same) and changed == change
 

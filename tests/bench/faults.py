@@ -317,7 +317,7 @@ async def opened(url: str) -> str:
     visitor = Visitor(url, MODEL, config_of(url))
     found = await visitor.open(picture_of(next(COLOURS)), "before.png")
     await visitor.close()
-    return json.loads(found["text"])["id"]
+    return json.loads(found["text"])["pass"]["id"]
 
 
 async def asked_again(url: str, key: str) -> str:

@@ -284,11 +284,12 @@ def test_a_closed_second_asks_for_nothing_more(visit) -> None:
         route.fulfill(response=answer)
 
     def its_layer(request) -> bool:
-        layers = second["files"]["layers"] if second else []
-        return any(file["path"] in unquote(request.url) for file in layers)
+        files = second["files"].items() if second else []
+        layers = [file["path"] for name, file in files if name.startswith("layer-")]
+        return any(path in unquote(request.url) for path in layers)
 
     def its_own(request) -> bool:
-        return its_layer(request) or second["id"] in (request.post_data or "")
+        return its_layer(request) or second["pass"]["id"] in (request.post_data or "")
 
     page.route("**/component_server**", learn_the_second)
     # No layer of the second comes: its request is under way until it is cancelled.

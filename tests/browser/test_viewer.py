@@ -407,8 +407,7 @@ def host(open_page, analysis):
     for name, payload in (("first", pack(analysis)), ("second", pack(other))):
         manifest = payload.manifest
         listed = manifest["files"]
-        single = [file for kind, file in listed.items() if kind != "layers"]
-        for file in [*single, *listed["layers"]]:
+        for file in listed.values():
             file["key"] = f"{name}/{file['path']}"
             files[file["key"]] = base64.b64encode(payload.files[file["path"]]).decode()
             file["path"] = file["key"]

@@ -7,7 +7,7 @@ import { answerOf, rivalsOf } from "../../vitviz/viewer/text/answer.js";
 import { knownTexts, othersRows, photographsNote } from "../../vitviz/viewer/text/known.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, appOf } from "./fixture.js";
+import { FIXTURES, appOf, withFacts } from "./fixture.js";
 
 const manifestOf = (name) => FIXTURES.find((one) => one.name === name).manifest;
 
@@ -17,8 +17,8 @@ function told(manifest, language = "en") {
 
 test("a picture that scores below the threshold is told as Python tells it", () => {
   const manifest = manifestOf("no_cls");
-  assert.equal(manifest.known_or_not.known, false);
-  assert.equal(told(manifest).text, manifest.known_or_not.sentence);
+  assert.equal(manifest.pass.known_or_not.known, false);
+  assert.equal(told(manifest).text, manifest.pass.known_or_not.sentence);
   assert.match(told(manifest).text, /^Nothing I was taught; nearest: class \d, [\d.]+%$/);
   assert.match(told(manifest, "ko").text, /^배운 것이 아닙니다. 가장 가까운 것: class \d, [\d.]+%$/);
   assert.notEqual(told(manifest).note, "");
@@ -26,7 +26,7 @@ test("a picture that scores below the threshold is told as Python tells it", () 
 
 test("it is told before that the model is not sure, and never of random weights", () => {
   const manifest = manifestOf("no_cls");
-  const unsure = { ...manifest, answer: { ...manifest.answer, sure: false } };
+  const unsure = withFacts(manifest, { pass: { answer: { ...manifest.pass.answer, sure: false } } });
   assert.equal(told(unsure).text, told(manifest).text);
   const untrained = { ...manifest, model: { ...manifest.model, trained: false } };
   assert.equal(told(untrained).text, "No answer yet");
@@ -35,16 +35,16 @@ test("it is told before that the model is not sure, and never of random weights"
 test("a known picture, and any picture in a model that cannot tell, has its answer", () => {
   for (const [name, known] of [["cls", true], ["distilled", null]]) {
     const manifest = manifestOf(name);
-    assert.equal(manifest.answer.known, known);
-    assert.equal(manifest.known_or_not?.sentence ?? null, null);
+    assert.equal(manifest.pass.answer.known, known);
+    assert.equal(manifest.pass.known_or_not?.sentence ?? null, null);
     assert.doesNotMatch(told(manifest).text, /nearest/);
   }
-  assert.doesNotMatch(told({ ...manifestOf("cls"), answer: { ...manifestOf("cls").answer, known: undefined } }).text, /nearest/, "from an older page");
+  assert.doesNotMatch(told(withFacts(manifestOf("cls"), { pass: { answer: { ...manifestOf("cls").pass.answer, known: undefined } } })).text, /nearest/, "from an older page");
 });
 
 test("score, threshold and figures are those of Python", () => {
   const manifest = manifestOf("no_cls");
-  const { known_or_not: { score, threshold, kept } } = manifest;
+  const { known_or_not: { score, threshold, kept } } = manifest.pass;
   assert.deepEqual([threshold, kept], [50, 0.95]);
   const texts = (language) => knownTexts(appOf({ manifest, t: translator(language) }));
   assert.equal(texts("en").verdict, "Score " + score.toFixed(2) + ", threshold 50.00: this picture counts as none of its classes.");
@@ -60,7 +60,7 @@ test("score, threshold and figures are those of Python", () => {
 });
 
 test("score and threshold have as many decimals as tell them apart", () => {
-  const manifest = { ...manifestOf("cls"), known_or_not: { score: -1.23446, threshold: -1.23431, known: false, kept: 0.95 } };
+  const manifest = withFacts(manifestOf("cls"), { pass: { known_or_not: { score: -1.23446, threshold: -1.23431, known: false, kept: 0.95 } } });
   const { verdict } = knownTexts(appOf({ manifest, t: translator("en") }));
   assert.match(verdict, /^Score \u22121.2345, threshold \u22121.2343:/);
 });
@@ -98,12 +98,12 @@ test("what was measured on photographs stands beside it, with what it is worth",
 });
 
 test("the rivals of a class are classes, those of a group are groups, and random weights have none", () => {
-  const manifest = { words: {}, model: { trained: true }, answer: { kind: "class" },
+  const manifest = { photo: {}, model: { trained: true, words: {} }, pass: { answer: { kind: "class" },
     predictions: ["a", "b", "c", "d"].map((label, at) => ({ label, probability: 0.4 - at / 10 })),
-    groups: ["x", "y", "z"].map((name, at) => ({ name, probability: 0.5 - at / 10 })) };
-  const of = (changed) => rivalsOf(appOf({ manifest: { ...manifest, ...changed }, language: "en" }));
+    groups: ["x", "y", "z"].map((name, at) => ({ name, probability: 0.5 - at / 10 })) } };
+  const of = (changed) => rivalsOf(appOf({ manifest: withFacts(manifest, changed), language: "en" }));
   assert.deepEqual(of({}).map(({ name }) => name), ["b", "c"]);
-  assert.deepEqual(of({ answer: { kind: "group" } }).map(({ name }) => name), ["y", "z"]);
+  assert.deepEqual(of({ pass: { answer: { kind: "group" } } }).map(({ name }) => name), ["y", "z"]);
   assert.deepEqual(of({ model: { trained: false } }), []);
-  assert.deepEqual(of({ answer: null }), []);
+  assert.deepEqual(of({ pass: { answer: null } }), []);
 });

@@ -16,7 +16,7 @@ import { FIXTURES, OPERATED as PASSES, appOf } from "./fixture.js";
 
 function benchOf(name = "cls", tool = "remove") {
   const { manifest, grid } = FIXTURES.find((one) => one.name === name);
-  const shape = { depth: manifest.depth, heads: manifest.num_heads, grid, panels: PANELS, besides: [OPERATED] };
+  const shape = { depth: manifest.model.depth, heads: manifest.model.num_heads, grid, panels: PANELS, besides: [OPERATED] };
   /** @type {any} */
   const app = { source: { grid, manifest }, selection: startSelection(shape), operates: true, course: { takes: () => false },
     panel: () => panelOf(PANELS, app.selection.panel),

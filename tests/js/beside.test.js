@@ -21,13 +21,13 @@ import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { sideNames, sourceName, translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, assertClose } from "./fixture.js";
+import { FIXTURES, assertClose, withFacts } from "./fixture.js";
 
 const [cls, registers] = ["cls", "registers"].map((name) => FIXTURES.find((one) => one.name === name));
 const BESIDES = ["untrained", "model-b", KEPT];
 
 function sourceOf({ manifest, buffers }, id = "a", fetchFile = async ({ path }) => buffers[path]) {
-  return new Source({ ...manifest, id }, fetchFile, null, () => {});
+  return new Source(withFacts(manifest, { pass: { id } }), fetchFile, null, () => {});
 }
 
 /** An app with a source, as main.js makes it. */
@@ -126,7 +126,7 @@ test("what stands beside is in the link, unless only this page has it", () => {
   assert.deepEqual(press("KeyB", start), { select: { beside: "untrained" } });
   assert.deepEqual(press("KeyB", { ...start, beside: "model-b" }), { select: { beside: "" } });
   const offered = { beside: [{ key: "untrained", kind: "untrained" }] };
-  const kept = { photo: { name: "a.jpg" }, model: { title: "m" } };
+  const kept = { photo: { name: "a.jpg" }, model: { title: "m", words: {} } };
   assert.deepEqual(besidesOf(offered, null, false), []);
   assert.deepEqual(besidesOf(offered, kept, true).map(({ key }) => key), ["untrained", KEPT]);
 });
@@ -160,7 +160,7 @@ test("photos that the visitor sent stand among the others, in this page alone", 
 
 test("the two are called by what differs", () => {
   const side = (photo, title, trained, size = null) => ({ t: translator("en"), language: "en",
-    source: { manifest: { photo: { name: photo }, model: { title, trained, key: { image_size: size } }, korean: {} } } });
+    source: { manifest: { photo: { name: photo }, model: { title, trained, key: { image_size: size } }, pass: { changes: [] } } } });
   assert.deepEqual(sideNames(side("a", "m", true), side("a", "m", false)), ["trained", "untrained"]);
   assert.deepEqual(sideNames(side("a", "m", true), side("b", "m", true)), ["a", "b"]);
   assert.deepEqual(sideNames(side("a", "m", true), side("b", "n", true)), ["a · m", "b · n"]);
@@ -191,10 +191,10 @@ test("the second source comes when it is asked for, and goes when it is not", as
   render();
   render();
   assert.deepEqual([asked.length, app.second.key, app.second.app], [1, "untrained", null]);
-  asked[0].resolve({ ...registers.manifest, id: "b" });
+  asked[0].resolve(withFacts(registers.manifest, { pass: { id: "b" } }));
   while (!app.facing()) await next(); // its picture is drawn as it comes, too
   const { source } = app.facing();
-  assert.equal(source.manifest.id, "b");
+  assert.equal(source.manifest.pass.id, "b");
   app.select({ beside: "" });
   render();
   assert.deepEqual([app.facing(), source.disposed, opened[0].aborted], [null, true, true]);
@@ -207,7 +207,7 @@ test("what was closed is cancelled: its question, its files, and those that woul
   app.select({ beside: "" });
   render();
   assert.equal(asked[0].signal.aborted, true);
-  asked[0].resolve({ ...registers.manifest, id: "b" });
+  asked[0].resolve(withFacts(registers.manifest, { pass: { id: "b" } }));
   app.select({ beside: "model-b" });
   render();
   assert.deepEqual(asked.map(({ signal }) => signal.aborted), [true, false]);
@@ -229,7 +229,7 @@ test("an answer that nobody waits for any more opens nothing, and a refusal can 
   render();
   app.select({ beside: "model-b" });
   render();
-  asked[0].resolve({ ...registers.manifest, id: "late" });
+  asked[0].resolve(withFacts(registers.manifest, { pass: { id: "late" } }));
   const refused = next();
   asked[1].reject(new Error("busy"));
   await refused;
@@ -239,7 +239,7 @@ test("an answer that nobody waits for any more opens nothing, and a refusal can 
   app.second.retry();
   assert.equal(asked.length, 3);
   const here = next();
-  asked[2].resolve({ ...registers.manifest, id: "b" });
+  asked[2].resolve(withFacts(registers.manifest, { pass: { id: "b" } }));
   await here;
   assert.equal(app.second.error, null);
   app.source = sourceOf(cls, "another");
@@ -249,7 +249,7 @@ test("an answer that nobody waits for any more opens nothing, and a refusal can 
 
 test("each side is named in the words of its own model", () => {
   const side = (title, korean) => ({ t: translator("ko"), language: "ko", source: { manifest: {
-    photo: { name: "a.png" }, model: { title, trained: true, key: { image_size: null } }, words: { ko: { texts: { [title]: korean } } } } } });
+    photo: { name: "a.png" }, model: { title, trained: true, key: { image_size: null }, words: { ko: { texts: { [title]: korean } } } }, pass: { changes: [] } } } });
   const [photos, digits] = [side("Photos", "사진"), side("Digits", "숫자")];
   assert.deepEqual(sideNames(photos, digits), ["사진", "숫자"]);
   assert.deepEqual(sideNames(digits, photos), ["숫자", "사진"]);

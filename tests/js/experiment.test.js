@@ -15,9 +15,9 @@ import { carried, startSelection, validSelection } from "../../vitviz/viewer/sta
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { changeText } from "../../vitviz/viewer/text/changes.js";
 import { sideNames, translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, OPERATED as PASSES, appOf } from "./fixture.js";
+import { FIXTURES, OPERATED as PASSES, appOf, withFacts } from "./fixture.js";
 
-const boundsOf = ({ manifest, grid }) => ({ depth: manifest.depth, heads: manifest.num_heads, grid });
+const boundsOf = ({ manifest, grid }) => ({ depth: manifest.model.depth, heads: manifest.model.num_heads, grid });
 const shapeOf = (one) => ({ ...boundsOf(one), panels: PANELS, besides: besidesOf(one.manifest, null, true, true).map(({ key }) => key) });
 
 /** Lets promises that are kept go on. */
@@ -25,7 +25,7 @@ const rest = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 for (const one of PASSES) {
   test(one.name + ": Python's interventions become a text and come back, and are told in Python's words", () => {
-    const { changes } = one.manifest;
+    const { changes } = one.manifest.pass;
     const text = written(changes);
     assert.match(text, /^[a-z0-9_.*-]+$/, "an address needs no escapes for it");
     assert.deepEqual(read(text), changes);
@@ -140,14 +140,14 @@ test("an experiment stays beside until its next answer is here, and goes with it
   const asked = [];
   const second = createSecondSource(/** @type {any} */ (app), () => new Promise((resolve, reject) => asked.push({ resolve, reject })), fetchFile, () => {});
   const answer = async (at, id) => {
-    asked[at].resolve({ ...pass.manifest, id });
+    asked[at].resolve(withFacts(pass.manifest, { pass: { id } }));
     for (let turn = 0; turn < 20; turn++) await rest();
     return second.follow();
   };
   select({ experiment: "remove_1", beside: OPERATED });
   assert.equal(second.follow().app, null);
   const first = (await answer(0, "one")).app;
-  assert.equal(first.source.manifest.id, "one");
+  assert.equal(first.source.manifest.pass.id, "one");
   assert.deepEqual(sideNames(/** @type {any} */ (app), first), ["intact", "changed"]);
   assert.deepEqual(fetched.filter((path) => path.startsWith("layer")), [], "what is shown came ahead: no layer is needed");
   select({ token: 3 });
@@ -161,14 +161,14 @@ test("an experiment stays beside until its next answer is here, and goes with it
   second.follow();
   assert.equal((await answer(1, "late")).app, first, "an overtaken answer is not shown");
   const now = await answer(2, "two");
-  assert.deepEqual([now.app.source.manifest.id, now.coming], ["two", false]);
+  assert.deepEqual([now.app.source.manifest.pass.id, now.coming], ["two", false]);
   assert.ok(first.source.disposed);
   select({ experiment: "remove_0-15" });
   second.follow();
   asked[3].reject(new Error("nothing would be left"));
   await rest();
   assert.deepEqual([second.follow().app, second.follow().error.message], [null, "nothing would be left"]);
-  app.source = appOf({ ...source, manifest: { ...source.manifest, id: "b" } });
+  app.source = appOf({ ...source, manifest: withFacts(source.manifest, { pass: { id: "b" } }) });
   assert.deepEqual([second.follow().app, second.follow().error], [null, null]);
   assert.equal(asked.length, 5, "another picture is asked about anew");
 });

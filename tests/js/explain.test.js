@@ -18,7 +18,7 @@ import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { className, costText, explainerName } from "../../vitviz/viewer/text/explaining.js";
 import { granted } from "../../vitviz/viewer/text/refusal.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, assertClose } from "./fixture.js";
+import { FIXTURES, assertClose, withFacts } from "./fixture.js";
 
 const t = translator("en");
 const cls = FIXTURES.find(({ name }) => name === "cls");
@@ -31,7 +31,7 @@ async function until(condition) {
 function appFor({ manifest, buffers }, changes = {}, fetchFile = async ({ path }) => buffers[path], ask = null) {
   const source = new Source(manifest, fetchFile, ask, () => {});
   const shape = { ...source.shape, panels: PANELS, besides: [] };
-  const selection = validSelection({ overlay: "explain", token: manifest.first.token, ...changes }, startSelection(shape), shape);
+  const selection = validSelection({ overlay: "explain", token: manifest.pass.first.token, ...changes }, startSelection(shape), shape);
   return { t, source, selection, shape, language: "en", taste: { ...startTaste(PANELS), colours: "magma" } };
 }
 
@@ -43,7 +43,7 @@ for (const fixture of FIXTURES) {
       assert.equal(overlayOf(app, 0).missing, "explaining");
       await until(() => overlayOf(app, 0).values);
       const { values: drawn, scale, colours, uniform } = overlayOf(app, 0);
-      const { signed, needs } = manifest.explainers.find((one) => one.key === key);
+      const { signed, needs } = manifest.model.explainers.find((one) => one.key === key);
       assertClose(drawn.subarray(grid.prefix), values.slice(grid.prefix), 1e-6);
       if (grid.prefix > 0) assert.equal(drawn.subarray(0, grid.prefix).every(Number.isNaN), !needs.includes("token"));
       const largest = Math.max(...values.slice(grid.prefix).map(Math.abs));
@@ -52,8 +52,8 @@ for (const fixture of FIXTURES) {
       assert.deepEqual(stageSaves(app, { shown: { values: drawn } }).figures, ["explanation"]);
     }
     const absent = appFor(fixture, { explainer: "occlusion", token: grid.tokens - 1 });
-    const wanted = manifest.predictions.length > 0 ? "explainAbsent" : "explaining"; // no class: another explainer
-    assert.equal(overlayOf({ ...absent, selection: { ...absent.selection, token: manifest.first.token } }, 0).missing, wanted);
+    const wanted = manifest.pass.predictions.length > 0 ? "explainAbsent" : "explaining"; // no class: another explainer
+    assert.equal(overlayOf({ ...absent, selection: { ...absent.selection, token: manifest.pass.first.token } }, 0).missing, wanted);
   });
 }
 
@@ -67,7 +67,7 @@ test("what the model does not have is left out, and something is always shown", 
   const registers = appFor(FIXTURES.find(({ name }) => name === "registers")).source;
   assert.deepEqual(keys({ maps: "generic" }, registers), ["attention", "rollout"]);
   assert.equal(targetOf({ target: 3 }, registers), null);
-  const [answer] = cls.manifest.predictions;
+  const [answer] = cls.manifest.pass.predictions;
   assert.deepEqual(["answer", 2, 99].map((target) => targetOf({ target }, source)), [answer.index, 2, answer.index]);
   assert.deepEqual([toggled(["a", "b"], "a"), toggled(["a"], "a"), toggled(["a"], "b")], ["b", "a", "a.b"]);
 });
@@ -92,7 +92,7 @@ test("a name holds a token and a class only where the explainer asks for them", 
 });
 
 test("the host makes one explanation at a time, and a failure says why and can be tried again", async () => {
-  const manifest = { ...cls.manifest, files: { ...cls.manifest.files }, explainers: cls.manifest.explainers.map((one) => ({ ...one, late: true })) };
+  const manifest = withFacts(cls.manifest, { files: { ...cls.manifest.files }, model: { explainers: cls.manifest.model.explainers.map((one) => ({ ...one, late: true })) } });
   for (const name of Object.keys(manifest.files)) if (name.startsWith("explain-")) delete manifest.files[name];
   const asked = [];
   let [running, refuses] = [0, true];
@@ -106,7 +106,7 @@ test("the host makes one explanation at a time, and a failure says why and can b
     return { data: cls.expected.files[name + ".safetensors"] };
   };
   const { source } = appFor({ ...cls, manifest }, {}, async ({ path }) => cls.buffers[path], ask);
-  const file = (key) => source.explanations.of({ key, token: 0, target: cls.manifest.predictions[0].index });
+  const file = (key) => source.explanations.of({ key, token: 0, target: cls.manifest.pass.predictions[0].index });
   for (const key of ["attention", "generic"]) assert.equal(file(key).get(), null);
   await until(() => file("generic").error);
   assert.equal(file("generic").error.cause.reasons.ko, "바쁨.");
@@ -115,19 +115,19 @@ test("the host makes one explanation at a time, and a failure says why and can b
   await until(() => file("generic").here);
   assert.equal(asked.length, 4);
   assertClose(file("generic").here.values, cls.expected.explained.generic, 1e-6);
-  assert.throws(() => readExplanation(cls.buffers["features.safetensors"], manifest.explainers[0], manifest), /no tensor named values/);
+  assert.throws(() => readExplanation(cls.buffers["features.safetensors"], manifest.model.explainers[0], manifest), /no tensor named values/);
 });
 
 test("classes have their names, and until these are here their numbers", async () => {
   const app = appFor(cls);
   const all = cls.manifest.model.kinds.flatMap(({ labels }) => labels);
-  const [first] = cls.manifest.predictions;
+  const [first] = cls.manifest.pass.predictions;
   assert.equal(className(first.index, app), first.label);
   await until(() => app.source.classes.get());
   assert.deepEqual([...app.source.classes.here].sort(), [...all].sort());
   assert.equal(className(9999, app), "class 9999");
-  assert.throws(() => readClasses(cls.buffers["classes.safetensors"], { ...cls.manifest, num_classes: 3 }), /names of 3 classes/);
-  const one = cls.manifest.explainers.find(({ key }) => key === "random");
+  assert.throws(() => readClasses(cls.buffers["classes.safetensors"], { ...cls.manifest.model, num_classes: 3 }), /names of 3 classes/);
+  const one = cls.manifest.model.explainers.find(({ key }) => key === "random");
   assert.deepEqual(["en", "ko-KR"].map((language) => explainerName(one, { language })), ["random", "무작위"]);
 });
 
@@ -154,7 +154,7 @@ function tester(replies) {
   };
   const stop = new AbortController();
   const shares = [];
-  const made = new FairTest(cls.manifest, ask, stop.signal, () => shares.push([made.share, made.waiting]), async () => {});
+  const made = new FairTest(cls.manifest, { id: "fixture" }, ask, stop.signal, () => shares.push([made.share, made.waiting]), async () => {});
   return { made, asked, shares, stop };
 }
 
@@ -192,7 +192,7 @@ test("a test that is stopped, replaced or refused asks no more", async () => {
   assert.equal(forever.made.error.message, "Busy.");
   assert.ok(forever.asked.length < 100);
 
-  assert.equal(new FairTest(cls.manifest, null, new AbortController().signal, () => {}).possible, false);
+  assert.equal(new FairTest(cls.manifest, { id: "fixture" }, null, new AbortController().signal, () => {}).possible, false);
 });
 
 test("curves that are not whole are refused", () => {
@@ -210,7 +210,7 @@ test("the maps side by side and the test are saved as tables", async () => {
   const { saves } = panelOf(PANELS, "explain");
   assert.deepEqual(saves(/** @type {any} */ (app), null), { tables: {}, figures: [] });
   for (const key of ["attention", "generic"]) overlayOf({ ...app, selection: { ...app.selection, explainer: key } }, 0);
-  const target = cls.manifest.predictions[0].index;
+  const target = cls.manifest.pass.predictions[0].index;
   await until(() => app.source.explanations.of({ key: "generic", token: 0, target }).here);
   app.source.fairTest.done = { key: ["attention", "generic", 0, target].join("/"), seconds: 1,
     result: { ...RESULT, maps: { ...RESULT.maps, attention: CURVE } } };

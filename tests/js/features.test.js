@@ -53,7 +53,7 @@ const { manifest, buffers } = FIXTURES.find(({ name }) => name === "registers");
 
 test("hovering costs no request, and old layers are let go", async () => {
   const { asked, features } = await opened(manifest, buffers, (f) => f.similarity(0, 3));
-  for (let token = 0; token < manifest.num_tokens; token++) features.similarity(0, token);
+  for (let token = 0; token < manifest.model.num_tokens; token++) features.similarity(0, token);
   assert.equal(asked.length, 1);
   assert.equal(features.similarity(0, 5), features.similarity(0, 5));
   features.most = 1;
@@ -68,14 +68,14 @@ test("hovering costs no request, and old layers are let go", async () => {
 
 test("what the host makes when it is asked is read like a file, and a refusal is a failure", async () => {
   const path = manifest.files.features.path;
-  const lean = { ...manifest, id: "x", files: { ...manifest.files, features: undefined }, late: ["features"] };
+  const lean = { ...manifest, files: { ...manifest.files, features: { late: true } } };
   const questions = [];
   const host = async (name, question) => {
     questions.push([name, question]);
     if (questions.length === 1) throw new Error("busy");
     return { data: Buffer.from(buffers[path]).toString("base64") };
   };
-  const fetchFile = fetchOrAsk(() => assert.fail("no file has an address"), host, "x");
+  const fetchFile = fetchOrAsk(() => assert.fail("no file has an address"), host, { id: "x" });
   const features = await new Promise((resolve) => {
     const made = new Features(lean, fetchFile, new AbortController().signal, () => resolve(made));
     made.summary();

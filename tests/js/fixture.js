@@ -2,6 +2,7 @@
 
 import { readFileSync, readdirSync } from "node:fs";
 
+import { layerName } from "../../vitviz/viewer/data/layers.js";
 import { decodeLayer } from "../../vitviz/viewer/maths/attention.js";
 import { readFirst, readPicture, readPositions } from "../../vitviz/viewer/data/analysis.js";
 import { gridOf } from "../../vitviz/viewer/maths/geometry.js";
@@ -33,12 +34,16 @@ function decode(name, folder) {
   const grid = gridOf(manifest);
   const buffers = Object.fromEntries(
     Object.entries(expected.files).map(([path, text]) => [path, bytes(text)]));
-  const layers = manifest.files.layers.map(({ path }, at) => decodeLayer(buffers[path], manifest, at));
+  const layers = Array.from({ length: manifest.model.depth }, (_, at) => decodeLayer(buffers[manifest.files[layerName(at)].path], manifest, at));
   const positions = manifest.files.positions ? readPositions(parseSafetensors(buffers[manifest.files.positions.path]), grid) : null;
   const picture = { ...readPicture(buffers[manifest.files.picture.path], manifest), positions,
     rows: readFirst(buffers[manifest.files.first.path], manifest) };
   return { name: name.replace(".json", ""), expected, manifest, grid, buffers, layers, picture };
 }
+
+/** A manifest with other facts of its model and its pass, each where it belongs. */
+export const withFacts = (manifest, { model = {}, pass = {}, ...rest }) =>
+  ({ ...manifest, ...rest, model: { ...manifest.model, ...model }, pass: { ...manifest.pass, ...pass } });
 
 /** An app for parts; properties that it does not have itself are read from its source. */
 export const appOf = (parts) => ({ ...parts, source: parts });

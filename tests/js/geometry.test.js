@@ -9,10 +9,10 @@ import {
 import { columnsOf } from "../../vitviz/viewer/parts/gallery.js";
 
 function make(prefix, rows = 2, cols = 3) {
-  return gridOf({
+  return gridOf({ model: {
     grid: { rows, cols, patch_height: 8, patch_width: 4 }, image: { height: rows * 8, width: cols * 4 },
     prefix_tokens: Array(prefix).fill("reg_token"), num_tokens: prefix + rows * cols,
-  });
+  } });
 }
 
 test("token to place and back, with 0, 1, 2 and 5 prefix tokens", () => {
@@ -26,7 +26,7 @@ test("token to place and back, with 0, 1, 2 and 5 prefix tokens", () => {
     assert.equal(boxOf(prefix - 1, grid), null);
     assert.deepEqual(boxOf(prefix + 4, grid), { top: 8, left: 4, height: 8, width: 4 });
   }
-  assert.throws(() => gridOf({ ...make(0), grid: { rows: 2, cols: 2 }, prefix_tokens: [], image: {}, num_tokens: 5 }),
+  assert.throws(() => gridOf({ model: { grid: { rows: 2, cols: 2 }, prefix_tokens: [], image: {}, num_tokens: 5 } }),
     /0 prefix tokens and 2 x 2 patches are not 5 tokens/);
 });
 

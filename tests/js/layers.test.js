@@ -8,7 +8,7 @@ import { inSlices } from "../../vitviz/viewer/data/idle.js";
 import { LayerStore, MOST_BYTES } from "../../vitviz/viewer/data/layers.js";
 import { LazyFile } from "../../vitviz/viewer/data/lazyfile.js";
 import { Relevance, readRollouts } from "../../vitviz/viewer/data/relevance.js";
-import { FIXTURES, assertClose } from "./fixture.js";
+import { FIXTURES, assertClose, withFacts } from "./fixture.js";
 
 const { manifest, buffers, expected } = FIXTURES.find(({ name }) => name === "registers");
 
@@ -52,11 +52,12 @@ test("the other layers are fetched one after another, the nearest first", async 
 
 test("too many bytes: nothing ahead, and old layers are let go", async () => {
   const { asked, fetchFile } = counting();
-  const layers = manifest.files.layers.map((file) => ({ ...file, size: undefined }));
-  const large = { ...manifest, files: { ...manifest.files, layers } };
+  const sized = (size) => Object.fromEntries(Object.entries(manifest.files)
+    .map(([name, file]) => [name, name.startsWith("layer-") ? { ...file, size } : file]));
+  const large = { ...manifest, files: sized(undefined) };
   const store = new LayerStore(large, fetchFile);
-  assert.equal(store.total, 4 * 5 * manifest.num_tokens * manifest.num_heads * manifest.head_dim, "q and k, two bytes each");
-  const giant = (size) => ({ ...manifest, files: { ...manifest.files, layers: layers.map((file) => ({ ...file, size })) } });
+  assert.equal(store.total, 4 * 5 * manifest.model.num_tokens * manifest.model.num_heads * manifest.model.head_dim, "q and k, two bytes each");
+  const giant = (size) => ({ ...manifest, files: sized(size) });
   assert.deepEqual([1, 2, 40].map((times) => new LayerStore(giant(times * MOST_BYTES / 4), fetchFile).capacity), [4, 2, 2]);
   store.total = 2 * MOST_BYTES;
   store.capacity = 2;
@@ -67,7 +68,7 @@ test("too many bytes: nothing ahead, and old layers are let go", async () => {
 });
 
 test("a cut-off file is asked for once more, then refused", async () => {
-  const file = manifest.files.layers[0];
+  const file = manifest.files["layer-00"];
   const signal = new AbortController().signal;
   const once = counting((_, count) => (count === 1 ? new ArrayBuffer(0) : null));
   assert.equal((await fetchChecked(once.fetchFile, file, signal)).byteLength, file.size);
@@ -102,7 +103,7 @@ test("rollout is built in the background and then answers at once", async () => 
   const question = { token, layer, first, residual, fusion: "mean" };
   const shares = [];
   await new Promise((resolve) => {
-    const relevance = new Relevance(store, manifest, null, () => {
+    const relevance = new Relevance(store, manifest, { id: "a" }, null, () => {
       shares.push(relevance.share);
       const answer = relevance.of(question);
       if (!answer) return;
@@ -120,13 +121,13 @@ test("every way to fuse heads is there as soon as one of them is", async () => {
   const store = new LayerStore(manifest, fetchFile);
   const { token, layer, first, residual } = expected.rollout_options;
   const of = (fusion) => relevance.of({ token, layer, first, residual, fusion });
-  const relevance = new Relevance(store, manifest, null, () => {});
+  const relevance = new Relevance(store, manifest, { id: "a" }, null, () => {});
   await until(() => of("mean"));
   for (const fusion of ["mean", "max", "min"]) assertClose(of(fusion), expected.rollout[fusion], 1e-5);
 });
 
 test("too many tokens: the host is asked when a question has rested, and for the newest next", async () => {
-  const large = { ...manifest, num_tokens: 1370 };
+  const large = withFacts(manifest, { model: { num_tokens: 1370 } });
   const store = new LayerStore(manifest, counting().fetchFile);
   const asked = [];
   const ask = async (name, params) => {
@@ -135,7 +136,7 @@ test("too many tokens: the host is asked when a question has rested, and for the
     return { values: new Array(1370).fill(params.token) };
   };
   const base = { layer: 1, first: 0, residual: 0.5, fusion: "max" };
-  const relevance = new Relevance(store, large, ask, () => {});
+  const relevance = new Relevance(store, large, { id: "a" }, ask, () => {});
   for (const token of [1, 2, 3]) {
     assert.equal(relevance.of({ ...base, token }), null);
     await new Promise((resolve) => setTimeout(resolve, 20)); // a slider on its way
@@ -146,21 +147,21 @@ test("too many tokens: the host is asked when a question has rested, and for the
   await until(() => relevance.answers.size === 2);
   assert.deepEqual(asked, [["rollout", 3], ["rollout", 5]]);
   assert.equal(relevance.of({ ...base, token: 3 })[7], 3);
-  const alone = new Relevance(store, large, null, () => {});
+  const alone = new Relevance(store, large, { id: "a" }, null, () => {});
   assert.equal(alone.possible, false);
   assert.equal(alone.of({ ...base, token: 1 }), null);
 });
 
 test("too many tokens and no host: the rollouts that the page brings, and no others", async () => {
-  const large = { ...manifest, num_tokens: 1370, depth: 2, first: { ...manifest.first, token: 0 } };
+  const large = withFacts(manifest, { model: { num_tokens: 1370, depth: 2 }, pass: { first: { ...manifest.pass.first, token: 0 } } });
   const rows = Float32Array.from({ length: 2 * 1370 }, (_, at) => at);
   const header = new TextEncoder().encode(JSON.stringify({ rows: { dtype: "F32", shape: [2, 1370], data_offsets: [0, rows.byteLength] } }));
   const parts = [new BigUint64Array([BigInt(header.length)]), header, rows].map(({ buffer: bytes }) => Buffer.from(bytes));
   const buffer = Uint8Array.from(Buffer.concat(parts)).buffer;
   let news = 0;
   const { signal } = new AbortController();
-  const file = new LazyFile({ path: "rollout" }, async () => buffer, signal, (bytes) => readRollouts(bytes, large), () => { news += 1; });
-  const relevance = new Relevance(new LayerStore(manifest, counting().fetchFile), large, null, () => {}, file);
+  const file = new LazyFile({ path: "rollout" }, async () => buffer, signal, (bytes) => readRollouts(bytes, large.model), () => { news += 1; });
+  const relevance = new Relevance(new LayerStore(manifest, counting().fetchFile), large, { id: "a" }, null, () => {}, file);
   const base = { token: 0, layer: 1, first: 0, residual: 0.5, fusion: "mean" };
   assert.equal(relevance.of(base), null, "it is read when it is first needed");
   await until(() => news === 1);
@@ -174,7 +175,7 @@ test("a question that fails while another waits says nothing", async () => {
     if (token === 1) throw new Error("busy");
     return { values: new Array(1370).fill(0) };
   };
-  const relevance = new Relevance(new LayerStore(manifest, counting().fetchFile), { ...manifest, num_tokens: 1370 }, ask, () => {});
+  const relevance = new Relevance(new LayerStore(manifest, counting().fetchFile), withFacts(manifest, { model: { num_tokens: 1370 } }), { id: "a" }, ask, () => {});
   const of = (token) => relevance.of({ token, layer: 1, first: 0, residual: 0.5, fusion: "mean" });
   of(1);
   await until(() => relevance.asking);
@@ -185,10 +186,10 @@ test("a question that fails while another waits says nothing", async () => {
 test("a failed question is not asked again and again", async () => {
   let asked = 0;
   const ask = async () => { asked += 1; throw new Error("busy"); };
-  const large = { ...manifest, num_tokens: 1370 };
+  const large = withFacts(manifest, { model: { num_tokens: 1370 } });
   const question = { token: 1, layer: 1, first: 0, residual: 0.5, fusion: "mean" };
   const store = new LayerStore(manifest, counting().fetchFile);
-  const relevance = new Relevance(store, large, ask, () => relevance.of(question));
+  const relevance = new Relevance(store, large, { id: "a" }, ask, () => relevance.of(question));
   relevance.of(question);
   await until(() => relevance.error);
   relevance.of(question);
@@ -208,7 +209,7 @@ test("a reply that holds not one number for each token is told as a failure, not
     [{ values: [1, 2] }, "2 values for 1370 tokens"],
     [{ values: list.map((value, at) => (at === 7 ? null : value)) }, "1369 values for 1370 tokens"],
   ]) {
-    const relevance = new Relevance(new LayerStore(manifest, counting().fetchFile), { ...manifest, num_tokens: 1370 }, async () => reply, () => {});
+    const relevance = new Relevance(new LayerStore(manifest, counting().fetchFile), withFacts(manifest, { model: { num_tokens: 1370 } }), { id: "a" }, async () => reply, () => {});
     const question = { token: 1, layer: 1, first: 0, residual: 0.5, fusion: "mean" };
     relevance.of(question);
     await until(() => relevance.error ?? relevance.of(question));

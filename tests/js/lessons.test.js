@@ -96,7 +96,7 @@ test("a step means the same place and the same part of the depth in every model"
     const shape = appOf(source).shape();
     const { token, layer, head, pinned } = stateOf({ id: "x", state: { token: [0.99, 0], layer: "last", head: 9 } }, source, shape);
     assert.deepEqual({ token, layer, head, pinned }, { token: grid.prefix + (grid.rows - 1) * grid.cols,
-      layer: manifest.depth - 1, head: manifest.num_heads - 1, pinned: true }, name);
+      layer: manifest.model.depth - 1, head: manifest.model.num_heads - 1, pinned: true }, name);
     assert.equal(stateOf({ id: "x" }, source, shape).overlay, "none", "a map would tell the answer");
     assert.equal(stateOf({ id: "x", state: { layer: 1, head: 0, token: [0, 0], partner: "strongest" } }, source, shape).partner,
       grid.prefix + Math.floor(grid.rows / 2) * grid.cols + Math.floor(grid.cols / 2), "its layer is not here yet");
@@ -118,7 +118,7 @@ test("truths agree with what Python found in the small models", async () => {
     assertClose(of("attentionMap"), expected.attention_from[head].slice(grid.prefix));
     assertClose([of("dotProduct"), of("score"), of("pairShare")], [expected.pair.sum, expected.pair.score, expected.pair.share], 2e-3);
     assert.equal(of("positionCosine", { to: grid.prefix + 1 }).toFixed(3), expected.similarity[1].toFixed(3));
-    assert.equal(of("tokenCount"), manifest.num_tokens);
+    assert.equal(of("tokenCount"), manifest.model.num_tokens);
     assert.equal(of("patchNumbers"), expected.patch_pixel.length);
     const raised = of("raisedShare");
     assert.ok(raised > of("pairShare") && raised < Math.E * of("pairShare"));

@@ -57,15 +57,15 @@ test("ticks of ranks", () => {
 
 test("the lens ends with the answer, and its probabilities are Python's", () => {
   for (const { manifest, expected } of FIXTURES) {
-    if (manifest.predictions.length === 0) {
-      assert.deepEqual(manifest.lens, []);
+    if (manifest.pass.predictions.length === 0) {
+      assert.deepEqual(manifest.pass.lens, []);
       continue;
     }
-    const last = manifest.depth - 1;
-    assert.equal(manifest.lens[0].index, manifest.predictions[0].index);
-    assertClose(manifest.lens.slice(0, 3).map((line) => line.probabilities[last]),
-      manifest.predictions.slice(0, 3).map((entry) => entry.probability));
-    for (const line of manifest.lens) {
+    const last = manifest.model.depth - 1;
+    assert.equal(manifest.pass.lens[0].index, manifest.pass.predictions[0].index);
+    assertClose(manifest.pass.lens.slice(0, 3).map((line) => line.probabilities[last]),
+      manifest.pass.predictions.slice(0, 3).map((entry) => entry.probability));
+    for (const line of manifest.pass.lens) {
       assertClose(line.probabilities, expected.lens.map((row) => row[line.index]));
     }
   }

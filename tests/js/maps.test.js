@@ -82,13 +82,13 @@ test("a map is computed once, and different questions do not share an answer", (
   const { manifest, layers } = FIXTURES[0];
   let asked = 0;
   const store = { get: (layer) => { asked += 1; return layers[layer]; } };
-  const maps = new AttentionMaps(store, manifest);
+  const maps = new AttentionMaps(store, manifest.model);
   const first = maps.of(1, 2, "from");
   assert.equal(maps.of(1, 2, "from"), first);
   assert.equal(asked, 1);
   assert.notDeepEqual(maps.of(1, 2, "to").rows, first.rows);
   assert.notDeepEqual(maps.of(0, 2, "from").rows, first.rows);
-  assert.deepEqual(maps.head(1, 2, "from", 1), first.rows.subarray(manifest.num_tokens, 2 * manifest.num_tokens));
+  assert.deepEqual(maps.head(1, 2, "from", 1), first.rows.subarray(manifest.model.num_tokens, 2 * manifest.model.num_tokens));
   assert.deepEqual(first.rows, attentionRows(layers[1], 2, "from"));
-  assert.equal(new AttentionMaps({ get: () => undefined }, manifest).of(0, 0, "from"), null);
+  assert.equal(new AttentionMaps({ get: () => undefined }, manifest.model).of(0, 0, "from"), null);
 });

@@ -46,7 +46,7 @@ test("the values of a layer are fetched when they are looked at, once, and old o
   const come = () => source.mixings.get(0)?.here && source.mixings.get(1).here && told();
   let told = () => {};
   const here = new Promise((resolve) => { told = () => resolve(null); });
-  const source = new Source({ ...manifest, files: { ...manifest.files, "mixing-00": undefined }, late: ["mixing-00"] },
+  const source = new Source({ ...manifest, files: { ...manifest.files, "mixing-00": { late: true } } },
     async ({ path }) => { asked.push(path); return buffers[path]; },
     async (question, { name }) => {
       asked.push(question + " " + name);

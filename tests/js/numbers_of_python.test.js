@@ -15,15 +15,15 @@ import { FIXTURES, assertClose } from "./fixture.js";
 test("there are fixtures with 0, 1, 2 and 5 prefix tokens, one channel, grids that are not square", () => {
   const prefixes = FIXTURES.map(({ grid }) => grid.prefix).sort();
   assert.deepEqual([...new Set(prefixes)], [0, 1, 2, 5]);
-  assert.ok(FIXTURES.some(({ manifest }) => manifest.image.channels === 1));
+  assert.ok(FIXTURES.some(({ manifest }) => manifest.model.image.channels === 1));
   assert.ok(FIXTURES.some(({ grid }) => grid.rows !== grid.cols));
   assert.ok(FIXTURES.some(({ grid }) => grid.patchHeight !== grid.patchWidth));
-  assert.ok(FIXTURES.every(({ manifest }) => manifest.num_heads !== manifest.depth));
+  assert.ok(FIXTURES.every(({ manifest }) => manifest.model.num_heads !== manifest.model.depth));
 });
 
 for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTURES) {
   const { layer, token } = expected;
-  const { num_heads: heads, num_tokens: tokens } = manifest;
+  const { num_heads: heads, num_tokens: tokens } = manifest.model;
   const statistics = readStatistics(buffers[manifest.files.statistics.path], manifest);
 
   test(name + ": attention from a token", () => {

@@ -27,7 +27,7 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of OPERA
       for (const direction of /** @type {("from"|"to")[]} */ (["from", "to"])) {
         for (let token = 0; token < tokens; token++) {
           const rows = attentionRows(layer, token, direction);
-          for (let head = 0; head < manifest.num_heads; head++) {
+          for (let head = 0; head < manifest.model.num_heads; head++) {
             assertClose(rows.subarray(head * tokens, (head + 1) * tokens), line(expected.maps[at], head, token, direction, tokens), TOLERANCE);
           }
         }
@@ -36,11 +36,11 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of OPERA
   });
 
   test(name + ": the rows that come ahead, whole maps, the rollout and a pair are Python's", async () => {
-    const { layer, token } = manifest.first;
-    for (let head = 0; head < manifest.num_heads; head++) {
+    const { layer, token } = manifest.pass.first;
+    for (let head = 0; head < manifest.model.num_heads; head++) {
       assertClose(picture.rows.subarray(head * tokens, (head + 1) * tokens), line(expected.maps[layer], head, token, "from", tokens), TOLERANCE);
     }
-    const last = manifest.depth - 1;
+    const last = manifest.model.depth - 1;
     const found = pairOf(layers[last], 0, 0, expected.token);
     assertClose(found.attention, expected.pair.attention, TOLERANCE);
     assert.equal(found.cut, expected.maps[last][expected.token] === 0, "a cut edge says that it is cut");

@@ -28,11 +28,11 @@ async function experimentFor(text, source) {
 }
 
 const turn = () => new Promise((done) => { setTimeout(done, 1); });
-const step = (answer) => ({ manifest: { predictions: [{ index: answer, label: String(answer), probability: 0.5 }], probabilities: [0.1, 0.2, 0.3] } });
+const step = (answer) => ({ manifest: { pass: { predictions: [{ index: answer, label: String(answer), probability: 0.5 }], probabilities: [0.1, 0.2, 0.3] } } });
 
 test("an experiment names places, and patches that a map puts first", async () => {
   const source = await open("cls");
-  const { depth } = source.manifest;
+  const { depth } = source.manifest.model;
   const patches = source.grid.rows * source.grid.cols;
   assert.equal(experimentIn("even_cls_LAST*transplant_cls_END_example-dog", source), `even_cls_${depth - 1}*transplant_cls_${depth}_example-dog`);
   assert.equal(experimentIn("transplant_PATCHES_END_example-dog", source), `transplant_0-${patches - 1}_${depth}_example-dog`);
@@ -41,7 +41,7 @@ test("an experiment names places, and patches that a map puts first", async () =
   const hidden = (await experimentFor(text, source)).replace("remove_", "").split(".").map(Number);
   assert.equal(hidden.length, hiddenIn(source.grid));
   const one = source.explanations.named("attention");
-  const { values } = source.explanations.of({ key: one.key, token: 0, target: source.manifest.predictions[0].index }).here;
+  const { values } = source.explanations.of({ key: one.key, token: 0, target: source.manifest.pass.predictions[0].index }).here;
   const map = Array.from(values.subarray(source.grid.prefix));
   const least = Math.min(...hidden.map((patch) => map[patch]));
   assert.equal(map.filter((value) => value > least).length, hidden.length - 1);
@@ -77,7 +77,7 @@ test("each outcome is asked for once, one after another; a failure is asked for 
   const [one, two] = ["positions_off_0", "shuffle_1_0"];
   assert.deepEqual([outcomes.of(one, source), outcomes.of(two, source), outcomes.of(one, source)], [null, null, null]);
   await turn();
-  assert.deepEqual(asked, ["positions " + source.manifest.id]);
+  assert.deepEqual(asked, ["positions " + source.manifest.pass.id]);
   ends.shift().resolve({ ...step(1).manifest, id: "other", files: {} });
   await turn();
   assert.deepEqual([outcomes.of(one, source), news, asked.length], [step(1), 1, 2]);
@@ -90,15 +90,15 @@ test("each outcome is asked for once, one after another; a failure is asked for 
   ends.shift().resolve(step(2).manifest);
   await turn();
   assert.deepEqual([outcomes.of(two, source), asked.length], [step(2), 3]);
-  const home = createOutcomes(null, { [one]: step(3).manifest }, () => {});
+  const home = createOutcomes(null, { [one]: step(3).manifest.pass }, () => {});
   assert.deepEqual([home.of(one, source), home.of(two, source)], [step(3), undefined]);
 });
 
 test("truths of several outcomes wait for all of them, and are missing where one is", () => {
-  const source = /** @type {any} */ ({ manifest: { depth: 3, predictions: [{ index: 2, label: "2", probability: 0.9 }] } });
+  const source = /** @type {any} */ ({ manifest: { model: { depth: 3 }, pass: { predictions: [{ index: 2, label: "2", probability: 0.9 }] } } });
   const at = (more) => ({ token: 0, partner: 0, layer: 0, head: 0, ...more });
   const of = (name, more, outcomes, other = null) => truthOf(name, source, at(more), other, (text) => outcomes[text]);
-  const left = (share) => ({ manifest: { predictions: [{ index: 2, label: "2", probability: share }] } });
+  const left = (share) => ({ manifest: { pass: { predictions: [{ index: 2, label: "2", probability: share }] } } });
   const experiments = { a: "x", b: "y", c: "z" };
   assert.equal(of("hurtsMost", { experiments }, { x: left(0.5), y: left(0.1), z: left(0.7) }), "b");
   assert.equal(of("hurtsMost", { experiments }, { x: left(0.5), y: step(1), z: left(0.7) }), "b", "a class that is no longer among the first");

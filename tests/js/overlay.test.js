@@ -14,7 +14,7 @@ import { FIXTURES, appOf, assertClose } from "./fixture.js";
 for (const { name, expected, manifest, grid, layers } of FIXTURES) {
   const { layer, token } = expected;
   const patches = (map) => map.slice(grid.prefix);
-  const app = (overlay, more = {}) => appOf({ manifest, grid, maps: new AttentionMaps({ get: (at) => layers[at] }, manifest),
+  const app = (overlay, more = {}) => appOf({ manifest, grid, maps: new AttentionMaps({ get: (at) => layers[at] }, manifest.model),
     selection: { overlay, layer, direction: "to", head: "mean" }, taste: { scale: "map", colours: "magma" }, ...more });
 
   test(name + ": attention up to the largest patch of the map, or of all heads", () => {

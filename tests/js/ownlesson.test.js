@@ -88,7 +88,7 @@ test("an own lesson is played: words are kept, a patch is compared with the trut
   const { manifest, buffers } = FIXTURES[0];
   const source = new Source(manifest, async ({ path }) => buffers[path], null, () => {});
   await source.loaded;
-  await Promise.all([...Array(manifest.depth).keys()].map((layer) => source.store.ensure(layer)));
+  await Promise.all([...Array(manifest.model.depth).keys()].map((layer) => source.store.ensure(layer)));
   const app = /** @type {any} */ (appOf(source));
   const own = played(checkedLesson({ title: "<img src=x>", steps: [
     step({ question: "Where?", way: "patch" }), step({ question: "Why?", way: "write", answer: "Because." }), step({ text: "Look." })] }));

@@ -62,15 +62,15 @@ for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTU
     }
     const mean = await made(new Matrices(store, manifest, () => {}), layer, "mean");
     const of = (index) => expected.attention_from.reduce((sum, values) => sum + values[index], 0) /
-      manifest.num_heads;
+      manifest.model.num_heads;
     assertClose([mean[token * grid.tokens + 1]], [of(1)], 1e-5);
   });
 
   test(name + ": figures of every head", () => {
     const statistics = readStatistics(buffers[manifest.files.statistics.path], manifest);
     for (const figure of ["entropy", "distance"]) {
-      assert.equal(statistics[figure].length, manifest.depth);
-      assert.ok(statistics[figure].every((heads) => heads.length === manifest.num_heads));
+      assert.equal(statistics[figure].length, manifest.model.depth);
+      assert.ok(statistics[figure].every((heads) => heads.length === manifest.model.num_heads));
     }
     // Entropy of the head, from the rows the browser makes.
     let sum = 0;
@@ -109,7 +109,7 @@ test("the map that is wanted last is made, and one that is too large is not begu
   assert.notDeepEqual(await made(matrices, 0, 1), await made(matrices, 0, 0));
   assert.equal(matrices.of(0, 1), matrices.of(0, 1));
   looked = 0;
-  const large = new Matrices(store, { num_tokens: MOST_MATRIX_TOKENS + 1 }, () => {});
+  const large = new Matrices(store, { model: { num_tokens: MOST_MATRIX_TOKENS + 1 } }, () => {});
   assert.equal(large.of(0, 0), null);
   assert.equal(looked, 0);
 });

@@ -26,7 +26,7 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
   const maps = {
     of(at, of, direction) {
       const rows = attentionRows(layers[at], of, direction);
-      return { rows, mean: meanOfHeads(rows, manifest.num_heads) };
+      return { rows, mean: meanOfHeads(rows, manifest.model.num_heads) };
     },
   };
   const features = {
@@ -41,13 +41,13 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
 
   test(name + ": tables of attention, features and the patch", () => {
     const table = attentionSaves(appOf(app), { token }).tables.attention;
-    assert.equal(table.rows.length, manifest.num_tokens);
+    assert.equal(table.rows.length, manifest.model.num_tokens);
     assertClose(column(table, "mean"), expected.mean_to, 1e-5);
     expected.attention_to.forEach((values, head) =>
       assertClose(column(table, "head_" + head), values, 1e-5));
     const [row, col] = expected.place;
     assert.deepEqual(table.rows[token].slice(0, 4), [token, "patch", row, col]);
-    if (grid.prefix > 0) assert.deepEqual(table.rows[0].slice(1, 4), [manifest.prefix_tokens[0], "", ""]);
+    if (grid.prefix > 0) assert.deepEqual(table.rows[0].slice(1, 4), [manifest.model.prefix_tokens[0], "", ""]);
     const found = featuresSaves(appOf(app), { token }).tables.features;
     assertClose(column(found, "norm"), expected.feature_norms);
     const { scores } = layerFeatures(features.summary(), layer, manifest);
@@ -75,8 +75,8 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     assert.deepEqual(figures, ["statistics"]);
     statistics.get = () => null; // they are loading
     assert.deepEqual(saved("dots", 1), { tables: {}, figures: ["statistics"] });
-    assert.equal(tables.statistics.rows.length, manifest.depth * manifest.num_heads);
-    assert.deepEqual(tables.statistics.rows.at(-1), [manifest.depth - 1, manifest.num_heads - 1,
+    assert.equal(tables.statistics.rows.length, manifest.model.depth * manifest.model.num_heads);
+    assert.deepEqual(tables.statistics.rows.at(-1), [manifest.model.depth - 1, manifest.model.num_heads - 1,
       heads.entropy.at(-1).at(-1), heads.distance.at(-1).at(-1)]);
   });
 
@@ -86,7 +86,7 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     const { tables, figures } = wall(...layers.keys());
     assert.deepEqual(figures, ["wall"]);
     const names = tables.wall.columns.slice(4);
-    assert.equal(names.length, manifest.depth * (manifest.num_heads + 1));
+    assert.equal(names.length, manifest.model.depth * (manifest.model.num_heads + 1));
     assertClose(column(tables.wall, "layer_" + layer + "_mean"), expected.mean_to, 1e-5);
     expected.attention_to.forEach((values, head) =>
       assertClose(column(tables.wall, "layer_" + layer + "_head_" + head), values, 1e-5));
@@ -110,7 +110,7 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     const all = saved("mean");
     assert.deepEqual([all.figures, Object.keys(all.tables)], [[], ["vectors"]]);
     assert.deepEqual(all.tables.vectors.columns, ["head", "element", "q", "k", "product"]);
-    assert.equal(all.tables.vectors.rows.length, manifest.num_heads * manifest.head_dim);
+    assert.equal(all.tables.vectors.rows.length, manifest.model.num_heads * manifest.model.head_dim);
     const own = all.tables.vectors.rows.filter(([head]) => head === expected.head).map((row) => row.slice(1));
     assert.deepEqual(own, tables.vectors.rows);
     assert.deepEqual(saved("mean", { get: () => undefined }), { tables: {}, figures: [] });
@@ -118,12 +118,12 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
 
   test(name + ": predictions save the lens too, positions one and all", () => {
     const { tables, figures } = predictionsSaves(appOf(app));
-    if (manifest.predictions.length === 0) assert.deepEqual([tables, figures], [{}, []]);
+    if (manifest.pass.predictions.length === 0) assert.deepEqual([tables, figures], [{}, []]);
     else {
       assert.deepEqual(figures, ["predictions", "lens"]);
-      assert.equal(tables.lens.rows.length, manifest.depth * manifest.lens.length);
+      assert.equal(tables.lens.rows.length, manifest.model.depth * manifest.pass.lens.length);
       for (const [at, index, label, probability, rank] of tables.lens.rows) {
-        const line = manifest.lens.find((one) => one.index === index);
+        const line = manifest.pass.lens.find((one) => one.index === index);
         assert.deepEqual([label, probability, rank], [line.label, line.probabilities[at], line.ranks[at]]);
       }
     }
@@ -145,7 +145,7 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
 }
 
 test("what was measured of a model is saved beside chance, and nothing where nothing was", () => {
-  const saved = (measurements) => modelSaves(appOf({ manifest: { num_classes: 10, model: { measurements } } }));
+  const saved = (measurements) => modelSaves(appOf({ manifest: { model: { num_classes: 10, measurements } } }));
   const { tables, figures } = saved({ top1: 0.6, ece: 0.03, boxes: { rollout: { energy: 1.2, pointing: 0.7 } } });
   assert.deepEqual(tables.measured.rows, [["top1", 0.6, 0.1], ["ece", 0.03, NaN]]);
   assert.deepEqual(tables.boxes.rows, [["rollout", 1.2, 0.7]]);
@@ -157,7 +157,7 @@ test("what was measured of a model is saved beside chance, and nothing where not
 test("a PNG names its colours where there are any, and the choice of a scale for attention only", () => {
   const cls = FIXTURES.find(({ name }) => name === "cls");
   const app = appOf({ t: translator("en"), language: "en", taste: { scale: "heads" }, grid: cls.grid,
-    manifest: { ...cls.manifest, photo: { name: "a.jpg" }, model: { name: "m", source: "s", key: { image_size: null } } } });
+    manifest: { ...cls.manifest, photo: { name: "a.jpg" }, model: { ...cls.manifest.model, name: "m", source: "s", key: { image_size: null } } } });
   const lines = (shown) => captionOf(app, { about: "x", view: { token: 0, shown } });
   const attention = { kind: "attention", values: [1], colours: "magma" };
   assert.deepEqual(lines(attention),

@@ -29,7 +29,7 @@ const SHOWN = {
   },
   attention({ token, layer, head, direction }, { maps, manifest, grid, statistics }, { gallery }) {
     if (gallery === "dots") return [statistics.here.entropy.flat(), statistics.here.distance.flat()];
-    if (gallery === "all") return [...Array(manifest.depth).keys()].map((at) => maps.of(at, token, direction).rows);
+    if (gallery === "all") return [...Array(manifest.model.depth).keys()].map((at) => maps.of(at, token, direction).rows);
     const rows = [...Array(grid.tokens).keys()].flatMap((query) => [...maps.head(layer, query, "from", head)]);
     return [gallery === "matrix" ? rows : maps.head(layer, token, direction, head)];
   },
@@ -48,12 +48,12 @@ const SHOWN = {
     const { colours, norms } = layerFeatures(features.found, layer, manifest);
     return [colours, features.similarity(layer, token), norms];
   },
-  predictions: (selection, { manifest }) => [manifest.predictions.map(({ probability }) => probability),
-    ...(manifest.lens.length > 0 ? [manifest.lens.flatMap(({ probabilities }) => probabilities)] : [])],
+  predictions: (selection, { manifest }) => [manifest.pass.predictions.map(({ probability }) => probability),
+    ...(manifest.pass.lens.length > 0 ? [manifest.pass.lens.flatMap(({ probabilities }) => probabilities)] : [])],
   training: ({ moment, layer, head }, { film: { here } }) => [here.names.flatMap((_, at) =>
     [...attentionAt(here, moment === "last" ? here.moments.length - 1 : moment, at, Math.min(layer, here.layers - 1), head)])],
   model: (selection, { manifest }) => [[manifest.model.num_parameters]],
-  experiment: (selection, { manifest }) => [manifest.predictions.map(({ probability }) => probability)],
+  experiment: (selection, { manifest }) => [manifest.pass.predictions.map(({ probability }) => probability)],
 };
 
 /** Asks again and again for everything that is fetched on demand, until it is here. */
@@ -72,7 +72,7 @@ async function opened({ manifest, files, selection: wanted }, layer, token) {
       const features = source.features.summary() && source.features.similarity(layer, token);
       if ([...here, features, ...rolled].every(Boolean)) resolve(source);
     }
-    const layers = manifest.files.layers.map((_, at) => source.store.ensure(at));
+    const layers = Array.from({ length: manifest.model.depth }, (_, at) => source.store.ensure(at));
     Promise.all([source.loaded(false), ...layers]).then(look, reject);
   });
 }
@@ -81,7 +81,7 @@ const answers = [];
 for (const one of JSON.parse(readFileSync(process.argv[2], "utf8"))) {
   const source = await opened(one, one.selection.layer, one.selection.token);
   const shape = { ...source.shape, panels: PANELS, besides: [] };
-  const selection = validSelection({ ...one.selection, experiment: written(one.manifest.changes) }, startSelection(shape), shape);
+  const selection = validSelection({ ...one.selection, experiment: written(one.manifest.pass.changes) }, startSelection(shape), shape);
   const taste = validTaste(one.taste, startTaste(PANELS), PANELS);
   answers.push(PANELS.map((panel) => {
     const code = panel.code(selection, source, taste);

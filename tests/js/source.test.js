@@ -49,22 +49,23 @@ test("beside the intact source only what is new is fetched: what came along is h
   await intact.loaded(false);
   await until(() => intact.positions.get());
   const base64 = (path) => Buffer.from(cls.buffers[path]).toString("base64");
-  const { first, layers } = cls.manifest.files;
+  const { first } = cls.manifest.files;
+  const layers = Object.keys(cls.manifest.files).filter((name) => name.startsWith("layer-"));
   const files = { ...cls.manifest.files, first: { ...first, data: base64(first.path) },
-    layers: layers.map(({ path }) => ({ path, late: path.split(".")[0] })) };
+    ...Object.fromEntries(layers.map((name) => [name, { late: true }])) };
   const asked = [];
-  const ask = async (question, { id, name }) => {
-    asked.push([question, id, name]);
+  const ask = async (question, { id, interventions, name }) => {
+    asked.push([question, id, interventions, name]);
     return { data: base64(name + ".safetensors") };
   };
   const fetchFile = async (file, signal) => (file.data ? fetchUrl(file, signal) : assert.fail("fetched again: " + file.path));
-  const second = new Source({ ...cls.manifest, id: "b", files }, fetchFile, ask, () => {}, intact);
+  const second = new Source({ ...cls.manifest, files, asked: { id: "b", interventions: [{ kind: "remove" }] } }, fetchFile, ask, () => {}, intact);
   await second.loaded(false);
   assert.equal(second.picture.get(), intact.picture.get());
   assert.notEqual(second.positionMap(cls.expected.token), null);
   assert.deepEqual(asked, []);
   await second.store.ensure(cls.expected.layer);
-  assert.deepEqual(asked, [["late", "b", "layer-0" + cls.expected.layer]]);
+  assert.deepEqual(asked, [["late", "b", [{ kind: "remove" }], "layer-0" + cls.expected.layer]]);
   assertClose(shown(second, cls.expected).values, cls.expected.mean_to, 1e-5);
   second.dispose();
   assert.equal(intact.disposed, false);
@@ -103,7 +104,7 @@ for (const { name, manifest, buffers, layers, grid } of FIXTURES) {
   test(name + ": what is shown first comes ahead of its layer, which gives the same numbers", async () => {
     const asked = [];
     const { source } = open({ manifest, buffers }, async ({ path }) => { asked.push(path); return buffers[path]; });
-    const { layer, token, direction } = manifest.first;
+    const { layer, token, direction } = manifest.pass.first;
     await source.loaded(false);
     const start = startSelection({ ...source.shape, panels: PANELS });
     assert.equal(source.showsAhead(start), true, "the viewer begins where the payload says");
@@ -116,7 +117,7 @@ for (const { name, manifest, buffers, layers, grid } of FIXTURES) {
     const rows = attentionRows(layers[layer], token, direction);
     // Both are rounded to 32 bits, after sums in another order.
     assertClose(ahead.rows, rows, 1e-6);
-    assertClose(ahead.mean, meanOfHeads(rows, manifest.num_heads), 1e-6);
+    assertClose(ahead.mean, meanOfHeads(rows, manifest.model.num_heads), 1e-6);
   });
 }
 

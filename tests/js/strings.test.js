@@ -41,7 +41,7 @@ test("Korean is Korean in any spelling of its tag, and no other language is", ()
     assert.equal(languageOf(tag), "en", String(tag));
   }
   assert.equal(translator("kok-IN")("mean"), "mean");
-  assert.equal(translated("a", appOf({ manifest: { words: { ko: { texts: { a: "가" } } } }, language: "kok" })), "a");
+  assert.equal(translated("a", appOf({ manifest: { model: { words: { ko: { texts: { a: "가" } } } }, photo: {} }, language: "kok" })), "a");
 });
 
 test("a refusal is told in the language of the page, whenever it is read", () => {
@@ -58,7 +58,7 @@ test("a refusal is told in the language of the page, whenever it is read", () =>
 
 test("every step of every model has a name in both languages", () => {
   for (const { manifest } of FIXTURES) {
-    for (const { name } of manifest.steps) {
+    for (const { name } of manifest.model.steps) {
       assert.equal(stepName(name, translator("en")), name);
       assert.notEqual(stepName(name, translator("ko")), name, name);
     }
@@ -67,28 +67,29 @@ test("every step of every model has a name in both languages", () => {
 });
 
 test("words that came with an analysis are read in those languages that it brought", () => {
-  const manifest = { words: { ko: { texts: { "Handwritten digits": "손글씨 숫자" } } } };
+  const manifest = { model: { words: { ko: { texts: { "Handwritten digits": "손글씨 숫자" } } } }, photo: { words: { ko: { "a note": "메모" } } } };
+  assert.equal(translated("a note", appOf({ manifest, language: "ko" })), "메모", "what was noted about the photo");
   assert.equal(translated("Handwritten digits", appOf({ manifest, language: "ko-KR" })), "손글씨 숫자");
   assert.equal(translated("Handwritten digits", appOf({ manifest, language: "en" })), "Handwritten digits");
   assert.equal(translated("constructor", appOf({ manifest, language: "ko" })), "constructor");
-  assert.equal(translated("x", appOf({ manifest: {}, language: "ko" })), "x", "from an older page");
+  assert.equal(translated("x", appOf({ manifest: { model: {}, photo: {} }, language: "ko" })), "x", "from an older page");
 });
 
 test("classes and groups have the names that the checkpoint brought, and strangers keep theirs", () => {
   const words = { en: { groups: { dog: "a dog" } }, ko: { labels: { dog: "개라는 클래스" }, groups: { dog: "개" } } };
-  const names = (language, manifest = { words }) => ["dog", "constructor", "<b>new</b>"].flatMap((name) =>
-    [labelName, groupName].map((told) => told(name, appOf({ language, manifest }))));
+  const names = (language, known = words) => ["dog", "constructor", "<b>new</b>"].flatMap((name) =>
+    [labelName, groupName].map((told) => told(name, appOf({ language, manifest: { model: { words: known }, photo: {} } }))));
   const rest = ["constructor", "constructor", "<b>new</b>", "<b>new</b>"];
   assert.deepEqual(names("ko-KR"), ["개라는 클래스", "개", ...rest]);
   assert.deepEqual(names("en"), ["dog", "a dog", ...rest]);
   assert.deepEqual(names("kok"), ["dog", "a dog", ...rest]);
-  assert.deepEqual(names("ko", { words: { en: words.en } }), ["dog", "a dog", ...rest], "what Korean lacks is English");
+  assert.deepEqual(names("ko", { en: words.en }), ["dog", "a dog", ...rest], "what Korean lacks is English");
   assert.deepEqual(names("ko", {}), ["dog", "dog", ...rest], "from an older page");
 });
 
 test("names of tokens", () => {
   assert.deepEqual(["cls_token", "dist_token", "reg_token 3"].map(prefixLabel), ["CLS", "DIST", "REG 3"]);
-  const app = appOf({ t: translator("en"), manifest: { prefix_tokens: ["cls_token"] }, grid: { prefix: 1, cols: 3 } });
+  const app = appOf({ t: translator("en"), manifest: { model: { prefix_tokens: ["cls_token"] } }, grid: { prefix: 1, cols: 3 } });
   assert.deepEqual([0, 1, 5].map((token) => tokenName(token, app)), ["CLS", "row 0, col 0", "row 1, col 1"]);
 });
 

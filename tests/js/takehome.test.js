@@ -26,8 +26,8 @@ test("the page has one place for what is taken, and nothing gets out of it", () 
 
 test("fewer layers make a smaller page, and the film a larger one", () => {
   const file = (size) => ({ path: "x", size });
-  const manifest = /** @type {any} */ ({ depth: 3, num_tokens: 10, embed_dim: 8,
-    files: { picture: file(300), layers: [file(3000), file(3000), file(3000)], film: file(30_000) } });
+  const manifest = /** @type {any} */ ({ model: { depth: 3, num_tokens: 10, embed_dim: 8 },
+    files: { picture: file(300), "layer-00": file(3000), "layer-01": file(3000), "layer-02": file(3000), film: file(30_000) } });
   const of = (...layers) => estimate(manifest, new Set(layers), false);
   const step = of(0, 1) - of(0);
   assert.ok(step > 4000 && Math.abs(of(0, 1, 2) - of(0, 1) - step) < 1e-6);
@@ -48,6 +48,6 @@ test("a lesson takes along the layers and the film that its steps speak of", asy
   const app = appOf(source);
   assert.deepEqual(neededBy(app), { layers: [], film: false });
   const of = (lesson) => { app.select({ lesson, step: 1 }); return neededBy(app); };
-  assert.deepEqual(of("ask"), { layers: [1, manifest.depth - 1], film: false });
+  assert.deepEqual(of("ask"), { layers: [1, manifest.model.depth - 1], film: false });
   assert.equal(of("school").film, true);
 });

@@ -25,7 +25,7 @@ export function appOf(source, { other = null, language = "en", storage = () => {
 
 /** Opens a step as a link does, after its layers have come. */
 export async function openStep(app, lesson, number) {
-  await Promise.all([...Array(app.source.manifest.depth).keys()].map((layer) => app.source.store.ensure(layer)));
+  await Promise.all([...Array(app.source.manifest.model.depth).keys()].map((layer) => app.source.store.ensure(layer)));
   app.select({ lesson: lesson.id, step: number });
   app.select(app.course.arrival());
 }

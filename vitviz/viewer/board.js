@@ -56,7 +56,7 @@ export function createBoard(app) {
     for (const node of nodes) node.dataset.control = name;
   }
   const controls = [tabs.list, .../** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("[data-control]"))];
-  const { height, width } = app.source.manifest.image;
+  const { height, width } = app.source.manifest.model.image;
   root.style.setProperty("--vv-ratio", String(width / height));
   let view = null;
   let [place, arranged] = ["", ""];
@@ -143,15 +143,15 @@ function createTitleBar(app, save, openHelp, projecting) {
   const names = [manifest.photo.name, sized(translated(manifest.model.title, app), app)].filter(Boolean).join(" · ");
   const answer = answerOf(app);
   const title = answer ? answer.text : names;
-  const { height, width } = manifest.image;
-  const says = answer?.note || t(answer ? "says" : "saysNothing", { count: grouped(manifest.num_classes), height, width });
+  const { height, width } = manifest.model.image;
+  const says = answer?.note || t(answer ? "says" : "saysNothing", { count: grouped(manifest.model.num_classes), height, width });
   const lessons = button({ text: t("lessons"), title: t("lessonsTitle"), onClick: () => app.openLessons() });
   lessons.classList.add("vv-lessons-button");
   const tools = el("div", { class: "vv-tools" }, lessons, undo, redo, save, sharing?.button, projecting, projector,
     button({ text: "?", title: t("help"), onClick: openHelp }), language);
   const about = el("div", { class: "vv-names-line" },
     el("p", { class: "vv-names", text: names }),
-    el("p", { text: t("summary", { depth: manifest.depth, heads: manifest.num_heads, tokens: manifest.num_tokens }) }),
+    el("p", { text: t("summary", { depth: manifest.model.depth, heads: manifest.model.num_heads, tokens: manifest.model.num_tokens }) }),
     ...createPhotoNotes(app));
   const titles = el("div", { class: "vv-title" }, el("h2", { text: title }), el("p", { class: "vv-says", text: says }), createRivals(app));
   const root = el("header", { class: "vv-title-bar" }, titles,

@@ -308,18 +308,18 @@ export function mount(host) {
 
   async function manifestOf(key, signal) {
     if (key === OPERATED) return operated(app.selection.experiment, signal);
-    return key === KEPT ? kept : granted(await host.beside(photos.asked(key), app.source.manifest.id));
+    return key === KEPT ? kept : granted(await host.beside(photos.asked(key), app.source.manifest.pass.id));
   }
 
   /** The manifest of the first analysis after an experiment; files that it leaves as they are are those of the first. */
   async function operated(experiment, signal) {
-    const { id, files } = app.source.manifest;
-    const reply = granted(await operate(
-      { interventions: photos.askedIn(read(experiment)), id, layer: app.selection.layer, token: app.shownToken() }, signal));
+    const { manifest } = app.source;
+    const asked = { id: manifest.pass.id, interventions: photos.askedIn(read(experiment)) };
+    const reply = granted(await operate({ ...asked, layer: app.selection.layer, token: app.shownToken() }, signal));
     // The photo itself does not show what was done to its pixels.
-    const differs = [...reply.late, ...(touches(reply.changes, "pixels") ? ["photograph", "whole"] : [])];
-    const same = Object.entries(files).filter(([name]) => !differs.includes(name));
-    return { ...reply, files: { ...Object.fromEntries(same), ...reply.files } };
+    const gone = touches(reply.pass.changes, "pixels") ? ["photograph", "whole"] : [];
+    const same = Object.entries(manifest.files).filter(([name]) => !gone.includes(name));
+    return { ...manifest, ...reply, files: { ...Object.fromEntries(same), ...reply.files }, asked };
   }
 
   /** Asks the host; throws a `Refusal` if it refuses. */

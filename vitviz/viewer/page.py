@@ -42,7 +42,9 @@ def page(
         other = second.manifest | {"files": _below(second.manifest["files"])}
         kind = "untrained" if _is_twin(other, manifest) else "other"
         photo, model = other["photo"]["name"], other["model"]["title"]
-        texts = {language: kinds.get("texts", {}) for language, kinds in other["words"].items()}
+        texts = {
+            language: kinds.get("texts", {}) for language, kinds in other["model"]["words"].items()
+        }
         names = {language: known.get(model, model) for language, known in texts.items()}
         choice = {"key": BESIDE, "kind": kind, "photo": photo, "name": model, "names": names}
         manifest = manifest | {"beside": [choice]}
@@ -71,13 +73,10 @@ def _is_twin(other: Mapping[str, Any], manifest: Mapping[str, Any]) -> bool:
 
 def _below(files: Mapping[str, Any]) -> dict[str, Any]:
     """The files of the second manifest, moved into a folder of their own."""
-
-    def put(file: Any) -> Any:
-        if isinstance(file, list):
-            return [put(one) for one in file]
-        return file | {"path": f"{BESIDE}/{file['path']}"}
-
-    return {name: put(file) for name, file in files.items()}
+    return {
+        name: file | {"path": f"{BESIDE}/{file['path']}"} if "path" in file else file
+        for name, file in files.items()
+    }
 
 
 def _json(value: object) -> str:

@@ -27,13 +27,14 @@ from . import explanations
 if TYPE_CHECKING:
     from ..probe.analysis import Analysis
 
-VERSION = 1
+VERSION = 2
 PICTURE = "picture.safetensors"
 FIRST = "first.safetensors"
 POSITIONS = "positions.safetensors"
 EMBEDDING = "embedding.safetensors"
 FILM = "film.safetensors"
 ROLLOUT = "rollout.safetensors"
+LATER = {"late": True}  # a file that is made when a viewer asks for it by its name
 PHOTOGRAPH, WHOLE = "photograph.jpg", "whole.jpg"
 MIXING = "mixing-"  # and the layer
 # Of the values of all layers in a page of one file: 2 MB for the shipped photo model, 25 MB for
@@ -50,8 +51,10 @@ MOST_WORDS = 300  # characters of a detail; longer ones, like training recipes, 
 class Payload:
     """An analysis for the viewer: a manifest and files.
 
-    manifest  JSON-able, text and small numbers only; names its files by {"path", "size"}, and under
-              "late" those that are made when the viewer asks for them
+    manifest  JSON-able, text and small numbers only, in four subjects: "model" (all that is true of
+              every picture in it), "photo", "pass" (what was changed, and what came out) and
+              "files", by name: {"path", "size"}, or {"late": true} for one that is made when the
+              viewer asks for it
     files     path -> bytes: the rows that are shown first, the picture, photograph, embedding and
               film if there are any, a file per layer, and in a whole payload the late ones; beside
               the intact analysis only what is shown first
@@ -67,7 +70,7 @@ def layer_path(layer: int) -> str:
 
 
 def layer_name(layer: int) -> str:
-    """Name of the late file of one layer, where layers are not sent ahead."""
+    """Name of the file of one layer."""
     return f"layer-{layer:02d}"
 
 
@@ -92,8 +95,8 @@ def pack(
     several megabytes. `whole`: with the late files; a server leaves them out and makes each when a
     visitor needs it, since the first view needs none of them. Of a large model even a whole payload
     lacks the values, see `MOST_MIXING_BYTES`. `beside`: for a viewer that shows the intact analysis
-    and this pass with interventions, and waits for it after every stroke: without the files that
-    both have in common, and with layers and embedding as late files.
+    and this pass with interventions, and waits for it after every stroke: "pass" and "files" alone,
+    without the files that both have in common, and with layers and embedding as late files.
     `first`: the layer and the token that are shown first, whose rows travel ahead of their layer;
     None, or what the model does not have: the last layer, from CLS or, without prefix tokens, the
     middle patch.
@@ -102,7 +105,7 @@ def pack(
     q and k are sent as float16, with the log-sum-exp of each row computed from the rounded values:
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
     browser too. The late file of the statistics says how far the shown attention is from the exact.
-    Where an edge is cut, attention is 0: "changes" and "removed" of the manifest tell which are.
+    Where an edge is cut, attention is 0: "changes" and "removed" of the pass tell which are.
     """
     begins = _first(analysis, first)
     rows = analysis.trace.rounded_from(begins["layer"], begins["token"])
@@ -135,11 +138,22 @@ def pack(
             files[ROLLOUT] = _serialise({"rows": rollouts(analysis.trace, begins["token"])})
         told = explanations.beforehand(analysis, begins["token"])
         files |= {late_path(name): _serialise(made) for name, made in told.items()}
-    manifest = _manifest(analysis, files, list(late), k) | {"first": begins}
-    # Late files of these have a name for each token and class, too many to list.
-    manifest |= explanations.facts(analysis, late=not whole)
-    manifest["words"] = _words(analysis, recorded if FILM in files else None)
-    return Payload(manifest, files)
+    facts = analysis.facts(k)
+    manifest: dict[str, Any] = {"version": VERSION}
+    if not beside:
+        # Late files of explanations have a name for each token and class, too many to list.
+        explained = explanations.facts(analysis, late=not whole)
+        words = _words(analysis, recorded if FILM in files else None)
+        manifest["model"] = {**_model(analysis, facts), **explained, "words": words}
+        manifest["photo"] = {**facts["photo"], **_photo(analysis)}
+        manifest["pass"] = {"id": uuid.uuid4().hex}  # a changed pass is known by what was changed
+    manifest["pass"] = {**manifest.get("pass", {}), **_pass(analysis, facts), "first": begins}
+    manifest["files"] = {
+        path.partition(".")[0]: {"path": path, "size": len(data)} for path, data in files.items()
+    }
+    manifest["files"] |= {name: LATER for name in late if late_path(name) not in files}
+    # The manifest must not change in JSON: tuples become lists here, and NaN raises ValueError.
+    return Payload(json.loads(json.dumps(manifest, allow_nan=False)), files)
 
 
 def mixing_name(layer: int) -> str:
@@ -198,11 +212,11 @@ def _late_files(
 
 
 def _words(analysis: "Analysis", film: Path | None) -> dict[str, dict[str, dict[str, str]]]:
-    """Translations of the English texts of manifest and film: language -> kind -> English -> the
+    """Translations of the English texts of model and film: language -> kind -> English -> the
     translation.
 
     Kinds are "labels" and "groups", which the checkpoint brings (some in English too: "a dog"), and
-    "texts": facts about the model, notes about the photo, and names of the film's pictures.
+    "texts": facts about the model, and names of the film's pictures.
     """
     card, facts = analysis.card, facts_of(film) if film else {}
     kept = {language: card.words[language] for language in languages() if language in card.words}
@@ -210,7 +224,7 @@ def _words(analysis: "Analysis", film: Path | None) -> dict[str, dict[str, dict[
         language: {kind: dict(names) for kind, names in kinds.items()}
         for language, kinds in kept.items()
     }
-    texts = {str(text): text for text in (card.source, *analysis.notes, *_details(card).values())}
+    texts = {str(text): text for text in (card.source, *_details(card).values())}
     ours = dictionary(ENGLISH, "pictures")
     names = [picture["name"] for picture in facts.get("pictures", ())]
     texts |= {name: Message(f"pictures.{name}") for name in names if name in ours}
@@ -346,28 +360,20 @@ def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
     return save({name: tensor.contiguous() for name, tensor in tensors.items()})
 
 
-def _manifest(
-    analysis: "Analysis", files: Mapping[str, bytes], late: Sequence[str], k: int
-) -> dict[str, Any]:
-    summary = analysis.facts(k)
+def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What is true of every picture in this model, but its words and explainers."""
+    card, grid, config = analysis.card, analysis.grid, analysis.card.config
     height, width, channels = analysis.picture.shape
-    card, grid = analysis.card, analysis.grid
     patch_height, patch_width = grid.patch_size
-    manifest = {
-        "version": VERSION,
-        "id": uuid.uuid4().hex,
-        "model": {
-            **summary["model"],
-            "details": _details(card),
-            "measurements": measurements_of(card),
-            "kinds": kinds_of(card),
-            "light_ink_only": taught_light_ink_only(card, analysis.preprocess),
-            "key": replace(card.key, name=_loadable(card)).to_dict(),
-            "title": str(card.details.get("title", card.name)),
-            "temperature": card.temperature,
-        },
-        # Top, left, height, width of what the model saw, as shares of the photo; null: unknown.
-        "photo": summary["photo"] | {"frame": _frame(analysis)},
+    return {
+        **facts["model"],
+        "details": _details(card),
+        "measurements": measurements_of(card),
+        "kinds": kinds_of(card),
+        "light_ink_only": taught_light_ink_only(card, analysis.preprocess),
+        "key": replace(card.key, name=_loadable(card)).to_dict(),
+        "title": str(card.details.get("title", card.name)),
+        "temperature": card.temperature,
         "image": {"height": height, "width": width, "channels": channels},
         "mean": list(analysis.preprocess.mean),
         "std": list(analysis.preprocess.std),
@@ -377,66 +383,54 @@ def _manifest(
             "patch_height": patch_height,
             "patch_width": patch_width,
         },
-        "prefix_tokens": summary["prefix_tokens"],
-        "depth": summary["depth"],
-        "num_heads": summary["num_heads"],
-        "head_dim": summary["head_dim"],
-        "embed_dim": summary["embed_dim"],
-        "num_tokens": summary["num_tokens"],
+        **{
+            name: facts[name]
+            for name in (
+                *("prefix_tokens", "depth", "num_heads", "head_dim", "embed_dim", "num_tokens"),
+                "steps",
+            )
+        },
         "scale": analysis.trace.scale,
-        "steps": summary["steps"],
         # Norms between the response of a filter and the token that enters the first block.
         "embedding_norms": [
             name
             for name in ("patch_norm_before", "patch_norm_after", "norm_pre")
-            if getattr(card.config, name)
+            if getattr(config, name)
         ],
-        # What was changed in the pass, and the patches that it left out: see `cuts.js`.
-        "changes": [one.to_dict() for one in analysis.interventions],
-        "removed": analysis.removed,
         # What else stands around the attention of a block.
-        "attention_norm": "" if card.config.post_norm else card.config.norm,
+        "attention_norm": "" if config.post_norm else config.norm,
         "attention_parts": [
             name
             for name in ("qkv_bias", "qk_norm", "attn_norm", "layer_scale", "post_norm")
-            if getattr(card.config, name)
+            if getattr(config, name)
         ],
-        "predictions": summary["predictions"],
-        **({"probabilities": _probabilities(analysis)} if analysis.interventions else {}),
-        "groups": summary["groups"],
-        "answer": summary["answer"],
-        "known_or_not": summary["known_or_not"],
-        "lens": _lens(analysis),
-        "num_classes": card.config.num_classes,
-        "pool": card.config.global_pool,
+        "num_classes": config.num_classes,
+        "pool": config.global_pool,
         "outlier_times": features.OUTLIER_TIMES,
-        "files": {
-            "first": _file(FIRST, files),
-            **({"picture": _file(PICTURE, files)} if PICTURE in files else {}),
-            **({"positions": _file(POSITIONS, files)} if POSITIONS in files else {}),
-            **{
-                name: _file(path, files)
-                for name, path in (("photograph", PHOTOGRAPH), ("whole", WHOLE))
-                if path in files
-            },
-            "layers": [
-                _file(path, files) if path in files else {"path": path, "late": layer_name(layer)}
-                for layer, path in enumerate(map(layer_path, range(summary["depth"])))
-            ],
-            **({"embedding": _file(EMBEDDING, files)} if EMBEDDING in files else {}),
-            **({"film": _file(FILM, files)} if FILM in files else {}),
-            **({"rollout": _file(ROLLOUT, files)} if ROLLOUT in files else {}),
-            **{name: _file(late_path(name), files) for name in late if late_path(name) in files},
-            **{
-                path.removesuffix(".safetensors"): _file(path, files)
-                for path in files
-                if explanations.is_explanation(path.removesuffix(".safetensors"))
-            },
-        },
-        "late": [name for name in late if late_path(name) not in files],
     }
-    # The manifest must not change in JSON: tuples become lists here, and NaN raises ValueError.
-    return json.loads(json.dumps(manifest, allow_nan=False))
+
+
+def _photo(analysis: "Analysis") -> dict[str, Any]:
+    """What `facts` leaves out of the photo: its frame, and its notes in other languages.
+
+    "frame": top, left, height, width of what the model saw, as shares of the photo; null: unknown.
+    """
+    words: dict[str, dict[str, str]] = {}
+    for note in analysis.notes:
+        for language, said in in_others(note).items():
+            words.setdefault(language, {})[str(note)] = said
+    return {"frame": _frame(analysis), "words": words}
+
+
+def _pass(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What was changed, the patches that are left out (see `cuts.js`), and what came out."""
+    return {
+        "changes": [one.to_dict() for one in analysis.interventions],
+        "removed": analysis.removed,
+        **{name: facts[name] for name in ("predictions", "groups", "answer", "known_or_not")},
+        **({"probabilities": _probabilities(analysis)} if analysis.interventions else {}),
+        "lens": _lens(analysis),
+    }
 
 
 def _probabilities(analysis: "Analysis") -> list[float]:
@@ -461,7 +455,3 @@ def _loadable(card: ModelCard) -> str:
     if card.source.key in ("models.untrained", "models.untrained_seed"):  # the twin of a file
         return f"{card.name}.safetensors"
     return str(card.source.values.get("file", card.name))
-
-
-def _file(path: str, files: Mapping[str, bytes]) -> dict[str, Any]:
-    return {"path": path, "size": len(files[path])}

@@ -37,7 +37,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
 
   function follow() {
     const key = app.selection.beside;
-    const { id } = app.source.manifest;
+    const { id } = app.source.manifest.pass;
     // A kept analysis stays open when the first analysis changes.
     const wanted = !key || key === KEPT ? key : [key, id, ...(key === OPERATED ? [app.selection.experiment] : [])].join("/");
     if (wanted !== of) {

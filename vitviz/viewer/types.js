@@ -1,9 +1,9 @@
 /** Types that several modules share; nothing in here runs. */
 
 /**
- * A file of the payload, as in the manifest; `late`: its name, if the host makes it on demand; `data`: its bytes in
- * base64, if they came with the manifest.
- * @typedef {{path: string, size?: number, url?: string, late?: string, data?: string}} PayloadFile
+ * A file of the payload, as in the manifest; `late`: the host makes it when it is asked for it by its name; `data`: its
+ * bytes in base64, if they came with the manifest.
+ * @typedef {{path?: string, size?: number, url?: string, late?: boolean, data?: string, name?: string}} PayloadFile
  */
 
 /**
@@ -12,15 +12,47 @@
  */
 
 /**
- * The model in a manifest. `measurements`: metrics by name; `boxes`: metrics of maps against boxes; `others`: how well it
- * tells pictures of its classes from others; `photographs`: the same of large photographs.
+ * The model in a manifest: what is true of every picture in it. `measurements`: metrics by name; `boxes`: metrics of maps
+ * against boxes; `others`: how well it tells pictures of its classes from others; `photographs`: the same of large
+ * photographs; `words`: translations, language -> kind -> English.
  * @typedef {{
  *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
  *   measurements: {boxes?: Record<string, {energy: number, pointing: number}>, others?: Record<string, number>, photographs?: Record<string, number>,
  *     [name: string]: any},
  *   kinds: {name: string, labels: string[]}[], light_ink_only: boolean,
+ *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
+ *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
+ *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
+ *   num_tokens: number, scale: number, steps: Step[], embedding_norms: string[],
+ *   attention_norm: "layernorm"|"rmsnorm"|"", attention_parts: string[], num_classes: number,
+ *   pool: "token"|"avg"|"map"|"", outlier_times: number, explainers: Explainer[],
+ *   tested: {pictures: number, data: string, date: string}|null,
+ *   words: Record<string, Record<string, Record<string, string>>>,
  * }} Model
+ */
+
+/**
+ * The photo in a manifest. `frame`: top, left, height, width of what the model saw, as shares of the photo; `words`:
+ * translations of its notes, language -> English.
+ * @typedef {{name: string, notes: string[], inverted: boolean, dark_ink: boolean, frame: number[]|null,
+ *   words: Record<string, Record<string, string>>}} Photo
+ */
+
+/**
+ * A pass in a manifest: what was changed in it, and what came out. `id`: of the intact analysis with its host, unless
+ * something was changed; `removed`: the patches that were taken out; `first`: the rows of attention that came ahead;
+ * `probabilities`: of all classes in a changed pass, empty where there are very many.
+ * @typedef {{
+ *   id?: string, changes: any[], removed: number[], first: {layer: number, token: number, direction: "from"|"to"},
+ *   predictions: Prediction[], probabilities?: number[], groups: Group[], answer: Answer|null,
+ *   known_or_not: KnownOrNot|null, lens: LensLine[],
+ * }} Pass
+ */
+
+/**
+ * What a question to the host is about: the intact analysis, and what is changed in its pass.
+ * @typedef {{id: string, interventions?: any[]}} Asked
  */
 
 /**
@@ -52,26 +84,13 @@
  */
 
 /**
- * The manifest of an analysis: vitviz/viewer/payload.py writes it, and hosts may add to it.
- * changes: the interventions of the pass; removed: the patches that they took out; probabilities: of all classes in such
- * a pass; empty where there are very many.
- * start: what is selected where no link selects anything, and tokens that are shown by turns.
+ * The manifest of an analysis: vitviz/viewer/payload.py writes its four subjects, and hosts may add to it.
+ * start: what is selected where no link selects anything, and tokens that are shown by turns; asked: how the host knows
+ * the pass, if something was changed in it.
  * @typedef {{
- *   version: number, id: string, link?: Record<string, string>, beside?: Beside[], upload?: {address: string, name: string},
- *   start?: {layer: number, head: number|"mean", token: number, walk?: number[]},
- *   model: Model, photo: {name: string, notes: string[], inverted: boolean, dark_ink: boolean, frame?: number[]|null},
- *   words?: Record<string, Record<string, Record<string, string>>>,
- *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
- *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
- *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
- *   num_tokens: number, first: {layer: number, token: number, direction: "from"|"to"}, scale: number, steps: Step[],
- *   embedding_norms: string[], changes: any[], removed: number[], attention_norm: "layernorm"|"rmsnorm"|"", attention_parts: string[],
- *   explainers: Explainer[], tested: {pictures: number, data: string, date: string}|null, late: string[], outlier_times: number,
- *   num_classes: number, pool: "token"|"avg"|"map"|"", predictions: Prediction[], probabilities?: number[], groups: Group[],
- *   answer: Answer|null, known_or_not: KnownOrNot|null, lens: LensLine[],
- *   files: {first: PayloadFile, picture: PayloadFile, layers: PayloadFile[], features?: PayloadFile,
- *     photograph?: PayloadFile, positions?: PayloadFile, whole?: PayloadFile, statistics?: PayloadFile, untrained?: PayloadFile,
- *     tokens: PayloadFile[], embedding?: PayloadFile, film?: PayloadFile, rollout?: PayloadFile},
+ *   version: number, model: Model, photo: Photo, pass: Pass, files: Record<string, PayloadFile>,
+ *   link?: Record<string, string>, beside?: Beside[], upload?: {address: string, name: string},
+ *   start?: {layer: number, head: number|"mean", token: number, walk?: number[]}, asked?: Asked,
  * }} Manifest
  */
 

@@ -1,5 +1,6 @@
 """The analyses of a running app: how they are ordered, stored, and found again by their ids."""
 
+import hashlib
 import json
 import time
 from collections import OrderedDict
@@ -21,22 +22,47 @@ from .replies import Shown, Stored
 from .store import ExpiredError, Store, Upload
 from .watch import Watch
 
+SAVED = "analysis.safetensors"  # name of an analysis that no visitor downloads
+
+
+class Asked(NamedTuple):
+    """The pass that a viewer asks about: an intact analysis by its id, and what is changed in it.
+
+    The two say all about it, wherever it was made. `changes`: interventions in JSON, "" for none.
+    """
+
+    id: str
+    changes: str = ""
+
+    @classmethod
+    def of(cls, question: Mapping[str, Any]) -> "Asked":
+        """The pass of a question. Raises `SelectionError` for one without an id."""
+        key, changes = question.get("id"), question.get("interventions", [])
+        if not isinstance(key, str):
+            raise SelectionError("the id of an analysis and what is selected are needed")
+        return cls(key, "" if changes == [] else json.dumps(changes, sort_keys=True))
+
+    @property
+    def key(self) -> str:
+        """A short name for it: thousands of edges can be cut in one pass."""
+        return f"{self.id}/{hashlib.sha256(self.changes.encode()).hexdigest()}"
+
+    @property
+    def interventions(self) -> Any:
+        return json.loads(self.changes) if self.changes else []
+
 
 class Kept(NamedTuple):
     """An analysis that was delivered.
 
     shown     what it shows
-    analysis  the address of the saved analysis; None for an experiment that was only looked at
+    analysis  the address of the saved analysis
     film      the address of the film of its model
-    intact, changes  of an experiment: the id of the intact analysis, and the address of the
-              interventions in JSON
     """
 
     shown: Shown
-    analysis: str | None
+    analysis: str
     film: str | None = None
-    intact: str = ""
-    changes: str = ""
 
 
 class Made(NamedTuple):
@@ -64,6 +90,7 @@ class Analyses:
         self._engine, self._store = engine, store
         self._watch = watch or Watch()
         self._kept: OrderedDict[str, Kept] = OrderedDict()  # by the id of a manifest
+        self._operated: OrderedDict[str, str] = OrderedDict()  # addresses, by `Asked.key`
 
     def make(self, wanted: Shown, first: tuple[int, int] | None = None) -> Made | Refusal:
         """Analyze a picture and put the files for a page into the store.
@@ -126,7 +153,9 @@ class Analyses:
         )
         return result
 
-    def _placed(self, result: Result) -> tuple[dict[str, Stored | list[Stored]], str, str | None]:
+    def _placed(
+        self, result: Result
+    ) -> tuple[dict[str, Stored | Mapping[str, Any]], str, str | None]:
         """Put the files of a page into the store: those of the payload as "files" of the manifest,
         and the addresses of the saved analysis and of the preview. All of them or none.
         """
@@ -139,10 +168,8 @@ class Analyses:
             for (path, (data, name)), address in zip(named.items(), addresses, strict=False)
         }
         files = {
-            key: [stored[one["path"]] for one in file]
-            if isinstance(file, list)
-            else stored[file["path"]]
-            for key, file in result.manifest["files"].items()
+            name: stored[file["path"]] if "path" in file else file
+            for name, file in result.manifest["files"].items()
         }
         saved, *preview = addresses[len(named) :]
         return files, saved, next(iter(preview), None)
@@ -173,7 +200,7 @@ class Analyses:
 
     def remember(self, manifest: Mapping[str, Any], kept: Kept) -> None:
         """Let viewers ask about an analysis that is delivered."""
-        self._kept[manifest["id"]] = kept
+        self._kept[manifest["pass"]["id"]] = kept
         while len(self._kept) > limits.ANALYSES_KNOWN:
             self._kept.popitem(last=False)
 
@@ -185,35 +212,41 @@ class Analyses:
         except KeyError as error:
             raise ExpiredError from error
 
-    def get(self, key: str) -> Analysis:
-        """The analysis with this manifest id. Raises `ExpiredError` if it was deleted."""
-        return Analysis.from_bytes(self.saved(key))
+    def get(self, asked: Asked) -> Analysis:
+        """The analysis of a pass. Raises as `saved` does."""
+        return Analysis.from_bytes(self.saved(asked))
 
-    def saved(self, key: str) -> bytes:
-        """The saved analysis with this manifest id; that of an experiment is made when somebody
-        first asks about it. Raises `ExpiredError` if it was deleted.
+    def saved(self, asked: Asked) -> bytes:
+        """The saved analysis of a pass; it is made when somebody first asks about the pass, and
+        again when it was deleted. Raises `VitvizError` if that is refused, and `ExpiredError` if
+        nobody knows the id or the photo was deleted too.
         """
-        kept = self.known(key)
-        if kept.analysis is None:
-            changes = json.loads(self._store.get(kept.changes))
-            result = self._engine.run(self.operation(kept.intact, changes, wanted="saved"))
-            if result.refused:
-                raise VitvizError(result.refused.text)
-            kept = kept._replace(analysis=self._store.put(result.saved, result.saved_name))
-            self._kept[key] = kept
-        return self._store.get(kept.analysis)
-
-    def operation(self, key: str, changes: Any, **options: Any) -> OperateOrder:
-        """The order to operate the intact analysis with this manifest id, with changes in JSON."""
-        kept = self.known(key)
+        kept = self.known(asked.id)
+        address = self._operated.get(asked.key) if asked.changes else kept.analysis
         try:
-            saved = self.saved(key)
-        except ExpiredError:  # its photo may still be there
+            if address is not None:
+                return self._store.get(address)
+        except ExpiredError:
+            pass  # what it was made of may still be there
+        if not asked.changes:
             saved = self._made_again(kept.shown)
+            self._kept[asked.id] = kept._replace(analysis=self._store.put(saved, SAVED))
+            return saved
+        result = self._engine.run(self.operation(asked, wanted="saved"))
+        if result.refused:
+            raise VitvizError(result.refused.text)
+        self._operated[asked.key] = self._store.put(result.saved, SAVED)
+        while len(self._operated) > limits.ANALYSES_KNOWN:
+            self._operated.popitem(last=False)
+        return result.saved
+
+    def operation(self, asked: Asked, **options: Any) -> OperateOrder:
+        """The order for a pass: the intact analysis, and what is changed in it."""
+        kept = self.known(asked.id)
         return OperateOrder(
-            saved=saved,
+            saved=self.saved(Asked(asked.id)),
             model=kept.shown.model,
-            interventions=self._with_donors(kept.shown, changes),
+            interventions=self._with_donors(kept.shown, asked.interventions),
             **options,
         )
 

@@ -36,7 +36,7 @@ class Manifest(GradioModel):
         """The manifest of an `Answered`."""
         file = manifest["files"]["picture"]
         return cls(
-            id=manifest["id"],
+            id=manifest["pass"]["id"],
             picture=FileData(path=file.address, orig_name=file.name, size=file.size),
             text=json.dumps(with_places(manifest), ensure_ascii=False, allow_nan=False),
         )

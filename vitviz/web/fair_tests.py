@@ -56,7 +56,7 @@ class FairTests:
     def advance(
         self, key: str, wanted: Wanted, order: Callable[..., FairOrder]
     ) -> Mapping[str, Any]:
-        """Do a step of the test of the analysis `key`: {"done", "all"}, at the end "result".
+        """Do a step of the test of the pass `key`: {"done", "all"}, at the end "result".
 
         `order` makes the order of the next step. Raises `BusyError` if no turn is free in time, or
         a step of this very analysis is under way; `VitvizError` for what cannot be tested.

@@ -34,7 +34,7 @@ class Wanted:
     """The figure that is asked for, and the viewer's selection. `draw` checks the numbers.
 
     explainers, target  those that are drawn, and the class; None for no class
-    other      the id of the analysis that stands beside; "" for none
+    other      the pass that stands beside, as a question names it; None: none
     spotlight  whether the photo itself is dimmed
     """
 
@@ -51,7 +51,7 @@ class Wanted:
     scale: str
     explainers: tuple[str, ...] = ()
     target: int | None = None
-    other: str = ""
+    other: Mapping[str, Any] | None = None
     spotlight: bool = False
 
     @classmethod
@@ -113,7 +113,7 @@ def _more(question: Mapping[str, Any]) -> dict[str, Any]:
         case {"target": int(target)} if target != -1:
             more["target"] = target
     match question:
-        case {"other": str(other)}:
+        case {"other": {**other}}:
             more["other"] = other
     return more | {"spotlight": question.get("spotlight") is True}
 

@@ -1,8 +1,6 @@
 """Questions of a viewer about its analysis, past Gradio's queue: what is computed on request."""
 
 import base64
-import json
-from collections.abc import Mapping
 from typing import Any
 
 from safetensors.torch import load
@@ -15,7 +13,7 @@ from ..probe.explain import EXPLAINERS
 from ..viewer.explanations import explanation_name
 from ..viewer.payload import late_file, late_path, needs_model
 from . import limits
-from .analyses import Analyses, Kept
+from .analyses import Analyses, Asked
 from .beside import picked
 from .engine import PAGE, Engine
 from .error_messages import in_each, sentence
@@ -31,7 +29,7 @@ from .turns import Turns, computing
 class Questions:
     """The questions of all viewers of one running app; `Service` says what each answers.
 
-    Every method takes the id of a manifest and the question, which can be any JSON, and raises
+    Every method takes the pass that is asked about and the question, any JSON object, and raises
     `VitvizError` for what cannot be answered.
     """
 
@@ -44,7 +42,7 @@ class Questions:
         self._tests = FairTests(engine)
         self._operating = Turns(limits.COMPUTING, limits.OPERATING_LINE)
 
-    def rollout(self, key: str, question: Any) -> dict[str, Any]:
+    def rollout(self, asked: Asked, question: Any) -> dict[str, Any]:
         match question:
             case {
                 "token": int(token),
@@ -57,31 +55,31 @@ class Questions:
             case _:
                 raise SelectionError("id, token, layer, first, residual, head_fusion are needed")
         with computing(self._asking):
-            values = self._analyses.get(key).rollout(token, layer, **options)
+            values = self._analyses.get(asked).rollout(token, layer, **options)
         return {"values": values.tolist()}
 
-    def late(self, key: str, question: Any) -> dict[str, Any]:
+    def late(self, asked: Asked, question: Any) -> dict[str, Any]:
         match question:
             case {"name": str(name)}:
                 with computing(self._asking):
-                    data = self._late_file(key, name)
+                    data = self._late_file(asked, name)
                 return {"data": base64.b64encode(data).decode()}
         raise SelectionError("id and name are needed")
 
-    def fair(self, key: str, question: Any) -> dict[str, Any]:
-        wanted, kept = WantedTest.of(question), self._analyses.known(key)
+    def fair(self, asked: Asked, question: Any) -> dict[str, Any]:
+        wanted, kept = WantedTest.of(question), self._analyses.known(asked.id)
 
         def order(**step: Any) -> FairOrder:
-            return FairOrder(saved=self._analyses.saved(key), model=kept.shown.model, **step)
+            return FairOrder(saved=self._analyses.saved(asked), model=kept.shown.model, **step)
 
         try:
-            return dict(self._tests.advance(key, wanted, order))
+            return dict(self._tests.advance(asked.key, wanted, order))
         except BusyError as error:
             return {**refused(error.message), "busy": True}
 
-    def _late_file(self, key: str, name: str) -> bytes:
+    def _late_file(self, asked: Asked, name: str) -> bytes:
         """Only the engine has the models; a file that needs none is made here."""
-        shown, saved = self._analyses.known(key).shown, self._analyses.saved(key)
+        shown, saved = self._analyses.known(asked.id).shown, self._analyses.saved(asked)
         if not needs_model(name):
             return late_file(Analysis.from_bytes(saved), name)
         order = LateOrder(name=name, saved=saved, model=shown.model)
@@ -90,28 +88,28 @@ class Questions:
             raise VitvizError(result.refused.text)
         return result.files[late_path(name)]
 
-    def figure(self, key: str, question: Any) -> dict[str, Any]:
-        wanted, kept = Wanted.of(question), self._analyses.known(key)
-        maps = {one: self._explained(key, one, wanted) for one in wanted.explainers}
+    def figure(self, asked: Asked, question: Any) -> dict[str, Any]:
+        wanted, kept = Wanted.of(question), self._analyses.known(asked.id)
+        maps = {one: self._explained(asked, one, wanted) for one in wanted.explainers}
         many = VitvizError(Message("web.many_figures"))
         # One at a time: matplotlib has settings that are global to the process.
         with self._drawing.take(limits.DRAWING_WAIT_SECONDS, many):
             film = self._store.get(kept.film) if kept.film else None
-            other = self._analyses.get(wanted.other) if wanted.other else None
+            other = self._analyses.get(Asked.of(wanted.other)) if wanted.other else None
             given = Given(film=film, maps=maps, other=other)
-            data = wanted.drawn(self._analyses.get(key), given)
+            data = wanted.drawn(self._analyses.get(asked), given)
         return {"data": base64.b64encode(data).decode()}
 
-    def _explained(self, key: str, explainer: str, wanted: Wanted) -> Tensor:
+    def _explained(self, asked: Asked, explainer: str, wanted: Wanted) -> Tensor:
         """The values of an explainer, as a viewer gets them."""
         target = wanted.target if "class" in EXPLAINERS[explainer].needs else None
         with computing(self._asking):
-            data = self._late_file(key, explanation_name(explainer, wanted.token, target))
+            data = self._late_file(asked, explanation_name(explainer, wanted.token, target))
         return load(data)["values"]
 
-    def page(self, key: str, question: Any) -> dict[str, Any]:
-        kept = self._analyses.known(key)
-        depth = self._analyses.get(key).trace.depth
+    def page(self, asked: Asked, question: Any) -> dict[str, Any]:
+        kept = self._analyses.known(asked.id)
+        depth = self._analyses.get(asked).trace.depth
         match question:
             case {"layers": [*layers], "film": bool(film)} if layers and all(
                 type(one) is int and 0 <= one < depth for one in layers
@@ -120,7 +118,7 @@ class Questions:
             case _:
                 raise SelectionError("layers of the analysis are needed, and whether with the film")
         order = PageOrder(
-            saved=self._analyses.saved(key),
+            saved=self._analyses.saved(asked),
             model=kept.shown.model,
             layers=chosen,
             film=film,
@@ -132,8 +130,8 @@ class Questions:
         data = result.files[PAGE]
         return {"path": self._store.put(data, PAGE), "size": len(data)}
 
-    def beside(self, key: str, question: Any) -> dict[str, Any]:
-        now = self._analyses.known(key).shown
+    def beside(self, asked: Asked, question: Any) -> dict[str, Any]:
+        now = self._analyses.known(asked.id).shown
         shown = picked(question.get("beside"), now, self._analyses.choices(now))
         if shown is None:
             raise SelectionError(Message("web.not_beside"))
@@ -143,8 +141,8 @@ class Questions:
         self._analyses.remember(made.manifest, made.kept(shown))
         return {"manifest": with_places(made.manifest)}
 
-    def operate(self, key: str, question: Any) -> dict[str, Any]:
-        kept, first = self._analyses.known(key), None
+    def operate(self, asked: Asked, question: Any) -> dict[str, Any]:
+        first = None
         match question:
             case {"layer": int(layer), "token": int(token)}:
                 first = layer, token
@@ -152,24 +150,17 @@ class Questions:
         # short. What is made here waits for no other turn that they could take from each other.
         with computing(self._operating):
             self._store.check_room()
-            changes = question.get("interventions")
-            order = self._analyses.operation(key, changes, first=first)
+            order = self._analyses.operation(asked, first=first)
             result = self._analyses.watched(order, 0, "page")
-            if result.refused:
-                return refused(result.refused.text)
-            changes = self._store.put(json.dumps(changes).encode(), "changes.json")
-        experiment = Kept(kept.shown, None, intact=key, changes=changes)
-        self._analyses.remember(result.manifest, experiment)
-
-        def sent(file: Mapping[str, Any]) -> dict[str, Any]:
-            data = result.files.get(file["path"])
-            return {**file, **({} if data is None else {"data": base64.b64encode(data).decode()})}
-
+        if result.refused:
+            return refused(result.refused.text)
         files = {
-            name: [sent(one) for one in file] if isinstance(file, list) else sent(file)
+            name: {**file, "data": base64.b64encode(result.files[file["path"]]).decode()}
+            if "path" in file
+            else file
             for name, file in result.manifest["files"].items()
         }
-        return {"manifest": {**result.manifest, "files": files}}
+        return {"pass": result.manifest["pass"], "files": files}
 
 
 def refused(text: str) -> dict[str, Any]:

@@ -34,13 +34,9 @@ class Stored(NamedTuple):
 
 
 def with_places(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """A manifest in JSON's types, whose files are {"path": address, "size"}."""
-
-    def put(file: Stored) -> dict[str, Any]:
-        return {"path": file.address, "size": file.size}
-
+    """A manifest in JSON's types, whose files are {"path": address, "size"} or late."""
     files = {
-        name: [put(one) for one in file] if isinstance(file, list) else put(file)
+        name: {"path": file.address, "size": file.size} if isinstance(file, Stored) else file
         for name, file in manifest["files"].items()
     }
     return {**manifest, "files": files}
@@ -67,7 +63,7 @@ class Refused:
 class Answered:
     """The page shows another analysis.
 
-    manifest  the viewer's; "files" has a `Stored`, or a list of them, for each key
+    manifest  the viewer's; "files" has a `Stored` for each key, or {"late": true}
     saved     the address of the analysis, for the download
     photo     the address of the file that the picture input is to show
     controls  whether the controls (of the model) are set to `shown`; False while a later

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import ImageError, SelectionError, VitvizError
+from ..errors import ImageError, VitvizError
 from ..model.key import ModelKey, read_size
 from ..probe.selection import choose
-from .analyses import Analyses, Made
+from .analyses import Analyses, Asked, Made
 from .engine import Engine
 from .error_messages import APOLOGY
 from .examples import Example
@@ -227,20 +227,20 @@ class Service:
         return self._reply(question, self._questions.beside)
 
     def operate(self, question: Any) -> dict[str, Any]:
-        """Analyze what a viewer shows with interventions: {"manifest"}, or {"error"}.
+        """Analyze what a viewer shows with interventions: {"pass", "files"}, or {"error"}.
 
-        Its few files come with it, in base64; what it has in common with the intact analysis, or is
-        asked for later, is left out (`pack`).
+        Its few files are in base64; what it has in common with the intact analysis, or is asked for
+        later, is left out (`pack`).
         """
         return self._reply(question, self._questions.operate)
 
-    def _reply(self, question: Any, answer: Callable[[str, Any], dict[str, Any]]) -> dict[str, Any]:
+    def _reply(
+        self, question: Any, answer: Callable[[Asked, Any], dict[str, Any]]
+    ) -> dict[str, Any]:
         """Answer a viewer, outside of Gradio's queue. The question can be any JSON."""
         try:
-            match question:
-                case {"id": str(key)}:
-                    return answer(key, question)
-            raise SelectionError("the id of an analysis and what is selected are needed")
+            question = question if isinstance(question, Mapping) else {}
+            return answer(Asked.of(question), question)
         except VitvizError as error:
             return refused(error.message)
         except Exception:  # as in `guard`: the visitor gets an apology, the log the traceback

@@ -19,10 +19,7 @@ const ask = (name, question) => server[name](question);
 const beside = async (key, id) => placed(await ask('beside', { id, beside: key }));
 
 // The few files of an experiment come with the reply.
-async function operate(interventions, id, first) {
-  const reply = await ask('operate', { id, interventions, ...first });
-  return reply?.manifest ?? reply; // or a refusal or undefined
-}
+const operate = (interventions, id, first) => ask('operate', { id, interventions, ...first });
 
 function placeOfFiles() {
   const { url } = props.value.picture;
@@ -43,8 +40,7 @@ async function takeHome(wanted) {
 function placed(reply) {
   if (!reply?.manifest) return reply; // a refusal or undefined
   const { manifest } = reply;
-  const put = (file) => (Array.isArray(file) ? file.map(put) : { ...file, url: urlOf(file.path) });
-  const files = Object.entries(manifest.files).map(([name, file]) => [name, put(file)]);
+  const files = Object.entries(manifest.files).map(([name, file]) => [name, file.late ? file : { ...file, url: urlOf(file.path) }]);
   return { ...manifest, files: Object.fromEntries(files) };
 }
 

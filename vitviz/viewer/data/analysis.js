@@ -12,7 +12,7 @@ import { FormatError, expectTensor, parseSafetensors, toFloat32 } from "../maths
 
 /** @returns {Statistics} */
 export function readStatistics(buffer, manifest) {
-  const { depth, num_heads: heads } = manifest;
+  const { depth, num_heads: heads } = manifest.model;
   const tensors = parseSafetensors(buffer);
   const read = (name) => {
     const { data } = expectTensor(tensors, name, [depth, heads]);
@@ -27,7 +27,7 @@ export function readStatistics(buffer, manifest) {
  * @returns {{pixels: Uint8Array, rgba: Uint8ClampedArray<ArrayBuffer>}}
  */
 export function readPicture(buffer, manifest) {
-  const { height, width, channels } = manifest.image;
+  const { height, width, channels } = manifest.model.image;
   const tensors = parseSafetensors(buffer);
   const pixels = expectTensor(tensors, "pixels", [height, width, channels]).data;
   return { pixels, rgba: toRgba(pixels, channels) };
@@ -35,7 +35,7 @@ export function readPicture(buffer, manifest) {
 
 /** The rows of attention that are shown first, (H * N), in every head: those of `first` in the manifest. */
 export function readFirst(buffer, manifest) {
-  return toFloat32(expectTensor(parseSafetensors(buffer), "rows", [manifest.num_heads, manifest.num_tokens]));
+  return toFloat32(expectTensor(parseSafetensors(buffer), "rows", [manifest.model.num_heads, manifest.model.num_tokens]));
 }
 
 /** The pixels of a JPEG file; rejects if it is damaged. @returns {Promise<ImageBitmap>} */

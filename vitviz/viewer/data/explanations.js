@@ -36,7 +36,7 @@ export class Explanations {
 
   /** The explainers that this model can have, as the host lists them. */
   get all() {
-    return this.manifest.explainers ?? [];
+    return this.manifest.model.explainers ?? [];
   }
 
   /** @returns {import("../types.js").Explainer|undefined} */
@@ -53,8 +53,8 @@ export class Explanations {
     const one = this.named(key);
     const name = nameOf(one, token, target);
     const file = this.files.get(name) ?? new LazyFile(
-      fileOf(this.manifest, name) ?? (one.late ? { path: name, late: name } : undefined), this.fetchInTurn, this.signal,
-      (buffer) => readExplanation(buffer, one, this.manifest), this.onProgress);
+      fileOf(this.manifest, name) ?? (one.late ? { late: true, name } : undefined), this.fetchInTurn, this.signal,
+      (buffer) => readExplanation(buffer, one, this.manifest.model), this.onProgress);
     this.files.delete(name);
     this.files.set(name, file);
     if (this.files.size > MOST_KEPT) this.files.delete(this.files.keys().next().value);
@@ -80,7 +80,7 @@ export function readExplanation(buffer, { needs }, { num_tokens: tokens, prefix_
 /**
  * The names of all classes.
  * @param {ArrayBuffer} buffer
- * @param {import("../types.js").Manifest} manifest
+ * @param {import("../types.js").Model} model
  * @returns {string[]}
  */
 export function readClasses(buffer, { num_classes: count }) {

@@ -16,13 +16,15 @@ const PATIENCE_MS = 60000;
 export class FairTest {
   /**
    * @param {import("../types.js").Manifest} manifest
+   * @param {import("../types.js").Asked} asked  the pass
    * @param {null|((name: string, params: any) => Promise<any>)} ask
    * @param {AbortSignal} signal
    * @param {() => void} onProgress
    * @param {(ms: number) => Promise<void>} pause
    */
-  constructor(manifest, ask, signal, onProgress, pause = (ms) => new Promise((done) => { setTimeout(done, ms); })) {
+  constructor(manifest, asked, ask, signal, onProgress, pause = (ms) => new Promise((done) => { setTimeout(done, ms); })) {
     this.manifest = manifest;
+    this.asked = asked;
     this.ask = ask;
     this.signal = signal;
     this.onProgress = onProgress;
@@ -40,7 +42,7 @@ export class FairTest {
 
   /** Whether there is a host that can do it. */
   get possible() {
-    return this.ask !== null && this.manifest.predictions.length > 0;
+    return this.ask !== null && this.manifest.pass.predictions.length > 0;
   }
 
   /** The result for this question, if the last test was of it. @param {Question} question */
@@ -74,7 +76,7 @@ export class FairTest {
     let waited = 0;
     while (!gone()) {
       try {
-        const reply = await this.ask("fair", { id: this.manifest.id, ...question });
+        const reply = await this.ask("fair", { ...this.asked, ...question });
         if (gone()) return;
         [waited, this.waiting, this.share] = [0, false, reply.done / reply.all];
         if (reply.result) {

@@ -32,7 +32,7 @@ export class Features {
     this.pending = new Set();
     this.last = { layer: -1, token: -1, map: null };
     this.error = null;
-    const bytes = 4 * manifest.num_tokens * manifest.embed_dim;
+    const bytes = 4 * manifest.model.num_tokens * manifest.model.embed_dim;
     this.most = Math.max(2, Math.floor(MOST_BYTES / bytes));
   }
 
@@ -56,7 +56,7 @@ export class Features {
     const unit = this.unit(layer);
     if (!unit) return null;
     if (this.last.layer !== layer || this.last.token !== token) {
-      this.last = { layer, token, map: similarities(unit, token, this.manifest.num_tokens) };
+      this.last = { layer, token, map: similarities(unit, token, this.manifest.model.num_tokens) };
     }
     return this.last.map;
   }
@@ -69,7 +69,7 @@ export class Features {
       return here;
     }
     this.fetch(layer, fileOf(this.manifest, tokensName(layer)), (buffer) => {
-      const { num_tokens: tokens, embed_dim: dim } = this.manifest;
+      const { num_tokens: tokens, embed_dim: dim } = this.manifest.model;
       const rounded = expectTensor(parseSafetensors(buffer), "unit", [tokens, dim]);
       this.units.set(layer, unitRows(toFloat32(rounded), dim));
       if (this.units.size > this.most) this.units.delete(this.units.keys().next().value);
@@ -112,7 +112,7 @@ function unitRows(rows, dim) {
 
 /** @returns {Summary} */
 export function readSummary(buffer, manifest) {
-  const { depth, num_tokens: tokens, grid } = manifest;
+  const { depth, num_tokens: tokens, grid } = manifest.model;
   const tensors = parseSafetensors(buffer);
   const read = (name, ...shape) => toFloat32(expectTensor(tensors, name, [depth, ...shape]));
   return {
@@ -131,7 +131,7 @@ export function readSummary(buffer, manifest) {
  */
 export function layerFeatures(summary, layer, manifest) {
   const part = (values) => {
-    const size = values.length / manifest.depth;
+    const size = values.length / manifest.model.depth;
     return values.subarray(layer * size, (layer + 1) * size);
   };
   const [scores, range] = [part(summary.scores), part(summary.range)];

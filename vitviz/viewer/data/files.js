@@ -29,13 +29,13 @@ export async function fetchUrl(file, signal) {
  * A `fetchFile` that asks the host for the files that it makes on demand, and fetches all others.
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile  of all others
  * @param {null|((name: string, params: any) => Promise<any>)} ask
- * @param {string} id  of the analysis
+ * @param {import("../types.js").Asked} asked  the pass
  */
-export function fetchOrAsk(fetchFile, ask, id) {
+export function fetchOrAsk(fetchFile, ask, asked) {
   return async (file, signal) => {
     if (!file.late) return fetchFile(file, signal);
-    if (!ask) throw new Error("nobody can be asked for " + file.late);
-    const { data } = await ask("late", { id, name: file.late });
+    if (!ask) throw new Error("nobody can be asked for " + file.name);
+    const { data } = await ask("late", { ...asked, name: file.name });
     return ofBase64(data);
   };
 }
@@ -51,7 +51,8 @@ function ofBase64(text) {
  * @returns {import("../types.js").PayloadFile|undefined}  undefined if the analysis has no such file
  */
 export function fileOf(manifest, name) {
-  return manifest.files[name] ?? (manifest.late?.includes(name) ? { path: name, late: name } : undefined);
+  const file = manifest.files[name];
+  return file?.late ? { ...file, name } : file;
 }
 
 /**

@@ -1,13 +1,16 @@
 /** The layers of one analysis: fetched when needed, decoded once, dropped when there are many. */
 
 import { decodeLayer } from "../maths/attention.js";
-import { explainFailure, fetchChecked } from "./files.js";
+import { explainFailure, fetchChecked, fileOf } from "./files.js";
 
 /** If the files have more bytes than this, nothing is fetched ahead and old layers are dropped. */
 export const MOST_BYTES = 64e6;
 
 /** Decoded layers are 32-bit and so twice the size of their files. */
 const MOST_DECODED_BYTES = 2 * MOST_BYTES;
+
+/** Name of the file of a layer. */
+export const layerName = (layer) => "layer-" + String(layer).padStart(2, "0");
 
 /** Fetches, decodes and keeps the layers of one manifest. */
 export class LayerStore {
@@ -25,11 +28,11 @@ export class LayerStore {
     this.wanted = -1; // the layer that `want` is fetching
     /** @type {{layer: number, key: string, reason: string}|null} */
     this.failure = null; // of the selected layer
-    const sizes = manifest.files.layers.map((file) => file.size);
+    const sizes = Array.from({ length: manifest.model.depth }, (_, layer) => fileOf(manifest, layerName(layer))?.size);
     this.total = sizes.every(Number.isFinite)
       ? sizes.reduce((sum, size) => sum + size, 0)
-      : 4 * manifest.depth * manifest.num_tokens * manifest.num_heads * manifest.head_dim;
-    this.capacity = Math.max(2, Math.floor((MOST_DECODED_BYTES / 2 / this.total) * manifest.depth));
+      : 4 * manifest.model.depth * manifest.model.num_tokens * manifest.model.num_heads * manifest.model.head_dim;
+    this.capacity = Math.max(2, Math.floor((MOST_DECODED_BYTES / 2 / this.total) * manifest.model.depth));
   }
 
   /** Whether all layers may be fetched ahead and kept. */
@@ -67,14 +70,19 @@ export class LayerStore {
   }
 
   async fetchLayer(layer) {
-    const file = this.manifest.files.layers[layer];
+    const file = fileOf(this.manifest, layerName(layer));
     const buffer = await fetchChecked(this.fetchFile, file, this.stop.signal);
     const decoded = decodeLayer(buffer, this.manifest, layer);
+    this.provide(layer, decoded);
+    return decoded;
+  }
+
+  /** Keeps a layer that somebody has made, in place of its file. @param {import("../maths/attention.js").Layer} decoded */
+  provide(layer, decoded) {
     this.ready.set(layer, decoded);
     while (!this.keepsAll && this.ready.size > this.capacity) {
       this.ready.delete(this.ready.keys().next().value);
     }
-    return decoded;
   }
 
   /** Selects a layer; the failure of another one is forgotten. */
@@ -111,7 +119,7 @@ export class LayerStore {
    */
   async prefetch(start, onLayer) {
     if (!this.keepsAll) return;
-    const order = [...Array(this.manifest.depth).keys()];
+    const order = [...Array(this.manifest.model.depth).keys()];
     order.sort((a, b) => Math.abs(a - start) - Math.abs(b - start));
     for (const layer of order) {
       if (this.stop.signal.aborted) return;

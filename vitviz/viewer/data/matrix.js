@@ -19,7 +19,7 @@ export class Matrices {
    */
   constructor(store, manifest, onProgress) {
     this.store = store;
-    this.tokens = manifest.num_tokens;
+    this.tokens = manifest.model.num_tokens;
     this.possible = this.tokens <= MOST_MATRIX_TOKENS;
     this.onProgress = onProgress;
     this.made = new Map(); // key -> matrix, least recently used first

@@ -20,16 +20,18 @@ export class Relevance {
   /**
    * @param {import("./layers.js").LayerStore} store
    * @param {import("../types.js").Manifest} manifest
+   * @param {import("../types.js").Asked} asked  the pass
    * @param {null|((name: string, params: any) => Promise<any>)} ask
    * @param {() => void} onProgress  something new can be drawn
    * @param {import("./lazyfile.js").LazyFile<Float32Array[]>|null} [brought]  rollouts that a page of one file brings
    */
-  constructor(store, manifest, ask, onProgress, brought = null) {
+  constructor(store, manifest, asked, ask, onProgress, brought = null) {
     this.store = store;
+    this.asked = asked;
     this.manifest = manifest;
-    this.ask = manifest.num_tokens > MOST_TOKENS ? ask : null;
+    this.ask = manifest.model.num_tokens > MOST_TOKENS ? ask : null;
     this.brought = brought?.exists ? brought : null;
-    this.possible = manifest.num_tokens <= MOST_TOKENS || Boolean(ask);
+    this.possible = manifest.model.num_tokens <= MOST_TOKENS || Boolean(ask);
     this.onProgress = onProgress;
     this.fused = new Map(); // fusion -> {matrix, sums}[] by layer
     this.answers = new Map();
@@ -68,7 +70,7 @@ export class Relevance {
 
   /** One of the rollouts that the page brings: of the token that is shown first, as the panel begins. */
   among({ token, layer, first, residual, fusion }) {
-    const begins = token === this.manifest.first.token && first === 0 && residual === 0.5 && fusion === "mean";
+    const begins = token === this.manifest.pass.first.token && first === 0 && residual === 0.5 && fusion === "mean";
     return (begins && this.brought?.get()?.[layer]) || null;
   }
 
@@ -85,7 +87,7 @@ export class Relevance {
     if (this.building || this.error) return;
     this.building = true;
     this.share = 0;
-    const { depth, num_tokens: tokens } = this.manifest;
+    const { depth, num_tokens: tokens } = this.manifest.model;
     const made = Object.fromEntries(FUSIONS.map((fusion) => [fusion, []]));
     try {
       for (let index = 0; index < depth; index++) {
@@ -138,9 +140,9 @@ export class Relevance {
     this.asking = key;
     const { token, layer, first, residual, fusion } = question;
     try {
-      const params = { id: this.manifest.id, token, layer, first, residual, head_fusion: fusion };
+      const params = { ...this.asked, token, layer, first, residual, head_fusion: fusion };
       const reply = await this.ask("rollout", params);
-      this.remember(key, valuesOf(reply, this.manifest.num_tokens));
+      this.remember(key, valuesOf(reply, this.manifest.model.num_tokens));
     } catch (error) {
       if (this.store.stop.signal.aborted) return;
       if (!this.waiting) this.error = Object.assign(error, { key }); // else nobody looks at it now
@@ -161,7 +163,7 @@ export class Relevance {
 /**
  * Rollouts after each layer.
  * @param {ArrayBuffer} buffer
- * @param {import("../types.js").Manifest} manifest
+ * @param {import("../types.js").Model} model
  * @returns {Float32Array[]}  (N) each
  */
 export function readRollouts(buffer, { depth, num_tokens: tokens }) {

@@ -34,7 +34,9 @@ export class Source {
   constructor(manifest, fetchFile, ask, onProgress, intact = null) {
     this.manifest = manifest;
     this.grid = gridOf(manifest);
-    const fetchAny = fetchOrAsk(fetchFile, ask, manifest.id);
+    /** What a question to the host about this pass begins with. @type {import("../types.js").Asked} */
+    this.asked = manifest.asked ?? { id: manifest.pass.id };
+    const fetchAny = fetchOrAsk(fetchFile, ask, this.asked);
     this.store = new LayerStore(manifest, fetchAny);
     const { signal } = this.store.stop;
     const lazy = (name, read) => {
@@ -49,14 +51,14 @@ export class Source {
     this.onProgress = onProgress;
     this.lazyMixing = (layer) => lazy("mixing-" + String(layer).padStart(2, "0"), (buffer) => readMixing(buffer, manifest));
     this.mixings = new Map(); // layer -> LazyFile, least recently used first
-    this.maps = new AttentionMaps(this.store, manifest);
+    this.maps = new AttentionMaps(this.store, manifest.model);
     this.matrices = new Matrices(this.store, manifest, onProgress);
-    this.relevance = new Relevance(this.store, manifest, ask, onProgress, lazy("rollout", (buffer) => readRollouts(buffer, manifest)));
+    this.relevance = new Relevance(this.store, manifest, this.asked, ask, onProgress, lazy("rollout", (buffer) => readRollouts(buffer, manifest.model)));
     this.features = new Features(manifest, fetchAny, signal, onProgress);
     this.explanations = new Explanations(manifest, fetchAny, signal, onProgress);
-    this.fairTest = new FairTest(manifest, ask, signal, onProgress);
+    this.fairTest = new FairTest(manifest, this.asked, ask, signal, onProgress);
     /** The names of all classes. @type {LazyFile<string[]>} */
-    this.classes = lazy("classes", (buffer) => readClasses(buffer, manifest));
+    this.classes = lazy("classes", (buffer) => readClasses(buffer, manifest.model));
     /** @type {LazyFile<import("../maths/embedding.js").Embedding>} */
     this.embedding = lazy("embedding", (buffer) => readEmbedding(buffer, manifest));
     /** @type {LazyFile<import("./film.js").Film>} */
@@ -71,7 +73,7 @@ export class Source {
     /** The picture as the model saw it. @type {LazyFile<ReturnType<typeof readPicture>>} */
     this.picture = lazy("picture", (buffer) => readPicture(buffer, manifest));
     this.seeded = fetchChecked(fetchFile, manifest.files.first, signal).then((buffer) => {
-      this.maps.seed(manifest.first, readFirst(buffer, manifest));
+      this.maps.seed(manifest.pass.first, readFirst(buffer, manifest));
     });
     this.seeded.catch(() => {}); // `loaded` rejects with it, whenever somebody waits for that
   }
@@ -90,7 +92,7 @@ export class Source {
 
   /** Whether the attention of a selection comes ahead of its layer, so that the layer need not be waited for. */
   showsAhead({ layer, token, direction }) {
-    const { first } = this.manifest;
+    const { first } = this.manifest.pass;
     return first.layer === layer && first.token === token && first.direction === direction;
   }
 
@@ -107,7 +109,7 @@ export class Source {
 
   /** The bounds of a selection in this source. */
   get shape() {
-    return { depth: this.manifest.depth, heads: this.manifest.num_heads, grid: this.grid };
+    return { depth: this.manifest.model.depth, heads: this.manifest.model.num_heads, grid: this.grid };
   }
 
   /**

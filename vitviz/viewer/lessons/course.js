@@ -69,13 +69,13 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     },
     /**
      * What came of the experiments of all steps about this picture, by their texts: null while one is worked out.
-     * @returns {Record<string, import("./outcomes.js").Outcome["manifest"]>|null}
+     * @returns {Record<string, import("./outcomes.js").Outcome["manifest"]["pass"]>|null}
      */
     outcomes() {
-      const texts = lesson().steps.filter((one) => isShown(originOf(lesson(), one))).flatMap((one) => experimentsOf(one, app.source.manifest));
+      const texts = lesson().steps.filter((one) => isShown(originOf(lesson(), one))).flatMap((one) => experimentsOf(one, app.source.manifest.model));
       const found = [...new Set(texts)].map((text) => /** @type {const} */ ([text, outcomeOf(text)]));
       if (found.some(([, outcome]) => outcome === null)) return null;
-      return Object.fromEntries(found.filter(([, outcome]) => outcome).map(([text, { manifest: { predictions, probabilities } }]) =>
+      return Object.fromEntries(found.filter(([, outcome]) => outcome).map(([text, { manifest: { pass: { predictions, probabilities } } }]) =>
         [text, { predictions, probabilities }]));
     },
     /** The fields that a step still lacks, because the map that its experiment needs has only now come; null if none. */

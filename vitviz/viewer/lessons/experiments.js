@@ -20,7 +20,7 @@ export function experimentIn(text, source) {
   const [, key = null] = /FIRST\((\w+)\)/.exec(text) ?? [];
   const first = key === null ? [] : firstOf(key, source);
   if (!first) return /** @type {null|undefined} */ (first);
-  return text.replace("LAST", String(manifest.depth - 1)).replace("END", String(manifest.depth))
+  return text.replace("LAST", String(manifest.model.depth - 1)).replace("END", String(manifest.model.depth))
     .replace("PATCHES", "0-" + (grid.rows * grid.cols - 1)).replace("CENTRE", centreOf(grid).join("."))
     .replace("FIRST(" + key + ")", first.join("."));
 }
@@ -28,7 +28,7 @@ export function experimentIn(text, source) {
 /**
  * All experiments that a step speaks of, as it has them; PLACE is each number of blocks.
  * @param {import("./steps.js").Step} step
- * @param {{depth: number}} manifest
+ * @param {{depth: number}} model
  * @returns {string[]}
  */
 export function experimentsOf({ state = {}, question = null, claim = null, values = {} }, { depth }) {
@@ -48,8 +48,8 @@ function centreOf({ rows, cols }) {
 /** The patches that an explainer puts first for CLS and the most probable class, in order of their numbers. */
 function firstOf(key, { explanations, grid, manifest }) {
   const one = explanations.named(key);
-  const [best] = manifest.predictions;
-  if (!one || !best || manifest.prefix_tokens[0] !== "cls_token") return undefined;
+  const [best] = manifest.pass.predictions;
+  if (!one || !best || manifest.model.prefix_tokens[0] !== "cls_token") return undefined;
   const file = explanations.of({ key, token: 0, target: best.index });
   if (!file.exists || file.error) return undefined;
   const found = file.get();

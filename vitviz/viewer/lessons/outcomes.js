@@ -3,13 +3,13 @@
 import { experimentIn } from "./experiments.js";
 import { read } from "../state/experiment.js";
 
-/** @typedef {{manifest: Pick<import("../types.js").Manifest, "predictions"|"probabilities">}} Outcome */
+/** @typedef {{manifest: {pass: Pick<import("../types.js").Pass, "predictions"|"probabilities">}}} Outcome */
 /** @typedef {ReturnType<typeof createOutcomes>} Outcomes */
 
 /**
  * @param {null|((interventions: import("../state/experiment.js").Intervention[], id: string) => Promise<any>)} operate
- *   gives the manifest of an analysis, by its id, after an experiment; null where nobody can
- * @param {Record<string, Outcome["manifest"]>} brought  those that came with the page, by their texts in the lesson
+ *   gives the pass of an analysis, by its id, after an experiment; null where nobody can
+ * @param {Record<string, Outcome["manifest"]["pass"]>} brought  those that came with the page, by their texts in the lesson
  * @param {() => void} onProgress
  */
 export function createOutcomes(operate, brought, onProgress) {
@@ -25,14 +25,14 @@ export function createOutcomes(operate, brought, onProgress) {
      * @returns {Outcome|null|undefined}
      */
     of(text, source) {
-      if (Object.hasOwn(brought, text)) return { manifest: brought[text] };
+      if (Object.hasOwn(brought, text)) return { manifest: { pass: brought[text] } };
       const experiment = operate ? experimentIn(text, source) : undefined;
       if (!experiment) return /** @type {null|undefined} */ (experiment);
-      const key = source.manifest.id + "/" + experiment;
+      const key = source.manifest.pass.id + "/" + experiment;
       if (!known.has(key)) {
         known.set(key, null);
         // One after another: each is a pass of the model, and others wait for theirs.
-        last = last.then(() => ask(key, experiment, source.manifest.id));
+        last = last.then(() => ask(key, experiment, source.manifest.pass.id));
       }
       return known.get(key);
     },
@@ -44,8 +44,8 @@ export function createOutcomes(operate, brought, onProgress) {
 
   async function ask(key, experiment, id) {
     try {
-      const { predictions, probabilities } = await operate(read(experiment), id);
-      known.set(key, { manifest: { predictions, probabilities } });
+      const { pass: { predictions, probabilities } } = await operate(read(experiment), id);
+      known.set(key, { manifest: { pass: { predictions, probabilities } } });
     } catch {
       known.set(key, undefined); // the question says that it has no answer here
     }

@@ -51,12 +51,12 @@ function fieldsIn(state, source) {
   const fields = { ...state };
   for (const name of ["token", "partner", "to"]) if (Array.isArray(state[name])) fields[name] = tokenAtPlace(/** @type {Place} */ (state[name]), grid);
   if (state.marks) fields.marks = state.marks.map((place) => tokenAtPlace(place, grid));
-  if (state.layer === "last") fields.layer = manifest.depth - 1;
+  if (state.layer === "last") fields.layer = manifest.model.depth - 1;
   // While the map is loading that an experiment hides patches by, or where there is none, nothing stands beside.
   if (state.experiment) Object.assign(fields, { experiment: experimentIn(state.experiment, source) || "" });
   if (state.experiment && !fields.experiment) fields.beside = "";
-  if (typeof fields.layer === "number") fields.layer = Math.min(fields.layer, manifest.depth - 1);
-  if (typeof fields.head === "number") fields.head = Math.min(fields.head, manifest.num_heads - 1);
+  if (typeof fields.layer === "number") fields.layer = Math.min(fields.layer, manifest.model.depth - 1);
+  if (typeof fields.head === "number") fields.head = Math.min(fields.head, manifest.model.num_heads - 1);
   return fields;
 }
 
@@ -103,8 +103,8 @@ export function atOf(step, source, shape, more = {}) {
  * @returns {string[]}
  */
 export function optionsOf({ options = [] }, { manifest }) {
-  if (options === "heads") return Array.from({ length: manifest.num_heads }, (_, head) => String(head));
-  if (options === "blocks") return Array.from({ length: manifest.depth }, (_, layer) => String(layer + 1));
+  if (options === "heads") return Array.from({ length: manifest.model.num_heads }, (_, head) => String(head));
+  if (options === "blocks") return Array.from({ length: manifest.model.depth }, (_, layer) => String(layer + 1));
   return options;
 }
 

@@ -56,10 +56,10 @@ function withinAll(all, read) {
 }
 
 /** The probability of a class after an experiment: of a class that is no longer among the first, too. */
-const shareIn = ({ manifest: { predictions, probabilities } }, { index }) =>
+const shareIn = ({ manifest: { pass: { predictions, probabilities } } }, { index }) =>
   predictions.find((one) => one.index === index)?.probability ?? probabilities?.[index];
 
-const wordIn = ({ manifest: { predictions } }) => predictions[0]?.label;
+const wordIn = ({ manifest: { pass: { predictions } } }) => predictions[0]?.label;
 
 /** Cosine similarities of the position of a token to those of all patches; undefined where it has none. */
 function positionsFrom(source, token) {
@@ -73,20 +73,20 @@ function momentOf(film, { moment = /** @type {number|"last"} */ ("last") }) {
 }
 
 /** The line of the logit lens that is first after the last block. */
-const finalLine = ({ manifest }) => manifest.lens.find(({ ranks }) => ranks.at(-1) === 1);
+const finalLine = ({ manifest }) => manifest.pass.lens.find(({ ranks }) => ranks.at(-1) === 1);
 
 /** The line that is first after a block. */
-const leader = ({ manifest }, layer) => manifest.lens.find(({ ranks }) => ranks[layer] === 1);
+const leader = ({ manifest }, layer) => manifest.pass.lens.find(({ ranks }) => ranks[layer] === 1);
 
 const patchesOf = ({ grid }) => grid.rows * grid.cols;
-const numbersOf = ({ grid, manifest }) => manifest.image.channels * grid.patchHeight * grid.patchWidth;
+const numbersOf = ({ grid, manifest }) => manifest.model.image.channels * grid.patchHeight * grid.patchWidth;
 
 /**
  * The largest difference between two ways to make the first numbers of all patches: a filter that slides
  * from patch to patch (convolution), and patches written as rows times a matrix (linear layer).
  */
 function convolutionDifference({ grid, manifest }, { filters, count }, picture) {
-  const { channels } = manifest.image;
+  const { channels } = manifest.model.image;
   const size = filters.length / count;
   let worst = 0;
   for (let token = grid.prefix; token < grid.tokens; token++) {
@@ -100,7 +100,7 @@ function convolutionDifference({ grid, manifest }, { filters, count }, picture) 
         for (let x = 0; x < grid.patchWidth; x++) {
           for (let c = 0; c < channels; c++) {
             const pixel = (row * grid.patchHeight + y) * grid.width + col * grid.patchWidth + x;
-            const value = (picture.pixels[pixel * channels + c] / 255 - manifest.mean[c]) / manifest.std[c];
+            const value = (picture.pixels[pixel * channels + c] / 255 - manifest.model.mean[c]) / manifest.model.std[c];
             slid += value * filters[filter * size + (c * grid.patchHeight + y) * grid.patchWidth + x];
           }
         }
@@ -135,13 +135,13 @@ export const TRUTHS = {
   // How a picture becomes tokens.
   patchCount: { unit: "count", of: patchesOf },
   patchNumbers: { unit: "count", of: numbersOf },
-  pixelNumbers: { unit: "count", of: ({ manifest: { image } }) => image.height * image.width * image.channels },
-  tokenCount: { unit: "count", of: ({ manifest }) => manifest.num_tokens },
+  pixelNumbers: { unit: "count", of: ({ manifest: { model: { image } } }) => image.height * image.width * image.channels },
+  tokenCount: { unit: "count", of: ({ manifest }) => manifest.model.num_tokens },
   /** The share of the photo that was cut away before the model saw it. */
   unseen: { unit: "share", of: ({ manifest: { photo } }) => (photo.frame ? 1 - photo.frame[2] * photo.frame[3] : undefined) },
   /** Whether a token has more numbers than a patch. */
   tokenWidth: { unit: "which", of(source) {
-    const [token, patch] = [source.manifest.embed_dim, numbersOf(source)];
+    const [token, patch] = [source.manifest.model.embed_dim, numbersOf(source)];
     return token > patch ? "more" : token < patch ? "fewer" : "same";
   } },
   convolutionDifference: { unit: "number", of: convolutionGap },
@@ -216,7 +216,7 @@ export const TRUTHS = {
     return row[best(row)] * film.tokens;
   }) },
   /** The share of right answers of somebody who only guesses. */
-  chance: { unit: "share", of: ({ manifest }) => (manifest.num_classes ? 1 / manifest.num_classes : undefined) },
+  chance: { unit: "share", of: ({ manifest }) => (manifest.model.num_classes ? 1 / manifest.model.num_classes : undefined) },
 
   // Answers.
   /** The block after which the class of the answer leads for the first time, counted from 1. */
@@ -230,41 +230,41 @@ export const TRUTHS = {
     return other && within(leader(other, layer), ({ label }) => (label === leader(source, layer).label ? "same" : "different"));
   } },
   // An experiment: what becomes of the most probable class.
-  wordShare: { unit: "share", of: ({ manifest: { predictions } }) => predictions[0]?.probability },
-  otherShare: { unit: "share", of: ({ manifest: { predictions: [own] } }, _at, other) => own && within(other, (found) => shareIn(found, own)) },
-  otherWord: { unit: "label", of: ({ manifest: { predictions: [own] } }, _at, other) => own && within(other, wordIn) },
-  sameWord: { unit: "which", of: ({ manifest: { predictions: [own] } }, _at, other) => own &&
-    within(other, ({ manifest: { predictions: [now] } }) => (now?.index === own.index ? "same" : "other")) },
+  wordShare: { unit: "share", of: ({ manifest: { pass: { predictions } } }) => predictions[0]?.probability },
+  otherShare: { unit: "share", of: ({ manifest: { pass: { predictions: [own] } } }, _at, other) => own && within(other, (found) => shareIn(found, own)) },
+  otherWord: { unit: "label", of: ({ manifest: { pass: { predictions: [own] } } }, _at, other) => own && within(other, wordIn) },
+  sameWord: { unit: "which", of: ({ manifest: { pass: { predictions: [own] } } }, _at, other) => own &&
+    within(other, ({ manifest: { pass: { predictions: [now] } } }) => (now?.index === own.index ? "same" : "other")) },
   /** Whether every probability that is known here is the same, to the last bit. */
-  sameNumbers: { unit: "which", of: ({ manifest: { predictions } }, _at, other) => (predictions.length === 0 ? undefined
-    : other && (predictions.every(({ probability }, at) => other.manifest.predictions[at]?.probability === probability) ? "same" : "different")) },
+  sameNumbers: { unit: "which", of: ({ manifest: { pass: { predictions } } }, _at, other) => (predictions.length === 0 ? undefined
+    : other && (predictions.every(({ probability }, at) => other.manifest.pass.predictions[at]?.probability === probability) ? "same" : "different")) },
   // Experiments that the text names.
-  outcomeShare: { unit: "share", of: ({ manifest: { predictions: [own] } }, { experiment }, _other, outcomeOf) => own &&
+  outcomeShare: { unit: "share", of: ({ manifest: { pass: { predictions: [own] } } }, { experiment }, _other, outcomeOf) => own &&
     within(outcomeOf(experiment), (found) => shareIn(found, own)) },
   outcomeWord: { unit: "label", of: (_source, { experiment }, _other, outcomeOf) => within(outcomeOf(experiment), wordIn) },
   /** Which of some experiments leaves least of the most probable class. */
-  hurtsMost: { unit: "which", of: ({ manifest: { predictions: [own] } }, { experiments }, _other, outcomeOf) => own &&
+  hurtsMost: { unit: "which", of: ({ manifest: { pass: { predictions: [own] } } }, { experiments }, _other, outcomeOf) => own &&
     withinAll(Object.values(experiments).map(outcomeOf), (found) => Object.keys(experiments)[best(found.map((one) => -shareIn(one, own)))]) },
   /** Whose answer the model gives when it has something of another picture: its own, that picture's, or a third. */
-  whoseWord: { unit: "which", of: ({ manifest: { predictions: [own] } }, { experiment }, other, outcomeOf) => own &&
+  whoseWord: { unit: "which", of: ({ manifest: { pass: { predictions: [own] } } }, { experiment }, other, outcomeOf) => own &&
     withinAll([other, outcomeOf(experiment)], ([now, donor]) => {
-      const [said, theirs] = [now, donor].map(({ manifest: { predictions: [first] } }) => first?.index);
+      const [said, theirs] = [now, donor].map(({ manifest: { pass: { predictions: [first] } } }) => first?.index);
       return said === own.index ? "own" : said === theirs ? "donor" : "third";
     }) },
   /** After how many blocks a token of another picture first turns the answer to that picture's; PLACE in the text stands for them. */
-  firstTurn: { unit: "which", of: ({ manifest: { depth } }, { experiment }, _other, outcomeOf) => {
+  firstTurn: { unit: "which", of: ({ manifest: { model: { depth } } }, { experiment }, _other, outcomeOf) => {
     const places = Array.from({ length: depth }, (_, at) => String(at + 1));
     return withinAll(places.map((place) => outcomeOf(experiment.replace("PLACE", place))), (found) => {
-      const words = found.map(({ manifest: { predictions: [first] } }) => first?.index);
+      const words = found.map(({ manifest: { pass: { predictions: [first] } } }) => first?.index);
       return places[words.indexOf(words.at(-1))];
     });
   } },
-  classCount: { unit: "count", of: ({ manifest }) => manifest.num_classes || undefined },
-  answerKind: { unit: "which", of: ({ manifest: { answer } }) => (answer ? (answer.sure === false ? "unsure" : "named") : undefined) },
-  answerShare: { unit: "share", of: ({ manifest: { answer } }) => answer?.probability },
-  answerName: { unit: "answer", of: ({ manifest: { answer } }) => answer ?? undefined },
+  classCount: { unit: "count", of: ({ manifest }) => manifest.model.num_classes || undefined },
+  answerKind: { unit: "which", of: ({ manifest: { pass: { answer } } }) => (answer ? (answer.sure === false ? "unsure" : "named") : undefined) },
+  answerShare: { unit: "share", of: ({ manifest: { pass: { answer } } }) => answer?.probability },
+  answerName: { unit: "answer", of: ({ manifest: { pass: { answer } } }) => answer ?? undefined },
   /** The probabilities of all classes together, where all of them are known here. */
-  sumOfClasses: { unit: "share", of: ({ manifest: { predictions, num_classes: classes } }) => (predictions.length > 0 && predictions.length === classes
+  sumOfClasses: { unit: "share", of: ({ manifest: { pass: { predictions }, model: { num_classes: classes } } }) => (predictions.length > 0 && predictions.length === classes
     ? predictions.reduce((sum, { probability }) => sum + probability, 0) : undefined) },
 };
 

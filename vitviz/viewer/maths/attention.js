@@ -19,7 +19,7 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
  * @returns {Layer}
  */
 export function decodeLayer(buffer, manifest, layer) {
-  const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = manifest;
+  const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = manifest.model;
   const tensors = parseSafetensors(buffer);
   return {
     q: toFloat32(expectTensor(tensors, "q", [heads, tokens, dim])),

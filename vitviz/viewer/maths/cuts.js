@@ -7,10 +7,10 @@
 
 /**
  * The tokens that were taken out of a pass: they look at themselves alone, and nobody looks at them.
- * @param {{removed?: number[], prefix_tokens: string[], num_tokens: number}} manifest
+ * @param {import("../types.js").Manifest} manifest
  * @returns {Uint8Array|null}  (N), 1 for a removed token; null if none is
  */
-export function removedTokens({ removed = [], prefix_tokens: prefix, num_tokens: tokens }) {
+export function removedTokens({ pass: { removed }, model: { prefix_tokens: prefix, num_tokens: tokens } }) {
   if (removed.length === 0) return null;
   const gone = new Uint8Array(tokens);
   for (const patch of removed) gone[prefix.length + patch] = 1;
@@ -18,13 +18,13 @@ export function removedTokens({ removed = [], prefix_tokens: prefix, num_tokens:
 }
 
 /**
- * @param {any} manifest  its `changes` say which edges were cut, as vitviz/probe/intervention.py describes them
+ * @param {import("../types.js").Manifest} manifest  the `changes` of its pass say which edges were cut, as vitviz/probe/intervention.py describes them
  * @param {number} layer
  * @returns {IsCut|null}  null if the layer has all of its edges
  */
 export function cutsOf(manifest, layer) {
   const gone = removedTokens(manifest);
-  const { changes = [], num_tokens: tokens, prefix_tokens: { length: prefix } } = manifest;
+  const { pass: { changes }, model: { num_tokens: tokens, prefix_tokens: { length: prefix } } } = manifest;
   const parts = changes.filter(({ kind, layers }) => kind === "cut" && has(layers, layer))
     .map(({ edges, heads }) => ({ heads, cut: typeof edges === "string" ? named(edges, prefix) : listed(edges, tokens) }));
   if (!gone && parts.length === 0) return null;

@@ -13,7 +13,7 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 /** @returns {Embedding} */
 export function readEmbedding(buffer, manifest) {
   const tensors = parseSafetensors(buffer);
-  const { num_tokens: tokens, image, grid } = manifest;
+  const { num_tokens: tokens, image, grid } = manifest.model;
   const count = tensors.bias?.data.length ?? 0;
   const read = (name, ...shape) => toFloat32(expectTensor(tensors, name, shape));
   return {

@@ -11,16 +11,16 @@
  * @returns {Grid}
  */
 export function gridOf(manifest) {
-  const { rows, cols, patch_height: patchHeight, patch_width: patchWidth } = manifest.grid;
-  const prefix = manifest.prefix_tokens.length;
-  const { height, width } = manifest.image;
-  if (prefix + rows * cols !== manifest.num_tokens) {
+  const { rows, cols, patch_height: patchHeight, patch_width: patchWidth } = manifest.model.grid;
+  const prefix = manifest.model.prefix_tokens.length;
+  const { height, width } = manifest.model.image;
+  if (prefix + rows * cols !== manifest.model.num_tokens) {
     throw new Error(
       prefix + " prefix tokens and " + rows + " x " + cols + " patches are not " +
-        manifest.num_tokens + " tokens",
+        manifest.model.num_tokens + " tokens",
     );
   }
-  return { rows, cols, patchHeight, patchWidth, prefix, tokens: manifest.num_tokens, height, width };
+  return { rows, cols, patchHeight, patchWidth, prefix, tokens: manifest.model.num_tokens, height, width };
 }
 
 /**

@@ -20,7 +20,7 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 
 /** @returns {Mixing} */
 export function readMixing(buffer, manifest) {
-  const { num_heads: heads, num_tokens: tokens, head_dim: dim, embed_dim: width } = manifest;
+  const { num_heads: heads, num_tokens: tokens, head_dim: dim, embed_dim: width } = manifest.model;
   const tensors = parseSafetensors(buffer);
   const read = (name, ...shape) => toFloat32(expectTensor(tensors, name, shape));
   const each = tensors.rest?.shape[0] === tokens ? tokens : 1;

@@ -15,7 +15,7 @@ export const ORDERS = ["pixel", "channel"];
  * @returns {{raw: Uint8Array, normalised: Float32Array}}  raw 0..255, and (raw / 255 - mean) / std
  */
 export function patchValues(picture, token, manifest, grid, order) {
-  const { channels } = manifest.image;
+  const { channels } = manifest.model.image;
   const count = channels * grid.patchHeight * grid.patchWidth;
   const raw = new Uint8Array(count);
   const normalised = new Float32Array(count);
@@ -24,7 +24,7 @@ export function patchValues(picture, token, manifest, grid, order) {
     const { row, col, channel } = elementAt(at, channels, grid, order);
     const pixel = (box.top + row) * grid.width + box.left + col;
     raw[at] = picture.pixels[pixel * channels + channel];
-    normalised[at] = (raw[at] / 255 - manifest.mean[channel]) / manifest.std[channel];
+    normalised[at] = (raw[at] / 255 - manifest.model.mean[channel]) / manifest.model.std[channel];
   }
   return { raw, normalised };
 }

@@ -35,7 +35,7 @@ function create(app) {
   const { t } = app;
   const { manifest, grid } = app.source;
   const intro = el("p", { class: "vv-intro" });
-  const heads = ["mean", ...Array(manifest.num_heads).keys()].map((head) => createHead(app, head));
+  const heads = ["mean", ...Array(manifest.model.num_heads).keys()].map((head) => createHead(app, head));
   const few = heads.length <= 8;
   const gallery = createGallery({ grid, label: t("headsOfLayer"), maps: heads.map(({ root }) => root),
     most: few ? 4 : 7, least: few ? "7.2em" : "5.6em" });
@@ -101,7 +101,7 @@ function createHead(app, head) {
   const { t } = app;
   const { manifest, grid } = app.source;
   const map = mapCanvas(grid.rows, grid.cols);
-  const kinds = shares(new Float32Array(grid.tokens), manifest.prefix_tokens).map(({ kind }) =>
+  const kinds = shares(new Float32Array(grid.tokens), manifest.model.prefix_tokens).map(({ kind }) =>
     el("span", { class: "vv-part vv-" + kind }));
   const name = head === "mean" ? t("mean") : String(head);
   const peak = el("span", { title: t("peakTitle") });
@@ -117,7 +117,7 @@ function createHead(app, head) {
       const offset = head === "mean" ? 0 : head * grid.tokens;
       const own = head === "mean" ? maps.mean : maps.rows.subarray(offset, offset + grid.tokens);
       map.draw(values, offset + grid.prefix, headScale(app, app.selection.layer, head, maps, own), table);
-      shares(own, manifest.prefix_tokens).forEach(({ share }, at) => {
+      shares(own, manifest.model.prefix_tokens).forEach(({ share }, at) => {
         kinds[at].style.width = 100 * share + "%";
       });
       setText(peak, t("times", { times: multiple(largest(own, grid.prefix, grid.tokens) * grid.tokens) }));
@@ -177,7 +177,7 @@ function saves(app, { token }) {
   }
   if (app.taste.gallery === "all") {
     // Layers that are not here have no columns; the figure is drawn by the host, which has all layers.
-    const here = [...Array(app.source.manifest.depth).keys()].filter((at) => app.source.store.ready.has(at));
+    const here = [...Array(app.source.manifest.model.depth).keys()].filter((at) => app.source.store.ready.has(at));
     const columns = Object.assign({}, ...here.map((at) =>
       headColumns(app, app.source.maps.of(at, token, direction), "layer_" + at + "_")));
     return { tables: here.length > 0 ? { wall: tokenTable(app, columns) } : {}, figures: ["wall"] };
@@ -189,7 +189,7 @@ function saves(app, { token }) {
 /** The mean and every head of a layer, by name. */
 function headColumns({ source: { manifest, grid } }, maps, stem) {
   const columns = { [stem + "mean"]: maps.mean };
-  for (let head = 0; head < manifest.num_heads; head++) {
+  for (let head = 0; head < manifest.model.num_heads; head++) {
     columns[stem + "head_" + head] = maps.rows.subarray(head * grid.tokens, (head + 1) * grid.tokens);
   }
   return columns;

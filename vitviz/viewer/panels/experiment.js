@@ -19,7 +19,7 @@ export const experiment = { id: "experiment", whole: true, alone: true, paints: 
 /** The probabilities that stand in the bars of the changed model. */
 function code(selection, { manifest }) {
   const changes = read(selection.experiment) ?? [];
-  const count = manifest.predictions.length;
+  const count = manifest.pass.predictions.length;
   // No line of code has the tokens of another picture.
   if (changes.length === 0 || count === 0 || takesFromOthers(changes)) return null;
   return { torch: null, vitviz: lines(analysedWith(manifest, changes),
@@ -207,7 +207,7 @@ function createEdgeControls(app) {
     bench.add({ kind: "cut", edges: [[query, key]], layers: inLayers(), heads: inHeads() });
   } });
   const pair = el("p", { class: "vv-note" });
-  const rows = ["cls", "patches", "all"].filter((name) => name !== "cls" || manifest.prefix_tokens[0] === "cls_token");
+  const rows = ["cls", "patches", "all"].filter((name) => name !== "cls" || manifest.model.prefix_tokens[0] === "cls_token");
   const even = rows.map((name) => button({ text: t("experimentEven_" + name), title: t("experimentEvenTitle"),
     onClick: () => bench.add({ kind: "even", rows: name, layers: inLayers() }) }));
   let seed = 0;
@@ -241,11 +241,11 @@ function createTransplantControls(app) {
   if (donors().length === 0 && !photo) return null;
   const id = freshId("donor");
   const donor = el("select", { id, class: "vv-select" });
-  const { depth } = manifest;
+  const { depth } = manifest.model;
   let before = Math.floor(depth / 2);
   const place = slider({ label: t("experimentBefore"), min: 0, max: depth, step: 1,
     format: (value) => (value === depth ? t("experimentBeforeHead") : String(value)), onInput: (value) => { before = value; place.set(value); } });
-  const which = ["cls", "all"].filter((patches) => patches === "all" || manifest.prefix_tokens[0] === "cls_token");
+  const which = ["cls", "all"].filter((patches) => patches === "all" || manifest.model.prefix_tokens[0] === "cls_token");
   const buttons = which.map((patches) => button({ text: t("experimentTransplant_" + patches), title: t("experimentTransplantTitle"),
     onClick: () => bench.add({ kind: "transplant", patches, layer: before, from: donor.value }) }));
   const root = el("div", { class: "vv-sections" }, el("p", { class: "vv-note", text: t("experimentTransplantHint") }),
@@ -280,7 +280,7 @@ function saves(app) {
   const { second } = app;
   const done = (read(app.selection.experiment) ?? []);
   if (second.key !== OPERATED || !second.app || second.coming || done.length === 0) return { tables: {}, figures: [] };
-  const [before, after] = [app, second.app].map(({ source }) => source.manifest.predictions);
+  const [before, after] = [app, second.app].map(({ source }) => source.manifest.pass.predictions);
   const names = new Map([...before, ...after].map((one) => [one.index, one.label]));
   const of = (list, index) => list.find((one) => one.index === index)?.probability ?? "";
   const changes = { columns: ["number", "change", "intervention"], rows: done.map((one, at) => [at + 1, told(one, app), JSON.stringify(one)]) };

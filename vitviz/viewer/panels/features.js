@@ -23,7 +23,7 @@ export const features = { id: "features", overlay: "features", create, saves, co
 function create(app) {
   const { t } = app;
   const { grid, manifest } = app.source;
-  const times = manifest.outlier_times;
+  const times = manifest.model.outlier_times;
   const intro = el("p", { class: "vv-intro" });
   const [colours, similar, norms] = ["featuresColours", "featuresSimilar", "featuresNorms"].map(
     (key) => createMap(app, key, (token) => { pointed = token; renderReading(); }));
@@ -50,7 +50,7 @@ function create(app) {
     const { layer } = app.selection;
     const summary = app.source.features.summary();
     const values = app.source.features.similarity(layer, token);
-    setText(intro, t("featuresIntro", { token: tokenTitle(token, app), layer, dim: manifest.embed_dim }));
+    setText(intro, t("featuresIntro", { token: tokenTitle(token, app), layer, dim: manifest.model.embed_dim }));
     waiting.render(summary && values ? "" : tokensText(app), app.source.features.error !== null && over.missing !== "tokens");
     maps.classList.toggle("vv-stale", !summary);
     similar.root.classList.toggle("vv-stale", !values);
@@ -87,7 +87,7 @@ function create(app) {
     setText(count, t("featuresOutliers", { count: above.length, patches: patchNorms.length, times,
       median: digits(median) }));
     show(prefix, grid.prefix > 0);
-    setText(prefix, t("featuresPrefix", { norms: manifest.prefix_tokens.map((_, token) =>
+    setText(prefix, t("featuresPrefix", { norms: manifest.model.prefix_tokens.map((_, token) =>
       t("featuresPrefixNorm", { name: tokenName(token, app), norm: digits(one.norms[token]) })).join(" · ") }));
     strip.draw(summary);
   }
@@ -155,7 +155,7 @@ function createMap(app, key, onPoint) {
 function createStrip(app, times) {
   const { t } = app;
   const { grid, manifest } = app.source;
-  const steps = Array.from({ length: manifest.depth }, (_, layer) => {
+  const steps = Array.from({ length: manifest.model.depth }, (_, layer) => {
     const map = mapCanvas(grid.rows, grid.cols);
     const note = el("span", { "aria-hidden": "true" });
     const spoken = el("span", { class: "vv-live" });
@@ -215,7 +215,7 @@ function saves(app, { token }) {
   if (!summary || !similar) return { tables: {}, figures: ["features"] };
   const { prefix, tokens } = app.source.grid;
   const { scores, norms } = layerFeatures(summary, layer, app.source.manifest);
-  const { above } = outliers(norms.subarray(prefix), app.source.manifest.outlier_times);
+  const { above } = outliers(norms.subarray(prefix), app.source.manifest.model.outlier_times);
   const ofPatches = (value) => Array.from({ length: tokens }, (_, at) => (at < prefix ? NaN : value(at - prefix)));
   return { figures: ["features"], tables: { features: tokenTable(app, {
     cosine: similar, norm: norms, outlier: ofPatches((patch) => Number(above.includes(patch))),

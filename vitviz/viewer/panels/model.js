@@ -31,7 +31,8 @@ function create(app) {
 function summary(app) {
   const { t } = app;
   const { manifest } = app.source;
-  const { model, image, grid, depth, num_heads: heads, embed_dim: dim } = manifest;
+  const { model } = manifest;
+  const { image, grid, depth, num_heads: heads, embed_dim: dim } = model;
   return el("div", { class: "vv-card-part" }, el("h4", { text: translated(model.title, app) }), el("p", { class: "vv-intro", text: t("cardSize", {
     parameters: grouped(model.num_parameters), depth, heads, dim, height: image.height, width: image.width,
     patchHeight: grid.patch_height, patchWidth: grid.patch_width }) }));
@@ -41,8 +42,9 @@ function summary(app) {
 function accuracy(app) {
   const { t } = app;
   const { manifest } = app.source;
-  const { model, num_classes: classes } = manifest;
-  if (manifest.predictions.length === 0) return null;
+  const { model } = manifest;
+  const { num_classes: classes } = model;
+  if (manifest.pass.predictions.length === 0) return null;
   const { measurements } = model;
   const rows = ["top1", "top5", "group", "ece"].filter((name) => name in measurements);
   const shares = percents(rows.map((name) => measurements[name]));
@@ -105,7 +107,7 @@ function knows(app) {
   if (rows.length === 0 && model.kinds.length === 0) return null;
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardKnows") }),
     model.trained === false ? el("p", { class: "vv-intro", text: t("cardUnseen") })
-      : lacks in STRINGS.en ? el("p", { class: "vv-intro", text: t(lacks) + " " + t(manifest.known_or_not ? "lacksTells" : "lacksAnswers") })
+      : lacks in STRINGS.en ? el("p", { class: "vv-intro", text: t(lacks) + " " + t(manifest.pass.known_or_not ? "lacksTells" : "lacksAnswers") })
         : null,
     facts(rows), ...kinds(model.kinds, app));
 }
@@ -147,7 +149,7 @@ function chanceOf(classes) {
 function saves({ source: { manifest } }) {
   const { measurements } = manifest.model;
   const { boxes, others, photographs } = measurements;
-  const chance = chanceOf(manifest.num_classes);
+  const chance = chanceOf(manifest.model.num_classes);
   const names = Object.keys(measurements).filter((name) => !["boxes", "others", "photographs"].includes(name));
   const tables = {
     ...(names.length > 0 ? { measured: { columns: ["figure", "value", "chance"],

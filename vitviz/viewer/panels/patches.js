@@ -30,11 +30,11 @@ const AT_ONCE = 96; // numbers written while the pointer moves; the rest when it
 function create(app) {
   const { t } = app;
   const { grid, manifest } = app.source;
-  const { channels } = manifest.image;
+  const { channels } = manifest.model.image;
   const count = channels * grid.patchHeight * grid.patchWidth;
   const names = channels === 3 ? [" R", " G", " B"] : channels === 1 ? [""] : null;
   // The largest absolute value that normalising can give: the strip has colours for all values.
-  const reach = Math.max(...manifest.mean.map((mean, c) => Math.max(mean, 1 - mean) / manifest.std[c]));
+  const reach = Math.max(...manifest.model.mean.map((mean, c) => Math.max(mean, 1 - mean) / manifest.model.std[c]));
   let element = null;
   let late = 0;
 
@@ -170,10 +170,10 @@ function create(app) {
   }
 
   function arithmetic() {
-    const { height, width } = manifest.image;
+    const { height, width } = manifest.model.image;
     return t("arithmetic", { height, width, patchHeight: grid.patchHeight, patchWidth: grid.patchWidth,
       rows: grid.rows, cols: grid.cols, patches: grid.rows * grid.cols, prefix: grid.prefix,
-      tokens: grid.tokens, channels, count, dim: manifest.embed_dim });
+      tokens: grid.tokens, channels, count, dim: manifest.model.embed_dim });
   }
 }
 
@@ -182,7 +182,7 @@ function code({ token }, { manifest, grid, embedding }, { order, units }) {
   const box = boxOf(token, grid);
   if (!box) {
     if (!embedding.exists) return null;
-    const count = embedding.here?.count ?? manifest.embed_dim;
+    const count = embedding.here?.count ?? manifest.model.embed_dim;
     return {
       vitviz: lines(analysed(manifest), "found = analysis.embedding", "shown = (found.content + found.position)[" + token + "]"),
       torch: lines(loadedPlain(manifest), "shown = vit.embed(pixels)[0, " + token + ", :" + count + "]"),
@@ -197,7 +197,7 @@ function code({ token }, { manifest, grid, embedding }, { order, units }) {
       "shown = patch." + flat),
     torch: lines(loadedPlain(manifest), "top, left = " + box.top + ", " + box.left,
       "patch = pixels[0, :, top : top + " + box.height + ", left : left + " + box.width + "]  # (C, ph, pw)",
-      units === "raw" ? ["mean, std = " + column(manifest.mean) + ", " + column(manifest.std),
+      units === "raw" ? ["mean, std = " + column(manifest.model.mean) + ", " + column(manifest.model.std),
         "patch = (255 * (patch * std + mean)).round()"] : [],
       "shown = patch." + (order === "pixel" ? "permute(1, 2, 0).flatten()" : "flatten()")),
   };
@@ -210,7 +210,7 @@ function saves(app, { token }) {
   if (!boxOf(token, grid) || !picture) return { tables: {}, figures: ["patches"] };
   const { raw, normalised } = patchValues(picture, token, manifest, grid, "pixel");
   const rows = Array.from(raw, (value, at) => {
-    const { row, col, channel } = elementAt(at, manifest.image.channels, grid, "pixel");
+    const { row, col, channel } = elementAt(at, manifest.model.image.channels, grid, "pixel");
     return [at, row, col, channel, value, normalised[at]];
   });
   // An analysis saved by an older version has no filters to draw.

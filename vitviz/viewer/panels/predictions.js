@@ -18,7 +18,7 @@ const MOST_GROUPS = 5;
 
 /** The probabilities of the classes that are listed, and of those that the logit lens follows. */
 function code(selection, { manifest }) {
-  const { predictions: listed, lens, model: { temperature } } = manifest;
+  const { pass: { predictions: listed, lens }, model: { temperature } } = manifest;
   if (listed.length === 0) return null;
   const followed = lens.map(({ index }) => index).join(", ");
   return {
@@ -38,8 +38,8 @@ function create(app) {
   const { t } = app;
   const { manifest } = app.source;
   const { model } = manifest;
-  const groups = manifest.groups.slice(0, MOST_GROUPS);
-  const classes = manifest.predictions;
+  const groups = manifest.pass.groups.slice(0, MOST_GROUPS);
+  const classes = manifest.pass.predictions;
   if (classes.length === 0) {
     const why = { embedding: "headEmbedding", tokens: "headTokens" }[/** @type {string} */ (model.head)] ?? "headNone";
     return {
@@ -67,7 +67,7 @@ function create(app) {
   return { root, render: lens.render };
 
   function restOf(entries) {
-    if (entries.length === manifest.num_classes) return null;
+    if (entries.length === manifest.model.num_classes) return null;
     const rest = 1 - entries.reduce((sum, { probability }) => sum + probability, 0);
     return el("p", { class: "vv-note", text: t("restOfClasses", { share: percent(Math.max(0, rest)) }) });
   }
@@ -97,7 +97,7 @@ function bar({ label, share, text, title, note }, at) {
 
 /** Saves the most probable classes, and their probabilities after each block. */
 function saves({ source: { manifest } }) {
-  const { predictions, lens } = manifest;
+  const { predictions, lens } = manifest.pass;
   if (predictions.length === 0) return { tables: {}, figures: [] };
   const rows = predictions.map(({ index, label, probability, logit }, at) =>
     [at + 1, index, label, probability, logit]);

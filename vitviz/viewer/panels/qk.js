@@ -47,7 +47,7 @@ function create(app) {
       onClick: () => app.select({ head: 0 }) }));
   const strips = PARTS.map((part) => {
     const label = el("span", { class: "vv-strip-name", text: t("pair_" + part) });
-    const strip = createStrip(app.source.manifest.head_dim, (at) => { pointed = at; draw(); });
+    const strip = createStrip(app.source.manifest.model.head_dim, (at) => { pointed = at; draw(); });
     return { part, strip, root: el("div", { class: "vv-named-strip" }, label, strip.root) };
   });
   const reading = el("p", { class: "vv-under" });
@@ -151,14 +151,14 @@ function create(app) {
 function code({ token, partner, layer, head, direction }, { manifest }) {
   if (head === "mean") return null;
   const [query, key] = direction === "from" ? [token, partner] : [partner, token];
-  const { head_dim: dim, attention_norm: norm, attention_parts: parts } = manifest;
+  const { head_dim: dim, attention_norm: norm, attention_parts: parts } = manifest.model;
   const columns = "[:, " + head * dim + ":" + (head + 1) * dim + "]";
   // A norm around `proj` divides all heads by one length: what one adds then takes more than a line.
   const plain = norm !== "" && !parts.includes("attn_norm");
   const gain = parts.includes("layer_scale") ? "block.ls1.gamma * " : "";
   const written = norm ? "block.ls1(block.attn(block.norm1(x)))" : "block.norm1(block.attn(x))";
   // A head or a branch that is off adds something else than its weights say.
-  const mixes = !touches(manifest.changes ?? [], "heads");
+  const mixes = !touches(manifest.pass.changes ?? [], "heads");
   return {
     vitviz: lines(analysed(manifest, "from vitviz.probe.pairs import pair"),
       "found = pair(analysis.trace, layer=" + layer + ", head=" + head + ", query=" + query + ", key=" + key + ")",

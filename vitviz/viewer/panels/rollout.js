@@ -46,7 +46,7 @@ const MOST_PER_HOVER = 8e6;
 function create(app) {
   const { t } = app;
   const { manifest, grid } = app.source;
-  const last = manifest.depth - 1;
+  const last = manifest.model.depth - 1;
   const intro = el("p", { class: "vv-intro" });
   const first = slider({
     label: t("firstLayer"), min: 0, max: last, step: 1,
@@ -71,7 +71,7 @@ function create(app) {
   const progress = el("progress", { max: "1", "aria-label": t("building") });
   const message = el("p", { class: "vv-note", role: "status" });
   const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => app.source.relevance.retry() });
-  const layers = Array.from({ length: manifest.depth }, (_, layer) => createStep(app, layer));
+  const layers = Array.from({ length: manifest.model.depth }, (_, layer) => createStep(app, layer));
   const strip = createGallery({ grid, label: t("rolloutStrip"), maps: layers.map(({ root }) => root),
     most: 6, least: "4.5em" });
   const legend = createLegend(t);
@@ -152,7 +152,7 @@ function create(app) {
     let text = "";
     if (building) text = t("matricesBuilding", { share: percent(relevance.share) });
     else if (!relevance.possible && relevance.brought) {
-      text = values ? "" : t("rolloutBrought", { token: tokenName(manifest.first.token, app) });
+      text = values ? "" : t("rolloutBrought", { token: tokenName(manifest.pass.first.token, app) });
     } else if (!relevance.possible) {
       text = t("rolloutTooLarge", { tokens: grid.tokens, most: MOST_TOKENS });
     } else if (!values && relevance.error) {
@@ -178,7 +178,7 @@ function create(app) {
       stripFor = key;
       for (const step of layers) step.render(question, step.layer >= question.first);
     };
-    const cost = 0.5 * (manifest.depth - question.first) ** 2 * grid.tokens ** 2;
+    const cost = 0.5 * (manifest.model.depth - question.first) ** 2 * grid.tokens ** 2;
     if (cost <= MOST_PER_HOVER) draw();
     else late = setTimeout(draw, 120);
   }
@@ -192,7 +192,7 @@ function pick({ layer, first, residual, fusion }) {
 function stepScale(app, layer) {
   return scaleOfBoth(app, (of) => {
     const at = opposite(app, of, "layer", layer);
-    const values = at < of.source.manifest.depth
+    const values = at < of.source.manifest.model.depth
       ? of.source.relevance.of({ ...pick(of.selection), token: of.shownToken(), layer: at }) : null;
     return values && patchScale(values, of.source.grid);
   });

@@ -19,7 +19,7 @@ const REST_MS = 120;
 export function createAllHeads(app) {
   const { t } = app;
   const { manifest, grid } = app.source;
-  const { depth, num_heads: heads } = manifest;
+  const { depth, num_heads: heads } = manifest.model;
   const mosaic = createMosaic({ outerRows: depth, outerCols: heads + 1, rows: grid.rows,
     cols: grid.cols, ratio: mapRatio(grid), label: t("everything") });
   const names = (first, count) => [...first, ...Array(count).keys()].map((name) =>
@@ -30,7 +30,7 @@ export function createAllHeads(app) {
     el("div", { class: "vv-col-names", "aria-hidden": "true" }, ...names([t("mean")], heads)),
     el("div", { class: "vv-row-names", "aria-hidden": "true" }, ...names([], depth)),
     mosaic.frame, note);
-  const cost = depth * heads * grid.tokens * manifest.head_dim;
+  const cost = depth * heads * grid.tokens * manifest.model.head_dim;
   let late = 0;
   let drawn = "";
 

@@ -16,7 +16,7 @@ export function createAnswerBars(app, other) {
   const { t } = app;
   const sides = [app, other];
   const names = sideNames(app, other);
-  const answers = sides.map(({ source }) => source.manifest.predictions);
+  const answers = sides.map(({ source }) => source.manifest.pass.predictions);
   if (answers.some((list) => list.length === 0)) return { root: el("div"), render() {} };
   const rows = besideEachOther(answers[0], answers[1], MOST).map(({ label, first, second }) => el("li", {},
     el("span", { class: "vv-label", text: labelName(label, first === null ? other : app), title: label }),
@@ -41,7 +41,8 @@ export function createAnswerBars(app, other) {
 
 /** The upper bound of the probability of a class that is not listed; null if the model lacks the class. */
 function restOf({ source: { manifest } }, label) {
-  const { predictions, num_classes: classes, model } = manifest;
+  const { pass: { predictions }, model } = manifest;
+  const { num_classes: classes } = model;
   if (predictions.length === classes) return null;
   const all = model.kinds.flatMap(({ labels }) => labels);
   if (all.length > 0 && !all.includes(label)) return null;

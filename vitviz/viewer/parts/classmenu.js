@@ -13,7 +13,7 @@ import { labelName } from "../text/words.js";
 export function createClassMenu(app) {
   const { t } = app;
   const { manifest, classes } = app.source;
-  const { predictions } = manifest;
+  const { predictions } = manifest.pass;
   const id = freshId("class");
   const select = el("select", { id, class: "vv-select",
     onchange: () => app.select({ target: select.value === ANSWER ? ANSWER : Number(select.value) }) });

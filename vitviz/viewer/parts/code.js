@@ -33,7 +33,7 @@ export function createCode(app, panel) {
   function render() {
     if (!root.open) return;
     const selection = { ...app.selection, token: app.shownToken(), partner: app.shownPartner() };
-    const { changes } = app.source.manifest;
+    const { changes } = app.source.manifest.pass;
     // A transplant takes tokens of an analysis that no snippet knows.
     const told = takesFromOthers(changes) ? null : panel.code(selection, app.source, app.taste);
     // In plain PyTorch a snippet runs the intact model alone.

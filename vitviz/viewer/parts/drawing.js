@@ -206,7 +206,7 @@ export function createDrawing(app, send) {
     const { manifest, grid } = app.source;
     parts.grid.style.backgroundSize = 100 / grid.cols + "% " + 100 / grid.rows + "%";
     const found = answerOf(app);
-    const { height, width: wide } = manifest.image;
+    const { height, width: wide } = manifest.model.image;
     if (manifest.photo.name === nameOf(sent) && root.dataset.shown !== nameOf(sent)) {
       root.dataset.ms = String(Math.round(performance.now() - movedAt)); // since the pen moved last
     }

@@ -13,7 +13,7 @@ const PAPER = /^arXiv:[0-9]{4}\.[0-9]{4,5}$/;
  */
 export function createExplainerList(app) {
   const { t } = app;
-  const { explanations, manifest: { tested } } = app.source;
+  const { explanations, manifest: { model: { tested } } } = app.source;
   const rows = explanations.all.map((one) => createRow(app, one));
   const measured = explanations.all.some((one) => one.measured);
   const note = measured && tested ? t("explainTested", { pictures: grouped(tested.pictures), data: tested.data, date: tested.date })

@@ -17,7 +17,7 @@ const PARTS = ["content", "position", "sum"];
 export function createFilters(app) {
   const { t } = app;
   const { manifest, grid, embedding: file } = app.source;
-  const { embed_dim: dim } = manifest;
+  const { embed_dim: dim } = manifest.model;
   const waiting = createWaiting(app, "vv-note", "vv-button", file);
   const root = el("section", { class: "vv-embedding", "aria-label": t("filters") }, el("h4", { text: t("filters") }), waiting.root);
   let made = null; // {render}, once the file is here
@@ -52,7 +52,7 @@ export function createFilters(app) {
       return { part, strip, root: el("div", { class: "vv-named-strip" }, name, strip.root) };
     });
     const sum = el("p", { class: "vv-under" });
-    const norms = manifest.embedding_norms.map((name) => el("p", { class: "vv-note", text: t("norm_" + name) }));
+    const norms = manifest.model.embedding_norms.map((name) => el("p", { class: "vv-note", text: t("norm_" + name) }));
     const body = el("div", { class: "vv-embedding" }, intro, gallery, reading,
       el("h4", { text: t("tokenTitle") }), el("p", { class: "vv-intro", text: t("tokenIntro", { count, dim }) }),
       el("div", { class: "vv-strips" }, ...strips.map((strip) => strip.root), sum), ...norms);
@@ -73,7 +73,7 @@ export function createFilters(app) {
       const number = (part) => signed(parts[part][pointed], 3).trim();
       setText(reading, pointed === null || !isPatch ? t("filterPoint") : t("filterReading", {
         at: pointed, value: number("content"), bias: signed(embedding.bias[pointed], 3).trim(),
-        count: manifest.image.channels * grid.patchHeight * grid.patchWidth }));
+        count: manifest.model.image.channels * grid.patchHeight * grid.patchWidth }));
       setText(sum, pointed === null ? t("tokenPoint") : t("tokenReading", { at: pointed,
         content: number("content"), position: number("position"), sum: number("sum") }));
     }
@@ -81,7 +81,7 @@ export function createFilters(app) {
 
   /** A filter as a small picture, with a bar for its response: negative to the left, positive to the right. */
   function createCard(embedding, at, point) {
-    const { rgba } = filterPicture(embedding, at, manifest.image);
+    const { rgba } = filterPicture(embedding, at, manifest.model.image);
     const canvas = pictureCanvas(rgba, grid.patchHeight, grid.patchWidth, "vv-map vv-enlarged");
     const fill = el("span", { class: "vv-answer-fill" });
     const number = el("span", { class: "vv-answer" });

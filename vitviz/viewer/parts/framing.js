@@ -11,7 +11,7 @@ import { percent } from "../maths/numbers.js";
  */
 export function createFraming(app) {
   const { t, source } = app;
-  const { photo, image } = source.manifest;
+  const { photo, model: { image } } = source.manifest;
   if (!source.whole.exists || !photo.frame) return { root: el("figure", { hidden: true }), render() {} };
   const [top, left, height, width] = photo.frame;
   const whole = photoCanvas("vv-whole-photo");

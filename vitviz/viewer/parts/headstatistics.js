@@ -110,7 +110,7 @@ function createView(app, statistics) {
   function onKey(event) {
     const { layer, head } = app.selection;
     const at = head === "mean" ? 0 : head;
-    const last = { layer: manifest.depth - 1, head: manifest.num_heads - 1 };
+    const last = { layer: manifest.model.depth - 1, head: manifest.model.num_heads - 1 };
     const wanted = {
       ArrowLeft: { layer: Math.max(0, layer - 1), head: at },
       ArrowRight: { layer: Math.min(last.layer, layer + 1), head: at },
@@ -129,7 +129,7 @@ function createChart(app, figure, values, even, onPoint, onChoose) {
   const { t } = app;
   const { manifest } = app.source;
   const top = topOf([even, ...values.flat()]);
-  const x = (layer) => LEFT + ((layer + 0.5) / manifest.depth) * (WIDTH - LEFT - RIGHT);
+  const x = (layer) => LEFT + ((layer + 0.5) / manifest.model.depth) * (WIDTH - LEFT - RIGHT);
   const y = (value) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
   const places = values.flatMap((heads, layer) =>
     heads.map((value, head) => ({ layer, head, x: x(layer), y: y(value) })));
@@ -138,8 +138,8 @@ function createChart(app, figure, values, even, onPoint, onChoose) {
   const ring = svg("circle", { class: "vv-dot-ring", r: 8 });
   const chosenRing = svg("circle", { class: "vv-dot-chosen", r: 6 });
   const column = svg("rect", { class: "vv-dot-layer", y: TOP, height: HEIGHT - BOTTOM - TOP,
-    width: (WIDTH - LEFT - RIGHT) / manifest.depth });
-  const every = Math.ceil(manifest.depth / 12);
+    width: (WIDTH - LEFT - RIGHT) / manifest.model.depth });
+  const every = Math.ceil(manifest.model.depth / 12);
   const chart = svg("svg", { viewBox: "0 0 " + WIDTH + " " + HEIGHT, class: "vv-chart", role: "img",
     "aria-label": t("dots_" + figure) },
   column, ...ticks(top).flatMap((value) => [line(value, "vv-axis"),
@@ -160,7 +160,7 @@ function createChart(app, figure, values, even, onPoint, onChoose) {
   return {
     root,
     mark(chosen, pointed) {
-      column.setAttribute("x", x(chosen.layer) - (WIDTH - LEFT - RIGHT) / manifest.depth / 2);
+      column.setAttribute("x", x(chosen.layer) - (WIDTH - LEFT - RIGHT) / manifest.model.depth / 2);
       put(chosenRing, chosen.head === "mean" ? null : chosen);
       put(ring, pointed);
     },
@@ -169,7 +169,7 @@ function createChart(app, figure, values, even, onPoint, onChoose) {
   function put(circle, head) {
     circle.setAttribute("visibility", head ? "visible" : "hidden");
     if (!head) return;
-    const place = places[head.layer * manifest.num_heads + head.head];
+    const place = places[head.layer * manifest.model.num_heads + head.head];
     circle.setAttribute("cx", place.x);
     circle.setAttribute("cy", place.y);
   }

@@ -9,7 +9,7 @@ import { el } from "./dom.js";
  */
 export function createHeadTable(app, by) {
   const { t, bench, source: { manifest } } = app;
-  const { depth, num_heads: heads } = manifest;
+  const { depth, num_heads: heads } = manifest.model;
   const buttons = [];
   const rows = Array.from({ length: depth }, (_, layer) => el("tr", {}, el("th", { scope: "row", text: String(layer) }),
     ...Array.from({ length: heads }, (_head, head) => cell(String(head), t("experimentHeadOf", { layer, head }),

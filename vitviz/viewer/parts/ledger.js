@@ -12,10 +12,10 @@ import { stepName } from "../text/words.js";
 export function createLedger(app) {
   const { t } = app;
   const { manifest } = app.source;
-  const before = manifest.steps.filter((step, at) => !step.in_block && at < firstOfBlock());
-  const ofBlock = manifest.steps.filter((step) => step.in_block);
-  const after = manifest.steps.filter((step, at) => !step.in_block && at > firstOfBlock());
-  const blocks = Array.from({ length: manifest.depth }, (_, layer) => createBlock(layer));
+  const before = manifest.model.steps.filter((step, at) => !step.in_block && at < firstOfBlock());
+  const ofBlock = manifest.model.steps.filter((step) => step.in_block);
+  const after = manifest.model.steps.filter((step, at) => !step.in_block && at > firstOfBlock());
+  const blocks = Array.from({ length: manifest.model.depth }, (_, layer) => createBlock(layer));
   const table = el("table", { class: "vv-ledger" },
     el("thead", {}, el("tr", {}, ...["step", "shape", "module"].map((key) =>
       el("th", { scope: "col", text: t(key) })))),
@@ -26,7 +26,7 @@ export function createLedger(app) {
   return el("div", { class: "vv-scroll" }, table);
 
   function firstOfBlock() {
-    return manifest.steps.findIndex((step) => step.in_block);
+    return manifest.model.steps.findIndex((step) => step.in_block);
   }
 
   function line(step, module = step.module, className = null) {

@@ -17,8 +17,8 @@ export const LENSES = ["probability", "rank"];
 export function createLens(app) {
   const { t } = app;
   const { manifest } = app.source;
-  const { depth, num_classes: classes } = manifest;
-  const lens = manifest.lens.map((line) => ({ ...line, label: labelName(line.label, app) }));
+  const { depth, num_classes: classes } = manifest.model;
+  const lens = manifest.pass.lens.map((line) => ({ ...line, label: labelName(line.label, app) }));
   if (lens.length === 0) {
     return { root: el("div", {}, el("h4", { text: t("lens") }), el("p", { class: "vv-note", text: t("lensNone") })),
       render() {} };
@@ -38,7 +38,7 @@ export function createLens(app) {
       ticks: rankTicks(classes).map((value) => ({ value, text: String(value) })) },
   };
   const root = el("div", { class: "vv-lens" }, el("h4", { text: t("lens") }),
-    el("p", { class: "vv-intro", text: t("lensIntro_" + manifest.pool) }), scale.root, chart.root, reading.root,
+    el("p", { class: "vv-intro", text: t("lensIntro_" + manifest.model.pool) }), scale.root, chart.root, reading.root,
     el("p", { class: "vv-note" }, el("span", { text: t("lensCaution") + " " }),
       el("a", { href: "https://arxiv.org/abs/2310.18969", target: "_blank", rel: "noopener noreferrer",
         text: "arXiv:2310.18969" })));

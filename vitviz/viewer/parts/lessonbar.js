@@ -109,7 +109,7 @@ export function createLessonBar(app) {
 
   /** Makes the input of a step; the one of the picture needs none but a line that counts. */
   function build(lesson, step, asked) {
-    const key = [lesson.id, step.id, app.source.manifest.id].join("/");
+    const key = [lesson.id, step.id, app.source.manifest.pass.id].join("/");
     if (key === drawn) return;
     drawn = key;
     input = asked && { choose: chooser, number: numberLine, patch: counter, patches: counter, write: writer }[asked.kind](asked);

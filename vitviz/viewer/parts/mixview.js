@@ -30,23 +30,23 @@ export function createMixView(app) {
   const point = (which) => (at) => { points[which] = at; draw(); };
 
   const values = Array.from({ length: Math.min(KEYS, grid.tokens) + 1 }, () => createValue(app, point("value")));
-  const mixed = createNamed(manifest.head_dim, t("mixed"), point("value"));
+  const mixed = createNamed(manifest.model.head_dim, t("mixed"), point("value"));
   const valueReading = el("p", { class: "vv-under" });
-  const vectors = VECTORS.flat().map((name) => ({ name, ...createNamed(manifest.embed_dim, t("mix_" + name), point("token")) }));
+  const vectors = VECTORS.flat().map((name) => ({ name, ...createNamed(manifest.model.embed_dim, t("mix_" + name), point("token")) }));
   const tokenReading = el("p", { class: "vv-under" });
   const lines = ["added", "change", "token"].map((name) => {
     const number = el("b");
     const work = el("span");
     return { number, work, root: el("div", {}, el("dt", { text: t("mixLine_" + name) }), el("dd", {}, number, work)) };
   });
-  const heads = Array.from({ length: manifest.num_heads }, (_, head) => {
+  const heads = Array.from({ length: manifest.model.num_heads }, (_, head) => {
     const share = el("b");
     return { share, root: el("button", { type: "button", class: "vv-head-share", onclick: () => app.select({ head }) },
       el("span", { text: t("headNumber", { head }) }), share) };
   });
   const rest = el("b");
   const origins = ["q", "k"].map(() => el("p"));
-  const switches = manifest.attention_parts.filter((name) => name !== "qkv_bias")
+  const switches = manifest.model.attention_parts.filter((name) => name !== "qkv_bias")
     .map((name) => el("p", { class: "vv-note", text: t("mix_" + name) }));
   const body = el("div", { class: "vv-pair-body" },
     el("p", { class: "vv-intro", text: t("mixIntro") }),
@@ -138,11 +138,11 @@ export function createMixView(app) {
   function drawOrigins({ mixing, pair, query, key }) {
     [[query, "q"], [key, "k"]].forEach(([token, name], at) => {
       const before = lengthOf(mixing.before.subarray(token * mixing.width, (token + 1) * mixing.width));
-      const norm = manifest.attention_norm;
+      const norm = manifest.model.attention_norm;
       setText(origins[at], t(norm ? "origin" : "originPlain", { name, token: tokenName(token, app),
         norm: norm === "rmsnorm" ? "RMSNorm" : "LayerNorm", before: digits(before), normed: digits(mixing.norms[token]),
         rows: mixing.dim, cols: mixing.width, length: digits(lengthOf(pair[name])),
-        bias: manifest.attention_parts.includes("qkv_bias") ? " + b_" + name : "" }));
+        bias: manifest.model.attention_parts.includes("qkv_bias") ? " + b_" + name : "" }));
     });
   }
 }
@@ -155,7 +155,7 @@ function createNamed(count, name, onPoint) {
 
 /** The value of one key after its share; a click on its name selects it. */
 function createValue(app, onPoint) {
-  const strip = createStrip(app.source.manifest.head_dim, onPoint);
+  const strip = createStrip(app.source.manifest.model.head_dim, onPoint);
   let token = 0;
   const share = el("span");
   const name = el("button", { type: "button", class: "vv-word", onclick: () => app.select({ partner: token }) });

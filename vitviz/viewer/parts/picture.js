@@ -18,7 +18,7 @@ import { tokenName, valueText } from "../text/words.js";
  */
 export function createPicture(app, ...above) {
   const { grid, manifest } = app.source;
-  const { height, width } = manifest.image;
+  const { height, width } = manifest.model.image;
   const pixels = pixelCanvas(height, width, "vv-pixels");
   // A picture of few pixels is shown as squares; one of many pixels looks better smoothed.
   pixels.canvas.classList.toggle("vv-coarse", Math.max(height, width) <= 160);
@@ -33,7 +33,7 @@ export function createPicture(app, ...above) {
   lines.style.setProperty("--vv-rows", grid.rows);
   const pointed = el("div", { class: "vv-box vv-pointed" });
   const selected = el("div", { class: "vv-box vv-selected" });
-  const { removed = [] } = manifest;
+  const { removed = [] } = manifest.pass;
   const gone = removed.length > 0 ? createMarks(grid) : null;
   gone?.draw(removed);
   const root = el("div", { class: "vv-picture" }, pixels.canvas, photo.canvas, overlay.canvas, ...(gone ? [gone.canvas] : []), lines, pointed, ...above, selected);
@@ -92,7 +92,7 @@ export function placeBox(box, token, grid) {
 export function readingOf(app, shown, token) {
   const { grid, manifest } = app.source;
   const name = tokenName(token, app);
-  if (manifest.removed?.includes(token - grid.prefix)) return app.t("removedPatch", { name });
+  if (manifest.pass.removed?.includes(token - grid.prefix)) return app.t("removedPatch", { name });
   const value = shown.values?.[token];
   if (!Number.isFinite(value)) return name;
   const number = overlayNamed(shown.kind).decimals === null ? digits(value) : shown.uniform === null ? signed(value, 3).trim() : valueText(value, app.source.grid.tokens, app.t);

@@ -59,7 +59,7 @@ export function createPoll(app) {
   }
 
   function picture(title, values, textOf, framed) {
-    const { grid, manifest: { image } } = app.source;
+    const { grid, manifest: { model: { image } } } = app.source;
     const pixels = pixelCanvas(image.height, image.width, "");
     pixels.draw(app.source.picture.get()?.rgba);
     const largest = Math.max(...values) || 1;

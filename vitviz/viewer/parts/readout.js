@@ -80,7 +80,7 @@ export function createReadout(app) {
 
   function without(values, token) {
     const copy = Float32Array.from(values, (value) => (Number.isFinite(value) ? value : -Infinity));
-    if (manifest.num_tokens > 1) copy[token] = -Infinity;
+    if (manifest.model.num_tokens > 1) copy[token] = -Infinity;
     return copy;
   }
 }
@@ -91,7 +91,7 @@ export function createReadout(app) {
  * @returns {{root: HTMLElement, render: (map: Float32Array|null, direction?: string) => void}}
  */
 export function createShares({ t, source: { manifest } }) {
-  const kinds = shares(new Float32Array(manifest.num_tokens), manifest.prefix_tokens);
+  const kinds = shares(new Float32Array(manifest.model.num_tokens), manifest.model.prefix_tokens);
   const parts = kinds.map(({ kind }) => {
     const part = el("span", { class: "vv-part vv-" + kind });
     const number = el("b");
@@ -108,7 +108,7 @@ export function createShares({ t, source: { manifest } }) {
       show(root, map !== null);
       if (!map) return;
       let total = 0;
-      shares(map, manifest.prefix_tokens).forEach((entry, at) => {
+      shares(map, manifest.model.prefix_tokens).forEach((entry, at) => {
         total += entry.sum;
         parts[at].part.style.width = 100 * entry.share + "%";
         setText(parts[at].number, percent(entry.share));

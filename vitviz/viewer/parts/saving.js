@@ -52,7 +52,7 @@ export function createSaving(app, look) {
 
   function section(title, now, node, what, { tables, figures }) {
     const { layer, head, direction } = app.selection;
-    const nameOf = (...part) => fileName(manifest.photo.name, manifest.photo.inverted ? "inverted" : "", manifest.changes?.length > 0 ? "changed" : "", ...ofModel, ...part, "layer" + layer,
+    const nameOf = (...part) => fileName(manifest.photo.name, manifest.photo.inverted ? "inverted" : "", manifest.pass.changes?.length > 0 ? "changed" : "", ...ofModel, ...part, "layer" + layer,
       head === "mean" ? "mean" : "head" + head, direction, "token" + now.view.token);
     const item = (text, save) => button({ text, title: title + ": " + text, onClick: () => run(text, save) });
     // If there is only one table or figure, its button needs no name.
@@ -83,11 +83,11 @@ export function createSaving(app, look) {
     const { token, layer, head, direction, first, residual, fusion } = selection;
     // The pointer shows other maps, but of an explanation each would cost passes.
     const explained = EXPLAINED[kind]?.(selection, source).map(({ key }) => key);
-    const reply = await app.ask("figure", { id: source.manifest.id, kind, format, token: explained ? token : side === app ? shown : side.shownToken(), partner: side.shownPartner(), layer,
+    const reply = await app.ask("figure", { ...source.asked, kind, format, token: explained ? token : side === app ? shown : side.shownToken(), partner: side.shownPartner(), layer,
       head: head === "mean" ? -1 : head, direction, first, residual, head_fusion: fusion,
       scale: app.taste.scale, spotlight: app.taste.colours === SPOTLIGHT,
       ...(explained ? { explainers: explained, target: targetOf(selection, source) ?? -1 } : {}),
-      ...(OF_BOTH.includes(kind) ? { other: app.second.app.source.manifest.id } : {}) });
+      ...(OF_BOTH.includes(kind) ? { other: app.second.app.source.asked } : {}) });
     return new Blob([Uint8Array.from(atob(reply.data), (letter) => letter.charCodeAt(0))]);
   }
 

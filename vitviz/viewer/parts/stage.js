@@ -31,7 +31,7 @@ export function createStage(app) {
   const picture = createPicture(app, partner, guesses.root, brush.root);
   const board = picture.root;
   board.append(waiting.root);
-  const tiles = manifest.prefix_tokens.map((name) => createTile(prefixLabel(name)));
+  const tiles = manifest.model.prefix_tokens.map((name) => createTile(prefixLabel(name)));
   const column = el("div", { class: "vv-prefix" }, ...tiles.map((tile) => tile.root));
   const frame = el("div", {
     class: "vv-frame", tabindex: "0", role: "application", "aria-label": t("stageLabel"),
@@ -116,7 +116,7 @@ export function createStage(app) {
   /** What the spotlight does to the picture, in words. @returns {string[]} */
   function lightOf(shown) {
     if (shown.colours !== SPOTLIGHT) return [];
-    const { height, width } = manifest.image;
+    const { height, width } = manifest.model.image;
     return [t("spotlightScale", { dimmest: percent(DIMMEST).replace(".0", "") }),
       ...(showsPhotograph(app, shown) ? [t("sightFine", { height, width })] : [])];
   }
@@ -135,7 +135,7 @@ export function createStage(app) {
     const swatch = el("span", { class: "vv-swatch" });
     const name = el("span", { class: "vv-tile-name", text: label });
     const node = el("div", { class: "vv-tile", title: tokenTitle(
-      manifest.prefix_tokens.findIndex((prefix) => prefixLabel(prefix) === label), app) },
+      manifest.model.prefix_tokens.findIndex((prefix) => prefixLabel(prefix) === label), app) },
     swatch, name, value);
     return {
       root: node,

@@ -17,14 +17,14 @@ export function createSteering(app) {
   const { t } = app;
   const { manifest } = app.source;
   const layer = slider({
-    label: t("layer"), min: 0, max: manifest.depth - 1, step: 1,
-    format: (value) => t("ofCount", { value, last: manifest.depth - 1 }),
+    label: t("layer"), min: 0, max: manifest.model.depth - 1, step: 1,
+    format: (value) => t("ofCount", { value, last: manifest.model.depth - 1 }),
     onInput: (value) => app.select({ layer: value }),
   });
   const head = choice({
     label: t("head"), wrap: true,
     options: [{ value: "mean", text: t("mean") },
-      ...Array.from({ length: manifest.num_heads }, (_, at) => (
+      ...Array.from({ length: manifest.model.num_heads }, (_, at) => (
         { value: at, text: String(at), title: t("headNumber", { head: at }) }))],
     onChoose: (value) => app.select({ head: value }),
   });

@@ -1,5 +1,6 @@
 /** Taking the page home: one HTML file with the analysis, the open lesson, a note, the guesses and the worksheet. */
 
+import { layerName } from "../data/layers.js";
 import { el, setText } from "./dom.js";
 import { OWN } from "../lessons/own.js";
 import { reasonOf } from "../text/refusal.js";
@@ -28,14 +29,14 @@ const [OPENING, CLOSING] = ['<script type="application/json" id="taken">', "<" +
  */
 export function createTakeHome(app, download, nameOf) {
   const { t, source: { manifest }, selection } = app;
-  const few = manifest.num_tokens > MANY_TOKENS;
+  const few = manifest.model.num_tokens > MANY_TOKENS;
   const taught = neededBy(app);
-  const layers = new Set([...Array(manifest.depth).keys()].filter((layer) => !few || layer === selection.layer || layer === manifest.depth - 1 || taught.layers.includes(layer)));
+  const layers = new Set([...Array(manifest.model.depth).keys()].filter((layer) => !few || layer === selection.layer || layer === manifest.model.depth - 1 || taught.layers.includes(layer)));
   let film = showsFilm(selection) || taught.film;
   const note = el("textarea", { rows: 3, maxlength: MOST_NOTE });
   const said = el("p", { class: "vv-note", role: "status" });
   const size = el("p", { class: "vv-note" });
-  const boxes = [...Array(manifest.depth).keys()].map((layer) => {
+  const boxes = [...Array(manifest.model.depth).keys()].map((layer) => {
     const one = toggle({ label: String(layer), onSwitch(on) {
       if (on || layer === app.selection.layer) layers.add(layer); else layers.delete(layer);
       one.set(layers.has(layer), layer !== app.selection.layer);
@@ -61,7 +62,7 @@ export function createTakeHome(app, download, nameOf) {
     setText(said, t("takeBusy"));
     try {
       const outcomes = app.course.lesson() ? await settled(() => sheetIsReady(app) && app.course.outcomes()) : {};
-      const { html } = await app.takeHome({ id: manifest.id, layers: [...layers], film });
+      const { html } = await app.takeHome({ ...app.source.asked, layers: [...layers], film });
       const page = filled(html, taken(outcomes));
       download(new Blob([page], { type: "text/html;charset=utf-8" }), nameOf());
       setText(said, t("takeDone", { size: megabytes(new TextEncoder().encode(page).length) }));
@@ -107,10 +108,10 @@ function showsFilm({ panel }) {
 }
 
 /** About how many bytes the page will have: base64 makes files a third longer. */
-export function estimate({ files, depth, num_tokens: tokens, embed_dim: dim }, layers, film) {
-  const others = Object.entries(files).filter(([name]) => name !== "layers" && name !== "film")
-    .flatMap(([, file]) => file).reduce((sum, file) => sum + (file.size ?? 0), 0);
-  const own = [...layers].reduce((sum, layer) => sum + files.layers[layer].size + 2 * tokens * dim, 0);
+export function estimate({ files, model: { depth, num_tokens: tokens, embed_dim: dim } }, layers, film) {
+  const others = Object.entries(files).filter(([name]) => !name.startsWith("layer-") && name !== "film")
+    .reduce((sum, [, file]) => sum + (file.size ?? 0), 0);
+  const own = [...layers].reduce((sum, layer) => sum + files[layerName(layer)].size + 2 * tokens * dim, 0);
   const mixing = dim * (2 * dim + 6 * tokens);
   const values = depth * mixing > MOST_MIXING_BYTES ? 0 : layers.size * mixing;
   return SHELL_BYTES + (4 / 3) * (others + own + values + (film ? files.film?.size ?? 0 : 0));

@@ -134,7 +134,7 @@ function best({ course, source }, truth) {
 /** The picture with its patches and their coordinates, so that a patch can be found and named on paper. */
 function picture(there, truth) {
   const { course, source: { grid, manifest, picture: { here: { rgba } } }, selection } = there;
-  const { height, width } = manifest.image;
+  const { height, width } = manifest.model.image;
   const place = (token, kind, text = "") => {
     const box = el("b", { class: kind, text });
     Object.assign(box.style, percentBox(token, grid));

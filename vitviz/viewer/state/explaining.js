@@ -47,7 +47,7 @@ export function mainExplainer(selection, source) {
  * @param {import("../data/source.js").Source} source
  * @returns {number|null}
  */
-export function targetOf({ target }, { manifest: { predictions, num_classes: count } }) {
+export function targetOf({ target }, { manifest: { pass: { predictions }, model: { num_classes: count } } }) {
   if (predictions.length === 0) return null;
   return target !== ANSWER && target < count ? target : predictions[0].index;
 }

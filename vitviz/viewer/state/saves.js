@@ -28,7 +28,7 @@ export function tokenTable({ source: { manifest, grid } }, columns) {
   const names = Object.keys(columns);
   const rows = Array.from({ length: grid.tokens }, (_, token) => {
     const place = placeOf(token, grid);
-    const where = place ? ["patch", place.row, place.col] : [manifest.prefix_tokens[token], "", ""];
+    const where = place ? ["patch", place.row, place.col] : [manifest.model.prefix_tokens[token], "", ""];
     return [token, ...where, ...names.map((name) => columns[name][token])];
   });
   return { columns: ["token", "kind", "row", "col", ...names], rows };

@@ -17,7 +17,7 @@ export function scaleOfBoth(app, scaleOf, shares = true) {
 
 /** The scale of a map of attention: its own, or that of all heads of the layer, as the taste wants it. */
 export function attentionScale({ taste, source: { grid, manifest } }, maps, values) {
-  return taste.scale === "map" ? patchScale(values, grid) : headsScale(maps.rows, manifest.num_heads, grid);
+  return taste.scale === "map" ? patchScale(values, grid) : headsScale(maps.rows, manifest.model.num_heads, grid);
 }
 
 /**
@@ -42,7 +42,7 @@ export function opposite(app, of, field, value) {
 export function headScale(app, layer, head, maps = null, values = null) {
   if (maps && !app.facing()) return attentionScale(app, maps, values);
   return scaleOfBoth(app, (of) => {
-    const { depth, num_heads: heads } = of.source.manifest;
+    const { depth, num_heads: heads } = of.source.manifest.model;
     const at = { layer: opposite(app, of, "layer", layer), head: opposite(app, of, "head", head) };
     if (at.layer >= depth || (at.head !== "mean" && at.head >= heads)) return null;
     const { direction } = of.selection;

@@ -10,7 +10,7 @@ import { groupName, labelName } from "./words.js";
  */
 export function answerOf(app) {
   const { t, source: { manifest } } = app;
-  const { answer, model } = manifest;
+  const { pass: { answer }, model } = manifest;
   if (!answer) return null;
   const name = answer.kind === "group" ? groupName(answer.name, app) : labelName(answer.name, app);
   const share = percent(answer.probability);
@@ -29,7 +29,7 @@ const RIVALS = 2;
  * @returns {{name: string, probability: number}[]}
  */
 export function rivalsOf(app) {
-  const { answer, model, predictions, groups } = app.source.manifest;
+  const { pass: { answer, predictions, groups }, model } = app.source.manifest;
   if (!answer || model.trained === false) return [];
   const named = answer.kind === "group" ? groups.map(({ name, probability }) => ({ name: groupName(name, app), probability }))
     : predictions.map(({ label, probability }) => ({ name: labelName(label, app), probability }));

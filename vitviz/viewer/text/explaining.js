@@ -21,7 +21,7 @@ export function explainerSentence({ sentence, sentences }, { language }) {
  * @param {import("../main.js").App} app
  */
 export function className(index, app) {
-  const { manifest: { predictions }, classes } = app.source;
+  const { manifest: { pass: { predictions } }, classes } = app.source;
   const label = predictions.find((one) => one.index === index)?.label ?? classes.get()?.[index];
   return label === undefined ? app.t("classNumber", { index }) : labelName(label, app);
 }

@@ -10,7 +10,7 @@ const DECIMALS = [2, 3, 4, 5];
  * @returns {{verdict: string, about: string[]}|null}  null if the model was not trained to tell
  */
 export function knownTexts({ t, source: { manifest } }) {
-  const told = manifest.known_or_not;
+  const told = manifest.pass.known_or_not;
   if (!told) return null;
   const [score, threshold] = apart(told.score, told.threshold);
   const { others, photographs } = manifest.model.measurements;

@@ -97,11 +97,11 @@ function sizesOf(app) {
   const { course, source: { manifest, grid } } = app;
   const { layer, head, token, partner } = course.at();
   return {
-    model: translated(manifest.model.title, app), height: manifest.image.height, width: manifest.image.width,
-    channels: manifest.image.channels, rows: grid.rows, cols: grid.cols, patches: grid.rows * grid.cols,
+    model: translated(manifest.model.title, app), height: manifest.model.image.height, width: manifest.model.image.width,
+    channels: manifest.model.image.channels, rows: grid.rows, cols: grid.cols, patches: grid.rows * grid.cols,
     tokens: grid.tokens, hidden: hiddenIn(grid), patchHeight: grid.patchHeight, patchWidth: grid.patchWidth,
-    count: manifest.image.channels * grid.patchHeight * grid.patchWidth, layers: manifest.depth,
-    heads: manifest.num_heads, dim: manifest.head_dim, embed: manifest.embed_dim, classes: manifest.num_classes,
+    count: manifest.model.image.channels * grid.patchHeight * grid.patchWidth, layers: manifest.model.depth,
+    heads: manifest.model.num_heads, dim: manifest.model.head_dim, embed: manifest.model.embed_dim, classes: manifest.model.num_classes,
     even: percent(1 / grid.tokens), layer, head, token: tokenName(token, app), partner: tokenName(partner, app),
   };
 }

@@ -16,7 +16,7 @@ const USUAL = ["qkv_bias", "qk_norm"];
  * @returns {string|null}
  */
 export function plainExplainers(keys, token, target, source) {
-  const { attention_norm: norm, attention_parts: parts } = source.manifest;
+  const { attention_norm: norm, attention_parts: parts } = source.manifest.model;
   const usual = Boolean(norm) && parts.every((part) => USUAL.includes(part));
   if (keys.length === 1 && keys[0] in ALONE) return keys[0] === "grad_cam" && !usual ? null : ALONE[keys[0]](target, source);
   const passes = !keys.every((key) => NO_MODEL.includes(key));
@@ -82,7 +82,7 @@ const ALONE = {
   },
   integrated_gradients: (target, source) => {
     const { rows, cols } = source.grid;
-    const { patch_height: height, patch_width: width } = source.manifest.grid;
+    const { patch_height: height, patch_width: width } = source.manifest.model.grid;
     return lines(loadedPlain(source.manifest), "mean = pixels.mean((2, 3), keepdim=True)",
       "way = torch.lerp(mean, pixels, (torch.arange(32).view(-1, 1, 1, 1) + 0.5) / 32).requires_grad_()",
       "(slope,) = torch.autograd.grad(vit(way)[:, " + target + "].sum(), way)",

@@ -33,7 +33,7 @@ const photoOf = ({ photo }) => literal(photo.name || "photo.jpg") + (photo.inver
 
 /** The first lines of a snippet with vitviz's own functions: they make `analysis`. */
 export function analysed(manifest, ...imports) {
-  return analysedWith(manifest, manifest.changes ?? [], ...imports);
+  return analysedWith(manifest, manifest.pass.changes, ...imports);
 }
 
 /** The same with interventions in the pass. */
@@ -68,15 +68,15 @@ export function queriesOf(manifest) {
 }
 
 /** The line that makes q, k and v of `block`, before the norms that some models have for q and k. */
-function projected({ num_heads: heads, head_dim: dim, attention_norm: norm }) {
+function projected({ model: { num_heads: heads, head_dim: dim, attention_norm: norm } }) {
   return "q, k, v = block.attn.qkv(" + (norm ? "block.norm1(x)" : "x") + ").unflatten(-1, (3, " + heads + ", " + dim +
     ")).permute(2, 0, 3, 1, 4)";
 }
 
-const hasNorms = ({ attention_parts: parts }) => parts.includes("qk_norm");
+const hasNorms = ({ model: { attention_parts: parts } }) => parts.includes("qk_norm");
 
 /** The attention maps of a block as an expression, (1, H, N, N). */
-export function mapsOf({ head_dim: dim }, q = "q", k = "k") {
+export function mapsOf({ model: { head_dim: dim } }, q = "q", k = "k") {
   return "torch.softmax(" + q + " @ " + k + ".mT / " + dim + "**0.5, dim=-1)";
 }
 

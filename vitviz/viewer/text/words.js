@@ -59,7 +59,7 @@ export function counted(place, { taste }) {
 export function tokenName(token, app) {
   const { t, source: { manifest, grid } } = app;
   const place = placeOf(token, grid);
-  return place ? t("patchShort", counted(place, app)) : prefixLabel(manifest.prefix_tokens[token]);
+  return place ? t("patchShort", counted(place, app)) : prefixLabel(manifest.model.prefix_tokens[token]);
 }
 
 /**
@@ -70,7 +70,7 @@ export function tokenTitle(token, app) {
   const { t, source: { manifest, grid } } = app;
   const place = placeOf(token, grid);
   if (place) return t("patchTitle", counted(place, app));
-  return t("prefixTitle", { name: prefixLabel(manifest.prefix_tokens[token]) });
+  return t("prefixTitle", { name: prefixLabel(manifest.model.prefix_tokens[token]) });
 }
 
 /**
@@ -82,7 +82,8 @@ export function tokenTitle(token, app) {
  * @returns {string|null}  null if none came
  */
 function brought(kind, text, manifest, language) {
-  const known = manifest.words?.[languageOf(language)]?.[kind] ?? {};
+  const own = languageOf(language);
+  const known = { ...manifest.model.words?.[own]?.[kind], ...(kind === "texts" ? manifest.photo.words?.[own] : {}) };
   return Object.hasOwn(known, text) ? known[text] : null;
 }
 
@@ -151,7 +152,7 @@ export function photoName({ t, source: { manifest: { photo } } }) {
  * @returns {string}
  */
 export function changesOf({ t, source: { manifest } }) {
-  return (manifest.changes ?? []).map((one) => changeText(one, t)).join(", ");
+  return (manifest.pass.changes ?? []).map((one) => changeText(one, t)).join(", ");
 }
 
 /**
@@ -190,7 +191,7 @@ export function sideNames(app, other) {
     const { model } = side.source.manifest;
     const told = { ...side, t: app.t, source: side.source };
     return [photoName(told), sized(translated(model.title, side), told), app.t(model.trained === false ? "besideUntrained" : "besideTrained"),
-      app.t(side.source.manifest.changes?.length > 0 ? "besideChanged" : "besideIntact")];
+      app.t(side.source.manifest.pass.changes?.length > 0 ? "besideChanged" : "besideIntact")];
   });
   const differ = one.map((part, at) => part !== two[at]);
   if (!differ.includes(true)) return [sourceName(app), sourceName(other)];
