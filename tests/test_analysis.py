@@ -197,6 +197,8 @@ def test_the_ledger_of_shapes_is_what_the_modules_give(name: str) -> None:
         if step.name in shapes:
             assert step.shape == shapes[step.name], step
     by_name = {step.name: step.shape for step in analysis.steps()}
+    (height, width), channels = loaded.vit.config.patch_size, loaded.vit.config.in_chans
+    assert by_name["patches"] == (1, analysis.grid.num_patches, channels * height * width)
     assert by_name["pixels"][1:] == analysis.pixels.shape
     assert by_name["position embedding"] == loaded.vit.pos_embed.shape
     assert by_name["attention maps"][1:] == analysis.trace.attention(0).shape

@@ -16,7 +16,7 @@ from vitviz import Analysis, LoadedModel, SelectionError, analyze
 from vitviz.languages import say
 from vitviz.probe.chance import Chance
 from vitviz.probe.forms import Form, FormError
-from vitviz.probe.intervention import KINDS, Head, Intervention, Remove, Transplant, read
+from vitviz.probe.intervention import KINDS, Donor, Head, Intervention, Remove, Transplant, read
 from vitviz.probe.surgery import Surgery
 from vitviz.viewer import kinds
 
@@ -560,6 +560,7 @@ def test_what_cannot_be_done_is_a_sentence_in_both_languages(subtests: pytest.Su
         ([{"kind": "replace", "patches": [0], "by": "pink"}], "replace is written like"),
         ([{"kind": "replace", "patches": [0], "by": "noise", "seed": -1}], "replace is written"),
         ([{"kind": "positions", "by": np.array(["off"])}], "positions is written like"),
+        ([{"kind": "shuffle", "cells": 2, "seed": 2**31}], "shuffle is written like"),
         ([{"kind": "shuffle", "cells": 3}], "cells of 3 x 3 patches do not divide the 4 x 4"),
         ([{"kind": "shuffle", "cells": 4}], "do not divide"),
         ([{"kind": "shuffle", "cells": 0}], "do not divide"),
@@ -614,6 +615,26 @@ def test_what_a_model_does_not_have_cannot_be_changed() -> None:
     value = {"kind": "transplant", "patches": "cls", "layer": 0, "from": donor}
     with pytest.raises(SelectionError, match="has 17 x 16 numbers"):
         operated("cls", value)
+
+
+def test_the_largest_seed_is_taken() -> None:
+    assert read([{"kind": "shuffle", "cells": 2, "seed": 2**31 - 1}])[0].seed == 2**31 - 1
+
+
+@pytest.mark.parametrize("name", POOLED)
+def test_the_mean_of_a_head_leaves_out_what_was_removed(name: str) -> None:
+    done = {"kind": "remove", "patches": [0, 2]}
+    analysis = operated(name, done, {"kind": "head", "layer": 1, "head": 1, "by": "mean"})
+    assert analysis.verify() < 1e-4
+
+
+def test_donors_are_alike_that_have_one_name_and_the_same_tokens() -> None:
+    tokens = torch.arange(6.0).view(2, 3)
+    one = Donor("a cat", tokens)
+    assert one == Donor("a cat", tokens.clone())
+    assert hash(one) == hash(Donor("a cat", tokens.clone()))
+    for other in (Donor("a dog", tokens), Donor("a cat", tokens + 1), Donor("a cat", tokens[:1])):
+        assert one != other
 
 
 def test_an_intervention_is_a_frozen_value() -> None:

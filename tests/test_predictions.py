@@ -69,6 +69,12 @@ def test_not_sure_only_where_percentages_mean_something(tiny_analysis: Analysis)
     answer = analysis.answer()
     assert (answer.kind, answer.name, answer.sure) == ("group", "dog", True)
     assert answer.probability == pytest.approx(0.48)
+    for shares, said in (
+        ((0.994, *[0.001] * 6), '"class 0" 99%'),
+        ((0.9964, *[0.0006] * 6), "> 99%"),
+    ):
+        assert said in repr(logits(tiny_analysis, *shares))
+    assert '"dog" 48%' in repr(analysis)
     high = logits(with_details(tiny_analysis, **calibrated), NOT_SURE + 0.01, *[0.123] * 6)
     assert high.answer().sure is True
 

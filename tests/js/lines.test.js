@@ -53,6 +53,7 @@ test("ticks of ranks", () => {
   assert.deepEqual(rankTicks(1000), [1, 10, 100, 1000]);
   assert.deepEqual(rankTicks(7), [1, 7]);
   assert.deepEqual(rankTicks(150), [1, 10, 100]);
+  assert.deepEqual([rankTicks(20), rankTicks(21)], [[1, 10], [1, 10, 21]], "the last is written where there is room");
 });
 
 test("the lens ends with the answer, and its probabilities are Python's", () => {

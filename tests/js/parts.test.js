@@ -151,6 +151,7 @@ test("the dot that is meant is the nearest within reach", () => {
   const dots = [{ x: 0, y: 0 }, { x: 10, y: 0 }];
   assert.equal(nearestDot(dots, 6, 1, 24), dots[1]);
   assert.equal(nearestDot(dots, 60, 1, 24), null);
+  assert.deepEqual([nearestDot(dots, 34, 0, 24), nearestDot(dots, 34.1, 0, 24)], [dots[1], null]);
 });
 
 test("dots that lie on each other are all found, and clicks walk through them", () => {

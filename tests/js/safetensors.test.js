@@ -43,6 +43,7 @@ test("damaged files are refused", () => {
   const refused = [
     [new ArrayBuffer(0), /0 bytes/],
     [file({ a: entry }, new Uint8Array(4)), /needs 8 bytes, the file holds 4/],
+    [file({ a: { ...entry, data_offsets: [8, 16] } }, new Uint8Array(12)), /needs 8 bytes, the file holds 4/],
     [file({ a: { ...entry, shape: [3] } }, new Uint8Array(8)), /needs 12 bytes/],
     [file({ a: { ...entry, dtype: "F64" } }, new Uint8Array(8)), /unknown dtype F64/],
     [file("{nonsense", new Uint8Array(0)), /not JSON/],
