@@ -188,7 +188,7 @@ def test_the_engine_inverts_for_pages_and_programs(checkpoint: Path, tmp_path: P
     facts = json.loads(json.dumps(expected.facts(5)))
     assert program.summary["photo"] == facts["photo"]
     assert facts["photo"].items() <= page.manifest["photo"].items()
-    assert page.manifest["model"]["words"]["ko"]["texts"]["light and dark exchanged"]
+    assert page.manifest["photo"]["words"]["ko"]["light and dark exchanged"]
     assert program.summary["predictions"] == expected.facts(5)["predictions"]
     assert page.saved_name == program.saved_name == "three-digits-inverted.safetensors"
     assert Analysis.from_bytes(page.saved).inverted

@@ -46,6 +46,7 @@ checkpoint = place / "weights" / "photos.safetensors"
 rename(checkpoint)
 analysis = vitviz.analyze(vitviz.load("photos"), file.getvalue())
 again = vitviz.Analysis.from_bytes(analysis.to_bytes())
+both = {"words": analysis, "words of a saved one": again}
 demo, options = build_app()
 config = json.dumps(demo.get_config_file(), default=str)
 print(json.dumps({
@@ -55,8 +56,8 @@ print(json.dumps({
     "refused": sentence(refused, "qps"),
     "on the page": in_all(refused),
     "hiding": hiding() in options["css"] and hiding(),
-    "words": pack(analysis).manifest["model"]["words"]["qps"],
-    "words of a saved one": pack(again).manifest["model"]["words"]["qps"],
+    **{name: pack(one).manifest["model"]["words"]["qps"] for name, one in both.items()},
+    "of the photo": [pack(one).manifest["photo"]["words"]["qps"] for one in both.values()],
     "labels": list(analysis.card.labels),
     "page texts": options["i18n"].translations["qps"],
     "examples": '\\\\"qps\\\\": \\\\"[dog]\\\\"' in config,
@@ -128,7 +129,8 @@ def test_what_is_told_of_model_and_photo_comes_in_it(told: dict[str, Any], which
     for start in ("Everyday photos", "everyday100: ", "Pictures of Tiny ImageNet"):
         (english,) = (text for text in texts if text.startswith(start))
         assert texts[english] == f"[{english}]"
-    assert texts["transparent parts shown on white"] == "[transparent parts shown on white]"
+    for notes in told["of the photo"]:
+        assert notes["transparent parts shown on white"] == "[transparent parts shown on white]"
     assert texts["photos.safetensors, trained with vitviz"].startswith("[photos.safetensors, ")
     (minutes,) = (text for text in texts if re.fullmatch(r"\d+ min", text))
     assert texts[minutes] == f"[{minutes}]"

@@ -54,7 +54,7 @@ test("every experiment of a lesson is one that can be read, in every model that 
   for (const { name } of FIXTURES) {
     const source = await open(name);
     for (const one of LESSONS.flatMap((lesson) => lesson.steps)) {
-      for (const text of experimentsOf(one, source.manifest)) {
+      for (const text of experimentsOf(one, source.manifest.model)) {
         const found = await experimentFor(text, source);
         if (found === undefined) continue;
         assert.ok(read(found)?.length > 0, text);

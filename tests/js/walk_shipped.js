@@ -45,7 +45,7 @@ async function experimentFor(text, source) {
 
 /** The experiments that a step speaks of: their texts for this source, by those of the lesson. */
 async function experimentsFor(step, source) {
-  const texts = experimentsOf(step, source.manifest);
+  const texts = experimentsOf(step, source.manifest.model);
   return Object.fromEntries(await Promise.all(texts.map(async (text) => [text, await experimentFor(text, source)])));
 }
 
