@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from vitviz.probe.chance import USES, Chance
+from vitviz.probe.intervene.chance import USES, Chance
 
 # Known answers for Philox4x32-10: counter, key, words. tests/kat_vectors of the authors' Random123
 # (https://github.com/DEShawResearch/random123).

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from tests.running import ROOT
 from vitviz import Analysis, open_photo
-from vitviz.probe.film import Film
-from vitviz.probe.heads import head_statistics
-from vitviz.probe.pairs import Pair, pair
-from vitviz.probe.positions import Positions, similarity
+from vitviz.probe.measure.film import Film
+from vitviz.probe.measure.heads import head_statistics
+from vitviz.probe.measure.pairs import Pair, pair
+from vitviz.probe.measure.positions import Positions, similarity
 
 PICTURES = ROOT / "vitviz" / "web" / "examples"
 

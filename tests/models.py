@@ -1,6 +1,8 @@
 """Small models with weights that hide no bug, and a photo, for all tests."""
 
+from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +13,7 @@ from vitviz.model.loaded import head_of
 from vitviz.model.preprocess import Preprocess
 from vitviz.model.vit import ViT
 from vitviz.model.weights import LoadedModel, ModelCard
+from vitviz.probe.analysis import Analysis
 
 # All that could hide a bug varies: prefix tokens 0, 1, 2, 3 and 5, all ways to pool and none, grids
 # and patches that are not square, one channel, another number of layers than of heads.
@@ -133,3 +136,16 @@ def photo(height: int = 60, width: int = 80) -> np.ndarray:
     slope = np.linspace(0, 150, width)[None, :, None]
     edge = np.where(np.arange(height) > height // 2, 40, 0)[:, None, None]
     return (noise + slope + edge).astype(np.uint8)
+
+
+def with_pass(analysis: Analysis, **parts: Any) -> Analysis:
+    """The analysis with other parts of its pass, such as its trace."""
+    return replace(analysis, pass_=replace(analysis.pass_, **parts))
+
+
+def as_sent(analysis: Analysis) -> Analysis:
+    """The analysis with q and k as a page gets them, in half precision."""
+    trace = analysis.trace
+    sent = [trace.rounded(layer) for layer in range(trace.depth)]
+    parts = {name: torch.stack([getattr(one, name).float() for one in sent]) for name in "qk"}
+    return with_pass(analysis, trace=replace(trace, **parts))

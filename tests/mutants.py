@@ -31,8 +31,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON, JAVASCRIPT = "vitviz/probe", "vitviz/viewer/maths"
-NOT_COPIED = (".*", "__pycache__", "node_modules", "runs", "out", "vitviz-*")
-SECONDS = 900  # of one run of tests, on a machine that has other work
+NOT_COPIED = (".git", ".venv*", ".*_cache", ".gradio", "__pycache__", "node_modules", "runs", "out")
+SECONDS = 3600  # of one run of tests, on a machine that has other work
 # Tests that import these are tests of another room.
 OTHER_ROOMS = tuple(f"vitviz.{one}" for one in ("cli", "draw", "train", "viewer", "web"))
 ROOM = ("vitviz.probe", "vitviz.Analysis")
@@ -205,6 +205,11 @@ def javascript_functions(text: str, tree: dict[str, Any]) -> Iterator[tuple[str,
 # --- drawing --------------------------------------------------------------------------------------
 
 
+def python_texts(root: Path) -> dict[Path, str]:
+    """The files of the instruments, group by group."""
+    return {path: path.read_text("utf-8") for path in sorted((root / PYTHON).rglob("*.py"))}
+
+
 def functions_of(root: Path) -> dict[tuple[str, str], list[Mutant]]:
     """The mutants of each function, by its file and name."""
     scripts = sorted((root / JAVASCRIPT).glob("*.js"))
@@ -214,8 +219,9 @@ def functions_of(root: Path) -> dict[tuple[str, str], list[Mutant]]:
         sys.exit(f"{done.stderr}\nThe JavaScript cannot be read; run `npm ci` in tests/js first.")
     found: dict[tuple[str, str], list[Mutant]] = {}
     trees = dict(zip(scripts, json.loads(done.stdout), strict=True))
-    for path in [*sorted((root / PYTHON).glob("*.py")), *scripts]:
-        text, file = path.read_text("utf-8"), str(path.relative_to(root))
+    texts = python_texts(root) | {path: path.read_text("utf-8") for path in scripts}
+    for path, text in texts.items():
+        file = str(path.relative_to(root))
         assert text.isascii() or max(text) < "\U00010000"  # JavaScript counts in UTF-16
         tree = trees.get(path)
         parts = javascript_functions(text, tree) if tree else python_functions(text)
@@ -273,7 +279,8 @@ def stages(root: Path, file: str) -> list[list[str]]:
             if any(name.startswith(ROOM) for name in names)
             and not any(name.startswith(OTHER_ROOMS) for name in names)
         }
-        naming = [path for path, names in tests.items() if f"vitviz.probe.{stem}" in names]
+        module = file.removesuffix(".py").replace("/", ".")
+        naming = [path for path, names in tests.items() if module in names]
         first = [path for path in tests if path.stem.startswith(f"test_{stem}")]
         first += [path for path in naming if path in room]
         rest = [*room, *(path for path in naming if "train" not in path.stem)]

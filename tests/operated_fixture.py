@@ -1,15 +1,12 @@
 """Operated analyses for the JavaScript tests: interventions in, rows out. See `viewer_fixture`."""
 
 import base64
-from dataclasses import replace
 from typing import Any
 
-import torch
-
-from tests.models import photo, tiny
+from tests.models import as_sent, photo, tiny
 from vitviz import analyze
 from vitviz.languages import languages, say
-from vitviz.probe.pairs import pair
+from vitviz.probe.measure.pairs import pair
 from vitviz.viewer import pack
 
 # By model; together all kinds but a transplant, which no list in a link can hold.
@@ -54,11 +51,9 @@ CASES: dict[str, list[dict[str, Any]]] = {
 def operated(name: str) -> dict[str, Any]:
     """A payload of an operated pass; of every layer the whole map, of the numbers as sent."""
     analysis = analyze(tiny(name), photo(), interventions=CASES[name])
-    payload, exact = pack(analysis), analysis.trace
-    sent = [exact.rounded(layer) for layer in range(exact.depth)]
-    q, k = (torch.stack([getattr(one, part).float() for one in sent]) for part in ("q", "k"))
-    trace = replace(exact, q=q, k=k)
-    analysis = replace(analysis, trace=trace)
+    payload = pack(analysis)
+    analysis = as_sent(analysis)
+    trace = analysis.trace
     layer, token = trace.depth - 1, trace.num_tokens - 2
     found = pair(trace, layer, 0, 0, token)
     return {

@@ -7,6 +7,7 @@
 #
 #   PYTHON=...     the Python to use, 3.11 to 3.13     CHROMIUM=...   the browser to use
 #   VENV=...       another place for the environment   anything after the script: passed to pytest
+#   CONSTRAINTS=... what pip has to keep to, such as "torch==2.8.* torchvision==0.23.*"
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -74,7 +75,6 @@ find_node() {
 javascript_tools() {
     (cd tests/js && npm ci --no-audit --no-fund --loglevel=error)
 }
-javascript_check() { npm --prefix tests/js run --silent "$1"; }
 
 find_chromium() {
     local candidate
@@ -90,13 +90,14 @@ find_chromium() {
 install_environment() {
     local python=$1 wanted
     wanted=$("$python" - <<'PY'
-import sys, tomllib
+import os, sys, tomllib
 from pathlib import Path
 
 project = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]
 print(f"# for Python {sys.version}".replace("\n", " "))
 print(Path("requirements.txt").read_text("utf-8"))
 print("\n".join(project["optional-dependencies"]["test"]))
+print("\n".join(os.environ.get("CONSTRAINTS", "").split()))
 PY
     ) || return
     if [ -x "$venv/bin/python" ] && [ "$(cat "$venv/requirements.txt" 2>/dev/null)" = "$wanted" ]; then
@@ -145,17 +146,14 @@ limit() {
     if command -v timeout >/dev/null; then timeout --kill-after=10 "$@"; else "${@:2}"; fi
 }
 
-step "ruff check" "$bin/ruff" check --quiet .
-step "ruff format" "$bin/ruff" format --check --quiet .
+checks=python
 if [ -n "${node:-}" ] && command -v npm >/dev/null &&
     [ "$("$node" -p 'const [a, b] = process.versions.node.split(".").map(Number); a > 20 || (a === 20 && b >= 19)')" = true ]; then
-    if step "tools for JavaScript" javascript_tools; then
-        step "eslint" javascript_check lint
-        step "tsc --checkJs" javascript_check types
-    fi
+    step "tools for JavaScript" javascript_tools && checks="python javascript"
 else
     echo "NOT RUN: eslint, tsc and the accessibility audit need npm and Node 20.19 or newer"
 fi
+VENV=$venv step "lint and types" bash tests/check.sh $checks
 # Named one by one: Node 20 takes a folder, Node 22 takes a pattern, all take files.
 [ -n "${node:-}" ] && step "viewer tests in Node" limit 300 "$node" --test --test-reporter=spec tests/js/*.test.js
 # One process per core: most of these tests compute on one thread, and a browser waits a lot.

@@ -31,10 +31,11 @@ sys.path.insert(0, {str(ROOT)!r})
 # A shell makes its background processes ignore Ctrl-C, and their children inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from vitviz import cli
-from vitviz.web import engine, limits
+from vitviz.web.compute import fulfilment
+from vitviz.web.host import limits
 
 limits.COMPUTING = 3
-analyze = engine.analyze
+analyze = fulfilment.analyze
 
 def slowly(*args, **options):
     Path("begun-" + uuid.uuid4().hex).touch()
@@ -42,7 +43,7 @@ def slowly(*args, **options):
         time.sleep(0.01)
     return analyze(*args, **options)
 
-engine.analyze = slowly
+fulfilment.analyze = slowly
 sys.exit(cli.main(["serve", *sys.argv[1:]]))
 """
 

@@ -212,6 +212,8 @@ def test_the_ledger_says_which_tokens_a_step_speaks_of(name: str) -> None:
     analysis = analyze(loaded, photo())
     steps = {step.name: step for step in analysis.steps()}
     assert steps["pixels"].tokens is None
+    if (prefix := analysis.grid.num_prefix_tokens) > 0:
+        assert steps["prefix tokens"].shape == (1, prefix, loaded.vit.config.embed_dim)
     for part, step in steps.items():
         if part not in ("pixels", "pooled", "logits", "attention maps", "queries per head"):
             first, end = step.tokens

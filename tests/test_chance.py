@@ -12,7 +12,7 @@ from torch.testing import assert_close
 from tests.chance_fixture import KNOWN, draws
 from tests.viewer_fixture import FOLDER
 from vitviz import SelectionError
-from vitviz.probe.chance import USES, WORDS, Chance, philox
+from vitviz.probe.intervene.chance import USES, WORDS, Chance, philox
 
 
 @pytest.mark.parametrize("known", KNOWN)

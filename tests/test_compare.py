@@ -6,7 +6,7 @@ import torch
 import vitviz
 from tests.models import photo, tiny
 from vitviz import Analysis, SelectionError, analyze
-from vitviz.probe import features
+from vitviz.probe.measure import features
 
 
 @pytest.fixture(scope="module")

@@ -18,9 +18,9 @@ from vitviz.model.checkpoints import FORMAT
 from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.model.vit import ViT
-from vitviz.probe import film as films
 from vitviz.probe import saved
-from vitviz.probe.film import Film, facts_of
+from vitviz.probe.measure import film as films
+from vitviz.probe.measure.film import Film, facts_of
 from vitviz.viewer import pack
 
 # How many cases are tried; a case number always gives the same file.

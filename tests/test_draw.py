@@ -16,16 +16,16 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from PIL import Image
 
-from tests.models import photo, tiny
+from tests.models import photo, tiny, with_pass
 from tests.viewer_fixture import film
 from vitviz import EXPLAINERS, Analysis, SelectionError, VitvizError, analyze, draw
 from vitviz.draw.figure_parts import LEAST_TIMES, SIGNED, percent, shares
 from vitviz.model.resize import resized
-from vitviz.probe import features
 from vitviz.probe.compare import compare
-from vitviz.probe.film import Film
-from vitviz.probe.heads import distances
-from vitviz.probe.pairs import pair
+from vitviz.probe.measure import features
+from vitviz.probe.measure.film import Film
+from vitviz.probe.measure.heads import distances
+from vitviz.probe.measure.pairs import pair
 
 LAYER, HEAD = 1, 1
 
@@ -84,7 +84,7 @@ def least(analysis: Analysis) -> float:
 def test_a_map_of_even_attention_looks_even(tiny_analysis) -> None:
     trace = tiny_analysis.trace
     even = replace(trace, q=trace.q * 0.01)
-    analysis = replace(tiny_analysis, trace=even)
+    analysis = with_pass(tiny_analysis, trace=even)
     top = 3 / trace.num_tokens
     for figure in (
         draw.attention(analysis, LAYER, HEAD),
@@ -378,7 +378,7 @@ def test_outliers_are_framed(tiny_analysis) -> None:
     tokens = tiny_analysis.trace.tokens.clone()
     tokens[LAYER + 1, 5] *= 10
     trace = replace(tiny_analysis.trace, tokens=tokens)
-    figure = draw.features(replace(tiny_analysis, trace=trace), LAYER)
+    figure = draw.features(with_pass(tiny_analysis, trace=trace), LAYER)
     assert len(figure.axes[2].patches) == 1
     assert "1 of 16 patches" in words(figure)
 
@@ -525,7 +525,7 @@ def test_a_patch_becomes_the_first_numbers_of_its_token(any_tiny_analysis) -> No
     together = answers.axes[0].lines[0].get_ydata()
     np.testing.assert_allclose(together, np.sum(heights, axis=0), rtol=1e-5)
     with pytest.raises(VitvizError, match="without filters"):
-        draw.patch(replace(analysis, embedding=None), token)
+        draw.patch(with_pass(analysis, embedding=None), token)
 
 
 @pytest.fixture(scope="module")

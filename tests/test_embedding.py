@@ -7,10 +7,10 @@ import torch
 from einops import rearrange
 from torch.testing import assert_close
 
-from tests.models import TINY, photo, spread, tiny
+from tests.models import TINY, photo, spread, tiny, with_pass
 from vitviz import Analysis, ViT, ViTConfig, analyze
 from vitviz.model.weights import LoadedModel
-from vitviz.probe.embedding import Embedding
+from vitviz.probe.measure.embedding import Embedding
 
 
 def changed(**fields: object) -> LoadedModel:
@@ -69,5 +69,5 @@ def test_it_is_saved_with_the_analysis(tmp_path) -> None:
     again = Analysis.load(tmp_path / "a.safetensors").embedding
     for part in ("filters", "bias", "content", "position"):
         assert torch.equal(getattr(again, part), getattr(analysis.embedding, part))
-    replace(analysis, embedding=None).save(tmp_path / "old.safetensors")
+    with_pass(analysis, embedding=None).save(tmp_path / "old.safetensors")
     assert Analysis.load(tmp_path / "old.safetensors").embedding is None

@@ -6,7 +6,7 @@ from torch.testing import assert_close
 
 from tests.test_trace import trace_of
 from vitviz import SelectionError, Trace, rollout, rollout_matrix
-from vitviz.probe.explain import attention, rollouts
+from vitviz.probe.explain.explainers import attention, rollouts
 
 
 def made_trace(depth: int, heads: int, tokens: int, q: torch.Tensor | None = None) -> Trace:

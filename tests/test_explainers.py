@@ -12,6 +12,7 @@ from tests.test_trace import CLASSIFIERS, explicit_logits
 from vitviz import (
     EXPLAINERS,
     Analysis,
+    CaptureError,
     LoadedModel,
     ModelCard,
     Preprocess,
@@ -22,10 +23,10 @@ from vitviz import (
     analyze,
 )
 from vitviz.languages import say
-from vitviz.probe import perturb
-from vitviz.probe.case import Case
-from vitviz.probe.chance import Chance
-from vitviz.probe.explain import Explainer
+from vitviz.probe.explain import perturb
+from vitviz.probe.explain.case import Case
+from vitviz.probe.explain.explainers import Explainer
+from vitviz.probe.intervene.chance import Chance
 
 NO_MODEL = ("centre", "random")
 MANY_PASSES = ("occlusion", "integrated_gradients")
@@ -123,6 +124,31 @@ def test_an_analysis_from_a_file_asks_for_its_model_only_where_it_has_to_run() -
         assert_close(again.explain(key, 1, loaded=tiny("cls")), expected)
     with pytest.raises(VitvizError, match="is of tiny cls, and the model that was passed"):
         again.explain("generic", loaded=tiny("grey"))
+
+
+@pytest.mark.parametrize(
+    ("key", "lacking", "sentence"),
+    [
+        ("attention_norm", "vit", "this case has no model"),
+        ("grad_cam", "vit", "this case has no model"),
+        ("integrated_gradients", "vit", "this case has no model"),
+        ("grad_cam", "target", "this case has no class"),
+        ("occlusion", "target", "this case has no class"),
+        ("integrated_gradients", "target", "this case has no class"),
+    ],
+)
+def test_a_case_without_what_an_explainer_needs_is_refused(
+    key: str, lacking: str, sentence: str
+) -> None:
+    case = analysis_of("cls").case(key)
+    with pytest.raises(CaptureError, match=sentence):
+        EXPLAINERS[key](replace(case, **{lacking: None}))
+
+
+def test_a_trace_without_values_has_no_attention_norm() -> None:
+    case = analysis_of("cls").case("attention_norm")
+    with pytest.raises(CaptureError, match="this trace holds no values"):
+        EXPLAINERS["attention_norm"](replace(case, trace=replace(case.trace, v=None)))
 
 
 def test_one_case_serves_all_explainers_after_one_more_pass() -> None:

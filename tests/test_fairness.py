@@ -12,8 +12,8 @@ from tests.test_trace import CLASSIFIERS
 from vitviz import Analysis, SelectionError, analyze
 from vitviz.errors import CancelledError
 from vitviz.languages import say
-from vitviz.probe.chance import Chance
-from vitviz.probe.fairness import Removal, passes_of, plan_of, removal, saco_of
+from vitviz.probe.explain.fairness import Removal, passes_of, plan_of, removal, saco_of
+from vitviz.probe.intervene.chance import Chance
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)

@@ -8,7 +8,7 @@ import torch
 from torch.testing import assert_close
 
 from vitviz import Analysis, SelectionError
-from vitviz.probe import features
+from vitviz.probe.measure import features
 
 
 def patches_of(analysis: Analysis, layer: int) -> torch.Tensor:

@@ -8,9 +8,9 @@ import torch
 
 from tests.test_train import PICTURES, PLAIN, TEST, TINY, log_of, stop_after
 from vitviz.errors import WeightsError
-from vitviz.probe.film import Film, look
-from vitviz.probe.positions import Positions, similarity
-from vitviz.probe.trace import capture
+from vitviz.probe.capture.recorder import capture
+from vitviz.probe.measure.film import Film, look
+from vitviz.probe.measure.positions import Positions, similarity
 from vitviz.train.filming import moments
 from vitviz.train.loop import Stopped, train
 from vitviz.train.scores import normalise

@@ -10,7 +10,7 @@ from tests.models import tiny
 from vitviz import draw, load
 from vitviz.draw.filters import as_picture, in_words
 from vitviz.model.weights import WEIGHTS_DIR
-from vitviz.probe.filters import Filters, cosines, left_of_start
+from vitviz.probe.measure.filters import Filters, cosines, left_of_start
 
 
 def weights(*shape: int) -> torch.Tensor:

@@ -9,10 +9,10 @@ from torch.testing import assert_close
 
 from tests.models import TINY, photo, tiny
 from vitviz import analyze
-from vitviz.probe.cuts import Cuts
-from vitviz.probe.grid import PatchGrid
-from vitviz.probe.heads import distances, head_statistics
-from vitviz.probe.trace import Trace
+from vitviz.probe.capture.cuts import Cuts
+from vitviz.probe.capture.grid import PatchGrid
+from vitviz.probe.capture.trace import Trace
+from vitviz.probe.measure.heads import distances, head_statistics
 
 GRID = PatchGrid(image_size=(8, 24), patch_size=(4, 8), num_prefix_tokens=1)  # 2 x 3 patches
 

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -24,16 +25,15 @@ ROOMS = {
     "public": 5,
     "": 6,
 }
+# The groups of a room, in the same order; "" are the files of the room itself.
+GROUPS = {
+    "probe": ("capture", "measure", "intervene", "explain", ""),
+    "web": ("host", "store", "compute", "service", "page", ""),
+}
 # "" is vitviz/__init__.py, which hands out the public names.
 ROOMS |= {"web": 7, "look": 7, "layers": 7, "cli": 8, "__main__": 9}
 # Answers are computed without Gradio; these files show them on the page.
-GRADIO = tuple(
-    f"web/{name}.py"
-    for name in (
-        *("page", "blocks", "components", "endpoints", "guard", "serving", "texts", "theme"),
-        "zero_gpu",
-    )
-)
+GRADIO = ("web/page/",)
 # Which files may import a package that is slow, or that only one room should know.
 GUESTS = {
     "gradio": GRADIO,
@@ -59,21 +59,42 @@ def imports(source: str, file: str) -> set[str]:
     return found
 
 
+def of_types(source: str) -> str:
+    """What stands below `if TYPE_CHECKING:` at the top of a file."""
+    blocks = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
+    return "\n".join(
+        ast.unparse(line)
+        for block in blocks
+        if ast.unparse(block.test) == "TYPE_CHECKING"
+        for line in block.body
+    )
+
+
 def room(name: str) -> str:
-    """The room of a file ("probe/grid.py") or of a module below vitviz ("probe.grid.PatchGrid")."""
+    """The room of a file ("probe/explain/case.py") or of a module ("probe.explain.case.Case")."""
     first = name.replace("/", ".").removesuffix(".py").split(".")[0]
     return first if first in ROOMS else ""
+
+
+def group(name: str) -> int:
+    """The place of a file or module among the groups of its room."""
+    first, *parts = name.replace("/", ".").removesuffix(".py").split(".")
+    groups = GROUPS.get(first, ("",))
+    return groups.index(parts[0] if parts and parts[0] in groups else "")
 
 
 def wrongs(source: str, file: str) -> list[str]:
     """What a file imports and should not, in words."""
     found = []
+    typed = imports(of_types(source), file)  # names in annotations: no dependency of what runs
     for name in sorted(imports(source, file)):
         top, _, rest = name.partition(".")
         if top == "vitviz":
             here, there = room(file), room(rest)
             if here != there and ROOMS[there] >= ROOMS[here]:
                 found.append(f"{file} imports {name}, which is not to its left")
+            elif here == there and group(rest) > group(file) and name not in typed:
+                found.append(f"{file} imports {name}, of a group that is not to its left")
         elif top in GUESTS and not file.startswith(GUESTS[top]):
             found.append(f"{file} imports {top}, which only {' and '.join(GUESTS[top])} may")
         for who, unwanted in STRANGERS.items():
@@ -82,7 +103,12 @@ def wrongs(source: str, file: str) -> list[str]:
     return found
 
 
-FILES = sorted(str(path.relative_to(HOUSE)) for path in HOUSE.rglob("*.py"))
+SNIPPETS = HOUSE / "viewer" / "snippets"  # what visitors copy: texts of the page, not modules
+FILES = sorted(
+    str(path.relative_to(HOUSE))
+    for path in HOUSE.rglob("*.py")
+    if not path.is_relative_to(SNIPPETS)
+)
 
 
 def opens_with_a_sentence(source: str) -> bool:
@@ -91,9 +117,40 @@ def opens_with_a_sentence(source: str) -> bool:
 
 
 def test_imports_point_only_to_the_left() -> None:
-    assert {"cli.py", "model/vit.py", "web/page.py"} < set(FILES)
+    assert {"cli.py", "model/vit.py", "web/page/build.py"} < set(FILES)
     found = [wrong for file in FILES for wrong in wrongs((HOUSE / file).read_text("utf-8"), file)]
     assert not found, "\n".join(found)
+
+
+def module(file: str) -> str:
+    return ".".join(("vitviz", *Path(file).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def circles(sources: dict[str, str]) -> list[str]:
+    """Modules that import each other in a circle when they are imported, as one line each."""
+    modules = {module(file): file for file in sources}
+    graph: dict[str, set[str]] = {}
+    for name, file in modules.items():
+        nodes = ast.parse(sources[file]).body
+        top = "\n".join(ast.unparse(n) for n in nodes if isinstance(n, ast.Import | ast.ImportFrom))
+        asked = imports(top, file)
+        known = {one if one in modules else one.rpartition(".")[0] for one in asked}
+        graph[name] = (known & modules.keys()) - {name}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return [" -> ".join(error.args[1])]
+    return []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert not circles({file: (HOUSE / file).read_text("utf-8") for file in FILES})
+    both = {"probe/a.py": "from .b import x", "probe/b.py": "import math\nfrom . import a"}
+    assert circles(both) in (
+        ["vitviz.probe.a -> vitviz.probe.b -> vitviz.probe.a"],
+        ["vitviz.probe.b -> vitviz.probe.a -> vitviz.probe.b"],
+    )
+    assert not circles(both | {"probe/b.py": "def later():\n    from . import a"})
 
 
 def test_a_file_opens_with_a_sentence() -> None:
@@ -101,13 +158,43 @@ def test_a_file_opens_with_a_sentence() -> None:
     assert not found, "these do not say their idea in their first sentence:\n" + "\n".join(found)
 
 
+LINES = 60  # of a function, without its docstring
+
+
+def long_functions(source: str, most: int = LINES) -> list[str]:
+    """The functions of more lines than that, which a reader cannot hold in view, as one line each.
+
+    The docstring does not count, because it is what spares a reader the rest.
+    """
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            told = first.end_lineno - first.lineno + 1 if ast.get_docstring(node) else 0
+            lines = node.end_lineno - node.lineno + 1 - told
+            found += [f"{node.name} has {lines} lines"] if lines > most else []
+    return found
+
+
+def test_no_function_is_longer_than_a_screen() -> None:
+    found = [
+        f"{file}: {wrong}"
+        for file in FILES
+        for wrong in long_functions((HOUSE / file).read_text("utf-8"))
+    ]
+    assert not found, "\n".join(found)
+    told = 'def f():\n    """One.\n\n    Two.\n    """\n    a = 1\n    return a\n'
+    assert not long_functions(told, 3)
+    assert long_functions(told, 2) == ["f has 3 lines"]
+
+
 def test_the_rule_itself() -> None:
     misjudged = []
     for file, line, wrong in [
-        ("probe/grid.py", "from .. import web", True),
-        ("probe/grid.py", "from ..model.config import ViTConfig", False),
-        ("probe/grid.py", "from .trace import Trace", False),
-        ("model/vit.py", "import vitviz.probe.trace", True),
+        ("probe/capture/grid.py", "from ... import web", True),
+        ("probe/capture/grid.py", "from ...model.config import ViTConfig", False),
+        ("probe/capture/grid.py", "from .trace import Trace", False),
+        ("model/vit.py", "import vitviz.probe.capture.trace", True),
         ("model/vit.py", "from .. import load", True),
         ("model/vit.py", "def later():\n    from ..train import data", True),
         ("draw/figure_parts.py", "from ..viewer import page", True),
@@ -119,13 +206,24 @@ def test_the_rule_itself() -> None:
         ("notebook.py", "def later():\n    from .viewer import page", False),
         ("notebook.py", "from . import load", True),
         ("probe/analysis.py", "from ..notebook import cell", True),
-        ("probe/trace.py", "import timm", True),
+        ("probe/capture/trace.py", "import timm", True),
         ("model/timm_models.py", "def later():\n    import timm", False),
         ("model/weights.py", "def later():\n    import timm", True),
         ("viewer/page.py", "from gradio import HTML", True),
-        ("web/page.py", "import gradio as gr", False),
-        ("web/service.py", "import gradio as gr", True),
-        ("web/engine.py", "def later():\n    from gradio.utils import get_upload_folder", True),
+        ("web/page/build.py", "import gradio as gr", False),
+        ("probe/measure/heads.py", "from ..capture.trace import Trace", False),
+        ("probe/capture/trace.py", "from ..measure import heads", True),
+        ("probe/explain/case.py", "from ..intervene.surgery import Surgery", False),
+        ("probe/explain/case.py", "from ..analysis import Analysis", True),
+        ("probe/analysis.py", "from .explain import fairness", False),
+        ("web/store/cache.py", "def later():\n    from ..service import replies", True),
+        ("web/page/build.py", "from ..host import limits", False),
+        ("web/service/service.py", "import gradio as gr", True),
+        (
+            "web/compute/engine.py",
+            "def later():\n    from gradio.utils import get_upload_folder",
+            True,
+        ),
         ("web/app.py", "import matplotlib.pyplot", True),
         ("cli.py", "import matplotlib", True),
         ("train/plot.py", "from matplotlib.figure import Figure", False),
@@ -148,7 +246,7 @@ def test_vitviz_imports_nothing_slow_and_torch_when_it_is_asked(asked: str, allo
 
 def test_every_public_name_is_there_however_it_is_asked_for() -> None:
     assert {*vitviz.__all__, "__version__", "model", "probe"} <= {*dir(vitviz)}
-    script = "import vitviz; vitviz.probe.features.tokens_after; vitviz.model.menu.CURATED"
+    script = "import vitviz; vitviz.probe.measure.features.tokens_after; vitviz.model.menu.CURATED"
     script += "; from vitviz import *; assert load is vitviz.load"
     subprocess.run([sys.executable, "-c", script], cwd=HOUSE.parent, check=True)
     with pytest.raises(AttributeError, match="module 'vitviz' has no attribute 'lode'"):

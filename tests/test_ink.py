@@ -18,10 +18,10 @@ from vitviz.model.key import ModelKey
 from vitviz.model.loaded import LoadedModel
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.probe import saved
-from vitviz.probe.ink import is_dark_on_light, taught_light_ink_only
-from vitviz.web.engine import fulfil
-from vitviz.web.models import Models
-from vitviz.web.orders import Order, Selection
+from vitviz.probe.measure.ink import is_dark_on_light, taught_light_ink_only
+from vitviz.web.compute.fulfilment import fulfil
+from vitviz.web.compute.models import Models
+from vitviz.web.compute.orders import Order, Selection
 
 DARK, LIGHT = (
     drawn("3", **next(style for style in STYLES if style["dark"] is dark)) for dark in (True, False)

@@ -14,10 +14,18 @@ from tests.models import TINY, photo, tiny
 from tests.test_trace import CLASSIFIERS, hooks
 from vitviz import Analysis, LoadedModel, SelectionError, analyze
 from vitviz.languages import say
-from vitviz.probe.chance import Chance
-from vitviz.probe.forms import Form, FormError
-from vitviz.probe.intervention import KINDS, Donor, Head, Intervention, Remove, Transplant, read
-from vitviz.probe.surgery import Surgery
+from vitviz.probe.intervene.chance import Chance
+from vitviz.probe.intervene.forms import Form, FormError
+from vitviz.probe.intervene.intervention import (
+    KINDS,
+    Donor,
+    Head,
+    Intervention,
+    Remove,
+    Transplant,
+    read,
+)
+from vitviz.probe.intervene.surgery import Surgery
 from vitviz.viewer import kinds
 
 POOLED = [name for name in TINY if TINY[name].global_pool]
@@ -615,6 +623,25 @@ def test_what_a_model_does_not_have_cannot_be_changed() -> None:
     value = {"kind": "transplant", "patches": "cls", "layer": 0, "from": donor}
     with pytest.raises(SelectionError, match="has 17 x 16 numbers"):
         operated("cls", value)
+
+
+def test_cells_divide_rows_and_columns() -> None:
+    assert tiny("no_cls").vit.config.grid_size == (3, 5)
+    for cells in (3, 5):  # each divides one side alone
+        with pytest.raises(SelectionError, match=f"{cells} x {cells} patches do not divide"):
+            operated("no_cls", {"kind": "shuffle", "cells": cells})
+
+
+def test_a_token_that_is_blind_in_the_last_layer_alone_is_refused() -> None:
+    config = tiny("cls").vit.config
+    last, keys = config.depth - 1, [[3, key] for key in range(config.num_tokens)]
+    with pytest.raises(SelectionError, match=f"token 3 .* in layer {last}"):
+        operated("cls", {"kind": "cut", "edges": keys, "layers": [last]})
+
+
+def test_the_patches_that_were_left_out_are_named_in_order() -> None:
+    assert operated("cls", {"kind": "remove", "patches": [3, 1]}).removed == [1, 3]
+    assert analyze(tiny("cls"), photo()).removed == []
 
 
 def test_the_largest_seed_is_taken() -> None:

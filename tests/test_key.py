@@ -25,7 +25,7 @@ KEYS = (
 def test_a_key_is_the_same_after_json_and_pickle(key):
     told = json.loads(json.dumps(key.to_dict()))
     assert set(told) == {"name", "untrained", "image_size"}
-    for again in (ModelKey.from_dict(told), pickle.loads(pickle.dumps(key))):
+    for again in (ModelKey(**told), pickle.loads(pickle.dumps(key))):
         assert (again, hash(again), again.to_dict()) == (key, hash(key), told)
     assert len({*KEYS, key}) == len(KEYS)
 
@@ -43,11 +43,6 @@ GOOD = {"name": "photos", "untrained": False, "image_size": None}
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        (None, "the key of a model must have name, untrained, image_size, got None"),
-        ([*GOOD], "the key of a model must have"),
-        ("photos", "the key of a model must have"),
-        ({}, "the key of a model must have"),
-        (GOOD | {"device": "cuda"}, "the key of a model must have"),
         (GOOD | {"name": None}, "the name of a model must be a text, got None"),
         (GOOD | {"name": ["photos"]}, "the name of a model must be a text"),
         (GOOD | {"untrained": 1}, "untrained must be true or false, got 1"),
@@ -65,7 +60,7 @@ GOOD = {"name": "photos", "untrained": False, "image_size": None}
 )
 def test_what_is_no_key_is_refused(wrong, sentence):
     with pytest.raises(WeightsError, match=sentence):
-        ModelKey.from_dict(wrong)
+        ModelKey(**wrong)
 
 
 @pytest.mark.parametrize("size", [(144, 144), (144, 192), (1, 65536)])

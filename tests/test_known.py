@@ -20,10 +20,10 @@ from vitviz.model.key import ModelKey
 from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.probe import saved
-from vitviz.probe.predictions import KEPT, known_or_not, not_taught
-from vitviz.web.engine import fulfil
-from vitviz.web.models import Models
-from vitviz.web.orders import Order, Selection
+from vitviz.probe.measure.predictions import KEPT, known_or_not, not_taught
+from vitviz.web.compute.fulfilment import fulfil
+from vitviz.web.compute.models import Models
+from vitviz.web.compute.orders import Order, Selection
 
 KNOWN = photo()
 UNKNOWN = np.random.default_rng(7).integers(0, 255, (40, 40, 3)).astype(np.uint8)
@@ -205,7 +205,8 @@ def test_page_and_program_get_it_from_the_engine(checkpoint: Path, tmp_path: Pat
     models, data = Models([str(checkpoint)]), write(UNKNOWN, tmp_path / "a.png").read_bytes()
     order = Order(photo=data, name="a.png", model=ModelKey(checkpoint.stem))
     page, program = (fulfil(replace(order, selection=one), models) for one in (None, Selection()))
-    assert page.manifest["pass"]["known_or_not"] == program.summary["known_or_not"] == told
-    assert page.manifest["pass"]["answer"]["known"] is program.summary["answer"]["known"] is False
+    assert program.summary["known_or_not"] == told
+    assert page.manifest["model"]["threshold"] == told["threshold"]
+    assert program.summary["answer"]["known"] is False
     for result in (page, program):
         assert Analysis.from_bytes(result.saved).not_taught() == told["sentence"]

@@ -1,14 +1,12 @@
 """The logit lens: its last row is the answer; others are the model's head after earlier blocks."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from torch.testing import assert_close
 
-from tests.models import photo, spread, tiny
+from tests.models import photo, spread, tiny, with_pass
 from vitviz import Analysis, SelectionError, ViT, ViTConfig, analyze
-from vitviz.probe.lens import lines, logit_lens
+from vitviz.probe.measure.lens import lines, logit_lens
 
 
 def test_the_last_layer_is_the_answer(any_tiny_analysis: Analysis) -> None:
@@ -70,5 +68,5 @@ def test_it_is_kept_with_the_analysis(tmp_path) -> None:
     again = Analysis.load(tmp_path / "a.safetensors")
     assert torch.equal(again.lens, analysis.lens)
     assert again.lens_lines() == analysis.lens_lines()
-    replace(analysis, lens=None).save(tmp_path / "old.safetensors")
+    with_pass(analysis, lens=None).save(tmp_path / "old.safetensors")
     assert Analysis.load(tmp_path / "old.safetensors").lens is None

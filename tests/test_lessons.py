@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,19 +17,20 @@ import pytest
 import torch
 
 from tests.lesson_truths import PICTURES, TRUTHS, Seen
+from tests.models import as_sent
 from vitviz import Analysis, analyze, load
 from vitviz.languages import languages
 from vitviz.model.key import ModelKey
-from vitviz.probe.explain import EXPLAINERS
-from vitviz.probe.film import Film
+from vitviz.probe.explain.explainers import EXPLAINERS
+from vitviz.probe.measure.film import Film
 from vitviz.viewer import Payload, pack
 from vitviz.viewer.explanations import explanation_name
 from vitviz.viewer.payload import late_file
-from vitviz.web.cache import Cache
-from vitviz.web.engine import Local
-from vitviz.web.models import Models
-from vitviz.web.replies import Shown
-from vitviz.web.service import Service
+from vitviz.web.compute.engine import Local
+from vitviz.web.compute.models import Models
+from vitviz.web.service.replies import Shown
+from vitviz.web.service.service import Service
+from vitviz.web.store.cache import Cache
 
 EXAMPLES = {
     "dog": "dog.jpg",
@@ -47,19 +47,13 @@ SHOWN = {
 # (lesson, step) of the claims that the present weights have turned: there the page tells the other
 # sentence, which is as true. Each lesson has others that hold.
 TURNED = {("black", "painted")}
-LATE = ("statistics", "untrained")
+LATE = ("lens", "statistics", "untrained")
 MAPS = ("attention", "random", "centre", "attention_gradient")
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
 
 
-@cache
-def as_sent(analysis: Analysis) -> Analysis:
-    """The analysis with q and k as a page gets them, in half precision."""
-    trace = analysis.trace
-    sent = [trace.rounded(layer) for layer in range(trace.depth)]
-    parts = {name: torch.stack([getattr(one, name).float() for one in sent]) for name in "qk"}
-    return replace(analysis, trace=replace(trace, **parts))
+sent = cache(as_sent)  # many truths are asked of one analysis
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +124,7 @@ def seen_in(step: dict[str, Any], analyses: Any, films: Any) -> Seen:
     beside = analyses.get((model, step["beside"]))
     named = step["experiments"].items()
     outcomes = {text: analyses[model, f"{example}~{experiment}"] for text, experiment in named}
-    return Seen(as_sent(analyses[model, example]), films.get(model), beside, outcomes)
+    return Seen(sent(analyses[model, example]), films.get(model), beside, outcomes)
 
 
 def test_every_answer_is_the_one_of_python(walked, analyses, films) -> None:

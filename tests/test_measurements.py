@@ -7,7 +7,7 @@ import pytest
 
 from tests.models import tiny
 from vitviz.model.weights import ModelCard
-from vitviz.probe.measurements import measurements_of
+from vitviz.probe.measure.measurements import measurements_of
 
 GOOD = {
     "top1": 0.565,
@@ -110,5 +110,7 @@ def test_what_was_measured_on_photographs_is_told_whole_or_not_at_all() -> None:
 
 def test_no_measurements() -> None:
     assert measurements_of(card()) == {}
-    broken = replace(card(), details={"evaluation": '{"top1": NaN, "nll": Infinity}'})
+    huge = "1" + "0" * 400  # an integer that no float can be
+    text = f'{{"top1": NaN, "nll": Infinity, "pictures": {huge}}}'
+    broken = replace(card(), details={"evaluation": text})
     assert measurements_of(broken) == {}

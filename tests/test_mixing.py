@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from tests.models import TINY, photo, spread, tiny
+from tests.models import TINY, photo, spread, tiny, with_pass
 from vitviz import Analysis, SelectionError, ViT, VitvizError, analyze
 from vitviz.model.loaded import LoadedModel
 from vitviz.viewer import pack
@@ -97,7 +97,7 @@ def test_an_analysis_from_a_file_needs_its_model() -> None:
 
 def test_values_that_were_kept_are_the_ones_that_are_mixed() -> None:
     analysis = analyze(tiny("cls"), photo(), values=True)
-    doubled = replace(analysis, trace=replace(analysis.trace, v=2 * analysis.trace.v))
+    doubled = with_pass(analysis, trace=replace(analysis.trace, v=2 * analysis.trace.v))
     assert_close(doubled.mix(1, 1, 2).mixed, 2 * analysis.mix(1, 1, 2).mixed)
 
 

@@ -1,8 +1,19 @@
 """The faults that tests.mutants puts into functions, listed by hand."""
 
+import json
 from collections.abc import Iterable
 
-from tests.mutants import Edit, draw, javascript_functions, mutant, python_functions
+from tests.mutants import (
+    ROOT,
+    Edit,
+    Mutant,
+    draw,
+    javascript_functions,
+    mutant,
+    python_functions,
+    python_texts,
+    stages,
+)
 
 PYTHON = '''
 def f(a: int = 2, b: tuple[1] = ()) -> bool:
@@ -68,3 +79,25 @@ def test_a_seed_draws_the_same_and_nothing_twice() -> None:
     drawn = draw(functions, 1, 10)
     assert drawn == draw(functions, 1, 10) != draw(functions, 2, 10)
     assert len({one.key for one in drawn}) == 10
+
+
+def test_every_group_of_the_instruments_is_drawn_from_and_tested_by_its_own_tests() -> None:
+    groups = {path.parent.name for path in python_texts(ROOT)}
+    assert groups == {"probe", "capture", "measure", "intervene", "explain"}
+    first, rest = stages(ROOT, "vitviz/probe/capture/grid.py")
+    assert "tests/test_grid.py" in first
+    assert "tests/test_chance.py" in rest
+
+
+def test_what_is_named_as_equivalent_is_there() -> None:
+    texts = {str(path.relative_to(ROOT)): text for path, text in python_texts(ROOT).items()}
+    there = {
+        mutant(file, name, text, edit).key
+        for file, text in texts.items()
+        for name, edits in python_functions(text)
+        for edit in edits
+    }
+    named = json.loads((ROOT / "tests/equivalent_mutants.json").read_text("utf-8"))
+    keys = {tuple(one[part] for part in Mutant.KEY) for one in named if one["file"].endswith(".py")}
+    assert keys
+    assert keys <= there

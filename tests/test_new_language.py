@@ -31,8 +31,8 @@ from vitviz.languages import language_of, languages, say
 from vitviz.train.names import names_of, rename
 from vitviz.viewer import bundle, pack, page
 from vitviz.web import build_app
-from vitviz.web.error_messages import hiding, in_all, sentence
-from vitviz.web.languages import preferred
+from vitviz.web.host.error_messages import hiding, in_all, sentence
+from vitviz.web.host.error_messages import preferred
 
 assert Path(vitviz.__file__).is_relative_to(place), vitviz.__file__
 clear = Image.open(place / "vitviz/web/examples/dog.jpg").convert("RGBA")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze, notebook
-from vitviz.probe.predictions import Answer
+from vitviz.probe.measure.predictions import Answer
 from vitviz.viewer import page
 
 HOSTILE = '"><script>window.broken = 1</script>&lt;\n\u202e'

@@ -2,15 +2,21 @@
 
 import json
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+import yaml
+from packaging.specifiers import SpecifierSet
 
 import vitviz
 from tests.running import ROOT
@@ -161,3 +167,50 @@ def test_the_command_of_an_installed_vitviz_runs(wheel: Path, tmp_path: Path) ->
     for word in WORDS:  # serve does not need the app.py of a checkout
         said = run(sys.executable, "-I", "-c", start, tmp_path, word, "--help", cwd=tmp_path)
         assert said.startswith(f"usage: vitviz {word} ")
+
+
+# --- the workflows of a build server ---
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").iterdir())
+
+
+def jobs_of(workflow: Path) -> list[dict[str, Any]]:
+    return list(yaml.safe_load(workflow.read_text("utf-8"))["jobs"].values())
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_runs_files_of_the_checkout_and_may_only_read(workflow: Path) -> None:
+    told = yaml.safe_load(workflow.read_text("utf-8"))
+    assert told["permissions"] == {"contents": "read"}
+    assert told["concurrency"]["cancel-in-progress"] is True
+    steps = [step for job in jobs_of(workflow) for step in job["steps"]]
+    used = [step["uses"] for step in steps if "uses" in step]
+    assert [one for one in used if not re.fullmatch(r"actions/[a-z-]+@v\d+", one)] == []
+    commands = [line for step in steps for line in step.get("run", "").splitlines()]
+    assert commands
+    for command in commands:
+        shell, script, *_ = shlex.split(command)
+        assert shell == "bash", command
+        assert (ROOT / script).is_file(), command
+    head = (ROOT / "tests/run.sh").read_text("utf-8")
+    for name in {name for step in steps for name in step.get("env", {})}:
+        assert f"#   {name}=..." in head, "tests/run.sh says what this variable is for"
+
+
+def test_the_workflows_cover_the_pythons_and_the_oldest_torch() -> None:
+    rows = [
+        row
+        for workflow in WORKFLOWS
+        for job in jobs_of(workflow)
+        for row in job["strategy"]["matrix"]["include"]
+    ]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    allowed = list(SpecifierSet(project["requires-python"]).filter(f"3.{n}" for n in range(30)))
+    tested = [row["python"] for row in rows]
+    assert set(tested) <= set(allowed)
+    newest = [row["python"] for row in rows if "constraints" not in row]
+    assert newest == [allowed[0], allowed[-1]]
+    required = (ROOT / "requirements.txt").read_text("utf-8")
+    floors = dict(re.findall(r"^(torch|torchvision)>=([\d.]+)", required, flags=re.MULTILINE))
+    (held,) = {row["constraints"] for row in rows if "constraints" in row}
+    assert held == " ".join(f"{name}=={floor}.*" for name, floor in floors.items())

@@ -8,9 +8,9 @@ from torch.testing import assert_close
 
 from tests.models import TINY, photo, tiny
 from vitviz import SelectionError, analyze
-from vitviz.probe.pairs import pair
-from vitviz.probe.score import scores
-from vitviz.probe.trace import Trace
+from vitviz.probe.capture.score import scores
+from vitviz.probe.capture.trace import Trace
+from vitviz.probe.measure.pairs import pair
 
 
 def test_a_sum_for_the_board() -> None:

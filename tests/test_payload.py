@@ -14,12 +14,12 @@ import torch
 from safetensors.torch import load
 
 from tests import viewer_fixture
-from tests.models import photo, tiny
+from tests.models import photo, tiny, with_pass
 from vitviz import Analysis, CaptureError, SelectionError, analyze
 from vitviz.languages import Message, languages
 from vitviz.model.untrained import draw
-from vitviz.probe import features
-from vitviz.probe.positions import unit_rows
+from vitviz.probe.measure import features
+from vitviz.probe.measure.positions import unit_rows
 from vitviz.viewer import bundle, css, pack, page
 from vitviz.viewer.bundle import join
 from vitviz.viewer.payload import LATE, Payload, late_file, tokens_name
@@ -108,13 +108,13 @@ def test_every_analysis_has_its_own_id(tiny_analysis: Analysis) -> None:
 def test_a_model_without_learned_positions_or_classes(tiny_analysis: Analysis) -> None:
     card = replace(tiny_analysis.card, head="embedding")
     payload = pack(replace(tiny_analysis, positions=None, card=card))
-    assert payload.manifest["pass"]["predictions"] == []
+    assert payload.manifest["model"]["labels"] == []
     assert "positions.safetensors" not in payload.files
     assert "positions" not in payload.manifest["files"]
 
 
 def test_an_analysis_of_an_older_file_has_no_filters(tiny_analysis: Analysis) -> None:
-    payload = pack(replace(tiny_analysis, embedding=None))
+    payload = pack(with_pass(tiny_analysis, embedding=None))
     assert "embedding" not in payload.manifest["files"]
     assert "embedding.safetensors" not in payload.files
 
@@ -145,7 +145,7 @@ def test_what_no_first_picture_needs_is_left_out_and_made_when_it_is_asked_for(
     layers = range(analysis.trace.depth)
     tokens = [tokens_name(layer) for layer in layers]
     mixings = [f"mixing-{layer:02d}" for layer in layers]
-    named = [name for name in LATE if name != "classes" or analysis.card.head == "classes"]
+    named = [name for name in LATE if name != "lens" or analysis.lens is not None]
     assert late_names(lean) == [*named, *tokens, *mixings]
     assert late_names(whole) == []
     for name in late_names(lean):
@@ -202,7 +202,7 @@ def test_values_and_what_follows_them_are_sent_with_the_model_alone(
 def test_a_value_that_half_precision_cannot_hold_is_an_error(tiny_analysis: Analysis) -> None:
     v = torch.zeros_like(tiny_analysis.trace.q)
     v[1, 0, 3, 2] = 1e5
-    analysis = replace(tiny_analysis, trace=replace(tiny_analysis.trace, v=v))
+    analysis = with_pass(tiny_analysis, trace=replace(tiny_analysis.trace, v=v))
     with pytest.raises(CaptureError, match="layer 1 is larger than half precision can hold"):
         late_file(analysis, "mixing-01")
 
@@ -220,17 +220,33 @@ def test_a_page_of_many_tokens_brings_the_rollout_that_it_shows_first(
         torch.testing.assert_close(row, tiny_analysis.rollout(token=token, layer=layer))
 
 
-def test_all_probabilities_are_sent_after_an_intervention(tiny_analysis: Analysis) -> None:
-    assert "probabilities" not in pack(tiny_analysis).manifest["pass"]
-    off = [{"kind": "positions", "by": "off", "seed": 0}]
-    changed = analyze(tiny("cls"), photo(), interventions=off)
-    sent = pack(changed, k=2).manifest["pass"]
-    listed = {one["index"]: one["probability"] for one in sent["predictions"]}
-    assert len(sent["probabilities"]) == len(changed.card.labels) > len(listed) == 2
-    for one in changed.predictions(len(changed.card.labels)):
-        assert sent["probabilities"][one.index] == pytest.approx(one.probability, rel=1e-4)
-    nameless = analyze(tiny("registers"), photo(), interventions=off)
-    assert pack(nameless, whole=False).manifest["pass"]["probabilities"] == []
+def test_the_logits_come_first_and_nothing_that_follows_from_them(
+    any_tiny_analysis: Analysis,
+) -> None:
+    analysis = any_tiny_analysis
+    payload = pack(analysis)
+    sent, model = load(payload.files["first.safetensors"]), payload.manifest["model"]
+    if analysis.card.head != "classes":
+        assert "logits" not in sent
+        assert "lens" not in payload.manifest["files"]
+        assert (model["labels"], model["groups"], model["threshold"]) == ([], None, None)
+        return
+    assert torch.equal(sent["logits"], analysis.trace.logits)
+    assert torch.equal(load(payload.files["lens.safetensors"])["logits"], analysis.lens)
+    assert model["labels"] == list(analysis.card.labels)
+    assert set(payload.manifest["pass"]) == {"id", "changes", "removed", "first"}
+
+
+def test_of_very_many_classes_only_those_that_are_listed_have_names(
+    tiny_analysis: Analysis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vitviz.viewer.payload.MOST_CLASSES", 6)
+    monkeypatch.setattr("vitviz.viewer.payload.SHOWN", 2)
+    manifest = pack(tiny_analysis, whole=False).manifest
+    assert manifest["model"]["labels"] is None
+    named = (*tiny_analysis.predictions(2), *tiny_analysis.lens_lines())
+    assert manifest["pass"]["labels"] == {str(one.index): one.label for one in named}
+    assert len(named) > 2
 
 
 def test_the_film_of_a_training_is_sent_to_those_who_want_it(tmp_path: Path) -> None:

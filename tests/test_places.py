@@ -12,8 +12,8 @@ from tests.models import TINY, photo, spread, tiny
 from tests.test_interventions import one_of_each
 from vitviz import LoadedModel, ViT, analyze
 from vitviz.model.vit import Tokens
-from vitviz.probe.intervention import read
-from vitviz.probe.surgery import Surgery
+from vitviz.probe.intervene.intervention import read
+from vitviz.probe.intervene.surgery import Surgery
 from vitviz.train.learner import Learner
 
 # 0, 1, 2, 5 and 3 prefix tokens; no grid is square, and no depth is the number of heads.

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from tests.models import photo, tiny
+from tests.models import photo, tiny, with_pass
 from vitviz import Analysis, analyze
 from vitviz.model.loaded import KNOWN_OR_NOT
-from vitviz.probe.predictions import MOST_NAMES, NOT_SURE, groups_of, kinds_of
+from vitviz.probe.measure.predictions import NOT_SURE, groups_of
 
 WORDS = ("dog", "cat", "dog", "bird", "cat", "fish", "dog")
 
@@ -40,6 +40,8 @@ def test_a_group_has_the_summed_probability_of_its_classes(grouped: Analysis) ->
     assert sum(group.probability for group in groups) == pytest.approx(1, abs=1e-5)
     assert [g.probability for g in groups] == sorted((g.probability for g in groups), reverse=True)
     assert grouped.groups(2) == groups[:2]
+    seven = with_details(grouped, groups=json.dumps(list("abcdefg")))
+    assert (len(seven.groups()), len(seven.groups(10))) == (5, 7)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +56,7 @@ def test_groups_that_do_not_fit_are_none(tiny_analysis: Analysis, text: str) -> 
 
 def logits(analysis: Analysis, *probabilities: float) -> Analysis:
     trace = replace(analysis.trace, logits=torch.tensor(probabilities).log())
-    return replace(analysis, trace=trace)
+    return with_pass(analysis, trace=trace)
 
 
 def test_not_sure_only_where_percentages_mean_something(tiny_analysis: Analysis) -> None:
@@ -132,20 +134,3 @@ def test_the_summary_tells_the_answer(grouped: Analysis) -> None:
     summary = json.loads(json.dumps(grouped.summary(2)))
     assert summary["answer"]["kind"] == "group"
     assert [group["name"] for group in summary["groups"]] == [g.name for g in grouped.groups(2)]
-
-
-def test_classes_by_group() -> None:
-    card = replace(tiny("cls").card, details={})
-    assert kinds_of(card) == [{"name": "", "labels": [f"class {i}" for i in range(7)]}]
-    words = ["b", "a", "a", "b", "a", "a", "a"]
-    first, second = kinds_of(replace(card, details={"groups": json.dumps(words)}))
-    assert (first["name"], second["name"]) == ("a", "b")
-    assert second["labels"] == ["class 0", "class 3"]
-    assert kinds_of(tiny("registers").card) == []
-
-
-def test_a_thousand_classes_are_not_listed() -> None:
-    card = tiny("cls").card
-    many = replace(card.config, num_classes=MOST_NAMES + 1)
-    labels = tuple(map(str, range(MOST_NAMES + 1)))
-    assert kinds_of(replace(card, config=many, labels=labels)) == []

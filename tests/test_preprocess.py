@@ -12,7 +12,8 @@ from timm.data import create_transform
 
 from vitviz.errors import ImageError, WeightsError
 from vitviz.model import preprocess as module
-from vitviz.model.preprocess import Preprocess, open_photo
+from vitviz.model.photo import open_photo
+from vitviz.model.preprocess import Preprocess
 
 
 def photo(width: int, height: int, channels: int = 3, seed: int = 0):

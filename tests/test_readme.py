@@ -15,14 +15,14 @@ import pytest
 import vitviz
 import vitviz.model.menu
 from tests.running import ROOT
-from tests.test_house import GRADIO
+from tests.test_house import GROUPS
 from vitviz import cli, draw
 from vitviz.languages import SUBJECTS, dictionary
-from vitviz.probe.intervention import KINDS
+from vitviz.probe.intervene.intervention import KINDS
 from vitviz.train import command
 from vitviz.train.recipes import RECIPES
-from vitviz.web.programs import PARAMETERS, Programs
-from vitviz.web.settings import Settings, flag_of, options
+from vitviz.web.host.settings import Settings, flag_of, options
+from vitviz.web.service.programs import PARAMETERS, Programs
 
 HOUSE = ROOT / "vitviz"
 ROOMS = sorted(path.parent.name for path in HOUSE.glob("*/__init__.py"))
@@ -125,7 +125,7 @@ def test_every_question_of_a_program_is_named_with_what_it_takes() -> None:
     told = {
         first.strip("`/"): takes.strip("`")
         for first, takes, *_ in rows(page_of("web"))
-        if "/" in first
+        if first.startswith("`/")
     }
     assert told.keys() == asks
     for name, takes in told.items():
@@ -141,9 +141,11 @@ def test_the_table_of_settings_has_every_option_and_no_other() -> None:
     assert told == {flag_of(one.name) for one in options()} | {"--model"}
 
 
-def test_the_files_that_know_gradio_are_named() -> None:
-    (sentence,) = re.findall(r"^Only these files know Gradio:.*?`\. ", page_of("web"), re.M | re.S)
-    assert set(re.findall(r"`(\w+\.py)`", sentence)) == {Path(name).name for name in GRADIO}
+@pytest.mark.parametrize("room", ["probe", "web"])
+def test_the_groups_of_a_room_are_named_in_their_order(room: str) -> None:
+    named = re.findall(r"^\| \[(\w+)/\]\(\1/", page_of(room), re.M)
+    assert [*named, ""] == [*GROUPS[room]]
+    assert sorted(named) == sorted(f.parent.name for f in (HOUSE / room).glob("*/__init__.py"))
 
 
 def test_every_figure_is_named_with_its_arguments() -> None:

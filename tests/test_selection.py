@@ -10,9 +10,10 @@ import torch
 from tests import viewer_fixture
 from tests.models import tiny
 from vitviz import Analysis, SelectionError, draw
-from vitviz.probe import explain, features
-from vitviz.probe.pairs import pair
-from vitviz.probe.selection import choose, count_of
+from vitviz.probe.capture.selection import choose, count_of
+from vitviz.probe.explain import explainers
+from vitviz.probe.measure import features
+from vitviz.probe.measure.pairs import pair
 
 MAKERS = [np.int64, np.uint8, np.array, torch.tensor, lambda n: torch.arange(n + 1)[n]]
 NO_NUMBERS = [True, 1.0, "1", None, np.True_, np.float32(1), torch.tensor(True), torch.tensor(1.0)]
@@ -26,8 +27,8 @@ QUESTIONS: dict[str, Callable[[Analysis, Callable[[int], Any]], Any]] = {
     "position_similarity": lambda a, n: a.position_similarity(n(6)),
     "predictions": lambda a, n: [each.logit for each in a.predictions(n(2))],
     "lens_lines": lambda a, n: [each.index for each in a.lens_lines(n(2))],
-    "explain.attention": lambda a, n: explain.attention(a.trace, n(6), layer=n(1), head=n(1)),
-    "explain.rollout_matrix": lambda a, n: explain.rollout_matrix(a.trace, last=n(1)),
+    "explainers.attention": lambda a, n: explainers.attention(a.trace, n(6), layer=n(1), head=n(1)),
+    "explainers.rollout_matrix": lambda a, n: explainers.rollout_matrix(a.trace, last=n(1)),
     "trace.attention": lambda a, n: a.trace.attention(n(1)),
     "trace.attention_of": lambda a, n: a.trace.attention_of(n(1), n(1)),
     "trace.rounded": lambda a, n: a.trace.rounded(n(1)).q,
@@ -78,9 +79,9 @@ def test_what_is_no_whole_number_is_refused(
     both = (
         "attention",
         "attention_matrix",
-        "explain.attention",
+        "explainers.attention",
         "rollout",
-        "explain.rollout_matrix",
+        "explainers.rollout_matrix",
     )
     for wrong in NO_NUMBERS:
         if wrong is None and name in both:

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from tests.models import TINY, spread, tiny
 from vitviz import CaptureError, SelectionError, Trace, ViT, capture
-from vitviz.probe.cuts import Cuts, Edges
+from vitviz.probe.capture.cuts import Cuts, Edges
 
 
 def pixels_for(name: str, images: int = 1) -> torch.Tensor:
@@ -180,7 +180,7 @@ def test_the_rounded_layer_makes_the_same_maps_within_its_error(name: str) -> No
 def test_a_map_rounds_alike_in_any_number_of_parts(monkeypatch, cached: int) -> None:
     trace = trace_of("cls")
     whole, error = trace.rounded(1), trace.rounding_error(1)
-    monkeypatch.setattr("vitviz.probe.trace.CACHED", cached)
+    monkeypatch.setattr("vitviz.probe.capture.trace.CACHED", cached)
     parts = trace.rounded(1)
     assert_close(parts.lse, whole.lse)
     assert trace.rounding_error(1) == pytest.approx(error, abs=1e-6)

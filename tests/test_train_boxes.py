@@ -8,10 +8,10 @@ import torch
 from tests.models import TINY, spread
 from vitviz.languages import dictionary, languages
 from vitviz.model.vit import ViT
-from vitviz.probe.case import Case
-from vitviz.probe.explain import EXPLAINERS, centre_map
-from vitviz.probe.grid import PatchGrid
-from vitviz.probe.trace import capture
+from vitviz.probe.capture.grid import PatchGrid
+from vitviz.probe.capture.recorder import capture
+from vitviz.probe.explain.case import Case
+from vitviz.probe.explain.explainers import EXPLAINERS, centre_map
 from vitviz.train.boxes import (
     attention_in_boxes,
     baselines,

@@ -11,7 +11,7 @@ from tests.models import tiny
 from tests.running import save_tiny
 from vitviz import EXPLAINERS, load
 from vitviz.model.weights import WEIGHTS_DIR
-from vitviz.probe.fairness import removal
+from vitviz.probe.explain.fairness import removal
 from vitviz.train import comparison
 from vitviz.train.command import main
 from vitviz.train.comparison import (

@@ -14,7 +14,7 @@ from vitviz.languages import Message, say
 from vitviz.model.checkpoints import FORMAT, save_checkpoint
 from vitviz.model.preprocess import Preprocess
 from vitviz.model.tensor_file import read_tensors, write_tensors
-from vitviz.probe.predictions import groups_of
+from vitviz.probe.measure.predictions import groups_of
 from vitviz.train.dataset import read
 from vitviz.train.errors import TrainError
 from vitviz.train.names import main, names_of, read_names

@@ -13,14 +13,14 @@ from einops import rearrange
 from tests.test_train import PICTURES, PLAIN, SMALL, TEST, TINY, log_of
 from vitviz import analyze, load
 from vitviz.model.vit import ViT
-from vitviz.probe.predictions import known_or_not
+from vitviz.probe.measure.predictions import known_or_not
 from vitviz.train import checkpoint
 from vitviz.train.command import main
 from vitviz.train.dataset import Pictures
 from vitviz.train.errors import TrainError
 from vitviz.train.learner import CELLS, SIDES, Learner, Outputs, neighbour_loss
 from vitviz.train.loop import Stopped, train
-from vitviz.train.order import Order
+from vitviz.train.order import Sampler
 from vitviz.train.others import (
     SCORES,
     Others,
@@ -246,14 +246,14 @@ def test_a_step_shows_its_share_of_others_and_every_picture_gets_its_turn():
 
 
 def test_an_order_is_the_same_from_any_step_on():
-    whole, later = Order(10, 3, seed=1), Order(10, 3, seed=1)
+    whole, later = Sampler(10, 3, seed=1), Sampler(10, 3, seed=1)
     steps = [whole.at(step) for step in range(7)]
     assert torch.equal(later.at(5), steps[5])
     assert torch.equal(later.at(1), steps[1])
     assert len(torch.cat(steps[:3]).unique()) == 9
     assert not torch.equal(steps[0], steps[3])
     with pytest.raises(TrainError, match="2 pictures do not fill one batch of 3"):
-        Order(2, 3, seed=1)
+        Sampler(2, 3, seed=1)
 
 
 def test_every_score_is_higher_for_a_sure_answer():

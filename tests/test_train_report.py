@@ -8,11 +8,11 @@ import torch
 
 from tests.models import TINY, spread
 from vitviz.model.vit import ViT
-from vitviz.probe.case import Case
-from vitviz.probe.explain import EXPLAINERS, Explainer
-from vitviz.probe.grid import PatchGrid
-from vitviz.probe.heads import head_statistics
-from vitviz.probe.trace import capture
+from vitviz.probe.capture.grid import PatchGrid
+from vitviz.probe.capture.recorder import capture
+from vitviz.probe.explain.case import Case
+from vitviz.probe.explain.explainers import EXPLAINERS, Explainer
+from vitviz.probe.measure.heads import head_statistics
 from vitviz.train.boxes import attention_in_boxes
 from vitviz.train.dataset import Pictures
 from vitviz.train.others import SCORES, auroc

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from tests.test_train import PICTURES, SMALL, TEST, TINY, log_of, pack  # noqa: F401 (a fixture)
-from vitviz.probe.film import Film
+from vitviz.probe.measure.film import Film
 from vitviz.train import checkpoint
 from vitviz.train.command import main
 from vitviz.train.errors import TrainError

@@ -10,8 +10,8 @@ from PIL import Image, ImageDraw
 from tests.test_train_digits import DIGITS, STYLES, drawn
 from vitviz import analyze, load
 from vitviz.model.weights import CURATED, WEIGHTS_DIR, list_models
-from vitviz.probe.film import Film
-from vitviz.probe.measurements import measurements_of
+from vitviz.probe.measure.film import Film
+from vitviz.probe.measure.measurements import measurements_of
 from vitviz.train.recipe import Recipe
 from vitviz.train.recipes import RECIPES
 

@@ -12,7 +12,7 @@ from vitviz import load
 from vitviz.model.preprocess import Preprocess
 from vitviz.model.untrained import draw, first_seed
 from vitviz.model.weights import CURATED, list_models, save_checkpoint
-from vitviz.probe.measurements import measurements_of
+from vitviz.probe.measure.measurements import measurements_of
 from vitviz.train.dataset import Pictures
 from vitviz.train.recipe import Recipe
 from vitviz.train.run import Run

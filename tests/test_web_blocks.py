@@ -16,8 +16,8 @@ from types import SimpleNamespace
 import gradio as gr
 from gradio.context import LocalContext
 from starlette.exceptions import HTTPException
-from vitviz.web.blocks import App
-from vitviz.web.components import PhotoInput
+from vitviz.web.page.gradio_inside import App
+from vitviz.web.page.gradio_inside import PhotoInput
 
 with App(analytics_enabled=False) as demo:
     gr.Button().click(lambda *_: {}, [gr.JSON(), PhotoInput()], api_name="asked")
@@ -69,7 +69,7 @@ import json
 import gradio as gr
 from fastapi.testclient import TestClient
 from gradio.routes import App as Routes
-from vitviz.web.blocks import App
+from vitviz.web.page.gradio_inside import App
 
 with App(analytics_enabled=False) as demo:
     text, file = gr.Textbox(), gr.File()

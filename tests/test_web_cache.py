@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from vitviz.errors import VitvizError
-from vitviz.web import cache as cache_module
-from vitviz.web import limits
-from vitviz.web.cache import PREFIX, Cache
-from vitviz.web.store import ExpiredError
+from vitviz.web.host import limits
+from vitviz.web.store import cache as cache_module
+from vitviz.web.store.cache import PREFIX, Cache
+from vitviz.web.store.store import ExpiredError
 
 LONG_AGO = limits.CACHE_AGE_SECONDS + 100
 A_WHILE_AGO = limits.CACHE_SWEEP_SECONDS + 100
@@ -124,7 +124,7 @@ def test_a_folder_that_somebody_deleted_is_made_again_and_held(base, cache):
 
 HOLD = """
 import os, signal, sys
-from vitviz.web.cache import Cache
+from vitviz.web.store.cache import Cache
 cache = Cache(sys.argv[1])
 (cache.folder / "a").mkdir()
 (cache.folder / "a" / "photo.jpg").write_text("a face")

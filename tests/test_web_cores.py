@@ -5,16 +5,17 @@ from contextlib import ExitStack
 import pytest
 import torch
 
-from vitviz.web import cores, limits
-from vitviz.web.cores import Cores
+from vitviz.web.compute import engine
+from vitviz.web.compute.engine import Cores
+from vitviz.web.host import limits
 
 
 @pytest.fixture
 def set_to(monkeypatch):
     seen = []
     monkeypatch.setattr(limits, "usable_cores", lambda: 8)
-    monkeypatch.setattr(cores.torch, "get_num_threads", lambda: 6)
-    monkeypatch.setattr(cores.torch, "set_num_threads", seen.append)
+    monkeypatch.setattr(engine.torch, "get_num_threads", lambda: 6)
+    monkeypatch.setattr(engine.torch, "set_num_threads", seen.append)
     return seen
 
 

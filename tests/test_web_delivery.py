@@ -11,16 +11,16 @@ from tests.running import save_tiny
 from vitviz import Analysis
 from vitviz.errors import CaptureError, ImageError
 from vitviz.model.key import ModelKey
-from vitviz.web import engine
-from vitviz.web.analyses import Analyses
-from vitviz.web.cache import Cache
-from vitviz.web.engine import Local
-from vitviz.web.models import Models
-from vitviz.web.orders import Refusal
-from vitviz.web.replies import Left, Refused, Shown, Unchanged
-from vitviz.web.service import Service
-from vitviz.web.store import Upload
-from vitviz.web.turns import Turns
+from vitviz.web.compute import fulfilment
+from vitviz.web.compute.engine import Local
+from vitviz.web.compute.models import Models
+from vitviz.web.compute.orders import Refusal
+from vitviz.web.compute.turns import Turns
+from vitviz.web.service.analyses import Analyses
+from vitviz.web.service.replies import Left, Refused, Shown, Unchanged
+from vitviz.web.service.service import Service
+from vitviz.web.store.cache import Cache
+from vitviz.web.store.store import Upload
 
 WAIT = 20  # seconds until a test fails; none of them takes that long
 CLS, GREY = ModelKey("tiny-cls"), ModelKey("tiny-grey")
@@ -28,8 +28,8 @@ START = Shown(None, CLS)
 PAGE = "a page"
 # The steps in which an answer can fail or take long, in order: (owner, name)
 STEPS = {
-    "analyze": (engine, "analyze"),
-    "pack": (engine, "pack"),
+    "analyze": (fulfilment, "analyze"),
+    "pack": (fulfilment, "pack"),
     "save": (Analysis, "to_bytes"),
     "place": (Analyses, "_placed"),
     "put": (Cache, "put_all"),
@@ -128,7 +128,7 @@ def test_a_failed_request_leaves_the_one_before_to_come(
     assert answer.manifest["photo"]["name"] == "first.png"
     assert (answer.photo, answer.controls) == (uploads[0].address, True)
     assert answer.shown == Shown(uploads[0], CLS)
-    assert "error" not in desk.rollout(question(answer.manifest))
+    assert "error" not in desk.ask("rollout", question(answer.manifest))
     assert answer.saved.endswith("first-tiny-cls.safetensors")
 
 

@@ -7,9 +7,9 @@ import re
 import pytest
 from starlette.formparsers import MultiPartException
 
-from vitviz.web import limits
-from vitviz.web.cache import Cache
-from vitviz.web.door import Door, Gate
+from vitviz.web.host import limits
+from vitviz.web.page.door import Door, Gate
+from vitviz.web.store.cache import Cache
 
 QUESTION, UPLOAD = "/gradio_api/component_server", "/gradio_api/upload"
 

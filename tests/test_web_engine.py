@@ -19,16 +19,18 @@ from vitviz.languages import say
 from vitviz.model.key import ModelKey
 from vitviz.viewer import pack
 from vitviz.viewer.payload import late_file
-from vitviz.web import engine, limits
-from vitviz.web.cache import Cache
-from vitviz.web.engine import Local, fulfil
-from vitviz.web.error_messages import in_each
-from vitviz.web.models import Menu, Models
-from vitviz.web.orders import Order, Refusal, Result, Selection
-from vitviz.web.replies import Shown
-from vitviz.web.service import Service
-from vitviz.web.store import Upload
-from vitviz.web.turns import computing
+from vitviz.web.compute import fulfilment
+from vitviz.web.compute.engine import Local
+from vitviz.web.compute.fulfilment import fulfil
+from vitviz.web.compute.models import Menu, Models
+from vitviz.web.compute.orders import Order, Refusal, Result, Selection
+from vitviz.web.compute.turns import computing
+from vitviz.web.host import limits
+from vitviz.web.host.error_messages import in_each
+from vitviz.web.service.replies import Shown
+from vitviz.web.service.service import Service
+from vitviz.web.store.cache import Cache
+from vitviz.web.store.store import Upload
 
 
 @pytest.fixture(scope="module")
@@ -67,17 +69,15 @@ def test_orders_and_results_travel(models):
 
 ELSEWHERE = """
 import pickle, sys
-from vitviz.web.engine import fulfil, fulfil_late
-from vitviz.web.orders import LateOrder
-from vitviz.web.models import Models
+from vitviz.web.compute.fulfilment import fulfil
+from vitviz.web.compute.models import Models
 models = Models(sys.argv[1:])
 while True:
     try:
         order = pickle.load(sys.stdin.buffer)
     except EOFError:
         break
-    answer = fulfil_late if isinstance(order, LateOrder) else fulfil
-    pickle.dump(answer(order, models), sys.stdout.buffer)
+    pickle.dump(fulfil(order, models), sys.stdout.buffer)
     sys.stdout.flush()
 """
 
@@ -108,9 +108,9 @@ def test_a_page_is_answered_by_an_engine_elsewhere(models, tmp_path):
         saved = vitviz.Analysis.from_bytes(cache.get(answer.saved))
         torch.testing.assert_close(saved.trace.q, ours.trace.q)
         question = {"token": 3, "layer": 1, "first": 0, "residual": 0.5, "head_fusion": "mean"}
-        reply = desk.rollout({"id": answer.manifest["pass"]["id"], **question})
+        reply = desk.ask("rollout", {"id": answer.manifest["pass"]["id"], **question})
         torch.testing.assert_close(torch.tensor(reply["values"]), ours.rollout(3, 1))
-        late = desk.late({"id": answer.manifest["pass"]["id"], "name": "mixing-01"})
+        late = desk.ask("late", {"id": answer.manifest["pass"]["id"], "name": "mixing-01"})
         assert base64.b64decode(late["data"]) == late_file(ours, "mixing-01")
         refused = desk.show(Upload(cache.put(b"", "b.png"), "b.png"), GREY, answer.shown)
         assert refused.refusal.of_picture
@@ -123,7 +123,7 @@ def test_a_page_gets_what_its_viewer_draws(models):
     payload = pack(ours, film=True, whole=False)
     assert result.files == payload.files
     assert set(result.manifest) == set(payload.manifest)
-    assert result.manifest["pass"]["predictions"] == payload.manifest["pass"]["predictions"]
+    assert result.manifest["model"] == payload.manifest["model"]
     saved = vitviz.Analysis.from_bytes(result.saved)
     assert torch.equal(saved.trace.q, ours.trace.q)
     assert saved.photo_name == "a dog.png"
@@ -175,7 +175,7 @@ def test_a_fault_of_the_machine_is_raised(models, monkeypatch):
     def broken(*_, **_options):
         raise OSError("no space left")
 
-    monkeypatch.setattr(engine, "analyze", broken)
+    monkeypatch.setattr(fulfilment, "analyze", broken)
     with pytest.raises(OSError, match="no space left"):
         Local(models).run(order())
 
@@ -204,20 +204,20 @@ def test_a_turn_is_taken_for_the_pass_alone(models, monkeypatch):
         inside = False
 
     for name in ("open_photo", "analyze", "pack"):
-        before = getattr(engine, name)
+        before = getattr(fulfilment, name)
 
         def noted(*args, name=name, before=before, **kwargs):
             seen.append((name, inside))
             return before(*args, **kwargs)
 
-        monkeypatch.setattr(engine, name, noted)
+        monkeypatch.setattr(fulfilment, name, noted)
     fulfil(order(), models, turn)
     assert seen == [("open_photo", False), ("analyze", True), ("pack", False)]
 
 
 def test_a_menu_loads_nothing(models, monkeypatch):
     """A process whose engine is elsewhere needs no weights."""
-    monkeypatch.setattr("vitviz.web.models.load_key", None)
+    monkeypatch.setattr("vitviz.web.compute.models.load_key", None)
     menu = Menu(list(models._sources.values())[:2])
     assert (menu.choices, menu.default) == (models.choices, models.default)
     assert "tiny-grey" in menu
@@ -226,7 +226,7 @@ def test_a_menu_loads_nothing(models, monkeypatch):
 def test_nothing_behind_the_page_imports_gradio():
     """Neither directly nor through another module."""
     script = "import sys, vitviz.web.{}; print('gradio' in sys.modules)"
-    for name in ("service", "cache", "door"):
+    for name in ("service.service", "store.cache", "page.door"):
         command = [sys.executable, "-c", script.format(name)]
         said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         assert said.stdout.strip() == "False", name

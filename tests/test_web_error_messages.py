@@ -9,9 +9,9 @@ from gradio.data_classes import ImageData
 from vitviz import languages
 from vitviz.errors import ImageError
 from vitviz.languages import Message
-from vitviz.web.components import NOT_UPLOADED, PhotoInput
-from vitviz.web.error_messages import APOLOGY, hiding, in_all, sentence
-from vitviz.web.guard import guard
+from vitviz.web.host.error_messages import APOLOGY, hiding, in_all, sentence
+from vitviz.web.page.gradio_inside import NOT_UPLOADED, PhotoInput
+from vitviz.web.page.guard import guard
 
 
 def test_our_errors_become_sentences_and_their_html_is_text():

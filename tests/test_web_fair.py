@@ -17,15 +17,17 @@ from tests.models import photo
 from tests.running import save_tiny
 from vitviz.languages import languages
 from vitviz.model.key import ModelKey
-from vitviz.web import engine, limits
-from vitviz.web.cache import Cache
-from vitviz.web.engine import Local, fulfil_fair
-from vitviz.web.error_messages import in_each
-from vitviz.web.models import Models
-from vitviz.web.orders import FairOrder
-from vitviz.web.replies import Shown
-from vitviz.web.service import Service
-from vitviz.web.store import Upload
+from vitviz.web.compute import fulfilment
+from vitviz.web.compute.engine import Local
+from vitviz.web.compute.fulfilment import fulfil
+from vitviz.web.compute.models import Models
+from vitviz.web.compute.orders import FairOrder
+from vitviz.web.host import limits
+from vitviz.web.host.error_messages import in_each
+from vitviz.web.service.replies import Shown
+from vitviz.web.service.service import Service
+from vitviz.web.store.cache import Cache
+from vitviz.web.store.store import Upload
 
 KEYS = ["generic", "attention"]
 TINY = ("cls", "grey", "no_cls", "registers")
@@ -57,7 +59,7 @@ def shown(desk, upload, name="tiny-cls"):
 
 def ask(desk, key, **changes):
     asked = {"id": key, "explainers": KEYS, "token": 0, "target": 2} | changes
-    return desk.fair(asked)
+    return desk.ask("fair", asked)
 
 
 def finished(desk, key, **changes):
@@ -135,19 +137,19 @@ def test_too_much_work_is_refused_at_once(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "TESTING_WORK", 1e3)
     assert "passes of tiny-cls" in ask(desk, key)["error"]
     monkeypatch.setattr(limits, "EXPLAINING_WORK", 1e3)
-    reply = desk.late({"id": key, "name": "explain-occlusion-0-1"})
+    reply = desk.ask("late", {"id": key, "name": "explain-occlusion-0-1"})
     assert "about 20 passes of tiny-cls" in reply["error"]
-    assert "data" in desk.late({"id": key, "name": "explain-rollout-0-any"})
+    assert "data" in desk.ask("late", {"id": key, "name": "explain-rollout-0-any"})
 
 
 def test_an_explanation_is_made_when_it_is_asked_for(desk, models, upload):
     key = shown(desk, upload)
-    reply = desk.late({"id": key, "name": "explain-generic-0-3"})
+    reply = desk.ask("late", {"id": key, "name": "explain-generic-0-3"})
     sent = load(base64.b64decode(reply["data"]))
     ours = vitviz.analyze(models.get(ModelKey("tiny-cls")), photo())
     torch.testing.assert_close(sent["values"], ours.explain("generic", target=3))
     for name in ("explain-generic-0-77", "explain-generic-99-1", "explain-x-0-any"):
-        assert "error" in desk.late({"id": key, "name": name})
+        assert "error" in desk.ask("late", {"id": key, "name": name})
 
 
 def test_forty_visitors_take_turns_and_each_gets_their_own(desk, models):
@@ -191,7 +193,7 @@ def test_forty_visitors_take_turns_and_each_gets_their_own(desk, models):
 
 def test_a_failure_of_the_engine_leaves_nothing_running(desk, upload, monkeypatch):
     key = shown(desk, upload)
-    monkeypatch.setattr(engine.fairness, "plan_of", lambda *_a, **_o: 1 / 0)
+    monkeypatch.setattr(fulfilment.fairness, "plan_of", lambda *_a, **_o: 1 / 0)
     while "error" not in (reply := ask(desk, key)):
         pass
     assert "busy" not in reply
@@ -204,6 +206,6 @@ def test_orders_of_a_fair_test_travel(models):
     order = FairOrder(saved=saved, model=ModelKey("tiny-cls"), keys=("generic",), target=1)
     there = pickle.loads(pickle.dumps(order))
     assert there == order
-    result = pickle.loads(pickle.dumps(fulfil_fair(there, models)))
+    result = pickle.loads(pickle.dumps(fulfil(there, models)))
     assert (result.summary["done"], result.summary["all"]) == (1, 13)
     assert len(repr(order)) < 300  # no picture gets into a log

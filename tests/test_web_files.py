@@ -11,7 +11,7 @@ from unicodedata import normalize
 
 import pytest
 
-from vitviz.web.files import file_name, place_of, save_atomic
+from vitviz.web.store.files import file_name, place_of, save_atomic
 
 
 def save(data, name, folder):

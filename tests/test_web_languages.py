@@ -10,7 +10,7 @@ import pytest
 import vitviz
 from vitviz.languages import language_of, languages
 from vitviz.viewer.bundle import language_of as language_of_js
-from vitviz.web.languages import preferred
+from vitviz.web.host.error_messages import preferred
 
 TAGS = {
     **dict.fromkeys(("ko", "ko-KR", "KO", "ko_KR", "ko-Hang-KR", " ko "), "ko"),

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from vitviz.web.limits import usable_cores
+from vitviz.web.host.limits import usable_cores
 
 
 @pytest.mark.parametrize(

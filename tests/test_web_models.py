@@ -17,9 +17,9 @@ from vitviz.model.checkpoints import FORMAT
 from vitviz.model.key import ModelKey
 from vitviz.model.loaded import LoadedModel
 from vitviz.model.weights import CURATED, list_models
-from vitviz.web import limits
-from vitviz.web import models as module
-from vitviz.web.models import Models, read_title
+from vitviz.web.compute import models as module
+from vitviz.web.compute.models import Models, read_title
+from vitviz.web.host import limits
 
 
 @pytest.fixture

@@ -15,13 +15,13 @@ from tests.running import ROOT, save_tiny
 from vitviz.errors import VitvizError, WeightsError
 from vitviz.languages import Message
 from vitviz.model.key import ModelKey
-from vitviz.web import limits
-from vitviz.web.components import Manifest
-from vitviz.web.examples import EXAMPLES
-from vitviz.web.orders import Refusal
-from vitviz.web.page import drawing_of, key_of, places
-from vitviz.web.replies import Answered, Left, Refused, Shown, Stored, Unchanged
-from vitviz.web.store import Upload
+from vitviz.web.compute.orders import Refusal
+from vitviz.web.host import limits
+from vitviz.web.page.build import drawing_of, key_of, places
+from vitviz.web.page.components import Manifest
+from vitviz.web.service.replies import Answered, Left, Refused, Shown, Stored, Unchanged
+from vitviz.web.store.examples import EXAMPLES
+from vitviz.web.store.store import Upload
 
 # Runs in a process of its own, because Gradio leaves event loops and sockets open.
 FACTS = """
@@ -30,7 +30,7 @@ from gradio.components import html
 from gradio.state_holder import StateHolder
 from PIL import Image
 from vitviz.web import Settings, build_app
-from vitviz.web.components import Viewer
+from vitviz.web.page.components import Viewer
 
 demo, options = build_app(Settings(models=(sys.argv[1],)))
 searched, search = [], html.re.search
@@ -170,7 +170,7 @@ def test_the_page_and_the_viewer_have_no_class_in_common():
     """The rule that hides the buttons above the page from a class hid vectors in the viewer too."""
 
     def classes(folder: str) -> set[str]:
-        sheets = [path.read_text() for path in (ROOT / "vitviz" / folder).glob("*.css")]
+        sheets = [path.read_text() for path in (ROOT / "vitviz" / folder).rglob("*.css")]
         return {name for sheet in sheets for name in re.findall(r"\.(vv-[\w-]+)", sheet)}
 
     asked_for = {"vv-projector"}  # by which page.css knows how the viewer is shown

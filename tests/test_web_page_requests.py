@@ -2,8 +2,8 @@
 
 import pytest
 
-from vitviz.web import limits
-from vitviz.web.page_requests import Delivery, PageRequests
+from vitviz.web.host import limits
+from vitviz.web.service.page_requests import Delivery, PageRequests
 
 
 @pytest.fixture

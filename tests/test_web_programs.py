@@ -18,8 +18,8 @@ from PIL import Image
 import vitviz
 from tests.models import photo
 from tests.running import ROOT, pictures, running_app, save_tiny
-from vitviz.web import limits
-from vitviz.web.examples import EXAMPLES
+from vitviz.web.host import limits
+from vitviz.web.store.examples import EXAMPLES
 
 QUESTIONS = ["analyze", "explain", "intervene", "compare", "models"]
 

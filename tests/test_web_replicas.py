@@ -15,10 +15,10 @@ from tests.models import photo
 from tests.running import save_tiny
 from vitviz.errors import VitvizError
 from vitviz.model.key import ModelKey
-from vitviz.web import replicas as module
-from vitviz.web.orders import Order, Selection
-from vitviz.web.replicas import TRIES, Replicas
-from vitviz.web.settings import Settings, SettingsError
+from vitviz.web.compute import replicas as module
+from vitviz.web.compute.orders import Order, Selection
+from vitviz.web.compute.replicas import TRIES, Replicas
+from vitviz.web.host.settings import Settings, SettingsError
 
 
 class RayActorError(Exception):

@@ -22,18 +22,19 @@ from vitviz.errors import SelectionError, VitvizError
 from vitviz.model.key import ModelKey
 from vitviz.viewer import pack
 from vitviz.viewer.payload import LATE
-from vitviz.web import analyses, limits
-from vitviz.web.cache import Cache
-from vitviz.web.engine import Local
-from vitviz.web.error_messages import APOLOGY, in_each
-from vitviz.web.figures import FIGURES
-from vitviz.web.models import Models
-from vitviz.web.orders import Refusal
-from vitviz.web.programs import Programs
-from vitviz.web.replies import Answered, Left, Refused, Shown, Unchanged
-from vitviz.web.service import Service
-from vitviz.web.store import Upload
-from vitviz.web.turns import computing
+from vitviz.web.compute.engine import Local
+from vitviz.web.compute.models import Models
+from vitviz.web.compute.orders import Refusal
+from vitviz.web.compute.turns import computing
+from vitviz.web.host import limits
+from vitviz.web.host.error_messages import APOLOGY, in_each
+from vitviz.web.service import analyses
+from vitviz.web.service.figures import FIGURES
+from vitviz.web.service.programs import Programs
+from vitviz.web.service.replies import Answered, Left, Refused, Shown, Unchanged
+from vitviz.web.service.service import Service
+from vitviz.web.store.cache import Cache
+from vitviz.web.store.store import Upload
 
 
 @pytest.fixture(scope="module")
@@ -130,9 +131,9 @@ def test_the_rows_that_a_link_shows_first_travel_ahead(desk, analysis, address, 
 
 def test_the_rows_where_the_page_begins_travel_ahead(monkeypatch, desk):
     link = {"model": "tiny-cls", "example": "red-panda"}
-    monkeypatch.setattr("vitviz.web.analyses.START_LINK", link)
+    monkeypatch.setattr("vitviz.web.service.analyses.START_LINK", link)
     for address, first in (({}, (1, 6)), ({"layer": "2", "token": "3"}, (2, 3))):
-        monkeypatch.setattr("vitviz.web.analyses.START", {"layer": 1, "token": 6})
+        monkeypatch.setattr("vitviz.web.service.analyses.START", {"layer": 1, "token": 6})
         manifest = desk.open(CLS, START, address).manifest
         assert (manifest["pass"]["first"]["layer"], manifest["pass"]["first"]["token"]) == first
 
@@ -177,18 +178,17 @@ def test_later_questions_are_about_the_model_in_its_size(desk, models, upload):
     key = desk.show(upload, SIZED, START).manifest["pass"]["id"]
     ours = vitviz.analyze(models.get(SIZED), upload.address)
     # What needs the model itself, which an analysis does not hold.
-    data = base64.b64decode(desk.late({"id": key, "name": "explain-generic-0-2"})["data"])
+    data = base64.b64decode(desk.ask("late", {"id": key, "name": "explain-generic-0-2"})["data"])
     torch.testing.assert_close(load(data)["values"], ours.explain("generic", 0, 2))
     change = {"kind": "remove", "patches": [14]}  # the last of 15
-    changed = desk.operate({"id": key, "interventions": [change]})["pass"]
-    assert changed["removed"] == [14]
+    changed = desk.ask("operate", {"id": key, "interventions": [change]})
+    assert changed["pass"]["removed"] == [14]
     then = vitviz.analyze(models.get(SIZED), upload.address, interventions=[change])
-    want = then.predictions(1)[0]
-    assert changed["predictions"][0]["index"] == want.index
-    assert changed["predictions"][0]["probability"] == pytest.approx(want.probability, rel=1e-5)
+    sent = load(base64.b64decode(changed["files"]["first"]["data"]))["logits"]
+    torch.testing.assert_close(sent, then.trace.logits)
     asked = {"id": key, "explainers": ["random"], "token": 0, "target": 1}
-    assert "error" not in desk.fair(asked)
-    page = desk.page({"id": key, "film": False, "layers": [0]})
+    assert "error" not in desk.ask("fair", asked)
+    page = desk.ask("take_home", {"id": key, "film": False, "layers": [0]})
     assert b'"image_size": [40, 24]' in desk._store.get(page["path"])
 
 
@@ -381,7 +381,7 @@ def test_an_address_picks_example_and_model(desk, address, photo_name, model):
 @pytest.mark.parametrize("fusion", ["mean", "max", "min"])
 def test_rollout_for_a_viewer_that_cannot_compute_it(desk, upload, analysis, fusion):
     key = desk.show(upload, CLS, START).manifest["pass"]["id"]
-    reply = desk.rollout(question(key, first=1, residual=0.25, head_fusion=fusion))
+    reply = desk.ask("rollout", question(key, first=1, residual=0.25, head_fusion=fusion))
     want = analysis.rollout(3, 2, first=1, residual=0.25, head_fusion=fusion)
     torch.testing.assert_close(torch.tensor(reply["values"]), want)
 
@@ -406,33 +406,33 @@ def test_rollout_for_a_viewer_that_cannot_compute_it(desk, upload, analysis, fus
 )
 def test_a_bad_question_gets_a_sentence(desk, upload, changes, says):
     key = desk.show(upload, CLS, START).manifest["pass"]["id"]
-    reply = desk.rollout(question(key, **{"layer": 2} | changes))
+    reply = desk.ask("rollout", question(key, **{"layer": 2} | changes))
     assert says in reply["error"]
 
 
 @pytest.mark.parametrize("nonsense", [None, [], "x", 3, {}])
 def test_nonsense_gets_a_sentence(desk, nonsense):
-    assert "are needed" in desk.rollout(nonsense)["error"]
+    assert "are needed" in desk.ask("rollout", nonsense)["error"]
 
 
 @pytest.mark.parametrize("name", [*LATE, "tokens-01", "mixing-00", "mixing-02"])
 def test_a_file_that_is_made_when_somebody_looks_at_it(desk, models, upload, name):
     manifest = desk.show(upload, ModelKey("told"), Shown(None, ModelKey("told"))).manifest
     assert manifest["files"][name] == {"late": True}
-    reply = desk.late({"id": manifest["pass"]["id"], "name": name})
+    reply = desk.ask("late", {"id": manifest["pass"]["id"], "name": name})
     whole = pack(vitviz.analyze(models.get(ModelKey("told")), Path(upload.address)))
     assert base64.b64decode(reply["data"]) == whole.files[f"{name}.safetensors"]
 
 
 def test_a_file_that_is_none_is_refused_with_a_sentence(desk, upload):
     manifest = desk.show(upload, ModelKey("told"), Shown(None, ModelKey("told"))).manifest
-    wrong = desk.late({"id": manifest["pass"]["id"], "name": "picture"})
+    wrong = desk.ask("late", {"id": manifest["pass"]["id"], "name": "picture"})
     assert wrong["error"] == "This analysis has no file 'picture'."
     for name in ("mixing-03", "mixing-1", "mixing-", "mixing-x"):
-        wrong = desk.late({"id": manifest["pass"]["id"], "name": name})
+        wrong = desk.ask("late", {"id": manifest["pass"]["id"], "name": name})
         assert wrong["error"] == f"This analysis has no file {name!r}."
-    assert "are needed" in desk.late({"id": manifest["pass"]["id"], "name": 3})["error"]
-    assert "has expired" in desk.late({"id": "x", "name": "features"})["error"]
+    assert "are needed" in desk.ask("late", {"id": manifest["pass"]["id"], "name": 3})["error"]
+    assert "has expired" in desk.ask("late", {"id": "x", "name": "features"})["error"]
 
 
 def drawing(key, **changes):
@@ -456,7 +456,7 @@ def test_figures_for_print(desk, upload, kind):
         "answers": {"other": {"id": key}},
         "attention": {"spotlight": True},
     }
-    reply = desk.figure(drawing(key, kind=kind, head=1, **more.get(kind, {})))
+    reply = desk.ask("figure", drawing(key, kind=kind, head=1, **more.get(kind, {})))
     assert reply.get("error") is None
     assert base64.b64decode(reply["data"]).startswith(b"<?xml")
 
@@ -484,7 +484,7 @@ def test_figures_of_an_experiment_say_what_was_done(desk, upload, monkeypatch):
         "explanations": keys | changed,
         "answers": {"other": {"id": intact, **changed}},
     }.items():
-        assert "data" in desk.figure(drawing(intact, kind=kind, **more))
+        assert "data" in desk.ask("figure", drawing(intact, kind=kind, **more))
     done = [one.to_dict() for one in drawn["attention"][0].interventions]
     assert done == [change]
     before, after = drawn["answers"]
@@ -504,7 +504,7 @@ def test_a_pair_follows_the_direction(desk, upload, monkeypatch):
     monkeypatch.setattr(vitviz.draw, "pair", lambda *given: drawn.append(given[1:]) or Figure())
     key = desk.show(upload, CLS, START).manifest["pass"]["id"]
     for direction in ("from", "to"):
-        desk.figure(drawing(key, kind="pair", head=1, direction=direction))
+        desk.ask("figure", drawing(key, kind="pair", head=1, direction=direction))
     assert drawn == [(1, 1, 3, 0), (1, 1, 0, 3)]
 
 
@@ -516,26 +516,26 @@ def test_scales_are_those_of_the_screen(desk, upload, monkeypatch):
     key = desk.show(upload, CLS, START).manifest["pass"]["id"]
     for kind in ("heads", "wall"):
         for scale in ("heads", "map"):
-            desk.figure(drawing(key, kind=kind, scale=scale))
+            desk.ask("figure", drawing(key, kind=kind, scale=scale))
     assert scales == ["shared", "own", "layer", "own"]
 
 
 def test_a_film_is_the_one_that_was_sent(desk, upload):
     manifest = desk.show(upload, ModelKey("told"), START).manifest
     wanted = drawing(manifest["pass"]["id"], kind="training")
-    assert desk.figure(wanted)["data"]
+    assert desk.ask("figure", wanted)["data"]
     film = Path(manifest["files"]["film"].address)
     film.write_text("damaged")
-    reply = desk.figure(wanted)
+    reply = desk.ask("figure", wanted)
     assert reply["error"] == "The film of this training cannot be read any more."
     assert re.search("[가-힣]", reply["errors"]["ko"])
     film.unlink()
-    assert "has expired" in desk.figure(wanted)["error"]
+    assert "has expired" in desk.ask("figure", wanted)["error"]
 
 
 def test_a_figure_as_pdf(desk, upload):
     key = desk.show(upload, CLS, START).manifest["pass"]["id"]
-    reply = desk.figure(drawing(key, kind="patches", format="pdf"))
+    reply = desk.ask("figure", drawing(key, kind="patches", format="pdf"))
     assert base64.b64decode(reply["data"]).startswith(b"%PDF")
 
 
@@ -572,7 +572,7 @@ def test_a_bad_request_for_a_figure_gets_a_sentence(desk, upload, subtests):
         ({"id": None}, "are needed"),
     ]:
         with subtests.test(changes=changes):
-            reply = desk.figure(drawing(key, **{"kind": "attention"} | changes))
+            reply = desk.ask("figure", drawing(key, **{"kind": "attention"} | changes))
             assert says in reply["error"]
             assert desk._questions._drawing._places._value == 1  # the turn was given back
 
@@ -581,8 +581,8 @@ def test_too_many_figures_at_a_time(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "DRAWING_WAIT_SECONDS", 0.01)
     key = desk.show(upload, CLS, START).manifest["pass"]["id"]
     with desk._questions._drawing.take(1, VitvizError()):
-        assert "Many figures" in desk.figure(drawing(key))["error"]
-    assert desk.figure(drawing(key))["data"]
+        assert "Many figures" in desk.ask("figure", drawing(key))["error"]
+    assert desk.ask("figure", drawing(key))["data"]
 
 
 def test_nobody_waits_for_ever_to_compute(desk, here, upload, monkeypatch):
@@ -592,14 +592,14 @@ def test_nobody_waits_for_ever_to_compute(desk, here, upload, monkeypatch):
         for _ in range(limits.COMPUTING):
             others.enter_context(computing(here._computing))
             others.enter_context(computing(desk._questions._asking))
-        reply = desk.rollout(question(key))
+        reply = desk.ask("rollout", question(key))
         assert reply["error"] == "This server computes for many others; try again in a minute."
         assert re.search("[가-힣]", reply["errors"]["ko"])
         refusal = Refusal("this server computes for many others; try again in a minute")
         assert desk.show(upload, CLS, START).refusal == refusal
         with pytest.raises(VitvizError, match=refusal.text):
             Programs(desk.analyses, desk._store).answer(upload.address, "tiny-cls")
-    assert desk.rollout(question(key))["values"]
+    assert desk.ask("rollout", question(key))["values"]
 
 
 def test_a_deleted_analysis_is_made_again_and_has_expired_with_its_photo(desk, upload):
@@ -607,28 +607,30 @@ def test_a_deleted_analysis_is_made_again_and_has_expired_with_its_photo(desk, u
     vitviz.Analysis.load(answer.saved)
     Path(answer.saved).unlink()
     key = answer.manifest["pass"]["id"]
-    assert desk.rollout(question(key))["values"], "the photo is still there: it is made again"
+    assert desk.ask("rollout", question(key))["values"], (
+        "the photo is still there: it is made again"
+    )
     for file in (Path(upload.address), *Path(desk._store.folder).rglob("analysis.safetensors")):
         file.unlink()
-    assert "was deleted" in desk.rollout(question(key))["error"]
-    assert "has expired" in desk.rollout(question("0" * 32))["error"]
+    assert "was deleted" in desk.ask("rollout", question(key))["error"]
+    assert "has expired" in desk.ask("rollout", question("0" * 32))["error"]
 
 
 def test_a_bug_gets_an_apology_and_a_log_entry(desk, upload, monkeypatch, caplog):
     key = desk.show(upload, CLS, START).manifest["pass"]["id"]
     monkeypatch.setattr(analyses.Analysis, "from_bytes", lambda data: 1 / 0)
-    assert desk.rollout(question(key))["error"] == APOLOGY
+    assert desk.ask("rollout", question(key))["error"] == APOLOGY
     assert "ZeroDivisionError" in caplog.text
 
 
 def test_only_so_many_analyses_are_remembered(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "ANALYSES_KNOWN", 2)
     keys = [desk.show(upload, CLS, START).manifest["pass"]["id"] for _ in range(3)]
-    assert ["error" in desk.rollout(question(key)) for key in keys] == [True, False, False]
+    assert ["error" in desk.ask("rollout", question(key)) for key in keys] == [True, False, False]
 
 
 def beside(desk, manifest, wanted):
-    return desk.beside({"id": manifest["pass"]["id"], "beside": wanted})
+    return desk.ask("beside", {"id": manifest["pass"]["id"], "beside": wanted})
 
 
 def test_what_can_stand_beside_is_in_the_manifest(desk, upload):
@@ -663,7 +665,7 @@ def test_the_twin_another_picture_and_another_model_stand_beside(desk, models, u
     grey = beside(desk, now, "model-tiny-grey")["manifest"]
     assert (grey["photo"]["name"], grey["model"]["name"]) == ("my dog.png", "tiny-grey")
     # Viewers can ask about it as about any other, also for what stands beside it.
-    assert "data" in desk.late({"id": bison["pass"]["id"], "name": "features"})
+    assert "data" in desk.ask("late", {"id": bison["pass"]["id"], "name": "features"})
     again = beside(desk, grey, "model-tiny-cls")["manifest"]
     assert again["model"]["name"] == now["model"]["name"]
 
@@ -749,7 +751,9 @@ def test_a_drawing_is_for_digits_until_the_visitor_chooses_another_model(desk, s
 def test_a_page_to_take_home_has_the_layers_that_were_asked_for(desk, upload):
     manifest = desk.show(upload, CLS, START).manifest
     wanted = {"id": manifest["pass"]["id"], "film": False}
-    whole, part = (desk.page({**wanted, "layers": layers}) for layers in ([2, 0, 1], [2, 2]))
+    whole, part = (
+        desk.ask("take_home", {**wanted, "layers": layers}) for layers in ([2, 0, 1], [2, 2])
+    )
     assert "error" not in whole
     assert part["size"] < whole["size"]
     data = desk._store.get(part["path"])
@@ -761,13 +765,15 @@ def test_a_page_to_take_home_has_the_layers_that_were_asked_for(desk, upload):
     assert "tokens-00.safetensors" not in files
     assert b'id="taken">null<' in data  # what a visitor wrote never came here
     for wrong in ([], [3], [True], ["0"], "all", None):
-        assert "Layers of the analysis" in desk.page({**wanted, "layers": wrong})["error"]
+        assert (
+            "Layers of the analysis" in desk.ask("take_home", {**wanted, "layers": wrong})["error"]
+        )
 
 
 def test_a_page_that_would_be_too_large_is_refused(desk, upload, monkeypatch):
     monkeypatch.setattr(limits, "PAGE_BYTES", 1000)
     manifest = desk.show(upload, CLS, START).manifest
-    refused = desk.page({"id": manifest["pass"]["id"], "film": False, "layers": [0]})
+    refused = desk.ask("take_home", {"id": manifest["pass"]["id"], "film": False, "layers": [0]})
     assert "choose fewer" in refused["error"]
     assert "더 적게" in refused["errors"]["ko"]
 
@@ -785,7 +791,7 @@ def test_an_inverted_example_is_in_its_link_and_not_in_what_stands_beside(desk):
     assert desk.show_example(index, CLS, inverted.shown).shown.inverted is False
     key = inverted.manifest["pass"]["id"]
     beside = {
-        wanted: desk.beside({"id": key, "beside": wanted})["manifest"]["photo"]["inverted"]
+        wanted: desk.ask("beside", {"id": key, "beside": wanted})["manifest"]["photo"]["inverted"]
         for wanted in ("untrained", "example-dog", "model-tiny-grey")
     }
     assert beside == {"untrained": True, "example-dog": False, "model-tiny-grey": True}

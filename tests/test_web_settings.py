@@ -3,8 +3,8 @@
 import pytest
 
 from tests.running import ROOT
-from vitviz.web import limits
-from vitviz.web.settings import Settings, SettingsError, flag_of, options, variable_of
+from vitviz.web.host import limits
+from vitviz.web.host.settings import Settings, SettingsError, flag_of, options, variable_of
 
 
 def test_nothing_said():

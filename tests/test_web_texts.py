@@ -4,14 +4,15 @@ import re
 from pathlib import Path
 
 from vitviz.languages import Message, dictionary
-from vitviz.web import texts
-from vitviz.web.examples import EXAMPLES, FOLDER
-from vitviz.web.theme import PAGE_CSS
+from vitviz.web.page import texts
+from vitviz.web.page.theme import PAGE_CSS
+from vitviz.web.store.examples import EXAMPLES, FOLDER
 
 
 def test_every_label_is_used_and_there():
     source, script = (
-        (FOLDER.parent / name).read_text(encoding="utf-8") for name in ("page.py", "page.js")
+        (FOLDER.parent / "page" / name).read_text(encoding="utf-8")
+        for name in ("build.py", "page.js")
     )
     used = set(re.findall(r'TEXTS\("(\w+)"\)', source))
     used |= {f"vv_{name}" for name in re.findall(r"\bt\.(\w+)", script)}

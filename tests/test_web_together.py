@@ -13,13 +13,14 @@ import vitviz
 from tests.models import photo
 from tests.running import running_app, save_tiny
 from vitviz.model.key import ModelKey
-from vitviz.web import engine, limits
-from vitviz.web.cache import Cache
-from vitviz.web.engine import Local
-from vitviz.web.models import Models
-from vitviz.web.replies import Shown
-from vitviz.web.service import Service
-from vitviz.web.store import Upload
+from vitviz.web.compute import fulfilment
+from vitviz.web.compute.engine import Local
+from vitviz.web.compute.models import Models
+from vitviz.web.host import limits
+from vitviz.web.service.replies import Shown
+from vitviz.web.service.service import Service
+from vitviz.web.store.cache import Cache
+from vitviz.web.store.store import Upload
 
 ROUNDS = 25
 ARRAYS = ("q", "k", "tokens", "logits")
@@ -65,14 +66,14 @@ def test_two_analyses_at_once_hear_nothing_of_each_other(
         meeting.wait()
 
     hooks = [block.register_forward_pre_hook(meet) for block in loaded.vit.blocks]
-    analyze, heard = engine.analyze, {}
+    analyze, heard = fulfilment.analyze, {}
 
     def listening(loaded, photo, **options):
         analysis = analyze(loaded, photo, **options)
         heard[photo.name] = analysis.trace
         return analysis
 
-    monkeypatch.setattr(engine, "analyze", listening)
+    monkeypatch.setattr(fulfilment, "analyze", listening)
     uploads = [Upload(cache.put(path.read_bytes(), path.name), path.name) for path in pictures]
     with ThreadPoolExecutor(2) as pool:
         for _ in range(ROUNDS):

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from vitviz.errors import VitvizError
-from vitviz.web.turns import Turns
+from vitviz.web.compute.turns import Turns
 
 REFUSAL = VitvizError("come back later")
 

@@ -14,8 +14,8 @@ from tests.models import photo
 from tests.running import running_app, save_tiny
 from vitviz.errors import VitvizError
 from vitviz.model.key import ModelKey
-from vitviz.web import watch
-from vitviz.web.watch import Watch
+from vitviz.web.host import watch
+from vitviz.web.host.watch import Watch
 
 FACTS = {
     "door": "page",
@@ -100,12 +100,12 @@ def test_the_app_answers_a_monitor_also_behind_a_login(tmp_path):
 def test_an_analysis_is_noted_without_its_picture(tmp_path, caplog):
     from PIL import Image
 
-    from vitviz.web.cache import Cache
-    from vitviz.web.engine import Local
-    from vitviz.web.models import Models
-    from vitviz.web.replies import Shown
-    from vitviz.web.service import Service
-    from vitviz.web.store import Upload
+    from vitviz.web.compute.engine import Local
+    from vitviz.web.compute.models import Models
+    from vitviz.web.service.replies import Shown
+    from vitviz.web.service.service import Service
+    from vitviz.web.store.cache import Cache
+    from vitviz.web.store.store import Upload
 
     cache, models = Cache(tmp_path), Models([str(save_tiny(tmp_path, "cls"))])
     service = Service(Local(models), models, cache)

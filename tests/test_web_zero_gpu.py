@@ -10,9 +10,9 @@ import pytest
 from tests.running import save_tiny
 from tests.test_web_engine import picture
 from vitviz.model.key import ModelKey
-from vitviz.web import zero_gpu
-from vitviz.web.models import Models
-from vitviz.web.orders import Order
+from vitviz.web.compute.models import Models
+from vitviz.web.compute.orders import Order
+from vitviz.web.page import zero_gpu
 
 
 @pytest.fixture

@@ -14,17 +14,18 @@ import torch
 from torch import Tensor
 
 from tests.chance_fixture import draws
-from tests.models import TINY, photo, tiny
+from tests.models import TINY, as_sent, photo, tiny
 from tests.operated_fixture import CASES, operated
+from tests.results_fixture import examples
 from vitviz import EXPLAINERS, Analysis, Trace, ViT, analyze, open_photo
 from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.model.untrained import draw
-from vitviz.probe import features
-from vitviz.probe.film import Film, grid_facts, look
-from vitviz.probe.heads import distances
-from vitviz.probe.mixing import mix
-from vitviz.probe.pairs import Pair, pair
-from vitviz.probe.positions import similarity, unit_rows
+from vitviz.probe.measure import features
+from vitviz.probe.measure.film import Film, grid_facts, look
+from vitviz.probe.measure.heads import distances
+from vitviz.probe.measure.mixing import mix
+from vitviz.probe.measure.pairs import Pair, pair
+from vitviz.probe.measure.positions import similarity, unit_rows
 from vitviz.viewer import pack
 
 FOLDER = Path(__file__).parent / "js" / "fixture"
@@ -63,13 +64,8 @@ def fixture(analysis: Analysis) -> dict[str, Any]:
     explained = _explained(analysis, payload.manifest["pass"]["first"]["token"])
     # The browser gets q and k in half precision. What it makes of them must be right to the last
     # digits; how far that is from the model's own values is what the manifest promises.
-    sent = [exact.rounded(layer) for layer in range(exact.depth)]
-    trace = replace(
-        exact,
-        q=torch.stack([layer.q.float() for layer in sent]),
-        k=torch.stack([layer.k.float() for layer in sent]),
-    )
-    analysis = replace(analysis, trace=trace)
+    analysis = as_sent(analysis)
+    trace = analysis.trace
     layer, head, token = trace.depth - 1, trace.num_heads - 1, trace.num_tokens - 2
     row, col = grid.row_col(token)
     top, left, height, width = grid.box(token)
@@ -180,11 +176,13 @@ def film_fixture() -> dict[str, Any]:
 
 
 def write(folder: Path) -> None:
-    """One JSON file for each of the tiny models; in folders those of operated passes, and draws."""
-    for inner in ("operated", "chance"):
+    """One JSON file for each of the tiny models; in folders operated passes, draws and examples."""
+    for inner in ("operated", "chance", "results"):
         (folder / inner).mkdir(parents=True, exist_ok=True)
     text = json.dumps(draws())  # to the last bit
     (folder / "chance" / "draws.json").write_text(text + "\n", encoding="utf-8")
+    text = json.dumps(examples())
+    (folder / "results" / "examples.json").write_text(text + "\n", encoding="utf-8")
     for name in CASES:
         text = json.dumps(_rounded(operated(name)))
         (folder / "operated" / f"{name}.json").write_text(text + "\n", encoding="utf-8")

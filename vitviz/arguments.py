@@ -16,7 +16,7 @@ class Arguments(argparse.ArgumentParser):
         raw = argparse.RawDescriptionHelpFormatter
         super().__init__(prog, formatter_class=raw, **options)
 
-    def parse_args(
+    def parse_args(  # type: ignore[override]  # a namespace of another class has no use here
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
         args = [*(sys.argv[1:] if args is None else args)]

@@ -220,7 +220,17 @@ def look_options() -> Arguments:
         "figure",
     )
     add("--target", metavar="CLASS", help="the class that --explain explains (default: the answer)")
-    change = result.add_argument_group("changes to the pass (patches, layers, heads count from 0)")
+    _add_changes(result)
+    add("--out", type=Path, metavar="FOLDER", help="(default: vitviz-PHOTO-MODEL, in this folder)")
+    add("--format", choices=("png", "svg", "pdf"), default="png", help="of the figures")
+    add("--html", action="store_true", help="write the viewer too, as one page without a server")
+    add("--force", action="store_true", help="write into a folder that is not from vitviz")
+    return result
+
+
+def _add_changes(options: Arguments) -> None:
+    """What can be changed in the pass."""
+    change = options.add_argument_group("changes to the pass (patches, layers, heads count from 0)")
     change.add_argument("--remove", type=_numbers, metavar="N,N", help="take these patches out")
     change.add_argument("--keep", type=_numbers, metavar="N,N", help="take all other patches out")
     change.add_argument("--positions", choices=("off", "shuffled"), help="change the positions")
@@ -240,13 +250,8 @@ def look_options() -> Arguments:
         type=_json,
         metavar="JSON",
         help='any list of changes, say \'[{"kind": "even", "rows": "cls"}]\' '
-        "(vitviz/probe/intervention.py); those above come first",
+        "(vitviz/probe/intervene/intervention.py); those above come first",
     )
-    add("--out", type=Path, metavar="FOLDER", help="(default: vitviz-PHOTO-MODEL, in this folder)")
-    add("--format", choices=("png", "svg", "pdf"), default="png", help="of the figures")
-    add("--html", action="store_true", help="write the viewer too, as one page without a server")
-    add("--force", action="store_true", help="write into a folder that is not from vitviz")
-    return result
 
 
 def _add_weights(options: Arguments) -> None:

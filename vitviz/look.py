@@ -12,10 +12,10 @@ from .errors import VitvizError
 from .model.key import ModelKey
 from .model.weights import load_key
 from .probe.analysis import Analysis, analyze
-from .probe.explain import EXPLAINERS
-from .probe.film import Film
-from .probe.intervention import read as read_interventions
-from .probe.measurements import measurements_of
+from .probe.explain.explainers import EXPLAINERS
+from .probe.intervene.intervention import read as read_interventions
+from .probe.measure.film import Film
+from .probe.measure.measurements import measurements_of
 
 ANALYSIS = "analysis.safetensors"
 
@@ -59,8 +59,8 @@ def look(arguments: argparse.Namespace) -> None:
         print(analysis.changes())
     for answer in analysis.predictions():
         print(f"{answer.probability:7.1%}  {answer.label}")
-    if (sentence := analysis.not_taught()) is not None:
-        told = analysis.known_or_not()
+    told = analysis.known_or_not()
+    if told is not None and (sentence := analysis.not_taught()) is not None:
         print(sentence)
         print(f"(score {told.score:.3g}, below the model's threshold of {told.threshold:.3g})")
     elif (phrase := analysis.answer()) is not None and phrase.sure is False:

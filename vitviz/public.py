@@ -10,10 +10,11 @@ from .model.vit import ViT
 from .model.weights import from_timm, list_models, load
 from .notebook import cell
 from .probe.analysis import Analysis, analyze
+from .probe.capture.grid import PatchGrid
+from .probe.capture.recorder import capture
+from .probe.capture.trace import Trace
 from .probe.compare import compare
-from .probe.explain import EXPLAINERS, rollout, rollout_matrix
-from .probe.grid import PatchGrid
-from .probe.predictions import Prediction
-from .probe.trace import Trace, capture
+from .probe.explain.explainers import EXPLAINERS, rollout, rollout_matrix
+from .probe.measure.predictions import Prediction
 
 Analysis._repr_html_ = cell  # what a notebook asks for; probe/ does not know the viewer

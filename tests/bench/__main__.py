@@ -35,16 +35,16 @@ def main() -> None:
             environ = {**os.environ, "OMP_NUM_THREADS": str(threads)}
             subprocess.run([*command, str(arguments.rounds)], env=environ, check=True)
     if "classroom" in chosen:
-        from .classroom import classroom
+        from tests.bench.classroom import classroom
 
         classroom()
     if to_open := [part for part in in_browser if part in chosen]:
-        from . import browser
+        from tests.bench import browser
 
         for part in to_open:
             getattr(browser, part)()
     if "faults" in chosen:
-        from .faults import FAULTS, faults
+        from tests.bench.faults import FAULTS, faults
 
         sys.exit(faults([*FAULTS]))
 

@@ -12,14 +12,15 @@ from pathlib import Path
 import torch
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
+from tests.bench.serving import serving
 from tests.models import photo
 from tests.running import running_app, save_tiny
-from vitviz import Analysis, ModelCard, PatchGrid, Preprocess, Trace, ViTConfig, open_photo
-from vitviz.probe.positions import Positions
+from vitviz import Analysis, ModelCard, Preprocess, Trace, ViTConfig, open_photo
+from vitviz.probe.forward import Pass
+from vitviz.probe.intervene.surgery import Surgery
+from vitviz.probe.measure.positions import Positions
 from vitviz.viewer import pack
 from vitviz.viewer import page as one_file
-
-from .serving import serving
 
 SWITCHES = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 MOVES = 200
@@ -158,10 +159,14 @@ def made_up(image: int, patch: int) -> Analysis:
     preprocess = Preprocess(size=config.image_size, mean=(0.5,) * 3, std=(0.5,) * 3)
     picture = preprocess.picture(open_photo(photo(300, 300)))
     return Analysis(
-        picture=picture,
-        pixels=preprocess.pixels(picture)[0],
-        grid=PatchGrid.of(config),
-        trace=Trace(noise(*heads), noise(*heads), noise(*tokens), noise(0), config.head_dim**-0.5),
+        pass_=Pass(
+            surgery=Surgery((), config),
+            picture=picture,
+            pixels=preprocess.pixels(picture)[0],
+            trace=Trace(
+                noise(*heads), noise(*heads), noise(*tokens), noise(0), config.head_dim**-0.5
+            ),
+        ),
         positions=Positions.of(noise(1, config.num_tokens, config.embed_dim), config),
         card=ModelCard(
             name=f"ViT-B/{patch}",

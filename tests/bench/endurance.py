@@ -15,9 +15,8 @@ from typing import Any
 
 import httpx
 
+from tests.bench.load import Tally, Visitor, colours, visit
 from tests.running import app_process
-
-from .load import Tally, Visitor, colours, visit
 
 MODELS = ("photos", "mnist")
 BOUND_MB = 100

@@ -31,6 +31,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.bench.load import RefusedError, Tally, Visitor, colours, picture_of, visit
 from tests.running import (
     app_process,
     arriving,
@@ -43,8 +44,6 @@ from tests.running import (
     until,
     upload_breaks_off,
 )
-
-from .load import RefusedError, Tally, Visitor, colours, picture_of, visit
 
 MODEL = "tiny-cls"
 PATIENCE = 300  # seconds for what a busy machine does at last

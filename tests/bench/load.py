@@ -253,7 +253,7 @@ def measure(url: str, arguments: argparse.Namespace) -> None:
         for visitors in arguments.visitors or (1, 4, 16, 64):
             requests = arguments.requests or 64 + 2 * visitors
             if door == "experiments":
-                from .experiments import experiments
+                from tests.bench.experiments import experiments
 
                 strokes = max(1, arguments.requests // visitors or 5)
                 work = experiments(url, visitors, strokes, arguments.model)

@@ -10,7 +10,7 @@ from tests.models import photo, tiny
 from vitviz import Analysis, analyze, compare, load
 from vitviz.probe.compare import Comparison, Maps
 from vitviz.viewer import page as one_file
-from vitviz.web.examples import FOLDER
+from vitviz.web.store.examples import FOLDER
 
 PLACE = "#viewer"
 HERE, THERE, DIFFERENCE = (f".vv-beside .vv-figure:nth-child({n})" for n in (1, 2, 3))

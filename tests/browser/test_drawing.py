@@ -115,3 +115,20 @@ def test_a_finger_draws_on_a_phone_and_does_not_scroll(visit, locale) -> None:
         page.locator(FIELD).tap(position={"x": 140, "y": 140})  # a dot is a stroke too
     assert abs(page.evaluate("() => scrollY") - before) < 5
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+
+
+def test_what_is_drawn_while_an_answer_is_on_its_way_is_answered_too(visit) -> None:
+    page = visit().page
+    page.locator("#vv-draw").click()
+    asked = []  # questions that the network holds back
+    page.route("**/queue/join*", asked.append)
+    with page.expect_request("**/queue/join*"):
+        draw(page, SEVEN)
+    with page.expect_response("**/upload*"):
+        draw(page, ((0.3, 0.55), (0.75, 0.55)))
+    page.wait_for_function("document.querySelector('.vv-drawing').dataset.sent !== ''")
+    last = page.locator(".vv-drawing").get_attribute("data-sent")
+    page.unroute("**/queue/join*")
+    for route in asked:
+        route.continue_()
+    page.locator(f'.vv-drawing[data-shown="{last}"]').wait_for()

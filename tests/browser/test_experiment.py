@@ -12,7 +12,7 @@ from tests.browser.test_beside import HERE, THERE, number, point
 from tests.browser.test_explain import DRAWN
 from tests.browser.test_saving import SAVES, saved
 from vitviz import analyze, load
-from vitviz.web.examples import FOLDER
+from vitviz.web.store.examples import FOLDER
 
 PANDA = FOLDER / "red-panda.jpg"
 SIDE = 12  # patches of the shipped photo model along each side

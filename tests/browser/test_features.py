@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from vitviz.probe import features
+from vitviz.probe.measure import features
 
 
 def test_features_are_fetched_when_looked_at_and_are_those_of_python(visit, pictures, ours):

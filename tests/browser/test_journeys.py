@@ -9,7 +9,7 @@ import pytest
 
 import vitviz
 from tests.browser.conftest import STATE
-from vitviz.web.examples import FOLDER, START
+from vitviz.web.store.examples import FOLDER, START
 
 MINUS = "\u2212"  # how the viewer writes it
 LAYER = ".vv-steering input[type=range]"

@@ -5,9 +5,9 @@ import pytest
 
 from tests.browser.conftest import stop_time
 from vitviz import analyze, load
-from vitviz.probe.film import Film
-from vitviz.probe.measurements import measurements_of
-from vitviz.web.examples import EXAMPLES
+from vitviz.probe.measure.film import Film
+from vitviz.probe.measure.measurements import measurements_of
+from vitviz.web.store.examples import EXAMPLES
 
 
 def test_the_untrained_twin_is_one_switch_away(visit, models, pictures):

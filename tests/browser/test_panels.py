@@ -12,8 +12,8 @@ from tests.browser.conftest import PATIENCE_MS, Visit, stop_time
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.model.vit import ViT
-from vitviz.probe.pairs import pair
-from vitviz.probe.positions import similarity
+from vitviz.probe.measure.pairs import pair
+from vitviz.probe.measure.positions import similarity
 from vitviz.viewer import page as one_file
 
 MINUS = "\u2212"
@@ -604,12 +604,12 @@ def test_the_code_is_that_of_the_selection_and_is_copied(browser, tmp_path) -> N
         panel.get_by_text("Show the code").click()
         code = panel.locator(".vv-code-text", has_text="shown = ")
         code.wait_for()
-        told = r'vitviz.load("tiny cls"), "\"\"\"; <b>x</b>.png")'
-        assert told in code.inner_text()
-        assert 'layer=2, head=None, token=9, direction="from"' in code.inner_text()
+        assert 'loaded = vitviz.load("tiny cls")' in code.inner_text()
+        assert r'vitviz.analyze(loaded, "\"\"\"; <b>x</b>.png")' in code.inner_text()
+        assert 'layer, head, token, direction = 2, None, 9, "from"' in code.inner_text()
         page.locator(".vv-frame").focus()
         page.keyboard.press("[")
-        assert "layer=1, head=None" in code.inner_text()
+        assert "direction = 1, None, 9," in code.inner_text()
         panel.get_by_role("radio", name="plain PyTorch").check()
         assert "torch.softmax(" in code.inner_text()
         said = panel.locator(".vv-code .vv-said")

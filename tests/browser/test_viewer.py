@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.browser.conftest import stop_time
-from tests.models import photo, tiny
+from tests.models import photo, tiny, with_pass
 from tests.viewer_fixture import film
 from vitviz import Analysis, analyze
 from vitviz.viewer import bundle, css, pack, page
@@ -366,7 +366,7 @@ def test_the_legend_marks_the_value_under_the_pointer_on_a_scale_with_signs(show
 def test_an_outlier_is_marked_at_its_patch(open_page, analysis) -> None:
     tokens = analysis.trace.tokens.clone()
     tokens[:, analysis.grid.token(1, 2)] *= 9
-    tab = open_page(page(replace(analysis, trace=replace(analysis.trace, tokens=tokens))))
+    tab = open_page(page(with_pass(analysis, trace=replace(analysis.trace, tokens=tokens))))
     tab.get_by_role("tab", name="Features").click()
     mark = tab.locator(".vv-outlier")
     mark.wait_for()

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { patchesBetween } from "../../vitviz/viewer/maths/stroke.js";
+import { patchesBetween } from "../../vitviz/viewer/maths/geometry.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
-import { captionOf } from "../../vitviz/viewer/parts/saving.js";
+import { captionOf } from "../../vitviz/viewer/saving/saving.js";
 import { cellsOf, createBench, edgesOf } from "../../vitviz/viewer/state/bench.js";
 import { OPERATED, read } from "../../vitviz/viewer/state/experiment.js";
 import { panelOf } from "../../vitviz/viewer/state/panels.js";

@@ -51,9 +51,9 @@ const house = {
 export default [
   { linterOptions: { reportUnusedDisableDirectives: "error" } },
   { files: ["vitviz/viewer/**/*.js"], rules: { ...mistakes, ...house }, languageOptions: { globals: browser } },
-  { files: ["vitviz/web/viewer.js"], rules: { ...mistakes, ...house, "no-unused-vars": "off" },
+  { files: ["vitviz/web/page/viewer.js"], rules: { ...mistakes, ...house, "no-unused-vars": "off" },
     languageOptions: { globals: { ...browser, ...gradio }, sourceType: "script" } },
-  { files: ["vitviz/web/page.js"], rules: { ...mistakes, ...house, "no-unused-expressions": "off" },
+  { files: ["vitviz/web/page/page.js"], rules: { ...mistakes, ...house, "no-unused-expressions": "off" },
     languageOptions: { globals: { ...browser, ...page }, sourceType: "script" } },
   { files: ["tests/js/*.js"], rules: mistakes, languageOptions: { globals: node } },
 ];

@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { nameOf, readClasses, readExplanation } from "../../vitviz/viewer/data/explanations.js";
+import { nameOf, readExplanation } from "../../vitviz/viewer/data/explanations.js";
 import { FairTest, readResult } from "../../vitviz/viewer/data/fairtest.js";
 import { stageSaves } from "../../vitviz/viewer/state/saves.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { MOST_MAPS, mainExplainer, shownExplainers, targetOf, toggled } from "../../vitviz/viewer/state/explaining.js";
 import { overlayOf } from "../../vitviz/viewer/state/overlays.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
-import { pointOf } from "../../vitviz/viewer/parts/removalchart.js";
+import { pointOf } from "../../vitviz/viewer/panels/explain/removalchart.js";
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
@@ -118,15 +118,11 @@ test("the host makes one explanation at a time, and a failure says why and can b
   assert.throws(() => readExplanation(cls.buffers["features.safetensors"], manifest.model.explainers[0], manifest), /no tensor named values/);
 });
 
-test("classes have their names, and until these are here their numbers", async () => {
+test("classes have their names, and where too many are to be sent only those that are listed", () => {
   const app = appFor(cls);
-  const all = cls.manifest.model.kinds.flatMap(({ labels }) => labels);
-  const [first] = cls.manifest.pass.predictions;
-  assert.equal(className(first.index, app), first.label);
-  await until(() => app.source.classes.get());
-  assert.deepEqual([...app.source.classes.here].sort(), [...all].sort());
-  assert.equal(className(9999, app), "class 9999");
-  assert.throws(() => readClasses(cls.buffers["classes.safetensors"], { ...cls.manifest.model, num_classes: 3 }), /names of 3 classes/);
+  assert.deepEqual(cls.manifest.model.labels.map((_, index) => className(index, app)), cls.manifest.model.labels);
+  const many = appFor({ ...cls, manifest: withFacts(cls.manifest, { model: { labels: null }, pass: { labels: { 5: "a name" } } }) });
+  assert.deepEqual([5, 4].map((index) => className(index, many)), ["a name", "class 4"]);
   const one = cls.manifest.model.explainers.find(({ key }) => key === "random");
   assert.deepEqual(["en", "ko-KR"].map((language) => explainerName(one, { language })), ["random", "무작위"]);
 });

@@ -56,7 +56,7 @@ test("hovering costs no request, and old layers are let go", async () => {
   for (let token = 0; token < manifest.model.num_tokens; token++) features.similarity(0, token);
   assert.equal(asked.length, 1);
   assert.equal(features.similarity(0, 5), features.similarity(0, 5));
-  features.most = 1;
+  features.units.most = 1;
   features.onProgress = () => {};
   assert.equal(features.similarity(1, 5), null);
   assert.equal(features.similarity(1, 5), null, "still on its way");

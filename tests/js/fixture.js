@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from "node:fs";
 
 import { layerName } from "../../vitviz/viewer/data/layers.js";
 import { decodeLayer } from "../../vitviz/viewer/maths/attention.js";
-import { readFirst, readPicture, readPositions } from "../../vitviz/viewer/data/analysis.js";
+import { readFirst, readLens, readPicture, readPositions, readResults } from "../../vitviz/viewer/data/analysis.js";
 import { gridOf } from "../../vitviz/viewer/maths/geometry.js";
 import { parseSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 
@@ -24,6 +24,9 @@ export const OPERATED = decoded(new URL("operated/", FOLDER));
 /** Draws with seeds. */
 export const DRAWS = JSON.parse(readFileSync(new URL("chance/draws.json", FOLDER), "utf8"));
 
+/** Logits, and what follows from them. */
+export const EXAMPLES = JSON.parse(readFileSync(new URL("results/examples.json", FOLDER), "utf8"));
+
 function decoded(folder) {
   return readdirSync(folder).filter((name) => name.endsWith(".json")).map((name) => decode(name, folder));
 }
@@ -34,10 +37,12 @@ function decode(name, folder) {
   const grid = gridOf(manifest);
   const buffers = Object.fromEntries(
     Object.entries(expected.files).map(([path, text]) => [path, bytes(text)]));
+  const { first, lens } = manifest.files;
+  Object.assign(manifest.pass, readResults(buffers[first.path], manifest), { lens: lens ? readLens(buffers[lens.path], manifest) : [] });
   const layers = Array.from({ length: manifest.model.depth }, (_, at) => decodeLayer(buffers[manifest.files[layerName(at)].path], manifest, at));
   const positions = manifest.files.positions ? readPositions(parseSafetensors(buffers[manifest.files.positions.path]), grid) : null;
   const picture = { ...readPicture(buffers[manifest.files.picture.path], manifest), positions,
-    rows: readFirst(buffers[manifest.files.first.path], manifest) };
+    rows: readFirst(buffers[first.path], manifest) };
   return { name: name.replace(".json", ""), expected, manifest, grid, buffers, layers, picture };
 }
 

@@ -58,9 +58,9 @@ test("too many bytes: nothing ahead, and old layers are let go", async () => {
   const store = new LayerStore(large, fetchFile);
   assert.equal(store.total, 4 * 5 * manifest.model.num_tokens * manifest.model.num_heads * manifest.model.head_dim, "q and k, two bytes each");
   const giant = (size) => ({ ...manifest, files: sized(size) });
-  assert.deepEqual([1, 2, 40].map((times) => new LayerStore(giant(times * MOST_BYTES / 4), fetchFile).capacity), [4, 2, 2]);
+  assert.deepEqual([1, 2, 40].map((times) => new LayerStore(giant(times * MOST_BYTES / 4), fetchFile).ready.most), [4, 2, 2]);
   store.total = 2 * MOST_BYTES;
-  store.capacity = 2;
+  store.ready.most = 2;
   await store.prefetch(0, () => assert.fail("nothing may be fetched ahead"));
   for (const layer of [0, 1, 0, 2]) await store.ensure(layer);
   assert.deepEqual([0, 1, 2].map((layer) => Boolean(store.get(layer))), [true, false, true]);

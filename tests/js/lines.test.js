@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { columnAt, heightOf, nearestLine, placeOfColumn, rankTicks, spread, topShare } from "../../vitviz/viewer/maths/lines.js";
-import { lensSentence } from "../../vitviz/viewer/parts/lens.js";
+import { lensSentence } from "../../vitviz/viewer/panels/predictions/lens.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 

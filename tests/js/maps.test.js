@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { attentionFrom, attentionRows, overlap, scoresOf, shares, strongest } from "../../vitviz/viewer/maths/attention.js";
+import { attentionOf, attentionRows, overlap, scoresOf, shares, strongest } from "../../vitviz/viewer/maths/attention.js";
 import { AttentionMaps } from "../../vitviz/viewer/data/maps.js";
 import { pairOf } from "../../vitviz/viewer/maths/pair.js";
 import { rolloutRow, rowSums } from "../../vitviz/viewer/maths/rollout.js";
@@ -36,7 +36,7 @@ test("the dot product takes head sizes that are not a multiple of four", () => {
   const layer = { heads: 1, tokens: 2, dim: 3, scale: 1, lse: new Float32Array(2),
     q: Float32Array.of(1, 2, 3, 0, 0, 1), k: Float32Array.of(0.1, 0.1, 0.1, -1, 0, 0) };
   const out = new Float32Array(2);
-  attentionFrom(layer, 0, 0, out);
+  attentionOf(layer, 0, 0, "from", out);
   assertClose(out, [Math.exp(0.6), Math.exp(-1)], 1e-6);
 });
 

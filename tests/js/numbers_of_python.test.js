@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { positionMaps, readPositions, readStatistics } from "../../vitviz/viewer/data/analysis.js";
-import { attentionFrom, attentionRows, meanOfHeads } from "../../vitviz/viewer/maths/attention.js";
+import { attentionOf, attentionRows, meanOfHeads } from "../../vitviz/viewer/maths/attention.js";
 import { boxOf, placeOf } from "../../vitviz/viewer/maths/geometry.js";
 import { similarities } from "../../vitviz/viewer/data/maps.js";
 import { patchValues } from "../../vitviz/viewer/maths/patch.js";
@@ -44,7 +44,7 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of FIXTU
     for (const decoded of layers) {
       for (let head = 0; head < heads; head++) {
         for (let query = 0; query < tokens; query++) {
-          attentionFrom(decoded, head, query, row);
+          attentionOf(decoded, head, query, "from", row);
           assertClose([row.reduce((sum, value) => sum + value)], [1], 1e-5);
         }
       }

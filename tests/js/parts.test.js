@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { readStatistics } from "../../vitviz/viewer/data/analysis.js";
-import { attentionFrom } from "../../vitviz/viewer/maths/attention.js";
+import { attentionOf } from "../../vitviz/viewer/maths/attention.js";
 import { embeddedToken, filterPicture, readEmbedding } from "../../vitviz/viewer/maths/embedding.js";
 import { LazyFile } from "../../vitviz/viewer/data/lazyfile.js";
 import { linePoints, marginals } from "../../vitviz/viewer/maths/marginals.js";
@@ -57,7 +57,7 @@ for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTU
     const matrix = await made(new Matrices(store, manifest, () => {}), layer, head);
     const row = new Float32Array(grid.tokens);
     for (let query = 0; query < grid.tokens; query++) {
-      attentionFrom(layers[layer], head, query, row);
+      attentionOf(layers[layer], head, query, "from", row);
       assertClose(matrix.subarray(query * grid.tokens, (query + 1) * grid.tokens), row, 0);
     }
     const mean = await made(new Matrices(store, manifest, () => {}), layer, "mean");
@@ -76,7 +76,7 @@ for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTU
     let sum = 0;
     const row = new Float32Array(grid.tokens);
     for (let query = 0; query < grid.tokens; query++) {
-      attentionFrom(layers[layer], head, query, row);
+      attentionOf(layers[layer], head, query, "from", row);
       sum -= row.reduce((total, value) => total + (value > 0 ? value * Math.log(value) : 0), 0);
     }
     assertClose([sum / grid.tokens], [statistics.entropy[layer][head]], 2e-3);

@@ -6,20 +6,45 @@ import { dirname, join, normalize } from "node:path/posix";
 import test from "node:test";
 
 const VIEWER = new URL("../../vitviz/viewer/", import.meta.url);
-const ROOMS = ["maths", "data", "state", "lessons", "text", "parts", "panels", "."];
+const TESTS = new URL("./", import.meta.url);
+const ROOMS = ["maths", "data", "state", "lessons", "text", "parts", "stage", "panels", "teaching", "saving", "."];
+
+/** @param {string} file */
+const first = (file) => file.includes("/") ? file.split("/")[0] : ".";
+
+/** @param {URL} folder */
+const filesIn = (folder) => readdirSync(folder, { recursive: true }).filter((name) => name.endsWith(".js"));
+/** The file that an import means, from the folder of the viewer. @param {string} file @param {string} target */
+const aimOf = (file, target) => normalize(join(dirname(file), target)).replace("../../vitviz/viewer/", "");
 
 test("rooms import from themselves and from those before them", () => {
-  const files = readdirSync(VIEWER, { recursive: true }).filter((name) => name.endsWith(".js"));
+  const files = filesIn(VIEWER);
   assert.ok(files.length > 70);
   for (const file of files) {
-    const room = ROOMS.indexOf(dirname(file));
+    const room = ROOMS.indexOf(first(file));
     assert.ok(room >= 0, file + " is in no room");
     const source = readFileSync(new URL(file, VIEWER), "utf8");
     for (const [, target] of source.matchAll(/^(?:import|\} from)[^"]*"([^"]+)";/gm)) {
-      const other = dirname(normalize(join(dirname(file), target)));
-      assert.ok(ROOMS.indexOf(other) >= 0 && ROOMS.indexOf(other) <= room, file + " imports " + target);
+      const path = aimOf(file, target);
+      const other = ROOMS.indexOf(first(path));
+      assert.ok(other >= 0 && other <= room, file + " imports " + target);
+      // What one panel alone uses lies in its folder: panels/attention.js and panels/attention/.
+      const folder = /^panels\/(\w+)\//.exec(path)?.[1];
+      assert.ok(!folder || file.startsWith("panels/" + folder), file + " imports " + target + " of another panel");
     }
   }
+});
+
+test("no files import each other in a circle", () => {
+  const next = (file) => [...readFileSync(new URL(file, VIEWER), "utf8").matchAll(/^(?:import|\} from)[^"]*"([^"]+)";/gm)]
+    .map(([, target]) => target).filter((target) => target.startsWith(".")).map((target) => aimOf(file, target));
+  const done = new Set();
+  const walk = (file, above = []) => {
+    assert.ok(!above.includes(file), [...above, file].join(" -> "));
+    if (!done.has(file)) for (const one of next(file)) walk(one, [...above, file]);
+    done.add(file);
+  };
+  for (const file of filesIn(VIEWER)) walk(file);
 });
 
 test("maths are pure: no page, no clock, no chance of the browser, and nothing that is looked at", () => {
@@ -33,4 +58,37 @@ test("maths are pure: no page, no clock, no chance of the browser, and nothing t
     const told = [...source.matchAll(/import\("\.\.\/([^"]+)"\)/g)].map(([, name]) => name);
     assert.deepEqual(told.filter((name) => name !== "types.js"), [], file + " speaks of another room");
   }
+});
+
+test("what a file exports is imported by another file, or by a test", () => {
+  const viewer = filesIn(VIEWER);
+  const tests = filesIn(TESTS).filter((name) => !name.startsWith("node_modules"));
+  const used = new Set(["main.js mount", "main.js firstLanguage"]); // by hosts
+  for (const [folder, file] of [...viewer.map((name) => ["", name]), ...tests.map((name) => ["../../tests/js/", name])]) {
+    const source = readFileSync(new URL(folder + file, VIEWER), "utf8");
+    for (const [, names, target] of source.matchAll(/^import \{([^}]*)\} from "([^"]+)";/gm)) {
+      for (const name of names.split(",")) used.add(aimOf(folder + file, target) + " " + name.trim().split(" as ")[0]);
+    }
+  }
+  const unused = viewer.flatMap((file) => [...readFileSync(new URL(file, VIEWER), "utf8")
+    .matchAll(/^export (?:async function\*?|function\*?|const|class) +([\w$]+)/gm)].map(([, name]) => file + " " + name))
+    .filter((name) => !used.has(name));
+  assert.deepEqual(unused, []);
+});
+
+/** Lines that a function may have, those of the functions in it included. */
+const MOST_LINES = 120;
+/** Those that have more, with their lines: none may grow. */
+const LONGER = { "lessons/course.js createCourse": 144, "state/bench.js createBench": 142 };
+
+test("a function has one idea: few are long, and those do not grow", () => {
+  const longer = {};
+  for (const file of filesIn(VIEWER)) {
+    const source = readFileSync(new URL(file, VIEWER), "utf8");
+    for (const [text, name] of source.matchAll(/^(?:export )?(?:async )?function\*? ?([\w$]+)\([^]*?^\}$/gm)) {
+      const lines = text.split("\n").length;
+      if (lines > MOST_LINES) longer[file + " " + name] = lines;
+    }
+  }
+  assert.deepEqual(longer, LONGER);
 });

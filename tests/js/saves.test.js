@@ -12,7 +12,7 @@ import { readStatistics } from "../../vitviz/viewer/data/analysis.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { OVERLAYS } from "../../vitviz/viewer/state/overlays.js";
 import { stageSaves } from "../../vitviz/viewer/state/saves.js";
-import { captionOf } from "../../vitviz/viewer/parts/saving.js";
+import { captionOf } from "../../vitviz/viewer/saving/saving.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, appOf, assertClose } from "./fixture.js";
 
@@ -169,7 +169,7 @@ test("a PNG names its colours where there are any, and the choice of a scale for
 });
 
 test("every figure of the host is offered somewhere", () => {
-  const python = readFileSync(new URL("../../vitviz/web/figures.py", import.meta.url), "utf8");
+  const python = readFileSync(new URL("../../vitviz/web/service/figures.py", import.meta.url), "utf8");
   const drawn = [...python.slice(python.indexOf("FIGURES:")).matchAll(/^ {4}"(\w+)":/gm)].map((match) => match[1]);
   const files = PANELS.map(({ id }) => "panels/" + id + ".js");
   const source = files.map((name) => readFileSync(new URL("../../vitviz/viewer/" + name, import.meta.url), "utf8")).join("\n");

@@ -39,13 +39,13 @@ const SHOWN = {
     const { products, attention } = pairOf(store.get(layer), head, query, key);
     if (!source.mixing(layer).exists) return [products, attention];
     const { mixed, added, after } = mixOf(source.mixing(layer).here, maps.of(layer, query, "from").rows, head, query);
-    return [products, attention, mixed, added, after];
+    return [products, attention, mixed, after, added];
   },
   rollout: ({ token, layer, first, residual, fusion }, { relevance }) => [relevance.of({ token, layer, first, residual, fusion })],
   explain: (selection, source) => shownExplainers(selection, source).map((one) =>
     source.explanations.of(questionOf(selection, source, one)).here.values),
   features({ token, layer }, { features, manifest }) {
-    const { colours, norms } = layerFeatures(features.found, layer, manifest);
+    const { colours, norms } = layerFeatures(features.summary(), layer, manifest);
     return [colours, features.similarity(layer, token), norms];
   },
   predictions: (selection, { manifest }) => [manifest.pass.predictions.map(({ probability }) => probability),

@@ -8,7 +8,7 @@ import { digits, exactly, grouped, multiple, percent, percents, plain, shapeText
 import { languageOf } from "../../vitviz/viewer/text/language.js";
 import { granted, reasonOf } from "../../vitviz/viewer/text/refusal.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
-import { literal } from "../../vitviz/viewer/text/python.js";
+import { filled, literal } from "../../vitviz/viewer/text/python.js";
 import { FIXTURES, appOf } from "./fixture.js";
 import { groupName, labelName, prefixLabel, stepName, tokenName, translated, translator } from "../../vitviz/viewer/text/words.js";
 
@@ -138,4 +138,33 @@ test("a name from outside is one text in Python, and everything in it can be see
     assert.match(literal(name), /^"([\p{L}\p{M}\p{N}\p{P}\p{S} ])*"$/u);
   }
   assert.equal(literal("x\u202e\n\u{e0001}"), '"x\\u202e\\u000a\\U000e0001"');
+});
+
+test("the cells of a snippet stand below those that they need, with the values of the page", () => {
+  const source = `"""A file."""
+
+# %% a
+import x
+
+a = x.load("b")
+
+# %% b (needs a)
+layer, head = 2, 0
+one, head = a
+layer = 3 + layer
+
+
+# %% c (needs a, b)
+import y
+
+if one:
+    token = 5
+shown = y(a, layer, head)
+`;
+  const start = '\n\na = "$& # %% b"\n\nlayer, head = 1, None\none, head = a\nlayer = 1\n';
+  const values = { a: '"$& # %% b"', layer: "1", head: "None", token: "7" };
+  assert.equal(filled(source, ["b"], values), "import x" + start);
+  assert.equal(filled(source, ["c", "b"], values),
+    "import x\nimport y" + start + "\nif one:\n    token = 5\nshown = y(a, layer, head)\n");
+  assert.equal(filled(source, ["b", "d"], values), null);
 });

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
 import { Source } from "../../vitviz/viewer/data/source.js";
-import { estimate, filled, neededBy } from "../../vitviz/viewer/parts/takehome.js";
+import { estimate, filled, neededBy } from "../../vitviz/viewer/saving/takehome.js";
 import { FIXTURES } from "./fixture.js";
 import { appOf } from "./walk.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";

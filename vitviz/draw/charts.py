@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..probe.analysis import Analysis
-from ..probe.heads import distances
-from ..probe.pairs import pair as take_apart
+from ..probe.measure.heads import distances
+from ..probe.measure.pairs import pair as take_apart
 from .figure_parts import (
     BLUE,
     GREY,
@@ -74,10 +74,16 @@ def pair(analysis: Analysis, layer: int, head: int, query: int, key: int | None 
     figure = sheet(
         10.4, 7.2, analysis.card, photo_name=photo_of(analysis), paper=f"{VIT}, equation 6"
     )
-    parts = [["picture", "q"], ["picture", "k"], ["picture", "products"]]
     wide = 2.9 / max(1.0, ratio_of(grid.image_size))
     axes = figure.subplot_mosaic(
-        [*parts, ["scores", "scores"], ["attention", "attention"]], width_ratios=[wide, 7]
+        [
+            ["picture", "q"],
+            ["picture", "k"],
+            ["picture", "products"],
+            ["scores", "scores"],
+            ["attention", "attention"],
+        ],
+        width_ratios=[wide, 7],
     )
     axes["picture"].set_axis_off()
     picture(axes["picture"], analysis)
@@ -120,8 +126,8 @@ def _dots(ax: Axes, values: np.ndarray, even: float, chosen: tuple[int, int] | N
     ax.axhline(even, color=GREY, linestyle="--", linewidth=1)
     ax.scatter(layers, values.ravel(), s=22, color=BLUE, alpha=0.65, linewidths=0)
     if chosen:
-        ring = {"s": 90, "facecolors": "none", "edgecolors": ORANGE, "linewidths": 1.8}
-        ax.scatter(chosen[0], values[chosen], **ring)
+        ring = ax.scatter(chosen[0], values[chosen], s=90, edgecolors=ORANGE, linewidths=1.8)
+        ring.set_facecolor("none")
     ax.set_ylim(0, 1.06 * max(even, float(values.max())))
     ax.set_xticks(range(0, len(values), -(-len(values) // 12)))
     ax.set_xlim(-0.6, len(values) - 0.4)

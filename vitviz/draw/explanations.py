@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from ..model.loaded import LoadedModel
 from ..probe.analysis import Analysis
-from ..probe.explain import EXPLAINERS, chosen
+from ..probe.explain.explainers import EXPLAINERS, chosen
 from .figure_parts import (
     COLOURS,
     DIMMEST,
@@ -79,6 +79,7 @@ def explained(
         caption(ax, "\n".join(filter(None, (explainer.name, explainer.paper, said))))
         bar(figure, image, ax, "")
     whose = token_name(analysis, token)
-    of_class = "" if target is None else f'for "{analysis.card.labels[target]}", '
+    labels = analysis.card.labels
+    of_class = "" if target is None or labels is None else f'for "{labels[target]}", '
     title(figure, f"How much each patch matters {of_class}seen from {whose}; each its own scale")
     return figure

@@ -21,7 +21,7 @@ from PIL import Image
 from ..errors import VitvizError
 from ..model.loaded import ModelCard
 from ..probe.analysis import Analysis
-from ..probe.predictions import percent
+from ..probe.measure.predictions import percent
 
 COLOURS = "viridis"  # perceptually uniform, in grey and for the colour-blind too
 # For values with a sign: blue and orange begin at the same light grey, as in the viewer.
@@ -142,13 +142,14 @@ def picture(ax: Axes, analysis: Analysis) -> AxesImage:
 
 def pixels(ax: Axes, seen: np.ndarray) -> AxesImage:
     """Pixels as they are, in colour or grey. (h, w, C) uint8"""
-    grey = {"cmap": "gray", "vmin": 0, "vmax": 255} if seen.shape[-1] == 1 else {}
-    return ax.imshow(seen.squeeze(-1) if grey else seen, interpolation="nearest", **grey)
+    if seen.shape[-1] > 1:
+        return ax.imshow(seen, interpolation="nearest")
+    return ax.imshow(seen.squeeze(-1), interpolation="nearest", cmap="gray", vmin=0, vmax=255)
 
 
 def patch_map(analysis: Analysis, values: np.ndarray) -> np.ndarray:
     """The patches of (N or P,) laid out like the image. -> (rows, cols)"""
-    return np.asarray(analysis.grid.to_map(values))
+    return analysis.grid.to_map(np.asarray(values))
 
 
 def show(
@@ -193,7 +194,8 @@ def dimmed(ax: Axes, analysis: Analysis, values: np.ndarray, top: float) -> Axes
 
 def solid(image: AxesImage) -> AxesImage:
     """The same colour scale without transparency, for the colour bar of a map."""
-    solid = AxesImage(image.axes, cmap=image.cmap, norm=image.norm)
+    solid = AxesImage(image.axes, cmap=image.cmap)
+    solid.set_norm(image.norm)
     solid.set_array(image.get_array())
     return solid
 
@@ -202,11 +204,10 @@ def mark(ax: Axes, analysis: Analysis, token: int, colour: str = "white") -> Non
     """A frame around the patch of the token; a prefix token has no place to frame."""
     if analysis.grid.is_patch(token):
         top, left, height, width = analysis.grid.box(token)
-        outline = [withStroke(linewidth=3.5, foreground="black")]
         frame = Rectangle(
             (left - 0.5, top - 0.5), width, height, fill=False, edgecolor=colour, linewidth=1.8
         )
-        frame.set_path_effects(outline)
+        frame.set_path_effects([withStroke(linewidth=3.5, foreground="black")])
         ax.add_patch(frame)
 
 

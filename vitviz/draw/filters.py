@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from ..model.loaded import LoadedModel
 from ..model.untrained import twin
-from ..probe.filters import Filters, left_of_start
+from ..probe.measure.filters import Filters, left_of_start
 from .figure_parts import VIT, pixels, sheet, title
 
 COLS = 14

@@ -4,12 +4,13 @@ from math import ceil
 from typing import Literal
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
 from ..probe.analysis import Analysis
-from ..probe.explain import HeadFusion
+from ..probe.explain.explainers import HeadFusion
 from .figure_parts import (
     COLOURS,
     DIMMEST,
@@ -144,11 +145,7 @@ def wall(
     Raises `SelectionError` for a token that the model does not have.
     """
     grid, depth = analysis.grid, analysis.trace.depth
-    heads = np.stack(
-        [np.asarray(analysis.attention_of_heads(i, token, direction)) for i in range(depth)]
-    )
-    values = np.concatenate([heads.mean(axis=1, keepdims=True), heads], axis=1)
-    maps = patch_map(analysis, values)  # (L, 1 + H, rows, cols)
+    maps = _all_maps(analysis, token, direction)
     axes = {"shared": None, "layer": (1, 2, 3), "own": (2, 3)}[scale]
     tokens = analysis.trace.num_tokens
     tops = np.maximum(maps.max(axis=axes, keepdims=True), least_top(tokens))
@@ -182,25 +179,17 @@ def wall(
     ax.set_ylabel("layer", fontsize=8)
     small = {"fontsize": min(6.0, 9 * size), "color": "0.35"}
     if scale == "layer":
-        for row, place in zip(tops[:, 0].ravel(), middles(depth, rows, down), strict=True):
-            ax.text(columns * lefts, place, f"{row:.3g}", va="center", **small)
+        for value, place in zip(tops[:, 0].ravel(), middles(depth, rows, down), strict=True):
+            ax.text(columns * lefts, place, f"{value:.3g}", va="center", **small)
     if scale == "own":
-        for (row, col), value in np.ndenumerate(tops[..., 0, 0]):
-            place = middles(columns, lefts, right)[col], row * rows + grid.rows - 0.5
-            ax.text(*place, f"{value:.2g}", va="top", ha="center", **small)
+        for (layer, head), value in np.ndenumerate(tops[..., 0, 0]):
+            x, y = middles(columns, lefts, right)[head], layer * rows + grid.rows - 0.5
+            ax.text(x, y, f"{value:.2g}", va="top", ha="center", **small)
     if grid.is_patch(token):
         row, col = grid.row_col(token)
-        for down_, across in np.ndindex(depth, columns):
-            corner = across * lefts + col - 0.5, down_ * rows + row - 0.5
-            box = Rectangle(corner, 1, 1, fill=False, edgecolor="white", linewidth=0.8)
-            box.set_path_effects([withStroke(linewidth=1.8, foreground="black")])
-            ax.add_patch(box)
-    labels = {
-        "shared": attention_label(analysis),
-        "layer": "share of the end of the layer's scale,\nwhich stands beside it",
-        "own": "share of the end of the map's scale,\nwhich stands below it",
-    }
-    bar(figure, image, ax, labels[scale])
+        for layer, head in np.ndindex(depth, columns):
+            _frame(ax, layer * rows + row, head * lefts + col)
+    bar(figure, image, ax, _OF_SCALE[scale] or attention_label(analysis))
     names = {"shared": "one scale", "layer": "each layer its own scale", "own": "own scales"}
     title(
         figure,
@@ -208,6 +197,28 @@ def wall(
         f"{depth} layers x {columns - 1} heads, {names[scale]}",
     )
     return figure
+
+
+_OF_SCALE = {
+    "shared": "",
+    "layer": "share of the end of the layer's scale,\nwhich stands beside it",
+    "own": "share of the end of the map's scale,\nwhich stands below it",
+}
+
+
+def _all_maps(analysis: Analysis, token: int, direction: Direction) -> np.ndarray:
+    """The mean and the heads of each layer, on the grid. (L, 1 + H, rows, cols)"""
+    layers = range(analysis.trace.depth)
+    heads = np.stack([np.asarray(analysis.attention_of_heads(i, token, direction)) for i in layers])
+    values = np.concatenate([heads.mean(axis=1, keepdims=True), heads], axis=1)
+    return patch_map(analysis, values)
+
+
+def _frame(ax: Axes, row: int, col: int) -> None:
+    """Frame one patch of the picture that is drawn."""
+    box = Rectangle((col - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="white", linewidth=0.8)
+    box.set_path_effects([withStroke(linewidth=1.8, foreground="black")])
+    ax.add_patch(box)
 
 
 def matrix(
@@ -278,9 +289,13 @@ def rollout(
     The layers before `first` are left out. Raises `SelectionError` for a token, layer or option
     that does not exist.
     """
-    options = {"head_fusion": head_fusion, "residual": residual, "first": first}
     layers = range(analysis.trace.check_layer(first), analysis.trace.depth)
-    rows = [np.asarray(analysis.rollout(token, layer, **options)) for layer in layers]
+    rows = [
+        np.asarray(
+            analysis.rollout(token, layer, head_fusion=head_fusion, residual=residual, first=first)
+        )
+        for layer in layers
+    ]
     figure, axes = panels(analysis, len(layers), size=2.2, paper=f"{ROLLOUT}, section 3")
     # A query that is a patch keeps most of its own content in the first layers; its square would
     # set the scale for all. The scale is that of the other tokens; the bar says that it is cut.

@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 
 from ..errors import VitvizError
 from ..model.loaded import ModelCard
-from ..probe.explain import EXPLAINERS
-from ..probe.film import Film
-from ..probe.measurements import measurements_of
-from ..probe.selection import choose
+from ..probe.capture.selection import choose
+from ..probe.explain.explainers import EXPLAINERS
+from ..probe.measure.film import Film
+from ..probe.measure.measurements import measurements_of
 from .figure_parts import (
     BLUE,
     COLOURS,
@@ -58,20 +58,20 @@ def training(film: Film, card: ModelCard, layer: int, head: int | None = None) -
     layer = choose("layer", layer, layers)
     head = None if head is None else choose("head", head, heads)
     shown = list(dict.fromkeys([0, (len(film) - 1) // 2, len(film) - 1]))
-    ratio = ratio_of(tuple(film.pixels.shape[1:3]))
+    height, width = film.pixels.shape[1:3]
+    ratio = ratio_of((height, width))
     figure = sheet(len(shown) * 2.5 + 1.6, 2.6 + len(names) * (2.5 * ratio + 0.4), card)
-    rows = figure.subfigures(
-        1 + len(names), 1, height_ratios=[2.4] + [2.5 * ratio + 0.4] * len(names)
-    )
-    _accuracy(rows[0].subplots(), moments, shown, str(film.facts.get("began_with", "")))
-    for picture, (name, part) in enumerate(zip(names, rows[1:], strict=True)):
+    top, *rows = figure.subfigures(
+        1 + len(names), 1, squeeze=False, height_ratios=[2.4] + [2.5 * ratio + 0.4] * len(names)
+    ).flat
+    _accuracy(top.subplots(), moments, shown, str(film.facts.get("began_with", "")))
+    for picture, (name, part) in enumerate(zip(names, rows, strict=True)):
         values = film.attention[shown, picture, layer].float()  # (moments, H, N)
         values = values.mean(dim=1) if head is None else values[:, head]
         size = film.facts["rows"], film.facts["cols"]
         maps = np.asarray(values[:, film.facts["num_prefix_tokens"] :]).reshape(-1, *size)
         axes = part.subplots(1, len(shown), squeeze=False)[0]
         for ax, moment, one in zip(axes, shown, maps, strict=True):
-            height, width = film.pixels.shape[1:3]
             pixels(ax, np.asarray(film.pixels[picture]))
             image = ax.imshow(
                 one,

@@ -34,11 +34,10 @@ def patch_grid(analysis: Analysis) -> Figure:
     figure, (ax,) = panels(analysis, 1, size=4.6, paper=f"{VIT}, section 3.1")
     picture(ax, analysis)
     height, width = grid.patch_size
-    lines = {"color": "white", "linewidth": 0.8, "path_effects": [withStroke(linewidth=1.6)]}
-    for row in range(1, grid.rows):
-        ax.axhline(row * height - 0.5, **lines)
-    for col in range(1, grid.cols):
-        ax.axvline(col * width - 0.5, **lines)
+    across = [ax.axhline(row * height - 0.5) for row in range(1, grid.rows)]
+    down = [ax.axvline(col * width - 0.5) for col in range(1, grid.cols)]
+    for line in (*across, *down):
+        line.set(color="white", linewidth=0.8, path_effects=[withStroke(linewidth=1.6)])
     title(
         figure,
         f"{grid.rows} x {grid.cols} = {grid.num_patches} patches of {height} x {width} pixels",
@@ -63,7 +62,8 @@ def patch(analysis: Analysis, token: int) -> Figure:
     figure = sheet(
         10.4, 8.2, analysis.card, photo_name=photo_of(analysis), paper=f"{VIT}, equation 1"
     )
-    top, flat, filters, responses = figure.subfigures(4, 1, height_ratios=[3.2, 1.3, 1, 2.3])
+    parts = figure.subfigures(4, 1, squeeze=False, height_ratios=[3.2, 1.3, 1, 2.3])
+    top, flat, filters, responses = parts.flat
     whole, enlarged = top.subplots(1, 2)
     picture(whole, analysis)
     mark(whole, analysis, token)
@@ -96,15 +96,14 @@ def patch(analysis: Analysis, token: int) -> Figure:
         "weight in full colour and 0 in grey",
         fontsize=8,
     )
-    _responses(responses.subplots(), analysis, token)
+    content, position = embedding.content[token], embedding.position[token]
+    _responses(responses.subplots(), analysis, np.asarray(content), np.asarray(position))
     title(figure, f"From patch to token: {token_name(analysis, token)}")
     return figure
 
 
-def _responses(ax: Axes, analysis: Analysis, token: int) -> None:
+def _responses(ax: Axes, analysis: Analysis, content: np.ndarray, position: np.ndarray) -> None:
     """The first numbers of a token: responses of the filters, the position, and their sum."""
-    content = np.asarray(analysis.embedding.content[token])
-    position = np.asarray(analysis.embedding.position[token])
     places = np.arange(len(content))
     ax.bar(places - 0.2, content, width=0.4, color=BLUE, label="answer of the filter")
     ax.bar(places + 0.2, position, width=0.4, color=ORANGE, label="position")

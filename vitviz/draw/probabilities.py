@@ -118,7 +118,7 @@ def lens(analysis: Analysis, k: int = 5) -> Figure:
         ranks.plot(line.ranks, **style)
     chart(probabilities, "probability")
     probabilities.set_ylim(bottom=0)
-    chart(ranks, f"rank among {analysis.lens.shape[-1]} classes, the first at the top")
+    chart(ranks, f"rank among {len(analysis.trace.logits)} classes, the first at the top")
     ranks.set_yscale("log")
     ranks.yaxis.set_major_formatter("{x:g}")
     ranks.yaxis.set_minor_formatter("")

@@ -4,7 +4,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..probe.analysis import Analysis
-from ..probe.features import OUTLIER_TIMES, norms, outliers, principal, similarity, tokens_after
+from ..probe.measure.features import (
+    OUTLIER_TIMES,
+    norms,
+    outliers,
+    principal,
+    similarity,
+    tokens_after,
+)
 from .figure_parts import (
     REGISTERS,
     SIGNED,

@@ -102,7 +102,7 @@ def _text(key: str, language: str) -> str:
 
 
 # Korean particles after a consonant, and after a vowel. Digits and letters count by their names.
-PARTICLES = ("을를", "은는", "이가", "과와")
+PARTICLES = (("을", "를"), ("은", "는"), ("이", "가"), ("과", "와"))
 CLOSED = frozenset("013678LMNRlmnr")
 _EITHER = re.compile(
     r"""([^\s'")\]])(['")\]]*)(?:"""

@@ -31,7 +31,8 @@ class ViTConfig:
     embed_dim: int = 768
     depth: int = 12
     num_heads: int = 12
-    mlp_hidden_dim: int | None = None  # between the two projections of the MLP; None: 4 * embed_dim
+    # Between the two projections of the MLP. None becomes 4 * embed_dim, so it is read as an int.
+    mlp_hidden_dim: int = None  # type: ignore[assignment]
 
     # Tokens in front of the patches, in this order, and where positions are added.
     class_token: bool = True

@@ -1,7 +1,6 @@
 """ModelKey: which model is meant, in one value: its name, whether untrained, its pictures' size."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from .json_values import short
 
 @dataclass(frozen=True)
 class ModelKey:
-    """Which model is meant, for whoever keeps, names or loads it: hashable, and JSON both ways.
+    """Which model is meant, for whoever keeps, names or loads it: hashable, and JSON.
 
     name        as a menu or `vitviz.load` has it
     untrained   its twin with the weights that training began with
@@ -47,16 +46,8 @@ class ModelKey:
         return "" if self.image_size is None else size_text(self.image_size)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields in JSON's types: the size is a list, or None."""
+        """The fields in JSON's types, which `ModelKey` takes: the size is a list, or None."""
         return asdict(self) | {"image_size": self.image_size and list(self.image_size)}
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> "ModelKey":
-        """The key that `to_dict` wrote. Raises `WeightsError` for anything else."""
-        if not isinstance(values, Mapping) or values.keys() != cls.__dataclass_fields__.keys():
-            fields = ", ".join(cls.__dataclass_fields__)
-            raise WeightsError(f"the key of a model must have {fields}, got {short(values)}")
-        return cls(**values)
 
 
 def size_text(image_size: tuple[int, int]) -> str:
@@ -67,8 +58,8 @@ def size_text(image_size: tuple[int, int]) -> str:
 
 def read_size(text: str) -> tuple[int, int]:
     """The image size that `size_text` wrote. Raises `WeightsError` for any other text."""
-    found = re.fullmatch(r"([0-9]{1,5})(?:[xX]([0-9]{1,5}))?", text.strip())
-    if found is None:
+    sides = re.fullmatch(r"([0-9]{1,5})(?:[xX]([0-9]{1,5}))?", text.strip())
+    if sides is None:
         raise WeightsError(Message("models.size", value=short(text), most=MOST))
-    height, width = found.groups()
+    height, width = sides.groups()
     return sides_of("image_size", (int(height), int(width or height)))

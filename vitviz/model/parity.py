@@ -1,6 +1,7 @@
 """Parity: whether a model that came from elsewhere and ours compute the same, block by block."""
 
 import copy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -60,7 +61,7 @@ def _stages(vit: ViT, pixels: Tensor, kept: list[int]) -> dict[str, Tensor]:
     return stages | {"answer": vit.forward_head(vit.norm(x))}
 
 
-def _stages_of_timm(model: nn.Module, pixels: Tensor, kept: list[int]) -> dict[str, Tensor]:
+def _stages_of_timm(model: Any, pixels: Tensor, kept: list[int]) -> dict[str, Tensor]:
     """The same of a timm model, which is left with hooks."""
     stages: dict[str, Tensor] = {}
 

@@ -64,10 +64,11 @@ def share_weights(
     conv: ConvPatches, rearranged: RearrangePatches, unfolded: UnfoldPatches
 ) -> tuple[ConvPatches, RearrangePatches, UnfoldPatches]:
     """Give the other two the convolution's weights, each in its order. Returns all three."""
-    weight, bias = conv[0].weight, conv[0].bias
-    rearranged[1].weight.copy_(rearrange(weight, "d c ph pw -> d (ph pw c)"))
-    unfolded.linear.weight.copy_(rearrange(weight, "d c ph pw -> d (c ph pw)"))
-    if bias is not None:
-        rearranged[1].bias.copy_(bias)
+    filters = conv.get_parameter("0.weight")
+    rearranged.get_parameter("1.weight").copy_(rearrange(filters, "d c ph pw -> d (ph pw c)"))
+    unfolded.linear.weight.copy_(rearrange(filters, "d c ph pw -> d (c ph pw)"))
+    if unfolded.linear.bias is not None:
+        bias = conv.get_parameter("0.bias")
+        rearranged.get_parameter("1.bias").copy_(bias)
         unfolded.linear.bias.copy_(bias)
     return conv, rearranged, unfolded

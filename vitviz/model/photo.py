@@ -153,8 +153,8 @@ def _read(source: object, name: str) -> bytes:
                 )
             with path.open("rb") as file:
                 return file.read(MAX_BYTES + 1)
-        if callable(getattr(source, "read", None)):
-            if isinstance(data := source.read(MAX_BYTES + 1), bytes):
+        if callable(read := getattr(source, "read", None)):
+            if isinstance(data := read(MAX_BYTES + 1), bytes):
                 return data
             raise ImageError(f"{name!r} was opened as text; open it with mode 'rb'.")
     except (OSError, ValueError) as error:  # ValueError: a null byte in a path, a closed file
@@ -173,7 +173,7 @@ def _from_bytes(data: bytes, name: str) -> Photo:
         except Image.DecompressionBombError as error:
             pixels = re.search(r"\d+", str(error))
             raise _too_large(
-                name, int(pixels[0]) if pixels else 2 * Image.MAX_IMAGE_PIXELS
+                name, int(pixels[0]) if pixels else 2 * (Image.MAX_IMAGE_PIXELS or 0)
             ) from error
         except DECODER_ERRORS as error:
             raise ImageError(
@@ -293,7 +293,7 @@ def _first_frame(image: Image.Image, data: bytes) -> list[str]:
         return []  # the second picture in an MPO is a preview or a depth map: nobody misses it
     if image.format == "GIF" and data.count(b",") > 100_000:  # the byte that opens each frame
         return [Message("photo.first_frame")]
-    return [Message("photo.first_of", count=image.n_frames)]
+    return [Message("photo.first_of", count=getattr(image, "n_frames", 1))]
 
 
 def _finish(image: Image.Image, name: str, notes: list[str]) -> Photo:
@@ -331,7 +331,7 @@ def _to_rgb_or_grey(image: Image.Image, name: str, notes: list[str]) -> Image.Im
     grey = image.mode in ("1", "L", "LA")
     if image.has_transparency_data:
         layers = image.convert("RGBA")
-        if layers.getextrema()[3][0] < 255:
+        if layers.getchannel("A").getextrema() != (255, 255):
             white = Image.new("RGBA", layers.size, "white")
             image = Image.alpha_composite(white, layers)
             notes.append(Message("photo.on_white"))

@@ -120,10 +120,10 @@ def _crop(
 def _reduced(image: Image.Image, longest: int) -> Image.Image:
     """The image with its longest side of at most so many pixels."""
     scale = min(1.0, longest / max(image.size))
-    size = tuple(max(1, round(side * scale)) for side in image.size)
+    width, height = (max(1, round(side * scale)) for side in image.size)
     # A picture of a finger's width: averages of whole pixels first take a quarter of the time that
     # one exact resize takes, and nobody sees it.
-    return image.resize(size, Image.Resampling.HAMMING, reducing_gap=1.0)
+    return image.resize((width, height), Image.Resampling.HAMMING, reducing_gap=1.0)
 
 
 def _jpeg(image: Image.Image, most: int) -> bytes:

@@ -17,9 +17,7 @@ from torch import Tensor
 from ..errors import ImageError, WeightsError
 from .config import MOST
 from .json_values import is_number, is_whole, short
-from .photo import MAX_BYTES, MAX_PIXELS, Photo, open_photo
-
-__all__ = ["MAX_BYTES", "MAX_PIXELS", "Photo", "Preprocess", "open_photo"]
+from .photo import Photo
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 TIMM_CROP_PCT = 0.875  # what timm uses where a model does not say
@@ -190,8 +188,10 @@ class Preprocess:
 
     def _resized(self, height: int, width: int) -> tuple[int, int]:
         """Size of the whole resized photo before the crop. Rounds as timm and torchvision do."""
-        goal = tuple(math.floor(side / self.crop_pct) for side in self.size)
-        goal = tuple(max(1, side) for side in goal)
+        height_wanted, width_wanted = (
+            max(1, math.floor(side / self.crop_pct)) for side in self.size
+        )
+        goal = height_wanted, width_wanted
         if self.crop_mode == "squash":
             return goal
         if self.crop_mode == "center" and goal[0] == goal[1]:

@@ -72,6 +72,7 @@ def _can(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> bool:
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    assert _ONEDNN is not None  # as `_can` found
     return _ONEDNN(x, weight, bias, "none", [], "")
 
 

@@ -43,7 +43,7 @@ PARTS = {
 }
 
 
-def config_from_timm(model: nn.Module, name: str) -> ViTConfig:
+def config_from_timm(model: Any, name: str) -> ViTConfig:
     """Read the architecture off a timm model; what vitviz's ViT does not have is refused."""
     _check_parts(model, name)
     first, *others = map(_config_of_block, model.blocks)
@@ -92,7 +92,7 @@ def config_from_timm(model: nn.Module, name: str) -> ViTConfig:
     )
 
 
-def _config_of_block(block: nn.Module) -> dict[str, Any]:
+def _config_of_block(block: Any) -> dict[str, Any]:
     """The fields of `ViTConfig` that a block tells. All blocks must tell the same."""
     attn, mlp = block.attn, block.mlp
     tanh = getattr(mlp.act, "approximate", "none") == "tanh"  # of torch's own GELU

@@ -3,6 +3,7 @@
 import difflib
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import nn
@@ -47,7 +48,7 @@ def load_timm(name: str, pretrained: bool) -> LoadedModel:
     return replace(twin, card=replace(twin.card, details={}, trained=False))
 
 
-def _create(name: str, pretrained: bool) -> nn.Module:
+def _create(name: str, pretrained: bool) -> Any:
     """The timm model; what comes from the hub is read from the cache if the hub does not answer.
 
     Without that, the hub's client would retry for most of a minute. Its offline mode is a switch of
@@ -55,10 +56,11 @@ def _create(name: str, pretrained: bool) -> nn.Module:
     """
     import timm
 
-    on_hub, cfg = name.startswith(HUB_IDS), {}
+    on_hub = name.startswith(HUB_IDS)
+    cfg: dict[str, Any] = {}
     if pretrained and not name.startswith(IDS):  # refuse before any download
         with torch.device("meta"):
-            plain = timm.create_model(name, pretrained=False)
+            plain: Any = timm.create_model(name, pretrained=False)
         config_from_timm(plain, name)
         cfg = plain.pretrained_cfg
     model_id = name.partition(":")[2] if on_hub else cfg.get("hf_hub_id")
@@ -66,7 +68,7 @@ def _create(name: str, pretrained: bool) -> nn.Module:
         return timm.create_model(name, pretrained=pretrained)
     if on_hub:
         file = hub.cached(model_id, *(HUB_FILES if pretrained else ("config.json",)))
-        model = timm.create_model(f"local-dir:{file.parent}", pretrained=pretrained)
+        model: Any = timm.create_model(f"local-dir:{file.parent}", pretrained=pretrained)
         model.pretrained_cfg["hf_hub_id"] = model_id
         return model
     file = hub.cached(model_id, *filter(None, [cfg.get("hf_hub_filename")]), *HUB_FILES)
@@ -76,7 +78,7 @@ def _create(name: str, pretrained: bool) -> nn.Module:
 
 
 def from_timm(
-    model: nn.Module, name: str | None = None, source: str = "a timm model object"
+    model: Any, name: str | None = None, source: str = "a timm model object"
 ) -> LoadedModel:
     """The same weights in vitviz's own ViT, giving the same logits. The timm model is not changed.
 
@@ -113,7 +115,7 @@ def from_timm(
     return loaded
 
 
-def _unwrapped(model: nn.Module) -> nn.Module:
+def _unwrapped(model: nn.Module) -> Any:
     """The model inside what torch.compile, DataParallel and DistributedDataParallel make of it."""
     if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
         return _unwrapped(model.module)

@@ -22,35 +22,31 @@ ARCHITECTURES = {
     (1024, 32, 32): "vit_l_32",
     (1280, 14, 14): "vit_h_14",
 }
+# Its names of parameters and ours:
+# https://github.com/pytorch/vision/blob/main/torchvision/models/vision_transformer.py
+NAMES = {
+    "class_token": "cls_token",
+    "conv_proj": "patch_embed.proj",
+    "encoder.pos_embedding": "pos_embed",
+    "encoder.ln": "norm",
+    "heads.head": "head",
+    "ln_1": "norm1",
+    "ln_2": "norm2",
+    "self_attention.in_proj_": "attn.qkv.",
+    "self_attention.out_proj": "attn.proj",
+    "mlp.0": "mlp.fc1",
+    "mlp.3": "mlp.fc2",
+    "mlp.linear_1": "mlp.fc1",  # before torchvision 0.12
+    "mlp.linear_2": "mlp.fc2",
+}
 
 
 def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedModel:
     """torchvision's `vit_b_16` and its sisters: the same architecture, other parameter names.
 
-    Names: https://github.com/pytorch/vision/blob/main/torchvision/models/vision_transformer.py
     Raises `WeightsError`, whose sentence names `path`, for any other set of parameters.
     """
-    names = {
-        "class_token": "cls_token",
-        "conv_proj": "patch_embed.proj",
-        "encoder.pos_embedding": "pos_embed",
-        "encoder.ln": "norm",
-        "heads.head": "head",
-        "ln_1": "norm1",
-        "ln_2": "norm2",
-        "self_attention.in_proj_": "attn.qkv.",
-        "self_attention.out_proj": "attn.proj",
-        "mlp.0": "mlp.fc1",
-        "mlp.3": "mlp.fc2",
-        "mlp.linear_1": "mlp.fc1",  # before torchvision 0.12
-        "mlp.linear_2": "mlp.fc2",
-    }
-    renamed = {}
-    for key, value in state.items():
-        new = key.replace("encoder.layers.encoder_layer_", "blocks.")
-        for theirs, ours in names.items():
-            new = new.replace(theirs, ours)
-        renamed[new] = value
+    renamed = _renamed(state)
     try:
         dim, in_chans, ph, pw = renamed["patch_embed.proj.weight"].shape
         num_patches = renamed["pos_embed"].shape[1] - 1
@@ -87,6 +83,16 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
         head=head_of(labels, config),
     )
     return build(renamed, card, _preprocess(config, path))
+
+
+def _renamed(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    renamed = {}
+    for key, value in state.items():
+        new = key.replace("encoder.layers.encoder_layer_", "blocks.")
+        for theirs, ours in NAMES.items():
+            new = new.replace(theirs, ours)
+        renamed[new] = value
+    return renamed
 
 
 def _preprocess(config: ViTConfig, path: Path) -> Preprocess:

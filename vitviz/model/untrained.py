@@ -76,7 +76,7 @@ def draw(config: ViTConfig, seed: int, *, zero_head: bool = False) -> dict[str, 
     with drawn_with(seed):
         vit = ViT(config)
     if zero_head and config.num_classes:
-        nn.init.zeros_(vit.head.weight)
+        nn.init.zeros_(vit.get_parameter("head.weight"))
     return vit.state_dict()
 
 
@@ -88,7 +88,7 @@ def first_seed(details: Mapping[str, str]) -> int | None:
     """
     for text in (details.get("seed"), recipe_of(details).get("seed")):
         try:
-            return int(text)
+            return int("" if text is None else text)
         except (TypeError, ValueError, OverflowError):
             continue
     return None

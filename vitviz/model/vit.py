@@ -14,6 +14,7 @@ differ by the switches of `ViTConfig`; each switch is one line here. Parameters 
 timm, so that its checkpoints fit.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -259,7 +260,10 @@ class ViT(nn.Module):
         self.pos_embed = nn.Parameter(torch.zeros(1, positions, dim)) if config.pos_embed else None
         self.norm_pre = make_norm(config, dim) if config.norm_pre else nn.Identity()
         rates = [drop_path * layer / max(1, config.depth - 1) for layer in range(config.depth)]
-        self.blocks = nn.ModuleList(Block(config, rate) for rate in rates)
+        # torch does not tell a type checker that a ModuleList is a sequence of what it holds.
+        self.blocks: Sequence[Block] = nn.ModuleList(  # type: ignore[assignment]
+            Block(config, rate) for rate in rates
+        )
         self.norm = make_norm(config, dim) if config.final_norm == "before_pool" else nn.Identity()
         self.attn_pool = AttentionPool(config) if config.global_pool == "map" else None
         self.fc_norm = (
@@ -344,7 +348,7 @@ class ViT(nn.Module):
                 return x[:, 0]
             case "avg":
                 return patches.mean(dim=1)
-            case "map":
+            case "map" if self.attn_pool is not None:
                 return self.attn_pool(patches)
             case _:
                 return x
@@ -371,7 +375,7 @@ def drop_patches(tokens: Tokens, num_prefix_tokens: int, keep: float) -> Tokens:
     return tokens.take(torch.cat([prefix, patches], dim=1))
 
 
-def make_norm(config: ViTConfig, dim: int) -> nn.Module:
+def make_norm(config: ViTConfig, dim: int) -> nn.LayerNorm | nn.RMSNorm:
     """Centre and scale each token on its own (LayerNorm), or scale it only (RMSNorm)."""
     norm = nn.RMSNorm if config.norm == "rmsnorm" else nn.LayerNorm
     return norm(dim, eps=config.norm_eps)

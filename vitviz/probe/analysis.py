@@ -1,10 +1,11 @@
-"""Analysis: all that a view may read about one photo in one model; `analyze` makes it."""
+"""Analysis: a model, a photo, and the pass of one through the other; `analyze` makes it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
+import torch
 from torch import Tensor
 
 from ..errors import ImageError, SelectionError, VitvizError
@@ -14,35 +15,34 @@ from ..model.photo import open_photo
 from ..model.photograph import Photograph
 from ..model.preprocess import Preprocess
 from ..model.untrained import first_seed
-from . import explain, fairness, saved
-from .case import Case
-from .embedding import Embedding
-from .forward import forward, trace_with_values
-from .grid import PatchGrid
-from .heads import HeadStatistics, head_statistics
-from .ink import is_dark_on_light, taught_light_ink_only
-from .intervention import Intervention
-from .intervention import read as read_interventions
-from .lens import Line, lines
-from .mixing import Mix, Mixing, mix, mixing
-from .positions import Positions, similarity, untrained_positions
-from .predictions import (
-    HOLDS_ITS_GROUP,
-    NOT_SURE,
+from . import saved
+from .capture.grid import PatchGrid
+from .capture.selection import count_of, whole
+from .capture.trace import Trace
+from .explain import explainers, fairness
+from .explain.case import Case
+from .forward import Pass, forward, trace_with_values
+from .intervene.intervention import Intervention
+from .intervene.intervention import read as read_interventions
+from .intervene.surgery import Surgery
+from .measure.embedding import Embedding
+from .measure.heads import HeadStatistics, head_statistics
+from .measure.ink import is_dark_on_light, taught_light_ink_only
+from .measure.lens import Line, lines
+from .measure.mixing import Mix, Mixing, mix, mixing
+from .measure.positions import Positions, similarity, untrained_positions
+from .measure.predictions import (
     Answer,
     Group,
     KnownOrNot,
     Prediction,
-    groups_of,
-    known_or_not,
+    Results,
+    classes_of,
     not_taught,
-    summed,
+    results_of,
 )
-from .selection import count_of, whole
-from .shapes import Step, steps
+from .measure.shapes import Step, steps
 from .summary import facts
-from .surgery import Surgery
-from .trace import Trace
 from .verify import verify
 
 
@@ -50,31 +50,56 @@ from .verify import verify
 class Analysis:
     """What a model made of a photo. Every view, file and API reads its numbers from here.
 
-    picture    (h, w, C) uint8    the photo as the model saw it, resized and cropped
-    pixels     (C, h, w) float32  the same, normalised: what entered the model
-    positions  the learned position embedding, None for a model without one
-    embedding  the first numbers of each token before the first block; older files lack it (None)
-    lens       (L, C) the logits after each block (`lens.py`); None if the model names no classes
-    inverted   whether light and dark were exchanged before the model saw the photo
-    photograph the same part of the photo with finer pixels, for the eye; None if the photo has none
-    interventions  what was changed in this pass, in order; () for the intact model
+    Of the model:
+    positions   the learned position embedding; None for a model without one
+    loaded      for what runs the model or reads its weights; None after reading a file
+    Of the photo:
+    inverted    whether light and dark were exchanged before the model saw it
+    photograph  the part that the model saw, with finer pixels, for the eye; None if there are none
+    Of one through the other:
+    pass_       what was changed, and what the model computed; an experiment has another
     """
 
-    picture: Tensor
-    pixels: Tensor
-    grid: PatchGrid
-    trace: Trace
-    positions: Positions | None
     card: ModelCard
     preprocess: Preprocess
+    positions: Positions | None
+    loaded: LoadedModel | None = None
     photo_name: str = ""
     notes: tuple[str, ...] = ()
-    embedding: Embedding | None = None
-    lens: Tensor | None = None
     inverted: bool = False
     photograph: Photograph | None = None
-    interventions: tuple[Intervention, ...] = ()
-    loaded: LoadedModel | None = None  # for what runs the model or reads its weights; not saved
+    pass_: Pass
+
+    _repr_html_: ClassVar[Callable[["Analysis"], str]]  # for a notebook; `public.py` puts it in
+
+    @property
+    def grid(self) -> PatchGrid:
+        return PatchGrid.of(self.card.config)
+
+    @property
+    def picture(self) -> Tensor:
+        return self.pass_.picture
+
+    @property
+    def pixels(self) -> Tensor:
+        return self.pass_.pixels
+
+    @property
+    def trace(self) -> Trace:
+        return self.pass_.trace
+
+    @property
+    def embedding(self) -> Embedding | None:
+        return self.pass_.embedding
+
+    @property
+    def lens(self) -> Tensor | None:
+        return self.pass_.lens
+
+    @property
+    def interventions(self) -> tuple[Intervention, ...]:
+        """What was changed in this pass, in order; () for the intact model."""
+        return self.pass_.surgery.interventions
 
     def __repr__(self) -> str:
         """One line: the photo, the model, its sizes, and the answer."""
@@ -102,48 +127,22 @@ class Analysis:
     @property
     def removed(self) -> list[int]:
         """The patches that were taken out of this pass, in order."""
-        return self._surgery().removed.nonzero().view(-1).tolist()
-
-    @property
-    def changes_pixels(self) -> bool:
-        """Whether some pixels of `picture` are no longer those of the photo."""
-        return self._surgery().changes_pixels
+        return self.pass_.surgery.removed.nonzero().view(-1).tolist()
 
     def predictions(self, k: int = 5) -> tuple[Prediction, ...]:
         """The k most probable classes, best first; () for a model that names no classes."""
-        if self.card.head != "classes":
-            return ()
-        probabilities = self._probabilities()
-        best = probabilities.topk(min(count_of(k), len(probabilities)))
-        return tuple(
-            Prediction(index, self.card.labels[index], float(self.trace.logits[index]), probability)
-            for probability, index in zip(best.values.tolist(), best.indices.tolist(), strict=True)
-        )
+        return self._results(k).predictions
 
     def groups(self, k: int = 5) -> tuple[Group, ...]:
         """The k most probable groups of classes, best first; () where classes have no groups."""
-        words = groups_of(self.card)
-        if words is None or self.card.head != "classes":
-            return ()
-        return summed(self._probabilities(), words)[: count_of(k)]
+        return self._results(k).groups
 
     def answer(self) -> Answer | None:
         """The prediction in one phrase; None for a model that names no classes.
 
         The most probable group, or the class that holds nearly all of its probability.
         """
-        if not (best := self.predictions(1)):
-            return None
-        kind, name, probability = "class", best[0].label, best[0].probability
-        if groups := self.groups(1):
-            group = groups[0]
-            # The best class can lie outside of the best group, whose classes share its probability.
-            inside = best[0].index in group.classes
-            if not (inside and probability >= HOLDS_ITS_GROUP * group.probability):
-                kind, name, probability = "group", group.name, group.probability
-        sure = probability >= NOT_SURE if "temperature" in self.card.details else None
-        told = self.known_or_not()
-        return Answer(kind, name, probability, sure, None if told is None else told.known)
+        return self._results().answer
 
     def known_or_not(self) -> KnownOrNot | None:
         """Whether the picture shows one of the classes, by the score and threshold of the model.
@@ -151,11 +150,7 @@ class Analysis:
         None for a model that was not trained to tell (`python -m vitviz.train --others` does), or
         that names no classes.
         """
-        threshold = self.card.threshold
-        if threshold is None or self.card.head != "classes":
-            return None
-        score = float(known_or_not(self.trace.logits))
-        return KnownOrNot(score, threshold, score >= threshold)
+        return self._results().known_or_not
 
     def not_taught(self) -> str | None:
         """The sentence that the picture shows none of the classes, with the nearest of them.
@@ -177,10 +172,10 @@ class Analysis:
         """
         if self.lens is None:
             return ()
-        return lines(self.lens, self.card.labels, self.card.temperature, count_of(k))
+        return lines(self.lens, self.card.labels or (), self.card.temperature, count_of(k))
 
-    def _probabilities(self) -> Tensor:
-        return (self.trace.logits / self.card.temperature).softmax(dim=-1)
+    def _results(self, k: int = 5) -> Results:
+        return results_of(self.trace.logits, classes_of(self.card), count_of(k))
 
     def attention(
         self,
@@ -217,14 +212,15 @@ class Analysis:
         if head is not None:
             return self.trace.attention_of(layer, head)
         heads = range(self.trace.num_heads)  # one at a time: maps of many tokens are large
-        return sum(self.trace.attention_of(layer, head) for head in heads) / len(heads)
+        one_by_one = (self.trace.attention_of(layer, head) for head in heads)
+        return sum(one_by_one, torch.zeros(())) / len(heads)
 
     def rollout(
         self,
         token: int = 0,
         layer: int | None = None,
         *,
-        head_fusion: explain.HeadFusion = "mean",
+        head_fusion: explainers.HeadFusion = "mean",
         residual: float = 0.5,
         first: int = 0,
     ) -> Tensor:
@@ -232,7 +228,7 @@ class Analysis:
 
         `layer` None: the last one.
         """
-        return explain.rollout(
+        return explainers.rollout(
             self.trace, token, head_fusion=head_fusion, residual=residual, first=first, last=layer
         )
 
@@ -243,19 +239,17 @@ class Analysis:
         `changed_behind_the_mix`. An analysis read from a
         file does not hold its model: pass it, or `VitvizError` is raised.
         """
-        return self._mixing(layer, self._model(loaded, "mixing"))
-
-    @property
-    def changed_behind_the_mix(self) -> bool:
-        """Whether an intervention changed what heads add to the tokens, which `mixing` refuses."""
-        return any(one.touches == "heads" for one in self.interventions)
-
-    def _mixing(self, layer: int, loaded: LoadedModel) -> Mixing:
+        loaded = self._model(loaded, "mixing")
         if self.changed_behind_the_mix:
             raise SelectionError(
                 "a head or a branch was changed in this pass: it adds something else"
             )
         return mixing(self.trace, loaded.vit, layer)
+
+    @property
+    def changed_behind_the_mix(self) -> bool:
+        """Whether an intervention changed what heads add to the tokens, which `mixing` refuses."""
+        return any(one.touches == "heads" for one in self.interventions)
 
     def mix(self, layer: int, head: int, token: int = 0, loaded: LoadedModel | None = None) -> Mix:
         """What one head adds to a token and what all heads add to it; see `Mix`.
@@ -263,8 +257,8 @@ class Analysis:
         Raises `SelectionError` for a layer, head or token that the model does not have, and
         `VitvizError` as `mixing` does.
         """
-        found = self._mixing(layer, self._model(loaded, "mix"))
-        return mix(self.trace, found, layer, head, token)
+        mixing = self.mixing(layer, self._model(loaded, "mix"))
+        return mix(self.trace, mixing, layer, head, token)
 
     def explain(
         self,
@@ -283,7 +277,7 @@ class Analysis:
         Raises `SelectionError` for what does not exist: an explainer, a token, a class; and
         `VitvizError` if the model has to run and is not at hand.
         """
-        explainer = explain.chosen(key)
+        explainer = explainers.chosen(key)
         return explainer(self.case(key, target=target, loaded=loaded), token)
 
     def fair_test(
@@ -300,12 +294,12 @@ class Analysis:
 
         Raises as `explain` does, and `CancelledError`.
         """
-        keys = keys or tuple(key for key in explain.EXPLAINERS if key != "random")
+        keys = keys or tuple(key for key in explainers.EXPLAINERS if key != "random")
         index = self.class_index(target, "fair_test")
         case = self.case(*keys, target=index, loaded=loaded)
         model = self._model(loaded, "fair_test")
         case = replace(case, vit=model.vit, target=index)
-        maps = {key: explain.EXPLAINERS[key](case, token) for key in keys}
+        maps = {key: explainers.EXPLAINERS[key](case, token) for key in keys}
         return fairness.removal(case, maps, temperature=self.card.temperature, **options)
 
     def case(
@@ -319,40 +313,36 @@ class Analysis:
 
         Raises as `explain` does.
         """
-        explainers = [explain.chosen(key) for key in keys or explain.EXPLAINERS]
-        runs = any(one.runs_the_model for one in explainers)
+        chosen = [explainers.chosen(key) for key in keys or explainers.EXPLAINERS]
+        runs = any(one.runs_the_model for one in chosen)
         loaded = self._model(loaded, "explain") if runs else None
         vit = loaded.vit if loaded else None
-        of_class = [one.key for one in explainers if "class" in one.needs]
+        of_class = [one.key for one in chosen if "class" in one.needs]
         index = self.class_index(target, of_class[0]) if of_class else None
-        trace, surgery = self.trace, self._surgery()
-        needs = frozenset().union(*(one.needs for one in explainers))
+        trace = self.trace
+        needs = frozenset().union(*(one.needs for one in chosen))
         if "gradients" in needs or ("values" in needs and trace.v is None):
             wanted = index if "gradients" in needs else None
-            more = trace_with_values(loaded, self.pixels, surgery, wanted)
-            trace = replace(more, cuts=trace.cuts)
+            trace = trace_with_values(self._model(loaded, "explain"), self.pass_, wanted)
         return Case(
             trace=trace,
             grid=self.grid,
             pixels=self.pixels,
             vit=vit,
             target=index,
-            surgery=surgery,
+            surgery=self.pass_.surgery,
         )
-
-    def _surgery(self) -> Surgery:
-        return Surgery(self.interventions, self.card.config)
 
     def class_index(self, target: int | str | None, key: str = "target") -> int:
         """The number of a class; None is the class that the model answers.
 
         Raises `SelectionError` for a class that the model does not have, or a model without any.
         """
-        if self.card.head != "classes":
+        labels = self.card.labels
+        if self.card.head != "classes" or labels is None:
             raise SelectionError(Message("experiments.no_classes", name=self.card.name, key=key))
         if target is None:
             return int(self.trace.logits.argmax())
-        labels = self.card.labels
         number = labels.index(target) if target in labels else whole(target)
         if number is None or not 0 <= number < len(labels):
             wrong = repr(target)[:40]
@@ -381,9 +371,10 @@ class Analysis:
         surgery = Surgery(read_interventions(interventions), self.card.config)
         if self.interventions:
             raise SelectionError(Message("experiments.changed_already"))
-        loaded, values = self._model(loaded, "operate"), self.trace.v is not None
-        found = forward(loaded, self.picture, surgery, values=values, photograph=self.photograph)
-        return replace(self, **found)
+        loaded = self._model(loaded, "operate")
+        pass_ = forward(loaded, self.picture, surgery, values=self.trace.v is not None)
+        seen = surgery.photograph(self.photograph)
+        return replace(self, pass_=pass_, photograph=seen, loaded=loaded)
 
     def head_statistics(self) -> HeadStatistics:
         """Entropy and mean attention distance of every head. (L, H) each"""
@@ -442,7 +433,7 @@ class Analysis:
         largest absolute difference is returned; float rounding leaves about 1e-5.
         An analysis read from a file does not hold its model: pass it, or `VitvizError` is raised.
         """
-        return verify(self, self._model(loaded, "verify"))
+        return verify(self.pass_, self._model(loaded, "verify"))
 
     def _model(self, loaded: LoadedModel | None, method: str) -> LoadedModel:
         """The model that `method` was given, or that this analysis holds. Raises `VitvizError` if
@@ -470,7 +461,7 @@ class Analysis:
     @classmethod
     def load(cls, path: str | Path) -> "Analysis":
         """Read what `save` wrote. Raises `VitvizError` for a file that is not a saved analysis."""
-        return cls(**saved.read(path))
+        return saved.read(cls, path)
 
     def to_bytes(self) -> bytes:
         """The bytes that `save` writes, to be sent or kept elsewhere than on a disk."""
@@ -479,7 +470,7 @@ class Analysis:
     @classmethod
     def from_bytes(cls, data: bytes) -> "Analysis":
         """Read what `to_bytes` returned or `save` wrote. Raises as `load` does."""
-        return cls(**saved.from_bytes(data))
+        return saved.from_bytes(cls, data)
 
 
 def analyze(
@@ -502,29 +493,29 @@ def analyze(
     model has no place for or that contradict each other, and `CaptureError` if the model computes
     numbers that are not finite.
     """
-    surgery = Surgery(read_interventions(interventions), loaded.card.config)
+    card, preprocess, pos_embed = loaded.card, loaded.preprocess, loaded.vit.pos_embed
+    surgery = Surgery(read_interventions(interventions), card.config)
     photo = open_photo(image)
     if invert:
         photo = photo.invert()
-    height, width = loaded.card.config.image_size
-    picture = loaded.preprocess.picture(photo)
+    height, width = card.config.image_size
+    picture = preprocess.picture(photo)
     if picture.shape[0] < height or picture.shape[1] < width:
         raise ImageError(
             f"the model needs {height} x {width} pixels, preprocessing makes {tuple(picture.shape)}"
         )
-    found = forward(
-        loaded,
-        # A patch size that does not divide the image leaves a margin that the model never sees.
-        picture[:height, :width].contiguous(),
-        surgery,
-        values=values,
-        photograph=Photograph.of(photo, loaded.preprocess, (height, width)),
-    )
+    # A patch size that does not divide the image leaves a margin that the model never sees.
+    picture = picture[:height, :width].contiguous()
     return Analysis(
-        **found,
+        card=card,
+        preprocess=preprocess,
+        positions=None if pos_embed is None else Positions.of(pos_embed, card.config),
+        loaded=loaded,
         photo_name=photo.name,
         notes=photo.notes + ((Message("photo.inverted"),) if photo.inverted else ()),
         inverted=photo.inverted,
+        photograph=surgery.photograph(Photograph.of(photo, preprocess, (height, width))),
+        pass_=forward(loaded, picture, surgery, values=values),
     )
 
 

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from ..errors import SelectionError
-from . import features
 from .analysis import Analysis
-from .grid import PatchGrid
-from .selection import count_of
+from .capture.grid import PatchGrid
+from .capture.selection import count_of
+from .measure import features
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -1,7 +1,6 @@
-"""One forward pass of a picture through a model, and all of an analysis that follows from it."""
+"""Pass: one forward pass of a picture through a model, as interventions change it."""
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -9,26 +8,36 @@ from torch import Tensor
 from ..errors import CaptureError
 from ..languages import Message
 from ..model.loaded import LoadedModel
-from ..model.photograph import Photograph
 from ..model.products import fast_products
-from .embedding import Embedding
-from .grid import PatchGrid
-from .lens import has_lens, logit_lens
-from .positions import Positions
-from .surgery import Surgery
-from .trace import Trace, capture, is_sound, listening
+from .capture.recorder import capture, listening
+from .capture.trace import Trace, is_sound
+from .intervene.surgery import Surgery
+from .measure.embedding import Embedding
+from .measure.lens import has_lens, logit_lens
 
 
-def forward(
-    loaded: LoadedModel,
-    picture: Tensor,
-    surgery: Surgery,
-    *,
-    values: bool,
-    photograph: Photograph | None,
-) -> dict[str, Any]:
-    """The fields of an `Analysis`, by name, after a pass of a picture, (h, w, C) uint8, as a
-    surgery changes it. Those that are of the photo, like its name, are not among them.
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class Pass:
+    """What is changed in one forward pass, and what the pass leaves behind.
+
+    surgery    the interventions, checked; none of them for the intact model
+    picture    (h, w, C) uint8    the photo as the model saw it: resized, cropped, then changed
+    pixels     (C, h, w) float32  the same, normalised: what entered the model
+    trace      the queries, keys and tokens of all layers, and the logits; see `Trace`
+    embedding  the first numbers of each token before the first block; older files lack it (None)
+    lens       (L, C) the logits after each block (`lens.py`); None if the model names no classes
+    """
+
+    surgery: Surgery
+    picture: Tensor
+    pixels: Tensor
+    trace: Trace
+    embedding: Embedding | None = None
+    lens: Tensor | None = None
+
+
+def forward(loaded: LoadedModel, picture: Tensor, surgery: Surgery, *, values: bool) -> Pass:
+    """Run a model once on a picture, (h, w, C) uint8, as a surgery changes both.
 
     `values`: the trace keeps v. Raises `CaptureError` if the model computes numbers that are not
     finite.
@@ -48,7 +57,6 @@ def forward(
             lambda _module, _args, out: embedded.append(out),
         )
         logits = loaded.vit(pixels.to(loaded.device))
-    pos_embed = loaded.vit.pos_embed
     trace = replace(recorder.trace(logits), cuts=surgery.cuts)
     heard = (trace.q, trace.k, trace.tokens, logits, *([] if trace.v is None else [trace.v]))
     if not all(map(is_sound, heard)):
@@ -57,29 +65,21 @@ def forward(
     if loaded.card.head == "classes" and has_lens(loaded.vit):
         with surgery.applied(loaded.vit):
             lens = logit_lens(loaded.vit, trace.tokens)
-    if photograph and surgery.changes_pixels:
-        photograph = replace(photograph, crop=None)  # it would show the patches as they were
+    pos_embed = loaded.vit.pos_embed
     placed = None if pos_embed is None else surgery.positions(pos_embed)
-    return {
-        "picture": picture,
-        "pixels": pixels[0].contiguous(),
-        "grid": PatchGrid.of(surgery.config),
-        "trace": trace,
-        "positions": None if pos_embed is None else Positions.of(pos_embed, surgery.config),
-        "card": loaded.card,
-        "preprocess": loaded.preprocess,
-        "embedding": Embedding.of(loaded.vit, embedded[0][0], positions=placed),
-        "lens": lens,
-        "photograph": photograph,
-        "interventions": surgery.interventions,
-        "loaded": loaded,
-    }
+    return Pass(
+        surgery=surgery,
+        picture=picture,
+        pixels=pixels[0].contiguous(),
+        trace=trace,
+        embedding=Embedding.of(loaded.vit, embedded[0][0], positions=placed),
+        lens=lens,
+    )
 
 
-def trace_with_values(
-    loaded: LoadedModel, pixels: Tensor, surgery: Surgery, target: int | None
-) -> Trace:
-    """The trace of a pass of pixels, (C, h, w), with v; and with g if there is a target class."""
+def trace_with_values(loaded: LoadedModel, pass_: Pass, target: int | None) -> Trace:
+    """The trace of the same pass once more, with v; and with g if there is a target class."""
+    surgery = pass_.surgery
     grad = torch.no_grad if target is None else torch.enable_grad
     with (
         grad(),
@@ -87,7 +87,8 @@ def trace_with_values(
         surgery.applied(loaded.vit),
         capture(loaded.vit, values=True, target=target) as recorder,
     ):
-        trace = recorder.trace(loaded.vit(pixels[None].to(loaded.device)))
+        trace = recorder.trace(loaded.vit(pass_.pixels[None].to(loaded.device)))
+    trace = replace(trace, cuts=surgery.cuts)
     if trace.g is None:
         return trace
     gradients = [surgery.heads_off(layer, one[None])[0] for layer, one in enumerate(trace.g)]

@@ -17,13 +17,14 @@ from ..model.loaded import ModelCard, check_size
 from ..model.photograph import Photograph
 from ..model.preprocess import Preprocess
 from ..model.tensor_file import read_tensors, tensors_from_bytes, tensors_to_bytes, write_tensors
-from . import intervention
-from .embedding import Embedding
-from .grid import PatchGrid
-from .intervention import Donor, Transplant
-from .positions import Positions
-from .surgery import Surgery
-from .trace import Trace, is_sound
+from .capture.grid import PatchGrid
+from .capture.trace import Trace, is_sound
+from .forward import Pass
+from .intervene import intervention
+from .intervene.intervention import Donor, Transplant
+from .intervene.surgery import Surgery
+from .measure.embedding import Embedding
+from .measure.positions import Positions
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -91,27 +92,29 @@ def _parts(analysis: "Analysis") -> Parts:
     return tensors, {FORMAT: json.dumps(text)}
 
 
-def read(path: str | Path) -> dict[str, Any]:
-    """The fields of the analysis in a file. Raises `VitvizError` if the file is not a whole one."""
-    return _checked(str(path), lambda: read_tensors(path))
+def read(kind: "type[Analysis]", path: str | Path) -> "Analysis":
+    """The analysis, of this class, in a file. Raises `VitvizError` if it is not a whole one."""
+    return _checked(kind, str(path), lambda: read_tensors(path))
 
 
-def from_bytes(data: bytes) -> dict[str, Any]:
-    """The fields of the analysis in the bytes of a file. Raises `VitvizError` as `read` does."""
-    return _checked("this file", lambda: tensors_from_bytes(data))
+def from_bytes(kind: "type[Analysis]", data: bytes) -> "Analysis":
+    """The analysis in the bytes of a file. Raises `VitvizError` as `read` does."""
+    return _checked(kind, "this file", lambda: tensors_from_bytes(data))
 
 
-def _checked(name: str, parts: Callable[[], Parts]) -> dict[str, Any]:
-    """Make the fields of the parts of a file, which error messages call `name`."""
+def _checked(kind: "type[Analysis]", name: str, parts: Callable[[], Parts]) -> "Analysis":
+    """Make the analysis of the parts of a file, which error messages call `name`."""
     try:
-        return _fields(*parts())
+        return _analysis(kind, *parts())
     except VitvizError as error:
         raise VitvizError(f"{name} cannot be read: {error}") from error
     except (OSError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise VitvizError(f"{name} is not an analysis saved by vitviz: {short(error)}") from error
 
 
-def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[str, Any]:
+def _analysis(
+    kind: "type[Analysis]", tensors: dict[str, torch.Tensor], metadata: dict[str, str]
+) -> "Analysis":
     text = parse(metadata[FORMAT])
     if text["version"] not in (VERSION, OPERATED):
         raise VitvizError(
@@ -125,10 +128,9 @@ def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[
     check_seed(card.details)
     preprocess = Preprocess.from_dict(text["preprocess"])
     check_size(card, preprocess)
-    grid = PatchGrid.of(card.config)
-    told = {key: tuple(v) if isinstance(v, list) else v for key, v in text["grid"].items()}
-    if told != asdict(grid):
-        raise VitvizError(f"its grid {short(told)} is not that of its model")
+    grid = {key: tuple(v) if isinstance(v, list) else v for key, v in text["grid"].items()}
+    if grid != asdict(PatchGrid.of(card.config)):
+        raise VitvizError(f"its grid {short(grid)} is not that of its model")
     for name, right in (
         ("scale", is_number(text["scale"], 1e-6, 1e6)),
         ("photo_name", isinstance(text["photo_name"], str)),
@@ -138,49 +140,55 @@ def _fields(tensors: dict[str, torch.Tensor], metadata: dict[str, str]) -> dict[
         if not right:
             raise VitvizError(f"its {name} is {short(text[name])}")
     _check_tensors(tensors, card)
-    interventions = _interventions(text.get("interventions", []), tensors)
-    cuts = Surgery(interventions, card.config).cuts
+    surgery = Surgery(_interventions(text.get("interventions", []), tensors), card.config)
     positions = embedding = None
     if "positions.patches" in tensors:
         positions = Positions(tensors["positions.prefix"], tensors["positions.patches"])
     if "embedding.filters" in tensors:
         embedding = Embedding(*(tensors[f"embedding.{name}"] for name in EMBEDDING))
-    files = [tensors.get(f"photograph.{name}") for name in PHOTOGRAPH]
-    photograph = None
-    if any(file is not None for file in files):
-        crop, whole = (None if file is None else file.numpy().tobytes() for file in files)
-        photograph = Photograph.read(crop, whole, text.get("frame"))
-    return {
-        "picture": tensors["picture"],
-        "pixels": tensors["pixels"],
-        "grid": grid,
-        "trace": Trace(
-            **{name: tensors[name] for name in TRACE},
-            scale=text["scale"],
-            v=tensors.get("v"),
-            cuts=cuts,
+    return kind(
+        card=card,
+        preprocess=preprocess,
+        positions=positions,
+        photo_name=text["photo_name"],
+        notes=tuple(from_file(note, messages) for note in text["notes"]),
+        inverted=text.get("inverted", False),
+        photograph=_photograph(tensors, text.get("frame")),
+        pass_=Pass(
+            surgery=surgery,
+            picture=tensors["picture"],
+            pixels=tensors["pixels"],
+            trace=Trace(
+                q=tensors["q"],
+                k=tensors["k"],
+                tokens=tensors["tokens"],
+                logits=tensors["logits"],
+                scale=text["scale"],
+                v=tensors.get("v"),
+                cuts=surgery.cuts,
+            ),
+            embedding=embedding,
+            lens=tensors.get("lens"),
         ),
-        "positions": positions,
-        "card": card,
-        "preprocess": preprocess,
-        "photo_name": text["photo_name"],
-        "notes": tuple(from_file(note, messages) for note in text["notes"]),
-        "inverted": text.get("inverted", False),
-        "embedding": embedding,
-        "lens": tensors.get("lens"),
-        "photograph": photograph,
-        "interventions": interventions,
-    }
+    )
+
+
+def _photograph(tensors: dict[str, torch.Tensor], frame: Any) -> Photograph | None:
+    files = [tensors.get(f"photograph.{name}") for name in PHOTOGRAPH]
+    if all(file is None for file in files):
+        return None
+    crop, whole = (None if file is None else file.numpy().tobytes() for file in files)
+    return Photograph.read(crop, whole, frame)
 
 
 def _interventions(
-    told: Any, tensors: dict[str, torch.Tensor]
+    parsed: Any, tensors: dict[str, torch.Tensor]
 ) -> tuple[intervention.Intervention, ...]:
     """The interventions of a file. Those that take tokens of another analysis find them there."""
-    if not isinstance(told, list):
-        raise VitvizError(f"its interventions are {short(told)}")
+    if not isinstance(parsed, list):
+        raise VitvizError(f"its interventions are {short(parsed)}")
     values = []
-    for place, one in enumerate(told):
+    for place, one in enumerate(parsed):
         if isinstance(one, dict) and one.get("kind") == Transplant.kind:
             one = {**one, "from": Donor(str(one["from"]), tensors[f"donor.{place}"])}
         values.append(one)

@@ -3,7 +3,7 @@
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from .predictions import Answer, Group, KnownOrNot, Prediction, not_taught
+from .measure.predictions import Answer, Group, KnownOrNot, Prediction, not_taught
 
 if TYPE_CHECKING:
     from .analysis import Analysis
@@ -51,10 +51,10 @@ def facts(analysis: "Analysis", k: int) -> dict[str, Any]:
 
 
 def _known_or_not(analysis: "Analysis", answer: Answer | None) -> dict[str, Any] | None:
-    if (told := analysis.known_or_not()) is None:
+    if (verdict := analysis.known_or_not()) is None:
         return None
-    sentence = None if answer is None or told.known else str(not_taught(answer, analysis.card))
-    return _fields(told) | {"sentence": sentence}
+    sentence = None if answer is None or verdict.known else str(not_taught(answer, analysis.card))
+    return _fields(verdict) | {"sentence": sentence}
 
 
 def _fields(one: Prediction | Group | Answer | KnownOrNot) -> dict[str, Any]:

@@ -4,10 +4,10 @@ import torch
 from torch import Tensor
 
 from ..model.vit import ViT
-from ..probe.case import Case
-from ..probe.explain import EXPLAINERS, Explainer, centre_map
-from ..probe.grid import PatchGrid
-from ..probe.trace import capture
+from ..probe.capture.grid import PatchGrid
+from ..probe.capture.recorder import capture
+from ..probe.explain.case import Case
+from ..probe.explain.explainers import EXPLAINERS, Explainer, centre_map
 from .dataset import Pictures
 from .scores import normalise
 
@@ -33,7 +33,7 @@ def attention_in_boxes(
     pointing lies above that of "centre", compared picture by picture.
     """
     asked = small_boxes(pictures)
-    if len(asked) == 0:
+    if pictures.boxes is None or len(asked) == 0:
         return {}
     grid = PatchGrid.of(vit.config)
     device = next(vit.parameters()).device

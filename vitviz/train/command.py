@@ -19,7 +19,7 @@ from ..languages import Message
 from ..model.loaded import KNOWN_OR_NOT
 from ..model.menu import FILM_SUFFIX
 from ..model.weights import save_checkpoint
-from ..probe.explain import EXPLAINERS
+from ..probe.explain.explainers import EXPLAINERS
 from .comparison import PICTURES
 from .dataset import TERMS, TORCHVISION, Pictures, read
 from .errors import TrainError, writing
@@ -104,34 +104,50 @@ def parser() -> argparse.ArgumentParser:
         description="Train a small Vision Transformer, measure one, or draw how a run went.",
         epilog=EPILOG,
     )
-    top.add_argument("--recipe", choices=RECIPES, default="mnist", help="(default: %(default)s)")
+    _add_run(top)
+    _add_measuring(top)
     top.add_argument(
+        "--plot",
+        type=Path,
+        metavar="RUN",
+        help="no training: draw the learning curves of this folder's log, curves.png and .svg",
+    )
+    _add_recipe(top)
+    return top
+
+
+def _add_run(options: Arguments) -> None:
+    """What a training reads, and where it writes."""
+    options.add_argument(
+        "--recipe", choices=RECIPES, default="mnist", help="(default: %(default)s)"
+    )
+    options.add_argument(
         "--data",
         help=f"{', '.join(TORCHVISION)}, a folder of pictures (train/CLASS/*, val/CLASS/*), "
         "or a folder of .npz packs (default: the recipe's)",
     )
-    top.add_argument(
+    options.add_argument(
         "--others",
         metavar="DATA",
         help="pictures that show none of the classes, in any form of --data (default: the "
         "recipe's); with --evaluate: measure how well the model tells them from its own",
     )
-    top.add_argument(
+    options.add_argument(
         "--data-dir", default="data", help="where named data sets are (default: %(default)s)"
     )
-    top.add_argument(
+    options.add_argument(
         "--download", action="store_true", help="fetch a named data set if it is missing"
     )
-    top.add_argument("--out", type=Path, help="folder of the run (default: runs/RECIPE)")
-    top.add_argument("--resume", action="store_true", help="go on with the run in --out")
-    top.add_argument(
+    options.add_argument("--out", type=Path, help="folder of the run (default: runs/RECIPE)")
+    options.add_argument("--resume", action="store_true", help="go on with the run in --out")
+    options.add_argument(
         "--save-every",
         type=number,
         default=SAVE_EVERY,
         metavar="MINUTES",
         help="write the state so often within an epoch (default: %(default)g)",
     )
-    top.add_argument(
+    options.add_argument(
         "--film",
         metavar="PICTURE",
         nargs="+",
@@ -140,15 +156,19 @@ def parser() -> argparse.ArgumentParser:
         help="pictures on which the film of the training is taken; it carries them with it "
         "(default: three test pictures)",
     )
-    top.add_argument(
+
+
+def _add_measuring(options: Arguments) -> None:
+    """What is measured of a model that is trained."""
+    options.add_argument(
         "--evaluate",
         metavar="CHECKPOINT",
         help="no training: measure this model on the test pictures of --data",
     )
-    top.add_argument(
+    options.add_argument(
         "--json", type=Path, metavar="FILE", help="with --evaluate: write all figures here as well"
     )
-    top.add_argument(
+    options.add_argument(
         "--photographs",
         type=Path,
         metavar="FOLDER",
@@ -156,13 +176,13 @@ def parser() -> argparse.ArgumentParser:
         'for known; its photographs.json is a list of {"file", "index"}, the number of the class '
         "or null",
     )
-    top.add_argument(
+    options.add_argument(
         "--calibrate",
         action="store_true",
         help="with --photographs and --others: lower the threshold in CHECKPOINT so that it keeps "
         "95 %% of the known photographs too, and write all figures into it",
     )
-    top.add_argument(
+    options.add_argument(
         "--explainers",
         metavar="KEY",
         nargs="+",
@@ -170,36 +190,34 @@ def parser() -> argparse.ArgumentParser:
         help="with --evaluate: fair tests of these explainers, or of all, instead; --out gets "
         "table.md and table.json, and a test that was stopped goes on",
     )
-    top.add_argument(
+    options.add_argument(
         "--pictures",
         type=whole_number,
         default=PICTURES,
         metavar="N",
         help="with --explainers: on so many pictures (default: %(default)s; 0: all)",
     )
-    top.add_argument(
-        "--plot",
-        type=Path,
-        metavar="RUN",
-        help="no training: draw the learning curves of this folder's log, curves.png and .svg",
-    )
-    group = top.add_argument_group("the recipe, field by field")
-    for one in fields(Recipe):
-        if one.name in ("name", "data", "others"):  # they have options of their own
+
+
+def _add_recipe(options: Arguments) -> None:
+    """One option for each field of a recipe; without it, the recipe's own value."""
+    group = options.add_argument_group("the recipe, field by field")
+    for field in fields(Recipe):
+        if field.name in ("name", "data", "others"):  # they have options of their own
             continue
-        kind = {bool: _yes_or_no, int: whole_number, float: number}.get(one.type, one.type)
+        kinds: dict[Any, Any] = {bool: _yes_or_no, int: whole_number, float: number}
+        kind = kinds.get(field.type, field.type)
         group.add_argument(
-            f"--{one.name.replace('_', '-')}",
+            f"--{field.name.replace('_', '-')}",
             type=kind,
-            choices=one.metadata["choices"] or None,
-            help=f"{one.metadata['help']} ({_in_the_recipes(one.name)})",
+            choices=field.metadata["choices"] or None,
+            help=f"{field.metadata['help']} ({_in_the_recipes(field.name)})",
             default=argparse.SUPPRESS,
-            metavar=None if one.metadata["choices"] else _PLACEHOLDER[one.type],
+            metavar=None if field.metadata["choices"] else _PLACEHOLDER[field.type],
         )
-    return top
 
 
-_PLACEHOLDER = {str: "TEXT", int: "N", float: "X", bool: "YES|NO"}
+_PLACEHOLDER: dict[Any, str] = {str: "TEXT", int: "N", float: "X", bool: "YES|NO"}
 
 
 def _in_the_recipes(name: str) -> str:
@@ -297,7 +315,7 @@ def save(
         **({"began with": trained.origin} if trained.origin else {}),
         "steps": str(trained.steps),
         "images seen": str(trained.steps * recipe.batch_size),
-        **({"others": json.dumps(known_of(trained))} if trained.others else {}),
+        **({"others": json.dumps(known_of(trained, trained.others))} if trained.others else {}),
         "wall time": Message("training.minutes", minutes=f"{trained.seconds / 60:.0f}"),
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU",
         "torch": torch.__version__,
@@ -322,12 +340,11 @@ def save(
         )
 
 
-def known_of(trained: Trained) -> dict[str, Any]:
+def known_of(trained: Trained, others: Others) -> dict[str, Any]:
     """The facts in a checkpoint about pictures of none of its classes: which of their labels were
     trained on and which were kept out, and the log-sum-exp of the logits from which on a picture
     counts as known.
     """
-    others = trained.others
     facts: dict[str, Any] = {
         "data": others.taught.name,
         "taught": list(others.taught.labels),

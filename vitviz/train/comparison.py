@@ -12,12 +12,11 @@ import torch
 from tqdm import tqdm
 
 from ..model.weights import WEIGHTS_DIR, LoadedModel
-from ..probe import explain
-from ..probe.case import Case
-from ..probe.explain import EXPLAINERS
-from ..probe.fairness import GROUPS, ORDERS, STEPS, removal
-from ..probe.grid import PatchGrid
-from ..probe.trace import capture
+from ..probe.capture.grid import PatchGrid
+from ..probe.capture.recorder import capture
+from ..probe.explain.case import Case
+from ..probe.explain.explainers import EXPLAINERS, chosen
+from ..probe.explain.fairness import GROUPS, ORDERS, STEPS, removal
 from .boxes import box_cover, hits, small_boxes
 from .dataset import Pictures
 from .errors import TrainError, writing
@@ -65,7 +64,7 @@ def compare_explainers(
     another test, or cannot be written.
     """
     for key in keys:
-        explain.chosen(key)
+        chosen(key)
     pictures = pictures.some(count)
     keys = list(dict.fromkeys(["centre", *keys]))
     file = file_of(checkpoint)
@@ -81,15 +80,15 @@ def compare_explainers(
     with writing(folder / RECORDS):
         folder.mkdir(parents=True, exist_ok=True)
         rows = _records(folder / RECORDS, head)
-        with (folder / RECORDS).open("a", encoding="utf-8") as file:
+        with (folder / RECORDS).open("a", encoding="utf-8") as records:
             todo = range(len(rows), len(pictures))
             try:
                 for number in tqdm(
                     todo, initial=len(rows), total=len(pictures), unit=" pictures", disable=quiet
                 ):
                     rows.append(one_picture(loaded, pictures, number, keys))
-                    file.write(json.dumps(rows[-1]) + "\n")
-                    file.flush()
+                    records.write(json.dumps(rows[-1]) + "\n")
+                    records.flush()
             finally:
                 result = _write(folder, head, rows) if rows else head
     return result
@@ -149,7 +148,7 @@ def one_picture(
     maps = {key: EXPLAINERS[key](case) for key in keys}
     found = removal(case, maps, temperature=loaded.card.temperature, groups=GROUPS, seed=number)
     inside = None
-    if len(small_boxes(pictures.take(torch.tensor([number])))):
+    if pictures.boxes is not None and len(small_boxes(pictures.take(torch.tensor([number])))):
         inside = box_cover(grid, pictures.boxes[number : number + 1])
     figures = {}
     for key in keys:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -131,7 +132,7 @@ def read_torchvision(
 
     kind = getattr(torchvision.datasets, TORCHVISION[name])
     if name == "imagenette":
-        which = {"split": "train" if split == "train" else "val", "size": "160px"}
+        which: dict[str, Any] = {"split": "train" if split == "train" else "val", "size": "160px"}
     else:
         which = {"train": split == "train"}
     try:
@@ -205,12 +206,13 @@ def read_packs(path: Path, split: str, cut: Preprocess) -> Pictures:
     if not packs:
         raise TrainError(f"{path} has no .npz pack with {' or '.join(ROOTS[split])} in its name")
     parts = [_read_pack(pack, cut) for pack in packs]
-    images, targets, boxes = zip(*parts, strict=True)
-    targets = torch.cat(targets)
+    targets = torch.cat([targets for _, targets, _ in parts])
     labels, groups = _read_classes(path / "classes.json", int(targets.max()) + 1)
-    boxes = None if None in boxes else torch.cat(boxes)
+    found = [boxes for _, _, boxes in parts if boxes is not None]
+    boxes = torch.cat(found) if len(found) == len(parts) else None
     words = names_of(path.name, labels, groups) | read_names(path / "names.json")
-    return Pictures(path.name, torch.cat(images), targets, labels, groups, boxes, words)
+    images = torch.cat([images for images, _, _ in parts])
+    return Pictures(path.name, images, targets, labels, groups, boxes, words)
 
 
 def _read_pack(pack: Path, cut: Preprocess) -> tuple[Tensor, Tensor, Tensor | None]:

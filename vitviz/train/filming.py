@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..model.photo import open_photo
 from ..model.preprocess import Preprocess
-from ..probe.film import TENSORS, Film, grid_facts, look
+from ..probe.measure.film import TENSORS, Film, grid_facts, look
 from .dataset import Pictures
 from .errors import writing
 from .run import Run

@@ -14,7 +14,7 @@ import torch
 from tqdm import tqdm
 
 from ..model.vit import ViT
-from ..probe.predictions import known_or_not
+from ..probe.measure.predictions import known_or_not
 from .checkpoint import HIGH, read_state
 from .dataset import Pictures
 from .errors import TrainError, writing
@@ -23,7 +23,7 @@ from .optim import last_high_step
 from .others import Others, threshold
 from .processes import Processes, own_device, processes
 from .recipe import Recipe
-from .report import measurements, report
+from .report import measurements, report, rounded
 from .run import Run
 from .scores import fit_temperature, score
 
@@ -126,15 +126,6 @@ def follow(
     watched = test.some(recipe.eval_pictures)
     speed, saved = Speed(run), time.monotonic()
     last_high = last_high_step(recipe, run.steps)
-    bar = tqdm(
-        total=run.steps * recipe.batch_size,
-        initial=run.step * recipe.batch_size,
-        desc=recipe.name,
-        unit=" images",
-        unit_scale=True,
-        # None: no bar where the output is not a terminal; the log has the same numbers
-        disable=None if us.first else True,
-    )
 
     def film(scores: dict[str, float], loss: float | None) -> None:
         if us.first:
@@ -142,7 +133,7 @@ def follow(
 
     if camera.due:
         film(run.measure(watched), None)
-    with bar:
+    with _bar(run) as bar:
         for batch in run.batches():
             facts = run.learn(*batch)
             bar.update(recipe.batch_size)
@@ -158,9 +149,8 @@ def follow(
             if run.step == run.steps:
                 break
             if epoch_done:
-                log.write(
-                    event="epoch", step=run.step, epoch=run.epoch, pictures=len(watched), **scores
-                )
+                when = {"step": run.step, "epoch": run.epoch, "pictures": len(watched)}
+                log.write(event="epoch", **when, **scores)
                 if us.first:
                     tqdm.write(
                         f"epoch {run.epoch:g} of {recipe.epochs:g}: top-1 {scores['top1']:.1%}, "
@@ -176,6 +166,19 @@ def follow(
                 run.save(folder)
                 raise Stopped(f"stopped after step {run.step} of {run.steps}, saved in {folder}")
     run.save(folder)
+
+
+def _bar(run: Run) -> tqdm:
+    """How far the run is, in images."""
+    return tqdm(
+        total=run.steps * run.recipe.batch_size,
+        initial=run.step * run.recipe.batch_size,
+        desc=run.recipe.name,
+        unit=" images",
+        unit_scale=True,
+        # None: no bar where the output is not a terminal; the log has the same numbers
+        disable=None if run.processes.first else True,
+    )
 
 
 def finish(run: Run, test: Pictures, log: "Log") -> Trained:
@@ -295,16 +298,4 @@ class Log:
             writing(self.path, "the last state is kept: make room, then go on with --resume"),
             self.path.open("a", encoding="utf-8") as file,
         ):
-            file.write(json.dumps(_rounded(facts)) + "\n")
-
-
-def _rounded(facts: dict[str, Any]) -> dict[str, Any]:
-    """Five significant digits are enough to read."""
-    return {
-        name: _rounded(value)
-        if isinstance(value, dict)
-        else float(f"{value:.5g}")
-        if isinstance(value, float)
-        else value
-        for name, value in facts.items()
-    }
+            file.write(json.dumps(rounded(facts)) + "\n")

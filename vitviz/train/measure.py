@@ -9,8 +9,8 @@ import torch
 
 from ..model.checkpoints import rewrite
 from ..model.weights import LoadedModel, load
-from ..probe.explain import EXPLAINERS
-from ..probe.predictions import known_or_not
+from ..probe.explain.explainers import EXPLAINERS
+from ..probe.measure.predictions import known_or_not
 from .comparison import compare_explainers, file_of, markdown
 from .dataset import Pictures, read
 from .errors import TrainError, writing
@@ -35,9 +35,7 @@ def evaluate(args: argparse.Namespace) -> None:
         folder = args.out or Path("runs") / f"explainers-{Path(args.evaluate).stem}"
         result = compare_explainers(loaded, args.evaluate, test, keys, folder, args.pictures)
         print(markdown(result))  # noqa: T201
-        if args.json:
-            with writing(args.json):
-                args.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        write_json(args.json, result)
         return
     unseen, limit = unseen_by(loaded, args)
     photographs, lower = photographs_of(loaded, args)
@@ -49,14 +47,18 @@ def evaluate(args: argparse.Namespace) -> None:
         loaded.vit, test, cut.mean, cut.std, loaded.card.temperature, unseen=unseen, limit=limit
     )
     found |= photographs
-    if args.calibrate:
+    if args.calibrate and limit is not None:
         calibrate(file_of(args.evaluate), limit, found)
     print(f"{args.evaluate} on {len(test)} test pictures of {test.name}:")  # noqa: T201
     print("\n".join(words(found)))  # noqa: T201
-    if args.json:
-        facts = {"checkpoint": args.evaluate, "data": test.name, **found}
-        with writing(args.json):
-            args.json.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    write_json(args.json, {"checkpoint": args.evaluate, "data": test.name, **found})
+
+
+def write_json(path: Path | None, facts: dict[str, Any]) -> None:
+    """Write what was measured, where --json asks for it."""
+    if path:
+        with writing(path):
+            path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 def photographs_of(
@@ -75,7 +77,7 @@ def photographs_of(
     if own is None:
         raise TrainError(f"{loaded.card.name} has no threshold: it was not trained with --others")
     held_back = json.loads(loaded.card.details["others"]).get(HELD_BACK, own)
-    told = read_photographs(args.photographs, cut, loaded.card.labels)
+    told = read_photographs(args.photographs, cut, loaded.card.labels or ())
     known, strangers = (
         logits_of(loaded.vit, images, cut.mean, cut.std)
         for images in (told.known.images, told.strangers)

@@ -39,14 +39,14 @@ class Muon(torch.optim.Optimizer):
         )
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:
+    def step(self, closure: None = None) -> None:  # type: ignore[override]  # takes no closure
         for group in self.param_groups:
-            params = [p for p in group["params"] if p.grad is not None]
-            by_shape: dict[torch.Size, list[nn.Parameter]] = {}
-            for p in params:
-                by_shape.setdefault(p.shape, []).append(p)
+            by_shape: dict[torch.Size, list[tuple[nn.Parameter, Tensor]]] = {}
+            for p in group["params"]:
+                if p.grad is not None:
+                    by_shape.setdefault(p.shape, []).append((p, p.grad))
             for shape, same in by_shape.items():
-                stacked = torch.stack([self._momentum(p, group["momentum"]) for p in same])
+                stacked = torch.stack([self._momentum(*one, group["momentum"]) for one in same])
                 matrices = rearrange(
                     stacked, "n (p rows) cols -> (n p) rows cols", p=group["parts"]
                 )
@@ -57,16 +57,16 @@ class Muon(torch.optim.Optimizer):
                 # A tall matrix has more outputs than inputs: a longer step keeps the size of its
                 # effect.
                 lr = group["lr"] * max(1, shape[0] / group["parts"] / shape[1]) ** 0.5
-                for p, update in zip(same, updates, strict=True):
+                for (p, _), update in zip(same, updates, strict=True):
                     p.mul_(1 - group["lr"] * group["weight_decay"]).sub_(update, alpha=lr)
 
-    def _momentum(self, p: nn.Parameter, momentum: float) -> Tensor:
+    def _momentum(self, p: nn.Parameter, gradient: Tensor, momentum: float) -> Tensor:
         """Nesterov momentum: the gradient mixed with its running mean."""
         state = self.state[p]
         if not state:
             state["momentum"] = torch.zeros_like(p)
-        state["momentum"].lerp_(p.grad, 1 - momentum)
-        return p.grad.lerp(state["momentum"], momentum)
+        state["momentum"].lerp_(gradient, 1 - momentum)
+        return gradient.lerp(state["momentum"], momentum)
 
 
 def orthogonalize(matrices: Tensor) -> Tensor:
@@ -96,7 +96,10 @@ def make_optimizers(
 
     Only weight matrices decay: biases, norms and the learned tokens need not be small.
     """
-    qkv, matrices, decayed, plain = [], [], [], []
+    qkv: list[nn.Parameter] = []
+    matrices: list[nn.Parameter] = []
+    decayed: list[nn.Parameter] = []
+    plain: list[nn.Parameter] = []
     further = heads.named_parameters() if heads is not None else ()
     for name, p in [*vit.named_parameters(), *further]:
         is_matrix = name.endswith(".weight") and p.ndim > 1

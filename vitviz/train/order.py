@@ -8,7 +8,7 @@ from .errors import TrainError
 from .recipe import Recipe
 
 
-class Order:
+class Sampler:
     """The order of n pictures, `size` in each step; an epoch leaves out the remainder."""
 
     def __init__(self, n: int, size: int, seed: int) -> None:

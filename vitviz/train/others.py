@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..probe.predictions import KEPT, known_or_not
+from ..probe.measure.predictions import KEPT, known_or_not
 from .dataset import Pictures
 from .errors import TrainError
 

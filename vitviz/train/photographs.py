@@ -12,7 +12,7 @@ from ..errors import ImageError
 from ..model.json_values import is_whole
 from ..model.photo import Photo, open_photo
 from ..model.preprocess import Preprocess
-from ..probe.predictions import known_or_not
+from ..probe.measure.predictions import known_or_not
 from .dataset import Pictures, stack
 from .errors import TrainError
 from .others import auroc, threshold

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
-from ..probe.score import scores
+from ..probe.capture.score import scores
 
 
 class ExplicitAttention(TorchFunctionMode):

@@ -1,7 +1,7 @@
 """Recipe: everything that decides what a training run computes, and nothing else, as a value."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -13,6 +13,30 @@ from .errors import TrainError
 def setting(default: Any, help: str, choices: tuple[str, ...] = ()) -> Any:
     """A field of `Recipe` with the sentence that --help shows for it."""
     return field(default=default, metadata={"help": help, "choices": choices})
+
+
+# What a field must be: the words of the refusal, the check, and the fields.
+BOUNDS: dict[str, tuple[Callable[[float], bool], str]] = {
+    "more than 0": (lambda value: value > 0, "epochs batch_size lr muon_lr"),
+    "0 or more": (
+        lambda value: value >= 0,
+        "weight_decay clip warmup rotate shift mixup cutmix eval_pictures seed others_weight "
+        "others_names unseen neighbours sparse_epochs",
+    ),
+    "more than 0 and at most 1": (
+        lambda value: 0 < value <= 1,
+        "patch_keep sparse_keep crop final_lr decay_share",
+    ),
+    "a share from 0 to 1": (
+        lambda value: 0 <= value <= 1,
+        "all_patches_share three_augment erase mix_share unmixed_share stroke invert paper",
+    ),
+    "at least 0 and less than 1": (
+        lambda value: 0 <= value < 1,
+        "holdout label_smoothing beta2 muon_momentum dropout drop_path ema zoom colour "
+        "others_share",
+    ),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +80,7 @@ class Recipe:
 
     # Pictures that show none of the classes, so that the model learns to tell (arXiv:1812.04606).
     others: str = setting(
-        "",
-        "data set of such pictures, used when --others does not name one; empty: none are shown",
+        "", "data set of such pictures, used when --others does not name one; empty: none are shown"
     )
     others_share: float = setting(0.25, "share of them in a step's pictures, where there are any")
     others_weight: float = setting(
@@ -189,51 +212,9 @@ class Recipe:
                 check(getattr(self, one.name) in choices, one.name, " or ".join(choices))
             elif isinstance(value := getattr(self, one.name), float):
                 check(math.isfinite(value), one.name, "a finite number")
-        for name in ("epochs", "batch_size", "lr", "muon_lr"):
-            check(getattr(self, name) > 0, name, "more than 0")
-        for name in (
-            "weight_decay",
-            "clip",
-            "warmup",
-            "rotate",
-            "shift",
-            "mixup",
-            "cutmix",
-            "eval_pictures",
-            "seed",
-            "others_weight",
-            "others_names",
-            "unseen",
-            "neighbours",
-            "sparse_epochs",
-        ):
-            check(getattr(self, name) >= 0, name, "0 or more")
-        for name in ("patch_keep", "sparse_keep", "crop", "final_lr", "decay_share"):
-            check(0 < getattr(self, name) <= 1, name, "more than 0 and at most 1")
-        for name in (
-            "all_patches_share",
-            "three_augment",
-            "erase",
-            "mix_share",
-            "unmixed_share",
-            "stroke",
-            "invert",
-            "paper",
-        ):
-            check(0 <= getattr(self, name) <= 1, name, "a share from 0 to 1")
-        for name in (
-            "holdout",
-            "label_smoothing",
-            "beta2",
-            "muon_momentum",
-            "dropout",
-            "drop_path",
-            "ema",
-            "zoom",
-            "colour",
-            "others_share",
-        ):
-            check(0 <= getattr(self, name) < 1, name, "at least 0 and less than 1")
+        for what, (good, names) in BOUNDS.items():
+            for name in names.split():
+                check(good(getattr(self, name)), name, what)
         check(self.channels in (1, 3), "channels", "1 (grey) or 3 (RGB)")
 
     def config(self, num_classes: int) -> ViTConfig:

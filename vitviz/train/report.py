@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from ..model.vit import ViT
-from ..probe.grid import PatchGrid
-from ..probe.heads import distances, head_statistics
-from ..probe.trace import capture
+from ..probe.capture.grid import PatchGrid
+from ..probe.capture.recorder import capture
+from ..probe.measure.heads import distances, head_statistics
 from .boxes import LARGEST_BOX, attention_in_boxes, small_boxes
 from .dataset import Pictures
 from .others import at_threshold, compare, in_words

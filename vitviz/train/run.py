@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ..model.vit import ViT
 from ..model.weights import load
-from ..probe.predictions import known_or_not
+from ..probe.measure.predictions import known_or_not
 from .augment import augment, erase
 from .checkpoint import STATE, restore, save_state
 from .dataset import Pictures
@@ -20,7 +20,7 @@ from .errors import TrainError
 from .learner import Learner, Outputs, neighbour_loss
 from .mix import mix
 from .optim import learning_rate, make_optimizers, patch_keep
-from .order import Order, hold_out
+from .order import Sampler, hold_out
 from .others import Others, auroc
 from .precision import precision
 from .processes import Processes
@@ -49,9 +49,9 @@ class Run:
         self.mean, self.std = self.pictures.mean_std()
         unknown = 0 if others is None else round(recipe.others_share * recipe.batch_size)
         self.known_per_step, self.others_per_step = recipe.batch_size - unknown, unknown
-        self.order = Order(len(self.pictures), self.known_per_step, recipe.seed)
+        self.order = Sampler(len(self.pictures), self.known_per_step, recipe.seed)
         if others is not None:
-            self.others_order = Order(len(others.taught), unknown, recipe.seed)
+            self.others_order = Sampler(len(others.taught), unknown, recipe.seed)
         self.steps_per_epoch = self.order.steps
         for name, share in (("batch_size", recipe.batch_size), ("others_share", unknown)):
             if share % processes.size:
@@ -64,7 +64,7 @@ class Run:
         torch.manual_seed(recipe.seed)
         self.vit = ViT(recipe.config(len(pictures.labels)), drop_path=recipe.drop_path)
         if recipe.zero_head:
-            nn.init.zeros_(self.vit.head.weight)
+            nn.init.zeros_(self.vit.get_parameter("head.weight"))
         self.origin = ""  # where the first weights come from; empty for random ones
         if recipe.start_from:
             earlier = load(recipe.start_from, device="cpu")
@@ -144,7 +144,7 @@ class Run:
         with precision(recipe.precision, self.device):
             answers = self.shared(x)
         losses = self.losses(answers, targets, x, *others[1:])
-        loss = sum(losses.values())
+        loss = sum(losses.values(), torch.zeros((), device=x.device))
         loss.backward()
         norm = nn.utils.clip_grad_norm_(self.learner.parameters(), recipe.clip or float("inf"))
         # The processes have averaged the gradient already; the losses are averaged here.
@@ -166,11 +166,7 @@ class Run:
         facts = {"loss": loss.item()}
         if len(parts) > 1:
             facts |= {name: part.item() for name, part in zip(losses, parts, strict=True)}
-        return facts | {
-            "gradient": norm.item(),
-            "lr": rate,
-            "patch_keep": self.vit.patch_keep,
-        }
+        return facts | {"gradient": norm.item(), "lr": rate, "patch_keep": self.vit.patch_keep}
 
     def losses(
         self, outputs: Outputs, targets: Tensor, x: Tensor, names: Tensor | None = None
@@ -193,7 +189,7 @@ class Run:
         if names is not None and outputs.others is not None:
             named = F.cross_entropy(outputs.others[known:].float(), names)
             losses["others"] = recipe.others_names * named * (1 - known / every)
-        if outputs.neighbours is not None:
+        if outputs.neighbours is not None and outputs.kept is not None:
             guess = neighbour_loss(outputs.neighbours, outputs.kept, x, self.vit.config.grid_size)
             losses["neighbours"] = recipe.neighbours * guess
         return losses
@@ -221,7 +217,7 @@ class Run:
         self.saved = self.step
         if not self.processes.first:
             return
-        facts = {"recipe": self.recipe.to_dict(), "pictures": len(self.pictures)}
+        facts: dict[str, Any] = {"recipe": self.recipe.to_dict(), "pictures": len(self.pictures)}
         facts |= {"step": self.step, "seconds": self.seconds}
         facts |= {"heads": self.learner.heads.state_dict()}
         facts |= {"others": len(self.others.taught) if self.others else 0}
@@ -270,7 +266,7 @@ class Run:
         self.seconds_before = state["seconds"]
 
 
-def running_mean(vit: ViT, memory: float) -> nn.Module:
+def running_mean(vit: ViT, memory: float) -> Any:
     """timm's exponential moving average of the weights; its `module` is the averaged model.
 
     The decay rises with the steps (power .75: .98 after 180, .999 after 10,000). With the full

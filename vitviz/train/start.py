@@ -29,7 +29,7 @@ def begin_with(vit: ViT, loaded: LoadedModel) -> None:
 def origin(loaded: LoadedModel, path: str) -> str:
     """The first weights of a run, in words: name, training and SHA-256 of the checkpoint."""
     details = loaded.card.details
-    told = [
+    told: list[str] = [
         Message(f"training.origin_{key}", value=details[name])
         for key, name in (("commit", "commit"), ("images", "images seen"), ("time", "wall time"))
         if name in details

@@ -1,30 +1,24 @@
 /** The board: title line, stage with its controls, and the panels behind their tabs. */
 
-import { el, freshId, setText, show } from "./parts/dom.js";
-import { createBeside } from "./parts/beside.js";
+import { el, setText, show } from "./parts/dom.js";
+import { createBeside } from "./stage/beside.js";
 import { createGlossary } from "./parts/glossary.js";
 import { createHelp } from "./parts/help.js";
-import { createLessonBar } from "./parts/lessonbar.js";
+import { createLessonBar } from "./teaching/lessonbar.js";
+import { OPERATED } from "./state/experiment.js";
 import { overlayOf } from "./state/overlays.js";
-import { createPhotoNotes } from "./parts/photonotes.js";
-import { createTabPanel } from "./tabpanel.js";
-import { createProjecting } from "./parts/projecting.js";
-import { createReadout } from "./parts/readout.js";
-import { createRulers } from "./parts/rulers.js";
-import { createSaving } from "./parts/saving.js";
-import { createSharing } from "./parts/sharing.js";
-import { createStage } from "./parts/stage.js";
-import { visitPanel } from "./state/panels.js";
-import { createSteering } from "./parts/steering.js";
-import { allow, button } from "./parts/widgets.js";
-import { grouped, percent } from "./maths/numbers.js";
-import { answerOf, rivalsOf } from "./text/answer.js";
-import { languageName, nextLanguage } from "./text/language.js";
-import { sized, translated } from "./text/words.js";
+import { createProjecting } from "./teaching/projecting.js";
+import { createReadout } from "./stage/readout.js";
+import { createRulers } from "./stage/rulers.js";
+import { createSaving } from "./saving/saving.js";
+import { createStage } from "./stage/stage.js";
+import { createSteering } from "./stage/steering.js";
+import { createTabs } from "./tabs.js";
+import { createTitleBar } from "./titlebar.js";
 
 /**
  * @param {import("./main.js").App} app
- * @returns {{root: HTMLElement, title: string, stage: ReturnType<typeof createStage>, help: HTMLDialogElement,
+ * @returns {{root: HTMLElement, title: () => string, stage: ReturnType<typeof createStage>, help: HTMLDialogElement,
  *   projecting: ReturnType<typeof createProjecting>,
  *   render: () => import("./types.js").View,
  *   sentence: () => string, arrange: (size: string) => void, destroy: () => void}}
@@ -58,6 +52,8 @@ export function createBoard(app) {
   const controls = [tabs.list, .../** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("[data-control]"))];
   const { height, width } = app.source.manifest.model.image;
   root.style.setProperty("--vv-ratio", String(width / height));
+  const measured = new ResizeObserver(() => root.style.setProperty("--vv-head", bar.root.offsetHeight + "px"));
+  measured.observe(bar.root);
   let view = null;
   let [place, arranged] = ["", ""];
   return {
@@ -65,6 +61,7 @@ export function createBoard(app) {
     /** Draws everything for the present selection and pointer; synchronous. */
     render() {
       view = viewOf(app);
+      root.classList.toggle("vv-tools-first", Boolean(app.panel().paints));
       const other = app.facing();
       const second = other && viewOf(other);
       settle();
@@ -78,6 +75,7 @@ export function createBoard(app) {
       show(readout.root, !whole);
       steering.render(view);
       bar.render();
+      root.classList.toggle("vv-changed", app.selection.beside === OPERATED);
       beside.render(view, second);
       tabs.render(view, second);
       lesson.render();
@@ -94,6 +92,7 @@ export function createBoard(app) {
       settle();
     },
     destroy() {
+      measured.disconnect();
       bar.destroy();
       glossary.destroy();
       tabs.destroy();
@@ -123,136 +122,8 @@ export function createBoard(app) {
   }
 }
 
-/** A button for the next language: its text in that language, its title in the language of the page. */
-function languageButton(app) {
-  const next = nextLanguage(app.language);
-  return button({ text: languageName(next, next), onClick: () => app.switchLanguage(),
-    title: app.t("languageTitle", { language: languageName(next, app.language) }) });
-}
-
-function createTitleBar(app, save, openHelp, projecting) {
-  const { t } = app;
-  const { manifest } = app.source;
-  const undo = button({ text: "↶", title: t("undo"), onClick: () => app.undo() });
-  const redo = button({ text: "↷", title: t("redo"), onClick: () => app.redo() });
-  const projector = button({ text: t("projector"), title: t("projectorTitle"), pressed: false,
-    onClick: () => app.prefer({ projector: !app.taste.projector }) });
-  projector.classList.add("vv-projector-button"); // a phone has no such button
-  const language = app.languages ? languageButton(app) : null;
-  const sharing = manifest.link ? createSharing(app) : null; // without it nobody else could open the link
-  const names = [manifest.photo.name, sized(translated(manifest.model.title, app), app)].filter(Boolean).join(" · ");
-  const answer = answerOf(app);
-  const title = answer ? answer.text : names;
-  const { height, width } = manifest.model.image;
-  const says = answer?.note || t(answer ? "says" : "saysNothing", { count: grouped(manifest.model.num_classes), height, width });
-  const lessons = button({ text: t("lessons"), title: t("lessonsTitle"), onClick: () => app.openLessons() });
-  lessons.classList.add("vv-lessons-button");
-  const tools = el("div", { class: "vv-tools" }, lessons, undo, redo, save, sharing?.button, projecting, projector,
-    button({ text: "?", title: t("help"), onClick: openHelp }), language);
-  const about = el("div", { class: "vv-names-line" },
-    el("p", { class: "vv-names", text: names }),
-    el("p", { text: t("summary", { depth: manifest.model.depth, heads: manifest.model.num_heads, tokens: manifest.model.num_tokens }) }),
-    ...createPhotoNotes(app));
-  const titles = el("div", { class: "vv-title" }, el("h2", { text: title }), el("p", { class: "vv-says", text: says }), createRivals(app));
-  const root = el("header", { class: "vv-title-bar" }, titles,
-    manifest.model.trained === false
-      ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }), el("span", { text: " " + t("untrainedNote") }))
-      : null,
-    sharing?.note, sharing?.dialog);
-  return {
-    root, titles, title: [title, names].filter((text, at) => at === 0 || text !== title).join(" · "),
-    /** Puts the tools beside the title where there is room, else under the picture. */
-    arrange(size, picture) {
-      if (size === "wide") root.querySelector(".vv-title").after(tools);
-      else picture.after(tools);
-      if (size === "wide") root.querySelector(".vv-title").append(about);
-      else tools.after(about);
-    },
-    destroy: () => sharing?.destroy(),
-    render() {
-      allow(undo, app.history.past.length > 0);
-      allow(redo, app.history.future.length > 0);
-      projector.setAttribute("aria-pressed", String(app.taste.projector));
-    },
-  };
-}
-
-/** The next answers, each with a thin bar. */
-function createRivals(app) {
-  const rivals = rivalsOf(app);
-  if (rivals.length === 0) return null;
-  return el("ul", { class: "vv-rivals", "aria-label": app.t("rivals") }, ...rivals.map(({ name, probability }) => {
-    const fill = el("span", { class: "vv-fill" });
-    fill.style.width = 100 * probability + "%";
-    return el("li", {}, el("span", { text: name }), el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
-      el("b", { text: percent(probability) }));
-  }));
-}
-
 /** The view of a source with the selection. @returns {import("./types.js").View} */
 function viewOf(app) {
   const token = app.shownToken();
   return { source: app.source, token, pointer: app.pointed, shown: overlayOf(app, token) };
-}
-
-/** Tabs as the ARIA practices describe them; a panel is made when it is first opened. */
-function createTabs(app) {
-  const { t } = app;
-  const made = new Map();
-  const pages = app.panels.map(({ id }) => {
-    const [tabId, pageId] = [freshId("tab"), freshId("panel")];
-    const tab = el("button", { type: "button", role: "tab", id: tabId, "aria-controls": pageId,
-      text: t("panel_" + id), onclick: () => visit(id) });
-    const page = el("div", { role: "tabpanel", id: pageId, "aria-labelledby": tabId, class: "vv-panel" });
-    return { id, tab, page };
-  });
-  const list = el("div", { role: "tablist", class: "vv-tabs", "aria-label": t("panels"),
-    onkeydown: moveTab }, ...pages.map(({ tab }) => tab));
-  return {
-    list, pages: pages.map(({ page }) => page),
-    render(view, second) {
-      for (const page of made.values()) page.settle();
-      for (const { id, tab, page } of pages) {
-        const open = id === app.selection.panel;
-        if (tab.getAttribute("aria-selected") !== String(open)) {
-          tab.setAttribute("aria-selected", String(open));
-          tab.tabIndex = open ? 0 : -1;
-          page.hidden = !open;
-          // The row of tabs scrolls on a narrow screen; the open tab must be visible.
-          if (open) list.scrollLeft = tab.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
-        }
-        if (!open) continue;
-        if (!made.has(id)) made.set(id, createTabPanel(app, page));
-        made.get(id).render(view, second);
-      }
-    },
-    /** The panel that is shown. */
-    open() {
-      const { id, page } = pages.find((one) => one.id === app.selection.panel);
-      return { id, page, saves: app.panel().saves };
-    },
-    destroy() {
-      for (const page of made.values()) page.destroy();
-    },
-  };
-
-  /** Opens a panel, and scrolls to its beginning if the page was scrolled down in another. */
-  function visit(id) {
-    const pageOf = (panel) => pages.find((one) => one.id === panel).page;
-    const open = pageOf(app.selection.panel).getBoundingClientRect();
-    const scrolled = open.top < list.getBoundingClientRect().bottom;
-    app.select(visitPanel(id, app.selection, app.shape()));
-    // In the next frame, when all of it has its height: scroll anchoring would move the page before.
-    if (scrolled) requestAnimationFrame(() => pageOf(id).scrollIntoView());
-  }
-
-  function moveTab(event) {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    const at = pages.findIndex(({ tab }) => tab === event.target);
-    const next = pages[(at + step + pages.length) % pages.length];
-    visit(next.id);
-    next.tab.focus({ preventScroll: true });
-    event.preventDefault();
-  }
 }

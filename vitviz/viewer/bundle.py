@@ -4,6 +4,7 @@ import json
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ..languages import dictionary, languages
 
@@ -67,7 +68,7 @@ def language_of() -> str:
 @cache
 def css() -> str:
     """The style of the viewer, without backslash, backtick or ${, so that it fits in templates."""
-    return "\n".join((HERE / name).read_text(encoding="utf-8") for name in STYLES)
+    return "\n".join((HERE / "style" / name).read_text(encoding="utf-8") for name in STYLES)
 
 
 def _visit(path: Path, order: list[Path], above: tuple[Path, ...]) -> None:
@@ -84,10 +85,15 @@ def _visit(path: Path, order: list[Path], above: tuple[Path, ...]) -> None:
 
 def _strings(*, empty: bool = False) -> str:
     """The module that replaces `STRINGS`: it contains the texts, or only their languages."""
-    texts = {
+    texts: dict[str, dict[str, Any]] = {
         name: {one: {} if empty else said(one) for one in languages()}
         for name, said in (("STRINGS", _texts), ("GLOSSARY", _glossary))
     }
+    if not empty:
+        texts["SNIPPETS"] = {
+            kind: (HERE / "snippets" / f"with_{kind}.py").read_text(encoding="utf-8")
+            for kind in ("vitviz", "torch")
+        }
     return "".join(
         f"export const {name} = {json.dumps(said, ensure_ascii=False)};\n"
         for name, said in texts.items()

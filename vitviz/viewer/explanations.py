@@ -9,9 +9,9 @@ from torch import Tensor
 
 from ..errors import SelectionError, VitvizError
 from ..languages import in_others
-from ..probe.explain import EXPLAINERS, Explainer
-from ..probe.explanation import explained
-from ..probe.measurements import fair_tests_of
+from ..probe.explain.explainers import EXPLAINERS, Explainer
+from ..probe.explain.explanation import explained
+from ..probe.measure.measurements import fair_tests_of
 
 if TYPE_CHECKING:
     from ..probe.analysis import Analysis
@@ -43,8 +43,9 @@ def runs_the_model(name: str) -> bool:
 def passes_of(analysis: "Analysis", name: str) -> int:
     """About how many passes the file of this name takes; 0 for any other file."""
     found = _NAME.fullmatch(name)
-    known = found is not None and found[1] in EXPLAINERS
-    return EXPLAINERS[found[1]].passes(analysis.grid) if known else 0
+    if found is None or found[1] not in EXPLAINERS:
+        return 0
+    return EXPLAINERS[found[1]].passes(analysis.grid)
 
 
 def explanation(analysis: "Analysis", name: str) -> dict[str, Tensor]:

@@ -1,20 +1,20 @@
 """Writes `state/kinds.js`, the kinds of interventions as the page reads them.
 
-python -m vitviz.viewer.kinds       after a change in probe/intervention.py
+python -m vitviz.viewer.kinds       after a change in probe/intervene/intervention.py
 """
 
 import json
 from pathlib import Path
 
-from ..probe.intervention import KINDS
+from ..probe.intervene.intervention import KINDS
 
 FILE = Path(__file__).resolve().parent / "state" / "kinds.js"
 OPENING = """\
-/** The kinds of interventions, as vitviz/probe/intervention.py describes them. */
+/** The kinds of interventions, as vitviz/probe/intervene/intervention.py describes them. */
 
 // Written by `python -m vitviz.viewer.kinds`.
 /**
- * What a field may hold (vitviz/probe/forms.py), and what its kind is like.
+ * What a field may hold (vitviz/probe/intervene/forms.py), and what its kind is like.
  * @typedef {"number"|"list"|"pairs"|"word"|"picture"} Shape
  * @typedef {{shape: Shape, of: string, words: string[], past: number}} Form
  * @typedef {{touches: string, told_by: string, same: string[]|null, again: boolean,

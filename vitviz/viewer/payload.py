@@ -3,10 +3,10 @@
 import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,13 +15,13 @@ from ..errors import CaptureError, SelectionError
 from ..languages import ENGLISH, Message, dictionary, in_others, languages
 from ..model.loaded import ModelCard
 from ..model.menu import list_models
-from ..probe import features
-from ..probe.explain import rollouts
-from ..probe.film import facts_of
-from ..probe.ink import taught_light_ink_only
-from ..probe.measurements import measurements_of
-from ..probe.positions import unit_rows
-from ..probe.predictions import kinds_of
+from ..probe.explain.explainers import rollouts
+from ..probe.measure import features
+from ..probe.measure.film import facts_of
+from ..probe.measure.ink import taught_light_ink_only
+from ..probe.measure.measurements import measurements_of
+from ..probe.measure.positions import unit_rows
+from ..probe.measure.predictions import classes_of
 from . import explanations
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ MOST_MIXING_BYTES = 10_000_000
 # one file brings the one that is shown first.
 MOST_TOKENS = 400
 MOST_CLASSES = 2000  # whose names are sent; of more, those of the predictions alone
+SHOWN = 10  # predictions on a page
 MOST_WORDS = 300  # characters of a detail; longer ones, like training recipes, are not sent
 
 
@@ -55,9 +56,9 @@ class Payload:
               every picture in it), "photo", "pass" (what was changed, and what came out) and
               "files", by name: {"path", "size"}, or {"late": true} for one that is made when the
               viewer asks for it
-    files     path -> bytes: the rows that are shown first, the picture, photograph, embedding and
-              film if there are any, a file per layer, and in a whole payload the late ones; beside
-              the intact analysis only what is shown first
+    files     path -> bytes: the logits and the rows that are shown first, the picture, photograph,
+              embedding and film if there are any, a file per layer, and in a whole payload the late
+              ones; beside the intact analysis only what is shown first
     """
 
     manifest: dict[str, Any]
@@ -82,14 +83,13 @@ def tokens_name(layer: int) -> str:
 def pack(
     analysis: "Analysis",
     *,
-    k: int = 10,
     film: bool = False,
     whole: bool = True,
     beside: bool = False,
     first: tuple[int, int] | None = None,
     layers: Sequence[int] | None = None,
 ) -> Payload:
-    """Everything of one analysis that the viewer draws, with the `k` most probable classes.
+    """Everything of one analysis that the viewer draws.
 
     `film`: with the film of the model's training, if one lies beside its checkpoint; it can have
     several megabytes. `whole`: with the late files; a server leaves them out and makes each when a
@@ -109,8 +109,11 @@ def pack(
     """
     begins = _first(analysis, first)
     rows = analysis.trace.rounded_from(begins["layer"], begins["token"])
-    files = {FIRST: _serialise({"rows": rows})}
-    if not beside or analysis.changes_pixels:
+    ahead = {"rows": rows}
+    if analysis.card.head == "classes":
+        ahead["logits"] = analysis.trace.logits.float()
+    files = {FIRST: _serialise(ahead)}
+    if not beside or analysis.pass_.surgery.changes_pixels:
         files[PICTURE] = _serialise({"pixels": analysis.picture})
     left_out = set() if layers is None else {*range(analysis.trace.depth)} - {*layers}
     if not beside:
@@ -138,16 +141,16 @@ def pack(
             files[ROLLOUT] = _serialise({"rows": rollouts(analysis.trace, begins["token"])})
         told = explanations.beforehand(analysis, begins["token"])
         files |= {late_path(name): _serialise(made) for name, made in told.items()}
-    facts = analysis.facts(k)
     manifest: dict[str, Any] = {"version": VERSION}
     if not beside:
         # Late files of explanations have a name for each token and class, too many to list.
         explained = explanations.facts(analysis, late=not whole)
+        facts = analysis.facts(SHOWN)
         words = _words(analysis, recorded if FILM in files else None)
         manifest["model"] = {**_model(analysis, facts), **explained, "words": words}
         manifest["photo"] = {**facts["photo"], **_photo(analysis)}
         manifest["pass"] = {"id": uuid.uuid4().hex}  # a changed pass is known by what was changed
-    manifest["pass"] = {**manifest.get("pass", {}), **_pass(analysis, facts), "first": begins}
+    manifest["pass"] = {**manifest.get("pass", {}), **_pass(analysis), "first": begins}
     manifest["files"] = {
         path.partition(".")[0]: {"path": path, "size": len(data)} for path, data in files.items()
     }
@@ -183,10 +186,18 @@ def late_file(analysis: "Analysis", name: str) -> bytes:
     """
     if explanations.is_explanation(name):
         return _serialise(explanations.explanation(analysis, name))
-    make = _late_files(analysis, ahead=False).get(name)
-    if make is None:
-        raise SelectionError(f"this analysis has no file {name!r}")
+    make = _there(_late_files(analysis, ahead=False).get(name), name)
     return _serialise(make(analysis))
+
+
+Part = TypeVar("Part")
+
+
+def _there(part: Part | None, name: str) -> Part:
+    """What a late file is made with; `SelectionError` where an analysis has no such part."""
+    if part is None:
+        raise SelectionError(f"this analysis has no file {name!r}")
+    return part
 
 
 def _late_files(
@@ -201,8 +212,8 @@ def _late_files(
             late["embedding"] = _embedding
     if analysis.positions_seed is None:
         del late["untrained"]
-    if analysis.card.head != "classes" or len(analysis.card.labels) > MOST_CLASSES:
-        del late["classes"]
+    if analysis.lens is None:
+        del late["lens"]
     for layer in range(analysis.trace.depth):
         late[tokens_name(layer)] = partial(_tokens, layer=layer)
     if analysis.loaded is not None and not analysis.changed_behind_the_mix:
@@ -267,7 +278,7 @@ def _photographs(analysis: "Analysis") -> dict[str, bytes]:
 
 def _embedding(analysis: "Analysis") -> dict[str, Tensor]:
     """Filters are only drawn, so half precision is enough; numbers of tokens are float32."""
-    embedding = analysis.embedding
+    embedding = _there(analysis.embedding, "embedding")
     return {
         "filters": embedding.filters.half(),
         "bias": embedding.bias,
@@ -277,7 +288,7 @@ def _embedding(analysis: "Analysis") -> dict[str, Tensor]:
 
 
 def _mixing(analysis: "Analysis", layer: int) -> dict[str, Tensor]:
-    """From the values of one layer to the tokens; see `vitviz.probe.mixing.Mixing`.
+    """From the values of one layer to the tokens; see `vitviz.probe.measure.mixing.Mixing`.
 
     Values and matrix in half precision; tokens are sums of many blocks and keep theirs.
     """
@@ -324,13 +335,13 @@ def _statistics(analysis: "Analysis") -> dict[str, Tensor]:
 
 def _untrained(analysis: "Analysis") -> dict[str, Tensor]:
     """The position embedding before training, as unit rows."""
-    return {"pos_embed": unit_rows(analysis.untrained_positions().patches).half()}
+    positions = _there(analysis.untrained_positions(), "untrained")
+    return {"pos_embed": unit_rows(positions.patches).half()}
 
 
-def _classes(analysis: "Analysis") -> dict[str, Tensor]:
-    """The names of all classes, in their order: the bytes of a JSON list."""
-    text = json.dumps(list(analysis.card.labels), ensure_ascii=False).encode()
-    return {"labels": torch.tensor(list(text), dtype=torch.uint8)}
+def _lens(analysis: "Analysis") -> dict[str, Tensor]:
+    """The logits after each block. (L, C)"""
+    return {"logits": _there(analysis.lens, "lens").float()}
 
 
 # The late files of the whole analysis; those of one layer are `_tokens` and `_mixing`.
@@ -338,20 +349,8 @@ LATE: dict[str, Callable[["Analysis"], dict[str, Tensor]]] = {
     "features": _features,
     "statistics": _statistics,
     "untrained": _untrained,
-    "classes": _classes,
+    "lens": _lens,
 }
-
-
-def _lens(analysis: "Analysis") -> list[dict[str, Any]]:
-    return [
-        {
-            "index": line.index,
-            "label": line.label,
-            "probabilities": [float(f"{value:.5g}") for value in line.probabilities],
-            "ranks": list(line.ranks),
-        }
-        for line in analysis.lens_lines()
-    ]
 
 
 def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
@@ -363,17 +362,19 @@ def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
 def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
     """What is true of every picture in this model, but its words and explainers."""
     card, grid, config = analysis.card, analysis.grid, analysis.card.config
+    classes = classes_of(card)
+    labels = classes.labels if len(classes.labels) <= MOST_CLASSES else None
     height, width, channels = analysis.picture.shape
     patch_height, patch_width = grid.patch_size
     return {
         **facts["model"],
         "details": _details(card),
         "measurements": measurements_of(card),
-        "kinds": kinds_of(card),
+        **asdict(classes),
+        "labels": labels,
         "light_ink_only": taught_light_ink_only(card, analysis.preprocess),
         "key": replace(card.key, name=_loadable(card)).to_dict(),
         "title": str(card.details.get("title", card.name)),
-        "temperature": card.temperature,
         "image": {"height": height, "width": width, "channels": channels},
         "mean": list(analysis.preprocess.mean),
         "std": list(analysis.preprocess.std),
@@ -422,26 +423,19 @@ def _photo(analysis: "Analysis") -> dict[str, Any]:
     return {"frame": _frame(analysis), "words": words}
 
 
-def _pass(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What was changed, the patches that are left out (see `cuts.js`), and what came out."""
-    return {
+def _pass(analysis: "Analysis") -> dict[str, Any]:
+    """What was changed, and the patches that are left out (see `cuts.js`); what came out follows
+    from the logits. "labels": by class, where those of all classes are too many to send.
+    """
+    sent = {
         "changes": [one.to_dict() for one in analysis.interventions],
         "removed": analysis.removed,
-        **{name: facts[name] for name in ("predictions", "groups", "answer", "known_or_not")},
-        **({"probabilities": _probabilities(analysis)} if analysis.interventions else {}),
-        "lens": _lens(analysis),
     }
-
-
-def _probabilities(analysis: "Analysis") -> list[float]:
-    """Of all classes in their order, for a pass with interventions: what was the most probable
-    class before may be far from the first now. [] where there are none, or very many.
-    """
-    labels = analysis.card.labels or ()
-    if not 0 < len(labels) <= MOST_CLASSES:
-        return []
-    found = sorted(analysis.predictions(len(labels)), key=lambda one: one.index)
-    return [float(f"{one.probability:.5g}") for one in found]
+    if len(analysis.card.labels or ()) <= MOST_CLASSES:
+        return sent
+    labels = {one.index: one.label for one in analysis.predictions(SHOWN)}
+    labels |= {one.index: one.label for one in analysis.lens_lines()}
+    return sent | {"labels": labels}
 
 
 def _frame(analysis: "Analysis") -> list[float] | None:

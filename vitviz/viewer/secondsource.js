@@ -1,7 +1,7 @@
 /** The second source stands beside the first; the selection opens and closes it. */
 
 import { Source } from "./data/source.js";
-import { beginsWithPhotograph } from "./parts/picture.js";
+import { beginsWithPhotograph } from "./stage/picture.js";
 import { secondApp } from "./state/secondapp.js";
 import { KEPT } from "./state/besides.js";
 import { OPERATED } from "./state/experiment.js";

@@ -14,13 +14,15 @@
 /**
  * The model in a manifest: what is true of every picture in it. `measurements`: metrics by name; `boxes`: metrics of maps
  * against boxes; `others`: how well it tells pictures of its classes from others; `photographs`: the same of large
- * photographs; `words`: translations, language -> kind -> English.
+ * photographs; `words`: translations, language -> kind -> English; `labels`: of all classes, null where they are too many
+ * to send; `groups`: the word of each class; for what follows from these see maths/predictions.js.
  * @typedef {{
  *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
  *   head: "classes"|"embedding"|"tokens"|"none", temperature: number, details: Record<string, string>,
  *   measurements: {boxes?: Record<string, {energy: number, pointing: number}>, others?: Record<string, number>, photographs?: Record<string, number>,
  *     [name: string]: any},
- *   kinds: {name: string, labels: string[]}[], light_ink_only: boolean,
+ *   labels: string[]|null, groups: string[]|null, calibrated: boolean, threshold: number|null, kept: number, not_sure: number,
+ *   holds_its_group: number, light_ink_only: boolean,
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
@@ -40,14 +42,18 @@
  */
 
 /**
- * A pass in a manifest: what was changed in it, and what came out. `id`: of the intact analysis with its host, unless
- * something was changed; `removed`: the patches that were taken out; `first`: the rows of attention that came ahead;
- * `probabilities`: of all classes in a changed pass, empty where there are very many.
+ * A pass in a manifest: what was changed in it. `id`: of the intact analysis with its host, unless something was changed;
+ * `removed`: the patches that were taken out; `first`: the rows of attention that came ahead; `labels`: of those classes
+ * that are listed, where all are too many to send.
  * @typedef {{
  *   id?: string, changes: any[], removed: number[], first: {layer: number, token: number, direction: "from"|"to"},
- *   predictions: Prediction[], probabilities?: number[], groups: Group[], answer: Answer|null,
- *   known_or_not: KnownOrNot|null, lens: LensLine[],
+ *   labels?: Record<number, string>,
  * }} Pass
+ */
+
+/**
+ * What came out of a pass: a source adds it when the logits are here. `lens`: [] until it was asked for.
+ * @typedef {import("./maths/predictions.js").Results & {lens: LensLine[]}} PassResults
  */
 
 /**
@@ -61,9 +67,9 @@
  * @typedef {{index: number, label: string, logit: number, probability: number}} Prediction
  * @typedef {{name: string, probability: number, classes: number[]}} Group
  * @typedef {{kind: "group"|"class", name: string, probability: number, sure: boolean|null, known: boolean|null}} Answer
- * @typedef {{score: number, threshold: number, known: boolean, kept: number, sentence: string|null}} KnownOrNot
+ * @typedef {{score: number, threshold: number, known: boolean, kept: number}} KnownOrNot
  *   whether the picture shows one of the classes; kept: the share of pictures of the classes that the threshold was
- *   set to keep; sentence: in English, null where the picture counts as known
+ *   set to keep
  * @typedef {{index: number, label: string, probabilities: number[], ranks: number[]}} LensLine
  *   of one class after each block
  */
@@ -88,7 +94,7 @@
  * start: what is selected where no link selects anything, and tokens that are shown by turns; asked: how the host knows
  * the pass, if something was changed in it.
  * @typedef {{
- *   version: number, model: Model, photo: Photo, pass: Pass, files: Record<string, PayloadFile>,
+ *   version: number, model: Model, photo: Photo, pass: Pass & PassResults, files: Record<string, PayloadFile>,
  *   link?: Record<string, string>, beside?: Beside[], upload?: {address: string, name: string},
  *   start?: {layer: number, head: number|"mean", token: number, walk?: number[]}, asked?: Asked,
  * }} Manifest
@@ -121,6 +127,36 @@
  * How things are drawn; `own`: fields that a panel adds.
  * @typedef {{colours: string, sight: "photograph"|"model", scale: "map"|"heads", smooth: boolean, opacity: number, grid: boolean, rulers: boolean, fromOne: boolean,
  *   projector: boolean, [own: string]: any}} Taste
+ */
+
+/**
+ * What the viewer is put into, and what it can ask for there.
+ * @typedef {{element: HTMLElement, manifest?: any|null,
+ *   fetchFile?: (file: any, signal: AbortSignal) => Promise<ArrayBuffer>,
+ *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
+ *   selection?: any, taste?: any, languages?: boolean,
+ *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
+ *   invert?: () => void, beside?: (key: string|{path: string, name: string}, id: string) => Promise<any>,
+ *   send?: (file: File) => Promise<{address: string, name: string}>,
+ *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void,
+ *   go?: (href: string) => void, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>}} Host
+ *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
+ *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
+ *   selection, taste: some of the initial fields; invalid values are ignored.
+ *   address: of the page; it gives initial fields, and follows selection and taste.
+ *   beside: fetches the manifest of a second analysis: by its key in `beside` of the first manifest, and
+ *     by the id of the first. A photo that was sent stands for its key.
+ *   send: takes a photo to the host, which does not show it.
+ *   operate: fetches the manifest of the first analysis, by its id, with what is changed in its pass; the rows
+ *     of a layer and a token come ahead.
+ *   again: runs the analysis once more, when its files have expired.
+ *   entitle: is told what is shown, for the title of the page.
+ *   invert: runs it with light and dark of the photo exchanged, or as it was if they are.
+ *   go: opens an address: another model or picture, for a lesson.
+ *   taken: what a page that was taken home has of the one it was made in: note, lesson, guesses, worksheet.
+ *   takeHome: makes such a page, of the analysis with an id; the reply has its `html`, or refuses.
+ *   draw: analyzes a drawing; the first in the model of digits.
+ *   languages: offer a button that changes the language of the page.
  */
 
 export {};

@@ -3,11 +3,11 @@
 import os
 from typing import TYPE_CHECKING, Any
 
-from .serving import serve
-from .settings import Settings
+from .host.settings import Settings
+from .page.serving import serve
 
 if TYPE_CHECKING:
-    from .page import App
+    from .page.gradio_inside import App
 
 __all__ = ["Settings", "build_app", "serve"]
 
@@ -20,6 +20,6 @@ def build_app(settings: Settings | None = None) -> "tuple[App, dict[str, Any]]":
 
     Raises `WeightsError` if a model that the host named cannot be loaded.
     """
-    from .page import build  # gradio takes seconds to import; `--help` needs none of it
+    from .page.build import build  # gradio takes seconds to import; `--help` needs none of it
 
     return build(settings or Settings())

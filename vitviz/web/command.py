@@ -4,7 +4,7 @@ import logging
 from collections.abc import Sequence
 
 from . import build_app, serve
-from .settings import Settings
+from .host.settings import Settings
 
 
 def serve_page(argv: Sequence[str]) -> None:

@@ -1,7 +1,8 @@
-/** Reads files of an analysis: the picture, the position embedding, the statistics of heads. */
+/** Reads files of an analysis: logits, the picture, the position embedding, the statistics of heads. */
 
 import { toRgba } from "../maths/colour.js";
 import { similarities } from "./maps.js";
+import { lensLines, resultsOf } from "../maths/predictions.js";
 import { FormatError, expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
 
 /**
@@ -36,6 +37,28 @@ export function readPicture(buffer, manifest) {
 /** The rows of attention that are shown first, (H * N), in every head: those of `first` in the manifest. */
 export function readFirst(buffer, manifest) {
   return toFloat32(expectTensor(parseSafetensors(buffer), "rows", [manifest.model.num_heads, manifest.model.num_tokens]));
+}
+
+/**
+ * What follows from the logits in the same file: the part of a pass that is not sent.
+ * @param {ArrayBuffer} buffer
+ * @param {Pick<import("../types.js").Manifest, "model"> & {pass: import("../types.js").Pass}} manifest
+ */
+export function readResults(buffer, { model, pass: { labels } }) {
+  const logits = model.head === "classes" ? expectTensor(parseSafetensors(buffer), "logits", [model.num_classes]).data : [];
+  return resultsOf(logits, model, model.labels ?? labels);
+}
+
+/**
+ * The lines of the logit lens.
+ * @param {ArrayBuffer} buffer
+ * @param {import("../types.js").Manifest} manifest
+ */
+export function readLens(buffer, { model, pass: { labels } }) {
+  const { depth, num_classes: classes } = model;
+  const { data } = expectTensor(parseSafetensors(buffer), "logits", [depth, classes]);
+  const layers = Array.from({ length: depth }, (_, layer) => data.subarray(layer * classes, (layer + 1) * classes));
+  return lensLines(layers, model.temperature, model.labels ?? labels);
 }
 
 /** The pixels of a JPEG file; rejects if it is damaged. @returns {Promise<ImageBitmap>} */

@@ -2,6 +2,7 @@
 
 import { fileOf } from "./files.js";
 import { LazyFile } from "./lazyfile.js";
+import { Recent } from "./recent.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
 
 const MOST_KEPT = 200; // files; each has four bytes for a token
@@ -22,7 +23,7 @@ export class Explanations {
    */
   constructor(manifest, fetchFile, signal, onProgress) {
     this.manifest = manifest;
-    this.files = new Map(); // name -> LazyFile, least recently used first
+    this.files = new Recent(MOST_KEPT); // name -> LazyFile
     let last = Promise.resolve();
     // One after another: each may keep the host busy for seconds.
     this.fetchInTurn = (file, at) => {
@@ -52,13 +53,12 @@ export class Explanations {
   of({ key, token, target }) {
     const one = this.named(key);
     const name = nameOf(one, token, target);
-    const file = this.files.get(name) ?? new LazyFile(
-      fileOf(this.manifest, name) ?? (one.late ? { late: true, name } : undefined), this.fetchInTurn, this.signal,
-      (buffer) => readExplanation(buffer, one, this.manifest.model), this.onProgress);
-    this.files.delete(name);
-    this.files.set(name, file);
-    if (this.files.size > MOST_KEPT) this.files.delete(this.files.keys().next().value);
-    return file;
+    if (!this.files.has(name)) {
+      this.files.set(name, new LazyFile(
+        fileOf(this.manifest, name) ?? (one.late ? { late: true, name } : undefined), this.fetchInTurn, this.signal,
+        (buffer) => readExplanation(buffer, one, this.manifest.model), this.onProgress));
+    }
+    return this.files.get(name);
   }
 }
 
@@ -75,19 +75,4 @@ export function readExplanation(buffer, { needs }, { num_tokens: tokens, prefix_
   if (!needs.includes("token")) values.fill(NaN, 0, prefix.length);
   const [forward, backward, seconds] = toFloat32(expectTensor(tensors, "cost", [3]));
   return { values, forward, backward, seconds };
-}
-
-/**
- * The names of all classes.
- * @param {ArrayBuffer} buffer
- * @param {import("../types.js").Model} model
- * @returns {string[]}
- */
-export function readClasses(buffer, { num_classes: count }) {
-  const { labels } = parseSafetensors(buffer);
-  const names = JSON.parse(new TextDecoder().decode(labels.data));
-  if (!Array.isArray(names) || names.length !== count || !names.every((name) => typeof name === "string")) {
-    throw new Error("not the names of " + count + " classes");
-  }
-  return names;
 }

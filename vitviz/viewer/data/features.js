@@ -1,8 +1,10 @@
 /** Features: PCA, norms and cosine similarities of the tokens of a layer, fetched when first needed. */
 
 import { dot } from "../maths/attention.js";
-import { fetchChecked, fileOf } from "./files.js";
+import { fileOf } from "./files.js";
+import { LazyFile } from "./lazyfile.js";
 import { similarities } from "./maps.js";
+import { Recent } from "./recent.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
 
 /** The decoded tokens that are kept have at most this many bytes, or are two layers. */
@@ -23,27 +25,25 @@ export class Features {
    * @param {() => void} onProgress  something new can be drawn
    */
   constructor(manifest, fetchFile, signal, onProgress) {
-    this.manifest = manifest;
-    this.fetchFile = fetchFile;
-    this.signal = signal;
     this.onProgress = onProgress;
-    this.found = null;
-    this.units = new Map(); // layer -> unit rows (N * D), least recently used first
-    this.pending = new Set();
+    const { num_tokens: tokens, embed_dim: dim } = this.model = manifest.model;
+    // Of a file that a page was made without, drawing hears that it is lost.
+    const lazy = (name, read) => new LazyFile(fileOf(manifest, name) ?? { name }, fetchFile, signal, read, () => this.onProgress());
+    this.file = lazy("features", (buffer) => readSummary(buffer, manifest));
+    this.lazyUnit = (layer) => lazy(tokensName(layer), (buffer) =>
+      unitRows(toFloat32(expectTensor(parseSafetensors(buffer), "unit", [tokens, dim])), dim));
+    this.units = new Recent(Math.max(2, Math.floor(MOST_BYTES / (4 * tokens * dim)))); // layer -> LazyFile of unit rows (N * D)
     this.last = { layer: -1, token: -1, map: null };
-    this.error = null;
-    const bytes = 4 * manifest.model.num_tokens * manifest.model.embed_dim;
-    this.most = Math.max(2, Math.floor(MOST_BYTES / bytes));
+  }
+
+  /** What has failed, until another try. */
+  get error() {
+    return [this.file, ...this.units.values()].find(({ error }) => error)?.error ?? null;
   }
 
   /** @returns {Summary|null}  null while it is loading, or after a failure: see `error` */
   summary() {
-    if (!this.found) {
-      this.fetch("summary", fileOf(this.manifest, "features"), (buffer) => {
-        this.found = readSummary(buffer, this.manifest);
-      });
-    }
-    return this.found;
+    return this.file.get();
   }
 
   /**
@@ -53,47 +53,18 @@ export class Features {
    * @returns {Float32Array|null}
    */
   similarity(layer, token) {
-    const unit = this.unit(layer);
+    if (!this.units.has(layer)) this.units.set(layer, this.lazyUnit(layer));
+    const unit = this.units.get(layer).get();
     if (!unit) return null;
     if (this.last.layer !== layer || this.last.token !== token) {
-      this.last = { layer, token, map: similarities(unit, token, this.manifest.model.num_tokens) };
+      this.last = { layer, token, map: similarities(unit, token, this.model.num_tokens) };
     }
     return this.last.map;
   }
 
-  unit(layer) {
-    const here = this.units.get(layer);
-    if (here) {
-      this.units.delete(layer);
-      this.units.set(layer, here);
-      return here;
-    }
-    this.fetch(layer, fileOf(this.manifest, tokensName(layer)), (buffer) => {
-      const { num_tokens: tokens, embed_dim: dim } = this.manifest.model;
-      const rounded = expectTensor(parseSafetensors(buffer), "unit", [tokens, dim]);
-      this.units.set(layer, unitRows(toFloat32(rounded), dim));
-      if (this.units.size > this.most) this.units.delete(this.units.keys().next().value);
-    });
-    return null;
-  }
-
-  async fetch(key, file, keep) {
-    if (this.error || this.pending.has(key)) return;
-    this.pending.add(key);
-    try {
-      keep(await fetchChecked(this.fetchFile, file, this.signal));
-    } catch (error) {
-      if (this.signal.aborted) return;
-      this.error = error;
-    } finally {
-      this.pending.delete(key);
-    }
-    if (!this.signal.aborted) this.onProgress();
-  }
-
   /** Forgets a failure, so that the next drawing tries again. */
   retry() {
-    this.error = null;
+    for (const file of [this.file, ...this.units.values()]) file.error = null;
     this.onProgress();
   }
 }

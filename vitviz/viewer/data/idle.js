@@ -21,7 +21,7 @@ export async function inSlices(step, { signal, sliceMs = 8, onSlice } = {}) {
 }
 
 /** Yields to the browser, so that it can draw and handle events. */
-export function pause() {
+function pause() {
   return new Promise((resolve) => {
     if (typeof requestIdleCallback === "function") requestIdleCallback(resolve, { timeout: 50 });
     else setTimeout(resolve, 0);

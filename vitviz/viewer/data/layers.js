@@ -2,6 +2,7 @@
 
 import { decodeLayer } from "../maths/attention.js";
 import { explainFailure, fetchChecked, fileOf } from "./files.js";
+import { Recent } from "./recent.js";
 
 /** If the files have more bytes than this, nothing is fetched ahead and old layers are dropped. */
 export const MOST_BYTES = 64e6;
@@ -22,7 +23,6 @@ export class LayerStore {
     this.manifest = manifest;
     this.fetchFile = fetchFile;
     this.stop = new AbortController();
-    this.ready = new Map(); // layer -> Layer, least recently used first
     this.pending = new Map(); // layer -> Promise<Layer>
     this.looked = -1; // the selected layer
     this.wanted = -1; // the layer that `want` is fetching
@@ -32,7 +32,8 @@ export class LayerStore {
     this.total = sizes.every(Number.isFinite)
       ? sizes.reduce((sum, size) => sum + size, 0)
       : 4 * manifest.model.depth * manifest.model.num_tokens * manifest.model.num_heads * manifest.model.head_dim;
-    this.capacity = Math.max(2, Math.floor((MOST_DECODED_BYTES / 2 / this.total) * manifest.model.depth));
+    const most = Math.max(2, Math.floor((MOST_DECODED_BYTES / 2 / this.total) * manifest.model.depth));
+    this.ready = new Recent(most); // layer -> Layer
   }
 
   /** Whether all layers may be fetched ahead and kept. */
@@ -46,12 +47,7 @@ export class LayerStore {
    * @returns {import("../maths/attention.js").Layer|undefined}
    */
   get(layer) {
-    const found = this.ready.get(layer);
-    if (found) {
-      this.ready.delete(layer);
-      this.ready.set(layer, found);
-    }
-    return found;
+    return this.ready.get(layer);
   }
 
   /**
@@ -80,9 +76,6 @@ export class LayerStore {
   /** Keeps a layer that somebody has made, in place of its file. @param {import("../maths/attention.js").Layer} decoded */
   provide(layer, decoded) {
     this.ready.set(layer, decoded);
-    while (!this.keepsAll && this.ready.size > this.capacity) {
-      this.ready.delete(this.ready.keys().next().value);
-    }
   }
 
   /** Selects a layer; the failure of another one is forgotten. */

@@ -1,6 +1,7 @@
 /** Attention maps of a token, with a cache, and cosine similarities of positions. */
 
 import { attentionRows, dotRows, meanOfHeads } from "../maths/attention.js";
+import { Recent } from "./recent.js";
 
 const MOST_REMEMBERED_BYTES = 8e6;
 
@@ -14,8 +15,7 @@ export class AttentionMaps {
     this.store = store;
     this.heads = heads;
     this.tokens = tokens;
-    this.remembered = new Map();
-    this.most = Math.max(16, Math.floor(MOST_REMEMBERED_BYTES / (4 * (heads + 1) * tokens)));
+    this.remembered = new Recent(Math.max(16, Math.floor(MOST_REMEMBERED_BYTES / (4 * (heads + 1) * tokens))));
   }
 
   /**
@@ -42,9 +42,6 @@ export class AttentionMaps {
   remember(key, rows) {
     const maps = { rows, mean: meanOfHeads(rows, this.heads) };
     this.remembered.set(key, maps);
-    if (this.remembered.size > this.most) {
-      this.remembered.delete(this.remembered.keys().next().value);
-    }
     return maps;
   }
 

@@ -1,8 +1,9 @@
 /** Whole attention maps, N x N, of one head or the mean: computed in slices, the last few kept. */
 
-import { attentionFrom } from "../maths/attention.js";
+import { attentionOf } from "../maths/attention.js";
 import { inSlices } from "./idle.js";
 import { fuseRows } from "../maths/rollout.js";
+import { Recent } from "./recent.js";
 
 /** Above this many tokens a map has more numbers than a tab should hold and a screen can show. */
 export const MOST_MATRIX_TOKENS = 2100;
@@ -22,8 +23,7 @@ export class Matrices {
     this.tokens = manifest.model.num_tokens;
     this.possible = this.tokens <= MOST_MATRIX_TOKENS;
     this.onProgress = onProgress;
-    this.made = new Map(); // key -> matrix, least recently used first
-    this.most = Math.max(1, Math.floor(MOST_BYTES / (4 * this.tokens ** 2)));
+    this.made = new Recent(Math.max(1, Math.floor(MOST_BYTES / (4 * this.tokens ** 2)))); // key -> matrix
     this.wanted = "";
     this.making = "";
     this.share = 0; // of the rows that are computed, from 0 to 1
@@ -39,11 +39,7 @@ export class Matrices {
     const key = layer + "/" + head;
     this.wanted = key;
     const found = this.made.get(key);
-    if (found) {
-      this.made.delete(key);
-      this.made.set(key, found);
-      return found;
-    }
+    if (found) return found;
     const decoded = this.possible && this.store.get(layer);
     if (decoded && this.making === "") this.make(key, decoded, head);
     return null;
@@ -59,7 +55,7 @@ export class Matrices {
       if (this.wanted !== key) return true;
       const end = Math.min(tokens, row + ROWS);
       if (head === "mean") fuseRows(layer, row, end, { mean: matrix });
-      else for (let query = row; query < end; query++) attentionFrom(layer, head, query, matrix, query * tokens);
+      else for (let query = row; query < end; query++) attentionOf(layer, head, query, "from", matrix, query * tokens);
       row = end;
       return row === tokens;
     };
@@ -75,10 +71,7 @@ export class Matrices {
     } finally {
       this.making = "";
     }
-    if (row === tokens) {
-      this.made.set(key, matrix);
-      if (this.made.size > this.most) this.made.delete(this.made.keys().next().value);
-    }
+    if (row === tokens) this.made.set(key, matrix);
     this.onProgress();
   }
 }

@@ -3,6 +3,7 @@
 import { inSlices } from "./idle.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
 import { FUSIONS, fuseRows, rolloutRow, rowSums } from "../maths/rollout.js";
+import { Recent } from "./recent.js";
 
 /** Above this many tokens the matrices (N * N numbers per layer) are too much for a browser tab. */
 export const MOST_TOKENS = 400;
@@ -34,7 +35,7 @@ export class Relevance {
     this.possible = manifest.model.num_tokens <= MOST_TOKENS || Boolean(ask);
     this.onProgress = onProgress;
     this.fused = new Map(); // fusion -> {matrix, sums}[] by layer
-    this.answers = new Map();
+    this.answers = new Recent(MOST_ANSWERS);
     this.building = false;
     this.share = 0; // of the matrices that are built, from 0 to 1
     this.asking = null; // key of the question the host has
@@ -64,7 +65,7 @@ export class Relevance {
     }
     const { first, layer, token, residual } = question;
     const answer = rolloutRow(layers.slice(first, layer + 1), token, residual);
-    this.remember(key, answer);
+    this.answers.set(key, answer);
     return answer;
   }
 
@@ -72,11 +73,6 @@ export class Relevance {
   among({ token, layer, first, residual, fusion }) {
     const begins = token === this.manifest.pass.first.token && first === 0 && residual === 0.5 && fusion === "mean";
     return (begins && this.brought?.get()?.[layer]) || null;
-  }
-
-  remember(key, answer) {
-    this.answers.set(key, answer);
-    if (this.answers.size > MOST_ANSWERS) this.answers.delete(this.answers.keys().next().value);
   }
 
   /**
@@ -142,7 +138,7 @@ export class Relevance {
     try {
       const params = { ...this.asked, token, layer, first, residual, head_fusion: fusion };
       const reply = await this.ask("rollout", params);
-      this.remember(key, valuesOf(reply, this.manifest.model.num_tokens));
+      this.answers.set(key, valuesOf(reply, this.manifest.model.num_tokens));
     } catch (error) {
       if (this.store.stop.signal.aborted) return;
       if (!this.waiting) this.error = Object.assign(error, { key }); // else nobody looks at it now

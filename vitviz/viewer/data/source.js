@@ -1,8 +1,8 @@
 /** Source: everything of one analysis that can be drawn. */
 
-import { decodeJpeg, positionMaps, readFirst, readPicture, readPositions, readStatistics } from "./analysis.js";
+import { decodeJpeg, positionMaps, readFirst, readLens, readPicture, readPositions, readResults, readStatistics } from "./analysis.js";
 import { readEmbedding } from "../maths/embedding.js";
-import { Explanations, readClasses } from "./explanations.js";
+import { Explanations } from "./explanations.js";
 import { FairTest } from "./fairtest.js";
 import { Features } from "./features.js";
 import { explainFailure, fetchChecked, fetchOrAsk, fileOf } from "./files.js";
@@ -13,6 +13,7 @@ import { LayerStore } from "./layers.js";
 import { AttentionMaps } from "./maps.js";
 import { Matrices } from "./matrix.js";
 import { readMixing } from "../maths/mixing.js";
+import { Recent } from "./recent.js";
 import { Relevance, readRollouts } from "./relevance.js";
 import { parseSafetensors } from "../maths/safetensors.js";
 
@@ -25,13 +26,15 @@ const MOST_MIXINGS = 6; // layers whose values are kept: 4 MB each of ViT-B/16
 export class Source {
   /**
    * Fetches what is shown first; everything else is fetched when it is first needed.
-   * @param {import("../types.js").Manifest} manifest
+   * @param {import("../types.js").Manifest} sent
    * @param {(file: import("../types.js").PayloadFile, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
    * @param {null|((name: string, params: any) => Promise<any>)} ask
    * @param {() => void} onProgress  something new can be drawn
    * @param {Source|null} intact  a source that outlives this one: files that both have are not fetched again
    */
-  constructor(manifest, fetchFile, ask, onProgress, intact = null) {
+  constructor(sent, fetchFile, ask, onProgress, intact = null) {
+    // Its pass gets what follows from the logits when they are here, once.
+    const manifest = { ...sent, pass: { ...sent.pass, lens: [] } };
     this.manifest = manifest;
     this.grid = gridOf(manifest);
     /** What a question to the host about this pass begins with. @type {import("../types.js").Asked} */
@@ -50,15 +53,18 @@ export class Source {
     this.whole = lazy("whole", decodeJpeg);
     this.onProgress = onProgress;
     this.lazyMixing = (layer) => lazy("mixing-" + String(layer).padStart(2, "0"), (buffer) => readMixing(buffer, manifest));
-    this.mixings = new Map(); // layer -> LazyFile, least recently used first
+    this.mixings = new Recent(MOST_MIXINGS); // layer -> LazyFile
     this.maps = new AttentionMaps(this.store, manifest.model);
     this.matrices = new Matrices(this.store, manifest, onProgress);
     this.relevance = new Relevance(this.store, manifest, this.asked, ask, onProgress, lazy("rollout", (buffer) => readRollouts(buffer, manifest.model)));
     this.features = new Features(manifest, fetchAny, signal, onProgress);
     this.explanations = new Explanations(manifest, fetchAny, signal, onProgress);
     this.fairTest = new FairTest(manifest, this.asked, ask, signal, onProgress);
-    /** The names of all classes. @type {LazyFile<string[]>} */
-    this.classes = lazy("classes", (buffer) => readClasses(buffer, manifest.model));
+    /** @type {LazyFile<import("../types.js").LensLine[]>} */
+    this.lens = lazy("lens", (buffer) => {
+      manifest.pass.lens = readLens(buffer, manifest);
+      return manifest.pass.lens;
+    });
     /** @type {LazyFile<import("../maths/embedding.js").Embedding>} */
     this.embedding = lazy("embedding", (buffer) => readEmbedding(buffer, manifest));
     /** @type {LazyFile<import("./film.js").Film>} */
@@ -73,6 +79,7 @@ export class Source {
     /** The picture as the model saw it. @type {LazyFile<ReturnType<typeof readPicture>>} */
     this.picture = lazy("picture", (buffer) => readPicture(buffer, manifest));
     this.seeded = fetchChecked(fetchFile, manifest.files.first, signal).then((buffer) => {
+      Object.assign(manifest.pass, readResults(buffer, manifest));
       this.maps.seed(manifest.pass.first, readFirst(buffer, manifest));
     });
     this.seeded.catch(() => {}); // `loaded` rejects with it, whenever somebody waits for that
@@ -118,11 +125,8 @@ export class Source {
    * @returns {LazyFile<import("../maths/mixing.js").Mixing>}
    */
   mixing(layer) {
-    const file = this.mixings.get(layer) ?? this.lazyMixing(layer);
-    this.mixings.delete(layer);
-    this.mixings.set(layer, file);
-    if (this.mixings.size > MOST_MIXINGS) this.mixings.delete(this.mixings.keys().next().value);
-    return file;
+    if (!this.mixings.has(layer)) this.mixings.set(layer, this.lazyMixing(layer));
+    return this.mixings.get(layer);
   }
 
   /** Why the selected layer could not be fetched; null if nothing has failed. */

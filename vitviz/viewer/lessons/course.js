@@ -22,6 +22,7 @@ import { TRUTHS, holds, truthOf } from "./truths.js";
 export function createCourse(app, lessons, notebook, travel, outcomes, render) {
   const lesson = () => lessons.find(({ id }) => id === app.selection?.lesson) ?? null;
   const number = () => app.selection.step;
+  const isShown = (origin) => isFrom(origin, app.source.manifest);
   const step = () => lesson()?.steps[number() - 1] ?? null;
   const question = () => step()?.question ?? null;
   // A guess belongs to a question about one picture in one model.
@@ -161,14 +162,17 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     app.select({ ...stateOf(there, app.source, app.shape()), lesson: next.id, step: at });
     if (course.revealed()) app.select(shownState() ?? {});
   }
+}
 
-  /** By what the host says of the analysis; a page of one analysis has only its names. */
-  function isShown(origin) {
-    const { link, model: { name, key }, photo } = app.source.manifest;
-    if (link) return HOSTS.every((name) => link[name] === origin[name]);
-    return name === origin.model && photo.name.replace(/\.[^.]*$/, "") === origin.example &&
-      key.untrained === Boolean(origin.untrained) && photo.inverted === Boolean(origin.invert);
-  }
+/**
+ * By what the host says of the analysis; a page of one analysis has only its names.
+ * @param {any} origin
+ * @param {import("../types.js").Manifest} manifest
+ */
+function isFrom(origin, { link, model: { name, key }, photo }) {
+  if (link) return HOSTS.every((name) => link[name] === origin[name]);
+  return name === origin.model && photo.name.replace(/\.[^.]*$/, "") === origin.example &&
+    key.untrained === Boolean(origin.untrained) && photo.inverted === Boolean(origin.invert);
 }
 
 /** Model and example of a step: its own, else those of its lesson; what else the host reads where it is asked for. */

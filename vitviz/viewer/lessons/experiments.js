@@ -48,7 +48,9 @@ function centreOf({ rows, cols }) {
 /** The patches that an explainer puts first for CLS and the most probable class, in order of their numbers. */
 function firstOf(key, { explanations, grid, manifest }) {
   const one = explanations.named(key);
-  const [best] = manifest.pass.predictions;
+  const { predictions } = manifest.pass;
+  if (!predictions) return null; // the logits are not here yet
+  const [best] = predictions;
   if (!one || !best || manifest.model.prefix_tokens[0] !== "cls_token") return undefined;
   const file = explanations.of({ key, token: 0, target: best.index });
   if (!file.exists || file.error) return undefined;

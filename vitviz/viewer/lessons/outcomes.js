@@ -3,12 +3,12 @@
 import { experimentIn } from "./experiments.js";
 import { read } from "../state/experiment.js";
 
-/** @typedef {{manifest: {pass: Pick<import("../types.js").Pass, "predictions"|"probabilities">}}} Outcome */
+/** @typedef {{manifest: {pass: Pick<import("../types.js").PassResults, "predictions"|"probabilities">}}} Outcome */
 /** @typedef {ReturnType<typeof createOutcomes>} Outcomes */
 
 /**
  * @param {null|((interventions: import("../state/experiment.js").Intervention[], id: string) => Promise<any>)} operate
- *   gives the pass of an analysis, by its id, after an experiment; null where nobody can
+ *   gives the results of an analysis, by its id, after an experiment; null where nobody can
  * @param {Record<string, Outcome["manifest"]["pass"]>} brought  those that came with the page, by their texts in the lesson
  * @param {() => void} onProgress
  */
@@ -44,7 +44,7 @@ export function createOutcomes(operate, brought, onProgress) {
 
   async function ask(key, experiment, id) {
     try {
-      const { pass: { predictions, probabilities } } = await operate(read(experiment), id);
+      const { predictions, probabilities } = await operate(read(experiment), id);
       known.set(key, { manifest: { pass: { predictions, probabilities } } });
     } catch {
       known.set(key, undefined); // the question says that it has no answer here

@@ -72,11 +72,8 @@ function momentOf(film, { moment = /** @type {number|"last"} */ ("last") }) {
   return moment === "last" ? last : Math.min(moment, last);
 }
 
-/** The line of the logit lens that is first after the last block. */
-const finalLine = ({ manifest }) => manifest.pass.lens.find(({ ranks }) => ranks.at(-1) === 1);
-
-/** The line that is first after a block. */
-const leader = ({ manifest }, layer) => manifest.pass.lens.find(({ ranks }) => ranks[layer] === 1);
+/** The line of the logit lens that is first after a block; -1: after the last one. */
+const leader = ({ lens }, layer) => within(fetched(lens), (lines) => lines.find(({ ranks }) => ranks.at(layer) === 1));
 
 const patchesOf = ({ grid }) => grid.rows * grid.cols;
 const numbersOf = ({ grid, manifest }) => manifest.model.image.channels * grid.patchHeight * grid.patchWidth;
@@ -220,15 +217,13 @@ export const TRUTHS = {
 
   // Answers.
   /** The block after which the class of the answer leads for the first time, counted from 1. */
-  firstLead: { unit: "which", of: (source) => within(finalLine(source), ({ ranks }) => String(ranks.indexOf(1) + 1)) },
-  lensShare: { unit: "share", of: (source, { layer }) => finalLine(source)?.probabilities[layer] },
-  firstWord: { unit: "label", of: (source, { layer }) => leader(source, layer)?.label },
-  finalWord: { unit: "label", of: (source) => finalLine(source)?.label },
-  firstWordKind: { unit: "which", of: (source, { layer }) => within(leader(source, layer), (line) => (line === finalLine(source) ? "final" : "other")) },
-  sameFirstWord: { unit: "which", of(source, { layer }, other) {
-    if (!leader(source, layer)) return undefined;
-    return other && within(leader(other, layer), ({ label }) => (label === leader(source, layer).label ? "same" : "different"));
-  } },
+  firstLead: { unit: "which", of: (source) => within(leader(source, -1), ({ ranks }) => String(ranks.indexOf(1) + 1)) },
+  lensShare: { unit: "share", of: (source, { layer }) => within(leader(source, -1), ({ probabilities }) => probabilities[layer]) },
+  firstWord: { unit: "label", of: (source, { layer }) => within(leader(source, layer), ({ label }) => label) },
+  finalWord: { unit: "label", of: wordIn },
+  firstWordKind: { unit: "which", of: (source, { layer }) => within(leader(source, layer), (line) => (line === leader(source, -1) ? "final" : "other")) },
+  sameFirstWord: { unit: "which", of: (source, { layer }, other) =>
+    withinAll([leader(source, layer), within(other, (found) => leader(found, layer))], ([own, found]) => (own.label === found.label ? "same" : "different")) },
   // An experiment: what becomes of the most probable class.
   wordShare: { unit: "share", of: ({ manifest: { pass: { predictions } } }) => predictions[0]?.probability },
   otherShare: { unit: "share", of: ({ manifest: { pass: { predictions: [own] } } }, _at, other) => own && within(other, (found) => shareIn(found, own)) },

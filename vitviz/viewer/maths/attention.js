@@ -96,37 +96,31 @@ export function scoresOf({ q, k, tokens, dim, scale }, head, token, direction, o
 }
 
 /**
- * What one token attends to, in one head: a row of N numbers that sum to 1, written to out[offset ...].
- * @param {Layer} layer
- * @param {number} head
- * @param {number} token
- * @param {Float32Array} out
- * @param {number} offset
+ * The attention that scores become, in their place at out[offset ...]: exp(score - lse), and 0 where the edge is
+ * cut. Arguments are those of `scoresOf`, which wrote the scores.
  */
-export function attentionFrom(layer, head, token, out, offset = 0) {
-  const { lse, tokens, isCut } = layer;
-  const normaliser = lse[head * tokens + token];
-  scoresOf(layer, head, token, "from", out, offset);
-  for (let at = offset; at < offset + tokens; at++) out[at] = Math.exp(out[at] - normaliser);
-  if (!isCut) return;
-  for (let key = 0; key < tokens; key++) if (isCut(head, token, key)) out[offset + key] = 0;
+export function softmaxOf({ lse, tokens, isCut }, head, token, direction, out, offset = 0) {
+  const first = head * tokens;
+  const from = direction === "from";
+  for (let at = 0; at < tokens; at++) {
+    const cut = isCut && (from ? isCut(head, token, at) : isCut(head, at, token));
+    out[offset + at] = cut ? 0 : Math.exp(out[offset + at] - lse[first + (from ? token : at)]);
+  }
 }
 
 /**
- * How much each token attends to this one, in one head: a column, which need not sum to 1.
+ * Attention in one head, written to out[offset ...]: "from" a token, what it attends to, which sums to 1; "to" it,
+ * how much each token attends to it. (N)
  * @param {Layer} layer
  * @param {number} head
  * @param {number} token
+ * @param {Direction} direction
  * @param {Float32Array} out
  * @param {number} offset
  */
-function attentionTo(layer, head, token, out, offset = 0) {
-  const { lse, tokens, isCut } = layer;
-  const first = head * tokens;
-  scoresOf(layer, head, token, "to", out, offset);
-  for (let i = 0; i < tokens; i++) out[offset + i] = Math.exp(out[offset + i] - lse[first + i]);
-  if (!isCut) return;
-  for (let query = 0; query < tokens; query++) if (isCut(head, query, token)) out[offset + query] = 0;
+export function attentionOf(layer, head, token, direction, out, offset = 0) {
+  scoresOf(layer, head, token, direction, out, offset);
+  softmaxOf(layer, head, token, direction, out, offset);
 }
 
 /**
@@ -138,9 +132,8 @@ function attentionTo(layer, head, token, out, offset = 0) {
  */
 export function attentionRows(layer, token, direction) {
   const { heads, tokens } = layer;
-  const write = direction === "to" ? attentionTo : attentionFrom;
   const rows = new Float32Array(heads * tokens);
-  for (let head = 0; head < heads; head++) write(layer, head, token, rows, head * tokens);
+  for (let head = 0; head < heads; head++) attentionOf(layer, head, token, direction, rows, head * tokens);
   return rows;
 }
 

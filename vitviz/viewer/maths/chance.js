@@ -1,5 +1,5 @@
 /**
- * Chance: numbers drawn with a seed, where they decide what a link means. vitviz/probe/chance.py has the same
+ * Chance: numbers drawn with a seed, where they decide what a link means. vitviz/probe/intervene/chance.py has the same
  * functions and says what they compute; both are held to one table.
  */
 
@@ -49,9 +49,11 @@ export class Chance {
   /** The next words. @param {number} count */
   integers(count) {
     const words = new Uint32Array(count);
-    for (let at = 0, block = null; at < count; at++, this.#drawn++) {
+    /** @type {number[]} */
+    let block = [];
+    for (let at = 0; at < count; at++, this.#drawn++) {
       const place = this.#drawn % 4;
-      if (!block || place === 0) block = philox([(this.#drawn - place) / 4, 0, 0, 0], this.#key);
+      if (at === 0 || place === 0) block = philox([(this.#drawn - place) / 4, 0, 0, 0], this.#key);
       words[at] = block[place];
     }
     return words;

@@ -10,7 +10,7 @@
  * @param {import("../types.js").Manifest} manifest
  * @returns {Uint8Array|null}  (N), 1 for a removed token; null if none is
  */
-export function removedTokens({ pass: { removed }, model: { prefix_tokens: prefix, num_tokens: tokens } }) {
+function removedTokens({ pass: { removed }, model: { prefix_tokens: prefix, num_tokens: tokens } }) {
   if (removed.length === 0) return null;
   const gone = new Uint8Array(tokens);
   for (const patch of removed) gone[prefix.length + patch] = 1;
@@ -18,7 +18,7 @@ export function removedTokens({ pass: { removed }, model: { prefix_tokens: prefi
 }
 
 /**
- * @param {import("../types.js").Manifest} manifest  the `changes` of its pass say which edges were cut, as vitviz/probe/intervention.py describes them
+ * @param {import("../types.js").Manifest} manifest  the `changes` of its pass say which edges were cut, as vitviz/probe/intervene/intervention.py describes them
  * @param {number} layer
  * @returns {IsCut|null}  null if the layer has all of its edges
  */

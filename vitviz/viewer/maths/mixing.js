@@ -4,7 +4,7 @@ import { dot, dotRows } from "./attention.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 
 /**
- * One layer, as vitviz/probe/mixing.py describes it; `norms` are those of `normed` there.
+ * One layer, as vitviz/probe/measure/mixing.py describes it; `norms` are those of `normed` there.
  * @typedef {{before: Float32Array, v: Float32Array, out: Float32Array, rest: Float32Array,
  *   gain: Float32Array, norms: Float32Array, heads: number, tokens: number, dim: number, width: number}} Mixing
  *   before (N * D), v (H * N * d), out (H * D * d), rest (D or N * D), gain (N), norms (N)

@@ -1,6 +1,6 @@
 /** One attention value in detail: its query, its key, and the softmax over its row. */
 
-import { scoresOf } from "./attention.js";
+import { scoresOf, softmaxOf } from "./attention.js";
 
 /**
  * @typedef {{q: Float32Array, k: Float32Array, products: Float64Array, sum: number, scale: number,
@@ -26,7 +26,8 @@ export function pairOf(layer, head, query, key) {
   const lse = layer.lse[first + query];
   const scores = new Float64Array(tokens);
   scoresOf(layer, head, query, "from", scores);
-  const attention = scores.map((score, at) => (isCut?.(head, query, at) ? 0 : Math.exp(score - lse)));
+  const attention = scores.slice();
+  softmaxOf(layer, head, query, "from", attention);
   const sum = products.reduce((total, value) => total + value, 0);
   return { q, k, products, sum, scale, score: scores[key], scores, attention, lse,
     share: attention[key], cut: Boolean(isCut?.(head, query, key)) };

@@ -20,6 +20,7 @@ export function patchValues(picture, token, manifest, grid, order) {
   const raw = new Uint8Array(count);
   const normalised = new Float32Array(count);
   const box = boxOf(token, grid);
+  if (!box) throw new RangeError("token " + token + " is no patch");
   for (let at = 0; at < count; at++) {
     const { row, col, channel } = elementAt(at, channels, grid, order);
     const pixel = (box.top + row) * grid.width + box.left + col;

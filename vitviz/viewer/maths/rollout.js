@@ -3,7 +3,7 @@
  * through several layers.
  */
 
-import { attentionFrom } from "./attention.js";
+import { attentionOf } from "./attention.js";
 
 /** @typedef {"mean"|"max"|"min"} Fusion  how the heads of a layer become one matrix */
 
@@ -24,7 +24,7 @@ export function fuseRows(layer, from, to, matrices) {
   for (let query = from; query < to; query++) {
     const at = query * tokens;
     for (let head = 0; head < heads; head++) {
-      attentionFrom(layer, head, query, row);
+      attentionOf(layer, head, query, "from", row);
       for (const fusion of wanted) fuseInto(matrices[fusion], at, row, fusion, head === 0);
     }
     if (matrices.mean) for (let j = 0; j < tokens; j++) matrices.mean[at + j] /= heads;

@@ -28,6 +28,7 @@ export function evenDistance({ rows, cols, patchHeight, patchWidth }) {
  * @returns {Dot|null}
  */
 export function nearestDot(dots, x, y, reach) {
+  /** @type {Dot|null} */
   let best = null;
   let least = reach;
   for (const dot of dots) {
@@ -107,6 +108,6 @@ export function topOf(values) {
 export function ticks(top) {
   const rough = top / 4;
   const unit = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((times) => times * unit).find((size) => size >= rough);
+  const step = [1, 2, 5, 10].map((times) => times * unit).find((size) => size >= rough) ?? top;
   return Array.from({ length: Math.floor(top / step + 1e-9) + 1 }, (_, at) => Number((at * step).toPrecision(6)));
 }

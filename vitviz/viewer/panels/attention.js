@@ -4,21 +4,21 @@ import { shares } from "../maths/attention.js";
 import { mapCanvas } from "../parts/canvas.js";
 import { colourTable, largest } from "../maths/colour.js";
 import { caution } from "../parts/caution.js";
-import { createHeadStatistics } from "../parts/headstatistics.js";
+import { createHeadStatistics } from "./attention/headstatistics.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createGallery } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
-import { createAllHeads } from "../parts/allheads.js";
-import { createMatrix } from "../parts/matrixview.js";
+import { createAllHeads } from "./attention/allheads.js";
+import { createMatrix } from "./attention/matrixview.js";
 import { multiple } from "../maths/numbers.js";
 import { LEAST_TIMES } from "../maths/scales.js";
 import { headScale } from "../state/sharedscale.js";
-import { createShares } from "../parts/readout.js";
+import { createShares } from "../stage/readout.js";
 import { tokenTable } from "../state/saves.js";
 import { oneOf } from "../state/panels.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";
-import { allMaps, analysed, headOf, lines } from "../text/python.js";
+import { codeOf } from "../text/python.js";
 import { tokenTitle } from "../text/words.js";
 
 /** The views of the panel. */
@@ -129,38 +129,8 @@ function createHead(app, head) {
 }
 
 /** The selected map, or the maps of every layer, the whole map, or the statistics of every head. */
-function code({ token, layer, head, direction }, { manifest, grid }, { gallery }) {
-  const of = direction === "from" ? "[:, " + token + "]" : "[:, :, " + token + "]";
-  const one = head === "mean" ? ".mean(dim=0)" : "[" + head + "]";
-  const asked = "token=" + token + ", direction=\"" + direction + "\"";
-  if (gallery === "dots") {
-    const { rows, cols, patchHeight, patchWidth, prefix } = grid;
-    return {
-      vitviz: lines(analysed(manifest), "found = analysis.head_statistics()", "shown = [found.entropy, found.distance]  # (L, H) each"),
-      torch: lines(allMaps(manifest), "a = torch.stack(maps)",
-        "grid = torch.cartesian_prod(torch.arange(" + rows + ") * " + patchHeight + ".0, torch.arange(" + cols + ") * " + patchWidth + ".0)",
-        "p = a[..., " + prefix + ":, " + prefix + ":]; away = (p * torch.cdist(grid, grid)).sum(-1) / p.sum(-1)",
-        "shown = [-torch.xlogy(a, a).sum(-1).mean(-1), away.mean(-1)]"),
-    };
-  }
-  if (gallery === "matrix") {
-    return {
-      vitviz: lines(analysed(manifest), "shown = analysis.attention_matrix(layer=" + layer + ", head=" + headOf(head) + ")  # (N, N)"),
-      torch: lines(allMaps(manifest), "shown = maps[" + layer + "]" + one),
-    };
-  }
-  if (gallery === "all") {
-    return {
-      vitviz: lines(analysed(manifest), "layers = range(analysis.trace.depth)",
-        "shown = [analysis.attention_of_heads(layer, " + asked + ") for layer in layers]"),
-      torch: lines(allMaps(manifest), "shown = [layer" + of + " for layer in maps]  # (H, N) each"),
-    };
-  }
-  return {
-    vitviz: lines(analysed(manifest),
-      "shown = analysis.attention(layer=" + layer + ", head=" + headOf(head) + ", " + asked + ")  # (N,)"),
-    torch: lines(allMaps(manifest), "shown = maps[" + layer + "]" + of + one),
-  };
+function code({ token, layer, head, direction }, { manifest }, { gallery }) {
+  return codeOf(manifest, "attention_" + gallery, { token, layer, head, direction });
 }
 
 /** Saves what the panel shows: heads of the layer or of all layers, a whole map, or head statistics. */

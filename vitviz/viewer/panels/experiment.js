@@ -3,15 +3,14 @@
 import { createAnswerBars } from "../parts/answerbars.js";
 import { caution } from "../parts/caution.js";
 import { el, freshId, setText, show } from "../parts/dom.js";
-import { createHeadTable } from "../parts/headtable.js";
+import { createHeadTable } from "./experiment/headtable.js";
 import { createPhotoChoice } from "../parts/photochoice.js";
 import { allow, button, choice, slider, toggle } from "../parts/widgets.js";
 import { TOOLS, cellsOf, edgesOf } from "../state/bench.js";
 import { OPERATED, read, takesFromOthers } from "../state/experiment.js";
 import { answerOf } from "../text/answer.js";
-import { changeText } from "../text/changes.js";
-import { analysedWith, lines } from "../text/python.js";
-import { besideName, tokenName } from "../text/words.js";
+import { codeOf } from "../text/python.js";
+import { besideName, changeName, tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const experiment = { id: "experiment", whole: true, alone: true, paints: true, create, saves, code };
@@ -22,8 +21,7 @@ function code(selection, { manifest }) {
   const count = manifest.pass.predictions.length;
   // No line of code has the tokens of another picture.
   if (changes.length === 0 || count === 0 || takesFromOthers(changes)) return null;
-  return { torch: null, vitviz: lines(analysedWith(manifest, changes),
-    "shown = [[one.probability for one in analysis.predictions(" + count + ")]]") };
+  return { ...codeOf(manifest, "predictions", { count }, changes), torch: null };
 }
 
 /** @param {import("../main.js").App} app */
@@ -38,14 +36,13 @@ function create(app) {
   const edges = createEdgeControls(app);
   const transplant = createTransplantControls(app);
   const intro = el("p", { class: "vv-intro", text: t("experimentIntro") });
-  const root = el("div", { class: "vv-experiment", onkeydown: onKey }, intro, answers.root, log.root, brush.root,
+  const root = el("div", { class: "vv-experiment", onkeydown: onKey }, intro, brush.root, log.root,
     section("experimentPicture", picture.root), section("experimentModel", model.root), section("experimentEdges", edges.root),
-    transplant ? section("experimentTransplant", transplant.root) : null, caution(t));
+    transplant ? section("experimentTransplant", transplant.root) : null, answers.root, caution(t));
   return {
     root,
     render() {
       bench.follow();
-      show(intro, app.selection.experiment === "");
       for (const part of [answers, log, brush, picture, model, edges, transplant]) part?.render();
     },
   };
@@ -99,7 +96,8 @@ function createLog(app) {
   const again = button({ text: t("experimentShow"), title: t("experimentShow"), onClick: () => app.select({ beside: OPERATED }) });
   const none = el("p", { class: "vv-note", text: t("experimentNothing") });
   const list = el("ol", { class: "vv-done", "aria-labelledby": id });
-  const root = el("section", {}, el("h4", { id, text: t("experimentDone") }), none, list, el("div", { class: "vv-pair" }, undo, redo, clear, again));
+  const root = el("section", {}, el("h4", { id, text: t("experimentDone") }),
+    el("div", { class: "vv-done-row" }, none, list), el("div", { class: "vv-pair" }, undo, redo, clear, again));
   let drawn = null;
   return {
     root,
@@ -113,9 +111,10 @@ function createLog(app) {
       drawn = text;
       const all = bench.list();
       show(none, all.length === 0);
+      show(list, all.length > 0);
       const held = [...list.children].findIndex((one) => one.contains(document.activeElement));
       list.replaceChildren(...all.map((one, at) => {
-        const said = told(one, app);
+        const said = changeName(one, app);
         return el("li", {}, el("span", { text: said }),
           el("button", { type: "button", class: "vv-button", text: "✕", title: t("experimentDrop"), "aria-label": t("experimentDrop") + ": " + said, onclick: () => bench.drop(at) }));
       }));
@@ -269,12 +268,6 @@ function createTransplantControls(app) {
   };
 }
 
-/** What an intervention does, with the name of the picture whose tokens it takes. */
-function told(one, app) {
-  const donor = app.besides().find(({ key }) => key === one.from);
-  return changeText(donor ? { ...one, from: besideName(donor, app) } : one, app.t);
-}
-
 /** Saves the probabilities before and after, and the list of what was done. */
 function saves(app) {
   const { second } = app;
@@ -283,8 +276,8 @@ function saves(app) {
   const [before, after] = [app, second.app].map(({ source }) => source.manifest.pass.predictions);
   const names = new Map([...before, ...after].map((one) => [one.index, one.label]));
   const of = (list, index) => list.find((one) => one.index === index)?.probability ?? "";
-  const changes = { columns: ["number", "change", "intervention"], rows: done.map((one, at) => [at + 1, told(one, app), JSON.stringify(one)]) };
-  const all = done.map((one) => told(one, app)).join("; ");
+  const changes = { columns: ["number", "change", "intervention"], rows: done.map((one, at) => [at + 1, changeName(one, app), JSON.stringify(one)]) };
+  const all = done.map((one) => changeName(one, app)).join("; ");
   const answers = { columns: ["class", "label", "before", "after", "changed"],
     rows: [...names].map(([index, label]) => [index, label, of(before, index), of(after, index), all]) };
   return names.size > 0 ? { tables: { answers, changes }, figures: ["answers"] } : { tables: { changes }, figures: [] };

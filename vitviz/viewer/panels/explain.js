@@ -1,15 +1,14 @@
 /** Panel Explain: maps that say how much every patch matters, side by side, for a chosen class, and a fair test of them. */
 
-import { createClassMenu } from "../parts/classmenu.js";
+import { createClassMenu } from "./explain/classmenu.js";
 import { el, setText } from "../parts/dom.js";
-import { createExplainerList } from "../parts/explainerlist.js";
-import { createExplanationMaps } from "../parts/explanationmaps.js";
-import { createFairTest, fairTables } from "../parts/fairtest.js";
+import { createExplainerList } from "./explain/explainerlist.js";
+import { createExplanationMaps } from "./explain/explanationmaps.js";
+import { createFairTest, fairTables } from "./explain/fairtest.js";
 import { tokenTable } from "../state/saves.js";
 import { FIELDS, mainExplainer, questionOf, shownExplainers, targetOf } from "../state/explaining.js";
 import { className } from "../text/explaining.js";
-import { plainExplainers } from "../text/plain.js";
-import { analysed, lines } from "../text/python.js";
+import { codeOf } from "../text/python.js";
 import { tokenTitle } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
@@ -37,14 +36,21 @@ function create(app) {
   };
 }
 
+/** Explainers whose cells do not look into a block. */
+const ANY_MODEL = ["centre", "random", "integrated_gradients", "occlusion"];
+
+/** Parts around the attention of a block that the cells of the explainers have. */
+const PLAIN_PARTS = ["qkv_bias", "qk_norm"];
+
 /** The values of the maps side by side. */
 function code(selection, source) {
   const { manifest } = source;
-  const target = targetOf(selection, source);
-  const shown = shownExplainers(selection, source);
-  const calls = shown.map(({ key, needs }) => "    analysis.explain(\"" + key + "\", token=" + selection.token +
-    (needs.includes("class") ? ", target=" + target : "") + "),");
-  return { vitviz: lines(analysed(manifest), "shown = [", calls, "]"), torch: plainExplainers(shown.map(({ key }) => key), selection.token, target, source) };
+  const { attention_norm: norm, attention_parts: parts } = manifest.model;
+  const keys = shownExplainers(selection, source).map(({ key }) => key);
+  const code = codeOf(manifest, { vitviz: ["explain"], torch: keys.map((key) => "explain_" + key) },
+    { keys, token: selection.token, target: targetOf(selection, source) });
+  const plain = norm && parts.every((part) => PLAIN_PARTS.includes(part));
+  return plain || keys.every((key) => ANY_MODEL.includes(key)) ? code : { ...code, torch: null };
 }
 
 /** Saves the maps side by side, and the curves and figures of the fair test if there are any. */

@@ -13,7 +13,7 @@ import { createPatchMap } from "../parts/patchmap.js";
 import { explore } from "../parts/pointing.js";
 import { tokenTable } from "../state/saves.js";
 import { createWaiting, tokensText } from "../parts/waiting.js";
-import { analysed, lines, loadedPlain, tokensBefore } from "../text/python.js";
+import { codeOf } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
@@ -191,22 +191,8 @@ function createStrip(app, times) {
 }
 
 /** Colours of the patches, similarity of the selected token to all, and the norms of all. */
-function code({ token, layer }, { manifest, grid }) {
-  return {
-    vitviz: lines(analysed(manifest, "from vitviz.probe import features"),
-      "tokens = features.tokens_after(analysis.trace, layer=" + layer + ")  # (N, D)",
-      "colours = features.principal(tokens[" + grid.prefix + ":]).rgb()  # of the patches",
-      "shown = [colours, features.similarity(tokens, " + token + "), features.norms(tokens)]"),
-    torch: lines(loadedPlain(manifest), tokensBefore(layer + 1) + "[0]",
-      "unit = torch.nn.functional.normalize(x, dim=-1)",
-      "patches = x[" + grid.prefix + ":] - x[" + grid.prefix + ":].mean(dim=0)",
-      "axes = torch.linalg.svd(patches, full_matrices=False).Vh[:3]",
-      "axes = axes * axes.gather(1, axes.abs().argmax(dim=1, keepdim=True)).sign()",
-      "scores = patches @ axes.T",
-      "low, high = scores.quantile(torch.tensor([0.01, 0.99]), dim=0)",
-      "colours = ((scores - low) / (high - low)).clamp(0, 1)",
-      "shown = [colours, unit @ unit[" + token + "], x.norm(dim=-1)]"),
-  };
+function code({ token, layer }, { manifest }) {
+  return codeOf(manifest, "features", { token, layer });
 }
 
 function saves(app, { token }) {

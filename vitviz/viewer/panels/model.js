@@ -2,9 +2,10 @@
 
 import { el } from "../parts/dom.js";
 import { digits, grouped, percent, percents } from "../maths/numbers.js";
+import { classesByGroup } from "../maths/predictions.js";
 import { othersRows, photographsNote } from "../text/known.js";
 import { STRINGS } from "../text/strings.js";
-import { lines, loadCall } from "../text/python.js";
+import { codeOf } from "../text/python.js";
 import { groupName, labelName, translated } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
@@ -15,11 +16,7 @@ const ELSEWHERE = ["title", "accuracy", "evaluation", "others", "explainers", "d
 
 /** The number of parameters. */
 function code(selection, { manifest }) {
-  return {
-    vitviz: lines("import vitviz", "", "shown = " + loadCall(manifest) + ".card.num_parameters"),
-    torch: lines("import vitviz", "", "vit = " + loadCall(manifest) + ".vit  # an nn.Module",
-      "shown = sum(parameter.numel() for parameter in vit.parameters())"),
-  };
+  return codeOf(manifest, "model", {});
 }
 
 /** @param {import("../main.js").App} app */
@@ -104,12 +101,13 @@ function knows(app) {
   const lacks = model.light_ink_only === false && set + "_both" in STRINGS.en ? set + "_both" : set;
   const rows = [[t("fact_data"), data], [t("fact_terms"), terms], [t("fact_license"), license]]
     .filter(([, text]) => text).map(([name, text]) => [name, translated(text, app)]);
-  if (rows.length === 0 && model.kinds.length === 0) return null;
+  const byGroup = classesByGroup(model);
+  if (rows.length === 0 && byGroup.length === 0) return null;
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardKnows") }),
     model.trained === false ? el("p", { class: "vv-intro", text: t("cardUnseen") })
       : lacks in STRINGS.en ? el("p", { class: "vv-intro", text: t(lacks) + " " + t(manifest.pass.known_or_not ? "lacksTells" : "lacksAnswers") })
         : null,
-    facts(rows), ...kinds(model.kinds, app));
+    facts(rows), ...kinds(byGroup, app));
 }
 
 function kinds(list, app) {

@@ -2,7 +2,7 @@
 
 import { positionMaps } from "../data/analysis.js";
 import { colourTable } from "../maths/colour.js";
-import { createCurves } from "../parts/curves.js";
+import { createCurves } from "./positions/curves.js";
 import { el, setText, show } from "../parts/dom.js";
 import { mapRatio, middleToken, placeOf, tokenOf } from "../maths/geometry.js";
 import { inSlices } from "../data/idle.js";
@@ -17,9 +17,9 @@ import { tokenTable } from "../state/saves.js";
 import { oneOf } from "../state/panels.js";
 import { createWaiting, lostText, positionsText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";
-import { analysed, lines, loadedPlain } from "../text/python.js";
+import { codeOf } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
-import { createZoom } from "../parts/zoom.js";
+import { createZoom } from "./positions/zoom.js";
 
 /** The position embeddings that the mosaic can show. */
 const MOSAICS = ["trained", "untrained"];
@@ -31,17 +31,7 @@ export const positions = {
 
 /** The similarities of the selected position; of a prefix token, those of all positions. */
 function code({ token }, { manifest, grid }) {
-  if (!manifest.files.positions) return null;
-  const place = placeOf(token, grid);
-  const count = grid.rows * grid.cols;
-  return {
-    vitviz: lines(analysed(manifest), "shown = analysis." +
-      (place ? "position_similarity(token=" + token + ")  # (rows, cols)" : "position_similarities()  # (P, P)")),
-    torch: lines(loadedPlain(manifest), "patches = vit.pos_embed[0, -" + count + ":]  # without prefix tokens",
-      "unit = torch.nn.functional.normalize(patches, dim=-1)", place
-        ? "shown = (unit @ unit[" + (token - grid.prefix) + "]).reshape(" + grid.rows + ", " + grid.cols + ")"
-        : "shown = unit @ unit.T"),
-  };
+  return manifest.files.positions ? codeOf(manifest, placeOf(token, grid) ? "positions" : "positions_all", { token }) : null;
 }
 
 const SCALE = { min: -1, max: 1 };

@@ -3,12 +3,12 @@
 import { createAnswerBars } from "../parts/answerbars.js";
 import { caution } from "../parts/caution.js";
 import { el, show } from "../parts/dom.js";
-import { createKnown } from "../parts/known.js";
 import { answerOf } from "../text/answer.js";
-import { LENSES, createLens } from "../parts/lens.js";
+import { LENSES, createLens } from "./predictions/lens.js";
 import { oneOf } from "../state/panels.js";
 import { percent, percents, signed } from "../maths/numbers.js";
-import { analysed, lines, loadedPlain } from "../text/python.js";
+import { knownTexts } from "../text/known.js";
+import { codeOf } from "../text/python.js";
 import { groupName, labelName, translated } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
@@ -18,19 +18,8 @@ const MOST_GROUPS = 5;
 
 /** The probabilities of the classes that are listed, and of those that the logit lens follows. */
 function code(selection, { manifest }) {
-  const { pass: { predictions: listed, lens }, model: { temperature } } = manifest;
-  if (listed.length === 0) return null;
-  const followed = lens.map(({ index }) => index).join(", ");
-  return {
-    vitviz: lines(analysed(manifest), "listed = [one.probability for one in analysis.predictions(" + listed.length + ")]",
-      lens.length ? "shown = [listed, [line.probabilities for line in analysis.lens_lines()]]" : "shown = [listed]"),
-    torch: lines(loadedPlain(manifest),
-      "listed = torch.softmax(vit(pixels)[0] / " + temperature + ", dim=-1).topk(" + listed.length + ").values",
-      lens.length ? ["x, lens = vit.norm_pre(vit.embed(pixels)), []", "for block in vit.blocks:", "    x = block(x)",
-        "    lens.append(vit.forward_head(vit.norm(x))[0])",
-        "lens = torch.softmax(torch.stack(lens) / " + temperature + ", dim=-1)",
-        "shown = [listed, lens[:, [" + followed + "]].T]"] : "shown = [listed]"),
-  };
+  const { predictions: { length: count }, lens } = manifest.pass;
+  return count === 0 ? null : codeOf(manifest, lens.length > 0 ? "lens" : "predictions", { count, classes: lens.map(({ index }) => index) });
 }
 
 /** @param {import("../main.js").App} app */
@@ -62,7 +51,7 @@ function create(app) {
   const lens = createLens(app);
   const root = el("div", {}, headline(app), lists,
     model.trained === false ? null
-      : el("p", { class: "vv-note", text: t("temperature" in model.details ? "calibrated" : "uncalibrated") }),
+      : el("p", { class: "vv-note", text: t(model.calibrated ? "calibrated" : "uncalibrated") }),
     createKnown(app), lens.root, caution(t));
   return { root, render: lens.render };
 
@@ -107,4 +96,15 @@ function saves({ source: { manifest } }) {
     probabilities.map((probability, layer) => [layer, index, label, probability, ranks[layer]]));
   return { figures: ["predictions", "lens"], tables: { ...tables,
     lens: { columns: ["layer", "class", "label", "probability", "rank"], rows: followed } } };
+}
+
+/**
+ * The score of the picture beside the threshold, and how good the threshold is; null if the model was not trained to
+ * tell its classes from others.
+ */
+function createKnown(app) {
+  const texts = knownTexts(app);
+  if (!texts) return null;
+  return el("section", { class: "vv-known" }, el("h4", { text: app.t("knownTitle") }),
+    el("p", { text: texts.verdict }), el("p", { class: "vv-note", text: texts.about.join(" ") }));
 }

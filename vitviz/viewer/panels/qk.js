@@ -7,12 +7,12 @@ import { mixOf } from "../maths/mixing.js";
 import { bySize, pairOf } from "../maths/pair.js";
 import { touches } from "../state/experiment.js";
 import { tokenTable } from "../state/saves.js";
-import { createMixView } from "../parts/mixview.js";
-import { createSoftmaxRow } from "../parts/softmaxrow.js";
+import { createMixView } from "./qk/mixview.js";
+import { createSoftmaxRow } from "./qk/softmaxrow.js";
 import { createStrip } from "../parts/strip.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
 import { button, choice } from "../parts/widgets.js";
-import { analysed, lines, loadedPlain, mapsOf, queriesOf, tokensBefore } from "../text/python.js";
+import { codeOf } from "../text/python.js";
 import { tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
@@ -27,7 +27,6 @@ const PARTS = ["q", "k", "products"];
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t } = app;
-  const { grid } = app.source;
   let order = "place";
   let pointed = null; // one of the d numbers
 
@@ -51,13 +50,7 @@ function create(app) {
     return { part, strip, root: el("div", { class: "vv-named-strip" }, label, strip.root) };
   });
   const reading = el("p", { class: "vv-under" });
-  const lines = ["sum", "score", "share"].map((name) => {
-    const number = el("b");
-    const work = el("span");
-    return { name, number, work, root: el("div", {}, el("dt", { text: t("pairLine_" + name) }),
-      el("dd", {}, work, number)) };
-  });
-  const board = el("dl", { class: "vv-sum-board" }, ...lines.map(({ root }) => root));
+  const board = createSumBoard(app);
   const orderChoice = choice({
     label: t("pairOrder"),
     options: ["place", "size"].map((value) => ({ value, text: t("pairOrder_" + value) })),
@@ -67,7 +60,7 @@ function create(app) {
   const row = createSoftmaxRow(app);
   const mixView = createMixView(app);
   const body = el("div", { class: "vv-pair-body" },
-    el("div", { class: "vv-strips" }, ...strips.map(({ root }) => root), reading), board,
+    el("div", { class: "vv-strips" }, ...strips.map(({ root }) => root), reading), board.root,
     el("h4", { text: t("pairRowTitle") }), row.root,
     el("details", { class: "vv-facts" }, el("summary", { text: t("pairNumbers") }), orderChoice.root, numbers),
     mixView.root);
@@ -105,13 +98,26 @@ function create(app) {
     setText(reading, pointed === null ? t("pairPoint") : t("pairReading", { at: pointed,
       q: signed(pair.q[pointed], 3).trim(), k: signed(pair.k[pointed], 3).trim(),
       product: signed(pair.products[pointed], 3).trim() }));
-    drawBoard(pair);
+    board.render(pair);
     row.render(pair, key);
     // A table of many numbers is written only when the pointer rests.
-    late = setTimeout(() => setText(numbers, numbersText(pair)), 60);
+    late = setTimeout(() => setText(numbers, numbersText(pair, order)), 60);
   }
+}
 
-  function drawBoard(pair) {
+/** The dot product, the score and the share: each number with the line of arithmetic that makes it. */
+function createSumBoard(app) {
+  const { t } = app;
+  const lines = ["sum", "score", "share"].map((name) => {
+    const number = el("b");
+    const work = el("span");
+    return { name, number, work, root: el("div", {}, el("dt", { text: t("pairLine_" + name) }),
+      el("dd", {}, work, number)) };
+  });
+  const root = el("dl", { class: "vv-sum-board" }, ...lines.map(({ root }) => root));
+  return { root, render };
+
+  function render(pair) {
     const [sum, score, share] = lines;
     const biggest = bySize(pair.products).slice(0, 3).map((at) => signed(pair.products[at]).trim());
     const plus = (part) => part.startsWith("\u2212") ? " \u2212 " + part.slice(1) : " + " + part;
@@ -128,48 +134,36 @@ function create(app) {
       ? t("pairFraction", { score: exactly(pair.score), part: plain(Math.exp(pair.score), 5), total: plain(total, 5) })
       : t("pairExponent", { score: exactly(pair.score), lse: exactly(pair.lse) })) + " = ");
     setText(share.number, t("pairShare", { value: exactly(pair.share), share: percent(pair.share),
-      times: multiple(pair.share * grid.tokens) }));
-  }
-
-  function numbersText(pair) {
-    const count = pair.q.length;
-    const places = order === "size" ? bySize(pair.products) : [...Array(count).keys()];
-    const width = String(count - 1).length;
-    const cell = (text) => text.padStart(9);
-    let sum = 0;
-    const head = " ".repeat(width) + "\u2502" + ["q", "k", "q\u00b7k", "\u03a3"].map(cell).join("");
-    const rows = places.map((at) => {
-      sum += pair.products[at];
-      return String(at).padStart(width) + "\u2502" +
-        [pair.q[at], pair.k[at], pair.products[at], sum].map((value) => cell(signed(value, 3))).join("");
-    });
-    return [head, ...rows].join("\n");
+      times: multiple(pair.share * app.source.grid.tokens) }));
   }
 }
 
-/** The products and the row; then the mix, what the head adds to the token, and the token after it. */
+/** The numbers of both vectors with their products and the running sum, in rows. */
+function numbersText(pair, order) {
+  const count = pair.q.length;
+  const places = order === "size" ? bySize(pair.products) : [...Array(count).keys()];
+  const width = String(count - 1).length;
+  const cell = (text) => text.padStart(9);
+  let sum = 0;
+  const head = " ".repeat(width) + "\u2502" + ["q", "k", "q\u00b7k", "\u03a3"].map(cell).join("");
+  const rows = places.map((at) => {
+    sum += pair.products[at];
+    return String(at).padStart(width) + "\u2502" +
+      [pair.q[at], pair.k[at], pair.products[at], sum].map((value) => cell(signed(value, 3))).join("");
+  });
+  return [head, ...rows].join("\n");
+}
+
+/** The products and the row; then the mix, the token after it, and what the head adds to it. */
 function code({ token, partner, layer, head, direction }, { manifest }) {
   if (head === "mean") return null;
   const [query, key] = direction === "from" ? [token, partner] : [partner, token];
-  const { head_dim: dim, attention_norm: norm, attention_parts: parts } = manifest.model;
-  const columns = "[:, " + head * dim + ":" + (head + 1) * dim + "]";
+  const { attention_norm: norm, attention_parts: parts } = manifest.model;
   // A norm around `proj` divides all heads by one length: what one adds then takes more than a line.
-  const plain = norm !== "" && !parts.includes("attn_norm");
-  const gain = parts.includes("layer_scale") ? "block.ls1.gamma * " : "";
-  const written = norm ? "block.ls1(block.attn(block.norm1(x)))" : "block.norm1(block.attn(x))";
+  const added = norm !== "" && !parts.includes("attn_norm");
   // A head or a branch that is off adds something else than its weights say.
   const mixes = !touches(manifest.pass.changes ?? [], "heads");
-  return {
-    vitviz: lines(analysed(manifest, "from vitviz.probe.pairs import pair"),
-      "found = pair(analysis.trace, layer=" + layer + ", head=" + head + ", query=" + query + ", key=" + key + ")",
-      mixes ? "mix = analysis.mix(layer=" + layer + ", head=" + head + ", token=" + query + ")" : [],
-      "shown = [found.products, found.attention" + (mixes ? ", mix.mixed, " + (plain ? "mix.added, " : "") + "mix.after]" : "]")),
-    torch: lines(loadedPlain(manifest), tokensBefore(layer), "block = vit.blocks[" + layer + "]", queriesOf(manifest),
-      "row = " + mapsOf(manifest) + "[0, " + head + ", " + query + "]", "mixed = row @ v[0, " + head + "]",
-      plain ? "added = " + gain + "(block.attn.proj.weight" + columns + " @ mixed)" : [],
-      "after = (x + " + written + ")[0, " + query + "]",
-      "shown = [q[0, " + head + ", " + query + "] * k[0, " + head + ", " + key + "], row, mixed, " + (plain ? "added, " : "") + "after]"),
-  };
+  return codeOf(manifest, mixes ? (added ? "qk_added" : "qk_mix") : "qk", { layer, head, query, key });
 }
 
 /** Saves query, key and row of a pair; for the mean of heads, query and key of every head. */

@@ -9,13 +9,13 @@ import { createLegend } from "../parts/legend.js";
 import { percent } from "../maths/numbers.js";
 import { LEAST_TIMES, patchScale } from "../maths/scales.js";
 import { opposite, scaleOfBoth } from "../state/sharedscale.js";
-import { createShares } from "../parts/readout.js";
+import { createShares } from "../stage/readout.js";
 import { MOST_TOKENS } from "../data/relevance.js";
 import { FUSIONS } from "../maths/rollout.js";
 import { tokenTable } from "../state/saves.js";
 import { button, choice, dressPlayer, slider } from "../parts/widgets.js";
 import { reasonOf } from "../text/refusal.js";
-import { allMaps, analysed, lines } from "../text/python.js";
+import { codeOf } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
@@ -23,17 +23,9 @@ export const rollout = {
   id: "rollout", overlay: "rollout", link: ["first", "residual", "fusion"], create, saves, code,
 };
 
-function code({ token, layer, first, residual, fusion }, { manifest, grid }) {
-  const fused = { mean: "mean(dim=0)", max: "amax(dim=0)", min: "amin(dim=0)" }[fusion];
-  const itself = "torch.eye(" + grid.tokens + ")";
-  return {
-    vitviz: lines(analysed(manifest), "shown = analysis.rollout(token=" + token + ", layer=" + layer +
-      ", first=" + first + ", residual=" + residual + ", head_fusion=\"" + fusion + "\")  # (N,)"),
-    torch: lines(allMaps(manifest), "shown = " + itself + "[" + token + "]",
-      "for a in reversed(maps[" + first + ":" + (layer + 1) + "]):",
-      "    a = " + residual + " * " + itself + " + (1 - " + residual + ") * a." + fused,
-      "    shown = shown @ (a / a.sum(dim=-1, keepdim=True))"),
-  };
+/** What a token has from every other one, through the layers. */
+function code({ token, layer, first, residual, fusion }, { manifest }) {
+  return codeOf(manifest, "rollout", { token, layer, first, residual, fusion });
 }
 
 /** The film shows each layer for this long. */
@@ -67,55 +59,31 @@ function create(app) {
     options: FUSIONS.map((value) => ({ value, text: t("fusion_" + value) })),
     onChoose: (value) => app.select({ fusion: value }),
   });
-  const play = button({ sign: "play", title: t("play"), pressed: false, onClick: () => film(!playing) });
+  const film = createFilm(app, last);
   const progress = el("progress", { max: "1", "aria-label": t("building") });
   const message = el("p", { class: "vv-note", role: "status" });
   const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => app.source.relevance.retry() });
-  const layers = Array.from({ length: manifest.model.depth }, (_, layer) => createStep(app, layer));
-  const strip = createGallery({ grid, label: t("rolloutStrip"), maps: layers.map(({ root }) => root),
-    most: 6, least: "4.5em" });
+  const strip = createStrip(app);
   const legend = createLegend(t);
   const bar = createShares(app);
   const formula = el("p", { class: "vv-formula" });
-  const shown = el("div", {}, strip, el("div", { class: "vv-foot" }, legend.root, bar.root));
+  const shown = el("div", {}, strip.root, el("div", { class: "vv-foot" }, legend.root, bar.root));
   const root = el("div", {}, intro,
     el("div", { class: "vv-knobs" }, first.root, through.root, residual.root,
-      el("div", { class: "vv-pair vv-on-a-line" }, fusion.root, play)),
+      el("div", { class: "vv-pair vv-on-a-line" }, fusion.root, film.button)),
     formula, progress, message, again, shown,
     el("p", { class: "vv-note" }, el("span", { text: t("rolloutSource") + " " }),
       el("a", { href: "https://arxiv.org/abs/2005.00928", target: "_blank",
         rel: "noopener noreferrer", text: "arXiv:2005.00928" })),
     caution(t));
-  let late = 0;
-  let stripFor = "";
-  let playing = 0; // timer of the film
 
   return {
     root, render,
     destroy() {
-      clearTimeout(late);
-      clearInterval(playing);
+      strip.stop();
+      film.stop();
     },
   };
-
-  /** Plays the layers from the first to the last, or stops. It never starts by itself. */
-  function film(on) {
-    clearInterval(playing);
-    playing = 0;
-    if (on) {
-      const { layer, first: from } = app.selection;
-      app.select({ layer: layer === last ? from : layer, overlay: "rollout" });
-      playing = setInterval(() => {
-        const { layer: now, panel } = app.selection;
-        if (panel !== rollout.id || now === last) film(false);
-        else if (app.source.relevance.of({ token: app.shownToken(), ...pick(app.selection) })) {
-          app.select({ layer: now + 1 });
-          if (app.selection.layer === now) film(false); // the first analysis has no such layer
-        }
-      }, FRAME_MS);
-    }
-    dressPlayer(play, on, t(on ? "pause" : "play"));
-  }
 
   function render({ token }) {
     const { selection } = app;
@@ -125,7 +93,7 @@ function create(app) {
     through.set(selection.layer, possible);
     residual.set(Math.round(100 * selection.residual), possible);
     fusion.set(selection.fusion, possible);
-    play.disabled = !possible || last === 0;
+    film.button.disabled = !possible || last === 0;
     setText(intro, t("rolloutIntro", { token: tokenTitle(token, app) }));
     setText(formula, t("rolloutFormula", {
       residual: selection.residual.toFixed(2), rest: (1 - selection.residual).toFixed(2),
@@ -139,7 +107,7 @@ function create(app) {
     legend.render({ scale: stepScale(app, app.selection.layer), colours: app.taste.colours,
       uniform: 1 / grid.tokens, note: t(app.facing() ? "scaleBoth" : "scaleEachLayer", { least: LEAST_TIMES }) });
     bar.render(app.selection.overlay === "rollout" ? null : values);
-    renderStrip(question);
+    strip.render(question);
   }
 
   function renderProgress(values) {
@@ -162,26 +130,62 @@ function create(app) {
     show(message, text !== "");
     show(again, !values && Boolean(relevance.error));
   }
+}
 
-  /** Draws the strip, which costs depth^2 / 2 products: at once if that is cheap, else when the pointer rests. */
-  function renderStrip(question) {
-    clearTimeout(late);
-    const key = JSON.stringify({ ...question, layer: 0 }) + app.taste.colours + stepScale(app, question.layer).max;
-    for (const step of layers) step.mark();
-    if (key === stripFor) return;
-    if (app.source.relevance.ask) {
-      // Each layer would be one request: only the selected one is asked for.
-      for (const step of layers) step.render(question, step.layer === question.layer);
-      return;
+/** Plays the layers from the first to the last, or stops. It never starts by itself. */
+function createFilm(app, last) {
+  let timer = 0;
+  const play = button({ sign: "play", title: app.t("play"), pressed: false, onClick: () => run(!timer) });
+  return { button: play, stop: () => clearInterval(timer) };
+
+  function run(on) {
+    clearInterval(timer);
+    timer = 0;
+    if (on) {
+      const { layer, first } = app.selection;
+      app.select({ layer: layer === last ? first : layer, overlay: "rollout" });
+      timer = setInterval(() => {
+        const { layer: now, panel } = app.selection;
+        if (panel !== rollout.id || now === last) run(false);
+        else if (app.source.relevance.of({ token: app.shownToken(), ...pick(app.selection) })) {
+          app.select({ layer: now + 1 });
+          if (app.selection.layer === now) run(false); // the first analysis has no such layer
+        }
+      }, FRAME_MS);
     }
-    const draw = () => {
-      stripFor = key;
-      for (const step of layers) step.render(question, step.layer >= question.first);
-    };
-    const cost = 0.5 * (manifest.model.depth - question.first) ** 2 * grid.tokens ** 2;
-    if (cost <= MOST_PER_HOVER) draw();
-    else late = setTimeout(draw, 120);
+    dressPlayer(play, on, app.t(on ? "pause" : "play"));
   }
+}
+
+/** The maps of all layers, which cost depth^2 / 2 products: drawn at once if that is cheap, else when the pointer rests. */
+function createStrip(app) {
+  const { grid, manifest: { model: { depth } } } = app.source;
+  const layers = Array.from({ length: depth }, (_, layer) => createStep(app, layer));
+  const root = createGallery({ grid, label: app.t("rolloutStrip"), maps: layers.map((one) => one.root), most: 6, least: "4.5em" });
+  let late = 0;
+  let drawn = ""; // the question whose maps are drawn
+  return {
+    root,
+    stop: () => clearTimeout(late),
+    render(question) {
+      clearTimeout(late);
+      const key = JSON.stringify({ ...question, layer: 0 }) + app.taste.colours + stepScale(app, question.layer).max;
+      for (const step of layers) step.mark();
+      if (key === drawn) return;
+      if (app.source.relevance.ask) {
+        // Each layer would be one request: only the selected one is asked for.
+        for (const step of layers) step.render(question, step.layer === question.layer);
+        return;
+      }
+      const draw = () => {
+        drawn = key;
+        for (const step of layers) step.render(question, step.layer >= question.first);
+      };
+      const cost = 0.5 * (depth - question.first) ** 2 * grid.tokens ** 2;
+      if (cost <= MOST_PER_HOVER) draw();
+      else late = setTimeout(draw, 120);
+    },
+  };
 }
 
 function pick({ layer, first, residual, fusion }) {

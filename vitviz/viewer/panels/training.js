@@ -13,7 +13,7 @@ import { digits, grouped, multiple, percent, percents } from "../maths/numbers.j
 import { createPatchMap } from "../parts/patchmap.js";
 import { createWaiting, lostText } from "../parts/waiting.js";
 import { button, choice, dressPlayer, slider } from "../parts/widgets.js";
-import { lines, loadCall } from "../text/python.js";
+import { codeOf } from "../text/python.js";
 import { counted, labelName, translated } from "../text/words.js";
 
 /** The moment of the film that is selected; it may be above the last of this film. */
@@ -24,17 +24,9 @@ export const training = { id: "training", alone: true, whole: true, note: "filmS
 
 /** Where CLS looks in the pictures of the film, at the selected moment. */
 function code({ moment, layer, head }, { manifest, film: { here } }) {
-  if (!here) return null;
-  const at = moment === "last" ? here.moments.length - 1 : Math.min(moment, here.moments.length - 1);
-  const shown = Math.min(layer, here.layers - 1);
-  const one = head === "mean" ? ".float().mean(dim=-2)" : "";
-  const place = "[" + at + ", :, " + shown + (head === "mean" ? "]" : ", " + Math.min(head, here.heads - 1) + "]");
-  return {
-    vitviz: lines("import vitviz", "from vitviz.probe.film import Film", "", "film = Film.read(" + loadCall(manifest) + ".film)",
-      "shown = film.attention" + place + one + "  # (pictures, N)"),
-    torch: lines("import vitviz", "from safetensors.torch import load_file", "", "film = load_file(" + loadCall(manifest) + ".film)",
-      "shown = film[\"attention\"]" + place + one + "  # (pictures, N)"),
-  };
+  const last = here && here.moments.length - 1;
+  return here && codeOf(manifest, "training", { moment: moment === "last" ? last : Math.min(moment, last),
+    layer: Math.min(layer, here.layers - 1), head: head === "mean" ? head : Math.min(head, here.heads - 1) });
 }
 
 /** The film shows each moment for this long. */

@@ -44,7 +44,6 @@ function restOf({ source: { manifest } }, label) {
   const { pass: { predictions }, model } = manifest;
   const { num_classes: classes } = model;
   if (predictions.length === classes) return null;
-  const all = model.kinds.flatMap(({ labels }) => labels);
-  if (all.length > 0 && !all.includes(label)) return null;
+  if (model.labels && !model.labels.includes(label)) return null;
   return predictions[predictions.length - 1].probability;
 }

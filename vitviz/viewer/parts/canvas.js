@@ -66,12 +66,12 @@ export function photoCanvas(className) {
  */
 export function pixelCanvas(height, width, className) {
   const canvas = el("canvas", { class: className, width, height });
-  let drawn = false;
+  let drawn = null;
   return {
     canvas,
     draw(rgba) {
-      if (drawn || !rgba) return;
-      drawn = true;
+      if (!rgba || drawn === rgba) return;
+      drawn = rgba;
       canvas.getContext("2d").putImageData(new ImageData(rgba, width, height), 0, 0);
     },
   };

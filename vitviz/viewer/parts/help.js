@@ -19,7 +19,7 @@ export function createHelp(t) {
       ...row(keys("Shift+←", "Shift+→"), t("key_point")), ...row(keys("Enter"), t("key_enter")), ...row(keys("Esc"), t("key_escape"))),
     el("h4", { text: t("helpAnywhere") }),
     el("dl", {}, ...row(keys("[", "]"), t("key_layer")), ...row(keys(",", "."), t("key_head")),
-      ...row(keys("m"), t("key_mean")), ...row(keys("d"), t("key_direction")), ...row(keys("b"), t("key_beside")),
+      ...row(keys("m"), t("key_mean")), ...row(keys("d"), t("key_direction")), ...row(keys("b"), t("key_beside")), ...row(keys("x"), t("key_before")),
       ...row(keys("Ctrl+Z", "Ctrl+Shift+Z"), t("key_undo")), ...row(keys("?"), t("key_help"))),
     el("h4", { text: t("helpProjector") }),
     el("dl", {}, ...row(keys("f"), t("toolTitle_freeze")), ...row(keys("w"), t("toolTitle_pen")), ...row(keys("v"), t("toolTitle_cover"))),

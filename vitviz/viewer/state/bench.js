@@ -21,15 +21,26 @@ const MOST_STEPS = 100;
 export function createBench(app, render) {
   let [past, future] = [/** @type {string[]} */ ([]), /** @type {string[]} */ ([])];
   let now = "";
+  /** The selection before a stroke that is still under way. @type {import("./state.js").Selection|null} */
+  let begun = null;
   const patchesOf = ({ rows, cols }) => rows * cols;
   const bench = {
     tool: "remove", size: 1, on: true,
+    /** Whether the brush is at hand on every panel. */
+    erasing: false,
+    /** Which side the picture shows where an experiment is marked on it. @type {"before"|"after"} */
+    shows: "after",
     /** The first of two patches to swap. @type {number|null} */
     first: null,
     /** The key of a sentence about the last stroke, where it changed nothing. */
     said: "",
     /** Whether strokes on the picture are strokes of the brush. */
-    paints: () => bench.on && app.operates && Boolean(app.panel().paints) && !app.course.takes(),
+    paints: () => bench.on && bench.marks() && !app.course.takes(),
+    /** Whether the experiment is marked on the picture. */
+    marks: () => bench.erases() || (app.operates && Boolean(app.panel().paints)),
+    /** Whether one erases; a lesson has its own questions to the picture. */
+    erases: () => app.operates && bench.erasing && !app.course.lesson(),
+    underWay: () => begun !== null,
     use(/** @type {any} */ wanted) {
       Object.assign(bench, wanted, { first: null, said: "" });
       render();
@@ -37,14 +48,14 @@ export function createBench(app, render) {
     /** Takes a change that was made elsewhere (a link, another picture, undo of the page) into the steps. */
     follow() {
       const { experiment } = app.selection;
-      if (experiment === now) return;
+      if (experiment === now || begun) return;
       past = [...past, now].slice(-MOST_STEPS);
       [now, future] = [experiment, []];
     },
     list: () => read(app.selection.experiment) ?? [],
     change(list) {
       const experiment = written(list);
-      bench.said = "";
+      Object.assign(bench, { said: "", shows: "after" });
       app.select({ experiment, beside: experiment ? OPERATED : app.selection.beside });
     },
     add: (one) => bench.change(withOne(bench.list(), one)),
@@ -54,8 +65,32 @@ export function createBench(app, render) {
     canRedo: () => future.length > 0,
     undo: () => step(past, future),
     redo: () => step(future, past),
+    /**
+     * What the brush has touched while the hand still moves: the model answers as fast as it can, and nothing of it is a step.
+     * Nothing is asked while an answer is on its way: the hand would overtake every one of them.
+     */
+    sketch(patches) {
+      const { second } = app;
+      if (!HIDES.includes(bench.tool) || (second.key === OPERATED && !second.error && (second.coming || !second.app))) return;
+      const before = begun ?? app.selection;
+      const list = read(before.experiment) ?? [];
+      const gone = removedIn(list, patchesOf(app.source.grid));
+      const left = bench.tool === "remove" ? patches.filter((patch) => !gone.has(patch)) : patches;
+      const experiment = left.length > 0 ? written(withOne(list, hidden(left, bench.tool))) : before.experiment;
+      if (experiment === app.selection.experiment) return;
+      begun = before;
+      app.sketch({ experiment, beside: OPERATED });
+    },
+    forget() {
+      if (!begun) return;
+      const { experiment, beside } = begun;
+      begun = null;
+      app.sketch({ experiment, beside });
+    },
     /** What the brush did: patches in the order of its way. */
     stroke(patches) {
+      if (begun) app.settled(begun);
+      begun = null;
       const list = bench.list();
       const gone = removedIn(list, patchesOf(app.source.grid));
       if (bench.tool === "swap") return swap(patches);
@@ -95,8 +130,12 @@ export function createBench(app, render) {
 
   function hide(patches, tool) {
     if (patches.length === 0) return say("experimentEmpty");
+    return bench.add(hidden(patches, tool));
+  }
+
+  function hidden(patches, tool) {
     const inOrder = [...patches].sort((a, b) => a - b);
-    return bench.add(REPLACED_BY.includes(tool) ? { kind: "replace", patches: inOrder, by: tool, seed: 0 } : { kind: tool, patches: inOrder });
+    return REPLACED_BY.includes(tool) ? { kind: "replace", patches: inOrder, by: tool, seed: 0 } : { kind: tool, patches: inOrder };
   }
 
   function swap(patches) {

@@ -22,7 +22,7 @@ export const FIELDS = {
  * @returns {import("../types.js").Explainer[]}
  */
 export function shownExplainers({ maps }, { explanations }) {
-  const wanted = [...new Set(String(maps).split("."))].map((key) => explanations.named(key)).filter(Boolean);
+  const wanted = [...new Set(String(maps).split("."))].flatMap((key) => explanations.named(key) ?? []);
   return wanted.length > 0 ? wanted.slice(0, MOST_MAPS) : atFirst(explanations.all);
 }
 

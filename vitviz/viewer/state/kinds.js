@@ -1,8 +1,8 @@
-/** The kinds of interventions, as vitviz/probe/intervention.py describes them. */
+/** The kinds of interventions, as vitviz/probe/intervene/intervention.py describes them. */
 
 // Written by `python -m vitviz.viewer.kinds`.
 /**
- * What a field may hold (vitviz/probe/forms.py), and what its kind is like.
+ * What a field may hold (vitviz/probe/intervene/forms.py), and what its kind is like.
  * @typedef {"number"|"list"|"pairs"|"word"|"picture"} Shape
  * @typedef {{shape: Shape, of: string, words: string[], past: number}} Form
  * @typedef {{touches: string, told_by: string, same: string[]|null, again: boolean,

@@ -17,9 +17,9 @@ const differs = (name) => (_selection, shape, taste) => taste[name] !== startTas
  */
 const COMMON = {
   panel: always,
-  token: ({ pinned, token, panel }, { grid, panels }) => pinned || token !== restingToken(panelOf(panels, panel), grid),
+  token: ({ pinned, token, panel }, { grid, panels }) => pinned || token !== restingToken(panelOf(panels, panel) ?? {}, grid),
   layer: always, head: always, direction: always,
-  overlay: ({ panel, overlay }, { panels }) => overlay !== panelOf(panels, panel).overlay,
+  overlay: ({ panel, overlay }, { panels }) => overlay !== panelOf(panels, panel)?.overlay,
   scale: always, colours: always, sight: (_selection, _shape, { colours }) => colours === SPOTLIGHT,
   // What was kept or sent is known to this page alone, and an experiment can be too long.
   beside: ({ beside, experiment }) => beside !== "" && beside !== KEPT && !OWN_PHOTO.test(beside) && (beside !== OPERATED || fitsLink(experiment)),
@@ -72,7 +72,7 @@ function valueOf(text) {
 export function writeLink(href, selection, taste, origin, shape, more = {}) {
   const url = new URL(href);
   const values = { ...origin, ...taste, ...selection, ...more };
-  const own = [...linkOf(panelOf(shape.panels, selection.panel)), ...(overlayNamed(selection.overlay).link ?? [])];
+  const own = [...linkOf(panelOf(shape.panels, selection.panel) ?? {}), ...(overlayNamed(selection.overlay).link ?? [])];
   for (const name of HOSTS) put(name, name in origin);
   for (const name of namesOf(shape.panels)) {
     if (name !== "lang" || more.lang) put(name, stands(name));

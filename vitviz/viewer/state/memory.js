@@ -1,10 +1,12 @@
-/** Memory: taste, guesses and the own lesson are kept from visit to visit, where the browser grants local storage. */
+/** Memory: taste, guesses, records and the own lesson are kept from visit to visit, where the browser grants local storage. */
 
 const KEY = "vitviz-taste";
 const GUESSES = "vitviz-guesses";
 const LESSON = "vitviz-lesson";
+const RECORDS = "vitviz-records";
 /** At most this many guesses are remembered; the oldest are forgotten first. */
 const MOST_GUESSES = 400;
+const MOST_RECORDS = 100;
 
 /**
  * What is remembered; {} where storage is refused, damaged or empty.
@@ -53,6 +55,26 @@ export function guessBook(open, brought = {}) {
  */
 export function lessonBook(open) {
   return { recall: () => stored(open, LESSON), keep: (lesson) => store(open, LESSON, lesson) };
+}
+
+/**
+ * The fewest patches with which an answer stayed, by picture and model. Without storage they last as long as the page.
+ * @param {() => Storage} open
+ * @returns {{best: (key: string, left: number|null) => number|null}}  best: of `left` and what was known; null: nothing yet
+ */
+export function recordBook(open) {
+  const known = new Map(Object.entries(stored(open, RECORDS)).filter(([, left]) => Number.isInteger(left) && left > 0));
+  return {
+    best(key, left) {
+      const before = known.get(key) ?? null;
+      if (left === null || (before !== null && before <= left)) return before;
+      known.delete(key);
+      known.set(key, left);
+      while (known.size > MOST_RECORDS) known.delete(known.keys().next().value);
+      store(open, RECORDS, Object.fromEntries(known));
+      return left;
+    },
+  };
 }
 
 function stored(open, name) {

@@ -53,9 +53,11 @@ export const OVERLAYS = [
   { id: "none", figure: "patches", controls: [] },
 ];
 
-/** @returns {OverlayDescription|undefined} */
+/** The overlay of a selection that is valid. @returns {OverlayDescription} */
 export function overlayNamed(id) {
-  return OVERLAYS.find((one) => one.id === id);
+  const found = OVERLAYS.find((one) => one.id === id);
+  if (!found) throw new RangeError("no overlay " + id);
+  return found;
 }
 
 /**
@@ -120,6 +122,7 @@ function features({ selection, source }, token) {
 /** @type {ValuesOf} */
 function explanation(app) {
   const one = mainExplainer(app.selection, app.source);
+  if (!one) return { uniform: null, missing: "explainAbsent" };
   const file = app.source.explanations.of(questionOf(app.selection, app.source, one));
   const found = file.get();
   const missing = found ? null : file.error ? "explainFailed" : file.exists ? "explaining" : "explainAbsent";

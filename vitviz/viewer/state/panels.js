@@ -18,7 +18,7 @@ import { startToken } from "../maths/geometry.js";
  *   selects?: Record<string, Field>, prefers?: Record<string, Field>, link?: string[],
  *   alone?: boolean, whole?: boolean, paints?: boolean, note?: string,
  *   both?: (app: import("../main.js").App, other: import("../main.js").App) => import("../types.js").Panel,
- *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("../state/saves.js").Saves,
+ *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("./saves.js").Saves,
  *   code: (selection: any, source: import("../data/source.js").Source, taste: any) => import("../text/python.js").Code|null,
  * }} PanelDescription
  *   first: it is open at the start
@@ -58,7 +58,7 @@ export function startOf(fields) {
   return Object.fromEntries(Object.entries(fields).map(([name, { start }]) => [name, start]));
 }
 
-/** The names that a panel adds to a link. @returns {string[]} */
+/** The names that a panel adds to a link. @param {Partial<PanelDescription>} panel @returns {string[]} */
 export function linkOf({ link = [], selects = {}, prefers = {} }) {
   return [...link, ...Object.keys(selects), ...Object.keys(prefers)];
 }
@@ -74,7 +74,7 @@ export function openPanel({ id, overlay }) {
 
 /**
  * The token that is selected in a panel while none is pinned.
- * @param {PanelDescription} panel
+ * @param {Partial<PanelDescription>} panel
  * @param {import("../maths/geometry.js").Grid} grid
  * @returns {number}
  */

@@ -18,6 +18,7 @@ import { overlayNamed } from "./overlays.js";
  */
 export function stageSaves(app, { shown }) {
   const { overlay } = app.selection;
+  /** @type {Saves["tables"]} */
   const tables = shown.values ? { picture: tokenTable(app, { [overlay]: shown.values }) } : {};
   const { figure, later } = overlayNamed(overlay);
   return { tables, figures: later && !shown.values ? [] : [figure] };

@@ -13,8 +13,10 @@ import { carried, followed, startSelection, validSelection } from "./state.js";
 export function secondApp(app, source) {
   const shape = () => ({ ...app.shape(), ...source.shape });
   const there = (token) => (token === null ? null : followed(token, app.source.grid, source.grid) ?? startToken(source.grid));
-  const back = (token) => (token === null ? null : followed(token, source.grid, app.source.grid) ?? startToken(app.source.grid));
-  let last = { of: null, here: null };
+  const backFrom = (token) => followed(token, source.grid, app.source.grid) ?? startToken(app.source.grid);
+  const back = (token) => (token === null ? null : backFrom(token));
+  /** @type {{of?: any, here?: any}} */
+  let last = {};
   function selection() {
     if (last.of !== app.selection) {
       const wanted = carried(app.selection, app.source.grid, source.grid);
@@ -34,8 +36,8 @@ export function secondApp(app, source) {
     point: (token, exploring) => app.point(back(token), exploring),
     pointPartner: (token) => app.pointPartner(back(token)),
     pointPair: (cell) => app.pointPair(cell && tokensOfPair(cell, back)),
-    choose: (token) => app.choose(back(token)),
-    pin: (token) => app.pin(back(token)),
+    choose: (token) => app.choose(backFrom(token)),
+    pin: (token) => app.pin(backFrom(token)),
   };
   /** @type {any} */
   const other = Object.create(app, {

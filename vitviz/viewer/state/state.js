@@ -2,7 +2,7 @@
 
 import { placeOf, samePlace, startToken, tokenOf } from "../maths/geometry.js";
 import { OPERATED, isExperiment } from "./experiment.js";
-import { overlayNamed } from "./overlays.js";
+import { OVERLAYS } from "./overlays.js";
 import { fieldsOf, openPanel, panelOf, startOf, visitPanel } from "./panels.js";
 import { FUSIONS } from "../maths/rollout.js";
 
@@ -55,7 +55,7 @@ export function validSelection(wanted, base, { depth, heads, grid, panels, besid
     head: (value) => value === "mean" || whole(value, heads),
     direction: (value) => value === "from" || value === "to",
     panel: (value) => panelOf(panels, value) !== undefined,
-    overlay: (value) => overlayNamed(value) !== undefined,
+    overlay: (value) => OVERLAYS.some(({ id }) => id === value),
     first: (value) => whole(value, depth),
     residual: (value) => typeof value === "number" && value >= 0 && value <= 1,
     fusion: (value) => FUSIONS.includes(value),

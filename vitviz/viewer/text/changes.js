@@ -1,4 +1,4 @@
-/** What an intervention does, in few words: the sentences of vitviz/probe/intervention.py. */
+/** What an intervention does, in few words: the sentences of vitviz/probe/intervene/intervention.py. */
 
 import { KINDS } from "../state/kinds.js";
 

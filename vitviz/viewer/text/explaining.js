@@ -16,13 +16,13 @@ export function explainerSentence({ sentence, sentences }, { language }) {
 }
 
 /**
- * The name of a class; its number while the names are not here.
+ * The name of a class; its number where there are too many names to send.
  * @param {number} index
  * @param {import("../main.js").App} app
  */
 export function className(index, app) {
-  const { manifest: { pass: { predictions } }, classes } = app.source;
-  const label = predictions.find((one) => one.index === index)?.label ?? classes.get()?.[index];
+  const { model, pass } = app.source.manifest;
+  const label = (model.labels ?? pass.labels)[index];
   return label === undefined ? app.t("classNumber", { index }) : labelName(label, app);
 }
 

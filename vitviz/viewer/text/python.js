@@ -1,6 +1,8 @@
-/** Python that makes the arrays on the screen: literals, and the lines with which every snippet begins. */
+/** The Python that makes the arrays on the screen: cells of the files in snippets/, with the values of the page. */
 
-/** @typedef {{vitviz: string, torch: string|null}} Code  a snippet with vitviz's own functions, and one with plain PyTorch, where there is one */
+import { SNIPPETS } from "./strings.js";
+
+/** @typedef {{vitviz: string, torch: string|null}} Code  with vitviz's own functions, and with plain PyTorch, where there is one */
 
 /**
  * A text from outside as a Python literal. What cannot be seen is escaped: it could end the line, or
@@ -18,74 +20,63 @@ export function literal(text) {
   return '"' + escaped.join("") + '"';
 }
 
-/** A head as Python names it: None is the mean. */
-export const headOf = (head) => (head === "mean" ? "None" : String(head));
-
-/** The call that loads the model, as an expression. */
-export function loadCall({ model: { key: { name, untrained, image_size: size } } }, ...options) {
-  const sides = size && (size[0] === size[1] ? size[0] : "(" + size.join(", ") + ")");
-  return "vitviz.load(" + [literal(name), untrained ? "pretrained=False" : null, sides && "image_size=" + sides, ...options]
-    .filter(Boolean).join(", ") + ")";
-}
-
-/** The name of the photo's file, and what was done to it first. */
-const photoOf = ({ photo }) => literal(photo.name || "photo.jpg") + (photo.inverted ? ", invert=True" : "");
-
-/** The first lines of a snippet with vitviz's own functions: they make `analysis`. */
-export function analysed(manifest, ...imports) {
-  return analysedWith(manifest, manifest.pass.changes, ...imports);
-}
-
-/** The same with interventions in the pass. */
-export function analysedWith(manifest, changes, ...imports) {
-  const call = "analysis = vitviz.analyze(" + loadCall(manifest) + ", " + photoOf(manifest);
-  if (changes.length === 0) return ["import vitviz", ...imports, "", call + ")"];
-  return ["import vitviz", ...imports, "", call + ", interventions=[", ...changes.map((one) => "    " + valueOf(one) + ","), "])"];
-}
-
-/** A value of JSON, of numbers, texts, lists and objects, as a Python literal. */
+/** A value of JSON as a Python literal. */
 function valueOf(value) {
+  if (value === null) return "None";
   if (Array.isArray(value)) return "[" + value.map(valueOf).join(", ") + "]";
   if (typeof value === "string") return literal(value);
+  if (typeof value === "boolean") return value ? "True" : "False";
   if (typeof value !== "object") return String(value);
   return "{" + Object.entries(value).map(([name, one]) => literal(name) + ": " + valueOf(one)).join(", ") + "}";
 }
 
-/** The first lines of a snippet in plain PyTorch: they make the modules `vit` and the tensor `pixels`. */
-export function loadedPlain(manifest) {
-  return ["import torch, vitviz", "", "loaded = " + loadCall(manifest, 'device="cpu"'),
-    "vit, pixels = loaded.vit, vitviz.analyze(loaded, " + photoOf(manifest) + ").pixels[None]"];
+/** The call that loads the model. */
+function loadCall({ name, untrained, image_size: size }) {
+  const sides = size && (size[0] === size[1] ? size[0] : "(" + size.join(", ") + ")");
+  return "vitviz.load(" + [literal(name), untrained && "pretrained=False", sides && "image_size=" + sides].filter(Boolean).join(", ") + ")";
 }
 
-/** The line that makes the tokens `x` that enter a layer, (1, N, D). */
-export function tokensBefore(layer) {
-  return "x = torch.nn.Sequential(*vit.blocks[:" + layer + "])(vit.norm_pre(vit.embed(pixels)))";
+/** The call that analyses the photo, with what was done to it first and in the pass. */
+function analyzeCall({ name, inverted }, changes) {
+  return "vitviz.analyze(" + ["loaded", literal(name || "photo.jpg"), inverted && "invert=True",
+    changes.length > 0 && "interventions=[\n" + changes.map((one) => "    " + valueOf(one) + ",\n").join("") + "]"].filter(Boolean).join(", ") + ")";
 }
 
-/** The lines that make q, k and v of `block`, (1, H, N, d) each. */
-export function queriesOf(manifest) {
-  return [projected(manifest), ...(hasNorms(manifest) ? ["q, k = block.attn.q_norm(q), block.attn.k_norm(k)"] : [])];
+/**
+ * Cells of a file, each once and below those that it needs, with all imports on top; lines as `layer, head = 2, 0` get
+ * the values of the page. Null if the file lacks one of the cells.
+ * @param {string} source  where a line `# %% NAME (needs NAME, NAME)` begins a cell
+ * @param {string[]} wanted
+ * @param {Record<string, string>} values  as Python
+ * @returns {string|null}
+ */
+export function filled(source, wanted, values) {
+  const cells = new Map([...source.matchAll(/^# %% (\w+)(?: \(needs (.+)\))?\n([^]*?)(?=^# %% |$(?![^]))/gm)]
+    .map(([, name, needs, text]) => [name, { needs: needs?.split(", ") ?? [], text: text.trim() }]));
+  const order = new Set();
+  const visit = (name) => { cells.get(name)?.needs.forEach(visit); order.add(name); };
+  wanted.forEach(visit);
+  if ([...order].some((name) => !cells.has(name))) return null;
+  const imports = [];
+  const bodies = [...order].map((name) => cells.get(name).text
+    .replace(/^(?:import|from) .*\n+/gm, (line) => { imports.push(line.trim()); return ""; })
+    .replace(/^(\w+(?:, \w+)*) = .*$/gm, (line, left) => {
+      const names = left.split(", ");
+      return names.every((name) => Object.hasOwn(values, name)) ? left + " = " + names.map((name) => values[name]).join(", ") : line;
+    }));
+  return [imports.join("\n"), ...bodies].join("\n\n") + "\n";
 }
 
-/** The line that makes q, k and v of `block`, before the norms that some models have for q and k. */
-function projected({ model: { num_heads: heads, head_dim: dim, attention_norm: norm } }) {
-  return "q, k, v = block.attn.qkv(" + (norm ? "block.norm1(x)" : "x") + ").unflatten(-1, (3, " + heads + ", " + dim +
-    ")).permute(2, 0, 3, 1, 4)";
+/**
+ * The code of a panel: its cells with vitviz's own functions and, where there are such, with plain PyTorch.
+ * @param {import("../types.js").Manifest} manifest
+ * @param {string|{vitviz: string[], torch: string[]}} cells
+ * @param {Record<string, any>} values  by the names that the cells have for them, for a head also "mean"
+ * @returns {Code}
+ */
+export function codeOf({ model, photo, pass }, cells, values, changes = pass.changes) {
+  const python = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, valueOf(name === "head" && value === "mean" ? null : value)]));
+  Object.assign(python, { loaded: loadCall(model.key), analysis: analyzeCall(photo, changes) });
+  const [vitviz, torch] = ["vitviz", "torch"].map((kind) => filled(SNIPPETS[kind], typeof cells === "string" ? [cells] : cells[kind], python));
+  return { vitviz, torch };
 }
-
-const hasNorms = ({ model: { attention_parts: parts } }) => parts.includes("qk_norm");
-
-/** The attention maps of a block as an expression, (1, H, N, N). */
-export function mapsOf({ model: { head_dim: dim } }, q = "q", k = "k") {
-  return "torch.softmax(" + q + " @ " + k + ".mT / " + dim + "**0.5, dim=-1)";
-}
-
-/** The lines that make `maps`, the attention maps (H, N, N) of every layer. */
-export function allMaps(manifest) {
-  const qk = hasNorms(manifest) ? ["block.attn.q_norm(q)", "block.attn.k_norm(k)"] : [];
-  return [...loadedPlain(manifest), "x, maps = vit.norm_pre(vit.embed(pixels)), []", "for block in vit.blocks:",
-    ...[projected(manifest), "maps.append(" + mapsOf(manifest, ...qk) + "[0])", "x = block(x)"].map((line) => "    " + line)];
-}
-
-/** Lines as a text. */
-export const lines = (...all) => all.flat().join("\n") + "\n";

@@ -5,7 +5,7 @@ import { STRINGS } from "./strings.js";
 import { translator } from "./words.js";
 
 /** A failure with its reason in several languages; its `message` is in English. */
-export class Refusal extends Error {
+class Refusal extends Error {
   /**
    * @param {Record<import("./language.js").Language, string>} reasons
    * @param {boolean} busy  whether asking again later helps

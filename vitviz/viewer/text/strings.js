@@ -1,4 +1,4 @@
-/** Every text of the viewer, per language: four dictionaries in each folder of `vitviz/languages`. */
+/** Every text of the viewer: four dictionaries of each folder of `vitviz/languages`, and the code under the panels. */
 
 // A browser cannot read folders: bundle.py replaces this module by one that contains the texts.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -32,3 +32,7 @@ export const STRINGS = withOthers(texts("viewer"), texts("lessons"), texts("expe
 
 /** @type {Record<string, Record<string, string>>} */
 export const GLOSSARY = texts("glossary");
+
+/** Python with vitviz's own functions, and with plain PyTorch. @type {Record<string, string>} */
+export const SNIPPETS = Object.fromEntries(["vitviz", "torch"].map((kind) =>
+  [kind, readFileSync(new URL("../snippets/with_" + kind + ".py", import.meta.url), "utf8")]));

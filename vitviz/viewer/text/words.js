@@ -207,3 +207,13 @@ export function sideNames(app, other) {
 export function besideName({ kind, photo = "", name = "", names = {} }, { t, language }) {
   return t("beside_" + kind, { name: [photo, names[languageOf(language)] ?? name].filter(Boolean).join(" · ") });
 }
+
+/**
+ * What an intervention does, with the name of the picture whose tokens it takes.
+ * @param {import("../state/experiment.js").Intervention} one
+ * @param {import("../main.js").App} app
+ */
+export function changeName(one, app) {
+  const donor = app.besides().find(({ key }) => key === one.from);
+  return changeText(donor ? { ...one, from: besideName(donor, app) } : one, app.t);
+}

@@ -1,0 +1,151 @@
+"""Look or erase: the answer follows the hand, the headline is the changed model's."""
+
+import pytest
+
+from tests.browser.test_experiment import PANDA, brush, places
+from vitviz import analyze, load
+
+PLACE = ".vv-place"
+HEADLINE = ".vv-title h2"
+ERASE = ".vv-modes .vv-option >> nth=1"
+SIZES = {
+    "phone": {"width": 390, "height": 844},
+    "projector": {"width": 1280, "height": 720},
+    "laptop": {"width": 1366, "height": 768},
+    "desktop": {"width": 1920, "height": 1080},
+}
+# To and fro, so that the stroke leaves no patch out and touches no other.
+WAY = [(row, col if row % 2 else 11 - col) for row in (3, 4, 5, 6) for col in range(3, 9)]
+# What the stage shows: its canvases, and the words at its foot.
+STAGE = """[...document.querySelectorAll('.vv-frame canvas')].map(one => one.toDataURL()).join()
+    + document.querySelector('.vv-badges').textContent"""
+PIXELS = "document.querySelector('.vv-stage canvas.vv-pixels').toDataURL()"
+
+
+def said(analysis) -> str:
+    return f"”, {100 * analysis.predictions(1)[0].probability:.1f}%"
+
+
+def settled(page, text: str) -> None:
+    page.locator(HEADLINE, has_text=text).wait_for()
+
+
+def test_the_answer_follows_the_hand_and_a_stroke_is_one_step(visit) -> None:
+    page = visit("?model=photos").page
+    intact = page.locator(HEADLINE).inner_text()
+    page.locator(ERASE).click()
+    way = places(page, *WAY)
+    page.mouse.move(*way[0])
+    page.mouse.down()
+    shares: list[str] = []
+    for at, place in enumerate(way, 1):
+        page.mouse.move(*place, steps=2)
+        if at in (8, 16):  # answered while the hand is still down
+            page.locator(f'.vv-title:not(.vv-coming) .vv-says[title*="{at} patches"]').wait_for()
+            shares.append(page.locator(".vv-rivals b").first.text_content())
+            assert page.locator(".vv-was").is_visible()
+    page.mouse.up()
+    assert len({*shares}) == 2
+    patches = sorted(row * 12 + col for row, col in WAY)
+    changed = analyze(load("photos"), PANDA, interventions=[{"kind": "remove", "patches": patches}])
+    settled(page, said(changed))
+    assert page.locator(".vv-was s").text_content().lower() == intact.lower()
+    assert said(changed) in page.title()
+    assert "24 of 144 patches are out" in page.locator(".vv-finding").inner_text()
+    # All of the stroke is one step, taken back from anywhere.
+    page.keyboard.press("Control+z")
+    page.locator(f'{PLACE}[data-beside=""]').wait_for()
+    settled(page, said(analyze(load("photos"), PANDA)))
+    assert said(analyze(load("photos"), PANDA)) in page.title()
+
+
+def test_how_few_patches_were_enough_is_kept_on_this_device(visit) -> None:
+    page = visit("?model=photos").page
+    page.locator(ERASE).click()
+    finding = page.locator(".vv-finding")
+    assert "144" not in finding.inner_text()
+    brush(page, (0, 0), (0, 2))
+    page.locator(".vv-finding", has_text="Best here: 141.").wait_for()
+    page.reload()
+    page.locator(f'{PLACE}[data-state="ready"]').wait_for()
+    page.locator(ERASE).click()
+    page.locator(".vv-finding", has_text="Best here: 141.").wait_for()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_new_answer_is_in_sight_where_the_button_was_pressed(visit, size: str) -> None:
+    projector = "&projector=true" if size == "projector" else ""
+    seen = visit("?model=photos&panel=experiment" + projector, viewport=SIZES[size])
+    page = seen.page
+    tools = page.locator(".vv-brush-controls .vv-options").first
+    top = "node => node.getBoundingClientRect().top + scrollY"
+    before = tools.evaluate(top)
+    brush(page, (5, 5))
+    page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
+    assert tools.evaluate(top) == pytest.approx(before, abs=4)
+    sections = page.locator(".vv-experiment details.vv-facts")
+    pictures = [page.evaluate(STAGE)]
+    # Cells are shuffled, then positions; the last part of the model is off.
+    for at, nth in ((0, 2), (0, -1), (1, -1)):
+        section = sections.nth(at)
+        if not section.evaluate("node => node.open"):
+            section.locator("summary").click()
+        last = page.evaluate("location.search")
+        section.locator("button:visible").nth(nth).click()
+        page.wait_for_function("last => location.search !== last", arg=last)
+        page.wait_for_function(
+            "where => !document.querySelector(where).classList.contains('vv-coming')",
+            arg=".vv-title",
+        )
+        box = page.locator(HEADLINE).bounding_box()
+        assert 0 <= box["y"] < box["y"] + box["height"] <= SIZES[size]["height"], (size, at)
+        height = page.locator(HEADLINE).evaluate(
+            "node => parseFloat(getComputedStyle(node).fontSize)"
+        )
+        assert height >= 20
+        page.wait_for_function(f"last => {STAGE} !== last", arg=pictures[-1])
+        pictures.append(page.evaluate(STAGE))
+    assert len({*pictures}) == len(pictures)
+
+
+def test_x_shows_the_picture_before_while_it_is_held(visit) -> None:
+    page = visit("?model=photos&panel=experiment").page
+    page.get_by_role("radio", name="black").check()
+    intact = page.evaluate(PIXELS)
+    brush(page, (5, 5), (5, 8))
+    page.wait_for_function(f"intact => {PIXELS} !== intact", arg=intact)
+    shown = page.locator(".vv-modes input:checked + span").last
+    assert shown.inner_text() == "after"
+    page.locator(".vv-frame").focus()
+    after = page.evaluate(PIXELS)
+    page.keyboard.down("x")
+    assert shown.inner_text() == "before"
+    assert page.evaluate(PIXELS) == intact
+    page.keyboard.up("x")
+    assert page.evaluate(PIXELS) == after
+
+
+def test_look_and_erase_say_what_a_stroke_does_and_a_lesson_has_its_map(visit) -> None:
+    page = visit("?model=photos&panel=experiment").page
+    modes = page.locator(".vv-modes").get_by_role("radio")
+    assert modes.nth(1).is_checked()  # the brush of the panel is in use
+    page.locator(".vv-modes .vv-option").first.click()
+    assert not page.get_by_role("checkbox", name="Strokes on the picture").is_checked()
+    brush(page, (5, 5))
+    assert page.locator(".vv-done li").count() == 0
+    page.locator(ERASE).click()
+    brush(page, (5, 5))
+    page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
+    # A new step is seen, also by who looked at the picture before it.
+    page.locator(".vv-modes").get_by_text("before", exact=True).click()
+    brush(page, (7, 7))
+    assert page.locator(".vv-modes").get_by_role("radio", name="after").is_checked()
+    page.get_by_role("tab", name="Attention").click()
+    overlay = page.locator(".vv-stage canvas.vv-overlay")
+    assert overlay.evaluate("node => node.style.opacity") == "0"
+    page.locator("#vv-lessons").click()
+    page.locator(".vv-lesson-list").get_by_role("link").or_(
+        page.locator(".vv-lesson-list").get_by_role("button", name="Begin")
+    ).first.click()
+    page.locator(f"{PLACE}[data-lesson]:not([data-lesson=''])").wait_for()
+    assert not page.locator(".vv-finding").is_visible()

@@ -1,0 +1,147 @@
+"""What the page leans on of Gradio's inside is there, and stands in one file."""
+
+import ast
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import pytest
+
+from tests.test_web_blocks import told
+
+WEB = Path(__file__).resolve().parents[1] / "vitviz" / "web"
+INSIDE = "page/gradio_inside.py"
+# What Gradio's guides and reference speak of, beside the package itself.
+DOCUMENTED = ("gradio.data_classes", "gradio.themes.utils.colors", "gradio.themes.utils.fonts")
+# Of a named tuple and a dataclass; Python documents them.
+OF_PYTHON = ("_asdict", "_replace", "_fields")
+# What gradio_inside.py takes for granted beside its imports, as a path from something of Gradio's.
+BLOCKS = [
+    "default_config.config_for_block",
+    "default_config.__copy__",
+    "fns",
+    "get_api_info",
+    "mcp_server_obj",
+    "preprocess_data",
+    "temp_file_sets",
+    "validate_inputs",
+    "_queue.__len__",
+    "_queue.event_analytics",
+    "_queue.get_active_worker_count",
+    "_queue.pending_event_ids_session",
+    "_queue.pending_messages_per_session",
+    "_queue.push",
+]
+
+
+def imports(file: str) -> list[tuple[str, str]]:
+    """(module, name) of what a file of the web app imports of Gradio."""
+    nodes = ast.walk(ast.parse((WEB / file).read_text("utf-8")))
+    froms = [node for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]
+    pairs = [(node.module or "", alias.name) for node in froms for alias in node.names]
+    return [pair for pair in pairs if pair[0].split(".")[0] in ("gradio", "gradio_client")]
+
+
+def missing(thing: object, paths: list[str]) -> list[str]:
+    """The paths of attributes that a thing does not have."""
+    found = []
+    for path in paths:
+        at = thing
+        for name in path.split("."):
+            if not hasattr(at, name):
+                found.append(f"{name_of(thing)}.{path}")
+                break
+            at = getattr(at, name)
+    return found
+
+
+def name_of(thing: object) -> str:
+    return thing.__name__ if isinstance(thing, ModuleType) else type(thing).__name__
+
+
+def lean(source: str) -> list[str]:
+    """What of a source leans on the inside of something else, in words."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and not node.level:
+            module = node.module or ""
+            inner = module.startswith(("gradio.", "gradio_client")) and module not in DOCUMENTED
+            found += [f"imports from {module}"] if inner else []
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+            found += [f"imports {name}" for name in names if name.startswith("gradio.")]
+        elif isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+            if not own and not node.attr.startswith("__") and node.attr not in OF_PYTHON:
+                found.append(f"uses {node.attr}, a name of something else's inside")
+    return found
+
+
+# Runs in a process of its own, because Gradio leaves event loops and sockets open.
+ABSENT = """
+import importlib, json
+import gradio as gr
+from gradio.components.html import HTML
+from tests.test_gradio_inside import BLOCKS, INSIDE, WEB, imports, missing
+
+imported = imports(INSIDE)
+absent = [f"{m}.{n}" for m, n in imported if missing(importlib.import_module(m), [n])]
+with gr.Blocks(analytics_enabled=False) as demo:
+    photo = gr.Image()
+    shown = gr.Dataset(components=[photo], samples=[[str(WEB / "examples" / "dog.jpg")]])
+    gr.Button().click(lambda seen: seen, photo, photo)
+demo.queue()
+absent += missing(demo, BLOCKS)
+absent += missing(demo.fns[0], ["inputs", "api_visibility"])
+absent += missing(photo, ["GRADIO_CACHE", "get_block_name"])
+absent += missing(gr.EventData(None, {}), ["_data"])
+absent += missing(gr.Error("said"), ["message", "print_exception"])
+absent += [] if "__getattr__" in vars(HTML) else ["gr.HTML.__getattr__"]
+absent += [] if {"url", "path"} <= {*shown.samples[0][0]} else ["files in gr.Dataset.samples"]
+print(json.dumps([gr.__version__, len(imported), absent]))
+"""
+
+
+def test_the_inside_that_the_page_leans_on_is_in_this_gradio(tmp_path):
+    version, imported, absent = told(tmp_path, ABSENT)
+    assert imported > 5
+    says = f"Gradio {version} has no {', '.join(absent)}: look into {INSIDE} who needs it"
+    assert not absent, says
+
+
+def test_a_name_that_is_gone_is_told():
+    gone = SimpleNamespace(_queue=SimpleNamespace(push=print))
+    assert missing(gone, ["_queue.push"]) == []
+    assert missing(gone, ["_queue.pop", "fns"]) == [
+        "SimpleNamespace._queue.pop",
+        "SimpleNamespace.fns",
+    ]
+
+
+def test_no_other_file_leans_on_the_inside():
+    files = sorted(str(path.relative_to(WEB)) for path in WEB.rglob("*.py"))
+    assert INSIDE in files
+    assert lean((WEB / INSIDE).read_text("utf-8"))
+    found = [
+        f"{file} {wrong}"
+        for file in files
+        if file != INSIDE
+        for wrong in lean((WEB / file).read_text("utf-8"))
+    ]
+    assert not found, f"only {INSIDE} may, and says why:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("line", "leans"),
+    [
+        ("from gradio.route_utils import Request", True),
+        ("import gradio.blocks", True),
+        ("from gradio_client.utils import traverse", True),
+        ("demo._queue.push()", True),
+        ("import gradio as gr", False),
+        ("from gradio.data_classes import FileData", False),
+        ("self._queue.get()", False),
+        ("shown._replace(preview=None)", False),
+    ],
+)
+def test_the_rule_itself(line, leans):
+    assert bool(lean(line)) is leans

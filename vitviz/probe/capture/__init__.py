@@ -1,0 +1,1 @@
+"""Capture: hooks that listen to one forward pass, and the trace that they leave."""

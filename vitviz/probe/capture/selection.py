@@ -1,0 +1,32 @@
+"""Check a layer, head, token or count: a whole number of Python, numpy or torch, in range."""
+
+import operator
+from typing import Any, SupportsIndex
+
+import torch
+
+from ...errors import SelectionError
+
+
+def choose(what: str, value: SupportsIndex, count: int) -> int:
+    """The value as an int, if it lies in range(count); else `SelectionError` about `what`."""
+    if (number := whole(value)) is None or not 0 <= number < count:
+        raise SelectionError(f"{what} must be a whole number from 0 to {count - 1}, got {value!r}")
+    return number
+
+
+def count_of(value: SupportsIndex, what: str = "k") -> int:
+    """The value as an int, if it is at least 1; else `SelectionError` about `what`."""
+    if (number := whole(value)) is None or number < 1:
+        raise SelectionError(f"{what} must be a whole number of at least 1, got {value!r}")
+    return number
+
+
+def whole(value: Any) -> int | None:
+    """The value as an int; None if it is not whole: a bool or float, also of numpy or torch."""
+    if isinstance(value, bool) or getattr(value, "dtype", None) == torch.bool:
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None

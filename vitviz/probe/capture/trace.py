@@ -1,0 +1,212 @@
+"""Trace: what one forward pass of one image left behind, and the attention that follows from it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ...errors import CaptureError
+from ...languages import Message
+from .cuts import Cuts
+from .score import scores
+from .selection import choose
+
+LARGEST = 1e15  # bound of what a sound model computes; float32 ends at 3.4e38
+
+# How many numbers of an attention map are worked on at a time: half a megabyte, which fits into the
+# processor's cache. Maps of up to 362 tokens fit whole; at 1,370 tokens this saves a third of the
+# time.
+CACHED = 2**17
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RoundedLayer:
+    """One layer as a viewer gets it: q and k in half precision, and the log-sum-exp of each row.
+
+    `attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i])`, and 0 where an edge is cut
+    (`Trace.cuts`). `lse` (log-sum-exp of the scores) is computed from the rounded values, so that
+    rows sum to 1 in the browser too.
+    """
+
+    q: Tensor  # (H, N, d) float16
+    k: Tensor  # (H, N, d) float16
+    lse: Tensor  # (H, N) float32
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Trace:
+    """What one forward pass of one image left behind. On the CPU, no batch axis, never mutated.
+
+    q, k     (L, H, N, d)   as attention really uses them: after q/k norm, before scaling
+    tokens   (L + 1, N, D)  the residual stream: after embedding, and after each block
+    logits   (C,)           the model's answer; features where the model has no head; (N, C) where
+                            it does not pool and answers for each token
+    scale    what q k^T is multiplied with before the softmax, 1 / sqrt(d)
+    v        (L, H, N, d)   the values that the attention mixes; None unless they were asked for
+    g        (L, H, N, d)   d logits[target] / d (attention v): how much the logit of the class
+                            `target` rises with what each head gathered; None without a target
+    target   the class whose gradient `g` is; None without one
+    cuts     edges of attention that an intervention cut; the maps are 0 there. None: none
+
+    The attention maps are not kept: a map costs N^2 numbers per head, q and k cost N. A map is a
+    function of q and k and is computed on demand.
+    """
+
+    q: Tensor
+    k: Tensor
+    tokens: Tensor
+    logits: Tensor
+    scale: float
+    v: Tensor | None = None
+    g: Tensor | None = None
+    target: int | None = None
+    cuts: Cuts | None = None
+
+    @property
+    def depth(self) -> int:
+        return self.q.shape[0]
+
+    @property
+    def num_heads(self) -> int:
+        return self.q.shape[1]
+
+    @property
+    def num_tokens(self) -> int:
+        return self.q.shape[2]
+
+    @property
+    def head_dim(self) -> int:
+        return self.q.shape[3]
+
+    def attention(self, layer: int) -> Tensor:
+        """softmax(scale q k^T) of a layer. (H, N, N), [head, query, key], rows sum to 1
+
+        arXiv:2010.11929, equation 6.
+        """
+        layer = self.check_layer(layer)
+        return self.scores(layer, slice(None)).softmax(dim=-1)
+
+    def attention_of(self, layer: int, head: int) -> Tensor:
+        """The map of one head alone, [query, key], rows sum to 1. (N, N)"""
+        layer, head = self.check_layer(layer), self.check_head(head)
+        return self.scores(layer, slice(head, head + 1)).softmax(dim=-1)[0]
+
+    def attention_from(self, layer: int, token: int) -> Tensor:
+        """Where `token` looks: its row in every head. (H, N), each row sums to 1"""
+        layer, token = self.check_layer(layer), self.check_token(token)
+        row = slice(token, token + 1)
+        return self.scores(layer, slice(None), row).softmax(dim=-1).squeeze(1)
+
+    def attention_to(self, layer: int, token: int) -> Tensor:
+        """Who looks at `token`: its column in every head. (H, N); a column does not sum to 1"""
+        layer, token = self.check_layer(layer), self.check_token(token)
+        return self.attention(layer)[..., token]
+
+    def scores(self, layer: int, heads: slice, rows: slice = slice(None)) -> Tensor:
+        """The scores of some heads and queries, -inf where an edge is cut. (heads, rows, N)"""
+        return self._scores(self.q[layer], self.k[layer], layer, heads, rows)
+
+    def _scores(self, q: Tensor, k: Tensor, layer: int, heads: slice, rows: slice) -> Tensor:
+        """The scores of a layer with these q and k, (H, N, d) each."""
+        cut = self.cuts.mask(layer) if self.cuts else None
+        if cut is not None:
+            cut = cut[heads if len(cut) > 1 else slice(None), rows]
+        return scores(q[heads, rows], k[heads], self.scale, cut=cut)
+
+    def attention_gradient(self, layer: int) -> Tensor:
+        """d logits[target] / d attention of a layer: g v^T. (H, N, N), [head, query, key]
+
+        What a head gathers is attention times values, so the gradient of one attention value is the
+        dot product of what the logit wants of the query, g, with the value of the key, v. No map
+        takes part in the backward pass. Raises `CaptureError` for a trace without gradients.
+        """
+        layer = self.check_layer(layer)
+        g, v = self._gradients()
+        return g[layer] @ v[layer].transpose(-2, -1)
+
+    def attention_gradient_from(self, layer: int, token: int) -> Tensor:
+        """The row of `token` in `attention_gradient`, in every head. (H, N)"""
+        layer, token = self.check_layer(layer), self.check_token(token)
+        g, v = self._gradients()
+        return torch.einsum("hd,hnd->hn", g[layer, :, token], v[layer])
+
+    def _gradients(self) -> tuple[Tensor, Tensor]:
+        if self.g is None or self.v is None:
+            raise CaptureError("this trace holds no gradients; capture(vit, target=...) keeps them")
+        return self.g, self.v
+
+    def rounded(self, layer: int) -> RoundedLayer:
+        """The layer in half precision, as browsers get it.
+
+        Raises `CaptureError` if half precision cannot hold a value.
+        """
+        layer = self.check_layer(layer)
+        q, k, q_rounded, k_rounded = self._halved(layer)
+        lse = torch.empty(q.shape[:2])
+        for heads, rows in self._blocks():
+            scores = self._scores(q_rounded, k_rounded, layer, heads, rows)
+            # log_softmax is score - lse in every entry, and faster than logsumexp. The entry is the
+            # first of each row, or the largest where edges are cut: a cut one is -inf in both.
+            shares = scores.log_softmax(dim=-1)
+            if self.cuts:
+                lse[heads, rows] = scores.amax(dim=-1) - shares.amax(dim=-1)
+            else:
+                lse[heads, rows] = scores[..., 0] - shares[..., 0]
+        return RoundedLayer(q, k, lse)
+
+    def rounded_from(self, layer: int, token: int) -> Tensor:
+        """Where `token` looks, as a browser finds it in `rounded`. (H, N); errors are the same."""
+        layer, token = self.check_layer(layer), self.check_token(token)
+        _, _, q, k = self._halved(layer)
+        rows = self._scores(q, k, layer, slice(None), slice(token, token + 1))
+        return rows.softmax(dim=-1).squeeze(1)
+
+    def _halved(self, layer: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """q and k of a layer in half precision, and both rounded so in float32. (H, N, d) each"""
+        q, k = self.q[layer].half(), self.k[layer].half()
+        rounded = q.float(), k.float()
+        if not all(map(is_sound, rounded)):  # too large for half precision becomes infinite
+            raise CaptureError(Message("models.half_precision", layer=layer))
+        return q, k, *rounded
+
+    def rounding_error(self, layer: int) -> float:
+        """The largest difference between an attention value of `rounded` and the exact one."""
+        layer = self.check_layer(layer)
+        error, halved = 0.0, (self.q[layer].half().float(), self.k[layer].half().float())
+        for heads, rows in self._blocks():
+            shown = self._scores(*halved, layer, heads, rows).softmax(dim=-1)
+            exact = self.scores(layer, heads, rows).softmax(dim=-1)
+            low, high = shown.sub_(exact).aminmax()
+            error = max(error, -float(low), float(high))
+        return error
+
+    def _blocks(self) -> Iterator[tuple[slice, slice]]:
+        """Slices (heads, rows) of a layer's maps, small enough for the processor's cache."""
+        # Small maps go together, since a call costs as much as some of them; of large ones there is
+        # one for each thread.
+        together = max(torch.get_num_threads(), CACHED // self.num_tokens**2)
+        height = min(self.num_tokens, max(1, CACHED // self.num_tokens))
+        for head in range(0, self.num_heads, together):
+            for row in range(0, self.num_tokens, height):
+                yield slice(head, head + together), slice(row, row + height)
+
+    def check_layer(self, layer: int) -> int:
+        """The layer as an int, if the model has it; else `SelectionError`."""
+        return choose("layer", layer, self.depth)
+
+    def check_head(self, head: int) -> int:
+        """The head as an int, if the layers have it; else `SelectionError`."""
+        return choose("head", head, self.num_heads)
+
+    def check_token(self, token: int) -> int:
+        """The token as an int, if the sequence has it; else `SelectionError`."""
+        return choose("token", token, self.num_tokens)
+
+
+def is_sound(values: Tensor) -> bool:
+    """Whether all values are finite, and small enough that products of two of them are too."""
+    if values.numel() == 0:
+        return True
+    low, high = values.float().aminmax()
+    return bool(low > -LARGEST) and bool(high < LARGEST)

@@ -1,0 +1,113 @@
+"""Case: one picture in one model and one class, all that an explainer may look at."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ...errors import CaptureError
+from ...model.products import fast_products
+from ...model.vit import Places, Tokens, ViT
+from ..capture.grid import PatchGrid
+from ..capture.trace import Trace
+from ..intervene.surgery import Surgery
+
+# Tokens that go through the model at a time: with fewer, calls cost more than products; more only
+# leave the caches. A graph for a backward pass keeps some ten times as much of each.
+TOGETHER = 2**12
+TOGETHER_WITH_GRAPH = 2**11
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Case:
+    """What one explanation is made from.
+
+    trace   the pass of the picture; with v where an explainer needs "values", with v and g where it
+            needs "gradients"
+    vit     the model; None for explainers that need the trace alone
+    pixels  (C, h, w), what entered the model
+    target  the class that is explained; None for explainers that know no class
+    surgery the interventions of the pass; None: none
+    seed    of the random map. It is 0 for every picture that a page shows: a number made of pixels
+            would turn with each of them that another decoder rounds otherwise
+    """
+
+    trace: Trace
+    grid: PatchGrid
+    pixels: Tensor
+    vit: ViT | None = None
+    target: int | None = None
+    surgery: Surgery | None = None
+    seed: int = 0
+
+    @property
+    def model(self) -> ViT:
+        """`vit`, for what runs it. Raises `CaptureError` where the case was made without."""
+        if self.vit is None:
+            raise CaptureError("this case has no model; Case(vit=...) gives it one")
+        return self.vit
+
+    @property
+    def class_index(self) -> int:
+        """`target`, for what explains a class. Raises `CaptureError` where the case names none."""
+        if self.target is None:
+            raise CaptureError("this case has no class; Case(target=...) names one")
+        return self.target
+
+    @property
+    def patches(self) -> Tensor:
+        """The patches that no intervention took out. (n,) indices of patches"""
+        return torch.arange(self.grid.num_patches) if self.surgery is None else self.surgery.present
+
+    def operated(self) -> AbstractContextManager[None]:
+        """Passes go as the interventions say, as in `Surgery.applied`."""
+        return self.surgery.applied(self.model) if self.surgery else nullcontext()
+
+    def answer(self, x: Tensor, places: Places = None) -> Tensor:
+        """The logits of tokens that enter the first block, in `operated`. (B, n, D) -> (B, C)
+
+        Without interventions nothing is computed that the logits do not depend on: most heads read
+        CLS alone, and what else the last of six blocks computes is a seventh of the work.
+        """
+        operated = self.surgery and self.surgery.interventions
+        n_queries = None if operated else self.model.config.tokens_read
+        with fast_products():
+            return self.model.forward_head(self.model.encode(x, places, n_queries))
+
+    @torch.inference_mode()
+    def logits_with(self, kept: Tensor) -> Tensor:
+        """The logits when only some tokens are in the sequence. (B, n) token indices -> (B, C)
+
+        The other tokens are really taken out, after positions were added: a ViT can do that, and
+        what is gone costs nothing. Prefix tokens are tokens too: who wants them names them.
+        """
+        device = next(self.model.parameters()).device
+        whole = Tokens(self.trace.tokens[:1].to(device))
+        batches = kept.to(device).split(max(1, TOGETHER // max(1, kept.shape[1])))
+        with self.operated():
+            return torch.cat([self.answer(*whole.take(some)).float().cpu() for some in batches])
+
+    def logits_with_patches(self, kept: list[Tensor]) -> Tensor:
+        """The logits with only these patches, and all prefix tokens. Indices of patches -> (B, C)
+
+        Sequences of one length go through the model together.
+        """
+        logits: dict[int, Tensor] = {}
+        for length in sorted({len(one) for one in kept}):
+            places = [place for place, one in enumerate(kept) if len(one) == length]
+            batch = self.logits_with(self.with_patches(torch.stack([kept[i] for i in places])))
+            logits |= dict(zip(places, batch, strict=True))
+        return torch.stack([logits[place] for place in range(len(kept))])
+
+    def with_patches(self, patches: Tensor) -> Tensor:
+        """Token indices of the prefix tokens and these patches. (B, n) -> (B, prefix + n)"""
+        prefix = torch.arange(self.grid.num_prefix_tokens).expand(len(patches), -1)
+        return torch.cat([prefix, patches + self.grid.num_prefix_tokens], dim=1)
+
+    def batches(self, count: int) -> Iterator[slice]:
+        """Slices of `count` whole pictures that fit into the model together, with their graph."""
+        together = max(1, TOGETHER_WITH_GRAPH // self.grid.num_tokens)
+        for start in range(0, count, together):
+            yield slice(start, min(start + together, count))

@@ -1,0 +1,273 @@
+"""EXPLAINERS: the one list of functions that say how much every token matters."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from ...errors import SelectionError
+from ...languages import Message
+from ..capture.grid import PatchGrid
+from ..capture.trace import Trace
+from ..intervene.chance import Chance
+from . import gradients, perturb
+from .case import Case
+
+Need = Literal["token", "class", "values", "gradients", "pass", "passes"]
+HeadFusion = Literal["mean", "max", "min"]
+
+
+def attention(
+    trace: Trace, query: int, *, layer: int | None = None, head: int | None = None
+) -> Tensor:
+    """Raw attention of `query` in one layer. (N,), sums to 1
+
+    `layer` None: the last one. `head` None: the mean of the heads. Attention is where a token
+    gathers values from, not why the model decides (arXiv:1902.10186).
+    Raises `SelectionError` for a layer, head or token that the trace does not have.
+    """
+    rows = trace.attention_from(trace.depth - 1 if layer is None else layer, query)
+    return rows.mean(dim=0) if head is None else rows[trace.check_head(head)]
+
+
+def rollout(
+    trace: Trace,
+    query: int,
+    *,
+    head_fusion: HeadFusion = "mean",
+    residual: float = 0.5,
+    first: int = 0,
+    last: int | None = None,
+) -> Tensor:
+    """How much of each input token reaches `query`, through several layers. (N,), sums to 1
+
+    Attention rollout (Abnar & Zuidema 2020, arXiv:2005.00928, section 3): the row of `query` in the
+    matrix of `rollout_matrix`, computed with one vector instead of the whole product.
+    Raises `SelectionError` for a token, layer or option that does not exist.
+    """
+    row = torch.zeros(trace.num_tokens)
+    row[trace.check_token(query)] = 1
+    for step in reversed(list(_steps(trace, head_fusion, residual, first, last))):
+        row = row @ step()
+    return row
+
+
+def rollouts(trace: Trace, query: int) -> Tensor:
+    """Rollout for a token after each layer, from the first one on. (L, N), rows sum to 1
+
+    Row l is `rollout(trace, query, last=l)`; each layer's matrix is made once for all of them.
+    Raises `SelectionError` for a token that does not exist.
+    """
+    rows = torch.zeros(trace.depth, trace.num_tokens)
+    rows[:, trace.check_token(query)] = 1
+    steps = list(_steps(trace, "mean", 0.5, 0, None))
+    for layer in reversed(range(trace.depth)):
+        rows[layer:] = rows[layer:] @ steps[layer]()
+    return rows
+
+
+def rollout_matrix(
+    trace: Trace,
+    *,
+    head_fusion: HeadFusion = "mean",
+    residual: float = 0.5,
+    first: int = 0,
+    last: int | None = None,
+) -> Tensor:
+    """Rollout for every query at once: A_last ... A_first. (N, N), rows sum to 1
+
+    A_l is `residual` times the identity, for the residual path around attention, plus the rest of
+    the fused heads of layer l; each row is scaled to sum to 1.
+    """
+    product = torch.eye(trace.num_tokens)
+    for step in _steps(trace, head_fusion, residual, first, last):
+        product = step() @ product
+    return product
+
+
+def _steps(
+    trace: Trace, head_fusion: str, residual: float, first: int, last: int | None
+) -> Iterator[Callable[[], Tensor]]:
+    """A function for each layer, first to last, that makes A_l: one matrix is held at a time."""
+    if head_fusion not in ("mean", "max", "min"):
+        raise SelectionError(f'head_fusion must be "mean", "max" or "min", got {head_fusion!r}')
+    if not 0 <= residual <= 1:
+        raise SelectionError(f"residual must be from 0 to 1, got {residual!r}")
+    first = trace.check_layer(first)
+    last = trace.check_layer(trace.depth - 1 if last is None else last)
+    if first > last:
+        raise SelectionError(f"the first layer {first} comes after the last layer {last}")
+
+    def make(layer: int) -> Callable[[], Tensor]:
+        def step() -> Tensor:
+            heads = trace.attention(layer)  # (H, N, N)
+            fused = (
+                heads.mean(dim=0)
+                if head_fusion == "mean"
+                else getattr(heads, f"a{head_fusion}")(dim=0)
+            )
+            itself = torch.eye(trace.num_tokens)
+            mixed = residual * itself + (1 - residual) * fused
+            sums = mixed.sum(dim=-1, keepdim=True)
+            # The minimum over heads can be 0 for all keys: without a residual, such a token keeps
+            # its own value.
+            return torch.where(sums > 0, mixed / sums, itself)
+
+        return step
+
+    return (make(layer) for layer in range(first, last + 1))
+
+
+def centre_map(grid: PatchGrid) -> Tensor:
+    """A Gaussian in the middle of the picture, its deviation a quarter of each side. (rows, cols)
+
+    Photographers put things in the middle: a map that is no better explains nothing.
+    """
+    rows, cols = (
+        torch.exp(-(((torch.arange(n) + 0.5) / n - 0.5) ** 2) / (2 * 0.25**2))
+        for n in (grid.rows, grid.cols)
+    )
+    return rows[:, None] * cols
+
+
+def centre(case: Case, _token: int) -> Tensor:
+    """`centre_map`, whatever the picture shows. (N,), none negative; prefix tokens get 0"""
+    return _placed(case.grid, centre_map(case.grid).flatten())
+
+
+def random(case: Case, _token: int) -> Tensor:
+    """Noise from 0 to 1, which the seed of the case alone decides. (N,); prefix tokens get 0"""
+    noise = Chance(case.seed, "random map").uniforms(case.grid.num_patches)
+    return _placed(case.grid, noise.float())
+
+
+def _placed(grid: PatchGrid, patches: Tensor) -> Tensor:
+    return torch.cat([torch.zeros(grid.num_prefix_tokens), patches])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explainer:
+    """One way to say how much every token matters.
+
+    function  (case, token) -> (N,); the docstring defines it
+    needs     "token": the values are those for one query token; "class": for one class; "values",
+              "gradients": the trace of the case holds v, or v and g; "pass": it runs the model
+              once itself, forward and back; "passes": many times, so it costs as much as many
+              analyses
+    runs      how many forward passes those of "passes" take, a backward pass counting as two
+    signed    whether values can be negative: they then speak against the class
+    paper     where it is from: an arXiv number, "" for what has no paper
+    """
+
+    key: str
+    function: Callable[[Case, int], Tensor]
+    needs: frozenset[Need] = frozenset()
+    signed: bool = False
+    paper: str = ""
+    runs: Callable[[PatchGrid], int] | None = None
+
+    @property
+    def name(self) -> Message:
+        """What it is called, in few words."""
+        return Message(f"experiments.name_{self.key}")
+
+    @property
+    def sentence(self) -> Message:
+        """What its values are, in one sentence."""
+        return Message(f"experiments.explainer_{self.key}")
+
+    @property
+    def runs_the_model(self) -> bool:
+        """Whether the trace of an analysis is not enough."""
+        return not self.needs.isdisjoint({"values", "gradients", "pass", "passes"})
+
+    def passes(self, grid: PatchGrid) -> int:
+        """How many forward passes it takes by its definition, a backward pass counting as two."""
+        if self.runs:
+            return self.runs(grid)
+        return 3 if self.needs & {"gradients", "pass"} else int("values" in self.needs)
+
+    def __call__(self, case: Case, token: int = 0) -> Tensor:
+        """The values of all tokens. (N,) Raises `SelectionError` for a token that is not there."""
+        return self.function(case, case.trace.check_token(token)).detach()
+
+
+def _needs(*needs: Need) -> frozenset[Need]:
+    return frozenset(needs)
+
+
+EXPLAINERS: dict[str, Explainer] = {
+    one.key: one
+    for one in (
+        Explainer(
+            key="attention",
+            function=lambda case, token: attention(case.trace, token),
+            needs=_needs("token"),
+            paper="arXiv:2010.11929",
+        ),
+        Explainer(
+            key="rollout",
+            function=lambda case, token: rollout(case.trace, token),
+            needs=_needs("token"),
+            paper="arXiv:2005.00928",
+        ),
+        Explainer(
+            key="attention_norm",
+            function=gradients.attention_norm,
+            needs=_needs("token", "values"),
+            paper="arXiv:2004.10102",
+        ),
+        Explainer(
+            key="attention_gradient",
+            function=gradients.attention_gradient,
+            needs=_needs("token", "class", "gradients"),
+            signed=True,
+        ),
+        Explainer(
+            key="generic",
+            function=gradients.generic,
+            needs=_needs("token", "class", "gradients"),
+            paper="arXiv:2103.15679",
+        ),
+        Explainer(
+            key="gradient_rollout",
+            function=gradients.gradient_rollout,
+            needs=_needs("token", "class", "gradients"),
+        ),
+        Explainer(
+            key="grad_cam",
+            function=gradients.grad_cam,
+            needs=_needs("class", "pass"),
+            paper="arXiv:1610.02391",
+        ),
+        Explainer(
+            key="occlusion",
+            function=perturb.occlusion,
+            needs=_needs("class", "passes"),
+            runs=perturb.windows_of,
+            signed=True,
+            paper="arXiv:1311.2901",
+        ),
+        Explainer(
+            key="integrated_gradients",
+            function=perturb.integrated_gradients,
+            needs=_needs("class", "passes"),
+            runs=lambda _grid: 3 * perturb.STEPS,
+            signed=True,
+            paper="arXiv:1703.01365",
+        ),
+        Explainer(key="centre", function=centre),
+        Explainer(key="random", function=random),
+    )
+}
+
+
+def chosen(key: str) -> Explainer:
+    """The explainer of a key. Raises `SelectionError` if there is none."""
+    if not isinstance(key, str) or key not in EXPLAINERS:
+        raise SelectionError(
+            Message("experiments.no_explainer", key=repr(key)[:40], keys=tuple(EXPLAINERS))
+        )
+    return EXPLAINERS[key]

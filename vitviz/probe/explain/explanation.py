@@ -1,0 +1,80 @@
+"""Explanation: the values of one explainer, and what they cost here."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from ...model.vit import ViT
+from ..capture.recorder import listening
+from .explainers import chosen
+
+if TYPE_CHECKING:
+    from ..analysis import Analysis
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Explanation:
+    """What `Analysis.explain` gives, with its cost on this machine.
+
+    values    (N,)
+    forward   forward passes of the whole picture; a block over fewer tokens counts for less
+    backward  backward passes, in the same way
+    seconds   wall time
+    """
+
+    values: Tensor
+    forward: float
+    backward: float
+    seconds: float
+
+
+class _Count:
+    """Passes since `_counting` began."""
+
+    def __init__(self) -> None:
+        self.forward = self.backward = 0.0
+
+
+def explained(
+    analysis: "Analysis", key: str, token: int = 0, target: int | str | None = None
+) -> Explanation:
+    """The same values as `Analysis.explain`, with what they cost. Raises as that does."""
+    vit = analysis.loaded.vit if analysis.loaded and chosen(key).runs_the_model else None
+    with _counting(vit, analysis.grid.num_tokens) as count:
+        began = time.perf_counter()
+        values = analysis.explain(key, token, target)
+        seconds = time.perf_counter() - began
+    return Explanation(
+        values=values, forward=count.forward, backward=count.backward, seconds=seconds
+    )
+
+
+@contextmanager
+def _counting(vit: ViT | None, num_tokens: int) -> Iterator[_Count]:
+    """Count what this thread does with the model; nothing where there is none."""
+    count = _Count()
+    with listening() as listen:
+        blocks = vit.blocks if vit else ()
+        for block in blocks:
+            listen(block.register_forward_hook, _counter(count, 1 / (num_tokens * len(blocks))))
+        yield count
+
+
+def _counter(count: _Count, share: float) -> Any:
+    """A hook that counts a block: `share` of a pass for each token that enters it."""
+
+    def hear(_block: object, args: tuple[Any, ...], out: Tensor) -> None:
+        part = share * args[0].shape[0] * args[0].shape[1]
+        count.forward += part
+        if out.requires_grad:
+
+            def back(_gradient: Tensor) -> None:
+                count.backward += part
+
+            out.register_hook(back)
+
+    return hear

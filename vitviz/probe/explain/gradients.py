@@ -1,0 +1,112 @@
+"""Explainers that look at values and gradients: what attention moves, and what a class wants of it.
+
+`A` is an attention map, `dA` its gradient for the logit of the class (`Trace.attention_gradient`).
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ...errors import CaptureError, SelectionError
+from ...languages import Message
+from ..capture.recorder import listening
+from .case import Case
+
+
+def attention_norm(case: Case, token: int) -> Tensor:
+    """Length of what the last layer's attention brings `token` from each token. (N,), none negative
+
+    The norm of sum over heads of A[h, i, j] v[h, j] W_o, where W_o is the projection after the
+    attention: a large attention to a value that is almost zero moves nothing. Kobayashi et al.
+    2020, arXiv:2004.10102, equation 7. Raises `SelectionError` for a model with a norm between
+    attention and projection, where the terms of the sum are not added up alone.
+    """
+    attn, trace = case.model.blocks[-1].attn, case.trace
+    if case.model.config.attn_norm:
+        raise SelectionError(Message("experiments.no_attention_norm", name="this model"))
+    if trace.v is None:
+        raise CaptureError("this trace holds no values; capture(vit, values=True) keeps them")
+    last = trace.depth - 1
+    shares = trace.attention_from(last, token)  # (H, N)
+    moved = (shares[..., None] * trace.v[last]).transpose(0, 1).flatten(1)  # (N, H d)
+    return (moved @ attn.proj.weight.float().cpu().T).norm(dim=-1)
+
+
+def attention_gradient(case: Case, token: int) -> Tensor:
+    """What cutting each edge from `token` would cost the class, to first order. (N,), signed
+
+    sum over layers and heads of (A * dA)[token, j]: attribution patching (Nanda 2023), of the edges
+    of one row.
+    """
+    trace = case.trace
+    costs = (
+        (trace.attention_from(layer, token) * trace.attention_gradient_from(layer, token)).sum(0)
+        for layer in range(trace.depth)
+    )
+    return sum(costs, torch.zeros(()))
+
+
+def generic(case: Case, token: int) -> Tensor:
+    """Relevance of each token for `token`, through all layers. (N,), none negative
+
+    R = identity; in each layer R += mean over heads of relu(A * dA) R; the row of `token` in R.
+    Chefer et al. 2021, arXiv:2103.15679, equations 5 and 6, with the logit of the class, and
+    without a normalisation at the end. Computed with one vector instead of the whole product.
+    """
+    row = _unit(case, token)
+    for layer in reversed(range(case.trace.depth)):
+        row = row + row @ _positive(case, layer)
+    return row
+
+
+def gradient_rollout(case: Case, token: int) -> Tensor:
+    """Rollout over relu(A * dA) in place of A. (N,), none negative, sums to 1
+
+    In each layer the mean over heads of relu(A * dA) is scaled to rows that sum to 1, a row of
+    zeros becoming the token itself; half of it and half the identity make one step, and the steps
+    are multiplied from the first layer to the last. No paper defines this method.
+    """
+    row, itself = _unit(case, token), torch.eye(case.trace.num_tokens)
+    for layer in reversed(range(case.trace.depth)):
+        fused = _positive(case, layer)
+        sums = fused.sum(dim=-1, keepdim=True)
+        row = 0.5 * row + 0.5 * row @ torch.where(sums > 0, fused / sums, itself)
+    return row
+
+
+def grad_cam(case: Case, _token: int) -> Tensor:
+    """relu of the channels of each patch, weighted with their mean gradients. (N,), none negative
+
+    Read where the last attention begins, after its norm: behind it the patches of a model that
+    answers from CLS have no gradient at all. Prefix tokens, which have no place, get 0. Selvaraju
+    et al. 2016, arXiv:1610.02391, equations 1 and 2.
+    """
+    heard: list[Tensor] = []
+
+    def hear(_module: object, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        heard.append(args[0].detach().requires_grad_())
+        return heard[0], *args[1:]
+
+    device = next(case.model.parameters()).device
+    with torch.enable_grad(), case.operated(), listening() as listen:
+        listen(case.model.blocks[-1].attn.register_forward_pre_hook, hear)
+        logits = case.model(case.pixels[None].to(device))
+        (gradient,) = torch.autograd.grad(logits[0, case.class_index], heard)
+    first = case.grid.num_prefix_tokens
+    weights = gradient[0, first:].mean(dim=0)
+    values = (heard[0].detach()[0] @ weights).relu().float().cpu()
+    values[:first] = 0
+    return values
+
+
+def _unit(case: Case, token: int) -> Tensor:
+    row = torch.zeros(case.trace.num_tokens)
+    row[case.trace.check_token(token)] = 1
+    return row
+
+
+def _positive(case: Case, layer: int) -> Tensor:
+    """The mean over heads of relu(A * dA) of a layer. (N, N)"""
+    maps, gradients = case.trace.attention(layer), case.trace.attention_gradient(layer)
+    return maps.mul_(gradients).relu_().mean(dim=0)

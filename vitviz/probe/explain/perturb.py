@@ -1,0 +1,80 @@
+"""Explainers that change the picture and ask the model again: occlusion, integrated gradients."""
+
+import torch
+from einops import reduce
+from torch import Tensor
+
+from ..capture.grid import PatchGrid
+from .case import Case
+
+WINDOWS = (1, 3)  # sides of the windows that occlusion takes out, in patches
+STEPS = 32  # of integrated gradients; the sum is then right to about a percent
+
+
+def windows_of(grid: PatchGrid) -> int:
+    """How many windows occlusion takes out, one after another."""
+    return sum(
+        (grid.rows - min(side, grid.rows) + 1) * (grid.cols - min(side, grid.cols) + 1)
+        for side in WINDOWS
+    )
+
+
+def occlusion(case: Case, _token: int) -> Tensor:
+    """How far the logit of the class falls without each patch. (N,), signed; prefix tokens get 0
+
+    A window of patches is taken out of the sequence, at each place that the grid has for it, and
+    its patches share the fall of the logit evenly. A patch gets the mean over the windows it lies
+    in, and the mean over windows of 1 and of 3 patches a side (fewer where the grid is narrower; no
+    window holds the whole picture).
+    After Zeiler & Fergus 2013, arXiv:1311.2901, section 4.2, but with nothing put in place of what
+    is gone.
+    """
+    grid, whole = case.grid, case.trace.logits[case.class_index]
+    places = torch.arange(grid.num_patches).view(grid.rows, grid.cols)
+    there = torch.zeros(grid.num_patches, dtype=torch.bool)
+    there[case.patches] = True
+    means = []
+    for side in WINDOWS:
+        height, width = min(side, grid.rows), min(side, grid.cols)
+        window = places.unfold(0, height, 1).unfold(1, width, 1).reshape(-1, height * width)
+        gone = torch.zeros(len(window), grid.num_patches).bool().scatter_(1, window, True) & there
+        gone = gone[gone.any(dim=1) & (gone.sum(dim=1) < there.sum())]
+        if not len(gone):
+            continue
+        kept = [(there & ~one).nonzero().view(-1) for one in gone]
+        fall = whole - case.logits_with_patches(kept)[:, case.class_index]
+        shared = gone * (fall / gone.sum(dim=1))[:, None]
+        means.append(shared.sum(dim=0) / gone.sum(dim=0).clamp(min=1))
+    values = torch.zeros(grid.num_tokens)
+    if means:
+        values[grid.num_prefix_tokens :] = torch.stack(means).mean(dim=0)
+    return values
+
+
+def integrated_gradients(case: Case, _token: int) -> Tensor:
+    """The gradients of the pixels on a straight way to the picture. (N,), signed; prefix get 0
+
+    (x - x0) times the mean gradient of the logit at `STEPS` places between x0, a picture of this
+    one's mean colour, and x; summed over the pixels of each patch. All patches together give the
+    logit of x minus that of x0. Sundararajan et al. 2017, arXiv:1703.01365, equation 3, by the
+    midpoint rule.
+    """
+    vit, grid = case.model, case.grid
+    device = next(vit.parameters()).device
+    pixels = case.pixels.to(device)
+    baseline = pixels.mean(dim=(1, 2), keepdim=True).expand_as(pixels)
+    places = (torch.arange(STEPS, device=device) + 0.5) / STEPS
+    total = torch.zeros_like(pixels)
+    for some in case.batches(STEPS):
+        way = torch.lerp(baseline, pixels, places[some].view(-1, 1, 1, 1)).requires_grad_()
+        with torch.enable_grad(), case.operated():
+            logits = case.answer(vit.norm_pre(vit.embed(way)))[:, case.class_index].sum()
+            (gradient,) = torch.autograd.grad(logits, way)
+        total += gradient.sum(dim=0)
+    parts = (pixels - baseline) * total / STEPS
+    ph, pw = grid.patch_size
+    values = torch.zeros(grid.num_tokens)
+    values[grid.num_prefix_tokens :] = (
+        reduce(parts, "c (rows ph) (cols pw) -> (rows cols)", "sum", ph=ph, pw=pw).float().cpu()
+    )
+    return values

@@ -1,0 +1,127 @@
+"""Forms: what a field of an intervention may hold, told once for Python, JSON and the page."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from ...errors import SelectionError
+from ...languages import Message
+from ...model.config import ViTConfig
+from ..capture.selection import whole
+
+LARGEST = 2**31 - 1  # of every number: more than any model has of anything
+MOST_PAIRS = 4096
+
+
+class FormError(ValueError):
+    """A value of another form; whoever reads it says which form was wanted."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a field may hold: numbers in a shape, or one of some words in their place.
+
+    shape  "number", "list" (different numbers, at least one), "pairs" (at least one), "word" (no
+           number), or "picture" (whose tokens are taken: the name of a picture or an analysis)
+    of     what the numbers count: "patches", "tokens", "layers", "heads", or else "cells", "seeds"
+    past   how many more there may be than the model has of these: behind the last block is a place
+    """
+
+    shape: Literal["number", "list", "pairs", "word", "picture"]
+    of: str = ""
+    words: tuple[str, ...] = ()
+    past: int = 0
+
+    def read(self, value: Any, *, kind: str, name: str) -> Any:
+        """The value in Python's types: an int, a tuple, pairs as tuples, or a word.
+
+        Raises `FormError` for another form, and `SelectionError` for an empty list, a number that
+        stands twice in it, and too many pairs.
+        """
+        if self.shape == "picture":
+            return value
+        if isinstance(value, str):
+            return _good(value, value in self.words)
+        match self.shape:
+            case "number":
+                number = whole(value)
+                least = 0 if self.of == "seeds" else -LARGEST
+                return _good(number, number is not None and least <= number <= LARGEST)
+            case "list":
+                numbers = _numbers(value)
+                _not_empty(numbers, kind, name)
+                if len(set(numbers)) < len(numbers):
+                    twice = next(one for one in numbers if numbers.count(one) > 1)
+                    raise SelectionError(
+                        Message("experiments.twice", kind=kind, what=name, number=twice)
+                    )
+                return numbers
+            case "pairs":
+                _good(value, isinstance(value, list | tuple))
+                _not_empty(value, kind, name)
+                if len(value) > MOST_PAIRS:
+                    raise SelectionError(
+                        Message("experiments.many_edges", most=MOST_PAIRS, count=len(value))
+                    )
+                pairs = tuple(map(_numbers, value))
+                return _good(pairs, all(len(pair) == 2 for pair in pairs))
+        raise FormError
+
+    def numbers(self, value: Any) -> tuple[int, ...]:
+        """All numbers in a value that was read."""
+        match value:
+            case int():
+                return (value,)
+            case tuple():
+                return tuple(one for part in value for one in self.numbers(part))
+        return ()
+
+    def end(self, config: ViTConfig) -> int | None:
+        """What the numbers must be smaller than in this model; None: the model sets no bound."""
+        has = {
+            "patches": config.num_patches,
+            "tokens": config.num_tokens,
+            "layers": config.depth,
+            "heads": config.num_heads,
+        }
+        return has[self.of] + self.past if self.of in has else None
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def _good(value: Any, good: bool) -> Any:
+    if not good:
+        raise FormError
+    return value
+
+
+def _numbers(value: Any) -> tuple[int, ...]:
+    _good(value, isinstance(value, Iterable) and not isinstance(value, Mapping | str))
+    numbers = tuple(map(whole, value))
+    return _good(numbers, None not in numbers)
+
+
+def _not_empty(value: Any, kind: str, name: str) -> None:
+    if not value:
+        raise SelectionError(Message("experiments.empty", kind=kind, what=name))
+
+
+def number(of: str, *, past: int = 0, **default: Any) -> Any:
+    return field(metadata={"form": Form("number", of, past=past)}, **default)
+
+
+def numbers(of: str, *words: str, **default: Any) -> Any:
+    return field(metadata={"form": Form("list", of, words)}, **default)
+
+
+def pairs(of: str, *words: str, **default: Any) -> Any:
+    return field(metadata={"form": Form("pairs", of, words)}, **default)
+
+
+def word(*words: str, **default: Any) -> Any:
+    return field(metadata={"form": Form("word", words=words)}, **default)
+
+
+def picture() -> Any:
+    return field(repr=False, metadata={"form": Form("picture")})

@@ -1,0 +1,449 @@
+"""Intervention: a change to a forward pass, as a frozen value that goes to JSON and back.
+
+    {"kind": "remove",     "patches": [40, 41]}
+    {"kind": "keep",       "patches": [40, 41]}
+    {"kind": "replace",    "patches": [40], "by": "black" | "mean" | "blur" | "noise", "seed": 0}
+    {"kind": "shuffle",    "cells": 4, "seed": 0}
+    {"kind": "swap",       "patches": [3, 77]}
+    {"kind": "positions",  "by": "off" | "shuffled", "seed": 0}
+    {"kind": "head",       "layer": 2, "head": 3, "by": "zero" | "mean"}
+    {"kind": "branch",     "layer": 2, "branch": "attention" | "mlp"}
+    {"kind": "cut",        "edges": "patches to prefix" | "prefix to patches" | "patches to others"
+                           | [[query, key], ...], "layers": [0, 1] | "all", "heads": [0] | "all"}
+    {"kind": "even",       "rows": "cls" | "patches" | "all", "layers": [0, 1] | "all"}
+    {"kind": "scramble",   "rows": "patches", "layers": [5] | "all", "seed": 0}
+    {"kind": "transplant", "patches": [40, 41] | "cls" | "all", "layer": 3, "from": an analysis}
+
+Patches, layers and heads count from 0, patches row by row without prefix tokens; queries and keys
+are tokens. "seed", "layers" and "heads" may be left out: 0, "all" and "all". A seed is a whole
+number from 0 to 2**31 - 1 (in a link to 999999999), with which `chance.py` draws. Each kind
+describes itself here; the page reads the same table (vitviz/viewer/kinds.py writes it), and
+`surgery.py` applies a list of them.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from torch import Tensor
+
+from ...errors import SelectionError
+from ...languages import Message
+from ...model.config import ViTConfig
+from ...model.json_values import short
+from .forms import Form, FormError, number, numbers, pairs, picture, word
+
+if TYPE_CHECKING:
+    from ..analysis import Analysis
+
+MOST = 64  # interventions in one pass
+NAMED = 6  # so many patches are named in a caption; of more, their number
+
+Some = tuple[int, ...] | Literal["all"]
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """What all kinds have in common. Raises `SelectionError` for values of a wrong form.
+
+    kind      its name
+    touches   what it changes in the pass: "pixels", "tokens", "edges" or "heads"
+    example   in JSON, for whoever wrote another form
+    told_by   the field whose value ends the key of its sentence; "": the kind alone
+    same      two that agree in these fields contradict each other, or with `again` are done one
+              after the other; on a page the newer one takes the place of the older. None: any two
+              go together
+    again     whether two of the `same` may stand in a list
+    joins     on a page, strokes of one kind that follow each other are one
+    """
+
+    kind: ClassVar[str]
+    touches: ClassVar[Literal["pixels", "tokens", "edges", "heads"]]
+    example: ClassVar[str]
+    told_by: ClassVar[str] = ""
+    same: ClassVar[tuple[str, ...] | None] = None
+    again: ClassVar[bool] = False
+    joins: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name, form in self.forms().items():
+            try:
+                value = form.read(getattr(self, name), kind=self.kind, name=name)
+            except FormError as error:
+                raise self.malformed() from error
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def forms(cls) -> dict[str, Form]:
+        """What each field may hold, in their order."""
+        return {one.name: one.metadata["form"] for one in fields(cls)}
+
+    @classmethod
+    def described(cls) -> dict[str, Any]:
+        """Everything about the kind that a page needs, in JSON's types."""
+        names = ("touches", "told_by", "same", "again", "joins")
+        forms = {_outside(name): form.to_dict() for name, form in cls.forms().items()}
+        return {name: getattr(cls, name) for name in names} | {"fields": forms}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same in JSON's types, which `read` takes."""
+        values = {name: getattr(self, name) for name in self.forms()}
+        return {"kind": self.kind, **json.loads(json.dumps(values))}
+
+    def sentence(self) -> Message:
+        """What it does, in few words, for a caption."""
+        end = f"_{_told(self.told_by, getattr(self, self.told_by))}" if self.told_by else ""
+        return Message(f"experiments.did_{self.kind}{end}", **self._values())
+
+    def _values(self) -> dict[str, Any]:
+        """What a sentence may name. `where`: the layers and heads."""
+        values: dict[str, Any] = {}
+        for name, form in self.forms().items():
+            value = getattr(self, name)
+            if name == "patches":
+                values[name] = value if isinstance(value, str) else _named(value)
+            elif name == "layers":
+                values["where"] = _where(value, getattr(self, "heads", "all"))
+            elif form.shape == "pairs":
+                if not isinstance(value, str):
+                    values |= {"query": value[0][0], "key": value[0][1], "count": len(value)}
+            else:
+                values[_outside(name)] = value
+        return values
+
+    def check(self, config: ViTConfig) -> None:
+        """Raise `SelectionError` if a model of this form has not what the intervention names."""
+        for name, form in self.forms().items():
+            if (end := form.end(config)) is not None:
+                self._check_range(name, form.numbers(getattr(self, name)), end)
+
+    def malformed(self) -> SelectionError:
+        given = {name: getattr(self, name) for name in self.forms()}
+        return _malformed(type(self), {"kind": self.kind, **given})
+
+    def numbers(self, of: str) -> tuple[int, ...]:
+        """All numbers that it names of these: "patches", "tokens", "layers" or "heads"."""
+        forms = self.forms().items()
+        return tuple(
+            n for name, form in forms if form.of == of for n in form.numbers(getattr(self, name))
+        )
+
+    def _check_range(self, what: str, values: tuple[int, ...], end: int) -> None:
+        for value in values:
+            if not 0 <= value < end:
+                raise SelectionError(
+                    Message(
+                        "experiments.out_of_range",
+                        kind=self.kind,
+                        what=what,
+                        last=end - 1,
+                        value=value,
+                    )
+                )
+
+    def _needs_prefix(self, config: ViTConfig, name: str = "") -> None:
+        names = config.prefix_names
+        if not names or (name and name not in names):
+            raise SelectionError(Message("experiments.no_prefix", kind=self.kind))
+
+
+@dataclass(frozen=True)
+class Remove(Intervention):
+    """Patches taken out: nobody looks at them, they look at nobody, and pooling skips them."""
+
+    patches: tuple[int, ...] = numbers("patches")
+
+    kind, touches, joins = "remove", "tokens", True
+    example = '{"kind": "remove", "patches": [40, 41]}'
+
+
+@dataclass(frozen=True)
+class Keep(Intervention):
+    """All other patches taken out."""
+
+    patches: tuple[int, ...] = numbers("patches")
+
+    kind, touches, joins = "keep", "tokens", True
+    example = '{"kind": "keep", "patches": [40, 41]}'
+
+
+@dataclass(frozen=True)
+class Replace(Intervention):
+    """The pixels of patches replaced: black, the picture's mean colour, blurred, or noise."""
+
+    patches: tuple[int, ...] = numbers("patches")
+    by: Literal["black", "mean", "blur", "noise"] = word("black", "mean", "blur", "noise")
+    seed: int = number("seeds", default=0)
+
+    kind, touches, told_by, joins = "replace", "pixels", "by", True
+    example = '{"kind": "replace", "patches": [40], "by": "black"}'
+
+
+@dataclass(frozen=True)
+class Shuffle(Intervention):
+    """The picture cut into cells of `cells` x `cells` patches, and these shuffled."""
+
+    cells: int = number("cells")
+    seed: int = number("seeds", default=0)
+
+    kind, touches, same, again = "shuffle", "pixels", (), True
+    example = '{"kind": "shuffle", "cells": 4, "seed": 0}'
+
+    def check(self, config: ViTConfig) -> None:
+        rows, cols = config.grid_size
+        fits = self.cells > 0 and not rows % self.cells and not cols % self.cells
+        if not fits or (rows, cols) == (self.cells, self.cells):
+            raise SelectionError(
+                Message("experiments.cells", cells=self.cells, rows=rows, cols=cols)
+            )
+
+
+@dataclass(frozen=True)
+class Swap(Intervention):
+    """The pixels of two patches, each in the place of the other."""
+
+    patches: tuple[int, ...] = numbers("patches")
+
+    kind, touches = "swap", "pixels"
+    example = '{"kind": "swap", "patches": [3, 77]}'
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.patches) != 2:
+            raise self.malformed()
+
+
+@dataclass(frozen=True)
+class ChangePositions(Intervention):
+    """No learned positions ("off", of prefix tokens neither), or those of the patches shuffled."""
+
+    by: Literal["off", "shuffled"] = word("off", "shuffled")
+    seed: int = number("seeds", default=0)
+
+    kind, touches, told_by, same = "positions", "tokens", "by", ()
+    example = '{"kind": "positions", "by": "off"}'
+
+    def check(self, config: ViTConfig) -> None:
+        if not config.pos_embed:
+            raise SelectionError(Message("experiments.no_positions"))
+
+
+@dataclass(frozen=True)
+class Head(Intervention):
+    """What a head gathers set to zero, or for every token to the mean over the tokens."""
+
+    layer: int = number("layers")
+    head: int = number("heads")
+    by: Literal["zero", "mean"] = word("zero", "mean", default="zero")
+
+    kind, touches, told_by, same = "head", "heads", "by", ("layer", "head")
+    example = '{"kind": "head", "layer": 2, "head": 3, "by": "zero"}'
+
+
+@dataclass(frozen=True)
+class Branch(Intervention):
+    """What the attention or the MLP of a block adds to the tokens left out."""
+
+    layer: int = number("layers")
+    branch: Literal["attention", "mlp"] = word("attention", "mlp")
+
+    kind, touches, told_by, same = "branch", "heads", "branch", ("layer", "branch")
+    example = '{"kind": "branch", "layer": 2, "branch": "mlp"}'
+
+
+@dataclass(frozen=True)
+class Cut(Intervention):
+    """Edges of attention cut: a query can no longer look at a key; its row still sums to 1.
+
+    "patches to prefix": patches cannot look at prefix tokens; "prefix to patches": prefix tokens
+    cannot look at patches; "patches to others": a patch cannot look at another patch.
+    """
+
+    edges: (
+        tuple[tuple[int, int], ...]
+        | Literal["patches to prefix", "prefix to patches", "patches to others"]
+    ) = pairs("tokens", "patches to prefix", "prefix to patches", "patches to others")
+    layers: Some = numbers("layers", "all", default="all")
+    heads: Some = numbers("heads", "all", default="all")
+
+    kind, touches, told_by = "cut", "edges", "edges"
+    example = '{"kind": "cut", "edges": "patches to prefix", "layers": [0, 1], "heads": "all"}'
+
+    def check(self, config: ViTConfig) -> None:
+        super().check(config)
+        if "prefix" in self.edges:
+            self._needs_prefix(config)
+
+
+@dataclass(frozen=True)
+class Even(Intervention):
+    """Tokens look at all tokens alike: rows of the attention map made even (q set to 0)."""
+
+    rows: Literal["cls", "patches", "all"] = word("cls", "patches", "all")
+    layers: Some = numbers("layers", "all", default="all")
+
+    kind, touches, told_by = "even", "edges", "rows"
+    example = '{"kind": "even", "rows": "cls", "layers": [5]}'
+
+    def check(self, config: ViTConfig) -> None:
+        super().check(config)
+        if self.rows == "cls":
+            self._needs_prefix(config, "cls_token")
+
+
+@dataclass(frozen=True)
+class Scramble(Intervention):
+    """Each patch looks where another patch would have looked: rows of the map shuffled."""
+
+    rows: Literal["patches"] = word("patches", default="patches")
+    layers: Some = numbers("layers", "all", default="all")
+    seed: int = number("seeds", default=0)
+
+    kind, touches = "scramble", "edges"
+    example = '{"kind": "scramble", "rows": "patches", "layers": [5], "seed": 0}'
+
+
+@dataclass(frozen=True, eq=False)
+class Donor:
+    """The tokens of another analysis, before a layer: all of them, (N, D), and whose they are."""
+
+    name: str
+    tokens: Tensor
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Donor)
+            and self.name == other.name
+            and self.tokens.shape == other.tokens.shape
+            and bool((self.tokens == other.tokens).all())
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.tokens.shape))
+
+
+@dataclass(frozen=True)
+class Transplant(Intervention):
+    """Tokens of another analysis put in before block `layer`; before the head at layer L.
+
+    Those of some patches, of CLS alone, or all of them, CLS too.
+    """
+
+    patches: tuple[int, ...] | Literal["cls", "all"] = numbers("patches", "cls", "all")
+    layer: int = number("layers", past=1)
+    donor: Donor = picture()
+
+    kind, touches, told_by = "transplant", "tokens", "patches"
+    example = '{"kind": "transplant", "patches": "cls", "layer": 3, "from": an analysis}'
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.donor, Donor):
+            object.__setattr__(self, "donor", self._taken_from(self.donor))
+
+    def _taken_from(self, donor: "Analysis") -> Donor:
+        trace = getattr(donor, "trace", None)
+        if trace is None:
+            raise SelectionError(Message("experiments.needs_donor"))
+        self._check_range("layer", (self.layer,), trace.depth + 1)
+        name = f"{donor.photo_name or 'a photo'}, {donor.card.name}"
+        return Donor(name, trace.tokens[self.layer])
+
+    def to_dict(self) -> dict[str, Any]:
+        patches = self.patches if isinstance(self.patches, str) else list(self.patches)
+        return {
+            "kind": self.kind, "patches": patches, "layer": self.layer, "from": self.donor.name
+        }  # fmt: skip
+
+    def check(self, config: ViTConfig) -> None:
+        super().check(config)
+        if self.patches == "cls":
+            self._needs_prefix(config, "cls_token")
+        theirs, ours = tuple(self.donor.tokens.shape), (config.num_tokens, config.embed_dim)
+        # CLS is the first token of both, so that the number of patches does not matter.
+        if theirs[1:] != ours[1:] or (self.patches != "cls" and theirs != ours):
+            raise SelectionError(
+                Message("experiments.donor_shape", theirs=_by(theirs), ours=_by(ours))
+            )
+
+    def _values(self) -> dict[str, Any]:
+        return {**super()._values(), "from": self.donor.name}
+
+
+KINDS: dict[str, type[Intervention]] = {
+    one.kind: one
+    for one in (
+        Remove, Keep, Replace, Shuffle, Swap, ChangePositions, Head, Branch, Cut, Even, Scramble,
+        Transplant,
+    )
+}  # fmt: skip
+
+
+def read(values: Any, donors: Mapping[str, Any] | None = None) -> tuple[Intervention, ...]:
+    """A list of interventions, as values or in JSON's types. Raises `SelectionError`.
+
+    `donors` are the analyses that a transplant names as "from" where that is a text.
+    """
+    if isinstance(values, Intervention | Mapping) or not isinstance(values, list | tuple):
+        raise SelectionError(Message("experiments.no_list", value=short(values)))
+    if len(values) > MOST:
+        raise SelectionError(Message("experiments.many", most=MOST, count=len(values)))
+    return tuple(_read(one, donors or {}) for one in values)
+
+
+def _read(value: Any, donors: Mapping[str, Any]) -> Intervention:
+    if isinstance(value, Intervention):
+        return value
+    kind = value.get("kind") if isinstance(value, Mapping) else None
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise SelectionError(Message("experiments.no_kind", kinds=tuple(KINDS), value=short(value)))
+    made, given = KINDS[kind], {name: one for name, one in value.items() if name != "kind"}
+    if made is Transplant and "from" in given:
+        donor = given.pop("from")
+        given["donor"] = donors.get(donor) if isinstance(donor, str) else donor
+    try:
+        return made(**given)
+    except TypeError as error:  # a field too many or too few
+        raise _malformed(made, value) from error
+
+
+def _malformed(kind: type[Intervention], given: Any) -> SelectionError:
+    return SelectionError(
+        Message("experiments.malformed", kind=kind.kind, example=kind.example, value=short(given))
+    )
+
+
+def _outside(name: str) -> str:
+    """A field as JSON calls it: "from" is a word of Python's."""
+    return "from" if name == "donor" else name
+
+
+def _told(name: str, value: Any) -> str:
+    """The end of the key of a sentence: the word that a field holds, or what else is in it."""
+    if isinstance(value, str):
+        return value.replace(" ", "_")
+    return name[:-1] if name == "edges" and len(value) == 1 else name
+
+
+def _named(patches: tuple[int, ...]) -> Message:
+    if len(patches) == 1:
+        return Message("experiments.one_patch", patch=patches[0])
+    if len(patches) <= NAMED:
+        return Message("experiments.few_patches", patches=patches)
+    return Message("experiments.many_patches", count=len(patches))
+
+
+def _where(layers: Some, heads: Some = "all") -> Message:
+    """The layers and heads of a caption."""
+    if layers == "all":
+        where = Message("experiments.in_all_layers")
+    else:
+        where = Message("experiments.in_layers", layers=layers)
+    if heads == "all":
+        return where
+    return Message("experiments.in_heads", where=where, heads=heads)
+
+
+def _by(shape: tuple[int, ...]) -> str:
+    return " x ".join(map(str, shape))

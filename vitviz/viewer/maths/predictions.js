@@ -1,0 +1,101 @@
+/** Predictions: what an answer is, from logits and what the model says of its classes, as vitviz/probe/measure/predictions.py has it. */
+
+import { strongest } from "./attention.js";
+
+/**
+ * What follows from the logits of a pass; `probabilities`: of all classes.
+ * @typedef {{probabilities: number[], predictions: import("../types.js").Prediction[], groups: import("../types.js").Group[],
+ *   answer: import("../types.js").Answer|null, known_or_not: import("../types.js").KnownOrNot|null}} Results
+ * @typedef {Pick<import("../types.js").Model, "labels"|"groups"|"temperature"|"calibrated"|"threshold"|"kept"|"not_sure"|"holds_its_group">} Classes
+ * @typedef {Record<number, string>} Labels  names by class, at least of those that are listed
+ */
+
+const MOST_LISTED = 10;
+const MOST_FOLLOWED = 5;
+const MOST_NAMES = 120;
+
+/**
+ * The most probable classes and groups, best first, and the answer. Equal logits stand in the order of their
+ * classes, equal groups in that of their first classes.
+ * @param {ArrayLike<number>} logits  one for each class; none of a model that names no classes
+ * @param {Classes} classes
+ * @param {Labels} labels
+ * @param {number} k  how many at most
+ * @returns {Results}
+ */
+export function resultsOf(logits, classes, labels = classes.labels ?? {}, k = MOST_LISTED) {
+  const probabilities = softmax(logits, classes.temperature);
+  const predictions = strongest(logits, k).map((index) =>
+    ({ index, label: labels[index], logit: logits[index], probability: probabilities[index] }));
+  const groups = logits.length > 0 && classes.groups ? groupsOf(probabilities, classes.groups) : [];
+  const known_or_not = logits.length > 0 ? knownOrNot(logits, classes) : null;
+  const answer = predictions.length > 0 ? answerOf(predictions[0], groups[0], known_or_not, classes) : null;
+  return { probabilities, predictions, groups: groups.slice(0, k), answer, known_or_not };
+}
+
+/**
+ * The classes that are worth following through the layers: the last layer's first k, then the first of any other layer.
+ * @param {Float32Array[]} layers  the logits after each block
+ * @param {number} temperature  of the last, applied to all
+ * @param {Labels} labels
+ * @param {number} k
+ * @returns {import("../types.js").LensLine[]}
+ */
+export function lensLines(layers, temperature, labels, k = MOST_FOLLOWED) {
+  const shares = layers.map((logits) => softmax(logits, temperature));
+  const followed = new Set([...strongest(layers[layers.length - 1], k), ...layers.flatMap((logits) => strongest(logits, 1))]);
+  return [...followed].map((index) => ({ index, label: labels[index], probabilities: shares.map((of) => of[index]),
+    ranks: layers.map((logits) => logits.reduce((rank, logit) => rank + (logit > logits[index] ? 1 : 0), 1)) }));
+}
+
+/**
+ * All classes by group, sorted by its name, "" without groups; none if there are more than anybody would read.
+ * @param {Classes} classes
+ * @returns {{name: string, labels: string[]}[]}
+ */
+export function classesByGroup({ labels, groups }) {
+  if (!labels || labels.length > MOST_NAMES) return [];
+  const names = [...new Set(labels.map((_, index) => groups?.[index] ?? ""))].sort();
+  return names.map((name) => ({ name, labels: labels.filter((_, index) => (groups?.[index] ?? "") === name) }));
+}
+
+/** The log-sum-exp of some numbers: of logits the log-odds that a picture shows one of the classes. */
+function logSumExp(values) {
+  const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
+  return most + Math.log(values.reduce((sum, value) => sum + Math.exp(value - most), 0));
+}
+
+function softmax(logits, temperature) {
+  const scaled = Array.from(logits, (logit) => logit / temperature);
+  const most = scaled.reduce((a, b) => Math.max(a, b), -Infinity);
+  const powers = scaled.map((value) => Math.exp(value - most));
+  const total = powers.reduce((sum, power) => sum + power, 0);
+  return powers.map((power) => power / total);
+}
+
+/** @returns {import("../types.js").Group[]} */
+function groupsOf(probabilities, words) {
+  const groups = new Map();
+  words.forEach((name, index) => {
+    const group = groups.get(name) ?? { name, probability: 0, classes: [] };
+    group.probability += probabilities[index];
+    group.classes.push(index);
+    groups.set(name, group);
+  });
+  return [...groups.values()].sort((a, b) => b.probability - a.probability);
+}
+
+/** @returns {import("../types.js").KnownOrNot|null} */
+function knownOrNot(logits, { threshold, kept }) {
+  if (threshold === null) return null;
+  const score = logSumExp(Array.from(logits));
+  return { score, threshold, known: score >= threshold, kept };
+}
+
+/** @returns {import("../types.js").Answer} */
+function answerOf(best, group, told, { calibrated, not_sure: least, holds_its_group: holds }) {
+  // The best class can lie outside of the best group, whose classes share its probability.
+  const isClass = !group || (group.classes.includes(best.index) && best.probability >= holds * group.probability);
+  const { name, probability } = isClass ? { ...best, name: best.label } : group;
+  return { kind: isClass ? "class" : "group", name, probability, sure: calibrated ? probability >= least : null, known: told && told.known };
+}

@@ -1,0 +1,135 @@
+/** Opening: an analysis arrives, is shown in place of the one before, or fails. */
+
+import { explainFailure } from "./data/files.js";
+import { Source } from "./data/source.js";
+import { stateOf } from "./lessons/steps.js";
+import { startWalk } from "./parts/walk.js";
+import { beginsWithPhotograph } from "./stage/picture.js";
+import { overlayNamed } from "./state/overlays.js";
+import { carried, complete, startHistory, startSelection, validSelection } from "./state/state.js";
+
+/**
+ * @param {import("./main.js").App} app
+ * @param {import("./screen.js").Screen} screen
+ * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
+ * @param {{read: () => string, write: (href: string) => void}|null} address
+ * @param {any} link  fields in the link that opened the page; null without an address
+ * @param {{shown: (manifest: import("./types.js").Manifest) => void, gone: () => void, render: () => void}} on
+ *   shown: another analysis is the first one; gone: there is none any more
+ */
+export function createOpening(app, screen, fetchFile, address, link, on) {
+  let coming = null; // the source that is loading
+  let grid = null; // of the source that was shown last
+  let walk = null; // over a few tokens, at the start
+  let asked = link; // until the first analysis is shown
+  return {
+    update,
+    loading: () => coming !== null,
+    destroy() {
+      stop();
+      close();
+    },
+  };
+
+  /** Shows another analysis (null: none). The one shown before stays until the new one is here. */
+  function update(manifest, wanted = null) {
+    stop();
+    if (!manifest?.files) {
+      close();
+      screen.setState("empty");
+      screen.showMessage({ key: "empty" });
+      return;
+    }
+    screen.setState("loading");
+    if (!screen.board) screen.showMessage({ key: "loading" });
+    open(manifest, wanted);
+  }
+
+  async function open(manifest, wanted) {
+    let source = null;
+    try {
+      source = new Source(manifest, fetchFile, app.ask, () => source === app.source && on.render());
+      coming = source;
+      const { selection, step, walked } = begin(source, wanted);
+      // A step can begin with the strongest partner, which nobody knows before the layer is here.
+      const ahead = (!overlayNamed(selection.overlay).ahead || source.showsAhead(selection)) && step?.state?.partner !== "strongest";
+      await Promise.all([source.loaded(beginsWithPhotograph(app, selection)), ahead ? null : source.store.ensure(selection.layer)]);
+      if (source !== coming) return;
+      coming = null;
+      show(source, selection);
+      if (walked) walk = startWalk(walked.filter((token) => token < source.grid.tokens), app.preview, screen.root);
+    } catch (error) {
+      if (source && (source !== coming || source.disposed)) return;
+      source?.dispose();
+      coming = null;
+      fail(error, () => update(manifest, wanted));
+    }
+  }
+
+  /** What is selected in an analysis that arrives: by the host, the link, the lesson, and what was selected before. */
+  function begin(source, wanted) {
+    const shape = app.shape(source);
+    const start = startSelection(shape);
+    // The selection stays as far as the new model allows.
+    const stays = validSelection(app.selection && carried(app.selection, grid, source.grid), start, shape);
+    // A link that selects anything wins over the start that the host proposes.
+    const proposed = asked && !wanted && !Object.keys(asked).some((name) => name in start) ? source.manifest.start : null;
+    const named = validSelection(proposed ?? complete(wanted ?? asked, stays, shape), stays, shape);
+    const step = shape.lessons.find(({ id }) => id === named.lesson)?.steps[named.step - 1];
+    const selection = step ? validSelection(stateOf(step, source, shape), named, shape) : named;
+    return { selection, step, walked: proposed?.walk };
+  }
+
+  function show(source, selection) {
+    walk?.stop();
+    app.source?.dispose();
+    app.forget();
+    grid = source.grid;
+    on.shown(source.manifest);
+    Object.assign(app, { source, selection });
+    if (selection.lesson) app.selection = validSelection(app.course.arrival(), selection, app.shape());
+    app.history = startHistory(app.selection);
+    if (asked && app.shelf.refused()) app.openLessons(); // it says why
+    if (asked?.lesson && namesNothing() && !app.course.atHome() && app.course.home()) return;
+    if (selection.pinned && Number.isInteger(asked?.with) && asked.with < grid.tokens) app.compared = asked.with;
+    screen.showBoard();
+    screen.live.textContent = app.course.lesson() ? "" : screen.board.title(); // a lesson may ask for the answer
+    // The link that opened the page stays until something changes; another picture needs a new one.
+    if (!asked) address?.write(app.link());
+    asked = null;
+    // Paint first; then the other layers, one after another.
+    setTimeout(() => {
+      if (source === app.source) source.store.prefetch(app.selection.layer, () => {
+        if (source !== app.source) return;
+        source.positions.get(); // small beside a layer, and shown by its own panel at once then
+        on.render();
+      });
+    }, 0);
+  }
+
+  /** Whether the address leaves model and picture to the page. */
+  function namesNothing() {
+    const { searchParams } = new URL(address.read());
+    return !searchParams.has("model") && !searchParams.has("example");
+  }
+
+  function fail(error, retry) {
+    const { key, reason } = explainFailure(error);
+    screen.setState("error");
+    const gone = key === "error_expired";
+    screen.showMessage({ key, values: { reason }, ...(gone ? { retry: app.again, label: "runAgain" } : { retry }) });
+  }
+
+  function stop() {
+    coming?.dispose();
+    coming = null;
+  }
+
+  function close() {
+    walk?.stop();
+    on.gone();
+    app.source?.dispose();
+    app.source = null;
+    screen.clear();
+  }
+}

@@ -1,0 +1,176 @@
+/** Entropy and mean attention distance of every head, as dots over the layers (the ViT paper's figure 7). */
+
+import { mapCanvas } from "../../parts/canvas.js";
+import { colourTable } from "../../maths/colour.js";
+import { el, setText, show } from "../../parts/dom.js";
+import { mapRatio } from "../../maths/geometry.js";
+import { digits } from "../../maths/numbers.js";
+import { patchScale } from "../../maths/scales.js";
+import { dotInView, dotOfClick, evenDistance, headsByLayer, pileAt, ticks, topOf } from "../../maths/scatter.js";
+import { svg } from "../../parts/svg.js";
+import { createWaiting, lostText } from "../../parts/waiting.js";
+
+const NOTHING = { nearest: null, pile: [] };
+const [REACH, OVERLAP] = [24, 5]; // in units of the drawing, which are about pixels
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [340, 220, 38, 26, 10, 8];
+
+/**
+ * @param {import("../../main.js").App} app
+ * @returns {{root: HTMLElement, render: (token: number) => void}}
+ */
+export function createHeadStatistics(app) {
+  const { t } = app;
+  const { statistics } = app.source;
+  const waiting = createWaiting(app, "vv-note", "vv-button", statistics);
+  const root = el("div", {}, waiting.root);
+  let view = null;
+  return {
+    root,
+    render(token) {
+      const found = statistics.get();
+      if (found && !view) {
+        view = createView(app, found);
+        root.append(view.root);
+      }
+      const { error } = statistics;
+      waiting.render(view ? "" : error ? lostText(t, error) : t("dotsLoading"), !view && error !== null);
+      view?.render(token);
+    },
+  };
+}
+
+/** @param {import("../../main.js").App} app @param {import("../../data/analysis.js").Statistics} statistics */
+function createView(app, statistics) {
+  const { t } = app;
+  const { manifest, grid } = app.source;
+  let found = NOTHING; // the dots under the pointer, or where a finger has tapped
+  const even = { entropy: Math.log(grid.tokens), distance: evenDistance(grid) };
+  const charts = ["entropy", "distance"].map((figure) => createChart(app, figure, statistics[figure], even[figure], point, choose));
+  const reading = el("p", { class: "vv-under", role: "status" });
+  const others = el("p", { class: "vv-note" });
+  const small = mapCanvas(grid.rows, grid.cols);
+  const preview = el("div", { class: "vv-dot-preview" }, small.canvas);
+  preview.style.setProperty("--vv-ratio", String(mapRatio(grid)));
+  const figures = el("div", { class: "vv-figures", tabindex: "0", role: "application",
+    "aria-label": t("dotsLabel"), onkeydown: onKey }, ...charts.map((chart) => chart.root));
+  const root = el("div", { class: "vv-dots" }, figures,
+    el("div", { class: "vv-dot-reading" }, preview, el("div", {}, reading, others)),
+    el("p", { class: "vv-note" }, el("span", { text: t("dotsNote") + " " }),
+      el("a", { href: "https://arxiv.org/abs/2010.11929", target: "_blank", rel: "noopener noreferrer",
+        text: "arXiv:2010.11929" })),
+    el("p", { class: "vv-note", text: t("roundingError", { error: digits(statistics.error) }) }));
+  let token = 0;
+  let chosen = { layer: -1, head: null };
+  return { root, render };
+
+  function point(next) {
+    if (next.nearest === found.nearest) return;
+    found = next;
+    draw();
+  }
+
+  /** A click selects the head of the nearest dot; clicking again goes through the dots that overlap it. */
+  function choose(next) {
+    // A click has whole pixels for its place: the dots can be the same while another one is nearer.
+    const here = found.pile.includes(next.nearest) ? found : next;
+    const wanted = dotOfClick(here, app.selection);
+    point(here);
+    if (wanted) app.select({ layer: wanted.layer, head: wanted.head });
+  }
+
+  function render(shown) {
+    token = shown;
+    const { layer, head } = app.selection;
+    // The head was selected elsewhere, by a key or a slider: it replaces the dots under the pointer.
+    const elsewhere = layer !== chosen.layer || head !== chosen.head;
+    if (elsewhere && !found.pile.some((dot) => dot.layer === layer && dot.head === head)) found = NOTHING;
+    chosen = { layer, head };
+    draw();
+  }
+
+  function draw() {
+    const pointed = dotInView(found, chosen);
+    const looked = pointed ?? (chosen.head === "mean" ? null : chosen);
+    for (const chart of charts) chart.mark(chosen, pointed);
+    show(preview, looked !== null);
+    setText(others, found.pile.length > 1 ? t("dotsPile", { count: found.pile.length, heads: headsByLayer(found.pile)
+      .map(([of, heads]) => t(heads.length > 1 ? "dotsPileHeads" : "dotsPileHead", { layer: of, heads: heads.join(", ") })).join("; ") }) : "");
+    if (!looked) return setText(reading, t("dotsPoint"));
+    const value = (figure) => statistics[figure][looked.layer][looked.head];
+    setText(reading, t("dotsReading", { ...looked, entropy: digits(value("entropy")),
+      spread: digits(Math.exp(value("entropy"))), tokens: grid.tokens, distance: digits(value("distance")) }));
+    const { direction } = app.selection;
+    const map = app.source.store.ready.has(looked.layer) ? app.source.maps.head(looked.layer, token, direction, looked.head) : null;
+    if (map) small.draw(map, grid.prefix, patchScale(map, grid), colourTable(app.taste.colours));
+    else small.clear();
+    return undefined;
+  }
+
+  /** Left and right keys change the layer, up and down keys the head. */
+  function onKey(event) {
+    const { layer, head } = app.selection;
+    const at = head === "mean" ? 0 : head;
+    const last = { layer: manifest.model.depth - 1, head: manifest.model.num_heads - 1 };
+    const wanted = {
+      ArrowLeft: { layer: Math.max(0, layer - 1), head: at },
+      ArrowRight: { layer: Math.min(last.layer, layer + 1), head: at },
+      ArrowUp: { head: head === "mean" ? 0 : Math.min(last.head, at + 1) },
+      ArrowDown: { head: Math.max(0, at - 1) },
+    }[event.key];
+    if (!wanted) return;
+    event.preventDefault();
+    event.stopPropagation();
+    app.select(wanted);
+  }
+}
+
+/** One chart: a dot for each head above its layer, and a line at the value of uniform attention. */
+function createChart(app, figure, values, even, onPoint, onChoose) {
+  const { t } = app;
+  const { manifest } = app.source;
+  const top = topOf([even, ...values.flat()]);
+  const x = (layer) => LEFT + ((layer + 0.5) / manifest.model.depth) * (WIDTH - LEFT - RIGHT);
+  const y = (value) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
+  const places = values.flatMap((heads, layer) =>
+    heads.map((value, head) => ({ layer, head, x: x(layer), y: y(value) })));
+  const dots = places.map((place) => svg("circle", { class: "vv-dot", cx: place.x, cy: place.y, r: 4 }));
+  const line = (value, name) => svg("line", { class: name, x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value) });
+  const ring = svg("circle", { class: "vv-dot-ring", r: 8 });
+  const chosenRing = svg("circle", { class: "vv-dot-chosen", r: 6 });
+  const column = svg("rect", { class: "vv-dot-layer", y: TOP, height: HEIGHT - BOTTOM - TOP,
+    width: (WIDTH - LEFT - RIGHT) / manifest.model.depth });
+  const every = Math.ceil(manifest.model.depth / 12);
+  const chart = svg("svg", { viewBox: "0 0 " + WIDTH + " " + HEIGHT, class: "vv-chart", role: "img",
+    "aria-label": t("dots_" + figure) },
+  column, ...ticks(top).flatMap((value) => [line(value, "vv-axis"),
+    svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end", text: String(value) })]),
+  line(even, "vv-even"), ...dots, chosenRing, ring,
+  ...values.map((_, layer) => layer % every === 0 ? svg("text", { x: x(layer), y: HEIGHT - 8,
+    "text-anchor": "middle", text: String(layer) }) : null));
+  const dotOf = (event) => {
+    const box = chart.getBoundingClientRect();
+    const scale = WIDTH / box.width;
+    return pileAt(places, (event.clientX - box.left) * scale, (event.clientY - box.top) * scale, REACH, OVERLAP);
+  };
+  chart.addEventListener("pointermove", (event) => onPoint(dotOf(event)));
+  chart.addEventListener("pointerleave", () => onPoint(NOTHING));
+  chart.addEventListener("click", (event) => onChoose(dotOf(event)));
+  const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: t("dots_" + figure) }), chart,
+    el("p", { class: "vv-note", text: t("dotsAxis", { even: digits(even) }) }));
+  return {
+    root,
+    mark(chosen, pointed) {
+      column.setAttribute("x", x(chosen.layer) - (WIDTH - LEFT - RIGHT) / manifest.model.depth / 2);
+      put(chosenRing, chosen.head === "mean" ? null : chosen);
+      put(ring, pointed);
+    },
+  };
+
+  function put(circle, head) {
+    circle.setAttribute("visibility", head ? "visible" : "hidden");
+    if (!head) return;
+    const place = places[head.layer * manifest.model.num_heads + head.head];
+    circle.setAttribute("cx", place.x);
+    circle.setAttribute("cy", place.y);
+  }
+}

@@ -1,0 +1,49 @@
+/** The menu of the class that is explained: the answer, the most probable ones, then all others. */
+
+import { el, freshId, show } from "../../parts/dom.js";
+import { ANSWER, targetOf } from "../../state/explaining.js";
+import { percent } from "../../maths/numbers.js";
+import { className } from "../../text/explaining.js";
+import { labelName } from "../../text/words.js";
+
+/**
+ * @param {import("../../main.js").App} app
+ * @returns {{root: HTMLElement, render: () => void}}
+ */
+export function createClassMenu(app) {
+  const { t } = app;
+  const { pass: { predictions }, model: { labels } } = app.source.manifest;
+  const id = freshId("class");
+  const select = el("select", { id, class: "vv-select",
+    onchange: () => app.select({ target: select.value === ANSWER ? ANSWER : Number(select.value) }) });
+  const root = el("div", { class: "vv-class-menu" }, el("label", { for: id, text: t("explainClass") }), select);
+  let written = "";
+  return {
+    root,
+    render() {
+      show(root, predictions.length > 0);
+      if (predictions.length === 0) return;
+      const target = targetOf(app.selection, app.source);
+      const wanted = app.selection.target === ANSWER ? ANSWER : String(target);
+      if (written !== wanted) {
+        written = wanted;
+        fill(target);
+      }
+      if (select.value !== wanted) select.value = wanted;
+    },
+  };
+
+  function fill(target) {
+    const option = (index, text) => el("option", { value: String(index), text });
+    const listed = predictions.map(({ index }) => index);
+    const others = (labels ?? []).map((label, index) => ({ label: labelName(label, app), index }))
+      .filter(({ index }) => !listed.includes(index)).sort((a, b) => a.label.localeCompare(b.label, app.language));
+    // A class from a link, whose name was not sent.
+    const missing = labels === null && !listed.includes(target) ? [option(target, className(target, app))] : [];
+    select.replaceChildren(
+      option(ANSWER, t("explainAnswer", { label: className(predictions[0].index, app) })),
+      el("optgroup", { label: t("explainProbable") }, ...predictions.map(({ index, probability }) =>
+        option(index, className(index, app) + " · " + percent(probability))), ...missing),
+      others.length > 0 ? el("optgroup", { label: t("explainOthers") }, ...others.map(({ index, label }) => option(index, label))) : "");
+  }
+}

@@ -1,0 +1,69 @@
+/** All explainers that the host knows: to choose among, with what each costs and what was measured of it. */
+
+import { grouped } from "../../maths/numbers.js";
+import { MOST_MAPS, questionOf, shownExplainers, toggled } from "../../state/explaining.js";
+import { costText, explainerName, explainerSentence } from "../../text/explaining.js";
+import { el, setText, show } from "../../parts/dom.js";
+
+const PAPER = /^arXiv:[0-9]{4}\.[0-9]{4,5}$/;
+
+/**
+ * @param {import("../../main.js").App} app
+ * @returns {{root: HTMLElement, render: () => void}}
+ */
+export function createExplainerList(app) {
+  const { t } = app;
+  const { explanations, manifest: { model: { tested } } } = app.source;
+  const rows = explanations.all.map((one) => createRow(app, one));
+  const measured = explanations.all.some((one) => one.measured);
+  const note = measured && tested ? t("explainTested", { pictures: grouped(tested.pictures), data: tested.data, date: tested.date })
+    : t("explainUntested");
+  const most = el("p", { class: "vv-note", role: "status" });
+  const root = el("section", { class: "vv-card-part" }, el("h4", { text: t("explainAll", { count: rows.length }) }),
+    el("ul", { class: "vv-explainers" }, ...rows.map((row) => row.root)), most, el("p", { class: "vv-note", text: note }));
+  return {
+    root,
+    render() {
+      const keys = shownExplainers(app.selection, app.source).map(({ key }) => key);
+      for (const row of rows) row.render(keys);
+      setText(most, keys.length >= MOST_MAPS ? t("explainMost", { most: MOST_MAPS }) : "");
+    },
+  };
+}
+
+/** @param {import("../../main.js").App} app @param {import("../../types.js").Explainer} one */
+function createRow(app, one) {
+  const { t } = app;
+  const input = el("input", { type: "checkbox", onchange: () => {
+    const keys = shownExplainers(app.selection, app.source).map(({ key }) => key);
+    app.select(keys.includes(one.key) ? { maps: toggled(keys, one.key) }
+      : { maps: toggled(keys, one.key), explainer: one.key, overlay: "explain" });
+  } });
+  const cost = el("span", { class: "vv-explainer-cost" });
+  const gain = el("span", { class: "vv-explainer-gain" });
+  const paper = PAPER.test(one.paper) ? el("a", { href: "https://arxiv.org/abs/" + one.paper.slice(6), target: "_blank",
+    rel: "noopener noreferrer", text: one.paper }) : null;
+  const root = el("li", {},
+    el("div", { class: "vv-explainer-line" }, el("label", { class: "vv-toggle" }, input, el("span", { text: explainerName(one, app) })), cost, gain),
+    el("p", { class: "vv-note" }, el("span", { text: explainerSentence(one, app) + " " }), paper));
+  if (one.measured) gain.textContent = t("explainGain", gainOf(one.measured.gain));
+  show(gain, Boolean(one.measured));
+  return {
+    root,
+    render(keys) {
+      const on = keys.includes(one.key);
+      input.checked = on;
+      // Without the host only what the page brought can be looked at.
+      input.disabled = on ? keys.length === 1 : keys.length >= MOST_MAPS || !fileOf().exists;
+      setText(cost, costText(one, fileOf().here, t));
+    },
+  };
+
+  function fileOf() {
+    return app.source.explanations.of(questionOf(app.selection, app.source, one));
+  }
+}
+
+function gainOf({ mean, half }) {
+  return { gain: (mean < 0 ? "\u2212" : "+") + Math.abs(mean).toFixed(3), half: half.toFixed(3) };
+}

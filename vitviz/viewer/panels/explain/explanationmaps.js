@@ -1,0 +1,93 @@
+/** Maps of explainers side by side on the picture, each with its own scale and what it cost. */
+
+import { explainFailure } from "../../data/files.js";
+import { drawnBy } from "../../state/overlays.js";
+import { digits } from "../../maths/numbers.js";
+import { mainExplainer, questionOf, shownExplainers, toggled } from "../../state/explaining.js";
+import { costText, explainerName } from "../../text/explaining.js";
+import { reasonOf } from "../../text/refusal.js";
+import { tokenName } from "../../text/words.js";
+import { el, setText, show } from "../../parts/dom.js";
+import { createLegend } from "../../parts/legend.js";
+import { createPicture } from "../../stage/picture.js";
+import { explore } from "../../parts/pointing.js";
+import { button } from "../../parts/widgets.js";
+
+/**
+ * @param {import("../../main.js").App} app
+ * @returns {{root: HTMLElement, render: (view: import("../../types.js").View) => void}}
+ */
+export function createExplanationMaps(app) {
+  const root = el("div", { class: "vv-figures vv-explanations", role: "group", "aria-label": app.t("explainMaps") });
+  const made = new Map(); // key -> figure
+  let placed = "";
+  return {
+    root,
+    render(view) {
+      const shown = shownExplainers(app.selection, app.source);
+      const keys = shown.map(({ key }) => key);
+      for (const one of shown) if (!made.has(one.key)) made.set(one.key, createFigure(app, one));
+      if (placed !== keys.join()) {
+        placed = keys.join();
+        root.replaceChildren(...keys.map((key) => made.get(key).root));
+      }
+      const main = mainExplainer(app.selection, app.source).key;
+      for (const key of keys) made.get(key).render(view, key === main, keys);
+    },
+  };
+}
+
+/** @param {import("../../main.js").App} app @param {import("../../types.js").Explainer} one */
+function createFigure(app, one) {
+  const { t } = app;
+  const name = explainerName(one, app);
+  const over = button({ text: name, title: t("explainOver", { name }), pressed: false, onClick: () => app.select({ explainer: one.key, overlay: "explain" }) });
+  const away = button({ text: "✕", title: t("explainAway", { name }), onClick: () => {
+    const keys = shownExplainers(app.selection, app.source).map(({ key }) => key);
+    app.select({ maps: toggled(keys, one.key) });
+  } });
+  const picture = createPicture(app);
+  const cost = el("span", { class: "vv-note" });
+  const said = el("p", { class: "vv-note", role: "status" });
+  const progress = el("progress", { "aria-label": t("explainComputing") });
+  const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => fileOf().retry() });
+  const legend = createLegend(t);
+  const reading = el("p", { class: "vv-note" });
+  explore(picture.root, picture.tokenOf, app);
+  const root = el("figure", { class: "vv-figure vv-explanation" },
+    el("div", { class: "vv-explanation-head" }, over, away), cost,
+    el("div", { class: "vv-explanation-body" }, picture.root, progress, said, again, legend.root, reading));
+  return { root, render };
+
+  function fileOf() {
+    return app.source.explanations.of(questionOf(app.selection, app.source, one));
+  }
+
+  function render({ token, pointer }, isMain, keys) {
+    const file = fileOf();
+    const found = file.get();
+    const drawn = drawnBy(one, found, app);
+    over.setAttribute("aria-pressed", String(isMain));
+    show(away, keys.length > 1);
+    setText(cost, costText(one, found, t));
+    picture.render({ source: app.source, token, pointer, shown: { kind: "explain", uniform: null, missing: null, ...drawn } });
+    show(progress, file.exists && !found && !file.error);
+    const text = found ? "" : file.error ? t("explainLost", { reason: reason(file.error) }) : t(file.exists ? "explainComputing" : "explainAbsent");
+    setText(said, text);
+    show(said, text !== "");
+    show(again, !found && file.error !== null);
+    for (const node of [legend.root, reading]) show(node, found !== null);
+    if (!found) return;
+    const at = pointer ?? token;
+    const value = found.values[at];
+    legend.render({ scale: drawn.scale, colours: drawn.colours, uniform: null, ends: digits, marked: pointer === null ? null : value,
+      note: one.signed ? t("explainSigned") : "" });
+    setText(reading, tokenName(at, app) + ": " + (Number.isFinite(value) ? digits(value) : t("explainNoValue")));
+  }
+
+  /** What a host says, in the language of the page; else why the file did not come. */
+  function reason(error) {
+    const { key, reason: why } = explainFailure(error);
+    return key === "error_expired" ? t(key) : error.cause ? reasonOf(error.cause, app.language) : why;
+  }
+}

@@ -1,0 +1,96 @@
+/** The fair test on the page: a button, progress, curves of removal with the band of random orders, and what they say. */
+
+import { questionOf, shownExplainers } from "../../state/explaining.js";
+import { className, explainerName, timeText } from "../../text/explaining.js";
+import { languageOf } from "../../text/language.js";
+import { reasonOf } from "../../text/refusal.js";
+import { el, setText, show } from "../../parts/dom.js";
+import { createRemovalChart } from "./removalchart.js";
+import { button } from "../../parts/widgets.js";
+
+const CENTRE = "centre"; // Python adds it to every test
+
+/** The question: all maps side by side, for their token and class. */
+function askedOf({ selection, source }) {
+  const shown = shownExplainers(selection, source);
+  const { token, target } = questionOf(selection, source, shown[0]);
+  return { explainers: shown.map(({ key }) => key), token, target };
+}
+
+/**
+ * @param {import("../../main.js").App} app
+ * @returns {{root: HTMLElement, render: () => void}}
+ */
+export function createFairTest(app) {
+  const { t } = app;
+  const { fairTest, explanations } = app.source;
+  const run = button({ text: t("fairRun"), title: t("fairRun"), onClick: () => fairTest.run(askedOf(app)) });
+  const stop = button({ text: t("fairStop"), title: t("fairStop"), onClick: () => { fairTest.cancel(); run.focus(); } });
+  const progress = el("progress", { max: "1", "aria-label": t("fairRunning") });
+  const said = el("p", { class: "vv-note", role: "status" });
+  const sentences = el("ul", { class: "vv-fair-sentences" });
+  const charts = [["first", "fairFirst"], ["last", "fairLast"]].map(([curve, title]) => createRemovalChart(app, curve, t(title)));
+  const body = el("tbody");
+  const table = el("div", { class: "vv-scroll" }, el("table", { class: "vv-ledger" }, el("thead", {}, el("tr", {},
+    ...["fairMap", "fairDeletion", "fairInsertion", "fairGain", "fairBeaten"].map((key) => el("th", { scope: "col", text: t(key) })))), body));
+  const about = el("p", { class: "vv-note" });
+  const found = el("div", { class: "vv-fair-found" }, sentences, el("div", { class: "vv-figures" }, ...charts.map(({ root }) => root)), table, about);
+  const root = el("section", { class: "vv-card-part vv-fair" }, el("h4", { text: t("fairTitle") }),
+    el("p", { class: "vv-intro", text: t("fairIntro") }),
+    el("div", { class: "vv-pair vv-on-a-line" }, run, stop), progress, said, found);
+  let drawn = null;
+  return { root, render };
+
+  function render() {
+    const asked = askedOf(app);
+    fairTest.follow(asked);
+    const { running, error, waiting, share } = fairTest;
+    const done = fairTest.of(asked);
+    show(run, fairTest.possible && !running);
+    show(stop, running !== "");
+    show(progress, running !== "");
+    if (waiting) progress.removeAttribute("value");
+    else progress.value = share;
+    const text = !fairTest.possible ? t(asked.target === null ? "fairNoClasses" : "fairNoHost")
+      : running ? t(waiting ? "fairWaiting" : "fairRunning") : error ? t("fairFailed", { reason: reasonOf(error, app.language) }) : "";
+    setText(said, text);
+    show(said, text !== "");
+    show(found, done !== null);
+    if (!done || drawn === done) return;
+    drawn = done;
+    draw(done, asked.explainers);
+  }
+
+  function draw({ result, seconds }, keys) {
+    const names = [...keys.filter((key) => key !== CENTRE), CENTRE];
+    const nameOf = (key) => { const one = explanations.named(key); return one ? explainerName(one, app) : key; };
+    const lines = names.map((key, at) => ({ key, name: nameOf(key), series: key === CENTRE ? 5 : at }));
+    for (const chart of charts) chart.draw(result, lines);
+    const sentenceOf = (key) => result.maps[key].sentence[languageOf(app.language)] ?? result.maps[key].sentence.en;
+    sentences.replaceChildren(...lines.map(({ key, series }) => el("li", { class: "vv-fair-name vv-fair-" + series, text: sentenceOf(key) })));
+    body.replaceChildren(...lines.map(({ key, name }) => {
+      const { deletion, insertion, gain, beaten } = result.maps[key];
+      return el("tr", {}, el("th", { scope: "row", text: name }), ...[deletion, insertion, gain].map((value) =>
+        el("td", { class: "vv-shape", text: value.toFixed(3).replace("-", "\u2212") })),
+      el("td", { class: "vv-shape", text: t("fairOf", { beaten, orders: result.orders }) }));
+    }));
+    setText(about, t("fairAbout", { orders: result.orders, label: className(result.target, app), time: timeText(seconds, t) }));
+  }
+}
+
+/** The curves and the figures of the last test as tables; {} if it was of other maps. */
+export function fairTables(app) {
+  const result = app.source.fairTest.of(askedOf(app))?.result;
+  if (!result) return {};
+  const keys = Object.keys(result.maps);
+  const curves = { removed: result.removed, random_05: result.band[0], random_95: result.band[1],
+    ...Object.fromEntries(keys.flatMap((key) => [[key + "_first", result.maps[key].first], [key + "_last", result.maps[key].last]])) };
+  const names = Object.keys(curves);
+  return {
+    fair_test: { columns: ["map", "deletion", "insertion", "gain", "beaten", "orders"], rows: keys.map((key) => {
+      const { deletion, insertion, gain, beaten } = result.maps[key];
+      return [key, deletion, insertion, gain, beaten, result.orders];
+    }) },
+    fair_curves: { columns: names, rows: result.removed.map((_, step) => names.map((name) => curves[name][step])) },
+  };
+}

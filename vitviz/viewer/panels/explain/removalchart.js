@@ -1,0 +1,49 @@
+/** A chart of removal: the probability of the class while patches go, by several orders, over the band of random ones. */
+
+import { topShare } from "../../maths/lines.js";
+import { percent } from "../../maths/numbers.js";
+import { el } from "../../parts/dom.js";
+import { svg } from "../../parts/svg.js";
+
+const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [320, 190, 40, 34, 8];
+
+/**
+ * @param {import("../../main.js").App} app
+ * @param {string} curve  of each map: "first" if the most important patches go first, else "last"
+ * @param {string} title
+ * @returns {{root: HTMLElement, draw: (result: import("../../data/fairtest.js").Result,
+ *   lines: {key: string, name: string, series: number}[]) => void}}
+ */
+export function createRemovalChart({ t }, curve, title) {
+  const [inner, high] = [WIDTH - LEFT - 8, HEIGHT - BOTTOM - TOP];
+  const body = svg("g", { transform: "translate(" + LEFT + " " + TOP + ")" });
+  const chart = svg("svg", { viewBox: "0 0 " + WIDTH + " " + HEIGHT, class: "vv-chart", role: "img", "aria-label": title }, body);
+  const key = el("ul", { class: "vv-fair-key" });
+  const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: title }), chart, key);
+  return { root, draw };
+
+  function draw({ removed, band, maps }, lines) {
+    const top = topShare([...band, ...lines.map((line) => maps[line.key][curve])]);
+    const place = (values) => values.map((value, step) => pointOf(removed[step], value, top, inner, high));
+    const points = (values) => place(values).join(" ");
+    const ticks = [0, top / 2, top];
+    body.replaceChildren(
+      ...ticks.flatMap((value) => {
+        const y = high * (1 - value / top);
+        return [svg("line", { class: "vv-axis", x1: 0, x2: inner, y1: y, y2: y }),
+          svg("text", { x: -5, y: y + 4, "text-anchor": "end", text: percent(value).replace(".0%", "%") })];
+      }),
+      ...[0, 0.5, 1].map((share) => svg("text", { x: share * inner, y: high + 15, "text-anchor": "middle", text: 100 * share + "%" })),
+      svg("text", { x: inner / 2, y: high + 29, "text-anchor": "middle", text: t("fairAxis") }),
+      svg("polygon", { class: "vv-fair-band", points: [...place(band[0]), ...place(band[1]).reverse()].join(" ") }),
+      // The first map lies over the others.
+      ...[...lines].reverse().map((line) => svg("polyline", { class: "vv-fair-line vv-fair-" + line.series, points: points(maps[line.key][curve]) })));
+    key.replaceChildren(...lines.map(({ name, series }) => el("li", { class: "vv-fair-name vv-fair-" + series, text: name })),
+      el("li", { class: "vv-fair-name vv-fair-random", text: t("fairBand") }));
+  }
+}
+
+/** A point of a curve in a chart: "x,y". */
+export function pointOf(removed, value, top, width, height) {
+  return (removed * width).toFixed(1) + "," + (height * (1 - value / top)).toFixed(1);
+}

@@ -1,0 +1,94 @@
+/** The logit lens: a line for each class over the layers, of its probability or its rank. */
+
+import { el } from "../../parts/dom.js";
+import { labelName } from "../../text/words.js";
+import { createLineChart, createReading } from "../../parts/linechart.js";
+import { rankTicks, topShare } from "../../maths/lines.js";
+import { percent } from "../../maths/numbers.js";
+import { createWaiting, lostText } from "../../parts/waiting.js";
+import { choice } from "../../parts/widgets.js";
+
+/** The quantities that the logit lens can show. */
+export const LENSES = ["probability", "rank"];
+
+/**
+ * @param {import("../../main.js").App} app
+ * @returns {{root: HTMLElement, render: () => void}}
+ */
+export function createLens(app) {
+  const { t, source: { lens } } = app;
+  const waiting = createWaiting(app, "vv-note", "vv-button", lens);
+  const root = el("div", { class: "vv-lens" }, el("h4", { text: t("lens") }), waiting.root);
+  let view = null;
+  return {
+    root,
+    render() {
+      const found = lens.get();
+      if (found && !view) {
+        view = createView(app, found);
+        root.append(view.root);
+      }
+      const { error } = lens;
+      waiting.render(view ? "" : !lens.exists ? t("lensNone") : error ? lostText(t, error) : t("lensLoading"), !view && error !== null);
+      view?.render();
+    },
+  };
+}
+
+/** @param {import("../../main.js").App} app @param {import("../../types.js").LensLine[]} lines */
+function createView(app, lines) {
+  const { t } = app;
+  const { depth, num_classes: classes, pool } = app.source.manifest.model;
+  const lens = lines.map((line) => ({ ...line, label: labelName(line.label, app) }));
+  const scale = choice({ label: t("lensScale"),
+    options: LENSES.map((value) => ({ value, text: t("lens_" + value) })),
+    onChoose: (value) => app.prefer({ lens: value }) });
+  const chart = createLineChart({ label: t("lensChart"), axis: t("lensAxis"),
+    columns: Array.from({ length: depth }, (_, layer) => String(layer)),
+    onChoose: (layer) => app.select({ layer }) });
+  const reading = createReading();
+  const top = topShare(lens.map((line) => line.probabilities));
+  const charts = {
+    probability: { scale: { min: 0, max: top }, lines: linesOf("probabilities"),
+      ticks: [0, 0.25, 0.5, 0.75, 1].map((part) => ({ value: part * top, text: Number((100 * part * top).toFixed(2)) + "%" })) },
+    rank: { scale: { min: classes, max: 1, log: true }, lines: linesOf("ranks"),
+      ticks: rankTicks(classes).map((value) => ({ value, text: String(value) })) },
+  };
+  const root = el("div", {},
+    el("p", { class: "vv-intro", text: t("lensIntro_" + pool) }), scale.root, chart.root, reading.root,
+    el("p", { class: "vv-note" }, el("span", { text: t("lensCaution") + " " }),
+      el("a", { href: "https://arxiv.org/abs/2310.18969", target: "_blank", rel: "noopener noreferrer",
+        text: "arXiv:2310.18969" })));
+  return { root, render };
+
+  function render() {
+    const { layer } = app.selection;
+    const text = lensSentence(lens, layer, t);
+    scale.set(app.taste.lens);
+    chart.render({ ...charts[app.taste.lens], marked: layer, reading: text });
+    reading.render(text);
+  }
+
+  function linesOf(field) {
+    return lens.map((line) => ({ name: line.label, values: line[field],
+      title: t("lensLine", { name: line.label, first: percent(line.probabilities[0]),
+        last: percent(line.probabilities[depth - 1]), rank: line.ranks[depth - 1] }) }));
+  }
+}
+
+/**
+ * A sentence: the top class after a block, and the rank and probability of the final answer there.
+ * @param {{label: string, probabilities: number[], ranks: number[]}[]} lens  the answer first
+ * @param {number} layer
+ * @param {(key: string, values?: any) => string} t
+ * @returns {string}
+ */
+export function lensSentence(lens, layer, t) {
+  if (lens.every(({ ranks }) => ranks[layer] === 1)) return t("lensEven", { layer });
+  const first = lens.find(({ ranks }) => ranks[layer] === 1) ?? lens[0];
+  const said = t("lensReading", { layer, name: first.label, share: percent(first.probabilities[layer]) });
+  if (first === lens[0]) return said;
+  const [answer] = lens;
+  return said + " " + t("lensAnswer", { name: answer.label, share: percent(answer.probabilities[layer]),
+    rank: answer.ranks[layer] });
+}

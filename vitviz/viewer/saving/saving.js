@@ -1,0 +1,143 @@
+/** Saving: a dialog with all that can be saved of the picture and of the open panel. */
+
+import { csvText, fileName } from "../maths/csv.js";
+import { SPOTLIGHT } from "../maths/colour.js";
+import { mainExplainer, shownExplainers, targetOf } from "../state/explaining.js";
+import { overlayNamed } from "../state/overlays.js";
+import { el, setText, show } from "../parts/dom.js";
+import { showsPhotograph } from "../stage/picture.js";
+import { stageSaves } from "../state/saves.js";
+import { snapshot } from "./snapshot.js";
+import { createTakeHome } from "./takehome.js";
+import { button } from "../parts/widgets.js";
+import { reasonOf } from "../text/refusal.js";
+import { changesOf, photoName, sideNames, sizeOf, sized, tokenTitle, translated } from "../text/words.js";
+
+/** Figures of the analysis and of the one beside it. */
+const OF_BOTH = ["answers"];
+
+/** The explainers in a figure. */
+const EXPLAINED = { explanation: (selection, source) => [mainExplainer(selection, source)], explanations: shownExplainers };
+
+/**
+ * @param {import("../main.js").App} app
+ * @param {() => {view: import("../types.js").View, stage: HTMLElement, about: string,
+ *   panel: {id: string, page: HTMLElement, saves: function|undefined}}} look  the present view and panel
+ * @returns {{button: HTMLElement, dialog: HTMLDialogElement}}
+ */
+export function createSaving(app, look) {
+  const { t } = app;
+  const { manifest } = app.source;
+  const ofModel = [manifest.model.name, sizeOf(manifest.model.key)];
+  const list = el("div", { class: "vv-save-list" });
+  const said = el("p", { class: "vv-note", role: "status" });
+  const dialog = el("dialog", { class: "vv-help vv-save", "aria-label": t("save") },
+    el("div", { class: "vv-help-head" }, el("h3", { text: t("save") }),
+      button({ text: "✕", title: t("close"), onClick: () => dialog.close() })),
+    list, said);
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  return { button: button({ text: t("saveButton"), title: t("save"), onClick: open }), dialog };
+
+  function open() {
+    const now = look();
+    const { id, page, saves } = now.panel;
+    say("");
+    list.replaceChildren(
+      section(t("savePicture"), now, now.stage, "picture", stageSaves(app, now.view)),
+      section(t("savePanel", { panel: t("panel_" + id) }), now, page, id,
+        saves?.(app, now.view) ?? { tables: {}, figures: [] }),
+      ...(app.takeHome ? [createTakeHome(app, download, () => fileName(manifest.photo.name, ...ofModel) + ".html")] : []));
+    dialog.showModal();
+  }
+
+  function section(title, now, node, what, { tables, figures }) {
+    const { layer, head, direction } = app.selection;
+    const nameOf = (...part) => fileName(manifest.photo.name, manifest.photo.inverted ? "inverted" : "", manifest.pass.changes?.length > 0 ? "changed" : "", ...ofModel, ...part, "layer" + layer,
+      head === "mean" ? "mean" : "head" + head, direction, "token" + now.view.token);
+    const item = (text, save) => button({ text, title: title + ": " + text, onClick: () => run(text, save) });
+    // If there is only one table or figure, its button needs no name.
+    const named = (text, name, all) => all.length > 1 ? t("saveNamed", { what: text, name: t("save_" + name) }) : text;
+    const items = [
+      item(t("savePng"), async () => download(await snapshot(node, captionOf(app, now)), nameOf(what) + ".png")),
+      ...Object.entries(tables).map(([name, table], _at, all) => item(named(t("saveCsv"), name, all),
+        async () => download(new Blob(["\ufeff" + csvText(table)], { type: "text/csv;charset=utf-8" }),
+          nameOf(...new Set([what, name])) + ".csv"))),
+      ...figures.filter(() => app.ask).flatMap((kind) => sidesOf(kind).flatMap(([side, name]) => ["svg", "pdf"].map((format) => item(
+        named([t("saveFigure", { format: format.toUpperCase() }), ...(name ? [name] : [])].join(" · "), kind, figures),
+        async () => download(await drawn(kind, format, side, now.view.token), nameOf(...new Set([what, kind, ...(side === app ? [] : ["beside"])])) + "." + format))))),
+    ];
+    return el("section", {}, el("h4", { text: title }), el("div", { class: "vv-save-items" }, ...items));
+  }
+
+  /** What figures of a kind are drawn of: the analysis, and the one beside it; with their names where there are both. */
+  function sidesOf(kind) {
+    const other = app.second.coming ? null : app.second.app;
+    if (!other || OF_BOTH.includes(kind)) return [[app, ""]];
+    const names = sideNames(app, other);
+    return [[app, names[0]], [other, names[1]]];
+  }
+
+  /** A figure that the host draws, with the same selection. */
+  async function drawn(kind, format, side, shown) {
+    const { selection, source } = side;
+    const { token, layer, head, direction, first, residual, fusion } = selection;
+    // The pointer shows other maps, but of an explanation each would cost passes.
+    const explained = EXPLAINED[kind]?.(selection, source).map(({ key }) => key);
+    const reply = await app.ask("figure", { ...source.asked, kind, format, token: explained ? token : side === app ? shown : side.shownToken(), partner: side.shownPartner(), layer,
+      head: head === "mean" ? -1 : head, direction, first, residual, head_fusion: fusion,
+      scale: app.taste.scale, spotlight: app.taste.colours === SPOTLIGHT,
+      ...(explained ? { explainers: explained, target: targetOf(selection, source) ?? -1 } : {}),
+      ...(OF_BOTH.includes(kind) ? { other: app.second.app.source.asked } : {}) });
+    return new Blob([Uint8Array.from(atob(reply.data), (letter) => letter.charCodeAt(0))]);
+  }
+
+  async function run(text, save) {
+    say(t("saveBusy", { what: text }));
+    try {
+      await save();
+      say(t("saveDone", { what: text }));
+    } catch (error) {
+      say(t("saveFailed", { reason: reasonOf(error, app.language) }));
+    }
+  }
+
+  function say(text) {
+    setText(said, text);
+    show(said, text !== "");
+  }
+}
+
+/**
+ * The lines below a PNG: what it shows, in which colours, and where it comes from.
+ * @param {import("../main.js").App} app
+ * @param {{view: import("../types.js").View, about: string}} now
+ * @returns {string[]}
+ */
+export function captionOf(app, { view, about }) {
+  const { t, taste } = app;
+  const { manifest } = app.source;
+  const { values, kind, colours } = view.shown;
+  const scale = t(taste.scale === "map" ? "scaleMap" : "scaleHeads");
+  const drawn = colours !== SPOTLIGHT ? t("captionColours", { colours })
+    : t(showsPhotograph(app, view.shown) ? "captionSpotlight" : "captionSpotlightModel");
+  return [
+    [photoName(app), tokenTitle(view.token, app), about].filter(Boolean).join(" · "),
+    ...toldOf(app),
+    // Where there is no choice of scales the legend shows the one.
+    ...(values ? [overlayNamed(kind).controls.includes("scale") ? t("captionScale", { drawn, scale }) : drawn] : []),
+    t("captionSource", { model: sized(manifest.model.name, app), source: translated(manifest.model.source, app) }),
+  ];
+}
+
+/** What was changed in the analyses of a picture, or in the one beside it. @returns {string[]} */
+function toldOf(app) {
+  const [own, other] = [app, app.facing?.()].map((side) => side && changesOf({ ...side, t: app.t, source: side.source }));
+  return [...(own ? [app.t("changed", { changes: own })] : []), ...(other ? [app.t("captionBeside", { changes: other })] : [])];
+}
+
+function download(blob, name) {
+  const url = URL.createObjectURL(blob);
+  const link = el("a", { href: url, download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

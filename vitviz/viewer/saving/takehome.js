@@ -1,0 +1,143 @@
+/** Taking the page home: one HTML file with the analysis, the open lesson, a note, the guesses and the worksheet. */
+
+import { layerName } from "../data/layers.js";
+import { el, setText } from "../parts/dom.js";
+import { OWN } from "../lessons/own.js";
+import { reasonOf } from "../text/refusal.js";
+import { button, toggle } from "../parts/widgets.js";
+import { sheetIsReady, worksheet } from "../teaching/worksheet.js";
+
+/** Letters of a note. */
+const MOST_NOTE = 2000;
+/** Of more tokens than these, only the shown layer, the last and those of the lesson are chosen at first. */
+const MANY_TOKENS = 400;
+/** The viewer itself in such a page, and what late files and lists have besides. */
+const SHELL_BYTES = 1.1e6;
+/** Late files of the values are only in pages of small models: as in payload.py. */
+const MOST_MIXING_BYTES = 1e7;
+/** What is still worked out is waited for, up to half a minute. */
+const [TRY_MS, MOST_TRIES] = [100, 300];
+/** Where the page waits for what is put into it: as in page.html. */
+const [OPENING, CLOSING] = ['<script type="application/json" id="taken">', "<" + "/script>"];
+
+/**
+ * The part of the dialog Save that makes the page.
+ * @param {import("../main.js").App} app
+ * @param {(blob: Blob, name: string) => void} download
+ * @param {() => string} nameOf  of the file
+ * @returns {HTMLElement}
+ */
+export function createTakeHome(app, download, nameOf) {
+  const { t, source: { manifest }, selection } = app;
+  const few = manifest.model.num_tokens > MANY_TOKENS;
+  const taught = neededBy(app);
+  const layers = new Set([...Array(manifest.model.depth).keys()].filter((layer) => !few || layer === selection.layer || layer === manifest.model.depth - 1 || taught.layers.includes(layer)));
+  let film = showsFilm(selection) || taught.film;
+  const note = el("textarea", { rows: 3, maxlength: MOST_NOTE });
+  const said = el("p", { class: "vv-note", role: "status" });
+  const size = el("p", { class: "vv-note" });
+  const boxes = [...Array(manifest.model.depth).keys()].map((layer) => {
+    const one = toggle({ label: String(layer), onSwitch(on) {
+      if (on || layer === app.selection.layer) layers.add(layer); else layers.delete(layer);
+      one.set(layers.has(layer), layer !== app.selection.layer);
+      tell();
+    } });
+    one.set(layers.has(layer), layer !== selection.layer); // what is shown is in it
+    return one.root;
+  });
+  const filmed = manifest.files.film ? toggle({ label: t("takeFilm"), onSwitch(on) { film = on; tell(); } }) : null;
+  filmed?.set(film);
+  const make = button({ text: t("takeMake"), title: t("takeMake"), onClick: save });
+  tell();
+  return el("section", { class: "vv-take" }, el("h4", { text: t("take") }), el("p", { class: "vv-note", text: t("takeHelp") }),
+    el("label", {}, el("span", { text: t("takeNote") }), note),
+    el("fieldset", {}, el("legend", { text: t("takeLayers") }), el("div", { class: "vv-take-layers" }, ...boxes)), filmed?.root ?? null,
+    size, el("div", { class: "vv-save-items" }, make), said);
+
+  function tell() {
+    setText(size, t("takeSize", { size: megabytes(estimate(manifest, layers, film)) }));
+  }
+
+  async function save() {
+    setText(said, t("takeBusy"));
+    try {
+      const outcomes = app.course.lesson() ? await settled(() => sheetIsReady(app) && app.course.outcomes()) : {};
+      const { html } = await app.takeHome({ ...app.source.asked, layers: [...layers], film });
+      const page = filled(html, taken(outcomes));
+      download(new Blob([page], { type: "text/html;charset=utf-8" }), nameOf());
+      setText(said, t("takeDone", { size: megabytes(new TextEncoder().encode(page).length) }));
+    } catch (error) {
+      setText(said, t("saveFailed", { reason: reasonOf(error, app.language) }));
+    }
+  }
+
+  /** What stays in this browser until it is in the file. */
+  function taken(outcomes) {
+    const open = app.course.lesson();
+    return {
+      note: note.value, outcomes, selection: { ...app.selection, beside: "" }, guesses: open ? app.guesses.of(open.id) : {},
+      lesson: open?.id === OWN ? app.shelf.brought() ?? app.shelf.draft() : null,
+      sheet: open ? worksheet(app, false) : "", sheetTitle: t("lessonSheet"),
+    };
+  }
+}
+
+/** What `read` gives, once that is something: the host may be busy. */
+async function settled(read) {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const found = read();
+    if (found) return found;
+    await new Promise((done) => { setTimeout(done, TRY_MS); });
+  }
+  throw new Error("no answer");
+}
+
+/**
+ * What the open lesson needs at home: the layers of its steps, and whether the film.
+ * @param {{course: import("../lessons/course.js").Course}} app
+ * @returns {{layers: number[], film: boolean}}
+ */
+export function neededBy({ course }) {
+  const selections = Array.from({ length: course.count() }, (_, at) => course.inStep(at + 1).selection);
+  return { layers: [...new Set(selections.map(({ layer }) => layer))], film: selections.some(showsFilm) };
+}
+
+/** Whether a selection shows the film. */
+function showsFilm({ panel }) {
+  return ["training"].includes(panel);
+}
+
+/** About how many bytes the page will have: base64 makes files a third longer. */
+export function estimate({ files, model: { depth, num_tokens: tokens, embed_dim: dim } }, layers, film) {
+  const others = Object.entries(files).filter(([name]) => !name.startsWith("layer-") && name !== "film")
+    .reduce((sum, [, file]) => sum + (file.size ?? 0), 0);
+  const own = [...layers].reduce((sum, layer) => sum + files[layerName(layer)].size + 2 * tokens * dim, 0);
+  const mixing = dim * (2 * dim + 6 * tokens);
+  const values = depth * mixing > MOST_MIXING_BYTES ? 0 : layers.size * mixing;
+  return SHELL_BYTES + (4 / 3) * (others + own + values + (film ? files.film?.size ?? 0 : 0));
+}
+
+/**
+ * The page with what was taken in its place. JSON may stand in a script element without its `<`.
+ * @param {string} html
+ * @param {any} taken
+ */
+export function filled(html, taken) {
+  const at = html.indexOf(OPENING);
+  if (at < 0) throw new Error("this page has no place for it");
+  const end = html.indexOf(CLOSING, at);
+  return html.slice(0, at + OPENING.length) + JSON.stringify(taken).replaceAll("<", "\\u003c") + html.slice(end);
+}
+
+const megabytes = (bytes) => (bytes / 1e6).toFixed(1) + " MB";
+
+/**
+ * Puts the note above the viewer of a page that was taken home, and the worksheet below it.
+ * @param {HTMLElement} content
+ * @param {any} taken
+ */
+export function frameTaken(content, { note, sheet, sheetTitle }) {
+  if (note) content.before(el("aside", { class: "vv-taken-note" }, ...String(note).split("\n").map((line) => el("p", { text: line }))));
+  // Of another origin and without scripts: it is only looked at.
+  if (sheet) content.after(el("iframe", { class: "vv-taken-sheet", sandbox: "", srcdoc: String(sheet), title: String(sheetTitle) }));
+}

@@ -1,0 +1,96 @@
+/** The screen: what stands in the element of the host: the drawing field, and the board or a message in its place. */
+
+import { createBoard } from "./board.js";
+import { el, guardFocus, keepFocus } from "./parts/dom.js";
+import { button } from "./parts/widgets.js";
+import { frameTaken } from "./saving/takehome.js";
+import { createDrawing } from "./stage/drawing.js";
+
+/**
+ * @typedef {ReturnType<typeof createScreen>} Screen
+ * @typedef {{key: string, values?: any, retry?: null|(() => void), label?: string}} Message  label: of the button that retries
+ */
+
+/**
+ * @param {import("./main.js").App} app
+ * @param {import("./types.js").Host} host
+ * @param {() => void} render
+ */
+export function createScreen(app, { element, taken = null, draw = null, entitle = null }, render) {
+  const root = el("div", { class: "vitviz" });
+  const live = el("p", { class: "vv-live", "aria-live": "polite" });
+  const content = el("div");
+  root.append(content, live);
+  if (taken) frameTaken(content, taken);
+  element.replaceChildren(root);
+  const drawing = draw ? createDrawing(app, draw) : null;
+  if (drawing) root.prepend(drawing.root);
+  /** @type {Message|null} */
+  let message = null; // kept to write it in another language
+  let title = ""; // that the host was told
+  const screen = {
+    root, live,
+    /** Null while a message stands in its place. @type {ReturnType<typeof createBoard>|null} */
+    board: null,
+    openDrawing: () => drawing?.open(),
+    /** Makes the board for the source of the app. */
+    showBoard() {
+      const focusAgain = keepFocus(content);
+      screen.clear();
+      screen.board = createBoard(app);
+      screen.board.arrange(root.dataset.size);
+      content.replaceChildren(screen.board.root);
+      drawing?.render();
+      render();
+      focusAgain(screen.board.stage.focus);
+    },
+    /** @param {Message} wanted */
+    showMessage(wanted) {
+      const { key, values = {}, retry = null, label = "tryAgain" } = wanted;
+      message = wanted;
+      screen.clear();
+      const name = app.t(label);
+      const again = retry && button({ text: name, title: name, onClick: retry });
+      const box = el("div", { class: "vv-message", role: "status", tabindex: "-1" },
+        el("p", { text: app.t(key, values) }), again);
+      const focusAgain = keepFocus(content);
+      content.replaceChildren(box);
+      focusAgain(again ?? box);
+    },
+    /** Writes what is shown in the language that the app has now. */
+    translate() {
+      if (screen.board) screen.showBoard();
+      else if (message) screen.showMessage(message);
+    },
+    /** Draws the board; the element of the host says what is drawn. @returns {import("./types.js").View} */
+    draw() {
+      const { selection, taste } = app;
+      root.classList.toggle("vv-smooth", taste.smooth);
+      root.classList.toggle("vv-projector", taste.projector);
+      let view = null;
+      guardFocus(content, () => { view = screen.board.render(); }, screen.board.stage.focus);
+      // A changed model has another answer.
+      if (title !== screen.board.title()) entitle?.(title = screen.board.title());
+      const { second } = app;
+      const { layer, head, direction, panel, overlay, pinned, lesson, step } = selection;
+      Object.assign(element.dataset, { token: view.token, layer, head, direction, panel, overlay, pinned, lesson, step,
+        beside: second.error ? "error" : second.app && !second.coming ? selection.beside : selection.beside && "loading" });
+      return view;
+    },
+    /** Ends the board; what it drew stays until something is shown in its place. */
+    clear() {
+      screen.board?.destroy();
+      screen.board = null;
+    },
+    dress({ theme, size }) {
+      Object.assign(root.dataset, { theme, size });
+      screen.board?.arrange(size);
+    },
+    /** Tells the host how the viewer is. @param {"empty"|"loading"|"ready"|"error"} state */
+    setState(state) {
+      element.dataset.state = state;
+      root.setAttribute("aria-busy", String(state === "loading"));
+    },
+  };
+  return screen;
+}

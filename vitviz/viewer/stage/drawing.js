@@ -1,0 +1,127 @@
+/** Drawing: what is drawn goes to the model, which answers whenever the pen rests. */
+
+import { answerOf, rivalsOf } from "../text/answer.js";
+import { el, show } from "../parts/dom.js";
+import { percent } from "../maths/numbers.js";
+import { createPenField } from "./penfield.js";
+import { reasonOf } from "../text/refusal.js";
+import { button } from "../parts/widgets.js";
+
+/** The pen rests when it has not moved for so long. */
+const REST_MS = 50;
+
+/**
+ * @param {import("../main.js").App} app
+ * @param {(picture: Blob, name: string, first: boolean) => Promise<void>} send  shows a picture to the model of
+ *   digits where it is the first, else to the one that is chosen
+ * @returns {{root: HTMLElement, open: () => void, render: () => void}}
+ */
+export function createDrawing(app, send) {
+  const field = createPenField(app, changed, lifted);
+  let [resting, sent, movedAt, language] = [0, 0, 0, ""];
+  let said = null; // the answer is written here
+  let opener = null; // what had the focus before
+  const root = el("section", { class: "vv-drawing", hidden: true });
+  // The keys of the viewer mean something else here.
+  root.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Escape") close();
+    if (event.key === "z" && (event.ctrlKey || event.metaKey)) field.undo();
+  });
+  return {
+    root,
+    open() {
+      if (root.hidden) opener = document.activeElement;
+      show(root, true);
+      render();
+      root.scrollIntoView({ block: "nearest" });
+      field.focus();
+    },
+    render,
+  };
+
+  function close() {
+    show(root, false);
+    opener?.focus();
+  }
+
+  /** Draws the answer; and all of it anew in another language. */
+  function render() {
+    if (root.hidden) return;
+    if (language !== app.language) {
+      language = app.language;
+      build();
+      root.setAttribute("aria-label", app.t("draw"));
+    }
+    answer();
+  }
+
+  function build() {
+    const { t } = app;
+    const { node, tools, thick, where, help } = field.build();
+    said = el("div", { class: "vv-drawing-answer" });
+    root.replaceChildren(
+      el("header", { class: "vv-help-head" }, el("h3", { text: t("draw") }), button({ text: "✕", title: t("close"), onClick: close })),
+      el("div", { class: "vv-drawing-row" }, node,
+        el("div", { class: "vv-drawing-side" }, said, el("div", { class: "vv-drawing-tools" }, ...tools), thick, where, help)));
+  }
+
+  /** A pen that is lifted rests. */
+  function lifted() {
+    if (resting) deliver();
+  }
+
+  function changed() {
+    movedAt = performance.now();
+    clearTimeout(resting);
+    resting = 0;
+    root.dataset.sent = ""; // what is drawn now is not sent yet
+    if (!field.empty()) resting = setTimeout(deliver, REST_MS);
+    else answer();
+  }
+
+  function deliver() {
+    clearTimeout(resting);
+    resting = 0;
+    sent += 1;
+    root.dataset.sent = nameOf(sent);
+    const [name, first] = [nameOf(sent), !isDrawing()];
+    field.picture(async (picture) => {
+      try {
+        await send(picture, name, first);
+      } catch (error) {
+        tell(el("p", { class: "vv-note", text: app.t("drawFailed", { reason: reasonOf(error, app.language) }) }));
+      }
+    });
+  }
+
+  /** Whether the picture of the page is a drawing from here. */
+  function isDrawing() {
+    return sent > 0 && /^drawing-\d+\.png$/.test(app.source?.manifest.photo.name ?? "");
+  }
+
+  function answer() {
+    if (!said) return;
+    if (field.empty() || !isDrawing()) {
+      tell(el("p", { class: "vv-note", text: app.t("drawStart") }));
+      return;
+    }
+    const { manifest, grid } = app.source;
+    field.divide(grid);
+    const found = answerOf(app);
+    const { height, width: wide } = manifest.model.image;
+    if (manifest.photo.name === nameOf(sent) && root.dataset.shown !== nameOf(sent)) {
+      root.dataset.ms = String(Math.round(performance.now() - movedAt)); // since the pen moved last
+    }
+    tell(el("p", { class: "vv-drawing-word", text: found?.text ?? app.t("saysNothing", { height, width: wide }) }),
+      ...rivalsOf(app).map(({ name, probability }) => el("p", { class: "vv-note", text: name + ": " + percent(probability) })),
+      el("p", { class: "vv-note", text: app.t("drawSeen", { height, width: wide, patches: grid.rows * grid.cols }) }));
+    root.dataset.shown = manifest.photo.name;
+  }
+
+  function tell(...nodes) {
+    said.replaceChildren(...nodes);
+  }
+}
+
+const nameOf = (number) => "drawing-" + number + ".png";

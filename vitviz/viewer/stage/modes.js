@@ -1,0 +1,65 @@
+/** Modes of the picture: look or erase, before or after; what was done that no pixel shows; and how few patches are left. */
+
+import { el, setText, show } from "../parts/dom.js";
+import { OPERATED, removedIn, touches } from "../state/experiment.js";
+import { answerOf, isAnswer, nameOf } from "../text/answer.js";
+import { changeName } from "../text/words.js";
+import { choice } from "../parts/widgets.js";
+
+/**
+ * @param {import("../main.js").App} app
+ * @returns {{root: HTMLElement, render: () => void}}
+ */
+export function createModes(app) {
+  const { t, bench, source: { grid, manifest } } = app;
+  const mode = choice({ label: t("mode"), onChoose: (erasing) => bench.use({ erasing, on: erasing, ...(erasing ? { tool: "remove" } : {}) }),
+    options: [false, true].map((erasing) => ({ value: erasing, text: t(erasing ? "modeErase" : "modeLook"), title: t(erasing ? "modeEraseTitle" : "modeLookTitle") })) });
+  const side = choice({ label: t("sides"), onChoose: (shows) => bench.use({ shows }),
+    options: ["before", "after"].map((value) => ({ value, text: t(value), title: t("sidesTitle") })) });
+  const badges = el("ul", { class: "vv-badges" });
+  const finding = el("p", { class: "vv-finding" });
+  const heard = el("p", { class: "vv-heard", role: "status" });
+  const root = el("div", { class: "vv-modes" }, mode.root, side.root, finding, badges, heard);
+  mode.root.dataset.control = "erase";
+  // What is pressed here is not the picture.
+  for (const kind of ["pointerdown", "pointermove", "pointerup", "click"]) root.addEventListener(kind, (event) => event.stopPropagation());
+  return { root, render };
+
+  function render() {
+    const changes = bench.list();
+    show(mode.root, app.operates);
+    mode.set(bench.paints());
+    show(side.root, changes.length > 0 && bench.marks());
+    side.set(bench.shows);
+    // Where it is about heads, edges, positions or tokens of another picture, words have to say it.
+    const unseen = changes.filter((one) => !touches([one], "pixels") && removedIn([one], grid.rows * grid.cols).size === 0);
+    const said = bench.marks() && bench.shows === "after" ? unseen.map((one) => changeName(one, app)) : [];
+    if (said.join("/") !== [...badges.children].map(({ textContent }) => textContent).join("/")) {
+      badges.replaceChildren(...said.map((text) => el("li", { text })));
+    }
+    show(badges, said.length > 0);
+    show(finding, bench.erases());
+    if (!bench.erases()) return;
+    const { counted, now, dare } = found(changes);
+    setText(finding, counted + " " + dare);
+    if (!bench.underWay()) setText(heard, [counted, now, dare].join(" ")); // when the hand rests
+  }
+
+  /** How many patches are out, what the model says now, and how few were enough on this device. */
+  function found(changes) {
+    const patches = grid.rows * grid.cols;
+    const out = removedIn(changes, patches).size;
+    const { second } = app;
+    const other = second.key === OPERATED && !second.coming ? second.app : null;
+    const counted = out === 0 ? t("eraseStart") : t("erased", { out, patches });
+    const now = other && answerOf(other) ? t("erasedNow", { answer: answerOf(other).text }) : "";
+    if (!isAnswer(app.source)) return { counted, now, dare: "" };
+    const [before, after] = [manifest.pass.answer, other?.source.manifest.pass.answer];
+    // Only what takes patches out counts. A photo of one's own often has the name of another: it is known by its analysis.
+    const holds = out > 0 && after?.kind === before.kind && after.name === before.name && isAnswer(other.source)
+      && changes.every((one) => removedIn([one], patches).size > 0);
+    const { model, photo, pass, upload } = manifest;
+    const best = app.records.best([model.name, upload ? pass.id : photo.name, grid.tokens, before.name].join("/"), holds ? patches - out : null);
+    return { counted, now, dare: [t("eraseDare", { name: nameOf(before, app) }), best === null ? "" : t("eraseBest", { best })].join(" ").trim() };
+  }
+}

@@ -1,0 +1,128 @@
+/** Tabs: one for each panel, as the ARIA practices describe them, and the page behind each. */
+
+import { createCode } from "./parts/code.js";
+import { el, freshId } from "./parts/dom.js";
+import { visitPanel } from "./state/panels.js";
+import { sideNames } from "./text/words.js";
+
+/**
+ * A panel is made when it is first opened.
+ * @param {import("./main.js").App} app
+ */
+export function createTabs(app) {
+  const { t } = app;
+  const made = new Map();
+  const pages = app.panels.map(({ id }) => {
+    const [tabId, pageId] = [freshId("tab"), freshId("panel")];
+    const tab = el("button", { type: "button", role: "tab", id: tabId, "aria-controls": pageId,
+      text: t("panel_" + id), onclick: () => visit(id) });
+    const page = el("div", { role: "tabpanel", id: pageId, "aria-labelledby": tabId, class: "vv-panel" });
+    return { id, tab, page };
+  });
+  const list = el("div", { role: "tablist", class: "vv-tabs", "aria-label": t("panels"),
+    onkeydown: moveTab }, ...pages.map(({ tab }) => tab));
+  return {
+    list, pages: pages.map(({ page }) => page),
+    render(view, second) {
+      for (const page of made.values()) page.settle();
+      for (const { id, tab, page } of pages) {
+        const open = id === app.selection.panel;
+        if (tab.getAttribute("aria-selected") !== String(open)) {
+          tab.setAttribute("aria-selected", String(open));
+          tab.tabIndex = open ? 0 : -1;
+          page.hidden = !open;
+          // The row of tabs scrolls on a narrow screen; the open tab must be visible.
+          if (open) list.scrollLeft = tab.offsetLeft - (list.clientWidth - tab.offsetWidth) / 2;
+        }
+        if (!open) continue;
+        if (!made.has(id)) made.set(id, createTabPanel(app, page));
+        made.get(id).render(view, second);
+      }
+    },
+    /** The panel that is shown. */
+    open() {
+      const { id, page } = pages.find((one) => one.id === app.selection.panel);
+      return { id, page, saves: app.panel().saves };
+    },
+    destroy() {
+      for (const page of made.values()) page.destroy();
+    },
+  };
+
+  /** Opens a panel, and scrolls to its beginning if the page was scrolled down in another. */
+  function visit(id) {
+    const pageOf = (panel) => pages.find((one) => one.id === panel).page;
+    const open = pageOf(app.selection.panel).getBoundingClientRect();
+    const scrolled = open.top < list.getBoundingClientRect().bottom;
+    app.select(visitPanel(id, app.selection, app.shape()));
+    // In the next frame, when all of it has its height: scroll anchoring would move the page before.
+    if (scrolled) requestAnimationFrame(() => pageOf(id).scrollIntoView());
+  }
+
+  function moveTab(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const at = pages.findIndex(({ tab }) => tab === event.target);
+    const next = pages[(at + step + pages.length) % pages.length];
+    visit(next.id);
+    next.tab.focus({ preventScroll: true });
+    event.preventDefault();
+  }
+}
+
+/**
+ * A panel with its code, and the same panel of the second analysis if there is one.
+ * @param {import("./main.js").App} app
+ * @param {HTMLElement} page
+ * @returns {{settle: () => void, render: (view: import("./types.js").View, second: import("./types.js").View|null) => void, destroy: () => void}}
+ */
+function createTabPanel(app, page) {
+  const { create, alone, both } = app.panel();
+  const panel = create(app);
+  const code = createCode(app, app.panel());
+  page.append(panel.root, code.root);
+  let facing = null; // {app, panel, both, nodes} of the second analysis
+  return {
+    /** Drops an analysis that was closed, also while the tab is hidden: an analysis is large. */
+    settle() {
+      if (facing && facing.app !== app.facing()) leave();
+    },
+    render(view, second) {
+      const other = alone ? null : app.facing();
+      if (other && !facing) meet(other);
+      panel.render(view);
+      code.render();
+      if (!facing || !second) return;
+      facing.panel.render(second);
+      facing.both?.render(view);
+    },
+    destroy() {
+      leave();
+      panel.destroy?.();
+    },
+  };
+
+  function meet(other) {
+    const twin = create(other);
+    const shared = both?.(app, other);
+    const words = sideNames(app, other);
+    const names = words.map((text, at) => el("h3", { class: "vv-side-name vv-side-" + at, text }));
+    [panel, twin].forEach(({ root }, at) => {
+      root.setAttribute("role", "group");
+      root.setAttribute("aria-label", words[at]);
+    });
+    panel.root.before(...(shared ? [shared.root] : []), names[0]);
+    panel.root.after(names[1], twin.root);
+    page.classList.add("vv-twice");
+    facing = { app: other, panel: twin, both: shared, nodes: [...(shared ? [shared.root] : []), ...names, twin.root] };
+  }
+
+  function leave() {
+    if (!facing) return;
+    facing.panel.destroy?.();
+    for (const node of facing.nodes) node.remove();
+    for (const name of ["role", "aria-label"]) panel.root.removeAttribute(name);
+    page.classList.remove("vv-twice");
+    facing = null;
+  }
+}

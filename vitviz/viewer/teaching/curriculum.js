@@ -1,0 +1,59 @@
+/** The curriculum: the lessons of the house and the own one, where they are listed, and the way to their pictures. */
+
+import { createCourse, stepLink } from "../lessons/course.js";
+import { LESSONS } from "../lessons/index.js";
+import { createOutcomes } from "../lessons/outcomes.js";
+import { createShelf } from "../lessons/shelf.js";
+import { guessBook, lessonBook } from "../state/memory.js";
+import { createLessonList } from "./lessonlist.js";
+
+/**
+ * The part of the app that has the lessons.
+ * @param {import("../main.js").App} app
+ * @param {import("../types.js").Host} host
+ * @param {Parameters<typeof createOutcomes>[0]} results  of an experiment in a lesson
+ * @param {() => Storage} storage
+ * @param {HTMLElement} root  gets the list of lessons
+ * @param {() => void} render
+ */
+export function createCurriculum(app, { address = null, go = null, taken = null }, results, storage, root, render) {
+  const shelf = createShelf(lessonBook(storage), () => address?.read() ?? null, taken?.lesson ?? null);
+  const guesses = guessBook(storage, taken?.guesses);
+  const travels = Boolean(go && address);
+  const lessons = [...LESSONS]; // and the own one
+  shelve();
+  const course = createCourse(app, lessons, guesses, travel, createOutcomes(results, taken?.outcomes ?? {}, render), render);
+  return { shelf, guesses, travels, course, collect, openLessons };
+
+  /** Puts the own lesson after the others, where there is one. */
+  function shelve() {
+    const own = shelf.played();
+    lessons.splice(LESSONS.length, 1, ...(own ? [own] : []));
+  }
+
+  /** The collected lesson has changed; it may be the open one. */
+  function collect(lesson) {
+    shelf.put(lesson);
+    shelve();
+    if (app.source) app.select({});
+    render();
+  }
+
+  /** Opens a step of a lesson with the model and the picture that it was written for, where the host can. */
+  function travel(origin) {
+    if (!travels) return false;
+    go(linkTo(origin));
+    return true;
+  }
+
+  function linkTo(origin) {
+    return stepLink(address.read(), origin, { lang: app.language, projector: app.taste.projector });
+  }
+
+  function openLessons() {
+    root.querySelector(".vv-lesson-list")?.remove();
+    const dialog = createLessonList(app, lessons, travels ? linkTo : null);
+    root.append(dialog);
+    dialog.showModal();
+  }
+}

@@ -1,0 +1,157 @@
+/** The lesson bar: the sentences of a step, its question, and after the guess the gap to the truth. */
+
+import { codeOf, hasCodes } from "../lessons/codes.js";
+import { el, setText, show } from "../parts/dom.js";
+import { createInput } from "./inputs.js";
+import { createPoll } from "./poll.js";
+import { gapText, said, sayings, titleOf } from "../text/lesson.js";
+import { allow, button } from "../parts/widgets.js";
+import { keyIsReady, sheetIsReady, worksheet } from "./worksheet.js";
+
+/** Parts of a step's text that are shown when the truth is. */
+const AFTER = ["why", "claim", "slip"];
+
+/**
+ * @param {import("../main.js").App} app
+ * @returns {{root: HTMLElement, render: () => void}}
+ */
+export function createLessonBar(app) {
+  const { t, course } = app;
+  const title = el("h3", { class: "vv-lesson-title", tabindex: "-1" });
+  const where = el("span", { class: "vv-lesson-where" });
+  const leave = button({ text: "✕", title: t("lessonLeave"), onClick: () => course.leave() });
+  const elsewhere = el("p", { class: "vv-note" });
+  const home = button({ text: t("lessonHome"), title: t("lessonHome"), onClick: () => course.home() });
+  const text = el("div", { class: "vv-lesson-text" });
+  const question = el("p", { class: "vv-lesson-question" });
+  const answer = el("div", { class: "vv-lesson-answer" });
+  const code = el("output", { class: "vv-lesson-code" });
+  const codes = el("details", {}, el("summary", { class: "vv-note", text: t("pollCode") }), code, el("p", { class: "vv-note", text: t("pollCodeHelp") }));
+  const waiting = el("p", { class: "vv-note" });
+  const gap = el("p", { class: "vv-lesson-gap" });
+  const after = Object.fromEntries(AFTER.map((name) => [name, el("p", { class: "vv-lesson-" + name })]));
+  // A screen reader reads the truth when it appears.
+  const truth = el("div", { class: "vv-lesson-truth", role: "status" }, gap, ...Object.values(after));
+  const back = button({ text: t("lessonBack"), title: t("lessonBack"), onClick: () => move(-1) });
+  const reveal = button({ text: t("lessonReveal"), title: t("lessonReveal"), onClick: () => course.reveal() });
+  const again = button({ text: t("lessonAgain"), title: t("lessonAgain"), onClick: () => course.again() });
+  const next = button({ text: t("lessonNext"), title: t("lessonNext"), onClick: () => move(1) });
+  reveal.classList.add("vv-main");
+  const teacher = createTeacher(app);
+  const root = el("section", { class: "vv-lesson", "aria-label": t("lesson") },
+    el("header", { class: "vv-lesson-head" }, title, where, leave),
+    el("div", { class: "vv-lesson-elsewhere" }, elsewhere, home),
+    text, question, answer, codes, waiting, truth,
+    el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next), teacher.root);
+  let drawn = ""; // the step whose texts and inputs are drawn
+  let input = null; // of the open question: {root, render}
+  root.hidden = true;
+  return { root, render };
+
+  function move(by) {
+    if (course.number() + by > course.count()) return course.leave();
+    course.go(course.number() + by);
+    title.focus({ preventScroll: true });
+    return title.scrollIntoView({ block: "nearest" });
+  }
+
+  function render() {
+    const lesson = course.lesson();
+    show(root, lesson !== null);
+    if (!lesson) return;
+    const step = course.step();
+    const asked = course.question();
+    const value = asked && course.truth();
+    const revealed = course.revealed() && value !== null && value !== undefined;
+    setText(title, titleOf(app, lesson));
+    setText(where, t("lessonStep", { step: course.number(), count: course.count() }));
+    const astray = !course.atHome();
+    setText(elsewhere, astray ? t("lessonElsewhere") : "");
+    show(elsewhere, astray);
+    show(home, astray && app.travels);
+    paragraphs(text, said(app, "") ?? t("lessonLoading"));
+    setText(question, (asked && said(app, "question")) ?? "");
+    show(question, asked !== null && value !== undefined);
+    build(lesson, step, asked);
+    show(answer, asked !== null && value !== undefined && input !== null);
+    input?.render(revealed);
+    setText(waiting, value === undefined && asked ? t("lessonCannot") : value === null && asked && course.complete() ? t("lessonWaiting") : "");
+    show(waiting, waiting.textContent !== "");
+    show(codes, hasCodes(app) && course.complete());
+    if (!codes.hidden) setText(code, codeOf(app, course.guess()));
+    renderTruth(revealed, value);
+    renderButtons(asked, revealed, value);
+    teacher.render();
+  }
+
+  function renderTruth(revealed, value) {
+    const parts = revealed ? sayings(app) : {};
+    setText(gap, revealed ? gapText(app, value) : "");
+    for (const name of AFTER) setText(after[name], parts[name] ?? "");
+    for (const node of [gap, ...Object.values(after)]) show(node, node.textContent !== "");
+    truth.classList.toggle("vv-told", revealed);
+  }
+
+  function renderButtons(asked, revealed, value) {
+    const open = asked !== null && value !== undefined && !revealed;
+    const held = document.activeElement === reveal;
+    show(back, course.number() > 1);
+    show(reveal, open);
+    reveal.setAttribute("aria-disabled", String(!(course.complete() && value !== null)));
+    show(again, revealed);
+    setText(next, course.number() === course.count() ? t("lessonDone") : t(open ? "lessonSkip" : "lessonNext"));
+    next.setAttribute("aria-label", next.textContent);
+    next.title = next.textContent;
+    next.classList.toggle("vv-main", !open);
+    if (held && !open) next.focus({ preventScroll: true });
+  }
+
+  /** Makes the input of a step; the one of the picture needs none but a line that counts. */
+  function build(lesson, step, asked) {
+    const key = [lesson.id, step.id, app.source.manifest.pass.id].join("/");
+    if (key === drawn) return;
+    drawn = key;
+    input = asked && createInput(app, asked);
+    answer.replaceChildren(...(input ? [input.root] : []));
+  }
+}
+
+function paragraphs(node, words) {
+  const wanted = words.split("\n");
+  if ([...node.children].map((one) => one.textContent).join("\n") === wanted.join("\n")) return;
+  node.replaceChildren(...wanted.map((one) => el("p", { text: one })));
+}
+
+/** What a teacher needs: the lesson on paper, and its key. */
+function createTeacher(app) {
+  const { t } = app;
+  const make = (text, title, key) => button({ text, title, onClick: () => { if (key ? keyIsReady(app) : sheetIsReady(app)) openFile(worksheet(app, key)); } });
+  const sheet = make(t("lessonSheet"), t("lessonSheetTitle"), false);
+  const key = make(t("lessonKey"), t("lessonKeyTitle"), true);
+  const poll = button({ text: t("poll"), title: t("pollTitle"), onClick() {
+    const dialog = createPoll(app);
+    root.append(dialog);
+    dialog.showModal();
+  } });
+  const root = el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("lessonTeacher") }),
+    el("div", { class: "vv-lesson-buttons" }, sheet, key, poll), el("p", { class: "vv-note", text: t("lessonPrint") }));
+  root.open = app.forTeacher;
+  root.addEventListener("toggle", () => render());
+  return { root, render };
+
+  /** The answers are fetched only for somebody who looks. */
+  function render() {
+    if (!app.course.lesson()) return;
+    show(poll, hasCodes(app));
+    if (!root.open) return;
+    allow(sheet, sheetIsReady(app));
+    allow(key, keyIsReady(app));
+  }
+}
+
+/** Opens an HTML file in a tab of its own, where it can be printed and saved. */
+function openFile(html) {
+  const url = URL.createObjectURL(new Blob([html], { type: "text/html;charset=utf-8" }));
+  el("a", { href: url, target: "_blank", rel: "noopener" }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000); // the tab has read it by then
+}

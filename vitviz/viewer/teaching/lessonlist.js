@@ -1,0 +1,54 @@
+/** The list of lessons, in a dialog that Escape closes: for a pupil to open, for a teacher to hand out. */
+
+import { el } from "../parts/dom.js";
+import { goalOf, titleOf } from "../text/lesson.js";
+import { OWN } from "../lessons/own.js";
+import { originOf } from "../lessons/course.js";
+import { createOwnLesson } from "./ownlesson.js";
+import { button } from "../parts/widgets.js";
+
+/**
+ * @param {import("../main.js").App} app
+ * @param {import("../lessons/steps.js").Lesson[]} lessons
+ * @param {null|((origin: any) => string)} linkTo  the link to a step; null in a page without links
+ * @returns {HTMLDialogElement}
+ */
+export function createLessonList(app, lessons, linkTo) {
+  const { t } = app;
+  const linkOf = (lesson, step) => linkTo({ ...originOf(lesson, lesson.steps[step - 1]), lesson: lesson.id, step });
+  const open = (lesson) => {
+    const title = titleOf(app, lesson);
+    if (linkTo && lesson.id !== OWN) return el("a", { href: linkOf(lesson, 1), text: title });
+    return button({ text: title, title, onClick: () => begin(lesson) });
+  };
+  const begin = ({ id }) => {
+    if (!app.source) return;
+    dialog.close();
+    app.course.start(id);
+  };
+  const item = (lesson) => el("li", {}, open(lesson),
+    el("span", { class: "vv-note", text: " " + t("lessonMinutes", { minutes: lesson.minutes }) }),
+    el("p", { text: goalOf(app, lesson) || t("ownGoal") }));
+  const refused = app.shelf.refused();
+  const dialog = el("dialog", { class: "vv-help vv-lesson-list", "aria-label": t("lessons") },
+    el("div", { class: "vv-help-head" }, el("h3", { text: t("lessons") }),
+      button({ text: "✕", title: t("close"), onClick: () => dialog.close() })),
+    refused ? el("p", { class: "vv-untrained", role: "alert", text: t(refused.key, refused.values) }) : null,
+    el("p", { class: "vv-note", text: t("lessonsIntro") }),
+    el("ol", {}, ...lessons.map(item)),
+    linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("lessonTeacherLinks") }), handout()) : null,
+    linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("own") }), createOwnLesson(app, linkTo, () => begin({ id: OWN }))) : null);
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  dialog.addEventListener("close", () => dialog.remove()); // it is made anew with what has been collected by then
+  return dialog;
+
+  /** For each lesson the links to its steps, and to its key. */
+  function handout() {
+    return el("div", {}, el("p", { class: "vv-note", text: t("lessonTeacherHelp") }),
+      el("ul", { class: "vv-handout" }, ...lessons.filter(({ id }) => id !== OWN).map((lesson) => el("li", {},
+        el("b", { text: titleOf(app, lesson) }), el("span", { class: "vv-note", text: " " + t("lessonMinutes", { minutes: lesson.minutes }) }),
+        el("p", { class: "vv-handout-links" },
+          ...lesson.steps.map((_step, at) => el("a", { href: linkOf(lesson, at + 1), text: t("lessonStepLink", { step: at + 1 }) })),
+          el("a", { href: linkOf(lesson, 1) + "&key=true", text: t("lessonKey") }))))));
+  }
+}

@@ -1,0 +1,139 @@
+/** An own lesson: the views that a teacher has collected, with questions, to be ordered, handed out and kept. */
+
+import { el, setText, show } from "../parts/dom.js";
+import { MOST, Misfit, OWN, WAYS, addressWith, emptyLesson, fileText, lessonInFile, stepOf, withMoved } from "../lessons/own.js";
+import { HOSTS, readLink } from "../state/link.js";
+import { allow, button } from "../parts/widgets.js";
+
+/**
+ * @param {import("../main.js").App} app
+ * @param {(origin: any) => string} linkTo
+ * @param {() => void} start  plays the lesson in this page
+ * @returns {HTMLElement}
+ */
+export function createOwnLesson(app, linkTo, start) {
+  const { t, shelf } = app;
+  const said = el("p", { class: "vv-note", role: "status" });
+  const title = el("input", { type: "text", maxlength: MOST.title, value: shelf.draft().title, placeholder: t("ownUntitled"),
+    onchange: () => app.collect({ ...shelf.draft(), title: title.value }) });
+  const steps = el("ol", { class: "vv-own-steps" });
+  const link = el("input", { type: "text", readonly: true, class: "vv-link", "aria-label": t("ownLink"), hidden: true });
+  const file = el("input", { type: "file", accept: ".json,application/json", hidden: true, onchange: read });
+  const named = (key, onClick) => button({ text: t(key), title: t(key), onClick });
+  const brought = shelf.brought();
+  const withSteps = (act) => () => { if (shelf.draft().steps.length > 0) tell(act); };
+  const hand = [...(brought ? [] : [named("ownStart", withSteps(start))]), named("ownLink", withSteps(copy)), named("ownSave", withSteps(save))];
+  const clear = named("ownClear", () => { title.value = ""; put(emptyLesson()); say(t("ownCleared")); });
+  const root = el("div", { class: "vv-own" },
+    el("p", { class: "vv-note", text: t("ownHelp") }),
+    el("label", { class: "vv-own-title" }, el("span", { text: t("ownTitle") }), title),
+    steps,
+    el("div", { class: "vv-lesson-buttons" }, named("ownAdd", add), ...hand, named("ownOpen", () => file.click()),
+      brought ? named("ownTake", () => { title.value = brought.title; put(brought); }) : null, clear),
+    link, file, said);
+  draw();
+  return root;
+
+  function put(lesson) {
+    app.collect(lesson);
+    draw();
+  }
+
+  /** Draws the steps anew; the texts in them are written as they are typed. */
+  function draw() {
+    const own = shelf.draft();
+    steps.replaceChildren(...own.steps.map((step, at) => stepOfList(step, at, own.steps.length)));
+    for (const node of [...hand, clear]) allow(node, own.steps.length > 0);
+    show(link, false);
+  }
+
+  function stepOfList({ view, way, ...texts }, at, count) {
+    const change = (more) => app.collect({ ...shelf.draft(), steps: shelf.draft().steps.map((one, place) => (place === at ? { ...one, ...more } : one)) });
+    const written = (name, rows) => el("label", {}, el("span", { text: t("own_" + name) }),
+      Object.assign(el("textarea", { rows, maxlength: MOST[name], onchange: (event) => change({ [name]: event.target.value }) }), { value: texts[name] }));
+    const select = el("select", { class: "vv-select", onchange: () => change({ way: select.value }) },
+      ...WAYS.map((value) => el("option", { value, text: t("ownWay_" + value), selected: value === way })));
+    const go = (to) => { put(withMoved(shelf.draft(), at, to)); steps.children[to].querySelector("button").focus(); };
+    const [up, down] = [button({ text: "↑", title: t("ownUp"), onClick: () => at > 0 && go(at - 1) }),
+      button({ text: "↓", title: t("ownDown"), onClick: () => at + 1 < count && go(at + 1) })];
+    allow(up, at > 0);
+    allow(down, at + 1 < count);
+    const remove = button({ text: "✕", title: t("ownRemove"), onClick: () => {
+      const { steps: all, ...rest } = shelf.draft();
+      put({ ...rest, steps: all.filter((_, place) => place !== at) });
+      title.focus();
+    } });
+    return el("li", {}, el("div", { class: "vv-own-head" }, el("b", { text: viewName(app, view) }), up, down, remove),
+      written("text", 2), written("question", 2), el("label", {}, el("span", { text: t("ownWay") }), select), written("answer", 2));
+  }
+
+  function add() {
+    const step = app.source && stepOf(app.selection, app.source.manifest.link, Object.keys(readLink(app.link(), app.panels)));
+    if (!step) return say(t("ownPhoto"));
+    const own = shelf.draft();
+    if (own.steps.length >= MOST.steps) return say(t("ownManySteps", { count: own.steps.length + 1, most: MOST.steps }));
+    put({ ...own, steps: [...own.steps, step] });
+    return say(t("ownAdded", { count: own.steps.length + 1 }));
+  }
+
+  function ownAddress() {
+    const [{ view }] = shelf.draft().steps;
+    const origin = Object.fromEntries(HOSTS.filter((name) => view[name]).map((name) => [name, view[name]]));
+    return addressWith(linkTo({ ...origin, lesson: OWN, step: 1 }), shelf.draft());
+  }
+
+  async function copy() {
+    link.value = ownAddress();
+    show(link, true);
+    link.select();
+    try {
+      await navigator.clipboard.writeText(link.value);
+      say(t("linkCopied"));
+    } catch {
+      say(t("copyByHand")); // without https or permission a page cannot write to the clipboard
+    }
+  }
+
+  function save() {
+    const name = (shelf.draft().title || t("ownUntitled")).replace(/[^\p{L}\p{N}]+/gu, "-");
+    const url = URL.createObjectURL(new Blob([fileText(shelf.draft())], { type: "application/json" }));
+    el("a", { href: url, download: name + ".json" }).click();
+    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    say(t("ownSaved"));
+  }
+
+  async function read() {
+    const [chosen] = file.files;
+    file.value = ""; // the same file can be chosen again
+    if (!chosen) return;
+    await tell(async () => {
+      if (chosen.size > MOST.file) throw new Misfit("ownLargeFile", { most: MOST.file / 1000 });
+      const lesson = lessonInFile(await chosen.text());
+      title.value = lesson.title;
+      put(lesson);
+      say(t("ownOpened", { count: lesson.steps.length }));
+    });
+  }
+
+  /** Does something, and says why it cannot be done. */
+  async function tell(act) {
+    try {
+      await act();
+    } catch (error) {
+      if (!(error instanceof Misfit)) throw error;
+      say(t(error.key, error.values));
+    }
+  }
+
+  function say(text) {
+    setText(said, text);
+  }
+}
+
+/** Where a view was taken, in short: picture, model, panel, layer and head. */
+function viewName({ t, panels }, { model, example, panel, layer, head }) {
+  const parts = [String(example).replaceAll("-", " "), model];
+  if (panels.some(({ id }) => id === panel)) parts.push(t("panel_" + panel));
+  if (Number.isInteger(layer)) parts.push(head === "mean" ? t("lessonLayerMean", { layer }) : t("lessonLayerHead", { layer, head }));
+  return parts.join(" · ");
+}

@@ -1,0 +1,115 @@
+/** The poll: codes of a class, typed or pasted, become a picture of what it guessed, beside the truth. */
+
+import { pixelCanvas } from "../parts/canvas.js";
+import { countsOf, middleOf, readCodes } from "../lessons/codes.js";
+import { optionsOf, paintable } from "../lessons/steps.js";
+import { el, setText, show } from "../parts/dom.js";
+import { percentBox } from "../maths/geometry.js";
+import { strongest } from "../maths/attention.js";
+import { optionText, said, titleOf, written } from "../text/lesson.js";
+import { button } from "../parts/widgets.js";
+
+/**
+ * @param {import("../main.js").App} app  in the step whose guesses are collected
+ * @returns {HTMLDialogElement}
+ */
+export function createPoll(app) {
+  const { t, course } = app;
+  const question = course.question();
+  const field = el("textarea", { rows: 4, spellcheck: "false", autocapitalize: "characters", maxlength: 10_000, oninput: draw });
+  const count = el("p", { class: "vv-note", role: "status" });
+  const wrong = el("ul", { class: "vv-poll-wrong" });
+  const figure = el("div", { class: "vv-poll-figure" });
+  const truth = button({ text: t("lessonReveal"), title: t("lessonReveal"), pressed: false, onClick() {
+    revealed = !revealed;
+    truth.setAttribute("aria-pressed", String(revealed));
+    draw();
+  } });
+  let revealed = false;
+  const dialog = el("dialog", { class: "vv-help vv-poll", "aria-label": t("poll") },
+    el("div", { class: "vv-help-head" }, el("h3", { text: t("poll") }), button({ text: "✕", title: t("close"), onClick: () => dialog.close() })),
+    el("p", { class: "vv-lesson-question", text: titleOf(app, course.lesson()) + ": " + (said(app, "question") ?? "") }),
+    el("label", {}, el("span", { class: "vv-note", text: t("pollCodes") }), field), count, wrong, figure,
+    el("div", { class: "vv-lesson-buttons" }, truth), el("p", { class: "vv-note", text: t("pollHelp") }));
+  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  dialog.addEventListener("close", () => dialog.remove()); // nothing is kept
+  draw();
+  return dialog;
+
+  function draw() {
+    const found = readCodes(app, field.value);
+    setText(count, t("pollCount", { count: found.guesses.length }) + (found.more > 0 ? " " + t("pollMore", { more: found.more }) : ""));
+    wrong.replaceChildren(...found.wrong.map(({ code, key }) => el("li", { text: t(key, { code }) })));
+    show(wrong, found.wrong.length > 0);
+    show(figure, found.guesses.length > 0);
+    const known = revealed ? course.truth() : null;
+    figure.replaceChildren(...({ choose: bars, number: line }[question.kind] ?? maps)(found.guesses, known ?? null));
+  }
+
+  /** Where the class guessed, and beside it what is true, each patch as bright as it was often guessed. */
+  function maps(guesses, known) {
+    const { grid } = app.source;
+    const counts = countsOf(guesses, grid);
+    const drawn = [picture(t("pollClass"), counts, (patch) => (counts[patch] ? String(counts[patch]) : ""), [])];
+    if (known) {
+      const best = strongest(known, question.kind === "patch" ? 1 : paintable(question, app.source));
+      drawn.push(picture(t("pollModel"), Array.from(known, (value) => Math.max(0, value)), () => "", best));
+    }
+    return drawn;
+  }
+
+  function picture(title, values, textOf, framed) {
+    const { grid, manifest: { model: { image } } } = app.source;
+    const pixels = pixelCanvas(image.height, image.width, "");
+    pixels.draw(app.source.picture.get()?.rgba);
+    const largest = Math.max(...values) || 1;
+    const place = el("div", { class: "vv-poll-picture" }, pixels.canvas,
+      ...values.map((value, patch) => {
+        const box = el("span", { class: framed.includes(patch) ? "vv-poll-box vv-guess-truth" : "vv-poll-box", text: textOf(patch) });
+        Object.assign(box.style, percentBox(patch + grid.prefix, grid), { background: "rgb(255 122 61 / " + (0.85 * value / largest).toFixed(3) + ")" });
+        return box;
+      }));
+    place.style.aspectRatio = image.width + " / " + image.height;
+    return el("figure", {}, el("figcaption", { text: title }), place);
+  }
+
+  /** How many chose each option; the right one is marked. */
+  function bars(guesses, known) {
+    return [el("ul", { class: "vv-poll-bars" }, ...optionsOf(question, app.source).map((option) => {
+      const number = guesses.filter((guess) => guess === option).length;
+      const fill = el("span", { class: "vv-fill" });
+      fill.style.width = (guesses.length ? (100 * number) / guesses.length : 0) + "%";
+      const right = known === option;
+      return el("li", { class: right ? "vv-poll-right" : "" }, el("span", { text: optionText(app, option) + (right ? " ✓ " + t("lessonModel") : "") }),
+        el("span", { class: "vv-track", "aria-hidden": "true" }, fill), el("b", { text: String(number) }));
+    }))];
+  }
+
+  /** All numbers on one line, one dot for each. */
+  function line(guesses, known) {
+    const [low, high] = [Math.min(question.min, known ?? question.min), Math.max(question.max, known ?? question.max)];
+    const place = (value) => (100 * (value - low)) / (high - low) + "%";
+    const pile = new Map(); // dots at nearly the same place stand on each other
+    const dots = guesses.map((value) => {
+      const column = Math.round((60 * (value - low)) / (high - low));
+      const above = pile.get(column) ?? 0;
+      pile.set(column, above + 1);
+      const dot = el("span", { class: "vv-poll-dot" });
+      Object.assign(dot.style, { left: (100 * column) / 60 + "%", bottom: 0.7 * above + "em" });
+      return dot;
+    });
+    const mark = known === null ? null : el("span", { class: "vv-poll-truth" });
+    if (mark) mark.style.left = place(known);
+    const rail = el("div", { class: "vv-poll-line", "aria-hidden": "true" }, ...dots, mark);
+    rail.style.height = 0.7 * Math.max(4, ...pile.values()) + 1 + "em";
+    const ends = el("div", { class: "vv-ends" }, ...[low, high].map((value) => el("span", { text: written(app, question, value) })));
+    const words = [t("pollMiddle", { middle: guesses.length ? written(app, question, rounded(middleOf(guesses))) : "–" }),
+      ...(known === null ? [] : [t("pollTruth", { truth: written(app, question, known) })])];
+    return [el("div", {}, rail, ends, el("p", { text: words.join(" ") }))];
+  }
+
+  /** Counts are whole, however fine a code is. */
+  function rounded(value) {
+    return course.unit(question.truth) === "count" ? Math.round(value) : value;
+  }
+}

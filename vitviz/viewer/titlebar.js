@@ -1,0 +1,80 @@
+/** The title bar: the headline, what was analyzed, and the tools of the page. */
+
+import { createHeadline } from "./headline.js";
+import { el } from "./parts/dom.js";
+import { allow, button } from "./parts/widgets.js";
+import { createSharing } from "./saving/sharing.js";
+import { languageName, nextLanguage } from "./text/language.js";
+import { translated } from "./text/words.js";
+
+/**
+ * @param {import("./main.js").App} app
+ * @param {HTMLElement} save  the button of the dialog that saves
+ * @param {() => void} openHelp
+ * @param {HTMLElement} projecting  the tools of projector mode
+ */
+export function createTitleBar(app, save, openHelp, projecting) {
+  const { t } = app;
+  const { manifest } = app.source;
+  const undo = button({ text: "↶", title: t("undo"), onClick: () => app.undo() });
+  const redo = button({ text: "↷", title: t("redo"), onClick: () => app.redo() });
+  const projector = button({ text: t("projector"), title: t("projectorTitle"), pressed: false,
+    onClick: () => app.prefer({ projector: !app.taste.projector }) });
+  projector.classList.add("vv-projector-button"); // a phone has no such button
+  const language = app.languages ? languageButton(app) : null;
+  const sharing = manifest.link ? createSharing(app) : null; // without it nobody else could open the link
+  const headline = createHeadline(app);
+  const lessons = button({ text: t("lessons"), title: t("lessonsTitle"), onClick: () => app.openLessons() });
+  lessons.classList.add("vv-lessons-button");
+  const tools = el("div", { class: "vv-tools" }, lessons, undo, redo, save, sharing?.button, projecting, projector,
+    button({ text: "?", title: t("help"), onClick: openHelp }), language);
+  const about = el("div", { class: "vv-names-line" },
+    el("p", { class: "vv-names", text: headline.names }),
+    el("p", { text: t("summary", { depth: manifest.model.depth, heads: manifest.model.num_heads, tokens: manifest.model.num_tokens }) }),
+    ...createPhotoNotes(app));
+  const root = el("header", { class: "vv-title-bar" }, headline.root,
+    manifest.model.trained === false
+      ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }), el("span", { text: " " + t("untrainedNote") }))
+      : null,
+    sharing?.note, sharing?.dialog);
+  return {
+    root, titles: headline.root, title: headline.title,
+    /** Puts the tools beside the title where there is room, else under the picture. */
+    arrange(size, picture) {
+      if (size === "wide") root.querySelector(".vv-title").after(tools);
+      else picture.after(tools);
+      if (size === "wide") root.querySelector(".vv-title").append(about);
+      else tools.after(about);
+    },
+    destroy: () => sharing?.destroy(),
+    render() {
+      headline.render();
+      allow(undo, app.history.past.length > 0);
+      allow(redo, app.history.future.length > 0);
+      projector.setAttribute("aria-pressed", String(app.taste.projector));
+    },
+  };
+}
+
+/**
+ * What was done to the photo, one line for each note. The last one has a button that analyzes the photo again, inverted
+ * or as it was, if the host can do so: the model may not have been taught its ink.
+ */
+function createPhotoNotes(app) {
+  const { t, source: { manifest: { photo } } } = app;
+  const notes = photo.notes.map((note) => translated(note, app));
+  if (photo.dark_ink) notes.push(t("darkInk"));
+  const lines = notes.map((text) => el("p", { class: "vv-photo-note", text }));
+  if (app.invert && (photo.inverted || photo.dark_ink)) {
+    const [text, title] = photo.inverted ? [t("invertBack"), t("invertBackTitle")] : [t("invert"), t("invertTitle")];
+    lines[lines.length - 1].append(" ", button({ text, title, onClick: app.invert }));
+  }
+  return lines;
+}
+
+/** A button for the next language: its text in that language, its title in the language of the page. */
+function languageButton(app) {
+  const next = nextLanguage(app.language);
+  return button({ text: languageName(next, next), onClick: () => app.switchLanguage(),
+    title: app.t("languageTitle", { language: languageName(next, app.language) }) });
+}

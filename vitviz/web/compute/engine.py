@@ -1,0 +1,81 @@
+"""The engine: whoever fulfils orders. Here that is this process, which shares its cores."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import torch
+
+from ..host import limits
+from .fulfilment import fulfil
+from .models import Models
+from .orders import AnyOrder, Result
+from .turns import Turns, computing
+
+
+class Engine(Protocol):
+    """Fulfils orders: in this process, in another one, or on another machine."""
+
+    def run(self, order: AnyOrder) -> Result:
+        """Fulfil an order. Raises for faults of the machine; bad pictures or models are refused.
+
+        A late file or a page is the only one in `files` of its result.
+        """
+
+    def close(self) -> None:
+        """Give back what is held outside of this process, when the app ends."""
+
+
+class Local:
+    """Fulfils orders in the caller's thread; `limits.COMPUTING` of them compute at a time."""
+
+    def __init__(self, models: Models, threads: int | None = None) -> None:
+        """`threads`: of each forward pass, see `Cores`."""
+        self.models = models
+        self._computing = Turns(limits.COMPUTING, limits.LINE)
+        self._cores = Cores(threads)
+
+    def run(self, order: AnyOrder) -> Result:
+        return fulfil(order, self.models, self._turn)
+
+    def close(self) -> None:
+        """Nothing: threads end with the process."""
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        with computing(self._computing), self._cores.share():
+            yield
+
+
+class Cores:
+    """The cores of the machine, shared by the passes that run at the same time.
+
+    One pass alone gets all of them, which answers a single visitor soonest. Under load each gets
+    one: two threads that wait for each other on busy cores are slower than one (2.6 times, measured
+    beside busy neighbours), and as many passes as cores keep them all busy.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
+        """`threads`: give each pass as many, whatever else runs."""
+        self._threads = threads
+        # torch has fewer threads than cores where OMP_NUM_THREADS says so.
+        self._cores = min(limits.usable_cores(), torch.get_num_threads())
+        self._running = 0
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def share(self) -> Iterator[None]:
+        """Run a pass in the block with its share of the cores."""
+        self._change(1)
+        try:
+            yield
+        finally:
+            self._change(-1)
+
+    def _change(self, by: int) -> None:
+        # Newer versions of torch have one number for the process, which passes that run already
+        # read anew for each operation; older ones have one for each thread of Python.
+        with self._lock:
+            self._running += by
+            torch.set_num_threads(self._threads or max(1, self._cores // max(1, self._running)))

@@ -1,0 +1,248 @@
+"""Fulfilment: what is done for each kind of order, from its photo or analysis to a `Result`.
+
+Nothing here depends on visitors, pages or disks, and orders and results can be pickled. So `fulfil`
+can also run in another process or on another machine, behind another `Engine`.
+"""
+
+import io
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL import Image
+
+from ...errors import VitvizError
+from ...languages import Message
+from ...model.photo import open_photo
+from ...probe.analysis import Analysis, analyze
+from ...probe.explain import fairness
+from ...probe.explain.explainers import EXPLAINERS, chosen
+from ...viewer import page
+from ...viewer.explanations import passes_of
+from ...viewer.payload import late_file, late_path, pack
+from ..host import limits
+from ..host.error_messages import in_each
+from ..store.files import file_name
+from .models import ModelSource
+from .orders import (
+    AnyOrder,
+    FairOrder,
+    LateOrder,
+    OperateOrder,
+    Order,
+    PageOrder,
+    Refusal,
+    Result,
+    Selection,
+)
+
+UNSEEN = (".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".jp2", ".j2k", ".jpx")  # not shown by browsers
+PAGE = "page.html"
+Turn = Callable[[], AbstractContextManager[None]]
+
+
+def fulfil(order: AnyOrder, models: ModelSource, turn: Turn = nullcontext) -> Result:
+    """Fulfil an order of any kind: the one function that other processes and machines need.
+
+    `turn` is entered where the model runs only, to bound how many do at a time.
+    """
+    kinds: dict[type[AnyOrder], Callable[..., Result]] = {
+        Order: _analyzed,
+        OperateOrder: _operated,
+        LateOrder: _late,
+        FairOrder: _fair,
+        PageOrder: _page,
+    }
+    stages = _Stages()
+    try:
+        result = kinds[type(order)](order, models, turn, stages)
+    except VitvizError as error:
+        result = Result(refused=Refusal.of(error))
+    return replace(result, seconds=stages.seconds)
+
+
+class _Stages:
+    """Seconds of each stage; of a stage within another, only the inner one counts."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        inner, began = sum(self.seconds.values()), time.perf_counter()
+        try:
+            yield
+        finally:
+            inner = sum(self.seconds.values()) - inner
+            self.seconds[name] = time.perf_counter() - began - inner
+
+
+def _analyzed(order: Order, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
+    """Open the photo, load the model, run it, and pack the result."""
+    with stages("open"):
+        photo = open_photo(order.photo, order.name)
+    with stages("load"):
+        loaded = models.get(order.model)
+    with stages("wait"), turn(), stages("pass"):
+        analysis = analyze(loaded, photo, invert=order.invert, interventions=order.interventions)
+        # With the analysis, because it runs the model too, for some explainers many times.
+        relevance = _relevance(order.selection, analysis) if order.selection else {}
+    with stages("pack"):
+        if order.selection is None:
+            return _for_page(order, analysis)
+        return _for_program(order.selection, analysis, relevance)
+
+
+def _operated(order: OperateOrder, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
+    """Read the analysis and its model, run it with the interventions, and pack what is new.
+
+    The photo is not opened again, because that can take longer than the pass.
+    """
+    with stages("open"):
+        held = _held(order, models)
+    with stages("wait"), turn(), stages("pass"):
+        analysis = held.operate(order.interventions)
+    with stages("pack"):
+        if order.wanted == "saved":
+            return Result(saved=analysis.to_bytes(), saved_name=_saved_name(analysis))
+        payload = pack(analysis, whole=False, beside=True, first=order.first)
+        return Result(manifest=payload.manifest, files=payload.files)
+
+
+def _late(order: LateOrder, models: ModelSource, turn: Turn, _stages: _Stages) -> Result:
+    """Make the file, with a turn where the model has to run: for an explanation."""
+    held = _held(order, models)
+    passes = passes_of(held, order.name)
+    _check_work(held, passes, limits.EXPLAINING_WORK)
+    with turn() if passes else nullcontext():
+        return Result(files={late_path(order.name): late_file(held, order.name)})
+
+
+def _fair(order: FairOrder, models: ModelSource, turn: Turn, stages: _Stages) -> Result:
+    """Compute the next map, or when all are there the next column; with the last, the result."""
+    held, keys = _held(order, models), list(dict.fromkeys(order.keys))
+    passes = fairness.passes_of(len(keys) + 1)
+    passes += sum(chosen(key).passes(held.grid) for key in keys)
+    _check_work(held, passes, limits.TESTING_WORK)
+    maps, columns = dict(order.maps), [*order.columns]
+    target = held.class_index(order.target, "fair_test")
+    with turn(), stages("pass"):
+        if missing := [key for key in keys if key not in maps]:
+            maps[missing[0]] = held.explain(missing[0], order.token, target).tolist()
+            return _step(maps, columns, len(keys) + fairness.STEPS)
+        case = replace(held.case("centre"), vit=models.get(order.model).vit, target=target)
+        plan = fairness.plan_of(case, {key: torch.tensor(maps[key]) for key in keys})
+        for step in (0, 1) if not columns else (len(columns),):
+            columns.append(plan.column(case, step, held.card.temperature).tolist())
+        result = _step(maps, columns, len(keys) + len(plan.counts) - 1)
+        if len(columns) < len(plan.counts):
+            return result
+        removal = plan.removal(case, [torch.tensor(column) for column in columns])
+        return replace(result, summary={**result.summary, "result": _told(removal)})
+
+
+def _step(maps: Mapping[str, Any], columns: Sequence[Sequence[float]], steps: int) -> Result:
+    done = len(maps) + max(0, len(columns) - 1)
+    return Result(summary={"maps": maps, "columns": columns, "done": done, "all": steps})
+
+
+def _told(removal: fairness.Removal) -> dict[str, Any]:
+    """A fair test in JSON's types, its sentences in every language."""
+    values = removal.to_dict()
+    for key, figures in values["maps"].items():
+        figures["sentence"] = in_each(removal.sentence(key))
+    return values
+
+
+def _page(order: PageOrder, models: ModelSource, turn: Turn, _stages: _Stages) -> Result:
+    """Make the page, with a turn of its own: some explanations in it run the model."""
+    held = _held(order, models)
+    layers = held.trace.depth if order.layers is None else len(order.layers)
+    if layers * _page_bytes_of_layer(held) > limits.PAGE_BYTES:
+        raise VitvizError(Message("web.page_large", most=round(limits.PAGE_BYTES / 1e6)))
+    with turn():
+        text = page(held, film=order.film, layers=order.layers)
+    return Result(files={PAGE: text.encode()})
+
+
+def _page_bytes_of_layer(analysis: Analysis) -> float:
+    """About how long a layer is in a page: q, k and tokens in half precision, in base64."""
+    config = analysis.card.config
+    return 4 / 3 * 6 * analysis.trace.num_tokens * config.embed_dim
+
+
+def _held(order: OperateOrder | LateOrder | FairOrder | PageOrder, models: ModelSource) -> Analysis:
+    """The analysis of an order, with its model."""
+    analysis = Analysis.from_bytes(order.saved)
+    return replace(analysis, loaded=models.get(order.model))
+
+
+def _check_work(analysis: Analysis, passes: int, most: float) -> None:
+    """Raise `VitvizError` where so many passes of this model are too much for a shared machine."""
+    if 2.0 * passes * analysis.card.num_parameters * analysis.grid.num_tokens > most:
+        raise VitvizError(Message("web.too_much", passes=passes, name=analysis.card.name))
+
+
+def _for_page(order: Order, analysis: Analysis) -> Result:
+    payload = pack(analysis, film=True, whole=False, first=order.first)
+    unseen = Path(order.name).suffix.lower() in UNSEEN
+    return Result(
+        saved=analysis.to_bytes(),
+        saved_name=_saved_name(analysis),
+        manifest=payload.manifest,
+        files=payload.files,
+        preview=_preview(analysis) if unseen else None,
+    )
+
+
+def _relevance(selection: Selection, analysis: Analysis) -> dict[str, Any]:
+    """The values of the explainer that was asked for; {} if none was."""
+    if not selection.explainer:
+        return {}
+    target = None if selection.target == -1 else selection.target
+    values = analysis.explain(selection.explainer, selection.token, target)
+    of_class = "class" in EXPLAINERS[selection.explainer].needs
+    return {
+        "relevance": {
+            "explainer": selection.explainer,
+            "target": analysis.class_index(target) if of_class else None,
+            "values": values.tolist(),
+        }
+    }
+
+
+def _for_program(selection: Selection, analysis: Analysis, relevance: Mapping[str, Any]) -> Result:
+    token = selection.token
+    layer = analysis.trace.depth - 1 if selection.layer == -1 else selection.layer
+    head = None if selection.head == -1 else selection.head
+    attention, rollout = analysis.attention(layer, head, token), analysis.rollout(token, layer)
+    summary = analysis.summary(limits.TOP_CLASSES)
+    summary["selection"] = {
+        "token": token,
+        "layer": layer,
+        "head": "mean" if head is None else head,
+        "attention": attention.tolist(),
+        "rollout": rollout.tolist(),
+        **relevance,
+    }
+    return Result(saved=analysis.to_bytes(), saved_name=_saved_name(analysis), summary=summary)
+
+
+def _saved_name(analysis: Analysis) -> str:
+    card = analysis.card
+    untrained = "" if card.trained else "untrained"
+    inverted = "inverted" if analysis.inverted else ""
+    changed = "changed" if analysis.interventions else ""
+    name = file_name(analysis.photo_name, card.name, card.key.size, untrained, inverted, changed)
+    return f"{name}.safetensors"
+
+
+def _preview(analysis: Analysis) -> bytes:
+    """The model's input as PNG."""
+    seen = Image.fromarray(analysis.picture.squeeze(-1).numpy())
+    seen.save(buffer := io.BytesIO(), "PNG")
+    return buffer.getvalue()

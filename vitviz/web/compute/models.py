@@ -1,0 +1,200 @@
+"""The menu of models, and the loaded ones: those used last, within a bound in bytes."""
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from ...errors import WeightsError
+from ...languages import Message, from_file
+from ...model.checkpoints import FORMAT
+from ...model.config import ViTConfig
+from ...model.json_values import parse
+from ...model.key import ModelKey
+from ...model.preprocess import MAX_SIDE
+from ...model.tensor_file import read_metadata
+from ...model.weights import CURATED, WEIGHTS_DIR, LoadedModel, list_models, load_key
+from ..host import limits
+from .turns import Turns
+
+LOCAL = "local-dir:"  # of timm: a folder with a model
+
+log = logging.getLogger("vitviz.web")
+
+
+class Menu:
+    """The models on the menu: their keys, sources and titles. It loads no weights.
+
+    Visitors choose a key; only the host names files.
+    """
+
+    def __init__(self, added: Sequence[str] = (), default: str | None = None) -> None:
+        """`added` are the host's own models; `default` is the key of the one to start with.
+
+        Raises `WeightsError` if there is no model at all, or none of the key `default`.
+        """
+        self._sources: dict[str, str] = {}
+        for source in added:
+            name = _name_of(source)
+            key, count = name, 2
+            while key in self._sources:
+                key, count = f"{name} ({count})", count + 1
+            self._sources[key] = source
+        for name in list_models():
+            self._sources.setdefault(name, name)
+        if not self._sources:
+            raise WeightsError("there is no model to offer: name one with --model")
+        self.default = default or next(iter(self._sources))
+        if self.default not in self:
+            raise WeightsError(
+                Message("web.no_model", name=repr(self.default), names=tuple(self._sources))
+            )
+
+    @property
+    def choices(self) -> list[tuple[str, str]]:
+        """(title, key) of each model: the host's first, then the shipped ones, then timm's."""
+        return [(self._title(key), key) for key in self._sources]
+
+    def _title(self, key: str) -> str:
+        if key in CURATED:
+            return Message("models.of_timm", title=CURATED[key].title)
+        own, shipped = Path(self._sources[key]), WEIGHTS_DIR / f"{key}.safetensors"
+        return read_title(own if own.is_file() else shipped) or key
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and key in self._sources
+
+
+class ModelSource(Protocol):
+    """Whatever gives the model of a key: `Models`, or what stands before them."""
+
+    def get(self, key: ModelKey) -> LoadedModel: ...
+
+
+class Models(Menu):
+    """The menu with its loaded models, in the process of the engine.
+
+    A model is loaded once for all requests that wait for it. Requests for other models do not wait
+    meanwhile; those for its twin and its other sizes do, so that visitors who ask for many sizes at
+    once do not fill the memory.
+    """
+
+    def __init__(
+        self, added: Sequence[str] = (), default: str | None = None, device: str | None = None
+    ) -> None:
+        """Load the host's own models at once, so that a mistyped name fails at the start.
+
+        `device`: where they run, as torch names it. Raises `WeightsError` if one of them cannot be
+        loaded, or the device cannot be used.
+        """
+        super().__init__(added, default)
+        self._device = device
+        self._loaded: OrderedDict[ModelKey, LoadedModel] = OrderedDict()
+        self._lock = threading.Lock()
+        self._loading = {name: Turns(1, limits.LINE) for name in self._sources}
+        self._configs: dict[str, ViTConfig] = {}  # of those that were loaded, in their own size
+        self._starting = True  # the host may read paths, visitors may not
+        # Any model shows whether the device can be used.
+        for name in list(self._sources)[: len(added)] or [self.default] * (device is not None):
+            self.get(ModelKey(name))
+        self._starting = False
+
+    def get(self, key: ModelKey) -> LoadedModel:
+        """The model of a key, whose name is one of the menu; a size that it has anyway is no other.
+
+        Raises `WeightsError` if it cannot be loaded, has no such size or is not on the menu, or if
+        another request is still loading from the same weights after `LOADING_WAIT_SECONDS`.
+        """
+        if key.name not in self:
+            raise WeightsError(
+                Message("web.no_model", name=repr(key.name[:80]), names=tuple(self._sources))
+            )
+        if key.image_size is not None:
+            key = self._checked(key)
+        if (loaded := self._kept(key)) is not None:
+            return loaded
+        waiting = WeightsError(Message("web.loading", name=key.name))
+        with self._loading[key.name].take(limits.LOADING_WAIT_SECONDS, waiting):
+            if (loaded := self._kept(key)) is not None:  # another request has loaded it
+                return loaded
+            loaded = self._load(key)
+            self._keep(key, loaded)
+            return loaded
+
+    def _kept(self, key: ModelKey) -> LoadedModel | None:
+        """The model of a key if it is in memory, which makes it the one that was used last."""
+        with self._lock:
+            if key in self._loaded:
+                self._loaded.move_to_end(key)
+            return self._loaded.get(key)
+
+    def _keep(self, key: ModelKey, loaded: LoadedModel) -> None:
+        """Keep a model, and drop those that were not used for longest until all fit the bound."""
+        with self._lock:
+            held = sum(one.num_bytes for one in (loaded, *self._loaded.values()))
+            self._loaded[key] = loaded
+            while held > limits.MODELS_BYTES and len(self._loaded) > 1:
+                held -= self._loaded.popitem(last=False)[1].num_bytes
+
+    def _checked(self, key: ModelKey) -> ModelKey:
+        """The key of a size, or without it if that is the model's own.
+
+        How large its patches are is known once it was loaded in its own size. Raises `WeightsError`
+        for a size that is not whole patches, or more than `limits.SIZE_TOKENS` tokens.
+        """
+        if key.name not in self._configs:
+            self.get(replace(key, image_size=None))
+        own = self._configs[key.name]
+        if key.image_size is None or key.image_size == own.image_size:
+            return replace(key, image_size=None)
+        height, width = key.image_size
+        down, across = own.patch_size
+        tokens = own.num_prefix_tokens + (height // down) * (width // across)
+        whole = height % down == 0 and width % across == 0
+        if not whole or tokens > limits.SIZE_TOKENS or max(key.image_size) > MAX_SIDE:
+            raise WeightsError(
+                Message(
+                    "web.image_size",
+                    name=key.name,
+                    patch=f"{down} x {across}",
+                    most=limits.SIZE_TOKENS,
+                    side=MAX_SIDE,
+                    size=f"{height} x {width}",
+                )
+            )
+        return key
+
+    def _load(self, key: ModelKey) -> LoadedModel:
+        """Load a model. A sentence about a file of the host's does not name its path."""
+        source, name = self._sources[key.name], key.name
+        side = CURATED[name].image_size if name in CURATED else None
+        size = key.image_size or (None if side is None else (side, side))
+        try:
+            loaded = load_key(replace(key, name=source, image_size=size), device=self._device)
+        except WeightsError as error:
+            if self._starting or source == name or source not in error.message:
+                raise
+            log.exception("%s cannot be loaded", source)
+            raise WeightsError(Message("web.model_gone", name=name)) from error
+        if key.image_size is None:
+            self._configs[name] = loaded.card.config
+        return loaded
+
+
+def _name_of(source: str) -> str:
+    """The name of a host's model on the menu, which shows no path."""
+    if source.startswith(LOCAL):
+        return Path(source.removeprefix(LOCAL)).name
+    return Path(source).stem if Path(source).is_file() else source
+
+
+def read_title(path: Path) -> str | None:
+    """The title in the metadata of one of our checkpoints; None if it has none."""
+    try:
+        parsed = parse(read_metadata(path)[FORMAT])
+        return from_file(str(parsed["details"]["title"]), parsed.get("messages")) or None
+    except (OSError, KeyError, TypeError, ValueError):
+        return None

@@ -1,0 +1,147 @@
+"""Orders and results of an engine, as values that can be pickled."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from ...errors import ImageError, VitvizError
+from ...model.key import ModelKey
+
+
+class Selection(NamedTuple):
+    """The selection of a program. `layer` -1 is the last one, `head` -1 the mean of all.
+
+    `explainer` is a key of `probe/explain/explainers.py`, "" none; `target` the class it
+    explains, by number or name, -1 the answer.
+    """
+
+    token: int = 0
+    layer: int = -1
+    head: int = -1
+    explainer: str = ""
+    target: int | str = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """A photo for a model.
+
+    photo      the bytes of the file
+    name       the visitor's name of the file
+    selection  what a program asks about; None for a page, where the visitor selects in the viewer
+    invert     exchange light and dark of the photo first
+    interventions  what is changed in the pass, in JSON's types (`probe/intervene/intervention.py`)
+    first      the layer and the token that a page shows first (`viewer.payload.pack`)
+
+    Further options of a pass are to be fields with a default, so that today's orders keep their
+    meaning.
+    """
+
+    photo: bytes = field(repr=False)
+    name: str
+    model: ModelKey
+    selection: Selection | None = None
+    invert: bool = False
+    interventions: Sequence[Mapping[str, Any]] = ()
+    first: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperateOrder:
+    """An intact analysis, with interventions, for a page that shows it and waits at every stroke.
+
+    saved, model          the analysis as `Result.saved`, and the model of its order
+    interventions, first  as of `Order`
+    wanted  "page": the manifest and files of the result; "saved": its saved analysis, which takes
+            longer to write than all the rest and is asked for after few strokes
+    """
+
+    saved: bytes = field(repr=False)
+    model: ModelKey
+    interventions: Sequence[Mapping[str, Any]] = ()
+    first: tuple[int, int] | None = None
+    wanted: Literal["page", "saved"] = "page"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LateOrder:
+    """A late file of an analysis (`viewer.payload.late_file`), for which its model is needed.
+
+    saved, model  the analysis as `Result.saved`, and the model of its order
+    """
+
+    name: str
+    saved: bytes = field(repr=False)
+    model: ModelKey
+
+
+@dataclass(frozen=True, kw_only=True)
+class FairOrder:
+    """One step of a fair test (`probe/explain/fairness.py`), after those that are done.
+
+    saved, model         as of `LateOrder`
+    keys, token, target  the explainers that are tested, the token they explain, and the class
+    maps, columns        what earlier steps gave: the values by explainer, and the probabilities by
+                         step
+    """
+
+    saved: bytes = field(repr=False)
+    model: ModelKey
+    keys: Sequence[str]
+    token: int = 0
+    target: int | None = None
+    maps: Mapping[str, Sequence[float]] = field(default_factory=dict, repr=False)
+    columns: Sequence[Sequence[float]] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageOrder:
+    """An analysis as one HTML file (`viewer.page`).
+
+    saved, model  as of `LateOrder`
+    layers        that are in it; None: all. film: with the film of the training
+    """
+
+    saved: bytes = field(repr=False)
+    model: ModelKey
+    layers: Sequence[int] | None = None
+    film: bool = False
+
+
+AnyOrder = Order | OperateOrder | LateOrder | FairOrder | PageOrder
+
+
+class Refusal(NamedTuple):
+    """Why an order is refused, in any language; `of_picture`: because of the picture."""
+
+    text: str
+    of_picture: bool = False
+
+    @classmethod
+    def of(cls, error: VitvizError) -> "Refusal":
+        """The refusal for an error: exceptions from another machine can lose their class."""
+        return cls(error.message, isinstance(error, ImageError))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Result:
+    """The result of an order: either `refused` alone, or the other fields.
+
+    saved     the analysis, for `Analysis.from_bytes`; `saved_name` is the name of its file
+    manifest  for a page: that of `viewer.payload.Payload`; `files` are the bytes by path
+    preview   for a page: the model's input as PNG, if browsers cannot show the photo
+    summary   for a program: `Analysis.summary`, with the values for its selection as "selection";
+              of a `FairOrder` the "maps" and "columns" so far, how many steps are "done" of "all",
+              and after the last one the "result"
+    seconds   of each stage: "open" the photo, "load" the model, "wait" for a turn, "pass" of the
+              model, "pack" for the page or program
+    """
+
+    refused: Refusal | None = None
+    saved: bytes = field(default=b"", repr=False)
+    saved_name: str = ""
+    manifest: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    preview: bytes | None = field(default=None, repr=False)
+    summary: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    seconds: Mapping[str, float] = field(default_factory=dict, compare=False)

@@ -1,0 +1,149 @@
+"""Replicas: orders are fulfilled by Ray Serve, in other processes or on other machines.
+
+Ray itself is not needed until `Replicas` is made. Its ports run code for whoever knows the token of
+the cluster, so a cluster without one is refused.
+"""
+
+import importlib
+import logging
+import os
+import re
+import secrets
+import socket
+from collections.abc import Mapping, MutableMapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ...errors import VitvizError
+from ...languages import Message
+from ..host import limits
+from ..host.settings import Settings, SettingsError
+from .fulfilment import fulfil
+from .models import Models
+from .orders import AnyOrder, Result
+
+PACKAGE = "ray[serve]>=2.59,<3"
+OLDEST = (2, 59)  # the first that asks for a token at every port
+APP = "vitviz"  # its name in a cluster: the fronts of one cluster share its replicas
+TRIES = 3  # for an order whose replica dies; Serve itself does not try again
+SECONDS = 180  # for an order, with the start of a replica
+
+log = logging.getLogger("vitviz.web")
+
+
+class Replica:
+    """One process of the engine, in the cluster. It holds models and answers orders."""
+
+    def __init__(self, settings: Settings) -> None:
+        """`settings`: those of the front; model files lie at the same place on every machine."""
+        settings.apply()
+        self._models = Models(settings.models, settings.default_model, settings.device)
+
+    def __call__(self, order: AnyOrder) -> Result:
+        return fulfil(order, self._models)
+
+
+class Replicas:
+    """An `Engine` of replicas; as many as there is work for, up to `limits.COMPUTING`.
+
+    An order is given again, up to three times, if its replica dies: an order changes nothing, so it
+    can be repeated. If all replicas are busy and their queue is full, it is refused at once.
+    """
+
+    def __init__(self, settings: Settings, environ: MutableMapping[str, str] = os.environ) -> None:
+        """Start a cluster on this machine, or join that of `settings.ray_address`.
+
+        Raises `SettingsError` without Ray or a token.
+        """
+        address = settings.ray_address()
+        _check_version()
+        _check_token(address, environ)
+        self._ray = importlib.import_module("ray")
+        serve = importlib.import_module("ray.serve")
+        self._errors = importlib.import_module("ray.exceptions")
+        self._busy = importlib.import_module("ray.serve.exceptions").BackPressureError
+        if address is None:
+            # Its ports listen on every interface, whatever this says: see README.md.
+            options = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+        else:
+            _check_reached(address)
+            options = {"address": address}
+        self._ray.init(log_to_driver=False, namespace=APP, **options)
+        serve.start(proxy_location="Disabled")  # no port for HTTP: our pages are in front of it
+        replica = serve.deployment(
+            name="engine",
+            max_ongoing_requests=1,
+            max_queued_requests=limits.QUEUE_SIZE,
+            autoscaling_config={
+                "min_replicas": 1,
+                "max_replicas": limits.COMPUTING,
+                "target_ongoing_requests": 1,
+            },
+            ray_actor_options={"num_cpus": 1},
+        )(Replica)
+        self._handle = serve.run(replica.bind(settings), name=APP, route_prefix=None)
+
+    def run(self, order: AnyOrder) -> Result:
+        return self._ask(order)
+
+    def close(self) -> None:
+        """End a cluster of our own, or leave another one, whose replicas other fronts may use."""
+        self._ray.shutdown()
+
+    def _ask(self, order: AnyOrder, tries: int = TRIES) -> Result:
+        try:
+            return self._handle.remote(order).result(timeout_s=SECONDS)
+        except (self._busy, TimeoutError) as error:
+            raise VitvizError(Message("web.busy")) from error
+        except (self._errors.RayActorError, self._errors.WorkerCrashedError):
+            if tries == 1:
+                raise
+            log.warning("a replica died, its order is given again")
+        return self._ask(order, tries - 1)
+
+
+def _check_version() -> None:
+    try:
+        installed = version("ray")
+    except PackageNotFoundError as error:
+        raise SettingsError(f'engine: ray needs a package: pip install "{PACKAGE}"') from error
+    if tuple(map(int, re.findall(r"\d+", installed)[:2])) < OLDEST:
+        raise SettingsError(
+            f"engine: ray must be 2.59 or newer, which ask for a token, got {installed}"
+        )
+
+
+def _check_reached(address: str) -> None:
+    """Raise `SettingsError` if nothing listens there; Ray would end this process after a minute."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=10).close()
+    except OSError as error:
+        raise SettingsError(f"engine: there is no Ray cluster at {address}: {error}") from error
+
+
+def _check_token(address: str | None, environ: MutableMapping[str, str]) -> None:
+    """Let Ray ask for a token; make one for a cluster of our own. Raises `SettingsError`."""
+    mode = environ.setdefault("RAY_AUTH_MODE", "token").lower()
+    if mode != "token":
+        raise SettingsError(
+            f"engine: RAY_AUTH_MODE must be token, got {mode!r}: without one, whoever reaches a "
+            "port of the cluster can run code on it"
+        )
+    if _has_token(environ):
+        return
+    if address is not None:
+        raise SettingsError(
+            "engine: the token of the cluster is needed, in RAY_AUTH_TOKEN, in a file that "
+            "RAY_AUTH_TOKEN_PATH names, or in ~/.ray/auth_token"
+        )
+    environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+
+
+def _has_token(environ: Mapping[str, str]) -> bool:
+    if environ.get("RAY_AUTH_TOKEN") or environ.get("RAY_AUTH_TOKEN_PATH"):
+        return True
+    try:
+        return (Path.home() / ".ray" / "auth_token").is_file()
+    except RuntimeError:  # nobody's home
+        return False

@@ -1,0 +1,84 @@
+"""Every limit of the web app in one place; `Settings.apply` changes those that a host may set.
+
+The limits of a picture (bytes, pixels, formats) are in `vitviz.model.photo`, because they also hold
+for the Python API and the command line.
+"""
+
+import os
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+from ...model.photo import MAX_BYTES
+
+
+def usable_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
+    """Cores this process may use: those of its CPU affinity, or the container's quota if smaller.
+
+    This is also the number of forward passes at a time. Two passes on two busy cores had about the
+    throughput of one at a time with both (0.9 to 1.04 times, measured), but a small model does not
+    wait for a large one. More passes than cores would only take memory.
+    """
+    allowed = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
+    cores = len(allowed(0))
+    try:
+        microseconds, period = quota.read_text().split()
+        return max(1, min(cores, int(microseconds) // int(period)))
+    except (OSError, ValueError):  # the file is Linux only; "max" means no quota
+        return cores
+
+
+def keep(known: OrderedDict[Any, Any], key: object, value: object, most: int) -> None:
+    """Put a value into a mapping of the `most` that were put there or moved to its end last."""
+    known[key] = value
+    known.move_to_end(key)
+    while len(known) > most:
+        known.popitem(last=False)
+
+
+def workers(computing: int) -> int:
+    """Requests at a time, so that some of them may wait for a download while others compute."""
+    return min(computing + 2, 24)
+
+
+UPLOAD_BYTES = MAX_BYTES  # of one file; larger uploads are cut off while they arrive
+UPLOAD_SECONDS = 600  # for a file to arrive
+PASS_OVER_SECONDS = 5  # for the rest of a body that is refused
+BODY_BYTES = 64_000  # of any other request; a viewer's question has some hundred bytes
+TOOL_BYTES = 2_000_000  # of a question of a language model, which can hold a picture
+QUEUE_SIZE = 64  # requests that may wait; further ones are refused
+DRAWING_WAIT_SECONDS = 30  # for other figures; one is drawn at a time
+LINE = 8  # callers that may wait for a turn of one kind; Gradio has 40 threads in all
+OPERATING_LINE = 48  # visitors whose experiment may wait for a turn: a class that brushes at once
+COMPUTING_WAIT_SECONDS = 30  # for a turn to compute a forward pass or a rollout
+# Explanations and fair tests, in operations: 2 for each parameter, token and pass. A core of a
+# small host does some 5e10 a second; the shipped photo model takes 8e8 for a pass.
+EXPLAINING_WORK = 4e12  # of one explanation
+TESTING_WORK = 2e13  # of all steps of one fair test
+TESTING = 1  # steps of fair tests at a time; a test has some twenty, so visitors take turns
+TESTING_WAIT_SECONDS = 10  # for a turn of one step; then a viewer asks again: data/fairtest.js
+TESTS_KNOWN = 200  # fair tests that go on where they are, one for each analysis
+LOADING_WAIT_SECONDS = 120  # for a model that another request is loading or downloading
+COMPUTING = usable_cores()  # forward passes at a time, and as many rollouts
+WORKERS = workers(COMPUTING)
+# Of loaded models in memory: three of ViT-B/16, which have up to 372e6. Those not used for longest
+# are dropped; one that is larger by itself is kept alone. What a pass uses lives until it ends.
+MODELS_BYTES = 1200 * 10**6
+# Of a model in a size that a visitor asks for: DINOv2's own 518 pixels in patches of 14 have 1374.
+SIZE_TOKENS = 1400
+CACHE_SWEEP_SECONDS = 600  # between two sweeps of the cache; partial files of this age are deleted
+CACHE_AGE_SECONDS = 3600  # uploads and the files of an analysis live this long
+CACHE_BYTES = 4 * 10**9  # of all files in the cache; the oldest are deleted first
+CACHE_MEASURE_SECONDS = 30  # between two measurements while files arrive
+CACHE_MEASURE_SHARE = 0.05  # of the cache's bound, after which it is measured before that
+DISK_RESERVE_BYTES = 10**9  # of the disk that must stay free; below it, nothing new is stored
+ANALYSES_KNOWN = 1000  # analyses that a viewer can ask about
+SESSIONS_KNOWN = 200  # whose state Gradio keeps; a forgotten page shows its picture as before
+PILLOW_BLOCK_BYTES = 64 * 2**20  # blocks this large go back to the system when freed
+PAGES_KNOWN = 1000  # pages whose requests are known, see page_requests.py
+CLOSING_SECONDS = 8  # for running requests when the app ends; `docker stop` kills after ten
+CLOSING_QUIET_SECONDS = 1  # without requests; a page fetches its files right after its answer
+PAGE_BYTES = 150e6  # of all layers in a page to take home
+DONORS = 8  # other photos whose tokens one experiment takes; each is a pass of its own
+TOP_CLASSES = 5  # predictions in the summary of the API
+TOP_TOKENS = 5  # tokens in a short answer to a program

@@ -1,0 +1,299 @@
+"""The settings of a host: models, address, limits. Each is a flag and an environment variable."""
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from ...arguments import Arguments
+from ...errors import VitvizError
+from . import limits
+
+LEVELS = ("debug", "info", "warning", "error")
+EPILOG = """\
+Each option can also be an environment variable, for hosts that cannot pass arguments (a Hugging
+Face Space): VITVIZ_ and the option's name, such as VITVIZ_QUEUE for --queue; VITVIZ_MODELS has
+several models, separated by commas. An option on the command line wins. Gradio's own
+GRADIO_SERVER_NAME, GRADIO_SERVER_PORT, GRADIO_SHARE and GRADIO_ROOT_PATH work as well.
+
+Visitors choose among the models on the menu; only these settings can name a file or a hub id.
+"""
+
+
+MCP = "mcp>=1.21,<2"  # Gradio has no tools with mcp 2
+
+
+def mcp_installed() -> bool:
+    """Whether the package `mcp` is here, in a version that Gradio can use."""
+    try:
+        return version("mcp").split(".")[0] == "1"
+    except PackageNotFoundError:
+        return False
+
+
+class SettingsError(VitvizError):
+    """A setting that cannot be used; the sentence says what came and what is allowed."""
+
+
+def _text(text: str) -> str:
+    if not text.strip():
+        raise SettingsError("must not be empty")
+    return text.strip()
+
+
+def _whole(low: int, high: int, what: str = "whole number") -> Callable[[str], int]:
+    """A reader of whole numbers within bounds."""
+
+    def read(text: str) -> int:
+        if not text.strip().isdecimal() or not low <= int(text) <= high:
+            raise SettingsError(f"must be a {what} from {low} to {high}, got {text!r}")
+        return int(text)
+
+    return read
+
+
+def _switch(text: str) -> bool:
+    if text.strip().lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off"):
+        raise SettingsError(f"must be true or false, got {text!r}")
+    return text.strip().lower() in ("1", "true", "yes", "on")
+
+
+def _level(text: str) -> str:
+    if text.strip().lower() not in LEVELS:
+        raise SettingsError(f"must be one of {', '.join(LEVELS)}, got {text!r}")
+    return text.strip().lower()
+
+
+def _engine(text: str) -> str:
+    if not re.fullmatch(r"local|ray|ray=[^\s:/]+:\d{1,5}", text.strip()):
+        raise SettingsError(f"must be local, ray or ray=HOST:PORT, got {text!r}")
+    return text.strip()
+
+
+def _login(text: str) -> str:
+    if not Path(text).is_file():
+        raise SettingsError(f"must be a file with a line NAME:PASSWORD per visitor, got {text!r}")
+    return text
+
+
+def _setting(
+    read: Callable[[str], Any],
+    help: str,
+    *,
+    default: Any = None,
+    metavar: str = "N",
+    limit: str = "",
+    times: int = 1,
+) -> Any:
+    """A field with what reads it, its help, and the name in `limits` that it replaces.
+
+    `times`: what one unit of the setting is in the unit of the limit, such as bytes of a megabyte.
+    """
+    metadata = {"read": read, "help": help, "metavar": metavar, "limit": limit, "times": times}
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings of a host. None: the default in `limits`, or what Gradio and torch choose.
+
+    `models` are paths or names as `vitviz.load` takes them, shown first on the menu.
+    """
+
+    models: tuple[str, ...] = ()
+    default_model: str | None = _setting(
+        _text,
+        "the model that a visitor starts with (default: the first on the menu)",
+        metavar="NAME",
+    )
+    host: str | None = _setting(
+        _text, "address to listen on (default 127.0.0.1; 0.0.0.0: every network)", metavar="ADDRESS"
+    )
+    port: int | None = _setting(
+        _whole(1, 65535, "port"), "port to listen on (default: the first free from 7860)"
+    )
+    share: bool | None = _setting(_switch, "make a public link through gradio.live")
+    root_path: str | None = _setting(
+        _text, "the path under which a proxy shows the app, such as /vitviz", metavar="PATH"
+    )
+    login: str | None = _setting(
+        _login, "ask for a name and a password: a file with lines NAME:PASSWORD", metavar="FILE"
+    )
+    ssr: bool | None = _setting(
+        _switch, "render pages on the server, with Node; not together with --root-path"
+    )
+    mcp: bool | None = _setting(
+        _switch,
+        "answer language models over MCP (default: if the package mcp is installed, without"
+        " --login)",
+    )
+    device: str | None = _setting(
+        _text,
+        "where models run, as torch names it (default: cuda if there is one, else cpu)",
+        metavar="NAME",
+    )
+    threads: int | None = _setting(
+        _whole(1, 1024),
+        "threads of a forward pass on the CPU (default: the cores, shared by the passes that run)",
+    )
+    engine: str | None = _setting(
+        _engine,
+        "where models run: local (default), ray (replicas on this machine), or ray=HOST:PORT (a Ray"
+        " cluster that this machine belongs to)",
+        metavar="NAME",
+    )
+    passes: int | None = _setting(
+        _whole(1, 64), "forward passes at a time (default: the usable cores)", limit="COMPUTING"
+    )
+    queue: int | None = _setting(
+        _whole(1, 10_000), "requests that may wait; further ones are refused", limit="QUEUE_SIZE"
+    )
+    models_mb: int | None = _setting(
+        _whole(1, 10**7),
+        "memory for loaded models, in megabytes; those not used for longest are dropped",
+        limit="MODELS_BYTES",
+        times=10**6,
+    )
+    upload_mb: int | None = _setting(
+        _whole(1, limits.UPLOAD_BYTES // 10**6),
+        "largest picture, in megabytes",
+        limit="UPLOAD_BYTES",
+        times=10**6,
+    )
+    cache_mb: int | None = _setting(
+        _whole(100, 10**7),
+        "disk for all pictures and results, in megabytes; the oldest are deleted first",
+        limit="CACHE_BYTES",
+        times=10**6,
+    )
+    cache_minutes: int | None = _setting(
+        _whole(1, 10**5),
+        "how long a picture and its results are kept, in minutes",
+        limit="CACHE_AGE_SECONDS",
+        times=60,
+    )
+    disk_reserve_mb: int | None = _setting(
+        _whole(0, 10**7),
+        "disk that must stay free, in megabytes; below it nothing new is stored",
+        limit="DISK_RESERVE_BYTES",
+        times=10**6,
+    )
+    log_level: str = _setting(
+        _level,
+        "what is logged: debug, info (one JSON line per analysis), warning or error",
+        metavar="LEVEL",
+        default="warning",
+    )
+
+    def __post_init__(self) -> None:
+        if self.ssr and self.root_path:
+            raise SettingsError("ssr and root_path cannot be used together: Gradio mixes them up")
+        if self.mcp and self.login:
+            raise SettingsError("mcp and login cannot be used together: tools ask for no password")
+        if self.mcp and not mcp_installed():
+            raise SettingsError(f'mcp needs a package: pip install "{MCP}"')
+
+    @classmethod
+    def from_args(
+        cls, argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ
+    ) -> "Settings":
+        """Read a command line and the environment. Ends the program with a sentence if one of them
+        cannot be understood.
+        """
+        parser = Arguments(
+            "vitviz serve",
+            description="Start the page: take a Vision Transformer apart in the browser.",
+            epilog=EPILOG,
+        )
+        parser.add_argument(
+            "--model",
+            action="append",
+            default=[],
+            metavar="PATH_OR_NAME",
+            help="put a model on the menu: a checkpoint file, a timm name, hf-hub:owner/name or"
+            " local-dir:folder; may be repeated",
+        )
+        for one in options():
+            flag, told = flag_of(one.name), one.metadata
+            if told["read"] is _switch:
+                parser.add_argument(
+                    flag, nargs="?", const="true", metavar="true", help=told["help"]
+                )
+            else:
+                parser.add_argument(flag, metavar=told["metavar"], help=_help(one))
+        given = parser.parse_args(argv)
+        named = (name.strip() for name in environ.get("VITVIZ_MODELS", "").split(","))
+        values: dict[str, Any] = {
+            "models": tuple(dict.fromkeys([*given.model, *filter(None, named)]))
+        }
+        for one in options():
+            variable, text = variable_of(one.name), getattr(given, one.name)
+            source = flag_of(one.name) if text is not None else variable
+            text = text if text is not None else environ.get(variable)
+            if text is None:
+                continue
+            try:
+                values[one.name] = one.metadata["read"](text)
+            except SettingsError as error:
+                parser.error(f"{source} {error}")
+        try:
+            return cls(**values)
+        except SettingsError as error:
+            parser.error(str(error))
+
+    def apply(self) -> None:
+        """Put the limits that the host has set in place of the defaults, for the whole process."""
+        for one in options():
+            value = getattr(self, one.name)
+            if one.metadata["limit"] and value is not None:
+                setattr(limits, one.metadata["limit"], value * one.metadata["times"])
+        if self.passes is not None:
+            limits.WORKERS = limits.workers(self.passes)
+
+    def ray_address(self) -> str | None:
+        """HOST:PORT of the Ray cluster to join; None: one of our own, or no Ray at all."""
+        return self.engine.partition("=")[2] or None if self.engine else None
+
+    def tools(self) -> bool:
+        """Whether language models are answered."""
+        if self.mcp is None:
+            return self.login is None and mcp_installed()
+        return self.mcp
+
+    def visitors(self) -> list[tuple[str, str]] | None:
+        """The names and passwords of the login file; None without one. Raises `SettingsError` for a
+        line that is not NAME:PASSWORD.
+        """
+        if self.login is None:
+            return None
+        lines = Path(self.login).read_text("utf-8").splitlines()
+        parts = [line.strip().partition(":") for line in lines if line.strip()]
+        if not parts or any(not all(part) for part in parts):
+            raise SettingsError(f"{self.login} must have a line NAME:PASSWORD for each visitor")
+        return [(name, password) for name, _, password in parts]
+
+
+def options() -> list[Any]:
+    """The fields of `Settings` that are one flag and one variable each; `models` is neither."""
+    return [one for one in fields(Settings) if "read" in one.metadata]
+
+
+def flag_of(name: str) -> str:
+    """The flag of a setting, such as --cache-mb."""
+    return "--" + name.replace("_", "-")
+
+
+def variable_of(name: str) -> str:
+    """The environment variable of a setting, such as VITVIZ_CACHE_MB."""
+    return "VITVIZ_" + name.upper()
+
+
+def _help(one: Any) -> str:
+    """The help of an option, with the default that stands in `limits`."""
+    option = one.metadata
+    if not option["limit"] or "default" in option["help"]:
+        return option["help"]
+    return f"{option['help']} (default {getattr(limits, option['limit']) // option['times']})"

@@ -1,0 +1,1 @@
+"""The page: all that knows Gradio or HTTP."""

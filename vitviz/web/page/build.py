@@ -1,0 +1,318 @@
+"""The Gradio page and the public endpoint: their components, and the functions behind them."""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from anyio import CapacityLimiter, to_thread
+from gradio.data_classes import FileData
+from PIL import Image
+from starlette.middleware import Middleware
+
+from ... import viewer
+from ...errors import VitvizError
+from ...languages import ENGLISH, dictionary, languages, say
+from ...model.key import ModelKey
+from ...viewer.bundle import language_of
+from ..compute.engine import Engine, Local
+from ..compute.models import Menu, Models
+from ..compute.replicas import Replicas
+from ..host import limits
+from ..host.error_messages import hiding, in_all
+from ..host.settings import Settings
+from ..host.watch import Watch
+from ..service.programs import Programs
+from ..service.questions import QUESTIONS
+from ..service.replies import Answered, Left, Refused, Reply, Shown, Unchanged
+from ..service.service import Service
+from ..store.cache import Cache
+from ..store.examples import FOLDER, Example
+from ..store.store import Upload
+from . import endpoints, zero_gpu
+from .components import Manifest, Viewer
+from .door import Door, Gate
+from .gradio_inside import (
+    NOT_UPLOADED,
+    App,
+    I18nData,
+    PhotoInput,
+    leave_in_place,
+    sent_with,
+    upload_folder,
+)
+from .guard import guard
+from .texts import TEXTS, translated
+from .theme import PAGE_CSS, theme
+from .zero_gpu import ZeroGpu
+
+PAGE_JS = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
+
+
+def build(settings: Settings) -> tuple[App, dict[str, Any]]:
+    """Build the app, and the arguments for its `launch`."""
+    settings.apply()
+    engine, menu = _engine_of(settings)  # what can fail comes before the folder of the cache
+    Image.core.set_block_size(limits.PILLOW_BLOCK_BYTES)
+    cache = Cache(upload_folder())
+    # Gradio takes this folder from the environment only; a component reads it when it is created.
+    os.environ["GRADIO_TEMP_DIR"] = str(cache.folder)
+    watch = Watch()
+    service = Service(engine, menu, cache, watch)
+    texts, titles = translated(title for title, _ in service.menu.choices)
+    with App(title="vitviz", analytics_enabled=False) as demo:
+        _build_page(demo, service, titles)
+        if settings.tools():
+            endpoints.add_tools(Programs(service.analyses, cache, "mcp"))
+        endpoints.add(Programs(service.analyses, cache))
+    demo.gate, demo.engine = Gate(cache), engine
+    cache.sweep_for_ever()
+    demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)
+    return demo, {
+        "server_name": settings.host,
+        "server_port": settings.port,
+        "share": settings.share,
+        "theme": theme(),
+        "css": f"{PAGE_CSS}\n{hiding()}\n{viewer.css()}",
+        "i18n": texts,
+        "run_history": False,  # it would keep pictures and dead links in the browser
+        "footer_links": ["api", "settings"],
+        "app_kwargs": {
+            "middleware": [Middleware(Door, gate=demo.gate)],
+            "routes": watch.routes(lambda: demo.gate.closing, cache.check_room),
+        },
+        "root_path": settings.root_path,
+        "auth": settings.visitors(),
+        "ssr_mode": settings.ssr,
+        "mcp_server": settings.tools(),
+        "state_session_capacity": limits.SESSIONS_KNOWN,
+        "max_file_size": limits.UPLOAD_BYTES,
+        "allowed_paths": [str(FOLDER)],  # works from any working directory
+        "enable_monitoring": False,
+        "pwa": False,
+    }
+
+
+def _engine_of(settings: Settings) -> tuple[Engine, Menu]:
+    """The engine that the settings ask for, and the menu of its models."""
+    if (settings.engine or "local") != "local":
+        # A model that cannot be loaded stops the start with a sentence here, but not in a replica.
+        Models(settings.models, settings.default_model, "cpu")
+        return Replicas(settings), Menu(settings.models, settings.default_model)
+    device = "cpu" if zero_gpu.is_here() else settings.device
+    models = Models(settings.models, settings.default_model, device)
+    local = ZeroGpu if zero_gpu.is_here() else Local
+    return local(models, settings.threads), models
+
+
+def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData]) -> None:
+    examples, default = service.examples, service.menu.default
+    choices = [(titles.get(title, title), key) for title, key in service.menu.choices]
+    photo = PhotoInput(
+        label=TEXTS("vv_photo"),
+        sources=["upload", "webcam", "clipboard"],
+        height=300,
+        buttons=[],
+        elem_id="vv-photo",
+        render=False,
+    )
+    thumbnails, model, untrained, progress = _toolbar(examples, photo, choices, default)
+    photo.render()
+    view = Viewer(elem_id="vv-viewer", server_functions=_server_functions(service))
+    with gr.Row(elem_classes="vv-page-foot"):
+        download = gr.DownloadButton(
+            TEXTS("vv_download"),  # type: ignore[arg-type]  # Gradio translates it, as in others
+            interactive=False,
+            size="sm",
+            scale=0,
+            min_width=280,
+            elem_id="vv-download",
+        )
+        gr.Markdown(TEXTS("vv_privacy"), elem_classes="vv-small")
+    shown = gr.State(Shown(None, ModelKey(default)))
+
+    once: dict[str, Any] = {
+        "outputs": [view, photo, model, shown, download, untrained],
+        "show_progress_on": progress,
+        "api_visibility": "private",
+        "postprocess": False,  # else Gradio takes a thread for each, and checks files twice
+        "concurrency_limit": limits.WORKERS,
+        "concurrency_id": "analyze",
+    }
+    latest = {**once, "trigger_mode": "always_last"}
+    chosen = [photo, model, shown, untrained]
+    show, show_photo, show_example, invert, draw, open_ = _page_functions(service)
+    photo.input(show_photo, chosen, **latest)
+    model.select(show, chosen, **latest)  # its "input" is sent twice
+    untrained.input(show, chosen, **latest)
+    view.submit(show, chosen, **once)  # the viewer asks for an expired analysis again
+    view.edit(invert, chosen, **once)
+    # "always_last" would ask with what came with the event before; the service answers the newest.
+    view.upload(draw, chosen[1:], **once, trigger_mode="multiple")
+    thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest)
+    demo.load(open_, [model, shown], **once)
+    demo.load(None, js=_script(examples))
+
+
+def _toolbar(
+    examples: Sequence[Example], photo: PhotoInput, choices: list[Any], default: str
+) -> tuple[gr.Dataset, gr.Dropdown, gr.Checkbox, gr.HTML]:
+    """The controls above the viewer; those that are asked: examples, model, untrained, progress."""
+    with gr.Row(equal_height=False, elem_classes="vv-toolbar"):
+        gr.Markdown(TEXTS("vv_header"), elem_classes="vv-header")
+        # page.js lets these buttons operate the picture input, which shows only the camera.
+        gr.Button(TEXTS("vv_photo"), variant="primary", elem_id="vv-upload", scale=0)
+        gr.Button(TEXTS("vv_camera"), elem_id="vv-camera", elem_classes="vv-icon", scale=0)
+        gr.Button(TEXTS("vv_paste"), elem_id="vv-paste", elem_classes="vv-icon", scale=0)
+        gr.Button(TEXTS("vv_draw"), elem_id="vv-draw", elem_classes="vv-icon", scale=0)
+        thumbnails = _thumbnails(examples, photo)
+        gr.Button(TEXTS("vv_lessons"), elem_id="vv-lessons", scale=0)
+        model = gr.Dropdown(
+            choices,
+            value=default,
+            label=TEXTS("vv_model"),
+            elem_id="vv-model",
+            container=False,
+            min_width=150,
+        )
+        untrained = gr.Checkbox(
+            False,
+            label=TEXTS("vv_untrained"),
+            container=False,
+            elem_id="vv-untrained",
+            scale=0,
+            min_width=100,
+        )
+        progress = gr.HTML("", elem_id="vv-progress")
+    return thumbnails, model, untrained, progress
+
+
+def _thumbnails(examples: Sequence[Example], photo: PhotoInput) -> gr.Dataset:
+    """The examples as pictures to click; the files themselves, for the cache is swept."""
+    thumbnails = gr.Dataset(
+        components=[photo],
+        samples=[[example.path] for example in examples],
+        type="index",
+        layout="gallery",
+        label=TEXTS("vv_examples"),
+        elem_id="vv-examples",
+        min_width=0,
+    )
+    leave_in_place(thumbnails, [example.path for example in examples])
+    return thumbnails
+
+
+def _script(examples: Sequence[Example]) -> str:
+    """page.js with its texts in all languages."""
+    spoken = languages()
+    parts = {
+        "TEXTS": {one: dictionary(ENGLISH, "page") | dictionary(one, "page") for one in spoken},
+        "NAMES": [{one: say(example.name, one) for one in spoken} for example in examples],
+    }
+    script = PAGE_JS.replace("__LANGUAGE_OF__", language_of())
+    for name, values in parts.items():
+        script = script.replace(f"__{name}__", json.dumps(values))
+    return script
+
+
+def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
+    """The functions that answer the page: `show`, its kinds for a photo, an example and an inverted
+    picture, then `draw` and `open`.
+
+    Gradio passes its request to every function with a `gr.Request` parameter, and what the viewer
+    sends with an event to one with a `gr.EventData` parameter.
+    """
+
+    def answer(ask: Callable[..., Reply]) -> Callable[..., tuple[Any, ...]]:
+        def answered(
+            what: Any, model: str, shown: Shown, untrained: bool, request: gr.Request | None = None
+        ) -> tuple[Any, ...]:
+            return places(ask(what, key_of(model, untrained, shown), shown, _session(request)))
+
+        return guard(answered, page=True)
+
+    def drawn(
+        model: str,
+        shown: Shown,
+        untrained: bool,
+        event: gr.EventData,
+        request: gr.Request | None = None,
+    ) -> tuple[Any, ...]:
+        (upload, first), key = drawing_of(sent_with(event)), key_of(model, untrained, shown)
+        return places(service.draw(upload, key, shown, _session(request), first))
+
+    def opened(model: str, shown: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
+        asked = request.query_params if request else {}
+        return places(service.open(shown.model.named(model), shown, asked, _session(request)))
+
+    asks: tuple[Callable[..., Reply], ...]
+    asks = (service.show, service.show_photo, service.show_example, service.invert)
+    return [*map(answer, asks), guard(drawn, page=True), guard(opened, page=True)]
+
+
+def key_of(name: str, untrained: bool, shown: Shown) -> ModelKey:
+    """The model that the controls name; the one that is shown keeps its size."""
+    return replace(shown.model.named(name), untrained=untrained is True)
+
+
+def drawing_of(sent: Any) -> tuple[Upload, bool]:
+    """The drawing that the viewer sent, and whether it is the first of the page.
+
+    The address can be anything: the store reads files of its own only.
+    """
+    match sent:
+        case {"path": str(path), "name": str(name), "first": bool(first)}:
+            return Upload(path, name), first
+    raise VitvizError(NOT_UPLOADED)
+
+
+def _session(request: gr.Request | None) -> str | None:
+    return getattr(request, "session_hash", None)
+
+
+def places(reply: Reply) -> tuple[Any, ...]:
+    """A reply as what is sent for viewer, photo, model, shown, download and untrained."""
+    match reply:
+        case Unchanged():
+            return (gr.skip(),) * 6
+        case Refused(refusal, now, photo):
+            gr.Warning(in_all(refusal.text))
+            return gr.skip(), _photo(photo), now.model.name, now, gr.skip(), now.model.untrained
+        case Answered(manifest, saved, now, photo, controls):
+            key = now.model
+            model, untrained = (key.name, key.untrained) if controls else (gr.skip(), gr.skip())
+            download = gr.update(value=_file(saved), interactive=True)
+            view = Manifest.of(manifest).model_dump()
+            return view, _photo(photo), model, now, download, untrained
+
+
+def _photo(address: str | Left | None) -> dict[str, Any] | None:
+    if address is Left.AS_IT_IS:
+        return gr.skip()
+    return None if address is None else _file(address)
+
+
+def _file(address: str) -> dict[str, Any]:
+    return FileData(path=address, orig_name=Path(address).name).model_dump()
+
+
+def _server_functions(service: Service) -> list[Callable[[Any], Any]]:
+    """The functions that viewer.js calls by name; one each, because Gradio sets attributes."""
+
+    def asking(name: str) -> Callable[[Any], dict[str, Any]]:
+        def ask(question: Any) -> dict[str, Any]:
+            return service.ask(name, question)
+
+        ask.__name__ = name
+        return ask
+
+    # Gradio's few threads also answer all other requests: a class that brushes does not take them.
+    brushing = CapacityLimiter(limits.COMPUTING + limits.OPERATING_LINE + 1)
+
+    async def operate(question: Any) -> dict[str, Any]:
+        return await to_thread.run_sync(service.ask, "operate", question, limiter=brushing)
+
+    return [*(asking(name) for name in QUESTIONS if name != "operate"), operate]

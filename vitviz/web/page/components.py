@@ -1,0 +1,64 @@
+"""The viewer as a Gradio component, and the manifest that it shows."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from gradio.data_classes import FileData, GradioModel
+
+from ... import viewer
+from ..service.replies import with_places
+from .gradio_inside import StillHTML
+
+
+class Manifest(GradioModel):
+    """The viewer's manifest as JSON text, and the one of its files that Gradio gives an address.
+
+    `id` is unique to each analysis, because Gradio sends the browser only values that have changed.
+    The others lie in the same cache as `picture`, so viewer.js knows their addresses from its. For
+    every file and every value that it is shown Gradio walks over all of them several times, in the
+    one thread that serves all visitors: that took longer than the model's pass.
+    """
+
+    id: str
+    picture: FileData
+    text: str
+
+    @classmethod
+    def of(cls, manifest: Mapping[str, Any]) -> "Manifest":
+        """The manifest of an `Answered`."""
+        file = manifest["files"]["picture"]
+        return cls(
+            id=manifest["pass"]["id"],
+            picture=FileData(path=file.address, orig_name=file.name, size=file.size),
+            text=json.dumps(with_places(manifest), ensure_ascii=False, allow_nan=False),
+        )
+
+
+class Viewer(StillHTML):
+    """Shows a manifest. What a visitor does in the viewer is not sent to the server.
+
+    The HTML template never changes, so Gradio never replaces what the viewer has drawn.
+    """
+
+    data_model = Manifest
+
+    def __init__(self, value: Manifest | None = None, **kwargs: Any) -> None:
+        glue = (Path(__file__).parent / "viewer.js").read_text(encoding="utf-8")
+        kwargs |= {
+            "html_template": '<div class="vv-place"></div><vv-life></vv-life>',
+            "js_on_load": glue.replace("__BUNDLE__", viewer.bundle()),
+            "apply_default_css": False,
+        }
+        super().__init__(value, **kwargs)
+
+    def api_info(self) -> dict[str, Any]:
+        return gr.Component.api_info(self)  # gr.HTML's says "string"
+
+    def example_payload(self) -> None:
+        return None
+
+    def example_value(self) -> None:
+        return None

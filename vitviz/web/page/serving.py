@@ -1,0 +1,58 @@
+"""Serving: launches the app; at the end, lets running requests finish and deletes all pictures."""
+
+import signal
+import threading
+import time
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from ..host import limits
+
+if TYPE_CHECKING:
+    from .gradio_inside import App
+
+
+def serve(demo: "App", options: dict[str, Any]) -> None:
+    """Launch the app and serve until SIGTERM or Ctrl-C.
+
+    Ctrl-C ends it at once. SIGTERM (of `docker stop`, systemd or a Space that is rebuilt) waits for
+    running requests, and then ends the process by that signal. A second SIGTERM ends it at once;
+    the next process then deletes its files.
+    """
+    from .gradio_inside import end_tunnels  # Gradio takes seconds to import
+
+    asked = threading.Event()
+
+    def close(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        demo.gate.closing = True
+        asked.set()
+
+    try:
+        demo.launch(prevent_thread_lock=True, **options)
+        # After `launch`, in which Gradio may set a handler of its own, to end its Node process.
+        before = signal.signal(signal.SIGTERM, close)
+        asked.wait()
+        _let_finish(demo)
+    except KeyboardInterrupt:
+        demo.gate.closing = True
+    finally:
+        # Pictures first: closing takes seconds while a page is open, and may be cut short.
+        demo.gate.cache.delete()
+        demo.close()
+        demo.engine.close()
+        demo.gate.cache.delete()  # files written meanwhile
+    # The signal does not wait for threads that still compute. It closes no tunnel either.
+    if asked.is_set():
+        end_tunnels()
+        signal.signal(signal.SIGTERM, before)
+        signal.raise_signal(signal.SIGTERM)
+
+
+def _let_finish(demo: "App") -> None:
+    """Wait until requests are answered and files fetched, for at most `CLOSING_SECONDS`."""
+    until = time.monotonic() + limits.CLOSING_SECONDS
+    while time.monotonic() < until:
+        if demo.idle() and demo.gate.quiet(limits.CLOSING_QUIET_SECONDS):
+            return
+        time.sleep(0.05)

@@ -1,0 +1,84 @@
+"""ZeroGPU of Hugging Face: large models borrow a GPU for the time of one order.
+
+Such a Space shows no GPU until a function that `spaces.GPU` has decorated is called; the call is
+made in a fork of this process, and counts against the visitor's daily quota. Small models would
+wait longer for the GPU than they compute, so they stay on the CPU.
+"""
+
+import importlib
+import logging
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import gradio as gr
+
+from ...errors import VitvizError
+from ...model.key import ModelKey
+from ...model.weights import LoadedModel
+from ..compute.engine import Local
+from ..compute.fulfilment import fulfil
+from ..compute.models import Models
+from ..compute.orders import AnyOrder, Refusal, Result
+
+LARGE = 20_000_000  # parameters: below it, the CPU answers sooner
+SECONDS = 20  # that one order may take: who asks for less is served sooner
+DEVICE = "cuda"
+
+log = logging.getLogger("vitviz.web")
+
+
+def is_here(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether this is a ZeroGPU Space, as the package `spaces` decides it."""
+    return environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "t", "true")
+
+
+def gpu(function: Callable[..., Result]) -> Callable[..., Result]:
+    """On a ZeroGPU Space, `spaces.GPU` of a function; elsewhere the function itself.
+
+    Only there is `spaces` imported; it has to be before anything asks CUDA.
+    """
+    if not is_here():
+        return function
+    return importlib.import_module("spaces").GPU(duration=SECONDS)(function)
+
+
+@gpu
+def with_gpu(order: AnyOrder) -> Result:
+    """Fulfil an order on the GPU. Called in a fork, which has the models of its parent."""
+    return fulfil(order, _OnGpu(_models))
+
+
+_models: Models  # of `ZeroGpu`, which puts it here before it borrows a GPU
+
+
+class _OnGpu:
+    """Models as orders ask for them, moved to the GPU of this fork."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    def get(self, key: ModelKey) -> LoadedModel:
+        loaded = self._models.get(key)
+        return replace(loaded, vit=loaded.vit.to(DEVICE))
+
+
+class ZeroGpu(Local):
+    """Fulfils orders for large models on a borrowed GPU, all others here."""
+
+    def __init__(self, models: Models, threads: int | None = None) -> None:
+        global _models  # the fork finds it, and nothing has to be sent
+        super().__init__(models, threads)
+        _models = models
+
+    def run(self, order: AnyOrder) -> Result:
+        try:
+            loaded = self.models.get(order.model)  # before the fork, once for all
+        except VitvizError as error:
+            return Result(refused=Refusal.of(error))
+        if loaded.card.num_parameters >= LARGE:
+            try:
+                return with_gpu(order)
+            except (gr.Error, RuntimeError) as error:  # no quota left, no GPU free, or it failed
+                log.warning("no GPU for this order, the CPU takes it: %s", error)
+        return super().run(order)

@@ -1,0 +1,68 @@
+"""What can stand beside an analysis: its model's twin, another picture, another model.
+
+Transplants take their tokens from the same pictures.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...languages import in_others
+from ..compute.models import Menu
+from ..store.examples import Example
+from ..store.store import Upload
+from .replies import Shown
+
+# How a viewer begins the keys that it gives to photos of its visitor, while it is open.
+PHOTO = "photo-"
+
+
+class Choice(NamedTuple):
+    """One analysis that can stand beside the one that is shown.
+
+    key    its name in links and questions
+    kind   what differs: "untrained" or "trained" (the twin), "example", "model"
+    name   the name of the picture or the model, in English; empty for the twin
+    shown  the picture and the model to analyze
+    """
+
+    key: str
+    kind: str
+    name: str
+    shown: Shown
+
+    def to_dict(self) -> dict[str, Any]:
+        """The choice as JSON for the viewer's manifest; "names" has the name in other languages."""
+        name = self.name
+        return {"key": self.key, "kind": self.kind, "name": str(name), "names": in_others(name)}
+
+
+def choices(shown: Shown, examples: Sequence[Example], menu: Menu) -> Iterator[Choice]:
+    """All choices for what is shown; each differs from it in one thing."""
+    now, ours = shown._replace(preview=None), shown.model
+    kind = "trained" if ours.untrained else "untrained"
+    twin = replace(ours, untrained=not ours.untrained)
+    yield Choice("untrained", kind, "", now._replace(model=twin))
+    for example in examples:
+        if shown.photo != example.upload:
+            key = f"example-{Path(example.path).stem}"
+            other = now._replace(photo=example.upload, inverted=False)
+            yield Choice(key, "example", example.name, other)
+    for title, name in menu.choices:
+        if name != ours.name:
+            yield Choice(f"model-{name}", "model", title, now._replace(model=ours.named(name)))
+
+
+def picked(wanted: Any, shown: Shown, offered: Iterable[Choice]) -> Shown | None:
+    """What a viewer that shows `shown` picked: the key of a choice, or a photo that its visitor
+    sent, {"path", "name"}; None for anything else.
+
+    A path can be anything: the store reads files of its own only.
+    """
+    match wanted:
+        case str(key):
+            return next((choice.shown for choice in offered if choice.key == key), None)
+        case {"path": str(path), "name": str(name)}:
+            return shown._replace(photo=Upload(path, name), preview=None, inverted=False)
+    return None

@@ -1,0 +1,88 @@
+"""Fair tests for viewers, step by step: visitors take turns, and can stop at any time."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from ...errors import SelectionError, VitvizError
+from ...languages import Message
+from ...probe.explain.explainers import EXPLAINERS, chosen
+from ..compute.engine import Engine
+from ..compute.orders import FairOrder
+from ..compute.turns import Turns
+from ..host import limits
+
+
+class BusyError(VitvizError):
+    """Raised while others are served; asking again later helps."""
+
+    def __init__(self) -> None:
+        super().__init__(Message("web.busy"))
+
+
+class WantedTest(NamedTuple):
+    """What is tested: explainers, the token whose view they take, and the class."""
+
+    keys: tuple[str, ...]
+    token: int
+    target: int
+
+    @classmethod
+    def of(cls, question: Any) -> "WantedTest":
+        """Check a question, which can be any JSON. Raises `SelectionError`."""
+        match question:
+            case {"explainers": [*keys], "token": int(token), "target": int(target)} if keys:
+                some = dict.fromkeys(chosen(key).key for key in keys[: len(EXPLAINERS)])
+                return cls(tuple(some), token, target)
+        raise SelectionError("id, explainers, token and target are needed")
+
+
+class FairTests:
+    """The tests that viewers have begun, one for each analysis; another one takes its place.
+
+    Every question does one step, and a viewer asks until it has the result: who stops asking has
+    cancelled, and who asks again later goes on.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._turns = Turns(limits.TESTING, limits.LINE)
+        self._known: OrderedDict[str, tuple[WantedTest, Mapping[str, Any]]] = OrderedDict()
+        self._running: set[str] = set()
+        self._lock = threading.Lock()
+
+    def advance(
+        self, key: str, wanted: WantedTest, order: Callable[..., FairOrder]
+    ) -> Mapping[str, Any]:
+        """Do a step of the test of the pass `key`: {"done", "all"}, at the end "result".
+
+        `order` makes the order of the next step. Raises `BusyError` if no turn is free in time, or
+        a step of this very analysis is under way; `VitvizError` for what cannot be tested.
+        """
+        with self._lock:
+            if key in self._running:
+                raise BusyError
+            self._running.add(key)
+            before, state = self._known.get(key, (None, {}))
+        try:
+            state = state if before == wanted else {}
+            if "result" not in state:
+                state = self._step(wanted, state, order)
+                with self._lock:
+                    limits.keep(self._known, key, (wanted, state), limits.TESTS_KNOWN)
+        finally:
+            with self._lock:
+                self._running.discard(key)
+        return {name: state[name] for name in ("done", "all", "seconds", "result") if name in state}
+
+    def _step(
+        self, wanted: WantedTest, state: Mapping[str, Any], order: Callable[..., FairOrder]
+    ) -> Mapping[str, Any]:
+        done = {name: state[name] for name in ("maps", "columns") if name in state}
+        with self._turns.take(limits.TESTING_WAIT_SECONDS, BusyError()):
+            result = self._engine.run(order(**wanted._asdict(), **done))
+        if result.refused:
+            raise VitvizError(result.refused.text)
+        seconds = state.get("seconds", 0) + result.seconds["pass"]
+        return {**result.summary, "seconds": seconds}

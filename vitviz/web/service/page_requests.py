@@ -1,0 +1,106 @@
+"""The requests of each page in order; they decide whether a page still shows an answer."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, NamedTuple
+
+from ..host import limits
+
+
+class PageRequest(NamedTuple):
+    """A request of a page for an analysis; `number` counts the requests of the page from 1."""
+
+    page: str | None
+    number: int
+
+
+class Delivery(Enum):
+    """What the page does with an answer that is ready.
+
+    DROPPED   the answer is not shown: the page shows the answer to a later request
+    BESIDE    it is shown; the controls are left to a later request, which is under way
+    SHOWN     it is shown; the controls still say what was asked for
+    RESTORED  it is shown; the controls are set back, because a later request has failed
+    """
+
+    DROPPED = "dropped"
+    BESIDE = "beside"
+    SHOWN = "shown"
+    RESTORED = "restored"
+
+
+@dataclass
+class _Page:
+    begun: int = 0
+    delivered: int = 0
+    shown: Any = None
+    under_way: set[int] = field(default_factory=set)
+
+
+class PageRequests:
+    """The requests of each page and what it shows; of the `PAGES_KNOWN` pages that asked last.
+
+    An answer is dropped if a later request of the same page was answered already. A request that
+    fails does not drop the answers to earlier ones. Requests without a page (of a program or a
+    test) are independent of each other.
+    """
+
+    def __init__(self) -> None:
+        self._pages: OrderedDict[str, _Page] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def begin(self, page: str | None) -> Iterator[PageRequest]:
+        """Count a request of a page, by its session; it is under way until the block ends."""
+        with self._lock:
+            known = self._known(page) or _Page()
+            known.begun += 1
+            request = PageRequest(page, known.begun)
+            known.under_way.add(request.number)
+            if page is not None:
+                limits.keep(self._pages, page, known, limits.PAGES_KNOWN)
+        try:
+            yield request
+        finally:
+            with self._lock:
+                known.under_way.discard(request.number)
+
+    def deliver(self, request: PageRequest, shown: Any) -> Delivery:
+        """Decide whether an answer is shown, and if so remember `shown`, under one lock.
+
+        To be called after everything that can fail or take long.
+        """
+        with self._lock:
+            known = self._known(request.page)
+            if known is None:  # without a page, or forgotten
+                return Delivery.SHOWN
+            if request.number < known.delivered:
+                return Delivery.DROPPED
+            known.delivered, known.shown = request.number, shown
+            if self._later(known, request):
+                return Delivery.BESIDE
+            return Delivery.SHOWN if request.number == known.begun else Delivery.RESTORED
+
+    def failed(self, request: PageRequest, shown: Any) -> Any | None:
+        """What the page of a failed request shows; None if a later request sets its controls.
+
+        `shown` is what the page showed when it asked, which can be older than the last delivery.
+        """
+        with self._lock:
+            known = self._known(request.page)
+            if known is None:
+                return shown
+            if request.number < known.delivered or self._later(known, request):
+                return None
+            return known.shown or shown
+
+    def _known(self, page: str | None) -> _Page | None:
+        return None if page is None else self._pages.get(page)
+
+    @staticmethod
+    def _later(known: _Page, request: PageRequest) -> bool:
+        return any(number > request.number for number in known.under_way)

@@ -1,0 +1,335 @@
+"""Programs: short answers in JSON's types for whoever asks over HTTP, and for language models.
+
+What the methods and `PARAMETERS` say is what a program reads of an endpoint, and a language model
+of a tool: what is taken, what comes back, and what is refused.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+from urllib.parse import unquote, urlsplit
+
+from ...errors import ImageError, SelectionError, VitvizError
+from ...languages import Message
+from ...model.key import ModelKey, read_size
+from ...probe.analysis import Analysis
+from ...probe.compare import compare
+from ...probe.explain.explainers import EXPLAINERS
+from ...probe.intervene.intervention import KINDS
+from ..compute.orders import Result, Selection
+from ..host import limits
+from ..store.store import Store, Upload
+from .analyses import Analyses
+from .replies import Shown
+from .short_answers import facts_of, row_of, short, shortened, strongest
+
+NO_PICTURE = Message("web.no_picture")
+# What the parameters of the five questions are, for their descriptions.
+PARAMETERS = {
+    "photo": "the name of an example (models lists them); or the picture itself as "
+    "data:image/png;base64,... in at most 2 MB of text; or the address or path of a file that was "
+    "uploaded to this server at /gradio_api/upload, of at most 33 MB and 64 megapixels; other "
+    "addresses are not opened",
+    "model": 'a key that models lists; "" is the default model',
+    "token": "the query, counted from 0: first the special tokens such as CLS, then the patches "
+    "row by row",
+    "layer": "counted from 0; -1 is the last",
+    "head": "counted from 0; -1 is the mean of all",
+    "untrained": "use the random weights that the training began with",
+    "invert": "exchange light and dark of the picture first",
+    "rows": "also give the values of every token",
+    "explainer": "one of those that models lists",
+    "target": "the number or the name of the class to explain; -1 is the one that the model "
+    "answers",
+    "interventions": 'at most 64 changes, such as [{"kind": "remove", "patches": [64, 65]}] or '
+    '[{"kind": "head", "layer": 2, "head": 0, "by": "zero"}]; patches count from 0, row by row, '
+    'without special tokens; models lists the kinds; a transplant takes tokens "from" a picture, '
+    "named as photo is",
+    "other_photo": 'the second picture, named as photo is; "" is the same',
+    "other_model": 'the second model; "" is the same',
+    "other_untrained": "take the untrained twin of the second model; it is taken as well where "
+    "nothing else differs",
+    "image_size": "pixels of the picture that the model sees, in more or fewer patches of the same "
+    'size: 144, or height x width as "144x192" or [144, 192], whole patches; "" is its own',
+    "other_image_size": 'that of the second model; "" is the same if it is the same model',
+}
+Door = Literal["api", "mcp"]
+Photo = str | Mapping[str, Any]
+Size = int | str | list[int]
+FILE = "/gradio_api/file="
+
+
+class Programs:
+    """The five questions of programs, which answer a dict or raise `VitvizError`; and `answer`, the
+    first of them with the whole summary and the file of the analysis.
+    """
+
+    def __init__(self, analyses: Analyses, store: Store, door: Door = "api") -> None:
+        """`door`: how the questions arrive, for the log."""
+        self._analyses, self._store, self._door = analyses, store, door
+
+    def analyze(
+        self,
+        photo: Photo,
+        model: str = "",
+        token: int = 0,
+        layer: int = -1,
+        head: int = -1,
+        untrained: bool = False,
+        invert: bool = False,
+        rows: bool = False,
+        image_size: Size = "",
+    ) -> dict[str, Any]:
+        """What a Vision Transformer answers about a picture, and where it looks: the classes with
+        their probabilities, whether it was taught such a thing at all, and for one token, layer and
+        head the tokens with the most attention, of this head and of the rollout through all layers.
+        Attention shows where values are gathered from, not why the model decides. Refused with a
+        sentence: no picture or a broken one, an unknown model, a token, layer or head it lacks.
+        """
+        selection = Selection(token, layer, head)
+        result = self._order(
+            photo, self._key(model, untrained, image_size), selection, invert=invert
+        )
+        summary = result.summary
+        values = summary["selection"]
+        attention, rollout = values["attention"], values["rollout"]
+        prefix = len(summary["prefix_tokens"])
+        selected = {key: values[key] for key in ("token", "layer", "head")}
+        selected["attention"] = strongest(attention, summary)
+        selected["attention_on_special_tokens"] = short(sum(attention[:prefix]))
+        selected["rollout"] = strongest(rollout, summary)
+        if _flag(rows, "rows"):
+            selected["rows"] = {"attention": shortened(attention), "rollout": shortened(rollout)}
+        return {**facts_of(summary), "selection": selected}
+
+    def explain(
+        self,
+        photo: Photo,
+        model: str = "",
+        explainer: str = "generic",
+        target: int | str = -1,
+        token: int = 0,
+        untrained: bool = False,
+        rows: bool = False,
+        image_size: Size = "",
+    ) -> dict[str, Any]:
+        """How much every patch of a picture matters to the answer, or to another class, by one of
+        several explainers of the literature. One map proves nothing: whether it is right is a
+        question for an experiment (intervene takes patches out). Refused with a
+        sentence: what "analyze" refuses, an unknown explainer, a class the model does not have.
+        """
+        selection = Selection(token, -1, -1, explainer or "generic", target)
+        result = self._order(photo, self._key(model, untrained, image_size), selection)
+        summary = result.summary
+        relevance = summary["selection"]["relevance"]
+        values = relevance["values"]
+        answer = {"explainer": relevance["explainer"], "target": relevance["target"]}
+        answer["strongest"] = strongest(values, summary)
+        if EXPLAINERS[relevance["explainer"]].signed:
+            answer["against"] = strongest([-value for value in values], summary, sign=-1)
+        if _flag(rows, "rows"):
+            answer["rows"] = shortened(values)
+        return {**facts_of(summary), "relevance": answer}
+
+    def intervene(
+        self,
+        photo: Photo,
+        interventions: Sequence[Mapping[str, Any]],
+        model: str = "",
+        untrained: bool = False,
+        image_size: Size = "",
+    ) -> dict[str, Any]:
+        """What a Vision Transformer answers when its forward pass is changed: patches taken out,
+        heads or whole branches silenced, attention made even, positions turned off. Gives the
+        answer before and after. Refused with a sentence: what "analyze" refuses, and changes of a
+        wrong form, or to what the model lacks, with an example of the right form.
+        """
+        key = self._key(model, untrained, image_size)
+        plain = self._order(photo, key).summary
+        changes = self._with_pictures(interventions)
+        changed = self._order(photo, key, changes=changes).summary
+        facts, after = facts_of(plain), facts_of(changed)["predictions"]
+        before = facts.pop("predictions")
+        return {
+            **facts,
+            "changes": str(changed["changes"]),
+            "before": before,
+            "after": after,
+            "same_answer": before[0]["class"] == after[0]["class"] if before else None,
+        }
+
+    def compare(
+        self,
+        photo: Photo,
+        model: str = "",
+        other_photo: Photo = "",
+        other_model: str = "",
+        other_untrained: bool = False,
+        token: int = 0,
+        layer: int = -1,
+        image_size: Size = "",
+        other_image_size: Size = "",
+    ) -> dict[str, Any]:
+        """Two analyses side by side: two pictures, two models, or a model and its untrained twin.
+        Gives the probabilities of both for the same classes, and the share (0 to 1) that attention
+        and rollout of one token have in common. Refused with a sentence: what "analyze" refuses; a
+        share that needs equal grids is null where the grids differ.
+        """
+        untrained = _flag(other_untrained, "other_untrained") or not (
+            other_photo or other_model or other_image_size
+        )
+        first = self._key(model, False, image_size)
+        second = replace(first.named(other_model or first.name), untrained=untrained)
+        if other_image_size:
+            second = replace(second, image_size=_size(other_image_size))
+        results = self._order(photo, first), self._order(other_photo or photo, second)
+        both = compare(*(Analysis.from_bytes(result.saved) for result in results))
+        if layer == -1:
+            layer = min(both.first.trace.depth, both.second.trace.depth) - 1
+        attention, rollout = both.attention(layer, None, token), both.rollout(token)
+        classes = both.first.card.head == both.second.card.head == "classes"
+        facts: dict[str, Any] = {"same_grid": both.same_grid, "token": token, "layer": layer}
+        for name, result in zip(("first", "second"), results, strict=True):
+            answer = facts_of(result.summary)
+            facts[name] = {key: answer[key] for key in ("model", "trained", "photo", "grid")}
+        return {
+            **facts,
+            "answers": [row_of(answer) for answer in both.answers(3)] if classes else [],
+            "attention_in_common": short(attention.common) if both.same_grid else None,
+            "rollout_in_common": short(rollout.common) if both.same_grid else None,
+        }
+
+    def models(self) -> dict[str, Any]:
+        """The models that can be asked, the explainers, the kinds of interventions, and the example
+        pictures. Models of timm are downloaded at the first question, if this server can reach the
+        Hugging Face hub. Refuses nothing.
+        """
+        menu = self._analyses.menu
+        return {
+            "default": menu.default,
+            "models": {key: str(title) for title, key in menu.choices},
+            "explainers": [*EXPLAINERS],
+            "interventions": [*KINDS],
+            "examples": [*self._examples()],
+        }
+
+    def answer(
+        self,
+        photo: Photo,
+        model: str = "",
+        token: int = 0,
+        layer: int = -1,
+        head: int = -1,
+        untrained: bool = False,
+        invert: bool = False,
+        explainer: str = "",
+        target: int | str = -1,
+        interventions: Sequence[Mapping[str, Any]] = (),
+        image_size: Size = "",
+    ) -> tuple[Mapping[str, Any], str]:
+        """Analyze a picture: a JSON object, and a .safetensors file for `vitviz.Analysis.load`.
+
+        The object holds what the model answered, the shape of every step, and under "selection" the
+        attention from one token in one layer and head, and its rollout. With an explainer,
+        "relevance" there says how much every token matters to it, for the class "target". A picture
+        has at most 33 MB and 64 megapixels. Refused with a sentence: what cannot be used.
+        """
+        given: dict[str, Any] = {"token": token, "layer": layer, "head": head}
+        given |= {"explainer": explainer, "target": target}
+        selection = Selection(**{key: value for key, value in given.items() if value is not None})
+        changes = self._with_pictures(() if interventions is None else interventions)
+        key = self._key(model, untrained, image_size)
+        result = self._order(photo, key, selection, invert=invert, changes=changes)
+        return result.summary, self._store.put(result.saved, result.saved_name)
+
+    def _order(
+        self,
+        photo: Photo,
+        key: ModelKey,
+        selection: Selection = Selection(),  # noqa: B008 - it is immutable
+        *,
+        invert: bool = False,
+        changes: Sequence[Mapping[str, Any]] = (),
+    ) -> Result:
+        """Let the engine analyze a picture. Raises `VitvizError` for what it refuses."""
+        shown = Shown(self._picture(photo), key, None, _flag(invert, "invert"))
+        result = self._analyses.order(shown, selection, changes, self._door)
+        if result.refused:
+            kind = ImageError if result.refused.of_picture else VitvizError
+            raise kind(result.refused.text)
+        return result
+
+    def _key(self, model: str, untrained: bool, image_size: Size) -> ModelKey:
+        """The model that a program names; "" is the default one, and a model's own size."""
+        name = model or self._analyses.menu.default
+        return ModelKey(name, _flag(untrained, "untrained"), _size(image_size))
+
+    def _with_pictures(self, changes: Any) -> Any:
+        """The interventions; the picture of a transplant is named as any other, and found here."""
+        if not isinstance(changes, list):
+            return changes
+        # Counted before any is read, because each picture in the question goes into the store.
+        named = (change.get("from") for change in changes if isinstance(change, dict))
+        sent = {name for name in named if isinstance(name, str) and name.startswith("data:")}
+        if len(sent) > limits.DONORS:
+            raise SelectionError(Message("web.many_donors", most=limits.DONORS))
+
+        def with_address(change: Any) -> Any:
+            match change:
+                case {"from": photo}:
+                    upload = self._picture(photo)
+                    return {**change, "from": {"path": upload.address, "name": upload.name}}
+            return change
+
+        return [with_address(change) for change in changes]
+
+    def _picture(self, photo: Any) -> Upload:
+        """The picture that a program names. Nothing is fetched from another server."""
+        if isinstance(photo, Mapping):  # what Gradio's clients make of a file
+            photo, name = photo.get("path"), photo.get("orig_name")
+        else:
+            name = None
+        if not isinstance(photo, str) or not photo:
+            raise ImageError(NO_PICTURE)
+        if photo in (examples := self._examples()):
+            return examples[photo]
+        if photo.startswith("data:"):
+            self._store.check_room()
+            return Upload(self._store.put(_decoded(photo), "picture"), "picture")
+        path = unquote(urlsplit(photo).path) if "://" in photo else photo
+        path = path.partition(FILE)[2] or path
+        if path not in self._store:
+            raise ImageError(Message("web.not_ours", names=tuple(examples)))
+        name = name if isinstance(name, str) and name else path.rsplit("/", 1)[-1]
+        return Upload(path, name)
+
+    def _examples(self) -> dict[str, Upload]:
+        uploads = (example.upload for example in self._analyses.examples)
+        return {upload.name.rsplit(".", 1)[0]: upload for upload in uploads}
+
+
+def _decoded(address: str) -> bytes:
+    """The bytes of a data: address (RFC 2397) in base64. Raises `ImageError`."""
+    head, comma, body = address.partition(",")
+    try:
+        if not comma or not re.fullmatch(r"data:[^,]{0,200};base64", head):
+            raise ValueError
+        return base64.b64decode(re.sub(r"\s", "", body), validate=True)
+    except (ValueError, binascii.Error) as error:
+        raise ImageError(Message("web.no_data")) from error
+
+
+def _size(value: Any) -> Any:
+    """An image size as a key takes it: a text is read, "" is the model's own."""
+    if isinstance(value, str):
+        return read_size(value) if value else None
+    return value
+
+
+def _flag(value: Any, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise SelectionError(Message("web.true_or_false", name=name, value=repr(value)[:40]))
+    return value

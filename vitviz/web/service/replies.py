@@ -1,0 +1,89 @@
+"""Replies of the service to a page; page.py turns them into what Gradio expects."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+from ...errors import ImageError
+from ...languages import Message
+from ...model.key import ModelKey
+from ..compute.orders import Refusal
+from ..store.store import Upload
+
+
+class Left(Enum):
+    """Marks a component of the page that does not change; None would empty it."""
+
+    AS_IT_IS = "as it is"
+
+
+class Shown(NamedTuple):
+    """What a visitor's page shows at the moment, and goes on showing after a failure."""
+
+    photo: Upload | None
+    model: ModelKey
+    preview: str | None = None  # address that the picture input shows in place of the photo
+    inverted: bool = False  # whether light and dark of the photo are exchanged
+
+    @property
+    def picture(self) -> Upload:
+        """The photo, for what needs one. Raises `ImageError` on a page that shows none yet."""
+        if self.photo is None:
+            raise ImageError(Message("web.no_picture"))
+        return self.photo
+
+
+class Stored(NamedTuple):
+    """A file of the payload, in the store."""
+
+    address: str
+    name: str
+    size: int
+
+
+def with_places(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """A manifest in JSON's types, whose files are {"path": address, "size"} or late."""
+    files = {
+        name: {"path": file.address, "size": file.size} if isinstance(file, Stored) else file
+        for name, file in manifest["files"].items()
+    }
+    return {**manifest, "files": files}
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """The page stays as it is."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The page says why it was refused, and goes on with `shown`.
+
+    photo  the address of the file that the picture input is to show; None empties it
+    """
+
+    refusal: Refusal
+    shown: Shown
+    photo: str | Left | None = Left.AS_IT_IS
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The page shows another analysis.
+
+    manifest  the viewer's; "files" has a `Stored` for each key, or {"late": true}
+    saved     the address of the analysis, for the download
+    photo     the address of the file that the picture input is to show
+    controls  whether the controls (of the model) are set to `shown`; False while a later
+              request is under way, which they belong to
+    """
+
+    manifest: Mapping[str, Any]
+    saved: str
+    shown: Shown
+    photo: str | Left = Left.AS_IT_IS
+    controls: bool = True
+
+
+Reply = Unchanged | Refused | Answered

@@ -1,0 +1,222 @@
+"""The service: answers the requests of pages and the questions of their viewers, without Gradio.
+
+What programs ask stands in programs.py, which shares the analyses with it.
+"""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...errors import ImageError, VitvizError
+from ...model.key import ModelKey, read_size
+from ...probe.capture.selection import choose
+from ..compute.engine import Engine
+from ..compute.models import Menu
+from ..compute.orders import Refusal
+from ..host.error_messages import APOLOGY
+from ..host.watch import Watch
+from ..store.examples import Example
+from ..store.store import Store, Upload
+from .analyses import Analyses, Asked, Made
+from .page_requests import Delivery, PageRequest, PageRequests
+from .questions import Questions, refused
+from .replies import Answered, Left, Refused, Reply, Shown, Unchanged
+
+log = logging.getLogger("vitviz.web")
+
+
+class Service:
+    """The service of one running app. Each page keeps its own state; files are in the store.
+
+    Methods for the page take its session (`page`) and its state (`shown`), and return a `Reply`,
+    which for a bad picture or model is `Refused`. A reply is `Unchanged` if a later request of the
+    page was answered already.
+    """
+
+    def __init__(
+        self, engine: Engine, menu: Menu, store: Store, watch: Watch | None = None
+    ) -> None:
+        """`watch`: counts and logs the analyses."""
+        self.analyses = Analyses(engine, menu, store, watch)
+        self.menu, self.examples = menu, self.analyses.examples
+        self._questions = Questions(engine, self.analyses, store)
+        self._store = store
+        self._requests = PageRequests()
+
+    def show_photo(
+        self, upload: Upload | None, key: ModelKey, shown: Shown, page: str | None = None
+    ) -> Reply:
+        """Analyze a picture that was chosen; if it was taken away, the page stays as it is."""
+        return Unchanged() if upload is None else self.show(upload, key, shown, page)
+
+    def show(
+        self, upload: Upload | None, key: ModelKey, shown: Shown, page: str | None = None
+    ) -> Reply:
+        """Analyze a picture; without one, the picture that is shown."""
+        if upload is None or upload.address == shown.preview:
+            upload = shown.photo
+        if upload is None:
+            return Unchanged()
+        return self._meet(upload, key, shown, page)
+
+    def invert(
+        self, _upload: Upload | None, _key: ModelKey, shown: Shown, page: str | None = None
+    ) -> Reply:
+        """Analyze the picture that is shown with light and dark exchanged; if they are, as it was.
+
+        What the controls of the page say is not asked: the visitor means what is shown.
+        """
+        if shown.photo is None:
+            return Unchanged()
+        inverted = not shown.inverted
+        return self._meet(shown.photo, shown.model, shown, page, inverted=inverted)
+
+    def draw(
+        self,
+        upload: Upload,
+        key: ModelKey,
+        shown: Shown,
+        page: str | None = None,
+        first: bool = True,
+    ) -> Reply:
+        """Analyze a drawing: the first of a page in the model that the example of a digit is made
+        for, later ones in the model that the visitor has chosen since.
+        """
+        digits = [example.model for example in self.examples if example.model]
+        key = key.named(digits[0]) if first and digits else key
+        return self._meet(upload, key, shown, page, place=True, inverted=False)
+
+    def _meet(
+        self,
+        upload: Upload,
+        key: ModelKey,
+        shown: Shown,
+        page: str | None,
+        place: bool = False,
+        inverted: bool | None = None,
+        first: tuple[int, int] | None = None,
+    ) -> Reply:
+        """Make an analysis, which can fail or take long, and then deliver it.
+
+        `place`: put the picture into the picture input too, which does not show it yet. `inverted`
+        None: the picture that is shown stays inverted if it is; another one is taken as it is.
+        """
+        with self._requests.begin(page) as request:
+            upload = self._ours(upload, shown)
+            if inverted is None:
+                inverted = shown.inverted and upload == shown.photo
+            wanted = Shown(upload, key, None, inverted)
+            made = self.analyses.make(wanted, first)
+            if isinstance(made, Made):
+                return self._deliver(request, made, wanted._replace(preview=made.preview), place)
+            now = self._requests.failed(request, shown)
+            if now is None:
+                return Unchanged()
+            photo: str | Left | None = upload.address if place else Left.AS_IT_IS
+            # If another answer came meanwhile, it left the picture input to this request.
+            if not place and (made.of_picture or now != shown):
+                photo = self._before(now)
+            return Refused(made, now, photo)
+
+    def _deliver(self, request: PageRequest, made: Made, now: Shown, place: bool) -> Reply:
+        """Answer a page with an analysis, unless a later request was answered already."""
+        delivery = self._requests.deliver(request, now)
+        if delivery is Delivery.DROPPED:
+            return Unchanged()
+        self.analyses.remember(made.manifest, made.kept(now))
+        photo: str | Left = Left.AS_IT_IS
+        controls = delivery is not Delivery.BESIDE
+        if controls and (made.preview or place or delivery is Delivery.RESTORED):
+            photo = made.preview or now.picture.address
+        return Answered(made.manifest, made.saved, now, photo, controls)
+
+    def _before(self, shown: Shown) -> str | None:
+        """The address that the picture input showed before the refused picture, if it exists."""
+        old = shown.preview or (shown.photo.address if shown.photo else "")
+        ours = old in [example.path for example in self.examples]
+        return old if ours or old in self._store else None
+
+    def show_example(
+        self, index: int, key: ModelKey, shown: Shown, page: str | None = None
+    ) -> Reply:
+        """Analyze an example with the model it is made for."""
+        example = self.examples[choose("the number of an example", index, len(self.examples))]
+        key = key.named(self._fitting(example, key.name))
+        return self._meet(example.upload, key, shown, page, place=True, inverted=False)
+
+    def _fitting(self, example: Example, name: str) -> str:
+        """The name of the model that an example is made for.
+
+        An example for any model is analyzed with the chosen one, unless that has examples of its
+        own (a model of digits is not shown a dog); then with the default model.
+        """
+        special = {example.model for example in self.examples}
+        return example.model or (self.menu.default if name in special else name)
+
+    def open(
+        self, key: ModelKey, shown: Shown, asked: Mapping[str, str], page: str | None = None
+    ) -> Reply:
+        """Answer a page that opens with the first example, or with what its address names.
+
+        `?model=mnist&example=digit` picks from the menu and the examples, in any combination, so
+        that a link shows what its sender saw. `untrained=1` is the untrained twin, `size=144` or
+        `size=144x192` (height, width) its pictures in pixels, which is refused if the model cannot
+        have it; `invert=1` exchanges light and dark; the rows that `layer` and `token` name are
+        sent ahead. Other parameters and unknown values are ignored.
+        """
+        untrained, inverted = (asked.get(name) == "1" for name in ("untrained", "invert"))
+        first, named = _place_of(asked), asked.get("model") in self.menu
+        name = asked["model"] if named else key.name
+        by_name = {Path(example.path).stem: example for example in self.examples}
+        made_for = {example.model: example for example in reversed(self.examples)}
+        example = by_name.get(asked.get("example", ""))
+        if example is None or not named:
+            example = example or made_for.get(name, self.examples[0])
+            name = self._fitting(example, name)
+        try:
+            key = ModelKey(name, untrained, read_size(asked["size"]) if asked.get("size") else None)
+        except VitvizError as error:
+            return Refused(Refusal.of(error), shown)
+        return self._meet(
+            example.upload, key, shown, page, place=True, inverted=inverted, first=first
+        )
+
+    def ask(self, name: str, question: Any) -> dict[str, Any]:
+        """Answer a viewer's question by the method of `Questions` that it names, or with {"error"},
+        outside of Gradio's queue. The name is ours; the question can be any JSON.
+        """
+        try:
+            question = question if isinstance(question, Mapping) else {}
+            return getattr(self._questions, name)(Asked.of(question), question)
+        except VitvizError as error:
+            return refused(error.message)
+        except Exception:  # as in `guard`: the visitor gets an apology, the log the traceback
+            log.exception("a viewer's question failed")
+            return refused(APOLOGY)
+
+    def _ours(self, upload: Upload, shown: Shown) -> Upload:
+        """The example that an upload is a copy of, whose path never expires; else the upload.
+
+        A page sends an example back as a copy with another address. The copy is recognised by its
+        contents or, after it was deleted, by its name if the page shows that example.
+        """
+        for example in self.examples:
+            own = example.upload
+            if own.name != upload.name:
+                continue
+            try:
+                same = self.analyses.read(upload) == example.read()
+            except ImageError:
+                same = own == shown.photo
+            if same:
+                return own
+        return upload
+
+
+def _place_of(asked: Mapping[str, str]) -> tuple[int, int] | None:
+    """The layer and the token of a link; None if it does not name both."""
+    named = [asked.get(name, "") for name in ("layer", "token")]
+    if not all(text.isascii() and text.isdecimal() and len(text) < 6 for text in named):
+        return None
+    return int(named[0]), int(named[1])

@@ -1,0 +1,1 @@
+"""Where the files of visitors lie, for about an hour."""

@@ -1,0 +1,223 @@
+"""The cache: a folder of this process alone, with all files that visitors sent or were shown.
+
+Gradio deletes only files that it remembers having written. Files of an earlier process, and uploads
+that broke off, would stay for ever; so the cache looks at the disk itself.
+"""
+
+import errno
+import logging
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import VitvizError
+from ...languages import Message
+from ..host import limits
+from .files import place_of, save_atomic
+from .store import ExpiredError
+
+try:
+    import fcntl
+except ImportError:  # Windows: see `_abandoned`
+    fcntl = None  # type: ignore[assignment]  # a checker on Linux knows the module alone
+
+PREFIX = "vitviz-"
+NO_ROOM = Message("web.no_room")
+
+log = logging.getLogger("vitviz.web")
+
+
+class _File(NamedTuple):
+    age: float
+    size: int
+    path: str
+    folder: str  # of `path`
+
+
+class Cache:
+    """A `Store` in a folder, for uploads and the files made from them, which live about an hour.
+
+    The process holds a lock on the folder while it lives. A folder of ours without a lock is left
+    over from an ended process, and is deleted by the next one. Files of other programs beside it
+    are never touched.
+    """
+
+    def __init__(self, base: str | Path) -> None:
+        """Create the folder in `base`, or beside `base` if that is the folder of another cache."""
+        given = Path(base).resolve()
+        self._base = given.parent if given.name.startswith(PREFIX) else given
+        self._base.mkdir(parents=True, exist_ok=True)
+        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._base))
+        self._handle: int | None = None
+        self._lock = threading.Lock()
+        self._measured = float("-inf")
+        self._written = 0  # bytes since then
+        self.hold()
+
+    def put(self, data: bytes, name: str) -> str:
+        return self.put_all([(data, name)])[0]
+
+    def put_all(self, files: Iterable[tuple[bytes, str]]) -> list[str]:
+        """Write files and return their paths. The same bytes under the same name share one.
+
+        Raises `VitvizError` if the disk is full. Then, and after any other error, those that were
+        new are deleted, unless another request has put the same since.
+        """
+        done: list[str] = []
+        new: dict[Path, int] = {}  # path -> modification time
+        try:
+            for data, name in files:
+                path = place_of(data, name, self.folder)
+                is_new = save_atomic(data, path)
+                done.append(str(path))
+                if is_new:
+                    with self._lock:
+                        self._written += len(data)
+                    new[path] = path.stat().st_mtime_ns
+        except BaseException as error:
+            for path, written in new.items():
+                with suppress(FileNotFoundError):
+                    if path.stat().st_mtime_ns == written:
+                        path.unlink()
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise VitvizError(NO_ROOM) from error
+            raise
+        return done
+
+    def get(self, address: str) -> bytes:
+        """Read a file of the folder, and no other. Raises `ExpiredError` if it is not there."""
+        if address not in self:
+            raise ExpiredError
+        try:
+            return Path(address).read_bytes()
+        except FileNotFoundError as error:  # swept since the check
+            raise ExpiredError from error
+
+    def __contains__(self, address: str) -> bool:
+        path = Path(address).resolve()
+        return path.is_relative_to(self.folder) and path.is_file()
+
+    def hold(self) -> None:
+        """Create and lock the folder again if it was deleted, for example by a cleaner of /tmp."""
+        with self._lock:
+            while not self._held():
+                if self._handle is not None:
+                    os.close(self._handle)
+                self.folder.mkdir(parents=True, exist_ok=True)
+                self._handle = os.open(self.folder, os.O_RDONLY) if fcntl else None
+                if self._handle is not None:
+                    fcntl.flock(self._handle, fcntl.LOCK_EX)
+
+    def _held(self) -> bool:
+        """Whether the folder exists and is the one that is locked."""
+        try:
+            there = self.folder.stat()
+        except FileNotFoundError:
+            return False
+        return not fcntl or (
+            self._handle is not None and os.path.samestat(os.fstat(self._handle), there)
+        )
+
+    def check_room(self) -> None:
+        """Make room for another file. Raises `VitvizError` if the disk has none.
+
+        The size of the cache is measured every `CACHE_MEASURE_SECONDS`, and after some share of its
+        bound was written, so it can exceed its bound by little more than that share. The reserve of
+        the disk is checked each time.
+        """
+        self.hold()
+        with self._lock:
+            due = time.monotonic() - self._measured > limits.CACHE_MEASURE_SECONDS
+            due = due or self._written > limits.CACHE_BYTES * limits.CACHE_MEASURE_SHARE
+            if due:
+                self._measured, self._written = time.monotonic(), 0
+        if due:
+            self.sweep()
+        if shutil.disk_usage(self.folder).free < limits.DISK_RESERVE_BYTES:
+            raise VitvizError(NO_ROOM)
+
+    def sweep(self) -> None:
+        """Delete old, surplus and partial files, empty folders, and folders of ended processes."""
+        self.hold()
+        for other in self._base.glob(f"{PREFIX}*"):
+            if other != self.folder and _abandoned(other):
+                shutil.rmtree(other, ignore_errors=True)
+        top = str(self.folder)
+        files = sorted(_files(top), reverse=True)  # oldest first
+        total = sum(file.size for file in files)
+        for file in files:
+            # A complete upload has its own folder; one that still arrives has just been modified.
+            loose = file.folder == top and file.age > limits.CACHE_SWEEP_SECONDS
+            if loose or file.age > limits.CACHE_AGE_SECONDS or total > limits.CACHE_BYTES:
+                Path(file.path).unlink(missing_ok=True)
+                total -= file.size
+        filled = {file.folder for file in files}
+        for inner in self.folder.iterdir():
+            if str(inner) not in filled and _age(inner) > limits.CACHE_SWEEP_SECONDS:
+                with suppress(OSError):  # it is no folder, or not empty
+                    inner.rmdir()
+
+    def sweep_for_ever(self) -> None:
+        """Sweep now and every `CACHE_SWEEP_SECONDS`, in a thread that ends with the process."""
+
+        def work() -> None:
+            while True:
+                try:
+                    self.sweep()
+                except OSError:  # the next sweep tries again
+                    log.exception("the cache could not be swept")
+                time.sleep(limits.CACHE_SWEEP_SECONDS)
+
+        threading.Thread(target=work, name="vitviz-sweep", daemon=True).start()
+
+    def delete(self) -> None:
+        """Delete the folder, when the app ends."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _abandoned(folder: Path) -> bool:
+    """Whether no process has a lock on a folder.
+
+    A folder younger than two seconds may not be locked yet. Without file locks (Windows), the age
+    of the files decides.
+    """
+    if _age(folder) < 2 or not folder.is_dir():
+        return False
+    if fcntl is None:
+        return all(file.age > limits.CACHE_AGE_SECONDS for file in _files(str(folder)))
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # the folder of another user
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _files(folder: str) -> Iterator[_File]:
+    """All files in a folder and those in it, of which a full cache has more than 10,000."""
+    with suppress(OSError), os.scandir(folder) as entries:  # deleted meanwhile
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files(entry.path)
+                continue
+            with suppress(FileNotFoundError):  # deleted meanwhile
+                status = entry.stat(follow_symlinks=False)
+                yield _File(time.time() - status.st_mtime, status.st_size, entry.path, folder)
+
+
+def _age(path: Path) -> float:
+    """Seconds since the last change; 0 if the path does not exist any more."""
+    with suppress(FileNotFoundError):
+        return time.time() - path.lstat().st_mtime
+    return 0.0

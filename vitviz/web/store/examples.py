@@ -1,0 +1,47 @@
+"""The example pictures of the page; examples/README.md has their sources and licences."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ...languages import Message
+from .store import Upload
+
+FOLDER = Path(__file__).resolve().parents[1] / "examples"
+
+
+class Example(NamedTuple):
+    """An example picture, and the model it is made for; None: any model."""
+
+    path: str
+    model: str | None = None
+
+    @property
+    def name(self) -> Message:
+        """What the picture shows, in words: "red panda"."""
+        return Message(f"pictures.{Path(self.path).stem}")
+
+    @property
+    def upload(self) -> Upload:
+        """The picture as an upload, with its path in place of an address in the store."""
+        return Upload(self.path, Path(self.path).name)
+
+    def read(self) -> bytes:
+        return Path(self.path).read_bytes()
+
+
+# The first is what a page shows that asks for nothing.
+EXAMPLES = (
+    Example(str(FOLDER / "red-panda.jpg")),
+    Example(str(FOLDER / "dog.jpg")),
+    Example(str(FOLDER / "cat.jpg")),
+    Example(str(FOLDER / "bison.jpg")),
+    Example(str(FOLDER / "goldfish.jpg")),
+    Example(str(FOLDER / "coffee.jpg")),
+    Example(str(FOLDER / "digit.png"), "mnist"),
+)
+
+# Where the page begins: for the analysis that has this link, fields of a selection, and tokens that
+# a slow walk shows. In this head of this layer fur looks at fur: the forehead (row 5, column 5),
+# then an ear, then the nose. The last layer would be dull: there, all patches look at the same.
+START_LINK = {"model": "photos", "example": "red-panda"}
+START: dict[str, Any] = {"layer": 1, "head": 2, "token": 66, "walk": [66, 34, 103]}

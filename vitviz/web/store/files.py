@@ -1,0 +1,70 @@
+"""Files in Gradio's cache: written atomically, under paths that nobody can guess."""
+
+import hashlib
+import os
+import re
+import secrets
+import tempfile
+import unicodedata
+from contextlib import suppress
+from pathlib import Path
+
+# A file can be fetched by anybody who knows its path. The key of the hash makes the path
+# unpredictable even to those who know the contents.
+NAME_BYTES = 200  # of the 255 that file systems allow; the rest is for suffixes
+_KEY = secrets.token_bytes(32)
+
+
+def place_of(data: bytes, name: str, cache: str | Path) -> Path:
+    """The path of bytes in the cache; the same bytes share one."""
+    return Path(cache) / hashlib.blake2b(data, key=_KEY, digest_size=32).hexdigest() / name
+
+
+def save_atomic(data: bytes, path: Path) -> bool:
+    """Put bytes at a path of the cache (`place_of`); whether they were not there before.
+
+    The file appears in one step, because several requests may write and read it at once. Writing it
+    again only sets its modification time, by which the cache is swept.
+    """
+    with suppress(FileNotFoundError):  # or it was swept since `stat`
+        if path.stat().st_size == len(data):
+            os.utime(path)
+            return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, partial = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(partial).replace(path)
+    except BaseException:
+        Path(partial).unlink(missing_ok=True)
+        raise
+    return True
+
+
+def file_name(*parts: str) -> str:
+    """A safe file name from untrusted names: letters, marks, digits of any script and "._-".
+
+    Names are normalised to NFC, because macOS sends NFD. `maths/csv.js` of the viewer names files
+    in the same way; tests/file_names.json tests both. The name leaves room for the suffix that
+    callers add.
+    """
+    words = (_word(Path(part).name) for part in parts)
+    name = "-".join(filter(None, words)) or "analysis"
+    whole = name.encode()[:NAME_BYTES].decode(errors="ignore")
+    return whole.strip("-._") or "analysis"
+
+
+def _word(name: str) -> str:
+    """One part of the name, without its suffix; at most 40 characters."""
+    text = re.sub(r"\.[^.]{1,5}$", "", unicodedata.normalize("NFC", name))
+    letters: list[str] = []
+    for letter in text:
+        kind = unicodedata.category(letter)[0]
+        # A combining mark needs a letter before it.
+        good = kind in "LN" or letter in "._-" or (kind == "M" and letters[-1:] not in ([], ["-"]))
+        if good:
+            letters.append(letter)
+        elif letters[-1:] != ["-"]:
+            letters.append("-")
+    return "".join(letters).strip("-._")[:40].strip("-._")

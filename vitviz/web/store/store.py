@@ -1,0 +1,46 @@
+"""The store: keeps the files that visitors sent or were shown, for about an hour.
+
+`Cache` implements it on the local disk; another store has to implement the protocol `Store`.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+from ...errors import VitvizError
+from ...languages import Message
+
+
+class ExpiredError(VitvizError):
+    """Raised if the bytes at an address were deleted."""
+
+    def __init__(self) -> None:
+        super().__init__(Message("web.expired"))
+
+
+class Store(Protocol):
+    """Keeps bytes by an address that nobody can guess and that only the store interprets."""
+
+    def put(self, data: bytes, name: str) -> str:
+        """Keep bytes and return their address. `name` is what a browser saves them as.
+
+        Raises `VitvizError` if there is no room.
+        """
+
+    def put_all(self, files: Iterable[tuple[bytes, str]]) -> list[str]:
+        """Keep several files, each as `put` does, all of them or none."""
+
+    def get(self, address: str) -> bytes:
+        """The bytes at an address. Raises `ExpiredError` if there are none."""
+
+    def __contains__(self, address: str) -> bool:
+        """Whether there are bytes at an address, at this moment."""
+
+    def check_room(self) -> None:
+        """Make room for more. Raises `VitvizError` if there is none."""
+
+
+class Upload(NamedTuple):
+    """A picture that a visitor sent. `name` is untrusted, and only to be shown."""
+
+    address: str
+    name: str
