@@ -120,15 +120,22 @@ def test_a_finger_draws_on_a_phone_and_does_not_scroll(visit, locale) -> None:
 def test_what_is_drawn_while_an_answer_is_on_its_way_is_answered_too(visit) -> None:
     page = visit().page
     page.locator("#vv-draw").click()
-    asked = []  # questions that the network holds back
-    page.route("**/queue/join*", asked.append)
+    held, free = [], []  # questions that the network holds back until it is free
+
+    def pass_on(route) -> None:
+        route.continue_() if free else held.append(route)
+
+    page.route("**/queue/join*", pass_on)
     with page.expect_request("**/queue/join*"):
         draw(page, SEVEN)
     with page.expect_response("**/upload*"):
         draw(page, ((0.3, 0.55), (0.75, 0.55)))
-    page.wait_for_function("document.querySelector('.vv-drawing').dataset.sent !== ''")
-    last = page.locator(".vv-drawing").get_attribute("data-sent")
-    page.unroute("**/queue/join*")
-    for route in asked:
+    free.append(True)
+    for route in held:
         route.continue_()
-    page.locator(f'.vv-drawing[data-shown="{last}"]').wait_for()
+    page.wait_for_function(
+        """() => {
+            const { sent, shown } = document.querySelector(".vv-drawing").dataset;
+            return sent && sent !== "drawing-1.png" && shown === sent;
+        }"""
+    )

@@ -125,7 +125,7 @@ def test_x_shows_the_picture_before_while_it_is_held(visit) -> None:
     assert page.evaluate(PIXELS) == after
 
 
-def test_look_and_erase_say_what_a_stroke_does_and_a_lesson_has_its_map(visit) -> None:
+def test_look_and_erase_say_what_a_stroke_does(visit) -> None:
     page = visit("?model=photos&panel=experiment").page
     modes = page.locator(".vv-modes").get_by_role("radio")
     assert modes.nth(1).is_checked()  # the brush of the panel is in use
@@ -137,15 +137,9 @@ def test_look_and_erase_say_what_a_stroke_does_and_a_lesson_has_its_map(visit) -
     brush(page, (5, 5))
     page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
     # A new step is seen, also by who looked at the picture before it.
-    page.locator(".vv-modes").get_by_text("before", exact=True).click()
+    page.locator(".vv-modes").get_by_role("radio", name="before").check()
     brush(page, (7, 7))
     assert page.locator(".vv-modes").get_by_role("radio", name="after").is_checked()
     page.get_by_role("tab", name="Attention").click()
     overlay = page.locator(".vv-stage canvas.vv-overlay")
     assert overlay.evaluate("node => node.style.opacity") == "0"
-    page.locator("#vv-lessons").click()
-    page.locator(".vv-lesson-list").get_by_role("link").or_(
-        page.locator(".vv-lesson-list").get_by_role("button", name="Begin")
-    ).first.click()
-    page.locator(f"{PLACE}[data-lesson]:not([data-lesson=''])").wait_for()
-    assert not page.locator(".vv-finding").is_visible()
