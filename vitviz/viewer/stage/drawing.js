@@ -9,6 +9,8 @@ import { button } from "../parts/widgets.js";
 
 /** The pen rests when it has not moved for so long. */
 const REST_MS = 50;
+/** A question that is not answered for so long is given up: what is drawn by then is asked. */
+const PATIENCE_MS = 10_000;
 
 /**
  * @param {import("../main.js").App} app
@@ -19,6 +21,8 @@ const REST_MS = 50;
 export function createDrawing(app, send) {
   const field = createPenField(app, changed, lifted);
   let [resting, sent, movedAt, language] = [0, 0, 0, ""];
+  // One question at a time: on a slow network a later one could overtake an earlier one.
+  let [asked, patience, more] = [null, 0, false]; // what stood on the page when it was asked
   let said = null; // the answer is written here
   let opener = null; // what had the focus before
   const root = el("section", { class: "vv-drawing", hidden: true });
@@ -47,6 +51,7 @@ export function createDrawing(app, send) {
 
   /** Draws the answer; and all of it anew in another language. */
   function render() {
+    if (asked && asked.source !== app.source) settled();
     if (root.hidden) return;
     if (language !== app.language) {
       language = app.language;
@@ -83,16 +88,28 @@ export function createDrawing(app, send) {
   function deliver() {
     clearTimeout(resting);
     resting = 0;
+    more = asked !== null;
+    if (more) return;
     sent += 1;
     root.dataset.sent = nameOf(sent);
     const [name, first] = [nameOf(sent), !isDrawing()];
+    asked = { source: app.source };
+    patience = setTimeout(settled, PATIENCE_MS);
     field.picture(async (picture) => {
       try {
         await send(picture, name, first);
       } catch (error) {
+        settled();
         tell(el("p", { class: "vv-note", text: app.t("drawFailed", { reason: reasonOf(error, app.language) }) }));
       }
     });
+  }
+
+  /** The question is answered, or nobody will answer it: what was drawn meanwhile is asked. */
+  function settled() {
+    clearTimeout(patience);
+    asked = null;
+    if (more && !field.empty()) deliver();
   }
 
   /** Whether the picture of the page is a drawing from here. */
