@@ -21,8 +21,8 @@ const PATIENCE_MS = 10_000;
 export function createDrawing(app, send) {
   const field = createPenField(app, changed, lifted);
   let [resting, sent, movedAt, language] = [0, 0, 0, ""];
-  // One question at a time: on a slow network a later one could overtake an earlier one.
-  let [asked, patience, more] = [null, 0, false]; // what stood on the page when it was asked
+  const turns = createTurns(ask);
+  let before = null; // the analysis of the page when the drawing was asked
   let said = null; // the answer is written here
   let opener = null; // what had the focus before
   const root = el("section", { class: "vv-drawing", hidden: true });
@@ -51,7 +51,7 @@ export function createDrawing(app, send) {
 
   /** Draws the answer; and all of it anew in another language. */
   function render() {
-    if (asked && asked.source !== app.source) settled();
+    if (before !== app.source) turns.settled();
     if (root.hidden) return;
     if (language !== app.language) {
       language = app.language;
@@ -88,28 +88,26 @@ export function createDrawing(app, send) {
   function deliver() {
     clearTimeout(resting);
     resting = 0;
-    more = asked !== null;
-    if (more) return;
+    turns.wanted();
+  }
+
+  function ask() {
+    if (field.empty()) {
+      turns.settled();
+      return;
+    }
     sent += 1;
     root.dataset.sent = nameOf(sent);
     const [name, first] = [nameOf(sent), !isDrawing()];
-    asked = { source: app.source };
-    patience = setTimeout(settled, PATIENCE_MS);
+    before = app.source;
     field.picture(async (picture) => {
       try {
         await send(picture, name, first);
       } catch (error) {
-        settled();
+        turns.settled();
         tell(el("p", { class: "vv-note", text: app.t("drawFailed", { reason: reasonOf(error, app.language) }) }));
       }
     });
-  }
-
-  /** The question is answered, or nobody will answer it: what was drawn meanwhile is asked. */
-  function settled() {
-    clearTimeout(patience);
-    asked = null;
-    if (more && !field.empty()) deliver();
   }
 
   /** Whether the picture of the page is a drawing from here. */
@@ -138,6 +136,30 @@ export function createDrawing(app, send) {
 
   function tell(...nodes) {
     said.replaceChildren(...nodes);
+  }
+}
+
+/**
+ * One question at a time: on a slow network a later one could overtake an earlier one.
+ * @param {() => void} ask  also about what was wanted while an answer was on its way
+ * @returns {{wanted: () => void, settled: () => void}}  settled: it is answered, or nobody will answer it
+ */
+export function createTurns(ask) {
+  let [asked, more, patience] = [false, false, 0];
+  return { wanted, settled };
+
+  function wanted() {
+    more = asked;
+    if (asked) return;
+    asked = true;
+    patience = setTimeout(settled, PATIENCE_MS);
+    ask();
+  }
+
+  function settled() {
+    clearTimeout(patience);
+    asked = false;
+    if (more) wanted();
   }
 }
 
