@@ -15,10 +15,11 @@ from safetensors.torch import load
 
 from tests import viewer_fixture
 from tests.models import photo, tiny, with_pass
-from vitviz import Analysis, CaptureError, SelectionError, analyze
+from vitviz import Analysis, CaptureError, SelectionError, VitvizError, analyze
 from vitviz.languages import Message, languages
 from vitviz.model.untrained import draw
 from vitviz.probe.measure import features
+from vitviz.probe.measure.filters import Filters
 from vitviz.probe.measure.positions import unit_rows
 from vitviz.viewer import bundle, css, pack, page
 from vitviz.viewer.bundle import join
@@ -168,6 +169,23 @@ def test_a_lean_payload_makes_each_map_for_rounding_alone(
     for name in ("head_statistics", "mixing"):
         monkeypatch.setattr(Analysis, name, lambda *_: pytest.fail("computed before anyone asked"))
     pack(tiny_analysis, whole=False)
+
+
+def test_the_components_of_the_filters_are_sent_with_the_model_alone(
+    any_tiny_analysis: Analysis,
+) -> None:
+    analysis = any_tiny_analysis
+    found = Filters.of(analysis.loaded.vit.patch_embed.proj.weight)
+    sent = load(pack(analysis).files["filters.safetensors"])
+    assert torch.equal(sent["components"], found.components.half())
+    assert torch.equal(sent["shares"], found.shares)
+    read = Analysis.from_bytes(analysis.to_bytes())
+    assert "filters" not in pack(read).manifest["files"]
+    with pytest.raises(SelectionError, match="has no file 'filters'"):
+        late_file(read, "filters")
+    with pytest.raises(VitvizError, match="filters"):
+        read.filters()
+    assert torch.equal(read.filters(analysis.loaded).shares, found.shares)
 
 
 def test_values_and_what_follows_them_are_sent_with_the_model_alone(

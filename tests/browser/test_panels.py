@@ -164,6 +164,19 @@ def test_filters_answer_to_the_patch_and_the_position_is_added(shown) -> None:
     assert numbers(text)[1] == pytest.approx(float(found.content[0, 7]), abs=6e-4)
 
 
+def test_the_components_of_all_filters_are_those_of_python(shown) -> None:
+    seen, analysis, _ = shown
+    seen.open_panel("Patches")
+    pictures = seen.page.locator(".vv-components figure")
+    pictures.first.wait_for()
+    shares = analysis.filters().shares
+    said = [numbers(text)[0] for text in pictures.all_inner_texts()]
+    np.testing.assert_allclose(said, 100 * shares, atol=0.051)
+    intro = seen.page.locator(".vv-components .vv-intro").inner_text()
+    assert numbers(intro)[1] == len(shares)
+    assert numbers(intro)[2] == pytest.approx(100 * float(shares.sum()), abs=0.051)
+
+
 def test_the_ledger_unfolds_and_lights_what_a_line_speaks_of(shown) -> None:
     seen, analysis, _ = shown
     page = seen.page

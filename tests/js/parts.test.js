@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { readStatistics } from "../../vitviz/viewer/data/analysis.js";
 import { attentionOf } from "../../vitviz/viewer/maths/attention.js";
-import { embeddedToken, filterPicture, readEmbedding } from "../../vitviz/viewer/maths/embedding.js";
+import { embeddedToken, filterPicture, readComponents, readEmbedding } from "../../vitviz/viewer/maths/embedding.js";
 import { LazyFile } from "../../vitviz/viewer/data/lazyfile.js";
 import { linePoints, marginals } from "../../vitviz/viewer/maths/marginals.js";
 import { similarities } from "../../vitviz/viewer/data/maps.js";
@@ -42,6 +42,20 @@ for (const { name, expected, manifest, grid, buffers, layers, picture } of FIXTU
     // The tolerance is that of half precision, in which filters are sent.
     for (let i = 0; i < embedding.count; i++) {
       assertClose([answerOf(embedding, i, patch)], [content[i]], 5e-3);
+    }
+  });
+
+  test(name + ": the components of all filters share out what makes these differ", () => {
+    const { image: { channels }, grid: { patch_height: height, patch_width: width }, embed_dim: dim } = manifest.model;
+    const { filters, shares, count } = readComponents(buffers[manifest.files.filters.path], manifest);
+    const numbers = channels * height * width;
+    assert.equal(count, Math.min(28, dim, numbers));
+    assert.equal(filters.length, count * numbers);
+    assert.ok(shares.every((share, at) => at === 0 || share <= shares[at - 1]));
+    if (count === Math.min(dim, numbers)) assertClose([shares.reduce((sum, share) => sum + share)], [1], 1e-4);
+    // Components are of length 1; half precision rounds them.
+    for (let at = 0; at < count; at++) {
+      assertClose([filters.subarray(at * numbers, (at + 1) * numbers).reduce((sum, value) => sum + value * value, 0)], [1], 3e-3);
     }
   });
 

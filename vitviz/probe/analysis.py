@@ -26,6 +26,7 @@ from .intervene.intervention import Intervention
 from .intervene.intervention import read as read_interventions
 from .intervene.surgery import Surgery
 from .measure.embedding import Embedding
+from .measure.filters import Filters
 from .measure.heads import HeadStatistics, head_statistics
 from .measure.ink import is_dark_on_light, taught_light_ink_only
 from .measure.lens import Line, lines
@@ -393,6 +394,13 @@ class Analysis:
         """Similarity of the position of one patch token to all others. (rows, cols), in [-1, 1]"""
         row, col = self.grid.row_col(token)
         return self.grid.to_map(self.position_similarities()[row * self.grid.cols + col])
+
+    def filters(self, loaded: LoadedModel | None = None) -> Filters:
+        """What the filters of the patch embedding look like together: their principal components.
+
+        An analysis read from a file does not hold its model: pass it, or `VitvizError` is raised.
+        """
+        return Filters.of(self._model(loaded, "filters").vit.patch_embed.proj.weight)
 
     @property
     def positions_seed(self) -> int | None:

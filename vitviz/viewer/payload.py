@@ -37,6 +37,7 @@ ROLLOUT = "rollout.safetensors"
 LATER = {"late": True}  # a file that is made when a viewer asks for it by its name
 PHOTOGRAPH, WHOLE = "photograph.jpg", "whole.jpg"
 MIXING = "mixing-"  # and the layer
+FILTERS = "filters"  # all of them together
 # Of the values of all layers in a page of one file: 2 MB for the shipped photo model, 25 MB for
 # ViT-B/16, which would more than triple its page.
 MOST_MIXING_BYTES = 10_000_000
@@ -133,7 +134,7 @@ def pack(
     late = _late_files(analysis, ahead=not beside)
     if whole:
         if _mixing_bytes(analysis) > MOST_MIXING_BYTES:
-            late = {name: make for name, make in late.items() if not needs_model(name)}
+            late = {name: make for name, make in late.items() if not name.startswith(MIXING)}
         for layer in left_out:
             late = {name: make for name, make in late.items() if name not in _of_layer(layer)}
         files |= {late_path(name): _serialise(make(analysis)) for name, make in late.items()}
@@ -171,7 +172,7 @@ def _of_layer(layer: int) -> tuple[str, str]:
 
 def needs_model(name: str) -> bool:
     """Whether this late file can only be made of an analysis that holds its model."""
-    return name.startswith(MIXING) or explanations.runs_the_model(name)
+    return name == FILTERS or name.startswith(MIXING) or explanations.runs_the_model(name)
 
 
 def late_path(name: str) -> str:
@@ -216,6 +217,8 @@ def _late_files(
         del late["lens"]
     for layer in range(analysis.trace.depth):
         late[tokens_name(layer)] = partial(_tokens, layer=layer)
+    if analysis.loaded is None:
+        del late[FILTERS]
     if analysis.loaded is not None and not analysis.changed_behind_the_mix:
         for layer in range(analysis.trace.depth):
             late[mixing_name(layer)] = partial(_mixing, layer=layer)
@@ -287,6 +290,12 @@ def _embedding(analysis: "Analysis") -> dict[str, Tensor]:
     }
 
 
+def _filters(analysis: "Analysis") -> dict[str, Tensor]:
+    """The principal components of all filters, (n, C, ph, pw), and their shares of the variance."""
+    found = analysis.filters()
+    return {"components": found.components.half(), "shares": found.shares}
+
+
 def _mixing(analysis: "Analysis", layer: int) -> dict[str, Tensor]:
     """From the values of one layer to the tokens; see `vitviz.probe.measure.mixing.Mixing`.
 
@@ -350,6 +359,7 @@ LATE: dict[str, Callable[["Analysis"], dict[str, Tensor]]] = {
     "statistics": _statistics,
     "untrained": _untrained,
     "lens": _lens,
+    FILTERS: _filters,
 }
 
 

@@ -1,7 +1,7 @@
 /** Source: everything of one analysis that can be drawn. */
 
 import { decodeJpeg, positionMaps, readFirst, readLens, readPicture, readPositions, readResults, readStatistics } from "./analysis.js";
-import { readEmbedding } from "../maths/embedding.js";
+import { readComponents, readEmbedding } from "../maths/embedding.js";
 import { Explanations } from "./explanations.js";
 import { FairTest } from "./fairtest.js";
 import { Features } from "./features.js";
@@ -67,6 +67,8 @@ export class Source {
     });
     /** @type {LazyFile<import("../maths/embedding.js").Embedding>} */
     this.embedding = lazy("embedding", (buffer) => readEmbedding(buffer, manifest));
+    /** @type {LazyFile<import("../maths/embedding.js").Components>} */
+    this.components = lazy("filters", (buffer) => readComponents(buffer, manifest));
     /** @type {LazyFile<import("./film.js").Film>} */
     this.film = lazy("film", readFilm);
     /** @type {LazyFile<import("./analysis.js").Statistics>} */

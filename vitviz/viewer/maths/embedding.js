@@ -24,6 +24,19 @@ export function readEmbedding(buffer, manifest) {
 }
 
 /**
+ * The first principal components of all filters, and the share of the variance that each has, from 0 to 1.
+ * @typedef {{filters: Float32Array, shares: Float32Array, count: number}} Components  filters: as in an Embedding
+ */
+
+/** @returns {Components} */
+export function readComponents(buffer, { model: { image, grid } }) {
+  const tensors = parseSafetensors(buffer);
+  const count = tensors.shares?.data.length ?? 0;
+  const read = (name, ...shape) => toFloat32(expectTensor(tensors, name, [count, ...shape]));
+  return { filters: read("components", image.channels, grid.patch_height, grid.patch_width), shares: read("shares"), count };
+}
+
+/**
  * A token before the first block: content + position = sum.
  * @param {Embedding} embedding
  * @param {number} token
@@ -37,7 +50,7 @@ export function embeddedToken({ content, position, count }, token) {
 
 /**
  * A filter as a picture: 0 is grey, its largest weight is full colour.
- * @param {Embedding} embedding
+ * @param {{filters: Float32Array, count: number}} embedding
  * @param {number} index
  * @param {{channels: number}} image
  * @returns {{rgba: Uint8ClampedArray<ArrayBuffer>, largest: number}}  (ph, pw, 4)

@@ -1,6 +1,7 @@
 /** Panel Patches: a patch as numbers, the responses of filters, the token it becomes, all shapes. */
 
 import { el, setText } from "../parts/dom.js";
+import { createComponents } from "./patches/components.js";
 import { createFilters } from "./patches/filters.js";
 import { createFraming } from "./patches/framing.js";
 import { boxOf, middleToken } from "../maths/geometry.js";
@@ -27,9 +28,10 @@ function create(app) {
   const intro = el("p", { class: "vv-intro" });
   const numbers = createOnePatch(app);
   const filters = createFilters(app);
+  const components = createComponents(app);
   const framing = createFraming(app);
   const waiting = createWaiting(app, "vv-note", "vv-button", picture);
-  const root = el("div", {}, framing.root, intro, waiting.root, numbers.root, filters.root, el("h4", { text: t("ledger") }),
+  const root = el("div", {}, framing.root, intro, waiting.root, numbers.root, filters.root, components.root, el("h4", { text: t("ledger") }),
     el("p", { class: "vv-intro", text: arithmetic() }), createLedger(app),
     el("p", { class: "vv-note", text: t("patchThreeWays") }));
 
@@ -51,6 +53,7 @@ function create(app) {
         height: box.height, width: box.width, channels, count })
       : t("patchPrefix", { token: tokenTitle(token, app) }));
     filters.render(token);
+    components.render();
     framing.render();
     numbers.render(token);
   }
