@@ -18,7 +18,7 @@ from vitviz.model.key import ModelKey
 from vitviz.model.loaded import LoadedModel
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.probe import saved
-from vitviz.probe.measure.ink import is_dark_on_light, taught_light_ink_only
+from vitviz.probe.measure.ink import is_dark_on_light, taught_light_ink_only, taught_place
 from vitviz.web.compute.fulfilment import fulfil
 from vitviz.web.compute.models import Models
 from vitviz.web.compute.orders import Order, Selection
@@ -192,3 +192,30 @@ def test_the_engine_inverts_for_pages_and_programs(checkpoint: Path, tmp_path: P
     assert program.summary["predictions"] == expected.facts(5)["predictions"]
     assert page.saved_name == program.saved_name == "three-digits-inverted.safetensors"
     assert Analysis.from_bytes(page.saved).inverted
+
+
+@pytest.mark.parametrize(
+    ("recipe", "least", "most", "off"),
+    [
+        ({"data": "mnist", "zoom": 0, "shift": 0, "image_size": 28}, 20 / 28, 20 / 28, 0),
+        ({"data": "mnist", "zoom": 0.25, "shift": 7, "image_size": 28}, 16 / 28, 20 / 21, 0.25),
+        ({"data": "mnist", "zoom": 0.5, "shift": 3, "image_size": 32}, 20 / 42, 1, 3 / 32),
+    ],
+)
+def test_where_digits_lay_is_read_off_the_recipe(recipe, least, most, off) -> None:
+    card = of_digits(json.dumps(recipe)).card
+    taught = taught_place(card)
+    assert taught == pytest.approx({"side": 20 / 28, "least": least, "most": most, "off": off})
+    assert taught_place(replace(card, trained=False)) is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ['{"data": "photos", "zoom": 0, "shift": 0, "image_size": 28}', '{"data": "mnist"}', None, "{"]
+    + [
+        json.dumps({"data": "mnist", "zoom": 0, "shift": 0, "image_size": 28} | other)
+        for other in ({"zoom": 1}, {"zoom": float("nan")}, {"shift": 28}, {"image_size": "28"})
+    ],
+)
+def test_where_nothing_is_known_of_digits_nothing_is_said(wrong) -> None:
+    assert taught_place(of_digits(wrong).card) is None

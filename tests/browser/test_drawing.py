@@ -16,6 +16,7 @@ from vitviz import analyze, load
 FIELD = ".vv-drawing-field"
 ANSWER = ".vv-drawing-word"
 SEVEN = ((0.28, 0.25), (0.7, 0.25), (0.58, 0.5), (0.45, 0.8))
+MOVE = {"en-US": "Move it there", "ko-KR": "그 자리로 옮기기"}
 SENT = """node => node.querySelector("canvas").toDataURL("image/png")"""
 
 
@@ -95,7 +96,9 @@ def test_a_digit_is_drawn_by_keys_alone(visit) -> None:
         for _ in range(16):
             page.keyboard.press("ArrowDown")
         page.keyboard.press("Space")
-    expect(page.locator(".vv-drawing [role=status]")).to_contain_text("The pen is lifted: row 22")
+    expect(page.locator(".vv-drawing-side [role=status]").last).to_contain_text(
+        "The pen is lifted: row 22"
+    )
     expect(page.locator(ANSWER)).to_contain_text("1")
     ink = np.asarray(drawn(page))[:, :, 0] > 128
     rows, cols = np.nonzero(ink)
@@ -140,3 +143,34 @@ def test_what_is_drawn_while_an_answer_is_on_its_way_is_asked_after_it(visit) ->
             return sent && sent !== "drawing-1.png" && shown === sent;
         }"""
     )
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
+def test_a_digit_in_the_corner_is_moved_to_where_digits_were_taught(visit, locale) -> None:
+    seen = visit(locale=locale)
+    page = seen.page
+    page.locator("#vv-draw").click()
+    move = page.locator(".vv-drawing-side button", has_text=MOVE[locale])
+    with answered(seen):
+        draw(page, SEVEN)
+    assert not move.is_visible()
+    page.locator(".vv-drawing-tools button").last.click()
+    with answered(seen):
+        draw(page, [(0.32 * right, 0.32 * down) for right, down in SEVEN])
+    before, corner = page.locator(ANSWER).inner_text(), np.asarray(drawn(page))
+    with answered(seen):
+        move.click()
+    ink = np.argwhere(np.asarray(drawn(page))[:, :, 0] > 128)
+    # MNIST: 20 of 28 pixels high; the centre of mass in the middle.
+    assert np.ptp(ink[:, 0]) == pytest.approx(280 * 20 / 28, abs=6)
+    np.testing.assert_allclose(ink.mean(0), 140, atol=14)
+    after = analyze(load("mnist"), drawn(page)).answer()
+    assert after.name == "7"
+    note = page.locator(".vv-drawing-side [role=status]").first.inner_text()
+    assert before in note
+    assert page.locator(ANSWER).inner_text() in note
+    assert not move.is_visible()
+    with answered(seen):
+        page.locator(".vv-drawing-tools button").nth(-2).click()  # one step back
+    assert np.array_equal(np.asarray(drawn(page)), corner)
+    assert move.is_visible()

@@ -18,7 +18,7 @@ from ..model.menu import list_models
 from ..probe.explain.explainers import rollouts
 from ..probe.measure import features
 from ..probe.measure.film import facts_of
-from ..probe.measure.ink import taught_light_ink_only
+from ..probe.measure.ink import taught_light_ink_only, taught_place
 from ..probe.measure.measurements import measurements_of
 from ..probe.measure.positions import unit_rows
 from ..probe.measure.predictions import classes_of
@@ -383,6 +383,7 @@ def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
         **asdict(classes),
         "labels": labels,
         "light_ink_only": taught_light_ink_only(card, analysis.preprocess),
+        "taught_place": taught_place(card),
         "key": replace(card.key, name=_loadable(card)).to_dict(),
         "title": str(card.details.get("title", card.name)),
         "image": {"height": height, "width": width, "channels": channels},

@@ -12,6 +12,12 @@
  */
 
 /**
+ * Where the digits of a training lay, as shares of a side: their longer side, the least and the most of it, and how
+ * far their centre of mass was from the middle.
+ * @typedef {{side: number, least: number, most: number, off: number}} TaughtPlace
+ */
+
+/**
  * The model in a manifest: what is true of every picture in it. `measurements`: metrics by name; `boxes`: metrics of maps
  * against boxes; `others`: how well it tells pictures of its classes from others; `photographs`: the same of large
  * photographs; `words`: translations, language -> kind -> English; `labels`: of all classes, null where they are too many
@@ -22,7 +28,7 @@
  *   measurements: {boxes?: Record<string, {energy: number, pointing: number}>, others?: Record<string, number>, photographs?: Record<string, number>,
  *     [name: string]: any},
  *   labels: string[]|null, groups: string[]|null, calibrated: boolean, threshold: number|null, kept: number, not_sure: number,
- *   holds_its_group: number, light_ink_only: boolean,
+ *   holds_its_group: number, light_ink_only: boolean, taught_place: TaughtPlace|null,
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,

@@ -1,4 +1,4 @@
-"""Ink: does a picture show dark strokes to a model that was taught light strokes on dark alone."""
+"""Ink: which strokes a model of digits was taught, light or dark, and where they lay."""
 
 import torch
 from torch import Tensor
@@ -10,6 +10,7 @@ from ...model.untrained import recipe_of
 RIM = 1 / 14  # width of the rim of a picture, where its ground is seen, as a share of a side
 STROKES = 0.02  # share of the pixels that strokes cover at least
 CONTRAST = 0.15  # of strokes and ground at least; 1 is that of black and white
+MNIST_SIDE = 20 / 28  # of the picture: the longer side of a digit of MNIST, as its page says
 DARK_GROUND = 1 / 3  # mean brightness below which the pictures of a training have a dark ground
 
 
@@ -43,3 +44,25 @@ def taught_light_ink_only(card: ModelCard, preprocess: Preprocess) -> bool:
     never = bool(recipe) and recipe.get("invert", 0) == 0  # older recipes do not have it
     dark = preprocess.channels == 1 and preprocess.mean[0] < DARK_GROUND
     return card.trained and never and dark
+
+
+def taught_place(card: ModelCard) -> dict[str, float] | None:
+    """Where the digits lay that a model was trained on, as shares of a side of its pictures.
+
+    "side": of their longer side; "least" and "most": of it, as the training zoomed; "off": how far
+    from the middle their centre of mass was moved. A digit of MNIST has this centre in the middle
+    (Y. LeCun, C. Cortes and C. Burges). None for models of anything else, and where the recipe of
+    the training does not tell.
+    """
+    recipe = recipe_of(card.details)
+    if not card.trained or recipe.get("data") != "mnist":
+        return None
+    told = [recipe.get(name) for name in ("zoom", "shift", "image_size")]
+    numbers = [one for one in told if isinstance(one, int | float)]
+    if len(numbers) < len(told):
+        return None
+    zoom, shift, pixels = numbers
+    if not (0 <= zoom < 1 and 0 <= shift < pixels):  # NaN too
+        return None
+    least, most = MNIST_SIDE / (1 + zoom), MNIST_SIDE / (1 - zoom)
+    return {"side": MNIST_SIDE, "least": least, "most": min(most, 1.0), "off": shift / pixels}

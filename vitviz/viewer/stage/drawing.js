@@ -4,6 +4,7 @@ import { answerOf, rivalsOf } from "../text/answer.js";
 import { el, show } from "../parts/dom.js";
 import { percent } from "../maths/numbers.js";
 import { createPenField } from "./penfield.js";
+import { createPlacing } from "./placing.js";
 import { reasonOf } from "../text/refusal.js";
 import { button } from "../parts/widgets.js";
 
@@ -23,7 +24,7 @@ export function createDrawing(app, send) {
   let [resting, sent, movedAt, language] = [0, 0, 0, ""];
   const turns = createTurns(ask);
   let before = null; // the analysis of the page when the drawing was asked
-  let said = null; // the answer is written here
+  let [said, placing] = [null, null]; // the answer is written here, and where the digit should lie
   let opener = null; // what had the focus before
   const root = el("section", { class: "vv-drawing", hidden: true });
   // The keys of the viewer mean something else here.
@@ -65,10 +66,11 @@ export function createDrawing(app, send) {
     const { t } = app;
     const { node, tools, thick, where, help } = field.build();
     said = el("div", { class: "vv-drawing-answer" });
+    placing = createPlacing(app, field);
     root.replaceChildren(
       el("header", { class: "vv-help-head" }, el("h3", { text: t("draw") }), button({ text: "✕", title: t("close"), onClick: close })),
       el("div", { class: "vv-drawing-row" }, node,
-        el("div", { class: "vv-drawing-side" }, said, el("div", { class: "vv-drawing-tools" }, ...tools), thick, where, help)));
+        el("div", { class: "vv-drawing-side" }, said, placing.root, el("div", { class: "vv-drawing-tools" }, ...tools), thick, where, help)));
   }
 
   /** A pen that is lifted rests. */
@@ -119,24 +121,31 @@ export function createDrawing(app, send) {
     if (!said) return;
     if (field.empty() || !isDrawing()) {
       tell(el("p", { class: "vv-note", text: app.t("drawStart") }));
+      if (app.source) placing.render("");
       return;
     }
-    const { manifest, grid } = app.source;
+    const { manifest: { photo: { name } }, grid } = app.source;
     field.divide(grid);
-    const found = answerOf(app);
-    const { height, width: wide } = manifest.model.image;
-    if (manifest.photo.name === nameOf(sent) && root.dataset.shown !== nameOf(sent)) {
+    if (name === nameOf(sent) && root.dataset.shown !== name) {
       root.dataset.ms = String(Math.round(performance.now() - movedAt)); // since the pen moved last
     }
-    tell(el("p", { class: "vv-drawing-word", text: found?.text ?? app.t("saysNothing", { height, width: wide }) }),
-      ...rivalsOf(app).map(({ name, probability }) => el("p", { class: "vv-note", text: name + ": " + percent(probability) })),
-      el("p", { class: "vv-note", text: app.t("drawSeen", { height, width: wide, patches: grid.rows * grid.cols }) }));
-    root.dataset.shown = manifest.photo.name;
+    const nodes = told(app);
+    tell(...nodes);
+    if (name === root.dataset.sent) placing.render(nodes[0].textContent); // nothing was drawn since
+    root.dataset.shown = name;
   }
 
   function tell(...nodes) {
     said.replaceChildren(...nodes);
   }
+}
+
+/** What the model says to a drawing: its answer, the next ones, and how little it sees. */
+function told(app) {
+  const { manifest: { model: { image: { height, width } } }, grid } = app.source;
+  return [el("p", { class: "vv-drawing-word", text: answerOf(app)?.text ?? app.t("saysNothing", { height, width }) }),
+    ...rivalsOf(app).map(({ name, probability }) => el("p", { class: "vv-note", text: name + ": " + percent(probability) })),
+    el("p", { class: "vv-note", text: app.t("drawSeen", { height, width, patches: grid.rows * grid.cols }) })];
 }
 
 /**

@@ -24,10 +24,18 @@ export function createPenField(app, onChange, onLift) {
   /** @type {import("../state/strokes.js").Pen} */
   let pen = { at: [0.5, 0.2], down: false };
   let [width, ink, writing] = [USUAL, "light", false];
+  let before = null; // what was moved as a whole
   let parts = null;
   return {
     build, undo,
     empty: () => strokes.length === 0,
+    strokes: () => strokes,
+    /** Puts other strokes in the place of all; one step back brings the old ones. @param {typeof strokes} next */
+    replace(next) {
+      const old = strokes;
+      change(next);
+      before = old;
+    },
     focus: () => parts.field.focus({ preventScroll: true }),
     /** Draws the patches of a grid over the field. */
     divide(grid) {
@@ -109,31 +117,36 @@ export function createPenField(app, onChange, onLift) {
 
   function undo() {
     pen = { ...pen, down: false };
-    change(strokes.slice(0, -1));
+    change(before ?? strokes.slice(0, -1));
   }
 
   function change(next) {
     strokes = next;
+    before = null;
     onChange();
     paint();
   }
 
   function paint() {
-    const pencil = parts.canvas.getContext("2d");
-    const [stroke, ground] = INKS[ink];
-    pencil.fillStyle = ground;
-    pencil.fillRect(0, 0, SIDE, SIDE);
-    Object.assign(pencil, { strokeStyle: stroke, fillStyle: stroke, lineCap: "round", lineJoin: "round" });
-    for (const { width: wide, points } of strokes) {
-      const [[x, y], ...rest] = points.map(([right, down]) => [right * SIDE, down * SIDE]);
-      pencil.lineWidth = wide * SIDE;
-      pencil.beginPath();
-      pencil.moveTo(x, y);
-      pencil.lineTo(x, y); // a dot, where the pen did not move
-      for (const [right, down] of rest) pencil.lineTo(right, down);
-      pencil.stroke();
-    }
+    lay(parts.canvas, strokes, INKS[ink]);
     parts.field.classList.toggle("vv-paper", ink === "dark");
     for (const node of [parts.back, parts.clear]) allow(node, strokes.length > 0);
+  }
+}
+
+/** Lays strokes on their ground. @param {HTMLCanvasElement} canvas @param {import("../state/strokes.js").Stroke[]} strokes @param {string[]} ink */
+function lay(canvas, strokes, [stroke, ground]) {
+  const pencil = canvas.getContext("2d");
+  pencil.fillStyle = ground;
+  pencil.fillRect(0, 0, SIDE, SIDE);
+  Object.assign(pencil, { strokeStyle: stroke, fillStyle: stroke, lineCap: "round", lineJoin: "round" });
+  for (const { width: wide, points } of strokes) {
+    const [[x, y], ...rest] = points.map(([right, down]) => [right * SIDE, down * SIDE]);
+    pencil.lineWidth = wide * SIDE;
+    pencil.beginPath();
+    pencil.moveTo(x, y);
+    pencil.lineTo(x, y); // a dot, where the pen did not move
+    for (const [right, down] of rest) pencil.lineTo(right, down);
+    pencil.stroke();
   }
 }
