@@ -15,7 +15,7 @@ import torch
 
 def main() -> None:
     """Run the parts that are named, all of them by default."""
-    in_browser = ("viewer", "large", "paint", "start")
+    in_browser = ("viewer", "large", "paint", "start", "arrive")
     parts = ("analysis", *in_browser, "classroom", "faults")
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("part", nargs="*", help=", ".join(parts))

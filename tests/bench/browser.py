@@ -1,6 +1,7 @@
 """How fast the viewer draws, and how long the app takes to start, in Chromium."""
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -8,6 +9,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
+from urllib.parse import urlsplit
 
 import torch
 from playwright.sync_api import CDPSession, Page, sync_playwright
@@ -33,6 +36,14 @@ LINKS = {
         "uploadThroughput": 20e6 / 8,
     },
 }
+NOTHING = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+SLOW = {"latency": 100, "downloadThroughput": 5e6 / 8, "uploadThroughput": 5e6 / 8}
+# Link, and by how much the processor is slower.
+ARRIVALS = {
+    "20 Mbit/s, 60 ms": (LINKS["20 Mbit/s, 60 ms"], 1),
+    "5 Mbit/s, 100 ms, processor / 4": ({"offline": False, **SLOW}, 4),
+}
+GRADIOS = re.compile(r"/(assets|static|theme\.css|manifest\.json|favicon\.ico)")  # its own files
 HEAD = (
     "| open panel | drawing, ms: p50 | p95 | longest | to the next frame, ms: p50 | p95"
     " | mean on the processor, ms |\n|---|---|---|---|---|---|---|"
@@ -223,6 +234,62 @@ def start(times: int = 3) -> None:
     print(f"| `python app.py` | it answers | {min(answers):.1f} |")
     print(f"| opening the page | first paint | {min(paints):.1f} |")
     print(f"| opening the page | the first analysis is drawn | {min(ready):.1f} |\n", flush=True)
+
+
+def arrive(rounds: int = 3) -> None:
+    """What a visitor waits for, and what travels, until the viewer is ready: the first visit with
+    an empty cache, and the second one. Medians of `rounds`; the app has been visited before.
+    """
+    print(f"### Until the viewer is ready, kB on the wire and seconds, median of {rounds}\n")
+    print("| link | visit | document | ours | of Gradio | requests | first paint | ready |")
+    print("|---|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder, running_app(Path(folder)) as url:
+        with chromium() as page:
+            _arrived(page, url, None, 1)
+        for link, (conditions, slower) in ARRIVALS.items():
+            runs = []
+            for _ in range(rounds):
+                with chromium() as page:
+                    runs.append([_arrived(page, url, conditions, slower) for _ in range(2)])
+            for visit, name in enumerate(("first", "second")):
+                cells = [median(run[visit][i] for run in runs) for i in range(6)]
+                print(
+                    f"| {link} | {name} | {' | '.join(f'{cell:.0f}' for cell in cells[:4])}"
+                    f" | {' | '.join(f'{cell:.2f}' for cell in cells[4:])} |",
+                    flush=True,
+                )
+    print(flush=True)
+
+
+def _arrived(page: Page, url: str, conditions: dict | None, slower: float) -> tuple[float, ...]:
+    """One visit: kB of the document, of all of ours and of Gradio's, requests, and two times."""
+    cdp = page.context.new_cdp_session(page)
+    cdp.send("Network.enable")
+    cdp.send("Network.emulateNetworkConditions", conditions or LINKS["20 Mbit/s, 60 ms"] | NOTHING)
+    cdp.send("Emulation.setCPUThrottlingRate", {"rate": slower})
+    paths: dict[str, str] = {}
+    wire: dict[str, float] = {}
+
+    def asked(event: dict) -> None:
+        paths[event["requestId"]] = urlsplit(event["request"]["url"]).path
+
+    def arrived(event: dict) -> None:
+        wire[event["requestId"]] = wire.get(event["requestId"], 0) + event["encodedDataLength"]
+
+    cdp.on("Network.requestWillBeSent", asked)
+    cdp.on("Network.loadingFinished", arrived)
+    began = time.perf_counter()
+    page.goto(url, wait_until="commit")
+    page.locator("[data-state=ready]").first.wait_for(timeout=120_000)
+    ready = time.perf_counter() - began
+    first = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
+    painted = page.evaluate(first) / 1000
+    cdp.detach()
+    page.goto("about:blank")
+    theirs = {one for one in wire if GRADIOS.match(paths[one])}
+    document = sum(wire[one] for one in wire if paths[one] == "/")
+    of = [sum(wire[one] for one in which) / 1000 for which in (wire.keys() - theirs, theirs)]
+    return document / 1000, *of, sum(size > 0 for size in wire.values()), painted, ready
 
 
 def at(ordered: list[float], share: float) -> float:
