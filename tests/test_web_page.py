@@ -19,6 +19,7 @@ from vitviz.web.compute.orders import Refusal
 from vitviz.web.host import limits
 from vitviz.web.page.build import drawing_of, key_of, places
 from vitviz.web.page.components import Manifest
+from vitviz.web.page.sending import thumbnail_file
 from vitviz.web.service.replies import Answered, Left, Refused, Shown, Stored, Unchanged
 from vitviz.web.store.examples import EXAMPLES
 from vitviz.web.store.store import Upload
@@ -93,9 +94,9 @@ def test_no_example_is_shown_from_the_cache(facts):
     paths = [example["path"] for example in facts["examples"]]
     assert len(paths) > 5
     assert set(paths) <= {example.path for example in EXAMPLES}
-    assert [example["url"] for example in facts["examples"]] == [
-        f"/gradio_api/file={path}" for path in paths
-    ]
+    by_path = {example.path: f"/{thumbnail_file(example).path}" for example in EXAMPLES}
+    shown = [example["url"] for example in facts["examples"]]
+    assert shown == [by_path[path] for path in paths]
 
 
 SHOWN = Shown(Upload("/cache/a.png", "a.png"), ModelKey("mnist", untrained=True))

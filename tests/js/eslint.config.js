@@ -10,7 +10,7 @@ const browser = Object.fromEntries([
 ].map((name) => [name, "readonly"]));
 // The globals that Gradio gives to the code of a component.
 const gradio = Object.fromEntries(
-  ["element", "props", "server", "trigger", "upload", "watch", "__BUNDLE__"].map((name) => [name, "readonly"]));
+  ["element", "props", "server", "trigger", "upload", "watch", "__LOAD__"].map((name) => [name, "readonly"]));
 // What page.py replaces by values.
 const page = Object.fromEntries(
   ["__TEXTS__", "__NAMES__", "__LANGUAGE_OF__"].map((name) => [name, "readonly"]));

@@ -36,6 +36,17 @@ def bundle() -> str:
     return join(HERE / "main.js", "vitviz.js")
 
 
+def as_file() -> str:
+    """The viewer as a file of its own, for `load` of load.js."""
+    return f"document.currentScript.viewer = {bundle()}"
+
+
+@cache
+def load() -> str:
+    """`load` of load.js as an expression, for a page that fetches that file."""
+    return f"{_joined(HERE / 'load.js', '')}.load"
+
+
 def join(entry: Path, name: str) -> str:
     """A module and all its imports as one expression, whose value is what the module exports.
 

@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Callable
 
 from ...languages import ENGLISH, Message, languages, say, spoken
 
@@ -14,9 +15,9 @@ def sentence(text: str, language: str = ENGLISH) -> str:
     return said[0].upper() + said[1:] + ("" if said[-1] in ".!?" else ".")
 
 
-def in_each(text: str) -> dict[str, str]:
-    """The sentence in every language."""
-    return {language: sentence(text, language) for language in languages()}
+def in_each(text: str, told: Callable[[str, str], str] = sentence) -> dict[str, str]:
+    """The sentence in every language, or what else is `told`."""
+    return {language: told(text, language) for language in languages()}
 
 
 def told_in(text: str, accept_language: str) -> str:
@@ -49,12 +50,12 @@ def as_html(text: str) -> str:
     return html.escape(text, quote=False)
 
 
-def in_all(text: str) -> str:
+def in_all(text: str, told: Callable[[str, str], str] = sentence) -> str:
     """The sentence in all languages as HTML; the style of `hiding` shows the one of the page.
 
     Only the page knows its language: a visitor can change it there, and no request names it.
     """
-    said = {language: as_html(one) for language, one in in_each(text).items()}
+    said = {language: as_html(one) for language, one in in_each(text, told).items()}
     if len(set(said.values())) == 1:
         return said[ENGLISH]
     return "".join(f'<span class="vv-{language}">{one}</span>' for language, one in said.items())

@@ -45,6 +45,7 @@ from .gradio_inside import (
     upload_folder,
 )
 from .guard import guard
+from .sending import VIEWER_FILE, Light, thumbnail_file
 from .texts import TEXTS, translated
 from .theme import PAGE_CSS, theme
 from .zero_gpu import ZeroGpu
@@ -81,8 +82,11 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
         "run_history": False,  # it would keep pictures and dead links in the browser
         "footer_links": ["api", "settings"],
         "app_kwargs": {
-            "middleware": [Middleware(Door, gate=demo.gate)],
-            "routes": watch.routes(lambda: demo.gate.closing, cache.check_room),
+            "middleware": [Middleware(Door, gate=demo.gate), Middleware(Light)],
+            "routes": [
+                *watch.routes(lambda: demo.gate.closing, cache.check_room),
+                *(file.route() for file in (VIEWER_FILE, *map(thumbnail_file, service.examples))),
+            ],
         },
         "root_path": settings.root_path,
         "auth": settings.visitors(),
@@ -201,7 +205,8 @@ def _thumbnails(examples: Sequence[Example], photo: PhotoInput) -> gr.Dataset:
         elem_id="vv-examples",
         min_width=0,
     )
-    leave_in_place(thumbnails, [example.path for example in examples])
+    small = [f"/{thumbnail_file(example).path}" for example in examples]
+    leave_in_place(thumbnails, [example.path for example in examples], small)
     return thumbnails
 
 

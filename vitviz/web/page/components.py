@@ -8,9 +8,17 @@ from typing import Any
 import gradio as gr
 from gradio.data_classes import FileData, GradioModel
 
-from ... import viewer
+from ...languages import Message, say
+from ...viewer.bundle import load
+from ..host.error_messages import in_all
 from ..service.replies import with_places
 from .gradio_inside import StillHTML
+from .sending import VIEWER_FILE
+
+TEMPLATE = f"""<div class="vv-place"></div>
+<div class="vv-absent" role="alert" hidden>
+<p>{in_all(Message("web.no_viewer"))}</p><button>{in_all(Message("viewer.tryAgain"), say)}</button>
+</div><vv-life></vv-life>"""
 
 
 class Manifest(GradioModel):
@@ -48,8 +56,8 @@ class Viewer(StillHTML):
     def __init__(self, value: Manifest | None = None, **kwargs: Any) -> None:
         glue = (Path(__file__).parent / "viewer.js").read_text(encoding="utf-8")
         kwargs |= {
-            "html_template": '<div class="vv-place"></div><vv-life></vv-life>',
-            "js_on_load": glue.replace("__BUNDLE__", viewer.bundle()),
+            "html_template": TEMPLATE,
+            "js_on_load": glue.replace("__LOAD__", load()).replace("__FILE__", VIEWER_FILE.path),
             "apply_default_css": False,
         }
         super().__init__(value, **kwargs)

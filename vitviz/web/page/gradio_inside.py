@@ -178,13 +178,12 @@ class PhotoInput(gr.Image):
         return Upload(payload.path, payload.orig_name or path.name)
 
 
-def leave_in_place(thumbnails: gr.Dataset, paths: Sequence[str]) -> None:
-    """Let thumbnails show the files themselves: Gradio has copied them into the cache, which is
-    swept, and the copies stand in `samples` with the address of their path.
+def leave_in_place(thumbnails: gr.Dataset, paths: Sequence[str], addresses: Sequence[str]) -> None:
+    """Let thumbnails stand for the files themselves, and show what is at an address of ours: Gradio
+    has copied the files into the cache, which is swept, and the copies stand in `samples`.
     """
-    for sample, path in zip(thumbnails.samples, paths, strict=True):
-        sample[0]["url"] = sample[0]["url"].replace(sample[0]["path"], path)
-        sample[0]["path"] = path
+    for sample, path, address in zip(thumbnails.samples, paths, addresses, strict=True):
+        sample[0] |= {"path": path, "url": address}
 
 
 def sent_with(event: gr.EventData) -> Any:

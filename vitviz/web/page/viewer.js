@@ -1,5 +1,5 @@
 // Runs once when Gradio mounts the component; `element`, `props`, `server` and `watch` are its own.
-const viewer = __BUNDLE__;
+const load = __LOAD__;
 
 // The address of the page gives the first selection and follows it, without a reload or a new entry
 // in the history. `history.state` belongs to Gradio and is kept.
@@ -56,17 +56,17 @@ async function draw(picture, name, first) {
   trigger('upload', { path, name, first });
 }
 
-const mounted = viewer.mount({
-  element: element.querySelector('.vv-place'), ask, address, beside, operate, send, draw, takeHome,
-  again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
-  entitle: (title) => { document.title = title + ' · vitviz'; },
-  invert: () => trigger('edit'),
-  go: (href) => location.assign(href), // a lesson goes on with another model or picture
-});
-const openLessons = () => mounted.openLessons();
-const { openDrawing } = mounted;
-document.addEventListener('vitviz-lessons', openLessons); // the buttons above the page
-document.addEventListener('vitviz-draw', openDrawing);
+function mount(viewer) {
+  return viewer.mount({
+    element: element.querySelector('.vv-place'), ask, address, beside, operate, send, draw, takeHome,
+    again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
+    entitle: (title) => { document.title = title + ' · vitviz'; },
+    invert: () => trigger('edit'),
+    go: (href) => location.assign(href), // a lesson goes on with another model or picture
+  });
+}
+
+let mounted = null; // until the file of the viewer is here
 let shown = 0;
 function show() {
   if (!props.value) return;
@@ -78,8 +78,28 @@ function show() {
     element.scrollIntoView({ behavior: still ? 'auto' : 'smooth' });
   }
 }
-watch('value', show); // is not called for a value that was set before
-show();
+
+// The buttons above the page. The last one that was pressed before the viewer was here is kept for it.
+const opens = { 'vitviz-lessons': 'openLessons', 'vitviz-draw': 'openDrawing' };
+let pressed = null;
+function open({ type }) {
+  if (mounted) mounted[opens[type]]();
+  else pressed = type;
+}
+Object.keys(opens).forEach((type) => document.addEventListener(type, open));
+
+let ended = false;
+load(new URL('__FILE__', document.baseURI).href).then((viewer) => {
+  if (ended) return;
+  mounted = mount(viewer);
+  watch('value', show); // is not called for a value that was set before
+  show();
+  if (pressed) open({ type: pressed });
+}, () => {
+  const absent = element.querySelector('.vv-absent');
+  absent.hidden = false;
+  absent.querySelector('button').onclick = () => location.reload(); // the file can have another name by now
+});
 
 // Gradio has no event for the removal of a component; a custom element is told by the browser.
 if (!customElements.get('vv-life')) {
@@ -88,7 +108,7 @@ if (!customElements.get('vv-life')) {
   });
 }
 element.querySelector('vv-life').ended = () => {
-  document.removeEventListener('vitviz-lessons', openLessons);
-  document.removeEventListener('vitviz-draw', openDrawing);
-  mounted.destroy();
+  ended = true;
+  Object.keys(opens).forEach((type) => document.removeEventListener(type, open));
+  mounted?.destroy();
 };

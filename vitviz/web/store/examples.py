@@ -1,12 +1,16 @@
 """The example pictures of the page; examples/README.md has their sources and licences."""
 
+import io
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from PIL import Image, ImageOps
 
 from ...languages import Message
 from .store import Upload
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
+THUMBNAIL = 96  # pixels on a side: two for each of the page, and some
 
 
 class Example(NamedTuple):
@@ -27,6 +31,14 @@ class Example(NamedTuple):
 
     def read(self) -> bytes:
         return Path(self.path).read_bytes()
+
+    def thumbnail(self) -> bytes:
+        """The picture as a small JPEG, for a button: a twentieth of the file."""
+        small = io.BytesIO()
+        with Image.open(self.path) as picture:
+            fitted = ImageOps.fit(picture.convert("RGB"), (THUMBNAIL, THUMBNAIL))
+        fitted.save(small, "JPEG", quality=80)
+        return small.getvalue()
 
 
 # The first is what a page shows that asks for nothing.

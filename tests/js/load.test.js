@@ -1,0 +1,130 @@
+/** The viewer comes as a file: what waits for it, what is kept until then, and what is said where it does not come. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { afterEach, beforeEach, test } from "node:test";
+
+import { load } from "../../vitviz/viewer/load.js";
+
+const GLUE = readFileSync(new URL("../../vitviz/web/page/viewer.js", import.meta.url), "utf8");
+const NAMES = ["document", "customElements", "location", "innerHeight"];
+const turn = () => new Promise((done) => { setImmediate(done); });
+
+let head = [];
+let heard = {};
+let reloads = 0;
+beforeEach(() => {
+  head = [];
+  heard = {};
+  reloads = 0;
+  globalThis.document = {
+    baseURI: "https://host/vitviz/", head: { append: (node) => head.push(node) },
+    createElement: (tag) => ({ tag, remove() { head = head.filter((node) => node !== this); } }),
+    addEventListener: (type, listener) => { (heard[type] ??= new Set()).add(listener); },
+    removeEventListener: (type, listener) => heard[type].delete(listener),
+  };
+  globalThis.customElements = { get: () => true };
+  globalThis.location = { reload: () => { reloads += 1; } };
+  globalThis.innerHeight = 1000;
+});
+afterEach(() => NAMES.forEach((name) => { delete globalThis[name]; }));
+
+test("each of two that load at once gets the viewer of its own file, and no element stays", async () => {
+  const [one, two] = [load("/a.js"), load("/a.js")];
+  assert.deepEqual(head.map(({ tag, src }) => [tag, src]), [["script", "/a.js"], ["script", "/a.js"]]);
+  const [first, second] = head;
+  second.viewer = { name: "second" };
+  second.onload();
+  first.viewer = { name: "first" };
+  first.onload();
+  assert.deepEqual([await one, await two], [{ name: "first" }, { name: "second" }]);
+  assert.deepEqual(head, []);
+});
+
+test("a file that does not come, or is another page, is an error", async () => {
+  const [missing, other] = [load("/a.js"), load("/b.js")];
+  const [first, second] = head;
+  first.onerror();
+  second.onload(); // it was a script, and left no viewer
+  await assert.rejects(missing, /no file at \/a\.js/);
+  await assert.rejects(other, /no viewer in \/b\.js/);
+  assert.deepEqual(head, []);
+});
+
+/** viewer.js as Gradio runs it, with a file that comes when the test says so. */
+function component(value = null) {
+  const did = [];
+  const nodes = { ".vv-place": {}, ".vv-absent": { hidden: true, button: {} }, "vv-life": {} };
+  nodes[".vv-absent"].querySelector = () => nodes[".vv-absent"].button;
+  const element = { querySelector: (name) => nodes[name], getBoundingClientRect: () => ({ top: 0 }) };
+  const props = { value: value && { text: JSON.stringify({ id: value, files: {} }), picture: { url: "/file=/a" } } };
+  const watched = [];
+  const file = {};
+  const coming = (address) => new Promise((done, failed) => Object.assign(file, { address, done, failed }));
+  const viewer = { mount: () => {
+    did.push("mount");
+    return { update: ({ id }) => did.push("update " + id), openLessons: () => did.push("lessons"),
+      openDrawing: () => did.push("drawing"), destroy: () => did.push("destroy") };
+  } };
+  const code = GLUE.replace("__LOAD__", "coming").replace("__FILE__", "gradio_api/v.js");
+  new Function("element", "props", "server", "trigger", "upload", "watch", "coming", code)(
+    element, props, {}, null, null, (name, listener) => watched.push([name, listener]), coming);
+  const set = (id) => {
+    props.value = { ...props.value, text: JSON.stringify({ id, files: {} }) };
+    watched.forEach(([, listener]) => listener());
+  };
+  return { did, file, viewer, set, nodes, watched };
+}
+const press = (type) => heard[type].forEach((listener) => listener({ type }));
+
+test("what came before the file is shown with it: the newest answer, once, and the button pressed last", async () => {
+  const { did, file, viewer, set, watched } = component("a");
+  assert.equal(file.address, "https://host/vitviz/gradio_api/v.js"); // also below a path of a proxy
+  press("vitviz-lessons");
+  press("vitviz-draw");
+  set("b");
+  assert.deepEqual(did, []);
+  file.done(viewer);
+  await turn();
+  assert.deepEqual(did, ["mount", "update b", "drawing"]);
+  set("c");
+  press("vitviz-lessons");
+  assert.deepEqual(did.slice(3), ["update c", "lessons"]);
+  assert.deepEqual(watched.map(([name]) => name), ["value"]);
+});
+
+test("an answer after the file is shown as it comes", async () => {
+  const { did, file, viewer, set } = component();
+  file.done(viewer);
+  await turn();
+  assert.deepEqual(did, ["mount"]);
+  set("a");
+  assert.deepEqual(did, ["mount", "update a"]);
+});
+
+test("a component that is gone before its file mounts nothing and hears nothing", async () => {
+  const { did, file, viewer, nodes, watched } = component("a");
+  nodes["vv-life"].ended();
+  file.done(viewer);
+  await turn();
+  assert.deepEqual([did, watched, Object.values(heard).map(({ size }) => size)], [[], [], [0, 0]]);
+});
+
+test("a component that goes later takes its viewer with it", async () => {
+  const { did, file, viewer, nodes } = component("a");
+  file.done(viewer);
+  await turn();
+  nodes["vv-life"].ended();
+  assert.equal(did.at(-1), "destroy");
+  assert.deepEqual(Object.values(heard).map(({ size }) => size), [0, 0]);
+});
+
+test("where the file does not come the page says so, and tries again when it is told to", async () => {
+  const { did, file, nodes } = component("a");
+  assert.equal(nodes[".vv-absent"].hidden, true);
+  file.failed(new Error("no file"));
+  await turn();
+  assert.deepEqual([nodes[".vv-absent"].hidden, did, reloads], [false, [], 0]);
+  nodes[".vv-absent"].button.onclick();
+  assert.equal(reloads, 1);
+});

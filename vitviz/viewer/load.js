@@ -1,0 +1,21 @@
+/** load: fetches the viewer, where a page does not bring it along. */
+
+/**
+ * The viewer of a file that `as_file` in bundle.py wrote: what main.js exports. A script, and not a module or a
+ * fetch, because it needs no leave of another host, and browsers keep it compiled.
+ * @param {string} address
+ * @returns {Promise<any>}  rejected where the file cannot be had, or is something else
+ */
+export function load(address) {
+  return new Promise((done, failed) => {
+    const script = Object.assign(document.createElement("script"), { src: address });
+    const leave = (way, value) => {
+      script.remove();
+      way(value);
+    };
+    // The file leaves the viewer with the element that it runs in: nothing is global, and each asks for its own.
+    script.onload = () => ("viewer" in script ? leave(done, script.viewer) : leave(failed, new Error("no viewer in " + address)));
+    script.onerror = () => leave(failed, new Error("no file at " + address));
+    document.head.append(script);
+  });
+}
