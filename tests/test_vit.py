@@ -1,6 +1,9 @@
 """The model against torch's attention, known sizes, and its own symmetries."""
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -234,3 +237,10 @@ def test_config_survives_json() -> None:
 def test_pixels_of_another_size_are_refused() -> None:
     with pytest.raises(ImageError, match=r"\(B, 3, 32, 32\), got \(1, 3, 40, 32\)"):
         tiny("cls").vit(torch.zeros(1, 3, 40, 32))
+
+
+def test_a_model_is_loaded_without_the_compiler_of_torch() -> None:
+    """Its import takes seconds: of every command, and of the first visitor of an app."""
+    script = "import sys, vitviz; vitviz.load('photos'); sys.exit('torch._dynamo' in sys.modules)"
+    root = Path(__file__).resolve().parents[1]
+    assert subprocess.run([sys.executable, "-c", script], cwd=root, check=False).returncode == 0

@@ -283,6 +283,8 @@ class ViT(nn.Module):
         ever lies, so `nn.init.normal_` serves as well. It draws the same numbers in every version
         of torch; `nn.init.trunc_normal_` changed its method in 2.15.
         """
+        if self.patch_embed.proj.weight.is_meta:
+            return  # shapes alone, and torch would load its compiler to draw none: seconds
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Conv2d):
                 nn.init.normal_(module.weight, std=0.02)
