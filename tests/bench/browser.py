@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
-from urllib.parse import urlsplit
 
 import torch
 from playwright.sync_api import CDPSession, Page, sync_playwright
@@ -44,6 +43,17 @@ ARRIVALS = {
     "5 Mbit/s, 100 ms, processor / 4": ({"offline": False, **SLOW}, 4),
 }
 GRADIOS = re.compile(r"/(assets|static|theme\.css|manifest\.json|favicon\.ico)")  # its own files
+WATCH_READY = """new MutationObserver((_, observer) => {
+  if (!document.querySelector("[data-state=ready]")) return;
+  observer.disconnect();
+  window.readyAfter = performance.now();
+}).observe(document, { subtree: true, childList: true, attributeFilter: ["data-state"] })"""
+# What had arrived when the viewer was ready: [path, bytes on the wire]; 0 is from the cache.
+ARRIVED = """() => [
+  [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")]
+    .filter(({ name, responseEnd: end }) => name.startsWith("http") && end && end <= readyAfter)
+    .map(({ name, transferSize }) => [new URL(name).pathname, transferSize]),
+  performance.getEntriesByName("first-contentful-paint")[0].startTime, readyAfter]"""
 HEAD = (
     "| open panel | drawing, ms: p50 | p95 | longest | to the next frame, ms: p50 | p95"
     " | mean on the processor, ms |\n|---|---|---|---|---|---|---|"
@@ -245,11 +255,13 @@ def arrive(rounds: int = 3) -> None:
     print("|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder, running_app(Path(folder)) as url:
         with chromium() as page:
+            page.add_init_script(WATCH_READY)
             _arrived(page, url, None, 1)
         for link, (conditions, slower) in ARRIVALS.items():
             runs = []
             for _ in range(rounds):
                 with chromium() as page:
+                    page.add_init_script(WATCH_READY)
                     runs.append([_arrived(page, url, conditions, slower) for _ in range(2)])
             for visit, name in enumerate(("first", "second")):
                 cells = [median(run[visit][i] for run in runs) for i in range(6)]
@@ -267,29 +279,16 @@ def _arrived(page: Page, url: str, conditions: dict | None, slower: float) -> tu
     cdp.send("Network.enable")
     cdp.send("Network.emulateNetworkConditions", conditions or LINKS["20 Mbit/s, 60 ms"] | NOTHING)
     cdp.send("Emulation.setCPUThrottlingRate", {"rate": slower})
-    paths: dict[str, str] = {}
-    wire: dict[str, float] = {}
-
-    def asked(event: dict) -> None:
-        paths[event["requestId"]] = urlsplit(event["request"]["url"]).path
-
-    def arrived(event: dict) -> None:
-        wire[event["requestId"]] = wire.get(event["requestId"], 0) + event["encodedDataLength"]
-
-    cdp.on("Network.requestWillBeSent", asked)
-    cdp.on("Network.loadingFinished", arrived)
-    began = time.perf_counter()
     page.goto(url, wait_until="commit")
-    page.locator("[data-state=ready]").first.wait_for(timeout=120_000)
-    ready = time.perf_counter() - began
-    first = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
-    painted = page.evaluate(first) / 1000
+    page.wait_for_function("window.readyAfter", timeout=120_000)
+    sent, painted, ready = page.evaluate(ARRIVED)
     cdp.detach()
     page.goto("about:blank")
-    theirs = {one for one in wire if GRADIOS.match(paths[one])}
-    document = sum(wire[one] for one in wire if paths[one] == "/")
-    of = [sum(wire[one] for one in which) / 1000 for which in (wire.keys() - theirs, theirs)]
-    return document / 1000, *of, sum(size > 0 for size in wire.values()), painted, ready
+    theirs = [size for path, size in sent if GRADIOS.match(path)]
+    ours = [size for path, size in sent if not GRADIOS.match(path)]
+    document = next(size for path, size in sent if path == "/")
+    sizes = [size / 1000 for size in (document, sum(ours), sum(theirs))]
+    return *sizes, sum(size > 0 for _, size in sent), painted / 1000, ready / 1000
 
 
 def at(ordered: list[float], share: float) -> float:
