@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, test } from "node:test";
+import { compileFunction } from "node:vm";
 
 import { load } from "../../vitviz/viewer/load.js";
 
 const GLUE = readFileSync(new URL("../../vitviz/web/page/viewer.js", import.meta.url), "utf8");
 const NAMES = ["document", "customElements", "location", "innerHeight"];
-const turn = () => new Promise((done) => { setImmediate(done); });
+const turn = () => new Promise((done) => { setTimeout(done, 0); });
 
 let head = [];
 let heard = {};
@@ -67,7 +68,7 @@ function component(value = null) {
       openDrawing: () => did.push("drawing"), destroy: () => did.push("destroy") };
   } };
   const code = GLUE.replace("__LOAD__", "coming").replace("__FILE__", "gradio_api/v.js");
-  new Function("element", "props", "server", "trigger", "upload", "watch", "coming", code)(
+  compileFunction(code, ["element", "props", "server", "trigger", "upload", "watch", "coming"])(
     element, props, {}, null, null, (name, listener) => watched.push([name, listener]), coming);
   const set = (id) => {
     props.value = { ...props.value, text: JSON.stringify({ id, files: {} }) };
