@@ -663,9 +663,9 @@ def test_a_spotlight_dims_the_photo_where_attention_is_low() -> None:
     for row, col in ((0, 0), (grid.rows - 1, 1), (1, grid.cols - 1)):
         y = (2 * row + 1) * sharp.shape[0] // (2 * grid.rows)
         x = (2 * col + 1) * sharp.shape[1] // (2 * grid.cols)
-        light = 0.25 + 0.75 * float(values[row, col]) / top
+        light = 0.6 + 0.4 * float(values[row, col]) / top
         np.testing.assert_allclose(shown[y, x], sharp[y, x] * light, atol=1)
-    assert "25% of its light" in figure.axes[2].get_title()
+    assert "60% of its light" in figure.axes[2].get_title()
 
 
 def test_a_spotlight_shows_explanations_without_a_sign(tmp_path) -> None:
@@ -679,12 +679,12 @@ def test_a_spotlight_shows_explanations_without_a_sign(tmp_path) -> None:
     side, grid = len(sharp), analysis.grid
     for row, col in ((0, 0), (3, 1), (1, 2)):
         y, x = ((2 * at + 1) * side // (2 * grid.rows) for at in (row, col))
-        light = 0.25 + 0.75 * float(values[row, col] / values.max())
+        light = 0.6 + 0.4 * float(values[row, col] / values.max())
         np.testing.assert_allclose(dim.get_array()[y, x], sharp[y, x] * light, atol=1)
     # Where values have a sign, blue and orange go on saying which.
     signed = analysis.grid.to_map(maps["attention_gradient"])
     np.testing.assert_allclose(coloured.get_array(), signed)
-    assert ["25% of its light" in axes.get_title() for axes in figure.axes[1:3]] == [True, False]
+    assert ["60% of its light" in axes.get_title() for axes in figure.axes[1:3]] == [True, False]
     low, high = figure.axes[3].get_ylim()  # the scale of the dimmed map
     assert (low, high) == (0, pytest.approx(float(values.max())))
     for format_ in ("png", "svg", "pdf"):

@@ -12,7 +12,7 @@ from tests.test_photograph import smooth
 from vitviz import Analysis, analyze
 from vitviz.viewer import page
 
-DIMMEST = 0.25
+DIMMEST = 0.6
 LOOK = "#panel=attention&layer=1&head=1&token=6&colours=spotlight"
 SHOWN = ".vv-stage .vv-photograph:not([hidden])"
 
@@ -78,7 +78,7 @@ def test_every_patch_of_the_photo_is_as_bright_as_its_value(open_page, analysis)
     seen = of_patches(as_array(tab.locator(".vv-stage .vv-picture").screenshot()), rows, cols)
     np.testing.assert_allclose(seen, wanted, atol=6)
     legend = tab.locator(".vv-stage .vv-legend").inner_text()
-    assert "Brightness: 25% at the left end of the scale" in legend
+    assert "Brightness: 60% at the left end of the scale" in legend
     height, width = analysis.grid.image_size
     assert f"the model saw {height} \N{MULTIPLICATION SIGN} {width} pixels" in legend
 

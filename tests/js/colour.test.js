@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  COLOUR_MAPS, DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour, largest, packColour, paint, shadeTable, toRgba,
+  COLOUR_MAPS, DARKEST, DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour, largest, packColour, paint, shadeTable, toRgba,
 } from "../../vitviz/viewer/maths/colour.js";
 
 const rgb = (packed) => [packed & 255, (packed >> 8) & 255, (packed >> 16) & 255];
@@ -77,7 +77,9 @@ test("the spotlight leaves each pixel a brightness that is linear in its value, 
     // A white pixel under the shade: alpha of black over 255.
     assert.ok(Math.abs(1 - (shade[place] >>> 24) / 255 - brightness) < 0.005, String(value));
     assert.equal(shade[place] & 0xffffff, 0, "black");
-    assert.deepEqual(rgb(greys[place]).map((part) => Math.abs(part / 255 - brightness) < 0.005), [true, true, true]);
   }
-  assert.ok(DIMMEST > 0.1);
+  for (const [value, brightness] of [[0, DARKEST], [0.25, (1 + DARKEST) / 2], [0.5, 1], [9, 1]]) {
+    assert.deepEqual(rgb(greys[colourIndex(value, scale)]).map((part) => Math.abs(part / 255 - brightness) < 0.005), [true, true, true]);
+  }
+  assert.ok(DIMMEST >= 0.6, "a photo that is hardly looked at keeps three fifths of its brightness");
 });

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { arriving, begunAnew, hasChosen } from "../../vitviz/viewer/state/anew.js";
 import { keyAction } from "../../vitviz/viewer/state/keys.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { openPanel, panelOf, visitPanel } from "../../vitviz/viewer/state/panels.js";
@@ -17,6 +18,57 @@ const start = startSelection(shape);
 
 test("a selection starts at the last layer, at CLS, with the mean of heads", () => {
   assert.deepEqual([start.token, start.layer, start.head, start.direction], [0, 3, "mean", "from"]);
+});
+
+test("a visitor has chosen where to look with a token, a layer, a head or a direction, and not with a panel", () => {
+  const chosen = (selection, began = start) => hasChosen({ ...start, ...selection }, began, shape);
+  assert.equal(chosen({}), false);
+  for (const one of [{ token: 3 }, { pinned: true }, { layer: 1 }, { head: 0 }, { direction: "to" }]) assert.equal(chosen(one), true, JSON.stringify(one));
+  assert.equal(chosen({ overlay: "none", residual: 0.9, experiment: "remove_1" }), false);
+  // Query · key borrows head 0, and positions the middle patch, of 2 x 3 patches token 1 + 1 * 3 + 1 = 5.
+  assert.equal(chosen(visitPanel("qk", start, shape)), false);
+  assert.equal(chosen({ ...visitPanel("qk", start, shape), head: 2 }), true);
+  assert.equal(visitPanel("positions", start, shape).token, 5);
+  assert.equal(chosen(visitPanel("positions", start, shape)), false);
+  assert.equal(chosen({ ...visitPanel("positions", start, shape), token: 2, pinned: true }), true);
+  assert.equal(chosen({}, null), true, "a link has chosen");
+});
+
+test("another photo looks where it begins, and keeps panel and overlay", () => {
+  const panda = { ...start, layer: 1, head: 2, token: 6 };
+  const next = (selection) => validSelection(begunAnew({ ...panda, ...selection }, start), start, shape);
+  assert.deepEqual(next({}), start);
+  const rolled = next({ ...visitPanel("rollout", panda, shape), residual: 0.9 });
+  assert.deepEqual([rolled.panel, rolled.overlay, rolled.residual, rolled.token, rolled.layer, rolled.head], ["rollout", "rollout", 0.9, 0, 3, "mean"]);
+  // While a panel has borrowed the head, the one that it gives back is that of the beginning.
+  const mean = { ...panda, head: "mean" };
+  const product = next({ ...mean, ...visitPanel("qk", mean, shape) });
+  assert.deepEqual([product.head, product.lent.head, product.layer], [0, "mean", 3]);
+});
+
+test("a later photo begins anew while nobody has chosen, else what is looked at stays; so it does in another model", () => {
+  const proposal = { layer: 1, head: 2, token: 6 };
+  const of = (address, more = {}) => /** @type {any} */ ({ grid, manifest: { photo: { name: "image.png" }, upload: { address }, ...more } });
+  const first = arriving(null, null, of("a", { start: proposal }), false, shape);
+  assert.deepEqual([first.anew, first.stays], [true, { ...start, ...proposal }]);
+  const seen = first.next(first.stays);
+  const later = (selection, source) => arriving({ ...first.stays, ...selection }, seen, source, false, shape);
+  assert.deepEqual(later({}, of("b")).stays, start, "a photo of the same name");
+  assert.deepEqual(later({ layer: 2 }, of("b")).stays, { ...start, ...proposal, layer: 2 });
+  assert.equal(later({ layer: 2 }, of("b")).anew, false);
+  assert.deepEqual(later({}, of("a")).stays, first.stays, "the same photo in another model");
+  // What began anew is no choice; what was chosen stays chosen.
+  const [second, third] = [later({}, of("b")), later({ layer: 2 }, of("b"))];
+  assert.equal(arriving(second.stays, second.next(second.stays), of("c"), false, shape).anew, true);
+  assert.equal(arriving(third.stays, third.next(third.stays), of("c"), false, shape).anew, false);
+});
+
+test("after a link that selects anything, all photos keep what it selects", () => {
+  const source = /** @type {any} */ ({ grid, manifest: { photo: { name: "a" }, start: { layer: 1 } } });
+  const linked = arriving(null, null, source, true, shape);
+  assert.deepEqual([linked.anew, linked.stays], [false, start]);
+  const { stays, anew } = arriving(start, linked.next(start), { grid, manifest: { ...source.manifest, photo: { name: "b" } } }, false, shape);
+  assert.deepEqual([anew, stays], [false, start]);
 });
 
 test("what is not possible stays as it was", () => {

@@ -28,7 +28,7 @@ COLOURS = "viridis"  # perceptually uniform, in grey and for the colour-blind to
 SIGNED = LinearSegmentedColormap.from_list(
     "signed", ["#003e6b", "#0084d9", "#71b1fc", "#ebebeb", "#ec9a71", "#c76430", "#6c2400"]
 )
-DIMMEST = 0.25  # light of a spotlight at the low end of the scale, as in the viewer
+DIMMEST = 0.6  # light of a spotlight at the low end of the scale, as in the viewer
 SHADES = LinearSegmentedColormap.from_list("shades", [(DIMMEST,) * 3, (1.0,) * 3])
 OPACITY = 0.55  # of a map that lies over the picture; its colour bar is drawn at full opacity
 LEAST_TIMES = 3  # a scale of attention ends at least at so many times uniform, as in the viewer

@@ -5,8 +5,9 @@ import { Source } from "./data/source.js";
 import { stateOf } from "./lessons/steps.js";
 import { startWalk } from "./parts/walk.js";
 import { beginsWithPhotograph } from "./stage/picture.js";
+import { arriving } from "./state/anew.js";
 import { overlayNamed } from "./state/overlays.js";
-import { carried, complete, startHistory, startSelection, validSelection } from "./state/state.js";
+import { complete, startHistory, startSelection, validSelection } from "./state/state.js";
 
 /**
  * @param {import("./main.js").App} app
@@ -19,7 +20,7 @@ import { carried, complete, startHistory, startSelection, validSelection } from 
  */
 export function createOpening(app, screen, fetchFile, address, link, on) {
   let coming = null; // the source that is loading
-  let grid = null; // of the source that was shown last
+  let seen = null; // what was shown last
   let walk = null; // over a few tokens, at the start
   let asked = link; // until the first analysis is shown
   return {
@@ -50,14 +51,15 @@ export function createOpening(app, screen, fetchFile, address, link, on) {
     try {
       source = new Source(manifest, fetchFile, app.ask, () => source === app.source && on.render());
       coming = source;
-      const { selection, step, walked } = begin(source, wanted);
+      const begun = begin(source, wanted);
+      const { selection, step } = begun;
       // A step can begin with the strongest partner, which nobody knows before the layer is here.
       const ahead = (!overlayNamed(selection.overlay).ahead || source.showsAhead(selection)) && step?.state?.partner !== "strongest";
       await Promise.all([source.loaded(beginsWithPhotograph(app, selection)), ahead ? null : source.store.ensure(selection.layer)]);
       if (source !== coming) return;
       coming = null;
-      show(source, selection);
-      if (walked) walk = startWalk(walked.filter((token) => token < source.grid.tokens), app.preview, screen.root);
+      show(source, begun);
+      if (begun.walked) walk = startWalk(begun.walked.filter((token) => token < source.grid.tokens), app.preview, screen.root);
     } catch (error) {
       if (source && (source !== coming || source.disposed)) return;
       source?.dispose();
@@ -69,30 +71,29 @@ export function createOpening(app, screen, fetchFile, address, link, on) {
   /** What is selected in an analysis that arrives: by the host, the link, the lesson, and what was selected before. */
   function begin(source, wanted) {
     const shape = app.shape(source);
-    const start = startSelection(shape);
-    // The selection stays as far as the new model allows.
-    const stays = validSelection(app.selection && carried(app.selection, grid, source.grid), start, shape);
-    // A link that selects anything wins over the start that the host proposes.
-    const proposed = asked && !wanted && !Object.keys(asked).some((name) => name in start) ? source.manifest.start : null;
-    const named = validSelection(proposed ?? complete(wanted ?? asked, stays, shape), stays, shape);
+    const link = wanted ?? asked;
+    const linked = Object.keys(link ?? {}).some((name) => name in startSelection(shape));
+    const { stays, anew, next } = arriving(app.selection, seen, source, linked, shape);
+    const named = validSelection(complete(link, stays, shape), stays, shape);
     const step = shape.lessons.find(({ id }) => id === named.lesson)?.steps[named.step - 1];
     const selection = step ? validSelection(stateOf(step, source, shape), named, shape) : named;
-    return { selection, step, walked: proposed?.walk };
+    return { selection, step, anew, next, walked: anew && !seen && source.manifest.start?.walk };
   }
 
-  function show(source, selection) {
+  function show(source, { selection, anew, next }) {
     walk?.stop();
     app.source?.dispose();
     app.forget();
-    grid = source.grid;
+    seen = next(selection);
     on.shown(source.manifest);
     Object.assign(app, { source, selection });
     if (selection.lesson) app.selection = validSelection(app.course.arrival(), selection, app.shape());
     app.history = startHistory(app.selection);
     if (asked && app.shelf.refused()) app.openLessons(); // it says why
     if (asked?.lesson && namesNothing() && !app.course.atHome() && app.course.home()) return;
-    if (selection.pinned && Number.isInteger(asked?.with) && asked.with < grid.tokens) app.compared = asked.with;
+    if (selection.pinned && Number.isInteger(asked?.with) && asked.with < source.grid.tokens) app.compared = asked.with;
     screen.showBoard();
+    screen.board.root.classList.toggle("vv-anew", anew);
     screen.live.textContent = app.course.lesson() ? "" : screen.board.title(); // a lesson may ask for the answer
     // The link that opened the page stays until something changes; another picture needs a new one.
     if (!asked) address?.write(app.link());

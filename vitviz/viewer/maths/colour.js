@@ -29,8 +29,11 @@ export const COLOUR_MAPS = ["viridis", "magma", "cividis"];
 /** Drawn without colours: the picture itself, dimmed where the value is low. */
 export const SPOTLIGHT = "spotlight";
 
-/** The brightness at the low end of a scale: what a model does not look at can still be made out. */
-export const DIMMEST = 0.25;
+/** The brightness at the low end of a scale: a photo keeps at least so much of its own, however little of it is looked at. */
+export const DIMMEST = 0.6;
+
+/** The same of greys, for maps without a picture under them: nothing has to be made out there. */
+export const DARKEST = 0.25;
 
 const tables = new Map();
 
@@ -45,14 +48,14 @@ export function colourTable(name) {
   return tables.get(name);
 }
 
-/** The brightness of each place in a table: linear from `DIMMEST` to 1. */
-function brightness(place) {
-  return DIMMEST + (1 - DIMMEST) * (place / 255);
+/** The brightness of each place in a table: linear from the lowest to 1. */
+function brightness(place, lowest) {
+  return lowest + (1 - lowest) * (place / 255);
 }
 
 function greys() {
   return Uint32Array.from({ length: 256 }, (_, place) => {
-    const grey = Math.round(255 * brightness(place));
+    const grey = Math.round(255 * brightness(place, DARKEST));
     return pack(grey, grey, grey);
   });
 }
@@ -64,7 +67,7 @@ function greys() {
  */
 export function shadeTable() {
   if (!tables.has("shade")) {
-    tables.set("shade", Uint32Array.from({ length: 256 }, (_, place) => Math.round(255 * (1 - brightness(place))) * 2 ** 24));
+    tables.set("shade", Uint32Array.from({ length: 256 }, (_, place) => Math.round(255 * (1 - brightness(place, DIMMEST))) * 2 ** 24));
   }
   return tables.get("shade");
 }

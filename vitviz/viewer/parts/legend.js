@@ -12,7 +12,7 @@ const RAMP = Float32Array.from({ length: STEPS }, (_, i) => i / (STEPS - 1));
 /**
  * @param {(key: string, values?: any) => string} t
  * @returns {{root: HTMLElement, render: (legend: {scale: {min: number, max: number},
- *   colours: string, uniform: number|null, note?: string, marked?: number|null,
+ *   colours: string, table?: Uint32Array, uniform: number|null, note?: string, marked?: number|null,
  *    decimals?: number, ends?: (value: number) => string}) => void}}
  */
 export function createLegend(t) {
@@ -25,14 +25,15 @@ export function createLegend(t) {
   const bar = el("div", { class: "vv-ramp-bar" }, ramp.canvas, tick, marker);
   const ends = el("div", { class: "vv-ends" }, low, high);
   const root = el("div", { class: "vv-legend" }, bar, ends, note);
-  let drawn = "";
+  /** @type {Uint32Array|null} */
+  let drawn = null;
   return {
     root,
-    render({ scale, colours, uniform, note: text = "", marked = null, decimals = 0,
+    render({ scale, colours, table = colourTable(colours), uniform, note: text = "", marked = null, decimals = 0,
       ends = (value) => signed(value, decimals).trim() }) {
-      if (drawn !== colours) {
-        ramp.draw(RAMP, 0, { min: 0, max: 1 }, colourTable(colours));
-        drawn = colours;
+      if (drawn !== table) {
+        ramp.draw(RAMP, 0, { min: 0, max: 1 }, table);
+        drawn = table;
       }
       const place = (value) =>
         Math.max(0, Math.min(100, (100 * (value - scale.min)) / (scale.max - scale.min))) + "%";

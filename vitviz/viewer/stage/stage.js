@@ -1,6 +1,6 @@
 /** The stage: the picture as the model saw it, its patches, and the overlay. */
 
-import { DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour } from "../maths/colour.js";
+import { DIMMEST, SPOTLIGHT, colourIndex, colourTable, cssColour, shadeTable } from "../maths/colour.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createBrush } from "./brush.js";
 import { createGuesses } from "./guesses.js";
@@ -122,7 +122,7 @@ export function createStage(app) {
       ? t("scaleShared", { least: LEAST_TIMES }) : shown.uniform === null ? t("scale_" + shown.kind)
         : t(app.facing() ? "scaleBoth" : "scaleOwn", { least: LEAST_TIMES });
     const ends = decimals === null ? { ends: digits } : { decimals };
-    legend.render({ ...shown, note: [note, ...lightOf(shown)].join(" "), marked: value, ...ends });
+    legend.render({ ...shown, ...(shown.colours === SPOTLIGHT && { table: shadeTable() }), note: [note, ...lightOf(shown)].join(" "), marked: value, ...ends });
   }
 
   /** What the spotlight does to the picture, in words. @returns {string[]} */

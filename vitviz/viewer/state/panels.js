@@ -112,7 +112,8 @@ function borrowedBy(panel, selection, grid) {
   return { ...(patch ? { token: resting } : {}), ...panel.borrows?.(selection) };
 }
 
-function givenBack(panel, selection, grid) {
+/** The borrowed fields that a panel gives back: those that nobody has changed meanwhile, with their values before. */
+export function givenBack(panel, selection, grid) {
   const { lent, pinned } = selection;
   const borrowed = borrowedBy(panel, { ...selection, ...lent }, grid);
   const kept = Object.keys(lent).filter((name) => selection[name] === borrowed[name] && !(name === "token" && pinned));

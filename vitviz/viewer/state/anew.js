@@ -1,0 +1,60 @@
+/** Anew: another photo begins with the map of its answer, until the visitor has chosen where to look. No document in here. */
+
+import { givenBack, panelOf } from "./panels.js";
+import { carried, startSelection, validSelection } from "./state.js";
+
+/** The fields that say where one looks. */
+const LOOKS = ["token", "pinned", "layer", "head", "direction"];
+
+/**
+ * What was shown last. `photo`: its key; `began`: the selection that it began with by itself, null where a link has chosen.
+ * @typedef {{grid: import("../maths/geometry.js").Grid, photo: string, began: any}} Seen
+ * @typedef {import("./state.js").Selection} Selection
+ * @typedef {import("./state.js").Shape} Shape
+ */
+
+/**
+ * Whether a visitor has chosen where to look, and not only opened panels.
+ * @param {Selection} selection
+ * @param {Selection|null} began
+ * @param {Pick<Shape, "grid"|"panels">} shape
+ */
+export function hasChosen(selection, began, { grid, panels }) {
+  const panel = panelOf(panels, selection.panel);
+  const own = panel ? { ...selection, ...givenBack(panel, selection, grid) } : selection;
+  return began === null || LOOKS.some((field) => own[field] !== began[field]);
+}
+
+/**
+ * A selection that looks where another photo begins; everything else stays, also what its panel has borrowed.
+ * @param {any} selection
+ * @param {Selection} begins
+ */
+export function begunAnew(selection, begins) {
+  const [lent, own] = [true, false].map((borrowed) => Object.fromEntries(LOOKS
+    .filter((field) => (field in selection.lent) === borrowed).map((field) => [field, begins[field]])));
+  return { ...selection, ...own, lent: { ...selection.lent, ...lent } };
+}
+
+/**
+ * What is selected in an analysis that arrives, before its link is read. It begins where its host proposes, else where
+ * CLS looks in the last layer: of all that came ahead, that is what the answer was read from.
+ * @param {Selection|null} selection  as it was before
+ * @param {Seen|null} seen
+ * @param {{manifest: import("../types.js").Manifest, grid: import("../maths/geometry.js").Grid}} source
+ * @param {boolean} linked  whether a link selects anything
+ * @param {Shape} shape
+ * @returns {{stays: Selection, anew: boolean, next: (selection: Selection) => Seen}}  next: what was shown last, then
+ */
+export function arriving(selection, seen, { manifest, grid }, linked, shape) {
+  const start = startSelection(shape);
+  const chosen = selection && seen ? hasChosen(selection, seen.began, { grid: seen.grid, panels: shape.panels }) : linked;
+  const photo = manifest.upload?.address ?? manifest.link?.example ?? manifest.photo.name;
+  const anew = !chosen && photo !== seen?.photo;
+  const begins = validSelection(anew ? manifest.start : null, start, shape);
+  const before = selection && seen && carried(selection, seen.grid, grid);
+  return {
+    stays: validSelection(before && anew ? begunAnew(before, begins) : before, begins, shape), anew,
+    next: (shown) => ({ grid, photo, began: chosen ? seen?.began ?? null : { ...shown, ...shown.lent } }),
+  };
+}
