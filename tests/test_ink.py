@@ -124,6 +124,39 @@ def test_inverting_exchanges_light_and_dark_and_is_noted() -> None:
         assert said in draw.predictions(one).get_supxlabel().replace("\n", " ") + " · "
 
 
+def test_a_photo_has_colours_where_a_share_of_its_pixels_is_seen_as_one() -> None:
+    def rows_of(colour: tuple[int, int, int], count: int) -> bool:
+        pixels = np.full((64, 64, 3), 120, dtype=np.uint8)
+        pixels[:count] = colour
+        return open_photo(pixels).has_colours()
+
+    assert rows_of((200, 20, 20), 4)  # 4 of 64 rows are 6.25 %
+    assert not rows_of((200, 20, 20), 3)  # 4.7 %
+    assert rows_of((141, 120, 100), 64)
+    assert not rows_of((140, 120, 100), 64)  # yellowed paper
+    assert not open_photo(np.full((64, 64), 7, dtype=np.uint8)).has_colours()
+
+
+def test_a_colour_photo_in_a_model_of_grey_is_told_as_a_grey_copy() -> None:
+    red = np.full((40, 40, 3), (200, 20, 20), dtype=np.uint8)
+    digits = of_digits()
+    numbered = replace(digits, card=replace(digits.card, labels=tuple("0123456789")))
+    told = {
+        "other": analyze(digits, red).notes,
+        "digits": analyze(numbered, red).notes,
+        "grey": analyze(numbered, np.asarray(DARK)).notes,
+        "colours": analyze(tiny("cls"), red).notes,
+    }
+    copy = "the model looked at a grey copy"
+    assert told == {
+        "other": (copy,),
+        "digits": (f"{copy}, and knows digits only",),
+        "grey": (),
+        "colours": (),
+    }
+    assert say(told["digits"][0], "ko") == "모델은 회색으로 바꾼 사진을 보았고, 숫자만 압니다"
+
+
 def test_a_photo_inverted_twice_is_itself() -> None:
     for pixels in (photo(), photo()[..., 0]):
         once = open_photo(pixels, "a.png").invert()

@@ -63,9 +63,9 @@ def test_a_known_picture_reaches_the_threshold_and_another_does_not(checkpoint: 
 def test_the_sentence_names_the_nearest_class(checkpoint: Path) -> None:
     analysis = analyze(load(checkpoint), UNKNOWN)
     best = analysis.predictions(1)[0]
-    share = f"{best.probability:.1%}"
-    assert analysis.not_taught() == f"Nothing I was taught; nearest: {best.label}, {share}"
-    assert say(analysis.not_taught(), "ko").endswith(f": {best.label}, {share}")
+    english = f"Not one of my 7 things; if it had to choose: {best.label}"
+    korean = f"배운 7가지에 없는 것입니다. 굳이 고르자면: {best.label}"
+    assert [say(analysis.not_taught(), one) for one in ("en", "ko")] == [english, korean]
     assert analysis.not_taught() in repr(analysis)
     summary = json.loads(json.dumps(analysis.summary()))
     told = analysis.known_or_not()
@@ -88,7 +88,7 @@ def test_a_group_is_called_as_the_checkpoint_calls_it(checkpoint: Path) -> None:
     words = {"en": {"groups": {"dog": "a dog", "cat": "a cat"}}}
     named = replace(analysis, card=replace(analysis.card, details=details, words=words))
     answer = named.answer()
-    assert f"nearest: a {answer.name}, " in not_taught(answer, named.card)
+    assert f"to choose: a {answer.name}" in not_taught(answer, named.card)
 
 
 def test_who_was_not_trained_to_tell_says_nothing_of_the_kind(checkpoint: Path) -> None:
@@ -177,7 +177,7 @@ def test_the_command_line_says_it(capsys, tmp_path, checkpoint, name, picture) -
     printed, told = capsys.readouterr().out, analyze(load(checkpoint), picture)
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert summary["known_or_not"] == json.loads(json.dumps(told.summary()))["known_or_not"]
-    assert ("Nothing I was taught" in printed) is (name == "unknown")
+    assert ("Not one of my 7 things" in printed) is (name == "unknown")
     if name == "unknown":
         score, threshold = told.known_or_not().score, told.known_or_not().threshold
         assert f"{told.not_taught()}\n(score {score:.3g}, below" in printed

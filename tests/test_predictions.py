@@ -109,12 +109,12 @@ def test_a_class_outside_of_the_best_group_is_not_the_answer(tiny_analysis: Anal
     assert (answer.kind, answer.name) == ("group", "dog")
     assert answer.probability == pytest.approx(0.33)
     # Probabilities sum to 1, so the score is log 1 = 0, below the threshold.
-    assert analysis.not_taught() == "Nothing I was taught; nearest: dog, 33.0%"
+    assert analysis.not_taught() == "Not one of my 7 things; if it had to choose: dog"
     known = json.dumps({"score": KNOWN_OR_NOT, "threshold": -1.0})
     assert with_details(analysis, others=known).not_taught() is None
     words = {"en": {"groups": {"dog": "a dog"}, "labels": {"dog": "a class"}}}
     named = replace(analysis, card=replace(analysis.card, words=words))
-    assert named.not_taught() == "Nothing I was taught; nearest: a dog, 33.0%"
+    assert named.not_taught() == "Not one of my 7 things; if it had to choose: a dog"
 
 
 def test_a_model_that_answers_for_each_token_sums_no_groups() -> None:

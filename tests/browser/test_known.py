@@ -20,7 +20,9 @@ OTHERS = {
 PHOTOGRAPHS = {"known": 52, "strangers": 263, "kept": 0.981, "left_out": 0.962, "refused": 0.205}
 SAID = {
     "en-US": {
-        "sentence": "Nothing I was taught; nearest: {name}, {share}%",
+        "none": "Not one of my 7 things",
+        "guess": "if it had to choose: {name}",
+        "line": "{none}; {guess}",
         "score": "Score {score}, threshold {threshold}: this picture counts as none of",
         "keeps": "keep at least 95% of the pictures",
         "catches": "never shown, it catches 33.0% and lets 67.0% through. "
@@ -28,7 +30,9 @@ SAID = {
         "tabs": ("Predictions", "Model"),
     },
     "ko-KR": {
-        "sentence": "배운 것이 아닙니다. 가장 가까운 것: {name}, {share}%",
+        "none": "배운 7가지에 없는 것입니다",
+        "guess": "굳이 고르자면: {name}",
+        "line": "{none}. {guess}",
         "score": "점수 {score}, 임계값 {threshold}: 모델의 클래스가 아니라고",
         "keeps": "그림의 95% 이상이 통과",
         "catches": "사물 3가지의 그림 1,500장 가운데 33.0%를 가려내고 67.0%는 놓칩니다. "
@@ -63,20 +67,22 @@ def two() -> tuple[Analysis, Analysis]:
 def test_a_picture_of_no_class_is_told_in_every_place(open_page, two, locale: str) -> None:
     unknown, known = two
     said, answer, told = SAID[locale], unknown.answer(), unknown.known_or_not()
-    sentence = said["sentence"].format(name=answer.name, share=f"{100 * answer.probability:.1f}")
+    none, guess = said["none"], said["guess"].format(name=answer.name)
+    line = said["line"].format(none=none, guess=guess)
     tab = open_page(page(unknown, beside=known), locale=locale)
     tab.wait_for_selector('#viewer[data-beside="other"]')
     sides = tab.locator(".vv-beside figcaption span").all_inner_texts()
     best = known.answer()
-    assert [spaced(text) for text in sides[:2]] == [
-        sentence,
-        f"{best.name}, {100 * best.probability:.1f}%",
-    ]
-    assert spaced(tab.locator("h2").first.text_content()) == sentence
+    told_known = f"{best.name}, {100 * best.probability:.1f}%"
+    assert [spaced(text) for text in sides[:2]] == [line, told_known]
+    assert spaced(tab.locator("h2").first.text_content()) == none
+    assert tab.locator(".vv-says").text_content() == guess
+    assert tab.locator(".vv-rivals li").count() == 0  # with their percentages
     tab.get_by_role("tab", name=said["tabs"][0]).click()
     panels = tab.locator(".vv-panel:visible > [role=group]")
     headlines = panels.locator(".vv-headline-text").all_text_contents()
-    assert [spaced(text) for text in headlines] == [spaced(text) for text in sides[:2]]
+    assert [spaced(text) for text in headlines] == [none, told_known]
+    assert panels.locator(".vv-headline .vv-note").first.text_content() == guess
     first, second = (spaced(text) for text in panels.locator(".vv-known").all_inner_texts())
     score = said["score"].format(score=f"{told.score:.2f}", threshold=f"{told.threshold:.2f}")
     assert score in first

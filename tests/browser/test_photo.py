@@ -5,14 +5,16 @@ from pathlib import Path
 
 import matplotlib
 import pytest
+from PIL import Image
 
 from vitviz.web.store.examples import FOLDER
 
 LAYER = ".vv-steering input[type=range]"
 KEPT = 0.6  # of its mean brightness
 # Photographs that the first view was not chosen for; as uploads the examples are nobody's.
+SAMPLES = Path(matplotlib.get_data_path()) / "sample_data"
 PHOTOGRAPHS = (
-    Path(matplotlib.get_data_path()) / "sample_data" / "grace_hopper.jpg",
+    SAMPLES / "grace_hopper.jpg",
     *(FOLDER / name for name in ("bison.jpg", "cat.jpg", "goldfish.jpg")),
 )
 # How much of the mean brightness of the photograph is left under the map that lies over it.
@@ -73,3 +75,67 @@ def test_what_a_visitor_has_chosen_stays_for_the_next_photo_and_nothing_moves(
     seen.page.get_by_role("button", name="dog", exact=True).click()
     seen.ready("dog.jpg")
     seen.is_(layer=3)
+
+
+SAID = {
+    "en-US": (
+        "saw the middle {share}% of the photo",
+        "the model looked at a grey copy, and knows digits only",
+    ),
+    "ko-KR": (
+        "사진의 가운데 {share}%만 보았습니다",
+        "모델은 회색으로 바꾼 사진을 보았고, 숫자만 압니다",
+    ),
+}
+
+
+@pytest.mark.parametrize("locale", SAID)
+def test_what_was_cut_away_is_told_and_leads_to_the_frame(visit, tmp_path, locale) -> None:
+    cut, grey = SAID[locale]
+    wide = tmp_path / "wide.png"
+    Image.open(FOLDER / "cat.jpg").resize((600, 300)).save(wide)
+    seen = visit("?model=photos", locale=locale)
+    assert seen.page.locator(".vv-cut").count() == 0  # all but a square of it was seen
+    seen.upload(wide)
+    seen.ready("wide.png")
+    button = seen.page.locator(".vv-title .vv-cut")
+    assert button.inner_text() == cut.format(share=50)
+    seen.page.keyboard.press("Escape")
+    button.focus()
+    seen.page.keyboard.press("Enter")
+    seen.is_(panel="patches")
+    frame = seen.page.locator(".vv-crop-frame")
+    frame.wait_for()
+    seen.page.wait_for_function(
+        """() => {
+            const { top, bottom } = document.querySelector(".vv-framing").getBoundingClientRect();
+            return top >= 0 && bottom <= innerHeight;
+        }"""
+    )
+    assert "50.0%" in seen.text(".vv-framing")
+    # In the model of digits it is in grey, too.
+    seen.page.goto(f"{seen.page.url.split('?')[0]}?model=mnist&example=cat")
+    seen.ready("cat.jpg")
+    assert grey in seen.page.locator(".vv-photo-note").all_inner_texts()
+    seen.page.goto(f"{seen.page.url.split('?')[0]}?model=mnist&example=digit")
+    seen.ready("digit.png")
+    assert seen.page.locator(".vv-photo-note").count() == 0
+
+
+def test_a_refusal_has_no_percentage_in_headline_title_drawing_and_experiment(visit) -> None:
+    seen = visit("?model=photos")
+    seen.upload(SAMPLES / "Minduka_Present_Blue_Pack.png")
+    seen.ready("Minduka")
+    none, guess = "Not one of my 100 things", "if it had to choose: backpack"
+    assert seen.text(".vv-title h2") == none
+    assert seen.text(".vv-says") == guess
+    assert "%" not in seen.text(".vv-title")
+    assert seen.page.title().startswith(f"{none} · Minduka")
+    seen.open_panel("Predictions")
+    assert seen.text(".vv-headline").split("\n")[:3:2] == [none, guess]
+    seen.open_panel("Experiment")
+    seen.page.get_by_role("button", name="the most attended").first.click()
+    seen.page.locator("[data-beside=experiment]").wait_for()
+    before, after = seen.text(".vv-before-after").split(" · After: ")
+    assert before == f"Before: {none}; {guess}"
+    assert after

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { answerOf, rivalsOf } from "../../vitviz/viewer/text/answer.js";
+import { answerOf, partSeen, rivalsOf } from "../../vitviz/viewer/text/answer.js";
 import { knownTexts, othersRows, photographsNote } from "../../vitviz/viewer/text/known.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
@@ -18,9 +18,16 @@ function told(manifest, language = "en") {
 test("a picture that scores below the threshold is told as one of none of the classes", () => {
   const manifest = manifestOf("no_cls");
   assert.equal(manifest.pass.known_or_not.known, false);
-  assert.match(told(manifest).text, /^Nothing I was taught; nearest: class \d, [\d.]+%$/);
-  assert.match(told(manifest, "ko").text, /^배운 것이 아닙니다. 가장 가까운 것: class \d, [\d.]+%$/);
-  assert.notEqual(told(manifest).note, "");
+  const { text, note, why, line } = told(manifest);
+  assert.equal(text, "Not one of my " + manifest.model.num_classes + " things");
+  assert.match(note, /^if it had to choose: class \d$/);
+  assert.equal(line, text + "; " + note);
+  assert.match(why, /below the model's threshold/);
+  const korean = told(manifest, "ko");
+  assert.match(korean.line, /^배운 \d가지에 없는 것입니다. 굳이 고르자면: class \d$/);
+  for (const said of [text, note, why, line, ...Object.values(korean)]) assert.doesNotMatch(said, /%/);
+  const many = told({ ...manifest, model: { ...manifest.model, num_classes: 1000 } });
+  assert.equal(many.text, "Not one of my 1,000 things");
 });
 
 test("it is told before that the model is not sure, and never of random weights", () => {
@@ -35,9 +42,10 @@ test("a known picture, and any picture in a model that cannot tell, has its answ
   for (const [name, known] of [["cls", true], ["distilled", null]]) {
     const manifest = manifestOf(name);
     assert.equal(manifest.pass.answer.known, known);
-    assert.doesNotMatch(told(manifest).text, /nearest/);
+    assert.equal(told(manifest).line, told(manifest).text);
+    assert.doesNotMatch(told(manifest).text, /Not one/);
   }
-  assert.doesNotMatch(told(withFacts(manifestOf("cls"), { pass: { answer: { ...manifestOf("cls").pass.answer, known: undefined } } })).text, /nearest/, "from an older page");
+  assert.doesNotMatch(told(withFacts(manifestOf("cls"), { pass: { answer: { ...manifestOf("cls").pass.answer, known: undefined } } })).text, /Not one/, "from an older page");
 });
 
 test("score, threshold and figures are those of Python", () => {
@@ -103,5 +111,17 @@ test("the rivals of a class are classes, those of a group are groups, and random
   assert.deepEqual(of({}).map(({ name }) => name), ["b", "c"]);
   assert.deepEqual(of({ pass: { answer: { kind: "group" } } }).map(({ name }) => name), ["y", "z"]);
   assert.deepEqual(of({ model: { trained: false } }), []);
+  assert.deepEqual(of({ pass: { answer: { kind: "class", known: false } } }), [], "a refusal has no percentages");
   assert.deepEqual(of({ pass: { answer: null } }), []);
+});
+
+test("how much of the photo the model saw is told where more than 15 % was cut away", () => {
+  const told = (frame, language = "en") => partSeen(/** @type {any} */ ({ t: translator(language), source: { manifest: { photo: { frame } } } }));
+  assert.equal(told([0, 0.125, 1, 0.75]), "saw the middle 75% of the photo"); // the square in 4 : 3
+  assert.equal(told([0, 0.125, 1, 0.75], "ko"), "사진의 가운데 75%만 보았습니다");
+  assert.equal(told([0.05, 0.05, 0.9, 0.9]), "saw the middle 81% of the photo");
+  assert.equal(told([0.05, 0, 0.9, 1]), "");
+  assert.equal(told([0, 0.4995, 1, 0.001]), "saw the middle 1% of the photo");
+  assert.equal(told([0, 0, 1, 1]), "");
+  assert.equal(told(null), "", "nobody knows");
 });

@@ -60,6 +60,8 @@ UPRIGHT = {
     8: Image.Transpose.ROTATE_90,
 }
 EXIF_ORIENTATION = 0x0112
+COLOURFUL = 40  # levels between the strongest and the weakest channel of a pixel
+COLOURED = 0.05  # share of the pixels that make a picture one in colours
 
 # Pillow warns about large or odd files. The setting that silences warnings is process-wide, so the
 # lock lets one thread at a time change it.
@@ -84,6 +86,13 @@ class Photo:
         """The image with 1 channel (grey) or 3 (RGB); not a copy, so it must not be changed."""
         mode = "L" if channels == 1 else "RGB"
         return self.image if self.image.mode == mode else self.image.convert(mode)
+
+    def has_colours(self) -> bool:
+        """Whether a share of its pixels has a colour that is seen as one, and not only a tint."""
+        if self.image.mode != "RGB":
+            return False
+        some = np.asarray(self.image.resize((64, 64), Image.Resampling.NEAREST), dtype=np.int16)
+        return bool((np.ptp(some, axis=2) > COLOURFUL).mean() > COLOURED)
 
     def invert(self) -> "Photo":
         """The same picture with every value v from 0 to 255 replaced by 255 - v."""

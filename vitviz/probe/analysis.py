@@ -1,6 +1,6 @@
 """Analysis: a model, a photo, and the pass of one through the other; `analyze` makes it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -11,7 +11,7 @@ from torch import Tensor
 from ..errors import ImageError, SelectionError, VitvizError
 from ..languages import Message
 from ..model.loaded import LoadedModel, ModelCard
-from ..model.photo import open_photo
+from ..model.photo import Photo, open_photo
 from ..model.photograph import Photograph
 from ..model.preprocess import Preprocess
 from ..model.untrained import first_seed
@@ -520,11 +520,20 @@ def analyze(
         positions=None if pos_embed is None else Positions.of(pos_embed, card.config),
         loaded=loaded,
         photo_name=photo.name,
-        notes=photo.notes + ((Message("photo.inverted"),) if photo.inverted else ()),
+        notes=(*photo.notes, *_notes(photo, card, preprocess)),
         inverted=photo.inverted,
         photograph=surgery.photograph(Photograph.of(photo, preprocess, (height, width))),
         pass_=forward(loaded, picture, surgery, values=values),
     )
+
+
+def _notes(photo: Photo, card: ModelCard, preprocess: Preprocess) -> Iterator[Message]:
+    """What this model was shown in place of the photo."""
+    if photo.inverted:
+        yield Message("photo.inverted")
+    if preprocess.channels == 1 and photo.has_colours():
+        digits = set(card.labels or "?") <= set("0123456789")
+        yield Message("photo.grey_copy_digits") if digits else Message("photo.grey_copy")
 
 
 def _percent(share: float) -> str:

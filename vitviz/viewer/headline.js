@@ -3,7 +3,8 @@
 import { el, setText, show } from "./parts/dom.js";
 import { grouped, percent } from "./maths/numbers.js";
 import { OPERATED, read } from "./state/experiment.js";
-import { answerOf, moved, rivalsOf } from "./text/answer.js";
+import { visitPanel } from "./state/panels.js";
+import { answerOf, moved, partSeen, rivalsOf } from "./text/answer.js";
 import { changeName, sized, translated } from "./text/words.js";
 
 /**
@@ -23,7 +24,7 @@ export function createHeadline(app) {
   const now = el("h2", { text: intact });
   const says = el("p", { class: "vv-says" });
   const shares = createShares();
-  const root = el("div", { class: "vv-title" }, was, now, says, shares.root);
+  const root = el("div", { class: "vv-title" }, was, now, says, createCut(app), shares.root);
   return { root, names, title: () => (now.textContent === names ? names : now.textContent + " · " + names), render };
 
   function render() {
@@ -38,7 +39,7 @@ export function createHeadline(app) {
     show(was, Boolean(after));
     setText(now, after ? after.text : intact);
     root.classList.toggle("vv-coming", changes.length > 0 && (!other || app.second.coming));
-    setText(says, changes.length > 0 ? t("afterChanges", { changes: said(changes) }) : failed ? t("experimentFailed") : about);
+    setText(says, changes.length > 0 ? [after?.why ? after.note : "", t("afterChanges", { changes: said(changes) })].filter(Boolean).join("; ") : failed ? t("experimentFailed") : about);
     says.title = changes.length > 0 ? says.textContent : "";
     if (after) shares.draw(t("besideAnswers"), moved(app, other));
     else shares.draw(t("rivals"), rivalsOf(app).map((one) => ({ ...one, before: null })));
@@ -48,6 +49,18 @@ export function createHeadline(app) {
   function said(changes) {
     return changes.map((one) => changeName(one, app)).join("; ");
   }
+}
+
+/** How much of the photo the model saw, where much was cut away; it leads to the whole photo with the frame. */
+function createCut(app) {
+  const { t, source: { manifest, whole } } = app;
+  const text = partSeen(app);
+  if (text === "" || !whole.exists) return null;
+  return el("button", { type: "button", class: "vv-cut", text, title: t("sawPartTitle"), async onclick({ target }) {
+    app.select(visitPanel("patches", app.selection, app.shape()));
+    await whole.fetch();
+    if (app.source.manifest === manifest) target.closest(".vv-board").querySelector(".vv-framing")?.scrollIntoView({ block: "nearest" });
+  } });
 }
 
 /** Answers with a thin bar each; a bar whose share was another before moves from there, unless motion is unwanted. */

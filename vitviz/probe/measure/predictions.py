@@ -107,10 +107,15 @@ def known_or_not(logits: Tensor) -> Tensor:
 
 
 def not_taught(answer: Answer, card: ModelCard) -> Message:
-    """The sentence for a picture that shows none of the classes, with the nearest of them."""
+    """The sentence for a picture that shows none of the classes, with the nearest of them.
+
+    It has no percentage, which would say that the model is sure of what it has just refused.
+    """
     names = card.words.get(ENGLISH, {}).get("groups" if answer.kind == "group" else "labels", {})
     name = names.get(answer.name, answer.name)  # "a dog" for "dog"
-    return Message("viewer.notTaught", name=name, share=percent(answer.probability))
+    none = Message("viewer.notTaught", count=f"{card.config.num_classes:,}")
+    guess = Message("viewer.notTaughtGuess", name=name)
+    return Message("viewer.notTaughtLine", none=none, guess=guess)
 
 
 def percent(share: float) -> str:

@@ -75,7 +75,7 @@ function createAnswers(app) {
     render() {
       const { second, bench } = app;
       const other = second.key === OPERATED ? second.app : null;
-      const [before, after] = [app, other].map((side) => side && answerOf(side)?.text);
+      const [before, after] = [app, other].map((side) => side && answerOf(side)?.line);
       setText(sentence, bench.said ? t(bench.said) : second.key !== OPERATED ? "" : second.error ? t("experimentFailed")
         : !other || second.coming ? t("experimentComing") : before ? t("experimentAnswers", { before, after }) : t("experimentNoAnswers"));
       show(sentence, sentence.textContent !== "");

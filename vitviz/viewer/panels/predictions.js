@@ -2,7 +2,7 @@
 
 import { createAnswerBars } from "../parts/answerbars.js";
 import { caution } from "../parts/caution.js";
-import { el, show } from "../parts/dom.js";
+import { el } from "../parts/dom.js";
 import { answerOf } from "../text/answer.js";
 import { LENSES, createLens } from "./predictions/lens.js";
 import { oneOf } from "../state/panels.js";
@@ -64,10 +64,9 @@ function create(app) {
 
 /** The answer in large letters; or that it is none, that the model is not sure, or that it is untrained. */
 function headline(app) {
-  const { text, note } = answerOf(app);
-  const why = el("p", { class: "vv-note", text: note });
-  show(why, note !== "");
-  return el("div", { class: "vv-headline" }, el("p", { class: "vv-headline-text", text }), why);
+  const { text, note, why = "" } = answerOf(app);
+  return el("div", { class: "vv-headline" }, el("p", { class: "vv-headline-text", text }),
+    ...[note, why].filter(Boolean).map((more) => el("p", { class: "vv-note", text: more })));
 }
 
 function list(title, bars, rest = null) {

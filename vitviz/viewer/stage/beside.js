@@ -154,7 +154,7 @@ function createSide(app, name) {
   explore(picture.root, picture.tokenOf, app);
   const reading = el("p", { class: "vv-under" });
   const root = el("figure", { class: "vv-figure" },
-    el("figcaption", {}, el("b", { text: name }), el("span", { text: answerOf(app)?.text ?? "" })),
+    el("figcaption", {}, el("b", { text: name }), el("span", { text: answerOf(app)?.line ?? "" })),
     picture.root, reading);
   return {
     root,

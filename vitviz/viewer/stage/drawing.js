@@ -143,7 +143,9 @@ export function createDrawing(app, send) {
 /** What the model says to a drawing: its answer, the next ones, and how little it sees. */
 function told(app) {
   const { manifest: { model: { image: { height, width } } }, grid } = app.source;
-  return [el("p", { class: "vv-drawing-word", text: answerOf(app)?.text ?? app.t("saysNothing", { height, width }) }),
+  const found = answerOf(app);
+  return [el("p", { class: "vv-drawing-word", text: found?.text ?? app.t("saysNothing", { height, width }) }),
+    ...(found?.why ? [el("p", { class: "vv-note", text: found.note })] : []),
     ...rivalsOf(app).map(({ name, probability }) => el("p", { class: "vv-note", text: name + ": " + percent(probability) })),
     el("p", { class: "vv-note", text: app.t("drawSeen", { height, width, patches: grid.rows * grid.cols }) })];
 }

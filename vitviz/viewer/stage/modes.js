@@ -52,7 +52,7 @@ export function createModes(app) {
     const { second } = app;
     const other = second.key === OPERATED && !second.coming ? second.app : null;
     const counted = out === 0 ? t("eraseStart") : t("erased", { out, patches });
-    const now = other && answerOf(other) ? t("erasedNow", { answer: answerOf(other).text }) : "";
+    const now = other && answerOf(other) ? t("erasedNow", { answer: answerOf(other).line }) : "";
     if (!isAnswer(app.source)) return { counted, now, dare: "" };
     const [before, after] = [manifest.pass.answer, other?.source.manifest.pass.answer];
     // Only what takes patches out counts. A photo of one's own often has the name of another: it is known by its analysis.

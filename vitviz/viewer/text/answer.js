@@ -1,12 +1,13 @@
 /** The answer of a model to a picture, as a phrase, and the answers that come next. */
 
-import { percent } from "../maths/numbers.js";
+import { grouped, percent } from "../maths/numbers.js";
 import { groupName, labelName } from "./words.js";
 
 /**
  * @param {{t: (key: string, values?: any) => string, language: string,
  *   source: {manifest: import("../types.js").Manifest}}} app
- * @returns {{text: string, note: string}|null}  null if the model has no classes
+ * @returns {{text: string, note: string, why?: string, line: string}|null}  null if the model has no classes; note: what stands
+ *   small beside it; why: more of that, where there is room; line: the answer where one line is all there is
  */
 export function answerOf(app) {
   const { t, source: { manifest } } = app;
@@ -14,10 +15,17 @@ export function answerOf(app) {
   if (!answer) return null;
   const name = nameOf(answer, app);
   const share = percent(answer.probability);
-  if (model.trained === false) return { text: t("noAnswer"), note: t("noAnswerWhy") };
-  if (answer.known === false) return { text: t("notTaught", { name, share }), note: t("notTaughtWhy") };
-  if (answer.sure === false) return { text: t("notSure"), note: t("notSureWhy", { name, share }) };
-  return { text: t("answer", { name, share }), note: "" };
+  const told = (text, note = "") => ({ text, note, line: text });
+  if (model.trained === false) return told(t("noAnswer"), t("noAnswerWhy"));
+  if (answer.known === false) return none();
+  if (answer.sure === false) return told(t("notSure"), t("notSureWhy", { name, share }));
+  return told(t("answer", { name, share }));
+
+  /** Without a percentage: it would say that the model is sure of what it has just refused. */
+  function none() {
+    const [text, note] = [t("notTaught", { count: grouped(model.num_classes) }), t("notTaughtGuess", { name })];
+    return { text, note, why: t("notTaughtWhy"), line: t("notTaughtLine", { none: text, guess: note }) };
+  }
 }
 
 /** The class or the group that is answered, by the name that people read. */
@@ -27,17 +35,26 @@ export const nameOf = ({ kind, name }, app) => (kind === "group" ? groupName(nam
 export const isAnswer = ({ manifest: { pass: { answer }, model } }) =>
   answer !== null && model.trained !== false && answer.known !== false && answer.sure !== false;
 
+/** What is less than this was cut to something else: a square out of an ordinary photo of 4 : 3 has 75 %. */
+const NEARLY_ALL = 0.85;
+
+/** How much of the photo the model saw, in words; "" where that was nearly all of it, or nobody knows. */
+export function partSeen({ t, source: { manifest: { photo: { frame } } } }) {
+  const share = frame ? frame[2] * frame[3] : 1;
+  return share < NEARLY_ALL ? t("sawPart", { share: Math.max(1, Math.round(100 * share)) + "%" }) : "";
+}
+
 const RIVALS = 2;
 
 /**
  * The answers after the first: classes where the answer is a class, groups where it is a group. Their
- * probabilities are calibrated as that of the answer is.
+ * probabilities are calibrated as that of the answer is. None after a refusal.
  * @param {{language: string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {{name: string, probability: number}[]}
  */
 export function rivalsOf(app) {
   const { pass: { answer, predictions, groups }, model } = app.source.manifest;
-  if (!answer || model.trained === false) return [];
+  if (!answer || model.trained === false || answer.known === false) return [];
   const named = answer.kind === "group" ? groups.map(({ name, probability }) => ({ name: groupName(name, app), probability }))
     : predictions.map(({ label, probability }) => ({ name: labelName(label, app), probability }));
   return named.slice(1, 1 + RIVALS);
