@@ -642,3 +642,29 @@ def test_the_code_is_that_of_the_selection_and_is_copied(browser, tmp_path) -> N
         assert seen.complaints == []
     finally:
         context.close()
+
+
+def test_positions_and_rollout_open_with_what_they_found(show):
+    analysis = analyze(tiny("cls"), photo())
+    seen, token = show(analysis)
+    grid = analysis.grid
+    found = seen.page.locator(f"{PANEL} .vv-found")
+    seen.open_panel("Positions")
+    similar = analysis.position_similarity(token)
+    row, col = grid.row_col(token)
+    line = torch.zeros(grid.rows, grid.cols, dtype=torch.bool)
+    line[row], line[:, col] = True, True
+    rest = float(similar[~line].mean())
+    line[row, col] = False
+    means = pytest.approx([float(similar[line].mean()), rest], abs=6e-3)
+    assert numbers(found.inner_text()) == means
+    assert found.evaluate("node => parseFloat(getComputedStyle(node).fontSize)") >= 18
+    seen.open_panel("Rollout")
+    seen.page.wait_for_function(
+        "panel => document.querySelector(panel)?.textContent.startsWith('Followed to the end')",
+        arg=".vv-panel:not([hidden]) .vv-found",
+    )
+    values = analysis.rollout(token)
+    values[[*range(grid.num_prefix_tokens), token]] = 0
+    times = float(values.max()) * grid.num_tokens
+    assert numbers(found.inner_text())[-1] == pytest.approx(times, abs=0.051)

@@ -19,6 +19,24 @@ export function marginals(map, rows, cols) {
 }
 
 /**
+ * The mean of a map over the row and the column of a place, without the place itself, and over all others.
+ * @param {ArrayLike<number>} map  (rows * cols)
+ * @param {number} rows
+ * @param {number} cols
+ * @param {{row: number, col: number}} place
+ */
+export function linesOf(map, rows, cols, { row, col }) {
+  let [same, rest] = [0, 0];
+  for (let at = 0; at < rows * cols; at++) {
+    const [ofRow, ofCol] = [Math.floor(at / cols) === row, at % cols === col];
+    if (ofRow && ofCol) continue;
+    if (ofRow || ofCol) same += map[at] / (rows + cols - 2);
+    else rest += map[at] / ((rows - 1) * (cols - 1));
+  }
+  return { same, rest };
+}
+
+/**
  * The points of a line through values, for an SVG of width x height.
  * @param {ArrayLike<number>} values  at least one
  * @param {{min: number, max: number}} scale

@@ -17,6 +17,7 @@ import { tokenTable } from "../state/saves.js";
 import { oneOf } from "../state/panels.js";
 import { createWaiting, lostText, positionsText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";
+import { positionsFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 import { createZoom } from "./positions/zoom.js";
@@ -49,6 +50,7 @@ function create(app) {
   // The twin: the position embedding before training, if it is known.
   const hasTwin = app.source.untrained.exists;
   let twin = null; // its maps, once they are here
+  const found = el("p", { class: "vv-found" });
   const intro = el("p", { class: "vv-intro" });
   const value = el("p", { class: "vv-under" });
   const ones = [createOne(app, t("positionsOne"), (token) => app.source.positionMap(token), point)];
@@ -62,7 +64,7 @@ function create(app) {
   const loading = createWaiting(app, "vv-note", "vv-button", app.source.positions);
   const waiting = createWaiting(app, "vv-note", "vv-button", app.source.untrained);
   const all = createAllPositions(app);
-  const root = el("div", {}, intro,
+  const root = el("div", {}, found, intro,
     el("div", { class: "vv-figures" }, ...ones.map((one) => one.root)), value, loading.root, waiting.root,
     legend.root,
     el("div", { class: "vv-figures" }, ...curves.map((curve) => curve.root)), all.root,
@@ -80,6 +82,7 @@ function create(app) {
     const similar = app.source.positionMap(token);
     const rows = hasTwin ? app.source.untrained.get() : null;
     if (rows && !twin) twin = positionMaps(rows, grid);
+    setText(found, positionsFinding(app, similar, token));
     const { error } = app.source.untrained;
     waiting.render(!hasTwin || rows ? "" : error ? lostText(t, error) : t("untrainedLoading"), error !== null);
     loading.render(app.source.positions.get() ? "" : positionsText(app), app.source.positions.error !== null);

@@ -15,6 +15,7 @@ import { FUSIONS } from "../maths/rollout.js";
 import { tokenTable } from "../state/saves.js";
 import { button, choice, dressPlayer, slider } from "../parts/widgets.js";
 import { reasonOf } from "../text/refusal.js";
+import { rolloutFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 
@@ -39,6 +40,7 @@ function create(app) {
   const { t } = app;
   const { manifest, grid } = app.source;
   const last = manifest.model.depth - 1;
+  const found = el("p", { class: "vv-found" });
   const intro = el("p", { class: "vv-intro" });
   const first = slider({
     label: t("firstLayer"), min: 0, max: last, step: 1,
@@ -68,7 +70,7 @@ function create(app) {
   const bar = createShares(app);
   const formula = el("p", { class: "vv-formula" });
   const shown = el("div", {}, strip.root, el("div", { class: "vv-foot" }, legend.root, bar.root));
-  const root = el("div", {}, intro,
+  const root = el("div", {}, found, intro,
     el("div", { class: "vv-knobs" }, first.root, through.root, residual.root,
       el("div", { class: "vv-pair vv-on-a-line" }, fusion.root, film.button)),
     formula, progress, message, again, shown,
@@ -103,6 +105,7 @@ function create(app) {
     const values = relevance.of(question);
     renderProgress(values);
     show(shown, values !== null);
+    setText(found, values ? rolloutFinding(app, values, token) : "");
     if (!values) return;
     legend.render({ scale: stepScale(app, app.selection.layer), colours: app.taste.colours,
       uniform: 1 / grid.tokens, note: t(app.facing() ? "scaleBoth" : "scaleEachLayer", { least: LEAST_TIMES }) });
