@@ -162,7 +162,7 @@ class Visit:
 
     def choose(self, option: str) -> None:
         """Set a control under the stage: a head, a direction, what lies over the picture."""
-        steering = self.page.locator(".vv-steering")
+        steering = self.page.locator(".vv-where, .vv-steering")
         steering.get_by_role("radio", name=option, exact=True).check()
 
     def open_panel(self, name: str) -> None:

@@ -12,7 +12,7 @@ from tests.browser.conftest import STATE
 from vitviz.web.store.examples import FOLDER, START
 
 MINUS = "\u2212"  # how the viewer writes it
-LAYER = ".vv-steering input[type=range]"
+LAYER = "[data-control=layer] input"
 UNDER = ".vv-stage .vv-under"
 
 
@@ -249,15 +249,25 @@ def test_examples_are_analyzed_at_a_click_and_have_names(visit):
     seen.ready("coffee.jpg")
 
 
-def test_the_page_begins_where_fur_looks_at_fur_and_walks_until_it_is_touched(visit):
+def test_the_page_begins_where_fur_looks_at_fur_and_walks_once_unless_it_is_touched(visit):
     begun = {name: value for name, value in START.items() if name != "walk"}
     seen = visit("?model=photos", reduced_motion="reduce")
     seen.is_(**begun, pinned="false")
     seen = visit("?model=photos")
+    cursor = seen.page.locator(".vv-cursor")
     for token in START["walk"][1:]:
         seen.is_(token=token)
+        assert cursor.is_visible()
+        row, col = divmod(token - 1, 12)
+        style = cursor.evaluate("node => [node.style.top, node.style.left].map(parseFloat)")
+        assert style == pytest.approx([100 * row / 12, 100 * col / 12], abs=0.01)
+    seen.is_(**begun)  # after the last one
+    assert not cursor.is_visible()
+    seen = visit("?model=photos")
+    seen.is_(token=START["walk"][1])
     seen.page.keyboard.press("Shift")
     seen.is_(**begun)
+    assert not cursor.is_visible()
     assert "token=" not in seen.page.url  # a walk is no selection
     seen = visit("?model=photos&layer=4", reduced_motion="reduce")  # a link wins
     seen.is_(layer=4, head="mean", token=0)

@@ -9,7 +9,7 @@ from vitviz import analyze, load
 from vitviz.viewer import page as one_file
 from vitviz.web.store.examples import FOLDER
 
-LAYER = ".vv-steering input[type=range]"
+LAYER = "[data-control=layer] input"
 
 
 def asked(url: str) -> dict[str, str]:

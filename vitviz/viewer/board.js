@@ -44,7 +44,7 @@ export function createBoard(app) {
   const root = el("div", { class: "vv-board" }, bar.root,
     el("div", { class: "vv-columns" },
       el("div", { class: "vv-left" }, stage.root, steering.root),
-      el("div", { class: "vv-right" }, lesson.root, readout.root, beside.root, ...tabs.pages)),
+      el("div", { class: "vv-right" }, lesson.root, bar.notes, readout.root, beside.root, ...tabs.pages)),
     help, saving.dialog, glossary.dialog);
   for (const [name, nodes] of Object.entries({ title: [bar.titles], readout: [readout.root], beside: [beside.root], panel: tabs.pages, tabs: [tabs.list] })) {
     for (const node of nodes) node.dataset.control = name;
@@ -108,14 +108,14 @@ export function createBoard(app) {
   }
 
   /**
-   * Puts the row of tabs above both columns if there are two, else below the picture. On a wall the
-   * picture is as high as the window: what else must be in sight stands beside it.
+   * Puts the row of tabs above both columns if there are two, else below the picture. Layer and head stand beside
+   * the picture there: it is nearly as high as the window. On a wall the tabs do, too.
    */
   function settle() {
     const wall = place === "wide" && app.taste.projector;
     if (arranged === place + wall) return;
     arranged = place + wall;
-    if (wall) readout.root.after(steering.where);
+    if (place === "wide") readout.root[wall ? "after" : "before"](steering.where);
     else steering.root.prepend(steering.where);
     (wall ? steering.where : place === "wide" ? bar.root : readout.root).after(tabs.list);
     bar.arrange(place, stage.root);

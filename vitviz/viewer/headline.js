@@ -24,7 +24,7 @@ export function createHeadline(app) {
   const now = el("h2", { text: intact });
   const says = el("p", { class: "vv-says" });
   const shares = createShares();
-  const root = el("div", { class: "vv-title" }, was, now, says, createCut(app), shares.root);
+  const root = el("div", { class: "vv-title" }, el("div", { class: "vv-title-line" }, was, now, says, createCut(app)), shares.root);
   return { root, names, title: () => (now.textContent === names ? names : now.textContent + " · " + names), render };
 
   function render() {
@@ -33,14 +33,12 @@ export function createHeadline(app) {
     const changes = failed ? [] : wanted;
     const other = changes.length > 0 && app.second.key === OPERATED ? app.second.app : null;
     const after = other && answerOf(other);
-    // Below it nothing jumps when the first step is made.
-    if (changes.length === 0) root.style.minHeight = "";
-    else if (root.style.minHeight === "") root.style.minHeight = root.offsetHeight + "px";
     show(was, Boolean(after));
     setText(now, after ? after.text : intact);
+    now.title = now.textContent; // a long one is cut off, so that what stands below keeps its place
     root.classList.toggle("vv-coming", changes.length > 0 && (!other || app.second.coming));
     setText(says, changes.length > 0 ? [after?.why ? after.note : "", t("afterChanges", { changes: said(changes) })].filter(Boolean).join("; ") : failed ? t("experimentFailed") : about);
-    says.title = changes.length > 0 ? says.textContent : "";
+    says.title = says.textContent;
     if (after) shares.draw(t("besideAnswers"), moved(app, other));
     else shares.draw(t("rivals"), rivalsOf(app).map((one) => ({ ...one, before: null })));
   }

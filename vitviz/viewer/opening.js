@@ -32,13 +32,13 @@ export function createOpening(app, screen, fetchFile, address, link, on) {
     },
   };
 
-  /** Shows another analysis (null: none). The one shown before stays until the new one is here. */
-  function update(manifest, wanted = null) {
+  /** Shows another analysis (null: none; awaited: one comes by itself). The one shown before stays until the new one is here. */
+  function update(manifest, wanted = null, awaited = false) {
     stop();
     if (!manifest?.files) {
       close();
-      screen.setState("empty");
-      screen.showMessage({ key: "empty" });
+      screen.setState(awaited ? "loading" : "empty");
+      screen.showMessage({ key: awaited ? "loading" : "empty" });
       return;
     }
     screen.setState("loading");

@@ -84,6 +84,7 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
     },
     dress({ theme, size }) {
       Object.assign(root.dataset, { theme, size });
+      root.classList.toggle("vv-projector", app.taste.projector);
       screen.board?.arrange(size);
     },
     /** Tells the host how the viewer is. @param {"empty"|"loading"|"ready"|"error"} state */

@@ -30,15 +30,14 @@ export function createTitleBar(app, save, openHelp, projecting) {
     button({ text: "?", title: t("help"), onClick: openHelp }), language);
   const about = el("div", { class: "vv-names-line" },
     el("p", { class: "vv-names", text: headline.names }),
-    el("p", { text: t("summary", { depth: manifest.model.depth, heads: manifest.model.num_heads, tokens: manifest.model.num_tokens }) }),
-    ...createPhotoNotes(app));
-  const root = el("header", { class: "vv-title-bar" }, headline.root,
-    manifest.model.trained === false
-      ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }), el("span", { text: " " + t("untrainedNote") }))
-      : null,
-    sharing?.note, sharing?.dialog);
+    el("p", { text: t("summary", { depth: manifest.model.depth, heads: manifest.model.num_heads, tokens: manifest.model.num_tokens }) }));
+  // Not in the headline, whose height is the same for every picture and model.
+  const notes = el("div", { class: "vv-notes" }, manifest.model.trained === false
+    ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }), el("span", { text: " " + t("untrainedNote") }))
+    : null, ...createPhotoNotes(app));
+  const root = el("header", { class: "vv-title-bar" }, headline.root, sharing?.note, sharing?.dialog);
   return {
-    root, titles: headline.root, title: headline.title,
+    root, notes, titles: headline.root, title: headline.title,
     /** Puts the tools beside the title where there is room, else under the picture. */
     arrange(size, picture) {
       if (size === "wide") root.querySelector(".vv-title").after(tools);

@@ -145,7 +145,7 @@
  *   invert?: () => void, beside?: (key: string|{path: string, name: string}, id: string) => Promise<any>,
  *   send?: (file: File) => Promise<{address: string, name: string}>,
  *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void,
- *   go?: (href: string) => void, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>}} Host
+ *   go?: (href: string) => void, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>, awaited?: boolean}} Host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
  *   selection, taste: some of the initial fields; invalid values are ignored.

@@ -1,4 +1,4 @@
-/** The walk: at the start, a few tokens are shown one after another, until somebody touches the page. */
+/** The walk: at the start, a few tokens are shown once, one after another, unless somebody touches the page. */
 
 /** It begins after this long, and stays this long with each token. */
 const BEGIN_MS = 2000;
@@ -6,7 +6,7 @@ const STAY_MS = 2400;
 const TOUCHES = ["pointerdown", "touchstart", "wheel", "keydown", "focusin"];
 
 /**
- * Walks in a circle. It ends for good when the page is touched, by pointer, key or focus, and when the
+ * Ends for good after the last token, when the page is touched, by pointer, key or focus, and when the
  * pointer comes over `node`; with prefers-reduced-motion it never begins.
  * @param {number[]} tokens
  * @param {(token: number|null) => void} show  null: the walk has ended
@@ -25,7 +25,8 @@ export function startWalk(tokens, show, node) {
   function step() {
     timer = setTimeout(step, STAY_MS);
     if (document.hidden) return;
-    show(tokens[at % tokens.length]);
+    if (at < tokens.length) show(tokens[at]);
+    else stop();
     at += 1;
   }
 

@@ -15,6 +15,7 @@ import { explore } from "../parts/pointing.js";
 import { createWaiting, layerText, positionsText, tokensText } from "../parts/waiting.js";
 import { sayingOf } from "../text/overlay.js";
 import { prefixLabel, tokenTitle } from "../text/words.js";
+import { createWelcome } from "./welcome.js";
 
 /**
  * @param {import("../main.js").App} app
@@ -33,7 +34,8 @@ export function createStage(app) {
   const modes = createModes(app);
   const picture = createPicture(app, partner, guesses.root, brush.root);
   const board = picture.root;
-  board.append(waiting.root);
+  const welcome = createWelcome(app, withoutHover);
+  board.append(...welcome.nodes, waiting.root);
   const tiles = manifest.model.prefix_tokens.map((name) => createTile(app, prefixLabel(name)));
   const column = el("div", { class: "vv-prefix" }, ...tiles.map((tile) => tile.root));
   const frame = el("div", {
@@ -78,9 +80,7 @@ export function createStage(app) {
     frame.classList.toggle("vv-lighting", lit !== null);
     board.classList.toggle("vv-lit", lit === "picture" || litPatches);
     placeBox(partner, other, grid);
-    guesses.render();
-    brush.render();
-    modes.render();
+    for (const part of [welcome, guesses, brush, modes]) part.render(view);
     tiles.forEach((tile, at) => tile.render({
       value: shown.values ? shown.values[at] : NaN, shown, table,
       selected: at === token, pinned: selection.pinned, pointed: at === pointer, partner: at === other,

@@ -52,6 +52,10 @@ from .zero_gpu import ZeroGpu
 
 PAGE_JS = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 
+# A page that opens for the projector has no strip, and says so before anything is drawn.
+WALL = """<script>if (new URLSearchParams(location.search).get("projector") === "true")
+document.documentElement.dataset.vvWall = "";</script>"""
+
 
 def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     """Build the app, and the arguments for its `launch`."""
@@ -64,7 +68,7 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     watch = Watch()
     service = Service(engine, menu, cache, watch)
     texts, titles = translated(title for title, _ in service.menu.choices)
-    with App(title="vitviz", analytics_enabled=False) as demo:
+    with App(title="vitviz", analytics_enabled=False, fill_width=True) as demo:
         _build_page(demo, service, titles)
         if settings.tools():
             endpoints.add_tools(Programs(service.analyses, cache, "mcp"))
@@ -78,6 +82,7 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
         "share": settings.share,
         "theme": theme(),
         "css": f"{PAGE_CSS}\n{hiding()}\n{viewer.css()}",
+        "head": WALL,
         "i18n": texts,
         "run_history": False,  # it would keep pictures and dead links in the browser
         "footer_links": ["api", "settings"],
@@ -285,7 +290,8 @@ def places(reply: Reply) -> tuple[Any, ...]:
             return (gr.skip(),) * 6
         case Refused(refusal, now, photo):
             gr.Warning(in_all(refusal.text))
-            return gr.skip(), _photo(photo), now.model.name, now, gr.skip(), now.model.untrained
+            view = gr.skip() if now.photo else {}  # nothing is shown, and nothing is coming
+            return view, _photo(photo), now.model.name, now, gr.skip(), now.model.untrained
         case Answered(manifest, saved, now, photo, controls):
             key = now.model
             model, untrained = (key.name, key.untrained) if controls else (gr.skip(), gr.skip())

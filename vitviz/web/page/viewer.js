@@ -58,7 +58,7 @@ async function draw(picture, name, first) {
 
 function mount(viewer) {
   return viewer.mount({
-    element: element.querySelector('.vv-place'), ask, address, beside, operate, send, draw, takeHome,
+    element: element.querySelector('.vv-place'), ask, address, beside, operate, send, draw, takeHome, awaited: true,
     again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
     entitle: (title) => { document.title = title + ' · vitviz'; },
     invert: () => trigger('edit'),
@@ -70,6 +70,10 @@ let mounted = null; // until the file of the viewer is here
 let shown = 0;
 function show() {
   if (!props.value) return;
+  if (!props.value.text) { // the page could not open with anything
+    mounted.update(null);
+    return;
+  }
   mounted.update(placed({ manifest: JSON.parse(props.value.text) })); // a later analysis keeps what the visitor looks at
   shown += 1;
   // On a phone the viewer is below the controls: scroll to it.

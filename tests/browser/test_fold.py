@@ -1,0 +1,130 @@
+"""The first screen: what stands on it, that it stays there, and that nothing jumps at the start."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from tests.browser.conftest import PATIENCE_MS
+from tests.browser.test_erase import brush
+from tests.models import photo, tiny
+from vitviz import Analysis, analyze
+from vitviz.model.loaded import KNOWN_OR_NOT
+from vitviz.viewer import page as one_file
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+LAPTOP = {"viewport": {"width": 1366, "height": 768}}
+WALL = {"viewport": {"width": 1280, "height": 720}}
+INVITATION = ".vv-invitation"
+TABS = ".vv-tabs"
+
+# The sum of all layout shifts since the page was opened, of which none follows a touch.
+WATCH = """window.shifts = [];
+const keep = (list) => window.shifts.push(...list.getEntries().map(({ value }) => value));
+new PerformanceObserver(keep).observe({ type: "layout-shift", buffered: true });"""
+SHIFTED = """async () => {
+  const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
+  await frame().then(frame);
+  return window.shifts.reduce((sum, one) => sum + one, 0);
+}"""
+
+
+def inside(seen, *places: str) -> None:
+    """These are on the screen without scrolling."""
+    size = seen.page.viewport_size
+    for place in places:
+        box = seen.page.locator(place).first.bounding_box()
+        assert box["y"] >= 0, place
+        assert box["y"] + box["height"] <= size["height"], place
+        assert box["x"] + box["width"] <= size["width"], place
+
+
+def top(page, place: str) -> float:
+    return page.locator(place).first.evaluate("node => node.getBoundingClientRect().top + scrollY")
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
+def test_picture_invitation_layer_heads_and_tabs_are_on_the_first_screen(visit, locale):
+    seen = visit("?model=photos", **LAPTOP, locale=locale)
+    inside(seen, ".vv-picture", INVITATION, ".vv-where input[type=range]", ".vv-where .vv-options")
+    inside(seen, TABS, ".vv-modes .vv-options", "#vv-upload", "#vv-model", "#vv-untrained")
+
+
+def test_the_invitation_stands_on_the_picture_until_the_first_move(visit):
+    seen = visit("?model=photos", reduced_motion="reduce", **LAPTOP)
+    invitation = seen.page.locator(INVITATION)
+    assert invitation.inner_text() == "Point at any square: see where it looks"
+    seen.open_panel("Model")  # no map of attention lies there
+    assert not invitation.is_visible()
+    seen.open_panel("Attention")
+    box = seen.page.locator(".vv-picture").bounding_box()
+    seen.page.mouse.move(box["x"] + 20, box["y"] + 20)
+    invitation.wait_for(state="hidden")
+    seen.page.mouse.move(2, 2)
+    with seen.anew("dog.jpg"):
+        seen.page.get_by_role("button", name="dog", exact=True).click()
+    assert not invitation.is_visible()
+
+
+def test_a_finger_is_invited_in_its_own_words(visit):
+    seen = visit("?model=photos", **PHONE)
+    assert seen.text(INVITATION) == "Tap any square: see where it looks"
+    seen.page.locator(".vv-picture").first.tap()
+    seen.page.locator(INVITATION).wait_for(state="hidden")
+
+
+LONG = "a name of a thing that nobody would ever call by that name, except for the one who named it"
+STRANGE = {"others": json.dumps({"score": KNOWN_OR_NOT, "threshold": 1e4})}
+
+
+@pytest.mark.parametrize("width", [930, 1366])
+def test_tabs_and_picture_stay_where_they_are_whatever_the_answer(open_page, width):
+    analysis = analyze(tiny("cls"), photo())
+
+    def told(**card) -> Analysis:
+        return replace(analysis, card=replace(analysis.card, **card))
+
+    kinds = {
+        "short": analysis,
+        "long": told(labels=(LONG,) * len(analysis.card.labels)),
+        "refused": told(details=STRANGE),
+        "refused, and long": told(details=STRANGE, labels=(LONG,) * len(analysis.card.labels)),
+        "untrained": told(trained=False),
+    }
+    places = {}
+    for name, one in kinds.items():
+        tab = open_page(one_file(one))
+        tab.set_viewport_size({"width": width, "height": 768})
+        tab.locator("#viewer[data-state=ready]").wait_for()
+        places[name] = (top(tab, TABS), top(tab, ".vv-picture"))
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width, name
+        title = tab.locator(".vv-title h2")
+        assert title.get_attribute("title") == title.text_content()  # where it is cut off
+    assert len({*places.values()}) == 1, places
+
+
+@pytest.mark.parametrize("size", [LAPTOP, WALL])
+def test_tabs_stay_where_they_are_for_the_pair_of_an_experiment(visit, size):
+    projector = "&projector=true" if size is WALL else ""
+    page = visit("?model=photos&panel=experiment" + projector, **size).page
+    before = [top(page, place) for place in (TABS, ".vv-picture")]
+    brush(page, (5, 5), (5, 8))
+    page.locator('.vv-place[data-beside="experiment"]').wait_for()
+    page.locator(".vv-was:visible").wait_for()
+    assert [top(page, place) for place in (TABS, ".vv-picture")] == before
+
+
+@pytest.mark.parametrize("size", [PHONE, LAPTOP, WALL])
+def test_nothing_jumps_while_the_page_loads(browser, url, size):
+    context = browser.new_context(**size)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    page.add_init_script(WATCH)
+    page.goto(f"{url}/?model=photos" + ("&projector=true" if size is WALL else ""))
+    place = page.locator(".vv-place")
+    place.locator(".vv-message").wait_for()
+    assert place.locator(".vv-message").inner_text() == "Fetching the analysis …"
+    page.locator(".vv-place[data-state=ready]").wait_for()
+    page.wait_for_function("document.querySelectorAll('#vv-examples img').length > 0")
+    assert page.evaluate(SHIFTED) < 0.05
+    context.close()
