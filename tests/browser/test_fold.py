@@ -34,7 +34,7 @@ def inside(seen, *places: str) -> None:
     size = seen.page.viewport_size
     for place in places:
         box = seen.page.locator(place).first.bounding_box()
-        assert box["y"] >= 0, place
+        assert box["y"] >= -1, place
         assert box["y"] + box["height"] <= size["height"], place
         assert box["x"] + box["width"] <= size["width"], place
 
@@ -128,3 +128,43 @@ def test_nothing_jumps_while_the_page_loads(browser, url, size):
     page.wait_for_function("document.querySelectorAll('#vv-examples img').length > 0")
     assert page.evaluate(SHIFTED) < 0.05
     context.close()
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
+def test_a_phone_shows_answer_picture_sentence_and_tabs(visit, locale):
+    seen = visit("?model=photos", **PHONE, locale=locale)
+    page = seen.page
+    places = [".vv-title h2", ".vv-picture", ".vv-saying", TABS, ".vv-picture-options summary"]
+    tops = [top(page, place) for place in places]
+    assert tops == sorted(tops)
+    assert tops[3] <= 650
+    inside(seen, *places, INVITATION)
+    layer = page.locator("[data-control=layer] input")
+    assert not layer.is_visible()
+    page.locator(".vv-picture-options summary").first.click()
+    layer.fill("4")
+    seen.is_(layer=4)
+    page.locator(".vv-legend").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.locator(".vv-head").last.scroll_into_view_if_needed()
+    picture, tabs = (page.locator(place).first.bounding_box() for place in (".vv-frame", TABS))
+    assert picture["y"] == pytest.approx(0, abs=1)
+    assert tabs["y"] == pytest.approx(picture["height"], abs=1)
+
+
+def test_on_a_phone_the_first_tool_of_an_experiment_stands_under_its_picture(visit):
+    seen = visit("?model=photos&panel=experiment", **PHONE)
+    inside(seen, ".vv-picture", TABS, ".vv-brush-controls .vv-option")
+
+
+def test_a_photo_that_comes_while_one_has_scrolled_down_is_seen(visit, pictures):
+    seen = visit("?model=photos", **PHONE)
+    page = seen.page
+    page.locator(".vv-head").last.scroll_into_view_if_needed()
+    assert page.evaluate("scrollY") > 300
+    page.locator("#vv-photo input[type=file]").set_input_files(pictures["first"])
+    seen.ready("first.png")
+    page.wait_for_function(
+        "Math.abs(document.querySelector('.vv-place').getBoundingClientRect().top) < 2"
+    )
+    inside(seen, ".vv-title h2", ".vv-picture")

@@ -314,6 +314,7 @@ def test_help_leaves_its_words_room_on_the_narrowest_phone(open_page, analysis: 
     tab = open_page(page(analysis), locale="ko-KR")
     tab.set_viewport_size({"width": 320, "height": 568})
     tab.wait_for_selector('.vitviz[data-size="narrow"]')
+    tab.locator(".vv-picture-options > summary").click()
     tab.locator(".vv-tools").get_by_text("?", exact=True).click()
     dialog = tab.locator("dialog[open]")
     assert dialog.evaluate("dialog => dialog.scrollWidth <= dialog.clientWidth")

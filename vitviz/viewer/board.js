@@ -41,6 +41,10 @@ export function createBoard(app) {
   const projecting = createProjecting(app, picture);
   const bar = createTitleBar(app, saving.button, () => help.showModal(), projecting.root);
   const glossary = createGlossary(app, () => [root.querySelector(".vv-left"), root.querySelector(".vv-right")]);
+  // On a phone: what is chosen less often than a panel.
+  const options = el("details", { class: "vv-picture-options" }, el("summary", { text: t("pictureOptions") }));
+  options.open = app.optionsOpen;
+  options.addEventListener("toggle", () => opened(options.open));
   const root = el("div", { class: "vv-board" }, bar.root,
     el("div", { class: "vv-columns" },
       el("div", { class: "vv-left" }, stage.root, steering.root),
@@ -52,8 +56,11 @@ export function createBoard(app) {
   const controls = [tabs.list, .../** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("[data-control]"))];
   const { height, width } = app.source.manifest.model.image;
   root.style.setProperty("--vv-ratio", String(width / height));
-  const measured = new ResizeObserver(() => root.style.setProperty("--vv-head", bar.root.offsetHeight + "px"));
-  measured.observe(bar.root);
+  const measured = new ResizeObserver(() => {
+    root.style.setProperty("--vv-head", bar.root.offsetHeight + "px");
+    root.style.setProperty("--vv-frame", stage.focus.offsetHeight + "px");
+  });
+  for (const node of [bar.root, stage.focus]) measured.observe(node);
   let view = null;
   let [place, arranged] = ["", ""];
   return {
@@ -99,8 +106,15 @@ export function createBoard(app) {
     },
   };
 
+  function opened(open) {
+    app.optionsOpen = open;
+    root.classList.toggle("vv-opened", open);
+  }
+
   /** Leaves out the controls that a step of a lesson does not name; null: shows all. */
   function showOnly(names) {
+    // What a step shows is not folded.
+    if (root.classList.contains("vv-in-lesson") !== (names !== null)) options.open = names !== null;
     root.classList.toggle("vv-in-lesson", names !== null);
     for (const node of controls) {
       node.classList.toggle("vv-left-out", names !== null && !names.includes(node.dataset.control));
@@ -108,7 +122,7 @@ export function createBoard(app) {
   }
 
   /**
-   * Puts the row of tabs above both columns if there are two, else below the picture. Layer and head stand beside
+   * Puts the row of tabs above both columns if there are two, else below the picture, before the folded options. Layer and head stand beside
    * the picture there: it is nearly as high as the window. On a wall the tabs do, too.
    */
   function settle() {
@@ -117,8 +131,14 @@ export function createBoard(app) {
     arranged = place + wall;
     if (place === "wide") readout.root[wall ? "after" : "before"](steering.where);
     else steering.root.prepend(steering.where);
-    (wall ? steering.where : place === "wide" ? bar.root : readout.root).after(tabs.list);
-    bar.arrange(place, stage.root);
+    (wall ? steering.where : place === "wide" ? bar.root : stage.root).after(tabs.list);
+    bar.arrange(place, options);
+    if (place === "wide") stage.root.after(steering.root);
+    else {
+      options.append(steering.root);
+      tabs.list.after(options);
+    }
+    show(options, place !== "wide");
   }
 }
 

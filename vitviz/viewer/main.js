@@ -53,7 +53,7 @@ export function firstLanguage(search) {
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, send: null|((file: File) => Promise<string>), besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
- *   languages: boolean, looksOpen: boolean, moved: boolean, forTeacher: boolean, operates: boolean, bench: import("./state/bench.js").Bench,
+ *   languages: boolean, looksOpen: boolean, optionsOpen: boolean, moved: boolean, forTeacher: boolean, operates: boolean, bench: import("./state/bench.js").Bench,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void,
  *   guesses: ReturnType<typeof import("./state/memory.js").guessBook>, records: ReturnType<typeof import("./state/memory.js").recordBook>, takeHome: null|((wanted: any) => Promise<any>),
  *   shelf: import("./lessons/shelf.js").Shelf, collect: (lesson: import("./lessons/own.js").OwnLesson) => void,
@@ -139,7 +139,7 @@ export function mount(host) {
 /** What the app is at first: what it has of its host, and nothing to look at. @returns {any} */
 function createApp({ address = null, again = null, invert = null, languages = false, taste = null }, asked) {
   const app = {
-    t: null, languages, again, invert, history: null, selection: null, source: null, second: null, looksOpen: false, moved: false, panels: PANELS, records: recordBook(storage),
+    t: null, languages, again, invert, history: null, selection: null, source: null, second: null, looksOpen: false, optionsOpen: false, moved: false, panels: PANELS, records: recordBook(storage),
     forTeacher: Boolean(address) && new URL(address.read()).searchParams.get("key") === "true", // opens the key of a lesson
     taste: [recall(storage), taste, asked].reduce((base, wanted) => validTaste(wanted, base, PANELS), startTaste(PANELS)),
     panel: () => panelOf(PANELS, app.selection.panel),

@@ -38,12 +38,11 @@ export function createTitleBar(app, save, openHelp, projecting) {
   const root = el("header", { class: "vv-title-bar" }, headline.root, sharing?.note, sharing?.dialog);
   return {
     root, notes, titles: headline.root, title: headline.title,
-    /** Puts the tools beside the title where there is room, else under the picture. */
-    arrange(size, picture) {
-      if (size === "wide") root.querySelector(".vv-title").after(tools);
-      else picture.after(tools);
-      if (size === "wide") root.querySelector(".vv-title").append(about);
-      else tools.after(about);
+    /** Puts the tools beside the title where there is room, else under the folded options. */
+    arrange(size, options) {
+      if (size === "wide") headline.root.after(tools);
+      else options.append(tools);
+      (size === "wide" ? headline.root : options).append(about);
     },
     destroy: () => sharing?.destroy(),
     render() {

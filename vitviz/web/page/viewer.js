@@ -74,10 +74,12 @@ function show() {
     mounted.update(null);
     return;
   }
-  mounted.update(placed({ manifest: JSON.parse(props.value.text) })); // a later analysis keeps what the visitor looks at
+  const manifest = JSON.parse(props.value.text);
+  mounted.update(placed({ manifest })); // a later analysis keeps what the visitor looks at
   shown += 1;
-  // On a phone the viewer is below the controls: scroll to it.
-  if (shown > 1 && element.getBoundingClientRect().top > 0.6 * innerHeight) {
+  // On a phone the viewer is below the controls, and one's own photo can come while one has scrolled down: scroll to it.
+  const { top } = element.getBoundingClientRect();
+  if (shown > 1 && (top > 0.6 * innerHeight || (manifest.upload && top < 0))) {
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
     element.scrollIntoView({ behavior: still ? 'auto' : 'smooth' });
   }
