@@ -165,6 +165,6 @@ def test_a_photo_that_comes_while_one_has_scrolled_down_is_seen(visit, pictures)
     page.locator("#vv-photo input[type=file]").set_input_files(pictures["first"])
     seen.ready("first.png")
     page.wait_for_function(
-        "Math.abs(document.querySelector('.vv-place').getBoundingClientRect().top) < 2"
+        "Math.abs(document.querySelector('.vv-place').getBoundingClientRect().top) < 1"
     )
     inside(seen, ".vv-title h2", ".vv-picture")

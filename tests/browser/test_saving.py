@@ -204,6 +204,7 @@ def test_the_picture_saved_on_a_phone_is_as_wide_as_the_screen(open_page):
     tab.set_viewport_size({"width": 390, "height": 844})
     tab.wait_for_selector('.vitviz[data-size="narrow"]')
     shown = tab.locator(".vv-frame").bounding_box()["width"]
+    tab.locator(".vv-picture-options > summary").click()
     tab.get_by_role("button", name="Save what you see").click()
     stage = tab.locator(SAVES).first
     _, data = saved(tab, stage.get_by_role("button", name="PNG"))
@@ -215,6 +216,7 @@ def test_a_saved_picture_ends_below_its_caption(visit):
     seen = visit(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = seen.page
     page.evaluate("document.fonts.ready")
+    page.locator(".vv-picture-options > summary").click()
     for panel in PANELS:
         page.get_by_role("tab", name=panel).click()
         page.get_by_role("button", name="Save what you see").click()
