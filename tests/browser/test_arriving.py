@@ -44,6 +44,7 @@ def test_a_viewer_that_is_blocked_is_said_and_tried_again(visit, locale, said, a
     page.goto(page.url.replace("healthz", ""))
     note = page.get_by_role("alert").filter(has_text=said)
     note.wait_for()
+    assert note.bounding_box()["y"] < 300  # and not below the place of the viewer
     shown = [part.strip() for part in note.inner_text().splitlines() if part.strip()]
     assert shown[-1] == again
     assert len(shown) == 2

@@ -120,10 +120,19 @@ def test_nothing_jumps_while_the_page_loads(browser, url, size):
     page = context.new_page()
     page.set_default_timeout(PATIENCE_MS)
     page.add_init_script(WATCH)
+    # The question is held back until the page has said that it is on its way.
+    asked, free = [], []
+
+    def hold(route) -> None:
+        route.continue_() if free else asked.append(route)
+
+    page.route("**/queue/join*", hold)
     page.goto(f"{url}/?model=photos" + ("&projector=true" if size is WALL else ""))
-    place = page.locator(".vv-place")
-    place.locator(".vv-message").wait_for()
-    assert place.locator(".vv-message").inner_text() == "Fetching the analysis …"
+    message = page.locator(".vv-place .vv-message", has_text="Fetching the analysis …")
+    message.wait_for()
+    free.append(True)
+    for route in asked:
+        route.continue_()
     page.locator(".vv-place[data-state=ready]").wait_for()
     page.wait_for_function("document.querySelectorAll('#vv-examples img').length > 0")
     assert page.evaluate(SHIFTED) < 0.05

@@ -46,7 +46,7 @@ def test_every_panel_underlines_the_first_place_of_each_term(tab) -> None:
     tab.get_by_role("tab", name="Attention", exact=True).click()
     tab.wait_for_function(
         f"wanted => wanted.every(id => ({MARKED})('left').includes(id))",
-        arg=["even_share", "attention", "head"],
+        arg=["even_share", "attention"],
     )
     tab.get_by_role("radio", name="range of every head").click()
     tab.wait_for_function(f"() => ({MARKED})('right').includes('half_precision')")

@@ -374,7 +374,7 @@ def test_heads_that_lie_on_each_other_are_told_and_walked_through(browser, show)
         tab.goto(page.url)
         tab.get_by_role("radio", name="range of every head").check()
         chart = tab.locator(".vv-chart:visible").first
-        chart.evaluate("chart => chart.scrollIntoView({ block: 'center' })")
+        chart.evaluate("chart => chart.scrollIntoView({ block: 'end' })")
         dot = chart.locator(".vv-dot").nth(heads)
         for head in (0, 1, 0):
             dot.tap(force=True)

@@ -9,7 +9,7 @@ from PIL import Image
 
 from vitviz.web.store.examples import FOLDER
 
-LAYER = ".vv-steering input[type=range]"
+LAYER = "[data-control=layer] input"
 KEPT = 0.6  # of its mean brightness
 # Photographs that the first view was not chosen for; as uploads the examples are nobody's.
 SAMPLES = Path(matplotlib.get_data_path()) / "sample_data"

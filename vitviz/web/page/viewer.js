@@ -104,6 +104,7 @@ load(new URL('__FILE__', document.baseURI).href).then((viewer) => {
 }, () => {
   const absent = element.querySelector('.vv-absent');
   absent.hidden = false;
+  element.querySelector('.vv-place').hidden = true; // nothing comes there
   absent.querySelector('button').onclick = () => location.reload(); // the file can have another name by now
 });
 
