@@ -129,10 +129,15 @@ def test_look_and_erase_say_what_a_stroke_does(visit) -> None:
     page = visit("?model=photos&panel=experiment").page
     modes = page.locator(".vv-modes").get_by_role("radio")
     assert modes.nth(1).is_checked()  # the brush of the panel is in use
+    hint = page.locator(".vv-left").get_by_text("Point at a patch to see its view")
+    assert hint.count() == 0  # a stroke does neither
     page.locator(".vv-modes .vv-option").first.click()
     assert not page.get_by_role("checkbox", name="Strokes on the picture").is_checked()
     brush(page, (5, 5))
     assert page.locator(".vv-done li").count() == 0
+    page.keyboard.press("Escape")
+    page.mouse.move(2, 2)
+    hint.wait_for()
     page.locator(ERASE).click()
     brush(page, (5, 5))
     page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()

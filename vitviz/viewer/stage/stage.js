@@ -137,7 +137,7 @@ export function createStage(app) {
     if (pointer === null && app.course.lesson()) return app.course.takes() ? t("lessonTap") : app.course.draws() ? t("lessonMarks") : "";
     if (pointer === null) {
       const [free, pinned] = withoutHover ? ["hintTouch", "hintPinnedTouch"] : ["hint", "hintPinned"];
-      return t(app.selection.pinned ? pinned : free);
+      return app.bench.paints() ? "" : t(app.selection.pinned ? pinned : free); // a stroke does neither
     }
     return readingOf(app, shown, pointer);
   }
