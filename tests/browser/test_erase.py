@@ -116,13 +116,16 @@ def test_x_shows_the_picture_before_while_it_is_held(visit) -> None:
     page.wait_for_function(f"intact => {PIXELS} !== intact", arg=intact)
     shown = page.locator(".vv-modes input:checked + span").last
     assert shown.inner_text() == "after"
+    # What the answer brings along is drawn, too.
+    page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
+    page.locator(".vv-title:not(.vv-coming)").wait_for()
     page.locator(".vv-frame").focus()
     after = page.evaluate(PIXELS)
     page.keyboard.down("x")
     assert shown.inner_text() == "before"
     assert page.evaluate(PIXELS) == intact
     page.keyboard.up("x")
-    assert page.evaluate(PIXELS) == after
+    page.wait_for_function(f"after => {PIXELS} === after", arg=after)
 
 
 def test_look_and_erase_say_what_a_stroke_does(visit) -> None:
