@@ -17,7 +17,8 @@ test("a rollout is flat below three times the average, which is one in N", () =>
   const [flat, peak] = [[0.2, 0.2, 0.3, 0.2, 0.1], [0.1, 0.05, 0.7, 0.1, 0.05]];
   assert.equal(say(flat, 0), "Followed to the end, nothing stands out: the strongest square counts 1.5 times the average.");
   assert.equal(say(peak, 0), "Followed to the end, one square stands out: row 0, col 1 counts 3.5 times the average.");
-  assert.match(say(peak, 2), /nothing stands out: the strongest square counts 0.5 times/, "what a patch keeps of itself is no finding");
+  assert.match(say(peak, 2), /no other square stands out: the strongest counts 0.5 times/, "what a patch keeps of itself is no finding");
+  assert.match(say([0.1, 0.7, 0.1, 0.05, 0.05], 2), /one other square stands out: row 0, col 0 counts 3.5 times/);
   assert.match(say([0.8, 0.05, 0.05, 0.05, 0.05], 0), /counts 0.3 times/, "nor is CLS, which is no square");
   assert.match(say(flat, 0, "en", 2), /^Followed this far, /);
   assert.equal(say(peak, 0, "ko"), "끝까지 따라가 보니 한 칸이 두드러집니다. 0행 1열 칸이 평균의 3.5배입니다.");

@@ -22,7 +22,8 @@ export function rolloutFinding(app, values, token) {
   const [best] = strongest(others, 1);
   const times = values[best] * grid.tokens;
   const end = t(first === 0 && layer === manifest.model.depth - 1 ? "foundToTheEnd" : "foundSoFar");
-  return t(times < LEAST_TIMES ? "rolloutFlat" : "rolloutPeak", { end, name: tokenName(best, app), times: multiple(times) });
+  const [flat, peak] = token < grid.prefix ? ["rolloutFlat", "rolloutPeak"] : ["rolloutFlatOther", "rolloutPeakOther"];
+  return t(times < LEAST_TIMES ? flat : peak, { end, name: tokenName(best, app), times: multiple(times) });
 }
 
 /**
