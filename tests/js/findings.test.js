@@ -34,7 +34,7 @@ test("positions have learned rows and columns where these are more alike than th
   const say = (similar, token = 1, language = "en") => positionsFinding(app(language), similar, token);
   assert.match(say([1, 0.4, 0.6, 0.1]), /^Nobody told it .* more like it \(0.50\) than all others \(0.10\)\.$/);
   assert.match(say([1, 0.1, 0.1, 0.1]), /^It has not learned .* no more like it \(0.10\) than all others \(0.10\)\.$/);
-  assert.match(say([1, 0.4, 0.6, 0.1], 1, "ko"), /스스로 배웠습니다\. .*칸\(0.50\)이 나머지\(0.10\)보다 이 칸을 더 닮았습니다\.$/);
+  assert.match(say([1, 0.4, 0.6, 0.1], 1, "ko"), /스스로 배웠습니다\. .*자리\(0.50\)가 나머지\(0.10\)보다 이 자리를 더 닮았습니다\.$/);
   assert.equal(say([1, 0.4, 0.6, 0.1], 0), "", "CLS has no place");
   assert.equal(say(null), "");
 });
