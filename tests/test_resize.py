@@ -9,11 +9,12 @@ import torch
 from timm.layers import resample_abs_pos_embed, resample_patch_embed
 from timm.models import save_for_hf
 from torch.testing import assert_close
+from torch.utils.flop_counter import FlopCounterMode
 
 from tests.models import TINY, photo, spread, tiny
 from tests.running import save_tiny
 from vitviz import ViT, WeightsError, analyze, load
-from vitviz.model.resize import MEASURED, resample, resized
+from vitviz.model.resize import MEASURED, multiplications, resample, resized, sizes_of
 from vitviz.model.untrained import draw
 
 OTHER_SIZES = [(1, 1), (2, 3), (5, 2)]  # additional patches: (rows, cols)
@@ -149,3 +150,38 @@ def test_sizes_that_cannot_be_are_refused_with_a_sentence(tmp_path, size, senten
     path = save_tiny(tmp_path, "cls")
     with pytest.raises(WeightsError, match=sentence):
         load(path, image_size=size)
+
+
+def test_the_sizes_of_a_model_and_their_work_by_hand() -> None:
+    """D = 24, 3 blocks, MLPs of 96: 6,912 multiplications a token, 48 a pair, 72 a pixel."""
+    sizes = sizes_of(TINY["cls"])
+    assert [(one.image_size, one.tokens) for one in sizes] == [
+        ((16, 16), 5),
+        ((32, 32), 17),
+        ((32, 40), 21),
+        ((40, 32), 21),
+        ((48, 48), 37),
+        ((64, 64), 65),
+    ]
+    own = 3 * (17 * 6912 + 17 * 17 * 48) + 32 * 32 * 72
+    double = 3 * (65 * 6912 + 65 * 65 * 48) + 64 * 64 * 72
+    assert [one.times for one in sizes[1::4]] == [1, double / own]
+
+
+@pytest.mark.parametrize("name", ["cls", "no_cls", "distilled"])
+def test_the_work_is_what_torch_counts(name: str) -> None:
+    loaded, config = tiny(name), TINY[name]
+    with FlopCounterMode(display=False) as counter:
+        loaded.vit.forward_features(torch.zeros(1, config.in_chans, *config.image_size))
+    assert counter.get_total_flops() == 2 * multiplications(config)  # and as many additions
+
+
+def test_a_small_grid_has_no_size_below_two_patches_nor_one_twice() -> None:
+    tiny_grid = replace(TINY["cls"], image_size=(16, 16))
+    assert [one.image_size for one in sizes_of(tiny_grid)] == [
+        (16, 16),
+        (16, 24),
+        (24, 16),
+        (24, 24),
+        (32, 32),
+    ]

@@ -650,6 +650,24 @@ def test_what_can_stand_beside_is_in_the_manifest(desk, upload):
     assert "example-dog" not in keys
 
 
+def test_the_other_sizes_of_a_model_stand_beside(desk, monkeypatch, upload):
+    monkeypatch.setattr(limits, "SIZE_TOKENS", 40)
+    now = desk.show(upload, SIZED, START).manifest
+    offered = {one["key"]: one["name"] for one in now["beside"] if one["kind"] == "size"}
+    assert list(offered) == ["size-16", "size-32", "size-32x40", "size-40x32", "size-48"]
+    assert offered["size-32x40"] == "32x40"
+    assert [one["tokens"] for one in now["model"]["sizes"]] == [5, 17, 21, 21, 37]
+    own = beside(desk, now, "size-32")["manifest"]
+    assert (own["model"]["num_tokens"], own["model"]["key"]["image_size"]) == (17, None)
+    assert own["photo"]["name"] == "my dog.png"
+    assert beside(desk, now, "size-32x40")["manifest"]["model"]["num_tokens"] == 21
+    at_home = desk.show(upload, CLS, START).manifest["beside"]
+    sizes = [one["key"] for one in at_home if one["kind"] == "size"]
+    assert sizes == ["size-16", "size-32x40", "size-40x32", "size-48"]
+    for wrong in ("size-", "size-x", "size-33", "size-64"):
+        assert "error" in beside(desk, now, wrong)
+
+
 def test_the_twin_another_picture_and_another_model_stand_beside(desk, models, upload):
     now = desk.show(upload, CLS, START).manifest
     twin = beside(desk, now, "untrained")["manifest"]

@@ -10,6 +10,7 @@ from vitviz.viewer import page as one_file
 from vitviz.web.store.examples import FOLDER
 
 LAYER = "[data-control=layer] input"
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def asked(url: str) -> dict[str, str]:
@@ -73,7 +74,7 @@ def test_the_untrained_twin_and_another_model_are_in_the_link(visit):
 def test_a_link_with_a_size_shows_its_patches_and_keeps_it_while_one_looks_around(
     visit, models, pictures
 ):
-    model = "tiny-cls at 40 \N{MULTIPLICATION SIGN} 24 pixels"
+    model = f"tiny-cls at 40 {TIMES} 24 pixels"
     query = "?model=tiny-cls&example=bison&size=40x24&panel=predictions&beside=untrained"
     seen = visit(query, f"bison.jpg · {model}")
     page = seen.page
@@ -98,6 +99,36 @@ def test_a_link_with_a_size_shows_its_patches_and_keeps_it_while_one_looks_aroun
     address_says(page, size=None, model="tiny-grey")
     other = visit("?model=tiny-cls&size=30", "")
     other.page.get_by_text("Tiny-cls takes pictures of whole patches of 8 x 8 pixels").wait_for()
+
+
+def test_the_photo_is_shown_in_more_patches_and_beside_the_models_own_size(visit, models, pictures):
+    seen = visit("?model=tiny-cls&panel=patches", "red-panda.jpg · tiny-cls")
+    page = seen.page
+    seen.upload(pictures["first"])
+    seen.ready("first.png · tiny-cls")
+    sizes = page.get_by_role("region", name="More squares, or fewer")
+    assert sizes.get_by_role("button", pressed=True).inner_text() == f"4 {TIMES} 4, its own"
+    assert not sizes.get_by_text("Compare with its own size").is_visible()
+    sizes.get_by_text(f"8 {TIMES} 8, 4.8 times the work").click()
+    seen.ready(f"first.png · tiny-cls at 64 {TIMES} 64 pixels")
+    want = analyze(load(models["cls"], image_size=64), pictures["first"]).predictions(1)
+    seen.open_panel("Predictions")
+    assert seen.text(".vv-predictions b") == f"{100 * want[0].probability:.1f}%"
+    address_says(page, size="64", model="tiny-cls")
+    seen.open_panel("Patches")
+    assert (
+        sizes.get_by_role("button", pressed=True).inner_text() == f"8 {TIMES} 8, 4.8 times the work"
+    )
+    sizes.get_by_text("Compare with its own size").click()
+    page.locator(".vv-beside h3", has_text="Beside: first.png · tiny-cls").wait_for()
+    names = page.locator(".vv-beside figcaption b").all_inner_texts()
+    assert names[:2] == [f"tiny-cls at 64 {TIMES} 64 pixels", "tiny-cls"]
+    seen.open_panel("Patches")
+    sizes.get_by_text(f"4 {TIMES} 4, its own").click()
+    seen.ready("first.png · tiny-cls")
+    seen.open_panel("Predictions")
+    want = analyze(load(models["cls"]), pictures["first"]).predictions(1)
+    page.locator(".vv-predictions b", has_text=f"{100 * want[0].probability:.1f}%").first.wait_for()
 
 
 def test_what_only_one_panel_shows_is_in_its_link(visit):

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -13,6 +14,52 @@ from .loaded import LoadedModel, build
 
 # Facts that were measured at the size of the training, and are not true at another.
 MEASURED = ("accuracy", "evaluation", "temperature", "others", "explainers")
+
+# Heights and widths that are worth a look, as shares of those of the training.
+SHARES = ((1 / 2, 1 / 2), (1, 1), (3 / 2, 3 / 2), (2, 2), (1, 4 / 3), (4 / 3, 1))
+
+
+class Size(NamedTuple):
+    """A size that a model can be shown pictures in, and what it costs.
+
+    image_size  (height, width) in pixels, whole patches
+    tokens      how many there are then, prefix tokens too
+    times       multiplications of a pass, as a multiple of those at the size of the training
+    """
+
+    image_size: tuple[int, int]
+    tokens: int
+    times: float
+
+
+def sizes_of(config: ViTConfig) -> list[Size]:
+    """Sizes around the one of the training, which is among them: half to double, wide and tall.
+
+    Each is rounded to whole patches, at least 2 x 2 of them; none is there twice.
+    """
+    (rows, ph), (cols, pw) = zip(config.grid_size, config.patch_size, strict=True)
+    wanted = {
+        (max(2, round(rows * down)) * ph, max(2, round(cols * across)) * pw)
+        for down, across in SHARES
+    }
+    own, sizes = multiplications(config), []
+    for image_size in sorted(wanted, key=lambda size: (size[0] * size[1], size)):
+        one = replace(config, image_size=image_size)
+        sizes.append(Size(one.image_size, one.num_tokens, multiplications(one) / own))
+    return sizes
+
+
+def multiplications(config: ViTConfig) -> int:
+    """Multiplications of one pass up to the last block, norms and the like left out.
+
+    Of each token with the matrices of a block, 4 D^2 and those of its MLP; of each pair of tokens,
+    the score and the mixing, 2 D; and of each patch with the filters.
+    """
+    tokens, dim = config.num_tokens, config.embed_dim
+    mlp = (2 if config.mlp == "mlp" else 3) * dim * config.mlp_hidden_dim
+    blocks = config.depth * (tokens * (4 * dim * dim + mlp) + 2 * tokens * tokens * dim)
+    height, width = config.image_size
+    return blocks + config.in_chans * height * width * dim
 
 
 def resized(loaded: LoadedModel, image_size: int | tuple[int, int]) -> LoadedModel:

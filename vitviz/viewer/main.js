@@ -45,7 +45,7 @@ export function firstLanguage(search) {
  *   select: (wanted: any) => void, sketch: (wanted: any) => void, settled: (selection: import("./state/state.js").Selection) => void, prefer: (wanted: any) => void,
  *   point: (token: number|null, exploring: boolean) => void, preview: (token: number|null) => void, freeze: (on: boolean) => void,
  *   pair: () => {query: number, key: number}, light: (part: import("./types.js").Lit) => void,
- *   language: string, again: null|(() => void), invert: null|(() => void),
+ *   language: string, again: null|(() => void), invert: null|(() => void), resize: null|((size: string) => void),
  *   ask: null|((name: string, params: any) => Promise<any>), link: null|(() => string),
  *   undo: () => void, redo: () => void, switchLanguage: () => void,
  *   choose: (token: number) => void, pin: (token: number) => void, release: () => void,
@@ -137,9 +137,9 @@ export function mount(host) {
 }
 
 /** What the app is at first: what it has of its host, and nothing to look at. @returns {any} */
-function createApp({ address = null, again = null, invert = null, languages = false, taste = null }, asked) {
+function createApp({ address = null, again = null, invert = null, resize = null, languages = false, taste = null }, asked) {
   const app = {
-    t: null, languages, again, invert, history: null, selection: null, source: null, second: null, looksOpen: false, optionsOpen: false, moved: false, panels: PANELS, records: recordBook(storage),
+    t: null, languages, again, invert, resize, history: null, selection: null, source: null, second: null, looksOpen: false, optionsOpen: false, moved: false, panels: PANELS, records: recordBook(storage),
     forTeacher: Boolean(address) && new URL(address.read()).searchParams.get("key") === "true", // opens the key of a lesson
     taste: [recall(storage), taste, asked].reduce((base, wanted) => validTaste(wanted, base, PANELS), startTaste(PANELS)),
     panel: () => panelOf(PANELS, app.selection.panel),

@@ -15,6 +15,7 @@ from ..errors import CaptureError, SelectionError
 from ..languages import ENGLISH, Message, dictionary, in_others, languages
 from ..model.loaded import ModelCard
 from ..model.menu import list_models
+from ..model.resize import sizes_of
 from ..probe.explain.explainers import rollouts
 from ..probe.measure import features
 from ..probe.measure.film import facts_of
@@ -372,6 +373,7 @@ def _serialise(tensors: Mapping[str, Tensor]) -> bytes:
 def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
     """What is true of every picture in this model, but its words and explainers."""
     card, grid, config = analysis.card, analysis.grid, analysis.card.config
+    trained = replace(config, image_size=card.resized_from or config.image_size)
     classes = classes_of(card)
     labels = classes.labels if len(classes.labels) <= MOST_CLASSES else None
     height, width, channels = analysis.picture.shape
@@ -385,6 +387,8 @@ def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
         "light_ink_only": taught_light_ink_only(card, analysis.preprocess),
         "taught_place": taught_place(card),
         "key": replace(card.key, name=_loadable(card)).to_dict(),
+        "sizes": [size._asdict() for size in sizes_of(trained)],
+        "trained_size": list(trained.image_size),
         "title": str(card.details.get("title", card.name)),
         "image": {"height": height, "width": width, "channels": channels},
         "mean": list(analysis.preprocess.mean),

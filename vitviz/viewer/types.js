@@ -20,7 +20,8 @@
 /**
  * The model in a manifest: what is true of every picture in it. `measurements`: metrics by name; `boxes`: metrics of maps
  * against boxes; `others`: how well it tells pictures of its classes from others; `photographs`: the same of large
- * photographs; `words`: translations, language -> kind -> English; `labels`: of all classes, null where they are too many
+ * photographs; `sizes`: that its pictures can have, `times`: the work as a multiple of that at
+ * `trained_size`; `words`: translations, language -> kind -> English; `labels`: of all classes, null where they are too many
  * to send; `groups`: the word of each class; for what follows from these see maths/predictions.js.
  * @typedef {{
  *   name: string, key: ModelKey, title: string, source: string, num_parameters: number, trained: boolean,
@@ -32,6 +33,7 @@
  *   image: {height: number, width: number, channels: number}, mean: number[], std: number[],
  *   grid: {rows: number, cols: number, patch_height: number, patch_width: number},
  *   prefix_tokens: string[], depth: number, num_heads: number, head_dim: number, embed_dim: number,
+ *   sizes: {image_size: [number, number], tokens: number, times: number}[], trained_size: [number, number],
  *   num_tokens: number, scale: number, steps: Step[], embedding_norms: string[],
  *   attention_norm: "layernorm"|"rmsnorm"|"", attention_parts: string[], num_classes: number,
  *   pool: "token"|"avg"|"map"|"", outlier_times: number, explainers: Explainer[],
@@ -109,7 +111,7 @@
 /**
  * An analysis that can be put beside another; `photo`: name of a file; `name`: of a model or an example, in English;
  * `names`: the same in other languages.
- * @typedef {{key: string, kind: "untrained"|"trained"|"example"|"photo"|"model"|"other"|"kept"|"operated", photo?: string, name?: string,
+ * @typedef {{key: string, kind: "untrained"|"trained"|"example"|"photo"|"size"|"model"|"other"|"kept"|"operated", photo?: string, name?: string,
  *   names?: Record<string, string>}} Beside
  */
 
@@ -142,7 +144,7 @@
  *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
  *   selection?: any, taste?: any, languages?: boolean,
  *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
- *   invert?: () => void, beside?: (key: string|{path: string, name: string}, id: string) => Promise<any>,
+ *   invert?: () => void, resize?: (size: string) => void, beside?: (key: string|{path: string, name: string}, id: string) => Promise<any>,
  *   send?: (file: File) => Promise<{address: string, name: string}>,
  *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void,
  *   go?: (href: string) => void, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>, awaited?: boolean}} Host
@@ -157,6 +159,7 @@
  *     of a layer and a token come ahead.
  *   again: runs the analysis once more, when its files have expired.
  *   entitle: is told what is shown, for the title of the page.
+ *   resize: analyzes the photo in another size of the model's pictures, "144" or "144x192".
  *   invert: runs it with light and dark of the photo exchanged, or as it was if they are.
  *   go: opens an address: another model or picture, for a lesson.
  *   taken: what a page that was taken home has of the one it was made in: note, lesson, guesses, worksheet.

@@ -7,6 +7,7 @@ import { createFraming } from "./patches/framing.js";
 import { boxOf, middleToken } from "../maths/geometry.js";
 import { createLedger } from "./patches/ledger.js";
 import { UNITS, createOnePatch } from "./patches/onepatch.js";
+import { createSizes } from "./patches/sizes.js";
 import { ORDERS, elementAt, patchValues } from "../maths/patch.js";
 import { oneOf } from "../state/panels.js";
 import { createWaiting, lostText } from "../parts/waiting.js";
@@ -30,8 +31,9 @@ function create(app) {
   const filters = createFilters(app);
   const components = createComponents(app);
   const framing = createFraming(app);
+  const sizes = createSizes(app);
   const waiting = createWaiting(app, "vv-note", "vv-button", picture);
-  const root = el("div", {}, framing.root, intro, waiting.root, numbers.root, filters.root, components.root, el("h4", { text: t("ledger") }),
+  const root = el("div", {}, framing.root, intro, waiting.root, numbers.root, sizes.root, filters.root, components.root, el("h4", { text: t("ledger") }),
     el("p", { class: "vv-intro", text: arithmetic() }), createLedger(app),
     el("p", { class: "vv-note", text: t("patchThreeWays") }));
 
@@ -55,6 +57,7 @@ function create(app) {
     filters.render(token);
     components.render();
     framing.render();
+    sizes.render();
     numbers.render(token);
   }
 

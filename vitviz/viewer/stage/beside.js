@@ -17,7 +17,7 @@ import { reasonOf } from "../text/refusal.js";
 import { besideName, sideNames, sourceName, tokenName } from "../text/words.js";
 
 /** The groups of the menu. */
-const GROUPS = [["untrained", "trained", "other", "kept", "operated"], ["photo"], ["example"], ["model"]];
+const GROUPS = [["untrained", "trained", "other", "kept", "operated"], ["photo"], ["example"], ["size"], ["model"]];
 
 /**
  * The control that puts a second analysis beside the first.

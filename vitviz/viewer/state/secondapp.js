@@ -29,6 +29,7 @@ export function secondApp(app, source) {
   const own = {
     shape,
     facing: () => app,
+    resize: null, // its size is chosen by what stands beside
     shownToken: () => there(app.shownToken()),
     shownPartner: () => there(app.shownPartner()),
     pair: () => tokensOfPair(app.pair(), there),

@@ -16,7 +16,7 @@ from starlette.middleware import Middleware
 from ... import viewer
 from ...errors import VitvizError
 from ...languages import ENGLISH, dictionary, languages, say
-from ...model.key import ModelKey
+from ...model.key import ModelKey, read_size
 from ...viewer.bundle import language_of
 from ..compute.engine import Engine, Local
 from ..compute.models import Menu, Models
@@ -153,7 +153,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     }
     latest = {**once, "trigger_mode": "always_last"}
     chosen = [photo, model, shown, untrained]
-    show, show_photo, show_example, invert, draw, open_ = _page_functions(service)
+    show, show_photo, show_example, invert, draw, resize, open_ = _page_functions(service)
     photo.input(show_photo, chosen, **latest)
     model.select(show, chosen, **latest)  # its "input" is sent twice
     untrained.input(show, chosen, **latest)
@@ -161,6 +161,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     view.edit(invert, chosen, **once)
     # "always_last" would ask with what came with the event before; the service answers the newest.
     view.upload(draw, chosen[1:], **once, trigger_mode="multiple")
+    view.select(resize, chosen[1:], **once, trigger_mode="multiple")
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest)
     demo.load(open_, [model, shown], **once)
     demo.load(None, js=_script(examples))
@@ -230,7 +231,7 @@ def _script(examples: Sequence[Example]) -> str:
 
 def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
     """The functions that answer the page: `show`, its kinds for a photo, an example and an inverted
-    picture, then `draw` and `open`.
+    picture, then `draw`, `resize` and `open`.
 
     Gradio passes its request to every function with a `gr.Request` parameter, and what the viewer
     sends with an event to one with a `gr.EventData` parameter.
@@ -254,13 +255,24 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
         (upload, first), key = drawing_of(sent_with(event)), key_of(model, untrained, shown)
         return places(service.draw(upload, key, shown, _session(request), first))
 
+    def resized(
+        model: str,
+        shown: Shown,
+        untrained: bool,
+        event: gr.EventData,
+        request: gr.Request | None = None,
+    ) -> tuple[Any, ...]:
+        size = read_size(str(sent_with(event)))
+        key = replace(key_of(model, untrained, shown), image_size=size)
+        return places(service.show(None, key, shown, _session(request)))
+
     def opened(model: str, shown: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
         asked = request.query_params if request else {}
         return places(service.open(shown.model.named(model), shown, asked, _session(request)))
 
     asks: tuple[Callable[..., Reply], ...]
     asks = (service.show, service.show_photo, service.show_example, service.invert)
-    return [*map(answer, asks), guard(drawn, page=True), guard(opened, page=True)]
+    return [*map(answer, asks), *(guard(one, page=True) for one in (drawn, resized, opened))]
 
 
 def key_of(name: str, untrained: bool, shown: Shown) -> ModelKey:

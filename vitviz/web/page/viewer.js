@@ -62,6 +62,7 @@ function mount(viewer) {
     again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
     entitle: (title) => { document.title = title + ' · vitviz'; },
     invert: () => trigger('edit'),
+    resize: (size) => trigger('select', size),
     go: (href) => location.assign(href), // a lesson goes on with another model or picture
   });
 }

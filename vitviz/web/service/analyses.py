@@ -19,7 +19,7 @@ from ..host import limits
 from ..host.watch import Watch
 from ..store.examples import EXAMPLES, START, START_LINK
 from ..store.store import ExpiredError, Store, Upload
-from .beside import PHOTO, Choice, choices, picked
+from .beside import PHOTO, Choice, choices, picked, sizes
 from .replies import Shown, Stored
 
 SAVED = "analysis.safetensors"  # name of an analysis that no visitor downloads
@@ -105,8 +105,10 @@ class Analyses:
             if result.refused:
                 return result.refused
             files, saved, preview = self._placed(result)
-            manifest = {**result.manifest, "files": files, "link": link}
-            manifest["beside"] = [one.to_dict() for one in self.choices(wanted)]
+            model = _with_sizes_here(result.manifest["model"])
+            manifest = {**result.manifest, "model": model, "files": files, "link": link}
+            beside = [*self.choices(wanted), *sizes(wanted, model)]
+            manifest["beside"] = [one.to_dict() for one in beside]
             if wanted.photo not in [example.upload for example in self.examples]:
                 manifest["upload"] = wanted.picture._asdict()
             if link == START_LINK:
@@ -281,3 +283,9 @@ class Analyses:
             return one
 
         return [with_donor(one) for one in interventions]
+
+
+def _with_sizes_here(model: Mapping[str, Any]) -> dict[str, Any]:
+    """The model of a manifest with those of its sizes that this app computes."""
+    small = [one for one in model["sizes"] if one["tokens"] <= limits.SIZE_TOKENS]
+    return {**model, "sizes": small}

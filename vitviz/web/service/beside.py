@@ -3,12 +3,13 @@
 Transplants take their tokens from the same pictures.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...languages import in_others
+from ...model.key import read_size, size_text
 from ..compute.models import Menu
 from ..store.examples import Example
 from ..store.store import Upload
@@ -16,14 +17,15 @@ from .replies import Shown
 
 # How a viewer begins the keys that it gives to photos of its visitor, while it is open.
 PHOTO = "photo-"
+SIZE = "size-"  # and those of the same model for pictures of another size
 
 
 class Choice(NamedTuple):
     """One analysis that can stand beside the one that is shown.
 
     key    its name in links and questions
-    kind   what differs: "untrained" or "trained" (the twin), "example", "model"
-    name   the name of the picture or the model, in English; empty for the twin
+    kind   what differs: "untrained" or "trained" (the twin), "example", "size", "model"
+    name   the name of the picture or the model, in English, or the size; empty for the twin
     shown  the picture and the model to analyze
     """
 
@@ -54,13 +56,30 @@ def choices(shown: Shown, examples: Sequence[Example], menu: Menu) -> Iterator[C
             yield Choice(f"model-{name}", "model", title, now._replace(model=ours.named(name)))
 
 
+def sizes(shown: Shown, model: Mapping[str, Any]) -> Iterator[Choice]:
+    """The sizes that a model has by its manifest, other than that of its picture."""
+    now = model["image"]["height"], model["image"]["width"]
+    for one in model["sizes"]:
+        if tuple(one["image_size"]) != now:
+            text = size_text(one["image_size"])
+            yield Choice(f"{SIZE}{text}", "size", text, _at_size(shown, text))
+
+
+def _at_size(shown: Shown, text: str) -> Shown:
+    key = replace(shown.model, image_size=read_size(text))
+    return shown._replace(model=key, preview=None)
+
+
 def picked(wanted: Any, shown: Shown, offered: Iterable[Choice]) -> Shown | None:
     """What a viewer that shows `shown` picked: the key of a choice, or a photo that its visitor
-    sent, {"path", "name"}; None for anything else.
+    sent, {"path", "name"}; None for anything else. Any size is one: the models refuse what is none.
 
-    A path can be anything: the store reads files of its own only.
+    A path can be anything: the store reads files of its own only. Raises `WeightsError` for a size
+    that is no size.
     """
     match wanted:
+        case str(key) if key.startswith(SIZE):
+            return _at_size(shown, key.removeprefix(SIZE))
         case str(key):
             return next((choice.shown for choice in offered if choice.key == key), None)
         case {"path": str(path), "name": str(name)}:
