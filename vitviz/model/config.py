@@ -13,7 +13,58 @@ ACTIVATIONS = ("gelu", "gelu_tanh", "quick_gelu", "silu")
 MLPS = ("mlp", "swiglu", "swiglu_packed")
 POOLS = ("token", "avg", "map", "")
 FINAL_NORMS = ("before_pool", "after_pool", "none")
+ROTARY = ("normalised", "axial", "mixed")
+ORDERS = ("yx", "xy")
 MOST = 2**16  # bound of every size and count: a damaged file must not exhaust the memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rotary:
+    """How far q and k of a patch are turned, and which place that tells (arXiv:2104.09864).
+
+    Pair m of the d / 2 pairs of channels, m and m + d / 2, is turned by y w_m, or by x w_m in the
+    other half of the pairs; w_m = temperature^(-m / (d / 4)) in both halves.
+
+    kind         "normalised": y and x run from -2 pi to 2 pi across any picture (DINOv3);
+                 "axial": they count patches (EVA-02, RoPE-ViT, Perception Encoder);
+                 "mixed": they do too, and a pair is turned by y F_y + x F_x, where every block and
+                 head has learned its own F (RoPE-ViT, arXiv:2403.13298)
+    temperature  how much slower the last pairs turn than the first; "mixed" begins with it
+    order        which of the two the first half is for, and the first row of the learned F
+    offset       what the count begins with
+    reference    rows and columns of the grid that the count is stretched to; None: it is not
+    """
+
+    kind: Literal["normalised", "axial", "mixed"]
+    temperature: float = 100.0
+    order: Literal["yx", "xy"] = "yx"
+    offset: float = 0.0
+    reference: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        for name, right in (
+            ("kind", self.kind in ROTARY),
+            ("temperature", is_number(self.temperature, 1, 1e9)),
+            ("order", self.order in ORDERS),
+            ("offset", is_number(self.offset, -MOST, MOST)),
+        ):
+            if not right:
+                raise WeightsError(
+                    f"rotary has no {name} {short(getattr(self, name))}: its kind is one of "
+                    f"{', '.join(ROTARY)}, its order {' or '.join(ORDERS)}, the rest are numbers"
+                )
+        if self.reference is not None:
+            object.__setattr__(self, "reference", sides_of("reference", self.reference))
+
+    @classmethod
+    def of(cls, value: Any) -> "Rotary | None":
+        """The value as JSON has it, or as it is. Raises `WeightsError`."""
+        if value is None or isinstance(value, cls):
+            return value
+        try:
+            return cls(**value)
+        except TypeError as error:  # no dictionary, or of other fields
+            raise WeightsError(f"rotary must have a kind, got {short(value)}") from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +91,10 @@ class ViTConfig:
     reg_tokens: int = 0  # registers (arXiv:2309.16588)
     pos_embed: bool = True
     pos_embed_prefix: bool = True  # False: positions for patches only, as DeiT-III and FlexiViT
+
+    # Positions inside attention, in each block anew; learned ones may be added besides.
+    rotary: Rotary | None = None  # q and k are turned by their place
+    relative_bias: bool = False  # a learned number per way is added to scores (arXiv:2106.08254)
 
     # Patch embedding.
     patch_bias: bool = True  # CLIP has none
@@ -68,6 +123,9 @@ class ViTConfig:
     # From tokens to the answer.
     global_pool: Literal["token", "avg", "map", ""] = "token"  # "": no pooling, logits per token
     pool_prefix: bool = False  # "avg" and "map" read the prefix tokens too
+    # Heads and hidden numbers of "map"; None becomes those of the blocks.
+    pool_heads: int = None  # type: ignore[assignment]
+    pool_hidden_dim: int = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         for name in ("image_size", "patch_size"):
@@ -76,7 +134,12 @@ class ViTConfig:
             self._check_count(name, 1)
         if self.mlp_hidden_dim is None:
             object.__setattr__(self, "mlp_hidden_dim", 4 * self.embed_dim)
-        self._check_count("mlp_hidden_dim", 1)
+        for name, blocks in (("pool_heads", "num_heads"), ("pool_hidden_dim", "mlp_hidden_dim")):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, getattr(self, blocks))
+        for name in ("mlp_hidden_dim", "pool_heads", "pool_hidden_dim"):
+            self._check_count(name, 1)
+        object.__setattr__(self, "rotary", Rotary.of(self.rotary))
         for name in ("num_classes", "reg_tokens"):
             self._check_count(name, 0)
         for field in fields(self):
@@ -93,10 +156,18 @@ class ViTConfig:
                 raise WeightsError(
                     f"image_size: the {axis} {size} is not a multiple of the patch's {patch}"
                 )
-        if self.embed_dim % self.num_heads:
+        for name in ("num_heads", "pool_heads"):
+            if self.embed_dim % (heads := getattr(self, name)):
+                raise WeightsError(
+                    f"embed_dim {self.embed_dim} is not a multiple of {name} {heads}"
+                )
+        if self.rotary and self.head_dim % 4:
             raise WeightsError(
-                f"embed_dim {self.embed_dim} is not a multiple of num_heads {self.num_heads}"
+                f"rotary needs heads of a multiple of 4 channels, half of them for each axis, "
+                f"got {self.head_dim}"
             )
+        if self.relative_bias and (not self.class_token or self.num_prefix_tokens > 1):
+            raise WeightsError("relative_bias is of CLS and the patches: it needs no more, no less")
         for name, allowed in (
             ("norm", NORMS),
             ("activation", ACTIVATIONS),
@@ -163,7 +234,7 @@ class ViTConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON knows them (sizes become lists)."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        return _listed(asdict(self))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "ViTConfig":
@@ -175,6 +246,13 @@ class ViTConfig:
                 f"the model's config has fields that vitviz does not know: {', '.join(unknown[:5])}"
             )
         return cls(**values)
+
+
+def _listed(value: Any) -> Any:
+    """The same with lists for tuples, as JSON gives it back."""
+    if isinstance(value, dict):
+        return {name: _listed(one) for name, one in value.items()}
+    return list(value) if isinstance(value, tuple) else value
 
 
 def sides_of(name: str, value: Any) -> tuple[int, int]:

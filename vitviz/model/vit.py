@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from ..errors import ImageError
 from .config import ViTConfig
+from .positions import Angles, RelativeBias, turn
 
 Places = Tensor | None  # (B, n) which of the N tokens are here; None: all of them, in order
 
@@ -84,10 +85,14 @@ class Tap(nn.Module):
 
 
 class ScoreBias(nn.Module):
-    """A named place for a hook that adds to the scores: where -inf, a query cannot see a key."""
+    """What is added to the scores, and a named place for a hook: where -inf, a key is not seen."""
+
+    def __init__(self, config: ViTConfig) -> None:
+        super().__init__()
+        self.relative = RelativeBias(config) if config.relative_bias else None
 
     def forward(self, places: Places, n_queries: int | None) -> Tensor | None:
-        return None
+        return None if self.relative is None else self.relative(places)[:, :, :n_queries]
 
 
 class Attention(nn.Module):
@@ -96,7 +101,8 @@ class Attention(nn.Module):
     Appendix A of the paper, equations 5 to 8. Each head compares the query of a token with the
     keys of all tokens; softmax turns the comparisons into shares that sum to 1: one row of the
     attention map. The output is the values, mixed by these shares. H heads do this side by side
-    in d dimensions each, and `proj` joins what they found. `n_queries`: as of `Block`.
+    in d dimensions each, and `proj` joins what they found. `positions.py`: where a token stands can
+    be told here too. `n_queries`: as of `Block`.
     """
 
     def __init__(self, config: ViTConfig) -> None:
@@ -107,8 +113,9 @@ class Attention(nn.Module):
         self.qkv = nn.Linear(dim, 3 * dim, bias=config.qkv_bias)
         self.q_norm = make_norm(config, config.head_dim) if config.qk_norm else nn.Identity()
         self.k_norm = make_norm(config, config.head_dim) if config.qk_norm else nn.Identity()
+        self.angles = Angles(config, config.rotary) if config.rotary else None
         self.tap = Tap()
-        self.score_bias = ScoreBias()
+        self.score_bias = ScoreBias(config)
         self.mixed = nn.Identity()  # another place for a hook: what each head has gathered
         self.norm = make_norm(config, dim) if config.attn_norm else nn.Identity()
         self.proj = nn.Linear(dim, dim, bias=config.proj_bias)
@@ -117,7 +124,12 @@ class Attention(nn.Module):
         q, k, v = rearrange(
             self.qkv(x), "b n (three h d) -> three b h n d", three=3, h=self.num_heads
         )
-        q, k, v = self.tap(self.q_norm(q), self.k_norm(k), v, places)
+        q, k = self.q_norm(q), self.k_norm(k)
+        if self.angles is not None:  # rotary positions: a patch tells its place to every block
+            angles = self.angles(places, x.device)
+            cos, sin = angles.cos(), angles.sin()
+            q, k = turn(q, cos, sin), turn(k, cos, sin)
+        q, k, v = self.tap(q, k, v, places)
         q, bias = q[:, :, :n_queries], self.score_bias(places, n_queries)
         # softmax(q k^T * scale + bias) v without storing the map, which q and k suffice to compute
         x = self.mixed(F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=self.scale))
@@ -131,9 +143,9 @@ class Mlp(nn.Module):
     token alone.
     """
 
-    def __init__(self, config: ViTConfig) -> None:
+    def __init__(self, config: ViTConfig, hidden: int | None = None) -> None:
         super().__init__()
-        dim, hidden = config.embed_dim, config.mlp_hidden_dim
+        dim, hidden = config.embed_dim, hidden or config.mlp_hidden_dim
         self.fc1 = nn.Linear(dim, hidden, bias=config.proj_bias)
         self.act = make_activation(config)
         self.norm = make_norm(config, hidden) if config.mlp_norm else nn.Identity()
@@ -218,13 +230,13 @@ class AttentionPool(nn.Module):
     def __init__(self, config: ViTConfig) -> None:
         super().__init__()
         dim = config.embed_dim
-        self.num_heads = config.num_heads
+        self.num_heads = config.pool_heads
         self.latent = nn.Parameter(torch.zeros(1, 1, dim))
         self.q = nn.Linear(dim, dim)
         self.kv = nn.Linear(dim, 2 * dim)
         self.proj = nn.Linear(dim, dim)
         self.norm = make_norm(config, dim)
-        self.mlp = Mlp(config)
+        self.mlp = Mlp(config, config.pool_hidden_dim)
 
     def forward(self, x: Tensor) -> Tensor:
         latent = repeat(self.latent, "1 one d -> b one d", b=len(x))
@@ -297,6 +309,9 @@ class ViT(nn.Module):
                 nn.init.normal_(parameter, std=0.02)
         if self.attn_pool is not None:
             nn.init.normal_(self.attn_pool.latent, std=self.config.embed_dim**-0.5)
+        for module in self.modules():
+            if isinstance(module, Angles):
+                module.reset_parameters()
 
     def forward(self, pixels: Tensor) -> Tensor:
         return self.forward_head(self.forward_features(pixels))
