@@ -15,8 +15,35 @@ from torch.ao.quantization import quantize_dynamic
 
 from tests.models import spread
 from vitviz import WeightsError, analyze, from_timm, load
+from vitviz.model.fold import folded
 from vitviz.model.hub import answers
-from vitviz.model.timm_config import config_from_timm
+from vitviz.model.timm_config import INSTEAD, config_from_timm, is_interleaved
+
+# One small name of each rotary family, by what its angles go by: coordinates across the picture
+# (without and with biases and SwiGLU, classified from CLS, narrow), patches that are counted in
+# order xy, frequencies learned per block and head, and both with learned positions besides; an
+# interleaved count of a reference grid, the same with q, k and v apart, with a norm inside; a count
+# from 1, with map pooling and without any norm at the end; no CLS token, no biases; k and v in
+# groups, norms on q and k, LayerScale on attention alone.
+ROTARY = [
+    "vit_small_patch16_dinov3",
+    "vit_small_plus_patch16_dinov3_qkvb",
+    "vit_small_patch16_lingbot",
+    "vit_tiny_patch16_dinov3_qkvb",
+    "vit_small_patch16_rope_224",
+    "vit_small_patch16_rope_mixed_224",
+    "vit_small_patch16_rope_ape_224",
+    "vit_small_patch16_rope_mixed_ape_224",
+    "eva02_tiny_patch14_224",
+    "eva02_base_patch14_224",
+    "eva02_base_patch16_clip_224",
+    "vit_pe_core_tiny_patch16_384",
+    "vit_pe_spatial_tiny_patch16_512",
+    "vit_medium_patch16_rope_reg1_gap_256",
+    "vit_mediumd_patch16_rope_reg1_gap_256",
+    "vit_base_patch16_sapiens2",
+]
+BIASED = ["beit_base_patch16_224", "beitv2_base_patch16_224"]
 
 # The families, by what sets them apart: nothing, distillation token, no class token, registers,
 # LayerScale, packed SwiGLU, CLIP's norm and QuickGELU, map pooling, RMSNorm and SwiGLU, norms
@@ -38,31 +65,37 @@ FAMILIES = [
     "test_vit2",
     "test_vit3",
     "test_vit4",
+    *ROTARY,
+    *BIASED,
 ]
 
-
 MAX_PARAMETERS = 1.3e9  # twice in float32 with room to work in 16 GB
+
+
+def cut(name: str) -> dict:
+    """What a model is made with, to have two blocks; some have too few parameters to be cut."""
+    if name.startswith("test"):
+        return {}
+    heads = (8, 4) if "base" not in name else (12, 6)
+    return {"depth": 2} | ({"num_kv_heads": heads} if "sapiens2" in name else {})
 
 
 @functools.lru_cache
 def plain_names() -> tuple[str, ...]:
     """timm's names of plain ViTs; found by timm's classes, not by vitviz's opinion."""
     names = []
-    for module in ("vision_transformer", "deit"):
+    for module in ("vision_transformer", "deit", "eva", "beit"):
         for name in timm.list_models(module=module):
             with torch.device("meta"):
-                model = (
-                    timm.create_model(name, depth=1)
-                    if "test" not in name
-                    else timm.create_model(name)
-                )
+                model = timm.create_model(name, **cut(name))
             block = type(model.blocks[0]).__name__
             attention = type(getattr(model.blocks[0], "attn", None)).__name__
             if (
-                type(model).__name__ in ("VisionTransformer", "VisionTransformerDistilled")
+                type(model).__name__
+                in ("VisionTransformer", "VisionTransformerDistilled", "Eva", "Beit")
                 and type(model.patch_embed).__name__ == "PatchEmbed"
-                and block in ("Block", "ResPostBlock")
-                and attention == "Attention"
+                and block in ("Block", "ResPostBlock", "EvaBlock", "EvaBlockPostNorm")
+                and attention in ("Attention", "EvaAttention", "AttentionRope")
             ):
                 names.append(name)
     return tuple(names)
@@ -88,24 +121,35 @@ def largest_difference(theirs: nn.Module, small: float) -> float:
 @pytest.mark.parametrize("small", [1.0, 1e-3], ids=["spread", "small enough for eps to count"])
 @pytest.mark.parametrize("name", FAMILIES)
 def test_families_equal_timm(name: str, small: float) -> None:
-    model = timm.create_model(name, **({} if name.startswith("test") else {"depth": 2}))
-    assert largest_difference(model, small) < 1e-5
+    assert largest_difference(timm.create_model(name, **cut(name)), small) < 1e-5
+
+
+@pytest.mark.parametrize("name", [*ROTARY, *BIASED])
+def test_positions_inside_attention_equal_timm_on_a_wide_picture(name: str) -> None:
+    """5 x 9 patches: a row is no column, and a grid is not the one of the training."""
+    with torch.device("meta"):
+        height, width = timm.create_model(name, **cut(name)).patch_embed.patch_size
+    model = timm.create_model(name, img_size=(5 * height, 9 * width), **cut(name))
+    assert largest_difference(model, 1.0) < 1e-5
 
 
 def test_every_plain_name_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Same parameters, same shapes, no weights needed: 170 names in timm 1.0.31."""
+    """Same parameters, same shapes, no weights needed: 242 names in timm 1.0.31."""
     from vitviz import ViT
 
     # Weights without storage need not be drawn either: that takes two thirds of the time.
     monkeypatch.setattr(ViT, "reset_parameters", lambda _: None)
-    assert len(plain_names()) >= 170
+    rest = [*timm.list_models(module="eva"), *timm.list_models(module="beit")]
+    for module in ("eva", "beit"):
+        monkeypatch.setattr(f"timm.models.{module}.trunc_normal_", lambda *_, **__: None)
+    assert len(plain_names()) >= 240
     for name in plain_names():
+        skipped = {} if name in rest else {"weight_init": "skip"}
         with torch.device("meta"):
-            theirs = timm.create_model(name, weight_init="skip")
-            ours = ViT(config_from_timm(theirs, name))
-        shapes = [
-            {key: v.shape for key, v in model.state_dict().items()} for model in (ours, theirs)
-        ]
+            theirs = timm.create_model(name, **skipped)
+            ours = ViT(config := config_from_timm(theirs, name))
+        read = folded(theirs.state_dict(), config, interleaved=is_interleaved(theirs))
+        shapes = [{key: v.shape for key, v in state.items()} for state in (ours.state_dict(), read)]
         assert shapes[0] == shapes[1], name
 
 
@@ -150,15 +194,22 @@ def test_weights_from_the_hub_answer_as_in_timm(name: str, answer: str | None, m
         ("vit_small_patch16_18x2_224", r"blocks\.0 is ParallelThingsBlock"),
         ("vit_dwee_patch16_reg1_gap_256", r"blocks\.0\.attn is DiffAttention"),
         ("vit_tiny_r_s16_p8_224", "patch_embed is HybridEmbed"),
-        ("eva02_tiny_patch14_224", "it is a Eva"),
-        ("beit_base_patch16_224", "it is a Beit"),
-        ("resnet18", "it is a ResNet"),
+        ("resnet18", "it is a ResNet, which vitviz does not take apart$"),
+        ("hiera_tiny_224", "it is a Hiera, .* near to it, vit_base_patch16_224.mae loads"),
+        ("swin_tiny_patch4_window7_224", "it is a SwinTransformer, .* beit_base_patch16_224 loads"),
+        ("naflexvit_base_patch16_gap", "it is a NaFlexVit, .* vit_base_patch16_siglip_256 loads"),
     ],
 )
 def test_what_is_not_plain_is_refused_by_name(name: str, switch: str) -> None:
     assert model_entrypoint(get_arch_name(name)) is not None
     with pytest.raises(WeightsError, match=switch):
         load(name, pretrained=False)
+
+
+def test_what_would_load_instead_does() -> None:
+    for name in INSTEAD.values():
+        with torch.device("meta"):
+            config_from_timm(timm.create_model(name.partition(".")[0]), name)
 
 
 def test_converting_leaves_the_timm_model_alone() -> None:

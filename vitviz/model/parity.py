@@ -1,6 +1,7 @@
 """Parity: whether a model that came from elsewhere and ours compute the same, block by block."""
 
 import copy
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -15,7 +16,9 @@ MOST_PATCHES = 16  # that go through the blocks: they show what a block does as 
 
 
 @torch.inference_mode()
-def first_difference(theirs: nn.Module, ours: ViT, size: tuple[int, int]) -> str | None:
+def first_difference(
+    theirs: nn.Module, state: Mapping[str, Tensor], ours: ViT, size: tuple[int, int]
+) -> str | None:
     """Where a timm model and ours part: "embedding", "block 5" or "answer"; None: nowhere.
 
     One picture of noise, always the same, goes through both; of its patches a few, evenly spread,
@@ -23,14 +26,22 @@ def first_difference(theirs: nn.Module, ours: ViT, size: tuple[int, int]) -> str
     `size` is the picture's (height, width) in timm, which leaves a margin where patches do not fill
     it.
 
-    What runs is a copy of `theirs` made of our weights: the model itself stays as it is, no weights
-    are stored twice, and one in half precision or on a GPU, where products are rounded coarsely, is
-    held to float32 on the CPU. Raises `WeightsError` if it cannot compute such a picture.
+    What runs is a copy of `theirs` made of `state`, its own weights in float32: the model itself
+    stays as it is, what ours took over unchanged is not stored twice, and one in half precision or
+    on a GPU, where products are rounded coarsely, is held to float32 on the CPU. Raises
+    `WeightsError` if it cannot compute such a picture.
     """
     device = next(ours.parameters()).device
-    weights = ours.cpu().state_dict()
-    memo = {id(old): weights[name] for name, old in theirs.named_parameters()}
-    same_weights = copy.deepcopy(theirs, memo).eval()
+    memo = {
+        id(old): nn.Parameter(state[name].cpu(), requires_grad=False)
+        for name, old in theirs.named_parameters()
+    }
+    same_weights = copy.deepcopy(theirs, memo).eval().cpu()
+    if any(buffer.dtype.itemsize < 4 for buffer in same_weights.buffers()):
+        for part in same_weights.modules():  # angles that were rounded with the weights
+            if again := getattr(part.float(), "init_non_persistent_buffers", None):
+                again()
+    ours.cpu()
 
     prefix, patches = ours.config.num_prefix_tokens, ours.config.num_patches
     kept = [*range(prefix), *range(prefix, prefix + patches, -(-patches // MOST_PATCHES))]
@@ -54,10 +65,10 @@ def first_difference(theirs: nn.Module, ours: ViT, size: tuple[int, int]) -> str
 
 def _stages(vit: ViT, pixels: Tensor, kept: list[int]) -> dict[str, Tensor]:
     """What enters the first block of the tokens that are kept, what leaves each, and the answer."""
-    x = vit.norm_pre(vit.embed(pixels)[:, kept])
+    x, places = vit.norm_pre(vit.embed(pixels)[:, kept]), torch.tensor([kept])
     stages = {"embedding": x}
     for index, block in enumerate(vit.blocks):
-        stages[f"block {index}"] = x = block(x)
+        stages[f"block {index}"] = x = block(x, places)
     return stages | {"answer": vit.forward_head(vit.norm(x))}
 
 
@@ -68,8 +79,28 @@ def _stages_of_timm(model: Any, pixels: Tensor, kept: list[int]) -> dict[str, Te
     def keep(part: nn.Module, where: str) -> None:
         part.register_forward_hook(lambda _part, _inputs, out: stages.update({where: out}))
 
-    model.patch_drop.register_forward_hook(lambda _part, _inputs, tokens: tokens[:, kept])
-    keep(model.norm_pre, "embedding")
+    def drop(_part: nn.Module, args: tuple[Tensor, ...], kwargs: dict[str, Any]) -> Any:
+        """What enters a block of the tokens that are kept, and the angles that go with them."""
+        kwargs = dict(kwargs)
+        if kwargs.get("rope") is not None:
+            prefix = model.num_prefix_tokens
+            patches = [token - prefix for token in kept[prefix:]]
+            kwargs["rope"] = kwargs["rope"][..., patches, :]
+        if kwargs.get("shared_rel_pos_bias") is not None:
+            kwargs["shared_rel_pos_bias"] = kwargs["shared_rel_pos_bias"][:, kept][:, :, kept]
+        return args, kwargs
+
+    def embedded(_part: nn.Module, args: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        stages["embedding"] = args[0][:, kept]
+        return stages["embedding"], *args[1:]
+
     for index, block in enumerate(model.blocks):
+        block.register_forward_pre_hook(drop, with_kwargs=True)
+        if not index:
+            block.register_forward_pre_hook(embedded)
+        if getattr(block.attn, "relative_position_index", None) is not None:
+            attn = block.attn  # of a window of as many patches, in one column
+            attn.relative_position_index = attn.relative_position_index[kept][:, kept]
+            attn.window_size = (len(kept) - 1, 1)
         keep(block, f"block {index}")
     return stages | {"answer": model(pixels)}

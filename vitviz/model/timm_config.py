@@ -1,15 +1,20 @@
-"""The architecture of a timm model as a `ViTConfig`; every part that is not plain is refused."""
+"""The architecture of a timm model as a `ViTConfig`; every part that vitviz lacks is refused."""
 
 from typing import Any
 
 from torch import nn
 
 from ..errors import WeightsError
-from .config import ViTConfig
+from .config import Rotary, ViTConfig
 
 # timm's classes that vitviz's ViT has, and how `ViTConfig` calls them.
-MODELS = ("VisionTransformer", "VisionTransformerDistilled")
-BLOCKS = ("Block", "ResPostBlock")
+MODELS = ("VisionTransformer", "VisionTransformerDistilled", "Eva", "Beit")
+BLOCKS = ("Block", "ResPostBlock", "EvaBlock", "EvaBlockPostNorm")
+ROTARY = {
+    "RotaryEmbeddingDinoV3": "normalised",
+    "RotaryEmbeddingCat": "axial",
+    "RotaryEmbeddingMixed": "mixed",
+}
 NORMS = {"LayerNorm": "layernorm", "RmsNorm": "rmsnorm", "RMSNorm": "rmsnorm"}
 MLPS = {"Mlp": "mlp", "SwiGLU": "swiglu", "GluMlp": "swiglu_packed"}
 ACTIVATIONS = {
@@ -18,17 +23,30 @@ ACTIVATIONS = {
     "QuickGELU": "quick_gelu",
     "SiLU": "silu",
 }
+# What is refused, and a model near to it that is not.
+INSTEAD = {
+    "Hiera": "vit_base_patch16_224.mae",
+    "SwinTransformer": "beit_base_patch16_224",
+    "SwinTransformerV2": "beit_base_patch16_224",
+    "NaFlexVit": "vit_base_patch16_siglip_256",
+    "HybridEmbed": "vit_tiny_patch16_224",
+}
 # Every part of a plain ViT by its name in timm, and the classes that it may have.
 PARTS = {
     "": MODELS,
     "patch_embed": ("PatchEmbed",),
-    "blocks": ("Sequential",),
-    "attn": ("Attention",),
+    "blocks": ("Sequential", "ModuleList"),
+    "attn": ("Attention", "EvaAttention", "AttentionRope"),
+    "rope": ROTARY,
+    "rel_pos_bias": ("RelativePositionBias",),
     "attn_pool": ("AttentionPoolLatent",),
     "mlp": MLPS,
     "act": ACTIVATIONS,
     "proj": ("Linear", "Conv2d"),
-    **dict.fromkeys(("qkv", "q", "kv", "fc1", "fc1_g", "fc1_x", "fc2"), ("Linear",)),
+    **dict.fromkeys(
+        ("qkv", "q", "kv", "q_proj", "k_proj", "v_proj", "fc1", "fc1_g", "fc1_x", "fc2"),
+        ("Linear",),
+    ),
     **dict.fromkeys(("head", "head_dist"), ("Linear", "Identity")),
     **dict.fromkeys(("norm1", "norm2"), NORMS),
     **dict.fromkeys(("norm", "norm_pre", "fc_norm", "q_norm", "k_norm"), (*NORMS, "Identity")),
@@ -38,7 +56,7 @@ PARTS = {
             *("pos_drop", "patch_drop", "attn_drop", "proj_drop", "drop1", "drop2"),
             *("drop_path1", "drop_path2", "head_drop"),
         ),
-        ("Dropout", "DropPath", "PatchDropout", "Identity"),
+        ("Dropout", "DropPath", "PatchDropout", "PatchDropoutWithIndices", "Identity"),
     ),
 }
 
@@ -66,6 +84,7 @@ def config_from_timm(model: Any, name: str) -> ViTConfig:
     # Where the patch does not divide the image, timm's convolution never sees the last rows and
     # columns.
     image = tuple(side // p * p for side, p in zip(model.patch_embed.img_size, patch, strict=True))
+    registers = getattr(model, "reg_token", None)
     return ViTConfig(
         image_size=image,
         patch_size=tuple(patch),
@@ -75,38 +94,80 @@ def config_from_timm(model: Any, name: str) -> ViTConfig:
         depth=len(model.blocks),
         class_token=model.cls_token is not None,
         dist_token=_kind(model) == "VisionTransformerDistilled",
-        reg_tokens=0 if model.reg_token is None else model.reg_token.shape[1],
+        reg_tokens=0 if registers is None else registers.shape[1],
         pos_embed=model.pos_embed is not None,
-        pos_embed_prefix=not model.no_embed_class,
+        pos_embed_prefix=not getattr(model, "no_embed_class", False),
+        rotary=_rotary(model, name),
+        relative_bias=_relative_bias(model),
         patch_bias=model.patch_embed.proj.bias is not None,
         patch_norm_after=_is_there(model.patch_embed.norm),
-        norm_pre=_is_there(model.norm_pre),
+        norm_pre=_is_there(getattr(model, "norm_pre", None)),
         final_norm="before_pool"
         if _is_there(model.norm)
         else "after_pool"
         if _is_there(model.fc_norm)
         else "none",
         global_pool=pool,
-        pool_prefix=model.pool_include_prefix,
+        # timm's Eva gives its attention pool all tokens, and its mean the patches.
+        pool_prefix=getattr(model, "pool_include_prefix", pool == "map"),
+        **_config_of_pool(getattr(model, "attn_pool", None)),
         **first,
     )
+
+
+def _rotary(model: Any, name: str) -> Rotary | None:
+    rope = getattr(model, "rope", None)
+    if rope is None:
+        return None
+    plain = {"normalize_coords": "separate", "min_period": None, "in_pixels": False}
+    for key, value in plain.items():
+        if (found := getattr(rope, key, value)) != value:
+            raise not_plain(name, f"its rope has {key} {found!r}")
+    reference = getattr(rope, "ref_feat_shape", None)
+    return Rotary(
+        kind=ROTARY[_kind(rope)],  # type: ignore[arg-type]
+        temperature=float(rope.temperature),
+        order="xy" if rope.grid_indexing == "xy" else "yx",
+        offset=float(getattr(rope, "grid_offset", 0)),
+        reference=None if reference is None else tuple(reference),
+    )
+
+
+def is_interleaved(model: Any) -> bool:
+    """Whether a rotary model turns neighbouring channels together; see `folded`."""
+    rope = getattr(model, "rope", None)
+    return rope is not None and not model.blocks[0].attn.rotate_half
+
+
+def _relative_bias(model: Any) -> bool:
+    own = getattr(model.blocks[0].attn, "relative_position_bias_table", None)
+    return own is not None or getattr(model, "rel_pos_bias", None) is not None
+
+
+def _config_of_pool(pool: Any) -> dict[str, Any]:
+    if pool is None:
+        return {}
+    return {"pool_heads": pool.num_heads, "pool_hidden_dim": pool.mlp.fc2.in_features}
 
 
 def _config_of_block(block: Any) -> dict[str, Any]:
     """The fields of `ViTConfig` that a block tells. All blocks must tell the same."""
     attn, mlp = block.attn, block.mlp
+    v = getattr(attn, "v_proj", None)
     tanh = getattr(mlp.act, "approximate", "none") == "tanh"  # of torch's own GELU
     return {
         "num_heads": attn.num_heads,
         "mlp_hidden_dim": mlp.fc2.in_features,
         "norm": NORMS[_kind(block.norm1)],
         "norm_eps": block.norm1.eps,
-        "post_norm": _kind(block) == "ResPostBlock",
-        "qkv_bias": attn.qkv.bias is not None,
-        "qk_norm": _is_there(attn.q_norm),
-        "attn_norm": _is_there(attn.norm),
+        "post_norm": _kind(block) in ("ResPostBlock", "EvaBlockPostNorm"),
+        "qkv_bias": any(getattr(one, "bias", None) is not None for one in (attn.qkv, v))
+        or getattr(attn, "v_bias", None) is not None,
+        "qk_norm": _is_there(getattr(attn, "q_norm", None)),
+        "attn_norm": _is_there(getattr(attn, "norm", None)),
         "proj_bias": attn.proj.bias is not None,
-        "layer_scale": hasattr(block, "ls1") and _is_there(block.ls1),
+        "layer_scale": _is_there(getattr(block, "ls1", None))
+        or getattr(block, "gamma_1", None) is not None,
         "mlp": MLPS[_kind(mlp)],
         "mlp_norm": _is_there(mlp.norm),
         "activation": "gelu_tanh" if tanh else ACTIVATIONS[_kind(mlp.act)],
@@ -116,19 +177,20 @@ def _config_of_block(block: Any) -> dict[str, Any]:
 def _check_parts(model: nn.Module, name: str) -> None:
     """Raise `WeightsError` for a part that a plain ViT does not have, or that was changed."""
     if _kind(model) not in MODELS:
-        raise not_plain(name, f"it is a {_kind(model)}")
+        raise not_plain(name, f"it is a {_kind(model)}", INSTEAD.get(_kind(model)))
     for path, part in model.named_modules(remove_duplicate=False):
         key, where = path.rpartition(".")[2], f"its {path}" if path else "it"
         allowed = BLOCKS if key.isdigit() else PARTS.get(key, ())
         if _kind(part) not in allowed:
-            raise not_plain(name, f"{where} is {_kind(part)}")
+            raise not_plain(name, f"{where} is {_kind(part)}", INSTEAD.get(_kind(part)))
         if part._forward_hooks or part._forward_pre_hooks:
             raise not_plain(name, f"{where} has a forward hook")
         for own in vars(part):
             if callable(getattr(type(part), own, None)):
                 raise not_plain(name, f"{where} has a method {own} of its own")
         if key in ("attn", "attn_pool"):
-            heads, dim, scale = part.num_heads, part.head_dim, part.scale
+            heads, scale = part.num_heads, part.scale
+            dim = getattr(part, "head_dim", part.proj.in_features // heads)
             if heads * dim != model.embed_dim or scale != dim**-0.5:
                 which = f"{heads} heads of {dim} channels and a scale of {scale:.4g}"
                 raise not_plain(name, f"{where} has {which}")
@@ -141,11 +203,12 @@ def _kind(part: Any) -> str:
     return cls.__name__ if known else f"{cls.__module__}.{cls.__qualname__}"
 
 
-def _is_there(module: nn.Module) -> bool:
-    return not isinstance(module, nn.Identity)
+def _is_there(module: nn.Module | None) -> bool:
+    return module is not None and not isinstance(module, nn.Identity)
 
 
-def not_plain(name: str, why: str) -> WeightsError:
+def not_plain(name: str, why: str, instead: str | None = None) -> WeightsError:
+    near = f"; near to it, {instead} loads" if instead else ""
     return WeightsError(
-        f"{name} is not a plain Vision Transformer: {why}, which vitviz does not take apart"
+        f"{name} is not a plain Vision Transformer: {why}, which vitviz does not take apart{near}"
     )

@@ -12,12 +12,13 @@ from ..errors import WeightsError
 from ..languages import Message
 from . import hub
 from .checkpoints import CHECKPOINT_SUFFIXES
+from .fold import folded
 from .labels import imagenet_labels, own_labels
 from .loaded import LoadedModel, ModelCard, build, head_of
 from .menu import CURATED, list_models
 from .parity import first_difference
 from .preprocess import Preprocess
-from .timm_config import config_from_timm, not_plain
+from .timm_config import config_from_timm, is_interleaved, not_plain
 from .untrained import DEFAULT_SEED, drawn_with
 
 HUB_IDS = ("hf-hub:", "hf_hub:")
@@ -109,8 +110,9 @@ def from_timm(
         details=details,
     )
     state = {key: value.detach().clone().float() for key, value in model.state_dict().items()}
-    loaded = build(state, card, Preprocess.from_timm(data_config))
-    if where := first_difference(model, loaded.vit, model.patch_embed.img_size):
+    ours = folded(state, config, interleaved=is_interleaved(model))
+    loaded = build(ours, card, Preprocess.from_timm(data_config))
+    if where := first_difference(model, state, loaded.vit, model.patch_embed.img_size):
         raise not_plain(name, f"its {where} computes something else than plain ones do")
     return loaded
 
