@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from vitviz.model.config import ViTConfig
+from vitviz.model.config import Rotary, ViTConfig
 from vitviz.model.loaded import head_of
 from vitviz.model.preprocess import Preprocess
 from vitviz.model.vit import ViT
@@ -73,6 +73,29 @@ TINY = {
         num_heads=2,
         num_classes=5,
         global_pool="",
+    ),
+    "rotary": ViTConfig(
+        image_size=(24, 32),
+        patch_size=8,
+        embed_dim=24,
+        depth=2,
+        num_heads=3,
+        num_classes=5,
+        reg_tokens=1,
+        pos_embed_prefix=False,
+        rotary=Rotary(kind="mixed", order="xy"),
+    ),
+    "relative": ViTConfig(
+        image_size=(32, 24),
+        patch_size=8,
+        embed_dim=16,
+        depth=3,
+        num_heads=2,
+        num_classes=4,
+        pos_embed=False,
+        relative_bias=True,
+        global_pool="avg",
+        final_norm="after_pool",
     ),
     "grey": ViTConfig(
         image_size=28, patch_size=7, in_chans=1, embed_dim=16, depth=3, num_heads=4, num_classes=10

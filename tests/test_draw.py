@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 from PIL import Image
 
-from tests.models import photo, tiny, with_pass
+from tests.models import TINY, photo, tiny, with_pass
 from tests.viewer_fixture import film
 from vitviz import EXPLAINERS, Analysis, SelectionError, VitvizError, analyze, draw
 from vitviz.draw.figure_parts import LEAST_TIMES, SIGNED, percent, shares
@@ -168,18 +168,24 @@ def test_a_rollout_has_one_scale_up_to_the_largest_patch_but_its_own(
     assert {image.norm.vmax for image in fixed.axes[0].images[1:]} == {0.5}
 
 
-def test_one_position_is_compared_with_all(any_tiny_analysis: Analysis) -> None:
-    token = any_tiny_analysis.grid.token(1, 2)
-    figure = draw.position_similarity(any_tiny_analysis, token)
+@pytest.fixture(scope="session", params=[name for name in TINY if TINY[name].pos_embed])
+def placed(request: pytest.FixtureRequest) -> Analysis:
+    """The photo in each of the small models that have learned positions."""
+    return analyze(tiny(request.param), photo())
+
+
+def test_one_position_is_compared_with_all(placed: Analysis) -> None:
+    token = placed.grid.token(1, 2)
+    figure = draw.position_similarity(placed, token)
     (shown,) = arrays(figure)
     assert figure.axes[0].images[0].cmap is SIGNED  # diverging, grey at 0
-    assert np.array_equal(shown, any_tiny_analysis.position_similarity(token).numpy())
+    assert np.array_equal(shown, placed.position_similarity(token).numpy())
     assert shown[1, 2] == pytest.approx(1)
 
 
-def test_the_mosaic_has_the_map_of_each_patch_at_its_place(any_tiny_analysis: Analysis) -> None:
-    grid = any_tiny_analysis.grid
-    figure = draw.position_similarity(any_tiny_analysis)
+def test_the_mosaic_has_the_map_of_each_patch_at_its_place(placed: Analysis) -> None:
+    grid = placed.grid
+    figure = draw.position_similarity(placed)
     (image,) = figure.axes[0].images
     shown = image.get_array()
     assert (image.norm.vmin, image.norm.vmax) == (-1, 1)
@@ -188,7 +194,7 @@ def test_the_mosaic_has_the_map_of_each_patch_at_its_place(any_tiny_analysis: An
         for col in range(grid.cols):
             top, left = row * (grid.rows + 1), col * (grid.cols + 1)
             tile = shown[top : top + grid.rows, left : left + grid.cols]
-            expected = any_tiny_analysis.position_similarity(grid.token(row, col))
+            expected = placed.position_similarity(grid.token(row, col))
             np.testing.assert_allclose(tile, expected.numpy(), atol=1e-6)
     assert shown.mask[grid.rows].all()
     assert shown.mask[:, grid.cols].all()

@@ -212,7 +212,8 @@ def test_attention_norm_is_the_length_of_what_each_token_brings(
     for key in range(analysis.grid.num_tokens):
         alone = torch.zeros_like(v)
         alone[:, :, key] = v[:, :, key]
-        mixed = ((q @ k.mT * attn.scale).softmax(-1) @ alone)[0, :, token].flatten()
+        bias = 0 if attn.score_bias.relative is None else attn.score_bias.relative(None)
+        mixed = ((q @ k.mT * attn.scale + bias).softmax(-1) @ alone)[0, :, token].flatten()
         expected.append((attn.proj(mixed) - zero).norm())
     assert_close(analysis.explain("attention_norm", token), torch.stack(expected))
 
@@ -327,7 +328,7 @@ def test_occlusion_takes_every_window_out(name: str) -> None:
                 kept = [i for i in range(grid.num_tokens) if i - first not in gone]
                 x = case.trace.tokens[0][kept][None].clone()
                 for block in vit.blocks:
-                    x = block(x)
+                    x = block(x, torch.tensor([kept]))
                 fall = whole - vit.forward_head(vit.norm(x))[0, target]
                 for one in gone:
                     shares[one].append(fall / len(gone))

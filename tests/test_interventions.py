@@ -63,6 +63,8 @@ def one_of_each(name: str) -> list[dict]:
         {"kind": "swap", "patches": some},
         {"kind": "positions", "by": "off"},
         {"kind": "positions", "by": "shuffled", "seed": 2},
+        *([{"kind": "positions", "by": "learned off"}] if config.pos_embed else []),
+        *([{"kind": "positions", "by": "rotary off"}] if config.rotary else []),
         {"kind": "head", "layer": 1, "head": 1, "by": "zero"},
         {"kind": "head", "layer": 0, "head": 0, "by": "mean"},
         {"kind": "branch", "layer": 1, "branch": "attention"},
@@ -246,7 +248,7 @@ def test_removing_equals_taking_out_of_the_sequence(name: str) -> None:
     kept = [i for i in range(config.num_tokens) if i - first not in gone]
     x = loaded.vit.norm_pre(loaded.vit.embed(analysis.pixels[None]))[:, kept]
     for layer, block in enumerate(loaded.vit.blocks):
-        x = block(x)
+        x = block(x, torch.tensor([kept]))
         assert_close(analysis.trace.tokens[layer + 1][kept], x[0], atol=1e-4, rtol=1e-4)
     logits = loaded.vit.forward_head(loaded.vit.norm(x))[0]
     assert_close(analysis.trace.logits, logits, atol=1e-4, rtol=1e-4)
@@ -259,15 +261,29 @@ def test_removing_equals_taking_out_of_the_sequence(name: str) -> None:
     assert torch.equal(operated(name, keep).trace.logits, analysis.trace.logits)
 
 
-@pytest.mark.parametrize("name", [one for one in TINY if TINY[one].pos_embed])
+@pytest.mark.parametrize("name", TINY)
 def test_positions_off_and_shuffled(name: str) -> None:
+    """All that there are: learned ones, those that turn q and k, and the bias of the scores."""
+
     def off(vit) -> None:
-        vit.pos_embed.zero_()
+        for key, parameter in vit.named_parameters():
+            if key == "pos_embed" or key.endswith(("angles.freqs", "relative.table")):
+                parameter.zero_()
 
     def shuffled(vit) -> None:
         order = Chance(2, "positions").permutation(vit.config.num_patches)
-        first = vit.pos_embed.shape[1] - len(order)
-        vit.pos_embed[:, first:] = vit.pos_embed[:, first:][:, order].clone()
+        if vit.pos_embed is not None:
+            first = vit.pos_embed.shape[1] - len(order)
+            vit.pos_embed[:, first:] = vit.pos_embed[:, first:][:, order].clone()
+        first = vit.config.num_prefix_tokens
+        places = torch.cat([torch.arange(first), first + order])
+        for attn in (block.attn for block in vit.blocks):
+            if attn.angles is not None:
+                angles = attn.angles(None, torch.device("cpu"))[:, :, places]
+                attn.angles.forward = lambda *_, angles=angles: angles
+            if (relative := attn.score_bias.relative) is not None:
+                pairs = relative(None)[:, :, places][:, :, :, places]
+                relative.forward = lambda *_, pairs=pairs: pairs
 
     without = operated(name, {"kind": "positions", "by": "off"})
     assert torch.equal(without.trace.tokens, changed(name, off).trace.tokens)
@@ -286,6 +302,42 @@ def test_positions_off_and_shuffled(name: str) -> None:
     two = operated(name, *shuffles).trace.tokens[-1]
     one = analyze(tiny(name), photo()).trace.tokens[-1]
     assert not torch.allclose(two.mean(dim=0), one.mean(dim=0), atol=1e-3)
+
+
+def test_one_of_two_kinds_of_positions_is_off() -> None:
+    def learned(vit) -> None:
+        vit.pos_embed.zero_()
+
+    def rotary(vit) -> None:
+        for block in vit.blocks:
+            block.attn.angles.freqs.zero_()
+
+    def both(vit) -> None:
+        learned(vit), rotary(vit)
+
+    for by, change in (("learned off", learned), ("rotary off", rotary), ("off", both)):
+        without = operated("rotary", {"kind": "positions", "by": by})
+        assert torch.equal(without.trace.tokens, changed("rotary", change).trace.tokens)
+        assert bool(without.embedding.position.any()) == (by == "rotary off")
+    for name, by in (
+        ("cls", "rotary off"),
+        ("relative", "learned off"),
+        ("relative", "rotary off"),
+    ):
+        with pytest.raises(SelectionError, match="no positions of this kind"):
+            operated(name, {"kind": "positions", "by": by})
+
+
+def test_a_bias_of_the_scores_goes_with_what_is_done_to_queries() -> None:
+    """Rows made even are even, and a row of another patch is that row with its bias."""
+    intact = analyze(tiny("relative"), photo()).trace
+    even = operated("relative", {"kind": "even", "rows": "patches", "layers": [0]}).trace
+    assert_close(even.attention(0)[:, 1:], torch.full((2, 12, 13), 1 / 13))
+    assert torch.equal(even.attention(0)[:, 0], intact.attention(0)[:, 0])
+    dealt = operated("relative", {"kind": "scramble", "rows": "patches", "layers": [0]}).trace
+    order = 1 + Chance(0, "scramble").permutation(12).argsort()
+    assert_close(dealt.attention(0)[:, 1:], intact.attention(0)[:, order])
+    assert not torch.equal(order, torch.arange(1, 13))
 
 
 def test_pixels_are_replaced_swapped_and_shuffled() -> None:

@@ -55,7 +55,9 @@ def test_it_is_the_number_of_the_map(name: str) -> None:
     assert_close(found.attention, row)
     assert found.share == pytest.approx(float(row[key]), rel=1e-4)
     assert found.sum == pytest.approx(float(found.q @ found.k), rel=1e-4, abs=1e-5)
-    assert found.score == pytest.approx(found.scale * found.sum, rel=1e-4, abs=1e-5)
+    added = found.scale * found.sum + found.bias
+    assert found.score == pytest.approx(added, rel=1e-4, abs=1e-5)
+    assert bool(found.bias) == (name == "relative")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_similarity_that_a_reader_can_check() -> None:
     assert_close(similarity(rows), expected)
 
 
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("name", [name for name in TINY if TINY[name].pos_embed])
 def test_prefix_positions_are_kept_apart(name: str) -> None:
     config, pos_embed = TINY[name], tiny(name).vit.pos_embed
     positions = Positions.of(pos_embed, config)

@@ -8,18 +8,26 @@ import timm
 import torch
 from timm.layers import resample_abs_pos_embed, resample_patch_embed
 from timm.models import save_for_hf
+from timm.models.beit import Attention as BeitAttention
 from torch.testing import assert_close
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.models import TINY, photo, spread, tiny
 from tests.running import save_tiny
-from vitviz import ViT, WeightsError, analyze, load
+from tests.test_parity import BIASED, ROTARY, cut
+from vitviz import ViT, WeightsError, analyze, from_timm, load
 from vitviz.model.resize import MEASURED, multiplications, resample, resized, sizes_of
 from vitviz.model.untrained import draw
 
 OTHER_SIZES = [(1, 1), (2, 3), (5, 2)]  # additional patches: (rows, cols)
 
 
+OF_TIMM = pytest.mark.filterwarnings(  # by its own interpolator of the bias
+    "ignore:.*non-contiguous:UserWarning", "ignore:Using a non-tuple sequence:UserWarning"
+)
+
+
+@OF_TIMM
 def test_positions_are_resampled_as_timm_does_it(subtests: pytest.Subtests) -> None:
     for name, more in product(TINY, OTHER_SIZES):
         with subtests.test(name=name, more=more):
@@ -31,15 +39,22 @@ def compare_resampled(name: str, more: tuple[int, int]) -> None:
     sides = zip(old.image_size, old.patch_size, more, strict=True)
     new = replace(old, image_size=tuple(side + count * patch for side, patch, count in sides))
     for before, after in ((old, new), (new, old)):
-        pos_embed = state["pos_embed"]
-        expected = resample_abs_pos_embed(
-            pos_embed,
-            new_size=list(after.grid_size),
-            old_size=list(before.grid_size),
-            num_prefix_tokens=before.num_prefix_tokens if before.pos_embed_prefix else 0,
-        )
+        expected, own = None, state
+        if before.pos_embed:
+            expected = resample_abs_pos_embed(
+                state["pos_embed"],
+                new_size=list(after.grid_size),
+                old_size=list(before.grid_size),
+                num_prefix_tokens=before.num_prefix_tokens if before.pos_embed_prefix else 0,
+            )
         state = resample(state, before, after)
-        assert_close(state["pos_embed"], expected)
+        assert_close(state.get("pos_embed"), expected)
+        if before.relative_bias:
+            table = "blocks.1.attn.score_bias.relative.table"
+            attention = BeitAttention(16, num_heads=2, window_size=before.grid_size)
+            attention.relative_position_bias_table.data = own[table]
+            attention.set_window_size(after.grid_size)
+            assert_close(state[table], attention.relative_position_bias_table.data)
         with torch.device("meta"):
             shapes = {key: value.shape for key, value in ViT(after).state_dict().items()}
         assert {key: value.shape for key, value in state.items()} == shapes
@@ -76,6 +91,20 @@ def test_a_name_of_timm_at_another_size_answers_as_timm_at_that_size(tmp_path) -
     with torch.inference_mode():
         assert_close(loaded.vit(pixels), expected(pixels), atol=1e-5, rtol=1e-5)
     assert loaded.preprocess.size == (96, 224)
+
+
+@OF_TIMM
+@pytest.mark.parametrize("name", [*ROTARY, *BIASED])
+def test_positions_inside_attention_answer_as_in_timm_at_another_size(name: str) -> None:
+    theirs = spread(timm.create_model(name, **cut(name)).eval())
+    height, width = theirs.patch_embed.patch_size
+    size = 3 * height, 7 * width
+    loaded = resized(from_timm(theirs), size)
+    theirs.set_input_size(img_size=size)
+    pixels = torch.randn(1, 3, *size, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        expected = theirs(pixels)
+        assert_close(loaded.vit(pixels), expected, atol=1e-5 * float(expected.abs().max()), rtol=0)
 
 
 def test_a_checkpoint_of_ours_sees_more_of_the_same_patches() -> None:

@@ -42,7 +42,15 @@ def test_maps_are_those_of_an_explicit_softmax(name: str) -> None:
         heads = block.attn.num_heads
         q, k, v = block.attn.qkv(normed).view(batch, tokens, 3, heads, -1).permute(2, 0, 3, 1, 4)
         q, k = block.attn.q_norm(q), block.attn.k_norm(k)
-        maps = (q @ k.transpose(-1, -2) / (dim // heads) ** 0.5).softmax(-1)
+        if block.attn.angles is not None:
+            # Two numbers as one complex number, which is multiplied with one of length 1.
+            turned = torch.polar(torch.ones(()), block.attn.angles(None, q.device))
+            whole = (torch.complex(*one.chunk(2, -1)) * turned for one in (q, k))
+            q, k = (torch.cat([one.real, one.imag], dim=-1) for one in whole)
+        scores = q @ k.transpose(-1, -2) / (dim // heads) ** 0.5
+        if block.attn.score_bias.relative is not None:
+            scores = scores + block.attn.score_bias.relative(None)
+        maps = scores.softmax(-1)
         assert_close(trace.attention(layer), maps[0])
         mixed = (maps @ v).transpose(1, 2).reshape(batch, tokens, dim)
         assert_close(block.attn.proj(block.attn.norm(mixed)), block.attn(normed))
@@ -168,6 +176,8 @@ def test_the_rounded_layer_makes_the_same_maps_within_its_error(name: str) -> No
     for layer in range(trace.depth):
         rounded = trace.rounded(layer)
         scores = trace.scale * rounded.q.float() @ rounded.k.float().transpose(-1, -2)
+        if trace.bias:
+            scores = scores + trace.bias.scores(layer, slice(None), slice(None))
         shown = (scores - rounded.lse[..., None]).exp()
         assert_close(shown.sum(-1), torch.ones(shown.shape[:2]))
         difference = float((shown - trace.attention(layer)).abs().max())
@@ -219,9 +229,10 @@ def explicit_logits(
         def hear(_module, _args, qkv, layer=layer):
             taps[layer] = qkv
 
-        def mix(_module, _args, _fused, layer=layer, scale=block.attn.scale):
+        def mix(_module, _args, _fused, layer=layer, attn=block.attn):
             q, k, v = taps[layer]
-            maps.append((q @ k.transpose(-1, -2) * scale).softmax(-1).requires_grad_())
+            bias = 0 if attn.score_bias.relative is None else attn.score_bias.relative(None)
+            maps.append((q @ k.mT * attn.scale + bias).softmax(-1).requires_grad_())
             values.append(v)
             return maps[-1] @ v
 

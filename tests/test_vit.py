@@ -169,7 +169,9 @@ def test_an_answer_computes_only_what_the_head_reads(name: str, post_norm: bool)
     vit.blocks[-1].mlp.register_forward_pre_hook(lambda _module, args: heard.append(args[0]))
     answer = vit.forward_head(vit.encode(embedded, None, config.tokens_read))
     assert_close(answer, vit(pixels), atol=1e-11, rtol=1e-11)
-    read = {"cls": 1, "distilled": 2, "registers": 1, "grey": 1}.get(name, config.num_tokens)
+    read = {"cls": 1, "distilled": 2, "registers": 1, "rotary": 1, "grey": 1}.get(
+        name, config.num_tokens
+    )
     assert [one.shape[1] for one in heard] == [read, config.num_tokens]
 
 

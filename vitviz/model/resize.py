@@ -1,4 +1,7 @@
-"""Weights for another image size or patch size: positions and filters are resampled."""
+"""Weights for another image size or patch size: positions and filters are resampled.
+
+Rotary positions are no weights: the model computes the angles of its grid (`positions.py`).
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -93,6 +96,9 @@ def resample(state: Mapping[str, Tensor], old: ViTConfig, new: ViTConfig) -> dic
     state[weight] = resample_filters(state[weight], new.patch_size)
     if "pos_embed" in state:
         state["pos_embed"] = resample_positions(state["pos_embed"], old, new)
+    for name in state:
+        if name.endswith(".relative.table"):
+            state[name] = resample_bias(state[name], old, new)
     return state
 
 
@@ -109,6 +115,44 @@ def resample_positions(pos_embed: Tensor, old: ViTConfig, new: ViTConfig) -> Ten
     grid = rearrange(pos_embed[:, count:], "1 (rows cols) d -> 1 d rows cols", rows=rows, cols=cols)
     grid = F.interpolate(grid, size=new.grid_size, mode="bicubic", antialias=True)
     return torch.cat([pos_embed[:, :count], rearrange(grid, "1 d rows cols -> 1 (rows cols) d")], 1)
+
+
+def resample_bias(table: Tensor, old: ViTConfig, new: ViTConfig) -> Tensor:
+    """The numbers of a relative bias for the ways of another grid. (ways, H) -> (ways, H)
+
+    As BEiT and timm's `resize_rel_pos_bias_table` do it. The three of CLS stay.
+    """
+    if old.grid_size == new.grid_size:
+        return table
+    down, right = (
+        _ways_between(*counts).to(table)
+        for counts in zip(old.grid_size, new.grid_size, strict=True)
+    )
+    ways = rearrange(table[:-3], "(down right) h -> h down right", down=down.shape[1])
+    grid = rearrange(down @ ways @ right.mT, "h down right -> (down right) h")
+    return torch.cat([grid, table[-3:]])
+
+
+def _ways_between(old: int, new: int) -> Tensor:
+    """A matrix from the numbers of ways along one axis to those of another length.
+
+    (2 new - 1, 2 old - 1). The old ways are set apart, 1, q, q^2, ..., so that the longest is as
+    long as the longest new one, and what lies between two is mixed of both: near patches keep their
+    numbers as they are.
+    """
+    low, high = 1.01, 1.5
+    while high - low > 1e-6:
+        q = (low + high) / 2
+        low, high = (low, q) if (q ** (old - 1) - 1) / (q - 1) > new - 1 else (q, high)
+    lengths = (q ** torch.arange(old - 1)).cumsum(0)
+    known = torch.cat([-lengths.flip(0), torch.zeros(1), lengths])
+    wanted = torch.arange(1 - new, new).float()
+    after = torch.bucketize(wanted, known).clamp(max=len(known) - 1)
+    before = (after - 1).clamp(min=0)
+    share = ((wanted - known[before]) / (known[after] - known[before])).nan_to_num(0).clamp(0, 1)
+    mix = torch.zeros(len(wanted), len(known))
+    mix.scatter_add_(1, before[:, None], 1 - share[:, None])
+    return mix.scatter_add_(1, after[:, None], share[:, None])
 
 
 def resample_filters(weight: Tensor, patch_size: tuple[int, int]) -> Tensor:

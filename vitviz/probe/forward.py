@@ -57,7 +57,7 @@ def forward(loaded: LoadedModel, picture: Tensor, surgery: Surgery, *, values: b
             lambda _module, _args, out: embedded.append(out),
         )
         logits = loaded.vit(pixels.to(loaded.device))
-    trace = replace(recorder.trace(logits), cuts=surgery.cuts)
+    trace = surgery.traced(recorder.trace(logits))
     heard = (trace.q, trace.k, trace.tokens, logits, *([] if trace.v is None else [trace.v]))
     if not all(map(is_sound, heard)):
         raise CaptureError(Message("models.without_bounds", name=loaded.card.name))
@@ -88,7 +88,7 @@ def trace_with_values(loaded: LoadedModel, pass_: Pass, target: int | None) -> T
         capture(loaded.vit, values=True, target=target) as recorder,
     ):
         trace = recorder.trace(loaded.vit(pass_.pixels[None].to(loaded.device)))
-    trace = replace(trace, cuts=surgery.cuts)
+    trace = surgery.traced(trace)
     if trace.g is None:
         return trace
     gradients = [surgery.heads_off(layer, one[None])[0] for layer, one in enumerate(trace.g)]

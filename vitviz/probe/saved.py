@@ -17,6 +17,7 @@ from ..model.loaded import ModelCard, check_size
 from ..model.photograph import Photograph
 from ..model.preprocess import Preprocess
 from ..model.tensor_file import read_tensors, tensors_from_bytes, tensors_to_bytes, write_tensors
+from .capture.bias import Bias
 from .capture.grid import PatchGrid
 from .capture.trace import Trace, is_sound
 from .forward import Pass
@@ -58,6 +59,8 @@ def _parts(analysis: "Analysis") -> Parts:
     tensors |= {name: getattr(analysis.trace, name) for name in TRACE}
     if analysis.trace.v is not None:
         tensors["v"] = analysis.trace.v
+    if analysis.trace.bias is not None:
+        tensors["bias"] = analysis.trace.bias.tables
     if analysis.positions is not None:
         tensors["positions.patches"] = analysis.positions.patches
         tensors["positions.prefix"] = analysis.positions.prefix
@@ -146,6 +149,9 @@ def _analysis(
         positions = Positions(tensors["positions.prefix"], tensors["positions.patches"])
     if "embedding.filters" in tensors:
         embedding = Embedding(*(tensors[f"embedding.{name}"] for name in EMBEDDING))
+    bias = Bias(tensors["bias"], card.config.grid_size) if "bias" in tensors else None
+    q, k, tokens, logits = (tensors[name] for name in TRACE)
+    trace = Trace(q, k, tokens, logits, text["scale"], v=tensors.get("v"), bias=bias)
     return kind(
         card=card,
         preprocess=preprocess,
@@ -158,15 +164,7 @@ def _analysis(
             surgery=surgery,
             picture=tensors["picture"],
             pixels=tensors["pixels"],
-            trace=Trace(
-                q=tensors["q"],
-                k=tensors["k"],
-                tokens=tensors["tokens"],
-                logits=tensors["logits"],
-                scale=text["scale"],
-                v=tensors.get("v"),
-                cuts=surgery.cuts,
-            ),
+            trace=surgery.traced(trace),
             embedding=embedding,
             lens=tensors.get("lens"),
         ),
@@ -219,6 +217,10 @@ def _check_tensors(tensors: dict[str, torch.Tensor], card: ModelCard) -> None:
         "embedding.position": (n, count),
         "lens": (config.depth, config.num_classes),
     }
+    if config.relative_bias:
+        rows, cols = config.grid_size
+        ways = (2 * rows - 1) * (2 * cols - 1) + 3
+        shapes["bias"] = (config.depth, ways, config.num_heads)
     for name in PHOTOGRAPH:  # files, of any length
         key = f"photograph.{name}"
         shapes[key] = (tensors[key].numel(),) if key in tensors else ()

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from ...errors import CaptureError, SelectionError
 from ...model.vit import ViT
+from .bias import Bias
 from .selection import choose
 from .trace import Trace
 
@@ -25,6 +26,7 @@ class Recorder:
         self.target = target
         self.depth = len(vit.blocks)
         self.scale = vit.blocks[0].attn.scale
+        self.bias = Bias.of(vit)
         self.qkv: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
         self.mixed: dict[int, Tensor] = {}  # what the heads gathered, (B, H, N, d); with a target
         self.tokens: dict[int, Tensor] = {}  # 0: after embedding; layer + 1: after that block
@@ -81,6 +83,7 @@ class Recorder:
                 v=v[i],
                 g=gradients[i],
                 target=targets[i],
+                bias=self.bias,
             )
             for i in range(len(logits))
         ]

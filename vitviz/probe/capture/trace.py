@@ -8,6 +8,7 @@ from torch import Tensor
 
 from ...errors import CaptureError
 from ...languages import Message
+from .bias import Bias
 from .cuts import Cuts
 from .score import scores
 from .selection import choose
@@ -25,8 +26,8 @@ class RoundedLayer:
     """One layer as a viewer gets it: q and k in half precision, and the log-sum-exp of each row.
 
     `attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i])`, and 0 where an edge is cut
-    (`Trace.cuts`). `lse` (log-sum-exp of the scores) is computed from the rounded values, so that
-    rows sum to 1 in the browser too.
+    (`Trace.cuts`); a model with a bias adds it to the exponent (`Trace.bias`). `lse` (log-sum-exp
+    of the scores) is computed from the rounded values, so that rows sum to 1 in the browser too.
     """
 
     q: Tensor  # (H, N, d) float16
@@ -38,7 +39,8 @@ class RoundedLayer:
 class Trace:
     """What one forward pass of one image left behind. On the CPU, no batch axis, never mutated.
 
-    q, k     (L, H, N, d)   as attention really uses them: after q/k norm, before scaling
+    q, k     (L, H, N, d)   as attention really uses them: after q/k norm and rotary positions,
+                            before scaling
     tokens   (L + 1, N, D)  the residual stream: after embedding, and after each block
     logits   (C,)           the model's answer; features where the model has no head; (N, C) where
                             it does not pool and answers for each token
@@ -48,6 +50,7 @@ class Trace:
                             `target` rises with what each head gathered; None without a target
     target   the class whose gradient `g` is; None without one
     cuts     edges of attention that an intervention cut; the maps are 0 there. None: none
+    bias     what the model adds to its scores, as the pass had it; None: nothing
 
     The attention maps are not kept: a map costs N^2 numbers per head, q and k cost N. A map is a
     function of q and k and is computed on demand.
@@ -62,6 +65,7 @@ class Trace:
     g: Tensor | None = None
     target: int | None = None
     cuts: Cuts | None = None
+    bias: Bias | None = None
 
     @property
     def depth(self) -> int:
@@ -80,7 +84,7 @@ class Trace:
         return self.q.shape[3]
 
     def attention(self, layer: int) -> Tensor:
-        """softmax(scale q k^T) of a layer. (H, N, N), [head, query, key], rows sum to 1
+        """softmax(scale q k^T + bias) of a layer. (H, N, N), [head, query, key], rows sum to 1
 
         arXiv:2010.11929, equation 6.
         """
@@ -112,7 +116,8 @@ class Trace:
         cut = self.cuts.mask(layer) if self.cuts else None
         if cut is not None:
             cut = cut[heads if len(cut) > 1 else slice(None), rows]
-        return scores(q[heads, rows], k[heads], self.scale, cut=cut)
+        bias = self.bias.scores(layer, heads, rows) if self.bias else None
+        return scores(q[heads, rows], k[heads], self.scale, bias=bias, cut=cut)
 
     def attention_gradient(self, layer: int) -> Tensor:
         """d logits[target] / d attention of a layer: g v^T. (H, N, N), [head, query, key]

@@ -5,7 +5,7 @@
     {"kind": "replace",    "patches": [40], "by": "black" | "mean" | "blur" | "noise", "seed": 0}
     {"kind": "shuffle",    "cells": 4, "seed": 0}
     {"kind": "swap",       "patches": [3, 77]}
-    {"kind": "positions",  "by": "off" | "shuffled", "seed": 0}
+    {"kind": "positions",  "by": "off" | "shuffled" | "learned off" | "rotary off", "seed": 0}
     {"kind": "head",       "layer": 2, "head": 3, "by": "zero" | "mean"}
     {"kind": "branch",     "layer": 2, "branch": "attention" | "mlp"}
     {"kind": "cut",        "edges": "patches to prefix" | "prefix to patches" | "patches to others"
@@ -216,16 +216,25 @@ class Swap(Intervention):
 
 @dataclass(frozen=True)
 class ChangePositions(Intervention):
-    """No learned positions ("off", of prefix tokens neither), or those of the patches shuffled."""
+    """No positions ("off", of prefix tokens neither), or those of the patches shuffled.
 
-    by: Literal["off", "shuffled"] = word("off", "shuffled")
+    All that a model has are meant: learned ones are not added, rotary ones turn nothing, a relative
+    bias adds nothing to the scores; shuffled, a patch has all of them from one other place.
+    "learned off" and "rotary off" switch off one of two.
+    """
+
+    by: Literal["off", "shuffled", "learned off", "rotary off"] = word(
+        "off", "shuffled", "learned off", "rotary off"
+    )
     seed: int = number("seeds", default=0)
 
     kind, touches, told_by, same = "positions", "tokens", "by", ()
     example = '{"kind": "positions", "by": "off"}'
 
     def check(self, config: ViTConfig) -> None:
-        if not config.pos_embed:
+        learned, rotary = config.pos_embed, config.rotary is not None
+        there = {"learned off": learned, "rotary off": rotary}
+        if not there.get(self.by, learned or rotary or config.relative_bias):
             raise SelectionError(Message("experiments.no_positions"))
 
 

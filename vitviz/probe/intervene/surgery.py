@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 from PIL import Image, ImageFilter
@@ -17,6 +17,7 @@ from ...model.vit import Places, ViT
 from ..capture.cuts import Cuts, Edges, among
 from ..capture.grid import PatchGrid
 from ..capture.recorder import listening
+from ..capture.trace import Trace
 from .chance import Chance
 from .intervention import (
     Branch,
@@ -167,14 +168,40 @@ class Surgery:
 
     def positions(self, pos_embed: Tensor) -> Tensor:
         """The position embedding that is added in this pass. (1, N or P, D) -> the same"""
+        if self._without("learned off"):
+            return torch.zeros_like(pos_embed)
+        if (places := self.places) is None:
+            return pos_embed
+        count = self.config.num_patches
+        order = places[-count:].to(pos_embed.device) - self.config.num_prefix_tokens
+        return torch.cat([pos_embed[:, :-count], pos_embed[:, -count:][:, order]], dim=1)
+
+    @property
+    def places(self) -> Tensor | None:
+        """The token whose position each token has in this pass. (N,); None: each its own"""
         for one in self._of(ChangePositions):
-            if one.by == "off":
-                return torch.zeros_like(pos_embed)
-            count = self.config.num_patches
-            order = Chance(one.seed, "positions").permutation(count)
-            prefix, patches = pos_embed[:, :-count], pos_embed[:, -count:]
-            return torch.cat([prefix, patches[:, order.to(pos_embed.device)]], dim=1)
-        return pos_embed
+            if one.by == "shuffled":
+                order = Chance(one.seed, "positions").permutation(self.config.num_patches)
+                first = self.config.num_prefix_tokens
+                return torch.cat([torch.arange(first), first + order])
+        return None
+
+    def _without(self, part: str) -> bool:
+        """Whether positions of one kind are off, by this name or with all others."""
+        return any(one.by in ("off", part) for one in self._of(ChangePositions))
+
+    def traced(self, trace: Trace) -> Trace:
+        """The trace of a pass, with the edges that it did not have and the bias that it had."""
+        bias = None if self._without("bias off") else trace.bias
+        if bias is not None:
+            queries = None
+            if any(map(self._asking, range(trace.depth))):
+                layers = range(trace.depth)
+                # Counted from 1, so that 0 is a row that was set to 0.
+                rows = torch.arange(1, trace.num_tokens + 1).view(1, 1, -1, 1)
+                queries = torch.stack([self._asked(i, rows, None).flatten() - 1 for i in layers])
+            bias = replace(bias, places=self.places, queries=queries)
+        return replace(trace, cuts=self.cuts, bias=bias)
 
     # --- what is done to the pass ---
 
@@ -190,6 +217,7 @@ class Surgery:
             for one in self.interventions:
                 if isinstance(one, ChangePositions):
                     self._listen_to_embedding(vit, listen)
+                    self._listen_to_places(vit, listen)
                 elif isinstance(one, Transplant):
                     self._listen_for_transplant(vit, listen, one, device)
             for layer in range(self.config.depth):
@@ -222,6 +250,23 @@ class Surgery:
         listen(vit.patch_embed.register_forward_hook, hear_patches)
         listen(vit.norm_pre.register_forward_pre_hook, place)
 
+    def _listen_to_places(self, vit: ViT, listen: Callable[..., None]) -> None:
+        """Other angles and another bias, or none, where attention asks for those of its tokens."""
+
+        def moved(_module: object, args: Any) -> Any:
+            order = cast(Tensor, self.places).to(vit.blocks[0].attn.qkv.weight.device)
+            return (order[None] if args[0] is None else order[args[0]]), *args[1:]
+
+        for block in vit.blocks:
+            parts = (block.attn.angles, "rotary off"), (block.attn.score_bias.relative, "bias off")
+            for part, name in parts:
+                if part is None:
+                    continue
+                if self._without(name):
+                    listen(part.register_forward_hook, lambda _module, _args, out: out * 0)
+                elif self.places is not None:
+                    listen(part.register_forward_pre_hook, moved)
+
     def _listen_for_transplant(
         self, vit: ViT, listen: Callable[..., None], one: Transplant, device: torch.device
     ) -> None:
@@ -249,21 +294,19 @@ class Surgery:
 
     def _listen_to_attention(self, vit: ViT, listen: Callable[..., None], layer: int) -> None:
         attn = vit.blocks[layer].attn
-        queries = [
-            one
-            for one in self.interventions
-            if isinstance(one, Even | Scramble) and _has(one.layers, layer)
-        ]
         mask = self.cuts.mask(layer) if self.cuts else None
 
-        def turn(_module: object, args: Any, qkv: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        def ask(_module: object, args: Any, qkv: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             (q, k, v), places = qkv, args[3]
-            for one in queries:
-                q = self._queries(one, q, places)
-            return q, k, v
+            return self._asked(layer, q, places), k, v
 
-        if queries:
-            listen(attn.tap.register_forward_hook, turn)
+        def add(_module: object, args: Any, bias: Tensor) -> Tensor:
+            return self._asked(layer, bias, args[0])
+
+        if self._asking(layer):
+            listen(attn.tap.register_forward_hook, ask)
+            if attn.score_bias.relative is not None:
+                listen(attn.score_bias.register_forward_hook, add)
         if mask is not None:
             like = attn.qkv.weight
             whole = like.new_zeros(mask.shape).masked_fill_(mask.to(like.device), -torch.inf)[None]
@@ -280,6 +323,16 @@ class Surgery:
                 attn.mixed.register_forward_hook,
                 lambda _module, _args, mixed: self.heads_off(layer, mixed),
             )
+
+    def _asking(self, layer: int) -> list[Even | Scramble]:
+        kinds = (one for one in self.interventions if isinstance(one, Even | Scramble))
+        return [one for one in kinds if _has(one.layers, layer)]
+
+    def _asked(self, layer: int, rows: Tensor, places: Places) -> Tensor:
+        """What belongs to the queries of a layer, as they are in this pass. (B, H, n, ...)"""
+        for one in self._asking(layer):
+            rows = self._queries(one, rows, places)
+        return rows
 
     def _queries(self, one: Even | Scramble, q: Tensor, places: Places) -> Tensor:
         """q of a layer with some rows set to 0, or in another order. (B, H, n, d)"""

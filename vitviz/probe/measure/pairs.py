@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from ..capture.score import scores
@@ -14,7 +15,8 @@ class Pair:
 
     q, k       (d,)  the query of the first token, the key of the second
     products   (d,)  q * k, elementwise; `sum` is their sum, q . k
-    scores     (N,)  scale * q . k for the key of every token, cut or not; `score` is this pair's
+    scores     (N,)  scale * q . k + bias for the key of every token, cut or not; `score` is this
+                     pair's, and `bias` what the model adds to it: 0 in a model without
     attention  (N,)  softmax of the scores without cut edges, sums to 1; `share` is its value
     """
 
@@ -23,6 +25,7 @@ class Pair:
     products: Tensor
     sum: float
     scale: float
+    bias: float
     score: float
     scores: Tensor
     attention: Tensor
@@ -38,7 +41,10 @@ def pair(trace: Trace, layer: int, head: int, query: int, key: int) -> Pair:
     query, key = trace.check_token(query), trace.check_token(key)
     q, keys = trace.q[layer, head, query], trace.k[layer, head]
     products = q * keys[key]
-    row = scores(q[None], keys, trace.scale)[0]
+    row, bias = scores(q[None], keys, trace.scale)[0], torch.zeros(())
+    if trace.bias:
+        added = trace.bias.scores(layer, slice(head, head + 1), slice(query, query + 1))[0, 0]
+        row, bias = row + added, added[key]
     attention = trace.attention_from(layer, query)[head]
     return Pair(
         q=q,
@@ -46,6 +52,7 @@ def pair(trace: Trace, layer: int, head: int, query: int, key: int) -> Pair:
         products=products,
         sum=float(products.sum()),
         scale=trace.scale,
+        bias=float(bias),
         score=float(row[key]),
         scores=row,
         attention=attention,

@@ -1,0 +1,44 @@
+"""Bias: what a model adds to its scores, as the numbers it has learned; a map of it costs N^2."""
+
+from dataclasses import dataclass
+
+import torch
+from einops import rearrange
+from torch import Tensor
+
+from ...model.positions import way_between
+from ...model.vit import ViT
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Bias:
+    """A relative position bias of all layers (arXiv:2106.08254), with its scores' units.
+
+    tables     (L, ways, H)  a number for every way between two tokens, see `way_between`
+    grid_size  (rows, cols) of the patches
+    places     (N,)          the token in whose place each one stands; None: each in its own
+    queries    (L, N)        the token whose row each query has, -1: it has none, and all keys are
+                             alike; None: each its own
+    """
+
+    tables: Tensor
+    grid_size: tuple[int, int]
+    places: Tensor | None = None
+    queries: Tensor | None = None
+
+    @classmethod
+    def of(cls, vit: ViT) -> "Bias | None":
+        """That of a model; None if it has none."""
+        found = [block.attn.score_bias.relative for block in vit.blocks]
+        tables = [one.table.detach().float().cpu() for one in found if one is not None]
+        return cls(torch.stack(tables), vit.config.grid_size) if tables else None
+
+    def scores(self, layer: int, heads: slice, rows: slice) -> Tensor:
+        """What is added to the scores of some heads and queries. (heads, rows, N)"""
+        count = 1 + self.grid_size[0] * self.grid_size[1]
+        places = torch.arange(count) if self.places is None else self.places
+        asking = torch.arange(count) if self.queries is None else self.queries[layer]
+        asking = asking[rows]
+        ways = way_between(places[asking][:, None], places[None], self.grid_size)
+        added = rearrange(self.tables[layer][:, heads][ways], "query key h -> h query key")
+        return added if self.queries is None else added * (asking >= 0)[:, None]
