@@ -54,6 +54,16 @@ TINY = {
         qk_norm=True,
         mlp="swiglu",
     ),
+    "token_avg": ViTConfig(
+        image_size=(24, 16),
+        patch_size=8,
+        embed_dim=24,
+        depth=2,
+        num_heads=3,
+        num_classes=5,
+        reg_tokens=1,
+        global_pool="token_avg",
+    ),
     "map": ViTConfig(
         image_size=(24, 32),
         patch_size=8,

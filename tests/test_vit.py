@@ -105,9 +105,29 @@ def test_every_tiny_model_answers_with_its_classes(name: str) -> None:
         2, config.in_chans, *config.image_size, generator=torch.Generator().manual_seed(0)
     )
     each = () if config.global_pool else (config.num_tokens,)
-    assert loaded.vit(pixels).shape == (2, *each, config.num_classes or config.embed_dim)
+    assert loaded.vit(pixels).shape == (2, *each, config.num_classes or config.pooled_dim)
     assert loaded.vit.forward_features(pixels).shape == (2, config.num_tokens, config.embed_dim)
     assert config.num_tokens == len(config.prefix_names) + config.num_patches
+
+
+def test_a_classifier_of_cls_and_mean_reads_them_side_by_side() -> None:
+    """Worked by hand: CLS [1, 2], a register [9, 9], patches [3, 5] and [5, 9], mean [4, 7]."""
+    config = ViTConfig(
+        image_size=(4, 8),
+        patch_size=4,
+        embed_dim=2,
+        depth=1,
+        num_heads=1,
+        num_classes=1,
+        reg_tokens=1,
+        global_pool="token_avg",
+    )
+    vit = ViT(config)
+    tokens = torch.tensor([[[1.0, 2.0], [9.0, 9.0], [3.0, 5.0], [5.0, 9.0]]])
+    assert vit.pool(tokens).tolist() == [[1, 2, 4, 7]]
+    vit.head.weight.data, vit.head.bias.data = torch.tensor([[1.0, 10, 100, 1000]]), torch.ones(1)
+    assert vit.forward_head(tokens).tolist() == [[1 + 20 + 400 + 7000 + 1]]
+    assert replace(config, num_classes=0).pooled_dim == 4
 
 
 def permute_patches(vit: ViT, pixels: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
@@ -220,6 +240,7 @@ def test_patch_dropout_keeps_prefix_tokens_and_a_share_of_patches() -> None:
         ({"reg_tokens": -1}, "reg_tokens must be a whole number of at least 0"),
         ({"image_size": (1, 2, 3)}, "image_size must be one or two whole numbers"),
         ({"class_token": False}, 'use "avg"'),
+        ({"class_token": False, "global_pool": "token_avg"}, '"token_avg" reads the CLS token'),
         ({"activation": "tanh"}, "activation must be one of"),
         ({"dist_token": True, "global_pool": "avg"}, "dist_token needs global_pool"),
     ],

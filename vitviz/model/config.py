@@ -11,7 +11,7 @@ from .json_values import is_number, is_whole, short
 NORMS = ("layernorm", "rmsnorm")
 ACTIVATIONS = ("gelu", "gelu_tanh", "quick_gelu", "silu")
 MLPS = ("mlp", "swiglu", "swiglu_packed")
-POOLS = ("token", "avg", "map", "")
+POOLS = ("token", "avg", "token_avg", "map", "")
 FINAL_NORMS = ("before_pool", "after_pool", "none")
 ROTARY = ("normalised", "axial", "mixed")
 ORDERS = ("yx", "xy")
@@ -121,8 +121,9 @@ class ViTConfig:
     activation: Literal["gelu", "gelu_tanh", "quick_gelu", "silu"] = "gelu"
 
     # From tokens to the answer.
-    global_pool: Literal["token", "avg", "map", ""] = "token"  # "": no pooling, logits per token
-    pool_prefix: bool = False  # "avg" and "map" read the prefix tokens too
+    # "token_avg": CLS and the mean side by side, as DINOv2's classifiers; "": logits per token
+    global_pool: Literal["token", "avg", "token_avg", "map", ""] = "token"
+    pool_prefix: bool = False  # the mean and "map" are of the prefix tokens too
     # Heads and hidden numbers of "map"; None becomes those of the blocks.
     pool_heads: int = None  # type: ignore[assignment]
     pool_hidden_dim: int = None  # type: ignore[assignment]
@@ -179,9 +180,10 @@ class ViTConfig:
                 raise WeightsError(
                     f"{name} must be one of {', '.join(map(repr, allowed))}, got {short(value)}"
                 )
-        if self.global_pool == "token" and not self.class_token:
+        if self.global_pool in ("token", "token_avg") and not self.class_token:
             raise WeightsError(
-                'global_pool "token" reads the CLS token, but class_token is off; use "avg"'
+                f'global_pool "{self.global_pool}" reads the CLS token, but class_token is off; '
+                'use "avg"'
             )
         if self.dist_token and self.global_pool != "token":
             raise WeightsError(
@@ -227,6 +229,11 @@ class ViTConfig:
     def tokens_read(self) -> int | None:
         """How many tokens, from the first on, the answer is read from; None: from all."""
         return 1 + self.dist_token if self.global_pool == "token" else None
+
+    @property
+    def pooled_dim(self) -> int:
+        """The width of the vector that pooling makes, which the head reads."""
+        return self.embed_dim * (2 if self.global_pool == "token_avg" else 1)
 
     @property
     def head_dim(self) -> int:

@@ -278,10 +278,11 @@ class ViT(nn.Module):
         )
         self.norm = make_norm(config, dim) if config.final_norm == "before_pool" else nn.Identity()
         self.attn_pool = AttentionPool(config) if config.global_pool == "map" else None
+        width = config.pooled_dim
         self.fc_norm = (
-            make_norm(config, dim) if config.final_norm == "after_pool" else nn.Identity()
+            make_norm(config, width) if config.final_norm == "after_pool" else nn.Identity()
         )
-        self.head = nn.Linear(dim, config.num_classes) if config.num_classes else nn.Identity()
+        self.head = nn.Linear(width, config.num_classes) if config.num_classes else nn.Identity()
         if config.dist_token:
             self.head_dist = (
                 nn.Linear(dim, config.num_classes) if config.num_classes else nn.Identity()
@@ -357,7 +358,8 @@ class ViT(nn.Module):
         """One vector for the whole image. (B, N, D) -> (B, D)
 
         Equation 4 takes the CLS token; models without one take the mean of the patches, or ask
-        with a learned query. Without pooling all tokens stay, as in timm: (B, N, D).
+        with a learned query, and DINOv2's classifiers read CLS and mean side by side, (B, 2 D).
+        Without pooling all tokens stay, as in timm: (B, N, D).
         """
         patches = x if self.config.pool_prefix else x[:, self.config.num_prefix_tokens :]
         match self.config.global_pool:
@@ -365,6 +367,8 @@ class ViT(nn.Module):
                 return x[:, 0]
             case "avg":
                 return patches.mean(dim=1)
+            case "token_avg":
+                return torch.cat([x[:, 0], patches.mean(dim=1)], dim=-1)
             case "map" if self.attn_pool is not None:
                 return self.attn_pool(patches)
             case _:

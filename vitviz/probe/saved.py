@@ -208,7 +208,7 @@ def _check_tensors(tensors: dict[str, torch.Tensor], card: ModelCard) -> None:
         "k": heads,
         "v": heads,
         "tokens": (config.depth + 1, n, d),
-        "logits": (*each, config.num_classes or d),
+        "logits": (*each, config.num_classes or config.pooled_dim),
         "positions.patches": (p, d),
         "positions.prefix": (prefix, d),
         "embedding.filters": (count, config.in_chans, *config.patch_size),

@@ -31,8 +31,8 @@ def logit_lens(vit: ViT, tokens: Tensor) -> Tensor:
 
     `tokens` is the residual stream of a trace, (L + 1, N, D). Each layer's tokens go through the
     final norm, the model's own pooling and the head, as the last layer's do: with pooling "token"
-    that is the CLS token alone, with "avg" the mean of the patches, with "map" the attention pool,
-    and DeiT's two heads are averaged. The last row is the model's answer.
+    that is the CLS token alone, with "avg" the mean of the patches, with "token_avg" both, with
+    "map" the attention pool, and DeiT's two heads are averaged. The last row is the model's answer.
 
     The head was trained for the last layer only. An early layer whose logits name no class may hold
     the answer all the same, in directions that this head does not read. For language models:

@@ -65,7 +65,7 @@ def steps(config: ViTConfig) -> tuple[Step, ...]:
     ledger.append(Step("final tokens", "norm", (1, n, d), everything))
     pooled = pooled_tokens(config)
     if config.global_pool:
-        ledger.append(Step("pooled", "", (1, d), pooled))
+        ledger.append(Step("pooled", "", (1, config.pooled_dim), pooled))
     if config.num_classes:
         batch = (1,) if config.global_pool else (1, n)
         ledger.append(Step("logits", "head", (*batch, config.num_classes), pooled))
@@ -73,10 +73,13 @@ def steps(config: ViTConfig) -> tuple[Step, ...]:
 
 
 def pooled_tokens(config: ViTConfig) -> tuple[int, int]:
-    """The range (start, stop) of the tokens that the logits are computed from."""
+    """The range (start, stop) of the tokens that the logits are computed from.
+
+    "token_avg" leaves out the registers, which lie inside of it.
+    """
     if config.dist_token:  # DeiT reads cls_token and dist_token
         return (0, 2)
     if config.global_pool == "token":
         return (0, 1)
-    whole = config.pool_prefix or not config.global_pool
+    whole = config.pool_prefix or config.global_pool in ("token_avg", "")
     return (0 if whole else config.num_prefix_tokens, config.num_tokens)
