@@ -1,27 +1,31 @@
 """The layers of a model as a table: names, modules, shapes and parameters, as plain text."""
 
+from typing import Any
+
 import torch
 
-from .model.checkpoints import CHECKPOINT_SUFFIXES
-from .model.menu import CURATED, list_models
-from .model.weights import load
+from .model.weights import is_file, load
 
 
 def layer_table(
-    model: str, pretrained: bool = True, image_size: tuple[int, int] | None = None
+    model: str,
+    pretrained: bool = True,
+    image_size: tuple[int, int] | None = None,
+    **options: Any,
 ) -> str:
     """The layers of a model: name, module, output shape, parameters; only block 0 with its parts.
 
     The title says where the weights are from. Those of a file are read; those of a timm model are
     neither downloaded nor loaded, because the table needs its architecture only.
-    `pretrained=False`: the untrained twin; `image_size` as of `load`. Raises `WeightsError` for a
-    model that vitviz cannot load.
+    `pretrained=False`: the untrained twin; `image_size` and `options` as of `load`. Raises
+    `WeightsError` for a model that vitviz cannot load.
     """
-    shipped = set(list_models()) - set(CURATED)
-    is_file = model in shipped or model.endswith(CHECKPOINT_SUFFIXES)
-    loaded = load(model, pretrained=pretrained and is_file, image_size=image_size, device="cpu")
+    here = is_file(model)
+    loaded = load(
+        model, pretrained=pretrained and here, image_size=image_size, device="cpu", **options
+    )
     source = loaded.card.source
-    if pretrained and not is_file:
+    if pretrained and not here and "timm" in source:
         source = "timm's architecture, weights not loaded"
     vit, config = loaded.vit, loaded.card.config
     shapes: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Checkpoint files: ours are written and read, torchvision's are read, others are refused."""
+"""Checkpoint files of vitviz: written, and read again."""
 
 import hashlib
 import json
@@ -17,14 +17,14 @@ from .json_values import parse, short
 from .loaded import LoadedModel, ModelCard, build, head_of
 from .menu import FILM_SUFFIX
 from .preprocess import Preprocess
+from .state_dicts import read_safetensors
 from .tensor_file import read_tensors, write_tensors
-from .torchvision_models import from_torchvision
 from .untrained import first_seed
 
 FORMAT = "vitviz"  # the key of our JSON in a checkpoint's safetensors metadata
 TESTS_SUFFIX = ".explainers.json"  # fair tests of the explainers, beside the checkpoint
 MOST_TESTS_BYTES = 200_000
-CHECKPOINT_SUFFIXES = (".safetensors", ".pth", ".pt", ".bin")
+CHECKPOINT_SUFFIXES = (".safetensors", ".pth", ".pt", ".bin", ".ckpt", ".tar")
 
 
 def save_checkpoint(
@@ -74,52 +74,16 @@ def rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
         _tests_beside(path).write_text(told, encoding="utf-8")
 
 
-def load_checkpoint(path: Path, name: str) -> LoadedModel:
-    """Read a checkpoint of vitviz or of torchvision; `name` becomes the name on the model's card.
+def load_own(path: Path, name: str) -> LoadedModel | None:
+    """Read a checkpoint of vitviz; `name` becomes the name on the model's card. None for a file of
+    anybody else's.
 
-    Raises `WeightsError` for a file that is missing, damaged or neither.
+    Raises `WeightsError` for a file that is damaged.
     """
-    if not path.is_file():
-        raise WeightsError(f"there is no checkpoint file {path}")
-    state, metadata = (
-        _read_safetensors(path) if path.suffix == ".safetensors" else (_read_pickle(path), {})
-    )
-    if FORMAT in metadata:
-        return _from_own(state, metadata[FORMAT], path, name)
-    if "conv_proj.weight" in state:
-        return from_torchvision(state, path, name)
-    raise WeightsError(
-        f"{path.name} holds {len(state)} tensors but does not say which model they belong to; "
-        "vitviz reads its own .safetensors files and torchvision's ViT checkpoints "
-        "(for a timm checkpoint: load it with timm, then vitviz.from_timm(model))"
-    )
-
-
-def _read_safetensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    try:
-        return read_tensors(path)
-    except (OSError, ValueError) as error:
-        raise WeightsError(f"{path.name} is not a whole .safetensors file: {error}") from error
-
-
-def _read_pickle(path: Path) -> dict[str, Tensor]:
-    """A state dict from torch's format. Only tensors: a pickle can hold code that runs."""
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # reading a damaged pickle can fail in any way
-        raise WeightsError(
-            f"{path.name} cannot be read as plain weights: it is damaged, or a pickle that needs "
-            "more than tensors. Such a file could run code and is not opened; "
-            "save its state_dict as .safetensors instead"
-        ) from error
-    for key in ("state_dict", "model"):  # many training scripts wrap the state dict so
-        if isinstance(state, dict) and isinstance(state.get(key), dict):
-            state = state[key]
-    if not isinstance(state, dict) or not all(
-        isinstance(key, str) and isinstance(value, Tensor) for key, value in state.items()
-    ):
-        raise WeightsError(f"{path.name} does not hold a state_dict of tensors")
-    return state
+    if path.suffix != ".safetensors":
+        return None
+    state, metadata = read_safetensors(path)
+    return _from_own(state, metadata[FORMAT], path, name) if FORMAT in metadata else None
 
 
 def _from_own(state: dict[str, Tensor], text: str, path: Path, name: str) -> LoadedModel:

@@ -44,3 +44,34 @@ def cached(model_id: str, *names: str) -> Path:
         if isinstance(found, str):  # else None, or the marker for "not on the hub"
             return Path(found)
     raise LocalEntryNotFoundError(f"the cache has none of {', '.join(names)} of {model_id}")
+
+
+class Repository:
+    """The files of one model on the hub; from the cache alone if the hub does not answer now.
+
+    `model_id` as of `cached`. Raises `LocalEntryNotFoundError` if not even the cache has its
+    config.json.
+    """
+
+    def __init__(self, model_id: str) -> None:
+        self.model_id, self.online = model_id, is_there()
+        if not self.online:
+            cached(model_id, "config.json")
+
+    def find(self, name: str) -> Path | None:
+        """The path of a file, downloaded first; None if it is not there.
+
+        Raises as the hub's client does.
+        """
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+        repository, _, revision = self.model_id.partition("@")
+        try:
+            if self.online:
+                return Path(hf_hub_download(repository, name, revision=revision or None))
+            return cached(self.model_id, name)
+        except EntryNotFoundError as error:
+            if self.online and isinstance(error, LocalEntryNotFoundError):  # the network broke off
+                raise
+            return None

@@ -1,7 +1,31 @@
-"""Class names of models that are not ours: ImageNet's, or those that a model brought along."""
+"""Class names of models that are not ours: those that a model or its user brings, or ImageNet's."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from ..errors import WeightsError
+from .json_values import short
+
+IMAGENET = "imagenet"
+Labels = Sequence[str] | None  # names of classes, or IMAGENET; None: the user gives none
+
+
+def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
+    """The names that a user gives, one for each class. Raises `WeightsError` for any other."""
+    if labels is None:
+        return None
+    if labels == IMAGENET:
+        names = imagenet_labels(num_classes)
+        if names is None:
+            raise WeightsError(f"no data set of {IMAGENET} has {num_classes} classes")
+        return names
+    texts = [] if isinstance(labels, str) else [*labels]
+    if not all(isinstance(one, str) for one in texts) or len(texts) != num_classes:
+        raise WeightsError(
+            f'labels must be {num_classes} names, one for each class, or "{IMAGENET}"; '
+            f"got {len(texts)}: {short(labels)}"
+        )
+    return tuple(texts)
 
 
 def imagenet_labels(num_classes: int) -> tuple[str, ...] | None:

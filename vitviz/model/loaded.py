@@ -12,6 +12,7 @@ from ..errors import WeightsError
 from .config import ViTConfig
 from .json_values import are_texts, is_number, is_whole, parse, short
 from .key import ModelKey
+from .labels import Labels, names_of
 from .preprocess import Preprocess
 from .vit import ViT
 
@@ -183,6 +184,22 @@ class LoadedModel:
         return next(self.vit.parameters()).device
 
 
+def told(loaded: LoadedModel, labels: Labels, preprocess: Preprocess | None) -> LoadedModel:
+    """The model with the names and the preprocessing that its user gives in place of its own.
+
+    Raises `WeightsError` for those that do not fit it.
+    """
+    card = loaded.card
+    if labels is not None:
+        names = names_of(labels, card.config.num_classes)
+        details = {key: text for key, text in card.details.items() if key != "groups"}
+        head = head_of(names, card.config)
+        card = replace(card, labels=names, head=head, words={}, details=details)
+    if preprocess is not None:
+        check_size(card, preprocess)
+    return replace(loaded, card=card, preprocess=preprocess or loaded.preprocess)
+
+
 def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) -> LoadedModel:
     """Put weights into a ViT; every parameter must be there, with its shape, and nothing else.
 
@@ -198,21 +215,9 @@ def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) 
     check_size(card, preprocess)
     with torch.device("meta"):  # no memory, no random draws: `state` replaces all parameters
         vit = ViT(card.config)
-    expected = {key: tuple(value.shape) for key, value in vit.state_dict().items()}
-    found = {key: tuple(value.shape) for key, value in state.items()}
-    if expected != found:
-        wrong = [
-            *(f"{key} is missing" for key in expected if key not in found),
-            *(f"{key} is not expected" for key in found if key not in expected),
-            *(
-                f"{key} has shape {found[key]} instead of {expected[key]}"
-                for key in expected
-                if key in found and found[key] != expected[key]
-            ),
-        ]
-        more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
-        raise WeightsError(f"the weights of {card.name} do not fit: {'; '.join(wrong[:5])}{more}")
-    if bad := [key for key, value in state.items() if not _is_whole(value)]:
+    if wrong := misfits(vit.state_dict(), state):
+        raise WeightsError(f"the weights of {card.name} do not fit: {wrong}")
+    if bad := [key for key, value in state.items() if not holds_numbers(value)]:
         raise WeightsError(
             f"the weights of {card.name} are damaged: {bad[0]} holds values that are not finite, "
             "or lacks some"
@@ -222,6 +227,22 @@ def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) 
     vit.eval().requires_grad_(False)
     num_parameters = sum(parameter.numel() for parameter in vit.parameters())
     return LoadedModel(vit, replace(card, num_parameters=num_parameters), preprocess)
+
+
+def misfits(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str:
+    """Which parameters are missing, not expected or of another shape, the first few; "": none."""
+    expected = {key: tuple(value.shape) for key, value in wanted.items()}
+    found = {key: tuple(value.shape) for key, value in given.items()}
+    wrong = [
+        *(f"{key} is missing" for key in expected if key not in found),
+        *(f"{key} is not expected" for key in found if key not in expected),
+        *(
+            f"{key} has shape {found[key]} instead of {expected[key]}"
+            for key in expected
+            if key in found and found[key] != expected[key]
+        ),
+    ]
+    return "; ".join(wrong[:5]) + (f" and {len(wrong) - 5} more" if len(wrong) > 5 else "")
 
 
 def check_size(card: ModelCard, preprocess: Preprocess) -> None:
@@ -240,7 +261,7 @@ def check_size(card: ModelCard, preprocess: Preprocess) -> None:
         )
 
 
-def _is_whole(tensor: Tensor) -> bool:
+def holds_numbers(tensor: Tensor) -> bool:
     """Whether a tensor is stored completely and all of its numbers are finite."""
     dense = tensor.layout == torch.strided and not tensor.is_meta and not tensor.is_complex()
     if not dense or tensor.numel() * tensor.itemsize > tensor.untyped_storage().nbytes():

@@ -40,6 +40,17 @@ CURATED = {
 }
 
 
+def name_of(path: Path) -> str:
+    """What the model in a file or folder is called, without its path: never as a shipped one."""
+    path = path.absolute()
+    name = path.name if path.is_dir() else path.stem
+    if name in ("model", "pytorch_model"):  # as transformers and timm call the file in a folder
+        name = path.parent.name
+    if name in list_models() and path.resolve().parent != WEIGHTS_DIR.resolve():
+        name = path.name if path.name != name else f"{name} (own)"
+    return name
+
+
 def list_models() -> list[str]:
     """Names that `load` takes: the shipped models first, then the curated timm models."""
     files = WEIGHTS_DIR.glob("*.safetensors")

@@ -44,8 +44,9 @@ class Preprocess:
 
     crop_mode "center": the short side becomes size / crop_pct, then the middle is cut out;
     "squash": both sides become size / crop_pct, whatever the shape; "border": the long side becomes
-    size / crop_pct, and the rest is filled with the mean colour. The values come with a checkpoint;
-    those that make no transform raise `WeightsError`.
+    size / crop_pct, and the rest is filled with the mean colour. `crop_floor`: an odd rest around
+    the crop is halved downwards, as in transformers; else it is rounded as torchvision does. The
+    values come with a checkpoint; those that make no transform raise `WeightsError`.
     """
 
     size: tuple[int, int]
@@ -54,6 +55,7 @@ class Preprocess:
     std: tuple[float, ...] = IMAGENET_STD
     crop_pct: float = 1.0
     crop_mode: str = "center"
+    crop_floor: bool = False
     interpolation: str = "bicubic"
 
     def __post_init__(self) -> None:
@@ -79,6 +81,8 @@ class Preprocess:
             )
         if not is_number(self.crop_pct, 0.01, 2):
             raise WeightsError(f"crop_pct must lie between 0.01 and 2, got {short(self.crop_pct)}")
+        if not isinstance(self.crop_floor, bool):
+            raise WeightsError(f"crop_floor must be true or false, got {short(self.crop_floor)}")
         for name, allowed in (("crop_mode", CROP_MODES), ("interpolation", tuple(INTERPOLATIONS))):
             if getattr(self, name) not in allowed:
                 raise WeightsError(
@@ -97,7 +101,7 @@ class Preprocess:
         image = photo.in_channels(self.channels)
         full = self._resized(image.height, image.width)
         height, width = self.size
-        top, left = _offset(full[0], height), _offset(full[1], width)
+        top, left = self._offset(full[0], height), self._offset(full[1], width)
         method = INTERPOLATIONS[self.interpolation]
         if full[0] * full[1] <= MAX_RESIZED_PIXELS:
             image = image.resize((full[1], full[0]), method)
@@ -129,7 +133,7 @@ class Preprocess:
         """
         full = self._resized(photo.image.height, photo.image.width)
         height, width = self.size if size is None else size
-        top, left = _offset(full[0], self.size[0]), _offset(full[1], self.size[1])
+        top, left = (self._offset(*one) for one in zip(full, self.size, strict=True))
         down, right = photo.image.height / full[0], photo.image.width / full[1]
         return top * down, left * right, (top + height) * down, (left + width) * right
 
@@ -201,10 +205,16 @@ class Preprocess:
         ratio = pick(height / goal[0], width / goal[1])
         return max(1, round(height / ratio)), max(1, round(width / ratio))
 
+    def _offset(self, full: int, kept: int) -> int:
+        """Where the crop begins; negative where it needs a margin."""
+        if full < kept:
+            return -((kept - full) // 2)
+        return (full - kept) // 2 if self.crop_floor else round((full - kept) / 2)
 
-def _offset(full: int, kept: int) -> int:
-    """Where the crop begins; negative where it needs a margin. Rounds as torchvision does."""
-    return round((full - kept) / 2) if full >= kept else -((kept - full) // 2)
+
+def as_preprocess(given: Preprocess | Mapping[str, Any] | None) -> Preprocess | None:
+    """What a user gives: a `Preprocess`, or its fields."""
+    return given if given is None or isinstance(given, Preprocess) else Preprocess.from_dict(given)
 
 
 def _kept(full: int, start: int, kept: int) -> tuple[int, int]:

@@ -65,13 +65,15 @@ def multiplications(config: ViTConfig) -> int:
     return blocks + config.in_chans * height * width * dim
 
 
-def resized(loaded: LoadedModel, image_size: int | tuple[int, int]) -> LoadedModel:
+def resized(
+    loaded: LoadedModel, image_size: int | tuple[int, int], *, antialias: bool = True
+) -> LoadedModel:
     """The same model for pictures of another size: (height, width) in pixels, an int for a square.
 
     The patches stay as large as they are, so there are more of them, or fewer; the position
     embedding is resampled to the new grid. What was measured of the model is left out, its
     temperature and threshold too: nobody measured it at this size. Asking for its own size changes
-    nothing.
+    nothing. `antialias`: as of `resample_positions`.
     Raises `WeightsError` for a size that is not a multiple of the patch, or too large.
     """
     old = loaded.card.config
@@ -85,35 +87,40 @@ def resized(loaded: LoadedModel, image_size: int | tuple[int, int]) -> LoadedMod
     card = replace(
         loaded.card, config=new, resized_from=old.image_size, temperature=1.0, details=details
     )
-    state = resample(loaded.vit.state_dict(), old, new)
+    state = resample(loaded.vit.state_dict(), old, new, antialias=antialias)
     return replace(build(state, card, preprocess), film=loaded.film)
 
 
-def resample(state: Mapping[str, Tensor], old: ViTConfig, new: ViTConfig) -> dict[str, Tensor]:
+def resample(
+    state: Mapping[str, Tensor], old: ViTConfig, new: ViTConfig, *, antialias: bool = True
+) -> dict[str, Tensor]:
     """The weights of one model for another that differs in image size or patch size only."""
     state = dict(state)
     weight = "patch_embed.proj.weight"
     state[weight] = resample_filters(state[weight], new.patch_size)
     if "pos_embed" in state:
-        state["pos_embed"] = resample_positions(state["pos_embed"], old, new)
+        state["pos_embed"] = resample_positions(state["pos_embed"], old, new, antialias=antialias)
     for name in state:
         if name.endswith(".relative.table"):
             state[name] = resample_bias(state[name], old, new)
     return state
 
 
-def resample_positions(pos_embed: Tensor, old: ViTConfig, new: ViTConfig) -> Tensor:
+def resample_positions(
+    pos_embed: Tensor, old: ViTConfig, new: ViTConfig, *, antialias: bool = True
+) -> Tensor:
     """Positions of the patches, interpolated as a picture with D colours. (1, N or P, D)
 
     arXiv:2010.11929, section 3.2. Bicubic and smoothed where the grid becomes coarser, as timm's
-    `resample_abs_pos_embed` does it; prefix tokens have no place and keep their rows.
+    `resample_abs_pos_embed` does it; prefix tokens have no place and keep their rows. Without
+    `antialias` nothing is smoothed, as in the first DINOv2.
     """
     if old.grid_size == new.grid_size:
         return pos_embed
     count = old.num_prefix_tokens if old.pos_embed_prefix else 0
     rows, cols = old.grid_size
     grid = rearrange(pos_embed[:, count:], "1 (rows cols) d -> 1 d rows cols", rows=rows, cols=cols)
-    grid = F.interpolate(grid, size=new.grid_size, mode="bicubic", antialias=True)
+    grid = F.interpolate(grid, size=new.grid_size, mode="bicubic", antialias=antialias)
     return torch.cat([pos_embed[:, :count], rearrange(grid, "1 d rows cols -> 1 (rows cols) d")], 1)
 
 

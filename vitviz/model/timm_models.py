@@ -1,28 +1,38 @@
 """timm's plain ViTs as vitviz's own ViT, by name or as an object; others are refused."""
 
 import difflib
+import math
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from ..errors import WeightsError
 from ..languages import Message
 from . import hub
 from .checkpoints import CHECKPOINT_SUFFIXES
+from .config import MOST
 from .fold import folded
-from .labels import imagenet_labels, own_labels
-from .loaded import LoadedModel, ModelCard, build, head_of
+from .labels import Labels, imagenet_labels, own_labels
+from .loaded import LoadedModel, ModelCard, build, head_of, holds_numbers, misfits, told
 from .menu import CURATED, list_models
 from .parity import first_difference
-from .preprocess import Preprocess
+from .preprocess import Preprocess, as_preprocess
 from .timm_config import config_from_timm, is_interleaved, not_plain
 from .untrained import DEFAULT_SEED, drawn_with
 
 HUB_IDS = ("hf-hub:", "hf_hub:")
 IDS = (*HUB_IDS, "local-dir:")
+SIZES = {  # of timm's plain ViTs, by width and depth
+    (192, 12): "tiny",
+    (384, 12): "small",
+    (768, 12): "base",
+    (1024, 24): "large",
+    (1280, 32): "huge",
+}
 HUB_FILES = ("model.safetensors", "pytorch_model.bin")  # in the order in which timm looks for them
 
 
@@ -42,11 +52,64 @@ def load_timm(name: str, pretrained: bool) -> LoadedModel:
     except WeightsError:
         raise
     except Exception as error:  # timm, the hub's client and the network raise many types
-        raise WeightsError(_why_not(name, pretrained, error)) from error
+        raise WeightsError(why_not(name, pretrained, error)) from error
+    source = Message("models.pretrained") if pretrained else Message("models.untrained_timm")
+    loaded = from_timm(model, name, source)
+    published = name.removeprefix("hf-hub:").removeprefix("hf_hub:").startswith("timm/")
+    if loaded.card.labels is None and (published or not name.startswith(IDS)):
+        labels = imagenet_labels(loaded.card.config.num_classes)  # timm's own, which are ImageNet's
+        head = head_of(labels, loaded.card.config)
+        loaded = replace(loaded, card=replace(loaded.card, labels=labels, head=head))
     if pretrained:
-        return from_timm(model, name, Message("models.pretrained"))
-    twin = from_timm(model, name, Message("models.untrained_timm"))
-    return replace(twin, card=replace(twin.card, details={}, trained=False))
+        return loaded
+    return replace(loaded, card=replace(loaded.card, details={}, trained=False))
+
+
+def load_state(
+    state: Mapping[str, Tensor], arch: str, name: str, source: str, file: str
+) -> LoadedModel:
+    """Weights under timm's names in the architecture that timm calls `arch`, or that of the
+    config.json in a `local-dir:`; classes and image size are read off the weights.
+
+    Raises `WeightsError` that names the parameters that do not fit.
+    """
+    import timm
+
+    if not arch.startswith(IDS) and not timm.is_model(arch.partition(".")[0]):
+        raise WeightsError(
+            f'arch must be a name of timm, such as {guess_arch(state)}, got "{arch}"'
+        )
+    if bad := [key for key, value in state.items() if not holds_numbers(value)]:
+        raise WeightsError(
+            f"the weights in {file} are damaged: {bad[0]} holds values that are not finite, or "
+            "lacks some"
+        )
+    head, positions = state.get("head.weight"), state.get("pos_embed")
+    options: dict[str, Any] = {"num_classes": 0 if head is None or not head.ndim else len(head)}
+    if options["num_classes"] > MOST:
+        raise WeightsError(f"{file} has more than {MOST} classes")
+    if "fc_norm.weight" in state:
+        options["global_pool"] = "avg"
+    try:
+        with torch.device("meta"):
+            plain: Any = timm.create_model(arch, pretrained=False)
+        if positions is not None and positions.ndim == 3 and plain.pos_embed is not None:
+            count = positions.shape[1] - plain.pos_embed.shape[1] + plain.patch_embed.num_patches
+            side, patch = math.isqrt(max(0, count)), plain.patch_embed.patch_size
+            if side * side == count and count != plain.patch_embed.num_patches:
+                options["img_size"] = (side * patch[0], side * patch[1])
+        model: Any = timm.create_model(arch, pretrained=False, **options)
+    except Exception as error:  # timm raises many types
+        raise WeightsError(why_not(arch, False, error)) from error
+    if wrong := misfits(model.state_dict(), state):
+        raise WeightsError(
+            f'{file} does not fit arch="{arch}": {wrong}. By its sizes it may be '
+            f'"{guess_arch(state)}"'
+        )
+    model.load_state_dict(state)
+    loaded = from_timm(model, name, source)
+    kept = {} if arch.startswith(IDS) else {"architecture": arch}  # its tag is of other weights
+    return replace(loaded, card=replace(loaded.card, details=kept))
 
 
 def _create(name: str, pretrained: bool) -> Any:
@@ -79,12 +142,19 @@ def _create(name: str, pretrained: bool) -> Any:
 
 
 def from_timm(
-    model: Any, name: str | None = None, source: str = "a timm model object"
+    model: Any,
+    name: str | None = None,
+    source: str = "a timm model object",
+    *,
+    labels: Labels = None,
+    preprocess: Preprocess | Mapping[str, Any] | None = None,
 ) -> LoadedModel:
     """The same weights in vitviz's own ViT, giving the same logits. The timm model is not changed.
 
     It may be wrapped by torch.compile or for several GPUs. One picture of noise goes through both
-    models. Raises `WeightsError` that names the part if the model
+    models. `labels` and `preprocess`: as of `load`; without labels the classes have names where the
+    model brought them, or where its head is that of timm's weights in the hub's cache: any other
+    1,000 classes are not ImageNet's. Raises `WeightsError` that names the part if the model
     is not one of timm's plain VisionTransformers, or one of its blocks computes something else.
     """
     from timm.data import resolve_model_data_config
@@ -95,7 +165,9 @@ def from_timm(
     config = config_from_timm(model, name)
     data_config = dict(resolve_model_data_config(model))
     data_config["input_size"] = (config.in_chans, *model.patch_embed.img_size)
-    labels = own_labels(cfg, config.num_classes) or imagenet_labels(config.num_classes)
+    names = own_labels(cfg, config.num_classes)
+    if names is None and labels is None and _has_published_head(model, cfg):
+        names = imagenet_labels(config.num_classes)
     details = {
         key: str(cfg[key])
         for key in ("tag", "hf_hub_id", "license", "origin_url", "paper_name")
@@ -105,8 +177,8 @@ def from_timm(
         name=name,
         source=source,
         config=config,
-        labels=labels,
-        head=head_of(labels, config),
+        labels=names,
+        head=head_of(names, config),
         details=details,
     )
     state = {key: value.detach().clone().float() for key, value in model.state_dict().items()}
@@ -114,7 +186,33 @@ def from_timm(
     loaded = build(ours, card, Preprocess.from_timm(data_config))
     if where := first_difference(model, state, loaded.vit, model.patch_embed.img_size):
         raise not_plain(name, f"its {where} computes something else than plain ones do")
-    return loaded
+    return told(loaded, labels, as_preprocess(preprocess))
+
+
+def _has_published_head(model: Any, cfg: Mapping[str, Any]) -> bool:
+    """Whether its classifier is, to the bit, that of the weights that timm has under its tag.
+
+    A model has the tag without the weights, too. Who loaded them has them in the hub's cache.
+    """
+    from huggingface_hub.errors import LocalEntryNotFoundError
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        file = hub.cached(str(cfg.get("hf_hub_id")), HUB_FILES[0])
+        with safe_open(file, framework="pt") as held:
+            published = held.get_tensor("head.weight")
+    except (LocalEntryNotFoundError, SafetensorError, OSError, ValueError):
+        return False
+    own = getattr(model.head, "weight", None)
+    return own is not None and torch.equal(own.detach().cpu(), published)
+
+
+def guess_arch(state: Mapping[str, Tensor]) -> str:
+    """The name of timm's plain ViT of the width, depth and patch of these weights, for a hint."""
+    filters = state["patch_embed.proj.weight"]
+    depth = len({key.split(".")[1] for key in state if key.startswith("blocks.")})
+    size = SIZES.get((len(filters) if filters.ndim == 4 else 0, depth))
+    return f"vit_{size}_patch{filters.shape[-1]}_224" if size else "vit_base_patch16_224"
 
 
 def _unwrapped(model: nn.Module) -> Any:
@@ -133,11 +231,12 @@ def _unknown_model(name: str) -> str:
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     return (
         f'"{name}" is not a shipped model, a file that ends in {", ".join(CHECKPOINT_SUFFIXES)}, '
-        f"a timm name or an hf-hub:/local-dir: id{hint}"
+        f"a folder with a config.json, a timm name or owner/name of the Hugging Face hub{hint}"
     )
 
 
-def _why_not(name: str, pretrained: bool, error: Exception) -> str:
+def why_not(name: str, pretrained: bool, error: Exception) -> str:
+    """The sentence for what timm, the hub's client or the network raised."""
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
     if isinstance(error, LocalEntryNotFoundError | OfflineModeIsEnabled):

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,8 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
         num_heads=heads,
         mlp_hidden_dim=hidden,
     )
-    labels = imagenet_labels(num_classes)
+    entry, is_its_own = _entry(config, path)
+    labels = imagenet_labels(num_classes) if is_its_own else None  # any 1,000 classes are no names
     card = ModelCard(
         name=name,
         source=Message("models.of_torchvision", file=path.name),
@@ -82,7 +84,7 @@ def from_torchvision(state: dict[str, Tensor], path: Path, name: str) -> LoadedM
         labels=labels,
         head=head_of(labels, config),
     )
-    return build(renamed, card, _preprocess(config, path))
+    return build(renamed, card, _preprocess(config, entry))
 
 
 def _renamed(state: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -91,12 +93,17 @@ def _renamed(state: dict[str, Tensor]) -> dict[str, Tensor]:
         new = key.replace("encoder.layers.encoder_layer_", "blocks.")
         for theirs, ours in NAMES.items():
             new = new.replace(theirs, ours)
+        new = re.sub(r"^heads\.(\d+\.)?(weight|bias)$", r"head.\2", new)  # a head of one's own
+        if new in renamed:
+            raise WeightsError(f"its head has several layers ({key} is one more), vitviz knows one")
         renamed[new] = value
     return renamed
 
 
-def _preprocess(config: ViTConfig, path: Path) -> Preprocess:
-    """torchvision's own transforms for these weights; resized without a crop for other sizes."""
+def _entry(config: ViTConfig, path: Path) -> tuple[Any, bool]:
+    """torchvision's entry for weights of these sizes, None if it has none; and whether the file is
+    that entry's own, by its name or its bytes.
+    """
     from torchvision.models import get_model_weights  # takes a second
 
     architecture = ARCHITECTURES.get((config.embed_dim, *config.patch_size))
@@ -106,16 +113,25 @@ def _preprocess(config: ViTConfig, path: Path) -> Preprocess:
         for entry in (get_model_weights(architecture) if architecture else ())
         if [*entry.transforms().crop_size] == [height] == [width]
     ]
-    if len(entries) > 1:  # trained from scratch, or a linear classifier on SWAG's features
+    if not entries or config.num_classes != len(entries[0].meta["categories"]):
+        return (entries or [None])[0], False
+    names = path.stem.split("-")
+    own = [one for one in entries if digest_of(one) in names]
+    if not own:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
-        # Weights that were trained further or saved anew go on from torchvision's first.
-        entries.sort(key=lambda one: digest_of(one) not in (digest[:8], *path.stem.split("-")))
-    made = entries[0].transforms() if entries else None
+        own = [one for one in entries if digest_of(one) == digest[:8]]
+    # Weights that were trained further or saved anew go on from torchvision's first.
+    return (own or entries)[0], bool(own)
+
+
+def _preprocess(config: ViTConfig, entry: Any) -> Preprocess:
+    """torchvision's own transforms for these weights; resized without a crop for other sizes."""
+    made = entry.transforms() if entry else None
     return Preprocess(
         size=config.image_size,
         channels=config.in_chans,
-        crop_pct=height / made.resize_size[0] if made else 1.0,
+        crop_pct=config.image_size[0] / made.resize_size[0] if made else 1.0,
         interpolation=made.interpolation.value if made else "bicubic",
     )
 

@@ -1,16 +1,28 @@
 """Where weights come from: `load` turns a name, a file, a timm name or a hub id into a model."""
 
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from ..errors import WeightsError
-from .checkpoints import CHECKPOINT_SUFFIXES, load_checkpoint, save_checkpoint
+from ..languages import Message
+from . import hub
+from .checkpoints import CHECKPOINT_SUFFIXES, load_own, save_checkpoint
+from .json_values import short
 from .key import ModelKey
-from .loaded import LoadedModel, ModelCard
-from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models
+from .labels import Labels
+from .loaded import LoadedModel, ModelCard, told
+from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models, name_of
+from .preprocess import Preprocess, as_preprocess
 from .resize import resized
-from .timm_models import from_timm, load_timm
+from .state_dicts import read_any, unwrapped
+from .timm_models import HUB_IDS, from_timm, guess_arch, load_state, load_timm, why_not
+from .torchvision_models import from_torchvision
+from .transformers_files import CONFIG, WEIGHTS, Find, load_transformers, read_object
 from .untrained import twin
 
 __all__ = [
@@ -27,24 +39,50 @@ __all__ = [
 ]
 
 
+HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
+LOCAL = "local-dir:"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a user says of a model beside where it is; as of `load`."""
+
+    arch: str | None = None
+    key: str | None = None
+    labels: Labels = None
+    preprocess: Preprocess | None = None
+    pretrained: bool = True
+    image_size: int | tuple[int, int] | None = None
+
+
 def load(
     source: str | Path = DEFAULT_MODEL,
     *,
+    arch: str | None = None,
+    labels: Labels = None,
+    preprocess: Preprocess | Mapping[str, Any] | None = None,
+    key: str | None = None,
     pretrained: bool = True,
     image_size: int | tuple[int, int] | None = None,
     device: str | torch.device | None = None,
 ) -> LoadedModel:
     """A model by name or path, in eval mode, frozen, on the GPU if there is one.
 
-    `source` is a shipped model ("photos", "mnist"); a checkpoint file made by vitviz, or one of
-    torchvision's ViTs; any timm name; or `hf-hub:owner/name` and `local-dir:folder`, as timm reads
-    them.
+    `source` is a shipped model ("photos", "mnist"); a checkpoint file made by vitviz, one of
+    torchvision's ViTs, or with `arch` a state dict of timm's; a folder of Hugging Face transformers
+    or a file in it; any timm name; or `owner/name` of the Hugging Face hub, `hf-hub:owner/name` and
+    `local-dir:folder`.
+
+    `arch` is timm's name of the architecture, such as "vit_small_patch16_224", of a file that does
+    not say; `key` the beginning of the names of its parameters, where it holds several models.
+    `labels` are the names of the classes, or "imagenet"; `preprocess` is how its pictures are made,
+    a `Preprocess` or its fields. Both stand in for those that a model has.
 
     `pretrained=False` gives the untrained twin, always the same one. The twin of a vitviz
     checkpoint has exactly the random weights that its training began with; where the training went
     on from a run of another config, they are drawn for the checkpoint's own config. The twin of any
-    other model has weights of a fixed seed. Nothing is downloaded, and torch's random state is not
-    touched.
+    other model has weights of a fixed seed. Nothing is downloaded, but for the weights of a model
+    of transformers, which tell its sizes. Torch's random state is not touched.
 
     `image_size` (pixels, height before width) is the size of the pictures that the model is to see,
     in patches of the size it has: positions are resampled to the new grid (`resize.py`). Those of
@@ -53,13 +91,15 @@ def load(
 
     Raises `WeightsError`, whose sentence says what is missing, damaged or not supported.
     """
-    name = str(source)
-    if name in list_models() and name not in CURATED:
-        loaded = load_checkpoint(WEIGHTS_DIR / f"{name}.safetensors", name)
-    elif isinstance(source, Path) or name.endswith(CHECKPOINT_SUFFIXES):
-        loaded = load_checkpoint(Path(source), Path(source).stem)
-    else:
-        loaded = load_timm(name, pretrained)
+    asked = Asked(
+        arch=arch,
+        key=key,
+        labels=labels,
+        preprocess=as_preprocess(preprocess),
+        pretrained=pretrained,
+        image_size=image_size,
+    )
+    loaded = _opened(source, asked)
     if not pretrained and loaded.card.trained:
         loaded = twin(loaded)
     if image_size is not None:
@@ -74,6 +114,113 @@ def load(
     return loaded
 
 
-def load_key(key: ModelKey, *, device: str | torch.device | None = None) -> LoadedModel:
-    """The model of a key, as `load` gives it."""
-    return load(key.name, pretrained=not key.untrained, image_size=key.image_size, device=device)
+def load_key(
+    key: ModelKey, *, device: str | torch.device | None = None, **options: Any
+) -> LoadedModel:
+    """The model of a key, as `load` gives it with these options."""
+    size = key.image_size
+    return load(key.name, pretrained=not key.untrained, image_size=size, device=device, **options)
+
+
+def is_file(source: str) -> bool:
+    """Whether `load` reads a model of this name from the disk, and not one that timm knows."""
+    if (source in list_models() and source not in CURATED) or source.endswith(CHECKPOINT_SUFFIXES):
+        return True
+    return _is(Path.is_file, Path(source.removeprefix(LOCAL)) / CONFIG)
+
+
+def _is(kind: Callable[[Path], bool], path: Path) -> bool:
+    """`path.is_file()`, say; False for what no disk can have as a name."""
+    try:
+        return kind(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _opened(source: str | Path, asked: Asked) -> LoadedModel:
+    """The model where it lies, with what is asked of it, at its own size."""
+    name = str(source)
+    path = Path(name.removeprefix(LOCAL))
+    if name in list_models() and name not in CURATED:
+        loaded = load_own(WEIGHTS_DIR / f"{name}.safetensors", name)
+    elif not isinstance(source, Path) and not is_file(name):
+        if asked.arch or asked.key:
+            raise WeightsError(f"arch and key are of a file, and {short(name)} is none")
+        on_hub = name.startswith(HUB_IDS) or HUB_ID.fullmatch(name)
+        loaded = _of_hub(name, asked) if on_hub else load_timm(name, asked.pretrained)
+    elif _is(Path.is_dir, path):
+        loaded = _of_folder(path, asked)
+    elif _is(Path.is_file, path):
+        loaded = load_own(path, name_of(path))
+    else:
+        raise WeightsError(f"there is no checkpoint file {path}")
+    loaded = loaded or _of_others(path, asked)
+    return told(loaded, asked.labels, asked.preprocess)
+
+
+def _of_folder(folder: Path, asked: Asked, weights: Path | None = None) -> LoadedModel:
+    """The model in a folder with a config.json, in transformers' format or timm's."""
+    config = read_object(folder / CONFIG) if (folder / CONFIG).is_file() else {}
+
+    def find(file: str) -> Path | None:
+        return one if (one := folder / file).is_file() else None  # links are followed
+
+    if "model_type" in config:
+        return _of_transformers(find, name_of(weights or folder), asked, weights)
+    if "architecture" in config:
+        return load_timm(f"{LOCAL}{folder}", asked.pretrained)
+    raise WeightsError(
+        f"the folder {folder} has no {CONFIG} of transformers or of timm; name a file in it"
+    )
+
+
+def _of_others(path: Path, asked: Asked) -> LoadedModel:
+    """The model in a file that vitviz did not write."""
+    beside = path.with_name(CONFIG)
+    config = read_object(beside) if asked.arch is None and beside.is_file() else {}
+    if "model_type" in config:
+        return _of_folder(path.parent, asked, path)
+    state = unwrapped(read_any(path), path.name, asked.key)
+    if "conv_proj.weight" in state:
+        return from_torchvision(state, path, name_of(path))
+    arch = f"{LOCAL}{path.parent}" if "architecture" in config else asked.arch
+    if arch is None:
+        raise WeightsError(
+            f"{path.name} holds {len(state)} tensors but does not say which model they belong to: "
+            f'load it with arch="{guess_arch(state)}", timm\'s name of its architecture '
+            f"(--arch on the command line), or put the {CONFIG} of its model beside it"
+        )
+    source = Message("models.of_timm_file", file=path.name)
+    return load_state(state, arch, name_of(path), source, path.name)
+
+
+def _of_transformers(
+    find: Find, name: str, asked: Asked, weights: Path | None = None
+) -> LoadedModel:
+    return load_transformers(
+        find,
+        name,
+        weights=weights,
+        labels=asked.labels,
+        preprocess=asked.preprocess,
+        pretrained=asked.pretrained,
+        image_size=asked.image_size,
+    )
+
+
+def _of_hub(name: str, asked: Asked) -> LoadedModel:
+    """A model of the Hugging Face hub, in transformers' format or timm's."""
+    model_id = name.partition(":")[2] if name.startswith(HUB_IDS) else name
+    if not model_id.startswith("timm/"):
+        try:
+            files = hub.Repository(model_id)
+            config = files.find(CONFIG)
+            if config is not None and "model_type" in read_object(config):
+                if not files.online:
+                    hub.cached(model_id, *WEIGHTS, *(f"{one}.index.json" for one in WEIGHTS))
+                return _of_transformers(files.find, model_id, asked)
+        except WeightsError:
+            raise
+        except Exception as error:  # the hub's client and the network raise many types
+            raise WeightsError(why_not(name, asked.pretrained, error)) from error
+    return load_timm(f"{HUB_IDS[0]}{model_id}", asked.pretrained)

@@ -1,0 +1,384 @@
+"""Checkpoints of Hugging Face transformers: its ViTs, read from their files without the library."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import WeightsError
+from ..languages import Message
+from .config import ViTConfig, sides_of
+from .json_values import parse, short
+from .labels import Labels, names_of
+from .loaded import LoadedModel, ModelCard, build, head_of, holds_numbers
+from .preprocess import Preprocess
+from .resize import resized
+from .state_dicts import read_any
+from .transformers_pixels import preprocess_of
+from .untrained import twin
+
+MOST_JSON = 2**24  # bytes of a config or an index; those of the largest models have 1 MB
+CONFIG, INDEX = "config.json", ".index.json"
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+Find = Callable[[str], Path | None]  # the path of a file of a model; None: it has none
+
+
+@dataclass(frozen=True)
+class Family:
+    """What transformers' config.json of one family leaves out where it has the default."""
+
+    patch_size: int
+    norm_eps: float
+    processor: str  # that prepares its pictures, in `transformers_pixels`
+    activation: str = "gelu"
+    always: Mapping[str, Any] = field(default_factory=dict)  # fields of `ViTConfig`
+    classifier: Mapping[str, Any] = field(default_factory=dict)  # more, where it has classes
+    # Positions are resampled to the size of the pictures, smoothed or not; None: they are not.
+    antialias: bool | None = None
+
+
+FAMILIES = {
+    "vit": Family(16, 1e-12, "ViT"),
+    "deit": Family(16, 1e-12, "DeiT"),
+    "dinov2": Family(
+        14,
+        1e-6,
+        "DINOv2",
+        always={"layer_scale": True},
+        classifier={"global_pool": "token_avg"},
+        antialias=False,
+    ),
+    "dinov2_with_registers": Family(
+        16,
+        1e-6,
+        "DINOv2",
+        always={"layer_scale": True, "pos_embed_prefix": False},
+        classifier={"global_pool": "token_avg"},
+        antialias=True,
+    ),
+    "clip_vision_model": Family(
+        32,
+        1e-5,
+        "CLIP",
+        "quick_gelu",
+        always={"norm_pre": True, "patch_bias": False},
+        classifier={"global_pool": "avg", "final_norm": "none"},
+    ),
+    "siglip_vision_model": Family(
+        16,
+        1e-6,
+        "Siglip",
+        "gelu_pytorch_tanh",
+        always={"class_token": False, "global_pool": "map"},
+        classifier={"global_pool": "avg"},
+    ),
+}
+TOWERS = {"clip": "clip_vision_model", "siglip": "siglip_vision_model"}  # with a tower for texts
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_new": "gelu_tanh",
+    "quick_gelu": "quick_gelu",
+    "silu": "silu",
+}
+# Its names of parameters and ours, of old versions and of version 5; the first that fits counts.
+# "": what no answer depends on.
+NAMES = [
+    (re.compile(theirs), ours)
+    for theirs, ours in (
+        (r"text_model\..*|text_projection\.weight|logit_(scale|bias)|pooler\..*|decoder\..*", ""),
+        (r"embeddings\.(mask_token|position_ids)", ""),
+        (r"embeddings\.(cls_token|class_embedding)", "cls_token"),
+        (r"embeddings\.distillation_token", "dist_token"),
+        (r"embeddings\.register_tokens", "reg_token"),
+        (r"embeddings\.position_embeddings?(\.weight)?", "pos_embed"),
+        (r"embeddings\.patch_embedding(s\.projection)?\.(\w+)", r"patch_embed.proj.\2"),
+        (r"pre_layrnorm\.(\w+)", r"norm_pre.\1"),
+        (r"(post_)?layernorm\.(\w+)", r"norm.\2"),
+        (r"head\.probe", "attn_pool.latent"),
+        (r"head\.attention\.in_proj_(\w+)", r"attn_pool.qkv.\1"),
+        (r"head\.attention\.out_proj\.(\w+)", r"attn_pool.proj.\1"),
+        (r"head\.layernorm\.(\w+)", r"attn_pool.norm.\1"),
+        (r"head\.(mlp\.fc[12]\.\w+)", r"attn_pool.\1"),
+        (r"((cls_)?classifier|visual_projection)\.(\w+)", r"head.\3"),
+        (r"distillation_classifier\.(\w+)", r"head_dist.\1"),
+    )
+]
+NAMES_OF_BLOCKS = [
+    (re.compile(theirs), ours)
+    for theirs, ours in (
+        (r"(norm1|layer_norm1|layernorm_before)\.(\w+)", r"norm1.\2"),
+        (r"(norm2|layer_norm2|layernorm_after)\.(\w+)", r"norm2.\2"),
+        (
+            r"(attention\.attention|attention|self_attn)\.([qkv])(uery|ey|alue|_proj)\.(\w+)",
+            r"attn.\2.\4",
+        ),
+        (
+            r"(attention\.output\.dense|attention\.o_proj|self_attn\.out_proj)\.(\w+)",
+            r"attn.proj.\2",
+        ),
+        (r"layer_scale([12])\.lambda1", r"ls\1.gamma"),
+        (r"(intermediate\.dense|mlp\.fc1|mlp\.weights_in)\.(\w+)", r"mlp.fc1.\2"),
+        (r"(output\.dense|mlp\.fc2|mlp\.weights_out|mlp\.down_proj)\.(\w+)", r"mlp.fc2.\2"),
+        (r"mlp\.(gate|up)_proj\.(\w+)", r"mlp.\1.\2"),
+    )
+]
+BLOCK = re.compile(r"(?:encoder\.)?layers?\.(\d{1,5})\.(.+)")
+PREFIXES = re.compile(r"(vit|deit|dinov2|dinov2_with_registers|vision_model)\.(?=.)")
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The object in a JSON file. Raises `WeightsError` for a file that holds anything else."""
+    try:
+        if path.stat().st_size > MOST_JSON:
+            raise ValueError(f"it has more than {MOST_JSON} bytes")
+        told = parse(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise WeightsError(f"{path.name} cannot be read: {short(str(error))}") from error
+    if not isinstance(told, dict):
+        raise WeightsError(f"{path.name} must hold a JSON object, got {short(told)}")
+    return told
+
+
+def load_transformers(
+    find: Find,
+    name: str,
+    *,
+    weights: Path | None = None,
+    labels: Labels = None,
+    preprocess: Preprocess | None = None,
+    pretrained: bool = True,
+    image_size: int | tuple[int, int] | None = None,
+) -> LoadedModel:
+    """The model whose files `find` gives: config.json, weights, preprocessor_config.json.
+
+    `weights` is one file of them that was chosen; None: the one that transformers would take.
+    Labels and preprocess that are given stand in for those of the files. A DINOv2 sees pictures of
+    the size that its preprocessing makes, like there, and not of the size of its training.
+
+    Raises `WeightsError` that says which file, value or parameter is not understood.
+    """
+    try:
+        told = read_object(_needed(find, CONFIG))
+        kind = str(told.get("model_type"))
+        if kind in TOWERS:
+            told = _vision(told) | {"id2label": told.get("id2label")}
+        family = FAMILIES.get(TOWERS.get(kind, kind))
+        if family is None:
+            known = ", ".join([*FAMILIES, *TOWERS])
+            raise WeightsError(
+                f"its model_type is {short(kind)}, and of transformers' models those of "
+                f"{known} can be read"
+            )
+        size = sides_of("image_size", _told(told, "image_size", 224))
+        state = read_weights(find, weights)
+        classifier = any(key.startswith(("classifier.", "cls_classifier.")) for key in state)
+        state = renamed(state)
+        config = _config(told, family, size, state, classifier)
+        names = names_of(labels, config.num_classes)
+        if names is None and classifier and told.get("id2label") is not None:
+            names = _id2label(told["id2label"], config.num_classes)
+        shown = preprocess or _preprocess(find, family, config.in_chans)
+    except WeightsError as error:
+        raise WeightsError(f"{name} cannot be loaded: {error}") from error
+    card = ModelCard(
+        name=name,
+        source=Message("models.of_transformers", name=name),
+        config=config,
+        labels=names,
+        head=head_of(names, config),
+    )
+    fixed = family.antialias is None
+    loaded = build(state, card, shown if fixed and preprocess else replace(shown, size=size))
+    loaded = loaded if pretrained else twin(loaded)
+    if fixed:
+        return loaded
+    if image_size is not None:
+        return resized(loaded, image_size, antialias=bool(family.antialias))
+    (height, width), (ph, pw) = shown.size, config.patch_size
+    size = (height // ph * ph, width // pw * pw)
+    return replace(resized(loaded, size, antialias=bool(family.antialias)), preprocess=shown)
+
+
+def _needed(find: Find, name: str) -> Path:
+    if (path := find(name)) is None:
+        raise WeightsError(f"it has no {name}")
+    return path
+
+
+def _vision(told: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a config that is of the vision tower."""
+    vision = told.get("vision_config")
+    if not isinstance(vision, dict):
+        raise WeightsError(f"vision_config in {CONFIG} must be an object, got {short(vision)}")
+    return vision
+
+
+def _told(told: Mapping[str, Any], key: str, default: Any) -> Any:
+    """A value of a config, which may leave it out or have null for it."""
+    value = told.get(key)
+    return default if value is None else value
+
+
+def read_weights(find: Find, chosen: Path | None = None) -> dict[str, Tensor]:
+    """All tensors of a model, of one file or of the files that an index lists."""
+    if chosen is not None and not re.search(r"-\d+-of-\d+$", chosen.stem):
+        return read_any(chosen)
+    for name in WEIGHTS:
+        if chosen is not None and chosen.suffix != Path(name).suffix:
+            continue
+        if chosen is None and (path := find(name)) is not None:
+            return read_any(path)
+        if (index := find(name + INDEX)) is None:
+            continue
+        listed = read_object(index).get("weight_map")
+        if not isinstance(listed, dict) or not listed:
+            raise WeightsError(f"{index.name} has no weight_map")
+        state: dict[str, Tensor] = {}
+        for file in dict.fromkeys(map(str, listed.values())):
+            if Path(file).name != file or not file.endswith(Path(name).suffix):
+                raise WeightsError(f"{index.name} names {short(file)}, which is no file beside it")
+            state |= read_any(_needed(find, file))
+        return state
+    raise WeightsError(f"it has none of {', '.join(WEIGHTS)}, nor an index of several files")
+
+
+def renamed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The parameters under our names. Raises `WeightsError` that names one that is not known, or
+    whose values are not all there."""
+    found: dict[str, Tensor] = {}
+    for theirs, value in state.items():
+        key = PREFIXES.sub("", theirs, count=1) if PREFIXES.match(theirs) else theirs
+        block = BLOCK.fullmatch(key)
+        names, front = (NAMES, "") if block is None else (NAMES_OF_BLOCKS, f"blocks.{block[1]}.")
+        inner = key if block is None else block[2]
+        for pattern, ours in names:
+            if (match := pattern.fullmatch(inner)) is not None:
+                new = match.expand(ours)
+                break
+        else:
+            raise WeightsError(
+                f"its parameter {short(theirs)} is not understood; save the plain model, without "
+                "adapters, with model.save_pretrained(folder)"
+            )
+        if new and front + new in found:
+            raise WeightsError(f"it has two parameters of the meaning of {short(theirs)}")
+        if new:
+            if not holds_numbers(value):
+                raise WeightsError(
+                    f"{short(theirs)} holds values that are not finite, or lacks some"
+                )
+            found[front + new] = value.float()
+    return found
+
+
+def _config(
+    told: Mapping[str, Any],
+    family: Family,
+    size: tuple[int, int],
+    state: dict[str, Tensor],
+    classifier: bool,
+) -> ViTConfig:
+    """The config of weights under our names, which are brought into the form that our ViT has.
+
+    What the weights themselves tell (classes, registers, the width of the MLP) is read off them.
+    """
+    _join(state)
+    switches = {**family.always, **(family.classifier if classifier else {})}
+    if switches.get("global_pool") == "map" and "attn_pool.latent" not in state:
+        switches["global_pool"] = ""  # a tower without its head
+    for key in [*state]:  # what is there and not used for the answer of this model
+        unused = key.startswith("attn_pool.") and switches.get("global_pool") != "map"
+        if unused or (key.startswith("norm.") and switches.get("final_norm") == "none"):
+            del state[key]
+    if "dist_token" in state and "head_dist.weight" not in state:
+        state["reg_token"] = state.pop("dist_token")  # no head reads it: it is a register
+    if switches.get("pos_embed_prefix") is False:  # of the prefix CLS alone has a position
+        cls, positions = state.get("cls_token"), state.get("pos_embed")
+        if cls is not None and positions is not None and cls.shape == positions[:, :1].shape:
+            state |= {"cls_token": cls + positions[:, :1], "pos_embed": positions[:, 1:]}
+    if "head.weight" in state and "head.bias" not in state:  # CLIP's projection
+        state["head.bias"] = torch.zeros(state["head.weight"].shape[:1])
+    activation = _told(told, "hidden_act", family.activation)
+    if _told(told, "use_swiglu_ffn", False) is True:
+        switches["mlp"], activation = "swiglu_packed", "silu"
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
+        raise WeightsError(
+            f"its hidden_act is {short(activation)}; {', '.join(ACTIVATIONS)} are known"
+        )
+    patch = sides_of("patch_size", _told(told, "patch_size", family.patch_size))
+    image = tuple(side // one * one for side, one in zip(size, patch, strict=True))
+    return ViTConfig(
+        image_size=image,  # type: ignore[arg-type]
+        patch_size=patch,
+        in_chans=_told(told, "num_channels", 3),
+        num_classes=_length(state, "head.weight", 0),
+        embed_dim=_told(told, "hidden_size", 768),
+        depth=_told(told, "num_hidden_layers", 12),
+        num_heads=_told(told, "num_attention_heads", 12),
+        mlp_hidden_dim=_length(state, "blocks.0.mlp.fc2.weight", 1),
+        dist_token="dist_token" in state,
+        reg_tokens=_length(state, "reg_token", 1),
+        norm_eps=_told(told, "layer_norm_eps", family.norm_eps),
+        qkv_bias=_told(told, "qkv_bias", True),
+        activation=ACTIVATIONS[activation],  # type: ignore[arg-type]
+        **switches,
+    )
+
+
+def _length(state: Mapping[str, Tensor], key: str, axis: int) -> int:
+    """A size of a parameter; 0 where it is missing or has no such axis."""
+    shape = state[key].shape if key in state else ()
+    return shape[axis] if len(shape) > axis else 0
+
+
+def _join(state: dict[str, Tensor]) -> None:
+    """Put together what our ViT has in one tensor, and take apart what it has in two."""
+    for key in [*state]:
+        front, _, kind = key.rpartition(".")
+        for names, whole in ((("q", "k", "v"), "qkv"), (("gate", "up"), "fc1")):
+            if not key.startswith("blocks.") or not front.endswith(f".{names[0]}"):
+                continue
+            front = front.removesuffix(names[0])
+            keys = [f"{front}{name}.{kind}" for name in names]
+            shape = state[key].shape
+            if shape and [state[one].shape for one in keys if one in state] == [shape] * len(keys):
+                state[f"{front}{whole}.{kind}"] = torch.cat([state.pop(one) for one in keys])
+            break
+    for kind in ("weight", "bias"):
+        pool = state.pop(f"attn_pool.qkv.{kind}", None)
+        if pool is not None and pool.ndim:
+            state[f"attn_pool.q.{kind}"] = pool[: len(pool) // 3]
+            state[f"attn_pool.kv.{kind}"] = pool[len(pool) // 3 :]
+    for key, dims in (("cls_token", 3), ("pos_embed", 3)):
+        if key in state and state[key].ndim < dims:
+            state[key] = state[key][(None,) * (dims - state[key].ndim)]
+
+
+def _id2label(told: Any, num_classes: int) -> tuple[str, ...]:
+    """The names of the classes. Raises `WeightsError` for a class without one."""
+    names = told if isinstance(told, dict) else {}
+    found = [names.get(str(number)) for number in range(num_classes)]
+    if len(names) != num_classes or not all(isinstance(one, str) for one in found):
+        missing = next((n for n, one in enumerate(found) if not isinstance(one, str)), num_classes)
+        raise WeightsError(
+            f"id2label in {CONFIG} does not name each of its {num_classes} classes (see number "
+            f"{missing}); labels=[...] names them"
+        )
+    return tuple(map(str, found))
+
+
+def _preprocess(find: Find, family: Family, channels: int) -> Preprocess:
+    """How the model's pictures are made, by its own file or else as its family was published."""
+    told: Any = {}
+    if (path := find("preprocessor_config.json")) is not None:
+        told = read_object(path)
+    elif (path := find("processor_config.json")) is not None:
+        told = read_object(path).get("image_processor") or {}
+    if not isinstance(told, dict):
+        raise WeightsError(f"image_processor must be a JSON object, got {short(told)}")
+    return preprocess_of(told, family.processor, channels)
