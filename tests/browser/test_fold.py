@@ -46,7 +46,7 @@ def top(page, place: str) -> float:
 @pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
 def test_picture_invitation_layer_heads_and_tabs_are_on_the_first_screen(visit, locale):
     seen = visit("?model=photos", **LAPTOP, locale=locale)
-    inside(seen, ".vv-picture", INVITATION, ".vv-where input[type=range]", ".vv-where .vv-options")
+    inside(seen, ".vv-picture", INVITATION, ".vv-line", ".vv-where .vv-options")
     inside(seen, TABS, ".vv-modes .vv-options", "#vv-upload", "#vv-model", "#vv-untrained")
 
 
@@ -143,16 +143,17 @@ def test_nothing_jumps_while_the_page_loads(browser, url, size):
 def test_a_phone_shows_answer_picture_sentence_and_tabs(visit, locale):
     seen = visit("?model=photos", **PHONE, locale=locale)
     page = seen.page
-    places = [".vv-title h2", ".vv-picture", ".vv-saying", TABS, ".vv-picture-options summary"]
+    options = ".vv-picture-options summary"
+    places = [".vv-title h2", ".vv-picture", ".vv-saying", TABS, ".vv-line", options]
     tops = [top(page, place) for place in places]
     assert tops == sorted(tops)
     assert tops[3] <= 650
     inside(seen, *places, INVITATION)
-    layer = page.locator("[data-control=layer] input")
-    assert not layer.is_visible()
-    page.locator(".vv-picture-options summary").first.click()
-    layer.fill("4")
+    page.locator(".vv-layer").nth(4).tap()
     seen.is_(layer=4)
+    assert not page.locator("[data-control=head]").is_visible()
+    page.locator(options).first.click()
+    page.locator("[data-control=head]").wait_for()
     page.locator(".vv-legend").first.wait_for()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.locator(".vv-head").last.scroll_into_view_if_needed()
@@ -163,7 +164,7 @@ def test_a_phone_shows_answer_picture_sentence_and_tabs(visit, locale):
 
 def test_on_a_phone_the_first_tool_of_an_experiment_stands_under_its_picture(visit):
     seen = visit("?model=photos&panel=experiment", **PHONE)
-    inside(seen, ".vv-picture", TABS, ".vv-brush-controls .vv-option")
+    inside(seen, ".vv-picture", TABS, ".vv-line", ".vv-brush-controls .vv-option")
 
 
 def test_a_photo_that_comes_while_one_has_scrolled_down_is_seen(visit, pictures):

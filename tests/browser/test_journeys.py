@@ -12,7 +12,7 @@ from tests.browser.conftest import STATE
 from vitviz.web.store.examples import FOLDER, START
 
 MINUS = "\u2212"  # how the viewer writes it
-LAYER = "[data-control=layer] input"
+LAYER = ".vv-layer input"
 UNDER = ".vv-stage .vv-under"
 
 
@@ -78,7 +78,7 @@ def test_the_whole_journey(visit, pictures, ours):
     token = grid.token(1, 2)
     seen.is_(token=token, pinned="true")
     same(values_on_screen(seen, analysis), analysis.attention(last, None, token))
-    page.locator(LAYER).first.fill("1")
+    page.locator(LAYER).nth(1).check()
     seen.is_(layer=1)
     same(values_on_screen(seen, analysis), analysis.attention(1, None, token))
     seen.choose("1")
@@ -112,7 +112,7 @@ def test_the_whole_journey(visit, pictures, ours):
     seen.open_panel("Rollout")
     seen.is_(panel="rollout", overlay="rollout", layer=1)
     same(values_on_screen(seen, analysis), analysis.rollout(token, 1))
-    page.locator(LAYER).first.fill(str(last))
+    page.locator(LAYER).nth(last).check()
     seen.is_(layer=last)
     same(values_on_screen(seen, analysis), analysis.rollout(token))
 
@@ -149,8 +149,8 @@ def test_pointing_asks_the_server_nothing(visit, pictures):
     for x, y in rng.random((200, 2)):
         page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
         shown.add(seen.text(UNDER))
-    for layer in ("0", "1", "2"):
-        page.locator(LAYER).first.fill(layer)
+    for layer in (0, 1, 2):
+        page.locator(LAYER).nth(layer).check()
     seen.is_(layer=2)
     assert len(shown) == 16
     assert [url for url in seen.requests[asked:] if "heartbeat" not in url] == []
@@ -182,7 +182,7 @@ def test_what_was_looked_at_stays_for_the_next_photo(visit, pictures, ours):
     seen.ready("first.png")
     grid = ours(pictures["first"]).grid
     seen.page.mouse.click(*center(seen, grid, 2, 3))
-    seen.page.locator(LAYER).first.fill("0")
+    seen.page.locator(LAYER).nth(0).check()
     seen.choose("1")
     seen.upload(pictures["second"])
     seen.ready("second photo.png")
@@ -224,7 +224,7 @@ def test_with_very_many_tokens_the_rollout_is_asked_for(visit, ours, pictures):
     page.mouse.click(*center(seen, grid, 0, 4))
     seen.is_(token=5, pinned="true")
     for layer in (1, 2):
-        page.locator(LAYER).first.fill(str(layer))
+        page.locator(LAYER).nth(layer).check()
         seen.is_(layer=layer)
         expected = analysis.rollout(5, layer)
         page.wait_for_function(

@@ -42,7 +42,14 @@ def test_a_pupil_guesses_wrong_sees_the_gap_and_goes_on(visit, panda) -> None:
     page = seen.page
     seen.is_(lesson="ask", step=2, overlay="none", layer=1, head=2)
     # Nothing but the picture, the question and its buttons is shown.
-    for left_out in (".vv-steering", ".vv-readout", ".vv-tabs", ".vv-panel", ".vv-legend"):
+    for left_out in (
+        ".vv-line",
+        ".vv-steering",
+        ".vv-readout",
+        ".vv-tabs",
+        ".vv-panel",
+        ".vv-legend",
+    ):
         expect(page.locator(left_out).first).to_be_hidden()
     reveal = page.get_by_role("button", name="Show the answer")
     expect(reveal).to_have_attribute("aria-disabled", "true")

@@ -9,7 +9,7 @@ from vitviz import analyze, load
 from vitviz.viewer import page as one_file
 from vitviz.web.store.examples import FOLDER
 
-LAYER = "[data-control=layer] input"
+LAYER = ".vv-layer input"
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
@@ -33,7 +33,7 @@ def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
     page.get_by_role("button", name="bison").click()
     seen.ready("bison.jpg")
     page.locator(".vv-picture").click(position={"x": 5, "y": 5})
-    page.locator(LAYER).first.fill("1")
+    page.locator(LAYER).nth(1).check()
     seen.choose("1")
     seen.choose("who looks at it")
     page.locator("summary", has_text="Scale and more").click()
@@ -62,7 +62,7 @@ def test_the_untrained_twin_and_another_model_are_in_the_link(visit):
     )
     page = seen.page
     seen.is_(panel="rollout", overlay="rollout")
-    page.locator(LAYER).first.fill("2")
+    page.locator(LAYER).nth(2).focus()
     page.keyboard.press("]")
     page.keyboard.press("[")
     address_says(

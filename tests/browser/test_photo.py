@@ -9,7 +9,7 @@ from PIL import Image
 
 from vitviz.web.store.examples import FOLDER
 
-LAYER = "[data-control=layer] input"
+LAYER = ".vv-layer input"
 KEPT = 0.6  # of its mean brightness
 # Photographs that the first view was not chosen for; as uploads the examples are nobody's.
 SAMPLES = Path(matplotlib.get_data_path()) / "sample_data"
@@ -68,7 +68,7 @@ def test_what_a_visitor_has_chosen_stays_for_the_next_photo_and_nothing_moves(
     assert seen.page.locator(".vv-stage .vv-overlay").evaluate(MOTION) == "none"
     seen.open_panel("Attention")
     seen.is_(token=0)
-    seen.page.locator(LAYER).first.fill("3")
+    seen.page.locator(LAYER).nth(3).check()
     seen.upload(uploads[1])
     seen.ready(uploads[1].name)
     seen.is_(layer=3, head="mean", token=0)

@@ -6,7 +6,7 @@ from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.viewer import page as one_file
 
-SEEN = ".vv-title h2, .vv-where input[type=range], .vv-where .vv-options, .vv-gallery .vv-head"
+SEEN = ".vv-title h2, .vv-layer, .vv-where .vv-options, .vv-gallery .vv-head"
 
 
 def test_a_wall_of_720_lines_shows_picture_layer_head_and_maps(visit):

@@ -523,22 +523,21 @@ def test_the_focus_is_not_lost_with_a_failure_or_another_picture(host) -> None:
 
 
 def test_the_focus_is_not_lost_with_a_control_that_goes_out_of_use(shown) -> None:
-    layer = shown.get_by_role("slider", name="Layer")
-    layer.focus()
-    shown.keyboard.press("ArrowLeft")
-    says(shown, layer=1)
+    head = shown.locator("[data-control=head] input").nth(1)
+    head.check()
+    says(shown, head=0)
     shown.get_by_role("tab", name="Patches").click()
-    shown.get_by_role("tab", name="Features").click()
-    layer.focus()
+    shown.get_by_role("tab", name="Attention").click()
+    head.focus()
     shown.keyboard.press("Tab")  # there and back, so that the focus comes from the keyboard
     shown.keyboard.press("Shift+Tab")
-    shown.keyboard.press("Control+z")  # back where no layer is asked for
+    shown.keyboard.press("Control+z")  # back where no head is asked for
     says(shown, panel="patches")
-    assert layer.is_disabled()
+    assert head.is_disabled()
     seen_on_the_picture = "document.activeElement.matches('.vv-frame:focus-visible')"
     assert shown.evaluate(seen_on_the_picture)
     shown.keyboard.press("Control+Shift+Z")
-    says(shown, panel="features")
+    says(shown, panel="attention")
     shown.locator("[role=tabpanel]:visible button").last.focus()
     shown.keyboard.press("Control+z")
     says(shown, panel="patches")
@@ -548,11 +547,11 @@ def test_the_focus_is_not_lost_with_a_control_that_goes_out_of_use(shown) -> Non
     undo = shown.get_by_role("button", name="Undo")
     undo.focus()
     shown.keyboard.press("Enter")
-    says(shown, layer=2)
+    says(shown, head="mean")
     shown.keyboard.press("Enter")
     assert undo.get_attribute("aria-disabled") == "true"
     shown.keyboard.press("Control+Shift+Z")
-    says(shown, layer=1)
+    says(shown, head=0)
 
 
 def test_a_lost_layer_leaves_the_rest_and_can_be_tried_again(host) -> None:

@@ -2,6 +2,7 @@
 
 import { el, setText, show } from "./parts/dom.js";
 import { createBeside } from "./stage/beside.js";
+import { createLine } from "./line.js";
 import { createGlossary } from "./parts/glossary.js";
 import { createHelp } from "./parts/help.js";
 import { createLessonBar } from "./teaching/lessonbar.js";
@@ -29,6 +30,7 @@ export function createBoard(app) {
   const readout = createReadout(app);
   const steering = createSteering(app);
   const help = createHelp(t);
+  const line = createLine(app);
   const tabs = createTabs(app);
   const saving = createSaving(app, () => (
     { view, stage: stage.root, about: readout.about(view), panel: tabs.open() }));
@@ -45,7 +47,7 @@ export function createBoard(app) {
   const options = el("details", { class: "vv-picture-options" }, el("summary", { text: t("pictureOptions") }));
   options.open = app.optionsOpen;
   options.addEventListener("toggle", () => opened(options.open));
-  const root = el("div", { class: "vv-board" }, bar.root,
+  const root = el("div", { class: "vv-board" }, bar.root, line.root,
     el("div", { class: "vv-columns" },
       el("div", { class: "vv-left" }, stage.root, steering.root),
       el("div", { class: "vv-right" }, lesson.root, bar.notes, readout.root, beside.root, ...tabs.pages)),
@@ -56,11 +58,7 @@ export function createBoard(app) {
   const controls = [tabs.list, .../** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll("[data-control]"))];
   const { height, width } = app.source.manifest.model.image;
   root.style.setProperty("--vv-ratio", String(width / height));
-  const measured = new ResizeObserver(() => {
-    root.style.setProperty("--vv-head", bar.root.offsetHeight + "px");
-    root.style.setProperty("--vv-frame", stage.focus.offsetHeight + "px");
-  });
-  for (const node of [bar.root, stage.focus]) measured.observe(node);
+  const measured = measure(root, { "--vv-head": bar.root, "--vv-frame": stage.focus });
   let view = null;
   let [place, arranged] = ["", ""];
   return {
@@ -82,6 +80,7 @@ export function createBoard(app) {
       show(readout.root, !whole);
       steering.render(view);
       bar.render();
+      line.render();
       root.classList.toggle("vv-changed", app.selection.beside === OPERATED);
       beside.render(view, second);
       tabs.render(view, second);
@@ -101,6 +100,7 @@ export function createBoard(app) {
     destroy() {
       measured.disconnect();
       bar.destroy();
+      line.destroy();
       glossary.destroy();
       tabs.destroy();
     },
@@ -122,8 +122,8 @@ export function createBoard(app) {
   }
 
   /**
-   * Puts the row of tabs above both columns if there are two, else below the picture, before the folded options. Layer and head stand beside
-   * the picture there: it is nearly as high as the window. On a wall the tabs do, too.
+   * Puts the line and the row of tabs above both columns if there are two, else below the picture, tabs first, before the folded options. The
+   * heads stand beside the picture there: it is nearly as high as the window. On a wall the tabs do, too.
    */
   function settle() {
     const wall = place === "wide" && app.taste.projector;
@@ -131,15 +131,26 @@ export function createBoard(app) {
     arranged = place + wall;
     if (place === "wide") readout.root[wall ? "after" : "before"](steering.where);
     else steering.root.prepend(steering.where);
-    (wall ? steering.where : place === "wide" ? bar.root : stage.root).after(tabs.list);
+    if (place === "wide") bar.root.after(line.root);
+    (wall ? steering.where : place === "wide" ? line.root : stage.root).after(tabs.list);
+    if (place !== "wide") tabs.list.after(line.root);
     bar.arrange(place, options);
     if (place === "wide") stage.root.after(steering.root);
     else {
       options.append(steering.root);
-      tabs.list.after(options);
+      line.root.after(options);
     }
     show(options, place !== "wide");
   }
+}
+
+/** Keeps the heights of some nodes as values of the style of another. @param {Record<string, HTMLElement>} nodes */
+function measure(root, nodes) {
+  const observer = new ResizeObserver(() => {
+    for (const [name, node] of Object.entries(nodes)) root.style.setProperty(name, node.offsetHeight + "px");
+  });
+  for (const node of Object.values(nodes)) observer.observe(node);
+  return observer;
 }
 
 /** The view of a source with the selection. @returns {import("./types.js").View} */

@@ -49,6 +49,16 @@ export function lensLines(layers, temperature, labels, k = MOST_FOLLOWED) {
 }
 
 /**
+ * The line of the most probable class after a block; null where several share the first rank.
+ * @param {import("../types.js").LensLine[]} lines
+ * @param {number} layer
+ */
+export function firstAfter(lines, layer) {
+  const first = lines.filter(({ ranks }) => ranks[layer] === 1);
+  return first.length === 1 ? first[0] : null;
+}
+
+/**
  * All classes by group, sorted by its name, "" without groups; none if there are more than anybody would read.
  * @param {Classes} classes
  * @returns {{name: string, labels: string[]}[]}

@@ -15,7 +15,7 @@ import { LEAST_TIMES } from "../maths/scales.js";
 import { headScale } from "../state/sharedscale.js";
 import { createShares } from "../stage/readout.js";
 import { tokenTable } from "../state/saves.js";
-import { oneOf } from "../state/panels.js";
+import { layersFrom, oneOf } from "../state/panels.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";
 import { codeOf } from "../text/python.js";
@@ -26,7 +26,8 @@ const GALLERIES = ["layer", "all", "matrix", "dots"];
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const attention = {
-  id: "attention", first: true, overlay: "attention", needs: "layer", prefers: { gallery: oneOf(GALLERIES) },
+  id: "attention", first: true, overlay: "attention", needs: "layer", prefers: { gallery: oneOf(GALLERIES) }, explains: ["layers"],
+  lights: ({ selection: { layer }, taste, source }) => (["all", "dots"].includes(taste.gallery) ? layersFrom(0, source.manifest.model.depth - 1) : [layer]),
   create, saves, code,
 };
 

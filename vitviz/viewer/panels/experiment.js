@@ -7,13 +7,14 @@ import { createHeadTable } from "./experiment/headtable.js";
 import { createPhotoChoice } from "../parts/photochoice.js";
 import { allow, button, choice, slider, toggle } from "../parts/widgets.js";
 import { TOOLS, cellsOf, edgesOf } from "../state/bench.js";
-import { OPERATED, read, takesFromOthers } from "../state/experiment.js";
+import { OPERATED, partsTouched, read, takesFromOthers } from "../state/experiment.js";
 import { answerOf } from "../text/answer.js";
 import { codeOf } from "../text/python.js";
 import { besideName, changeName, tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const experiment = { id: "experiment", whole: true, alone: true, paints: true, create, saves, code };
+export const experiment = { id: "experiment", whole: true, alone: true, paints: true, create, saves, code,
+  lights: ({ bench, source: { manifest } }) => partsTouched(bench.list(), manifest.model.depth) };
 
 /** The probabilities that stand in the bars of the changed model. */
 function code(selection, { manifest }) {

@@ -12,7 +12,7 @@ import { codeOf } from "../text/python.js";
 import { tokenTitle } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const explain = { id: "explain", overlay: "explain", whole: true, selects: FIELDS, create, saves, code };
+export const explain = { id: "explain", overlay: "explain", whole: true, selects: FIELDS, lights: () => ["answer"], create, saves, code };
 
 /** @param {import("../main.js").App} app */
 function create(app) {

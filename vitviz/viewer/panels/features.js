@@ -17,7 +17,7 @@ import { codeOf } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const features = { id: "features", overlay: "features", create, saves, code };
+export const features = { id: "features", overlay: "features", lights: ({ selection: { layer } }) => [layer], create, saves, code };
 
 /** @param {import("../main.js").App} app */
 function create(app) {

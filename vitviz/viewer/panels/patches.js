@@ -17,7 +17,7 @@ import { tokenTitle } from "../text/words.js";
 /** @type {import("../state/panels.js").PanelDescription} */
 export const patches = {
   id: "patches", overlay: "none", rests: middleToken, prefers: { order: oneOf(ORDERS), units: oneOf(UNITS) },
-  create, saves, code,
+  explains: ["photo", "patches"], lights: () => ["patches"], create, saves, code,
 };
 
 /** @param {import("../main.js").App} app */

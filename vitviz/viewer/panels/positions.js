@@ -27,7 +27,8 @@ const MOSAICS = ["trained", "untrained"];
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const positions = {
-  id: "positions", overlay: "positions", rests: middleToken, selects: { mosaic: oneOf(MOSAICS) }, create, saves, code,
+  id: "positions", overlay: "positions", rests: middleToken, selects: { mosaic: oneOf(MOSAICS) }, explains: ["position"], lights: () => ["position"],
+  create, saves, code,
 };
 
 /** The similarities of the selected position; of a prefix token, those of all positions. */

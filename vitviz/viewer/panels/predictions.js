@@ -12,7 +12,7 @@ import { codeOf } from "../text/python.js";
 import { groupName, labelName, translated } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const predictions = { id: "predictions", whole: true, prefers: { lens: oneOf(LENSES) }, both: createAnswerBars, create, saves, code };
+export const predictions = { id: "predictions", whole: true, prefers: { lens: oneOf(LENSES) }, both: createAnswerBars, explains: ["answer"], lights: () => ["answer"], create, saves, code };
 
 const MOST_GROUPS = 5;
 

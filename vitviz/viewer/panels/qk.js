@@ -17,7 +17,7 @@ import { tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const qk = {
-  id: "qk", overlay: "attention", needs: "layer", pairs: true, link: ["partner"],
+  id: "qk", overlay: "attention", needs: "layer", pairs: true, link: ["partner"], lights: ({ selection: { layer } }) => [layer],
   // The mean of heads has no queries and keys, so head 0 is borrowed.
   borrows: ({ head }) => (head === "mean" ? { head: 0 } : {}), create, saves, code,
 };

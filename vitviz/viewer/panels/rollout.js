@@ -12,6 +12,7 @@ import { opposite, scaleOfBoth } from "../state/sharedscale.js";
 import { createShares } from "../stage/readout.js";
 import { MOST_TOKENS } from "../data/relevance.js";
 import { FUSIONS } from "../maths/rollout.js";
+import { layersFrom } from "../state/panels.js";
 import { tokenTable } from "../state/saves.js";
 import { button, choice, dressPlayer, slider } from "../parts/widgets.js";
 import { reasonOf } from "../text/refusal.js";
@@ -21,7 +22,7 @@ import { tokenName, tokenTitle } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const rollout = {
-  id: "rollout", overlay: "rollout", link: ["first", "residual", "fusion"], create, saves, code,
+  id: "rollout", overlay: "rollout", link: ["first", "residual", "fusion"], lights: ({ selection: { first, layer } }) => layersFrom(first, layer), create, saves, code,
 };
 
 /** What a token has from every other one, through the layers. */

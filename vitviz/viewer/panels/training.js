@@ -20,7 +20,7 @@ import { counted, labelName, translated } from "../text/words.js";
 const MOMENT = { start: "last", possible: (value) => value === "last" || (Number.isInteger(value) && value >= 0) };
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const training = { id: "training", alone: true, whole: true, note: "filmStage", selects: { moment: MOMENT }, create, saves, code };
+export const training = { id: "training", alone: true, whole: true, note: "filmStage", selects: { moment: MOMENT }, lights: () => [], create, saves, code };
 
 /** Where CLS looks in the pictures of the film, at the selected moment. */
 function code({ moment, layer, head }, { manifest, film: { here } }) {

@@ -16,11 +16,6 @@ import { choice, slider, toggle } from "../parts/widgets.js";
 export function createSteering(app) {
   const { t } = app;
   const { manifest } = app.source;
-  const layer = slider({
-    label: t("layer"), min: 0, max: manifest.model.depth - 1, step: 1,
-    format: (value) => t("ofCount", { value, last: manifest.model.depth - 1 }),
-    onInput: (value) => app.select({ layer: value }),
-  });
   const head = choice({
     label: t("head"), wrap: true,
     options: [{ value: "mean", text: t("mean") },
@@ -43,8 +38,8 @@ export function createSteering(app) {
   const drawing = createDrawing(app);
   const looks = createLooks(app);
   // By these names a lesson chooses the controls that it shows.
-  for (const [name, part] of Object.entries({ layer, head, direction, overlay, beside, looks })) part.root.dataset.control = name;
-  const where = el("div", { class: "vv-where" }, layer.root, head.root);
+  for (const [name, part] of Object.entries({ head, direction, overlay, beside, looks })) part.root.dataset.control = name;
+  const where = el("div", { class: "vv-where" }, head.root);
   const root = el("section", { class: "vv-steering", "aria-label": t("controls") },
     where,
     el("div", { class: "vv-pair" }, direction.root, overlay.root), drawing.root, beside.root, looks.root);
@@ -55,7 +50,6 @@ export function createSteering(app) {
       const here = [selection.overlay, app.panel().overlay ?? "none"].map(overlayNamed)
         .filter(({ possible }) => !possible || possible(app.source));
       const uses = (control) => here.some(({ controls }) => controls.includes(control));
-      layer.set(selection.layer, uses("layer"));
       head.set(selection.head, uses("head"));
       direction.set(selection.direction, uses("direction"));
       overlay.set(selection.overlay);

@@ -141,6 +141,22 @@ export function touches(interventions, what) {
   return interventions.some(({ kind }) => KINDS[kind].touches === what);
 }
 
+/**
+ * The parts of the line that an experiment changes: photo, patches, position, and layers by their numbers. Tokens are put
+ * in before a layer; after the last one that is before the answer.
+ * @param {Intervention[]} interventions
+ * @param {number} depth
+ * @returns {(string|number)[]}
+ */
+export function partsTouched(interventions, depth) {
+  const parts = interventions.flatMap(({ kind, layer, layers }) => {
+    if (layers !== undefined) return layers === "all" ? [...Array(depth).keys()] : layers;
+    if (layer !== undefined) return [layer === depth ? "answer" : layer];
+    return [kind === "positions" ? "position" : KINDS[kind].touches === "pixels" ? "photo" : "patches"];
+  });
+  return [...new Set(parts)];
+}
+
 /** Whether an experiment takes something of another picture, which nobody has who knows this one alone. */
 export function takesFromOthers(interventions) {
   return interventions.some(({ kind }) => fieldsOf(kind).some(([, { shape }]) => shape === "picture"));

@@ -17,6 +17,7 @@ import { startToken } from "../maths/geometry.js";
  *   borrows?: (selection: import("./state.js").Selection) => any,
  *   selects?: Record<string, Field>, prefers?: Record<string, Field>, link?: string[],
  *   alone?: boolean, whole?: boolean, paints?: boolean, note?: string,
+ *   explains?: string[], lights: (app: import("../main.js").App) => (string|number)[],
  *   both?: (app: import("../main.js").App, other: import("../main.js").App) => import("../types.js").Panel,
  *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("./saves.js").Saves,
  *   code: (selection: any, source: import("../data/source.js").Source, taste: any) => import("../text/python.js").Code|null,
@@ -32,6 +33,8 @@ import { startToken } from "../maths/geometry.js";
  *   whole: it is about the whole picture or the model, and needs no read-out of the selected token
  *   paints: a brush paints on the picture while it is open
  *   note: the key of a text that stands on the picture while it is open
+ *   explains: the parts of the line that lead to it: photo, patches, position, layers, answer
+ *   lights: the parts of the line that it is about now, a layer by its number
  *   both: makes a part that shows both analyses at once, above the two panels
  *   code: Python that makes the array on the screen and calls it `shown`, for a selection and a taste; null
  *     where the panel shows none
@@ -47,6 +50,14 @@ export function oneOf(values) {
 export function panelOf(panels, id) {
   return panels.find((panel) => panel.id === id);
 }
+
+/** The panel that explains a part of the line. @returns {PanelDescription} */
+export function explainerOf(panels, part) {
+  return panels.find(({ explains = [] }) => explains.includes(part));
+}
+
+/** The layers from one to another, both with it. */
+export const layersFrom = (first, last) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
 
 /** The fields that only one panel has, of all panels, by name. @returns {Record<string, Field>} */
 export function fieldsOf(panels, /** @type {"selects"|"prefers"} */ kind) {

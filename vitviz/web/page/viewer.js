@@ -81,8 +81,7 @@ function show() {
   // On a phone the viewer is below the controls, and one's own photo can come while one has scrolled down: scroll to it.
   const { top } = element.getBoundingClientRect();
   if (shown > 1 && (top > 0.6 * innerHeight || (manifest.upload && top < 0))) {
-    const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    element.scrollIntoView({ behavior: still ? 'auto' : 'smooth' });
+    element.scrollIntoView(); // at once: a smooth one ends where anything else scrolls, and the line of layers may
   }
 }
 
