@@ -25,6 +25,8 @@ SWITCHES = (
 )
 PATIENCE_MS = 90_000  # a loaded machine with two cores
 STATE = ".vv-place"
+# What the model would answer after every layer has come.
+ASKED = """() => [...document.querySelectorAll('.vv-would')].every(one => one.textContent)"""
 CAMERA_LEFT = re.compile(r"404 .*/gradio_api/stream/\w+/close$")
 
 

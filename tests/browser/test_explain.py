@@ -4,12 +4,22 @@ import re
 
 import pytest
 
+from tests.browser.conftest import ASKED
+from vitviz.probe.explain.fairness import plan_of
 from vitviz.viewer import page as page_of
 
 OPEN = ".vv-panel:not([hidden])"
 DRAWN = """count => {
     const maps = [...document.querySelectorAll('.vv-explanation')];
     return maps.length === count && maps.every(node => !node.querySelector('.vv-legend').hidden);
+}"""
+# The patches that are grey in a canvas of 16 x 16 pixels for each.
+GREY = """(canvas, cols) => {
+    const context = canvas.getContext('2d');
+    const at = (place) => 16 * Math.floor(place) + 1;
+    const red = (col, row) => context.getImageData(at(col), at(row), 1, 1).data[0];
+    const grey = (patch) => red(patch % cols, patch / cols) === 0x6f;
+    return [...Array(canvas.width * canvas.height / 256).keys()].filter(grey);
 }"""
 
 
@@ -22,7 +32,8 @@ def test_maps_are_made_when_looked_at_for_any_class_and_tested_fairly(visit, pic
     page, grid = seen.page, analysis.grid
     seen.upload(pictures["first"])
     seen.ready("first.png")
-    assert not [url for url in seen.requests if "component_server" in url]
+    page.wait_for_function(ASKED)  # what layers would answer was asked for, of two pictures at most
+    assert len([url for url in seen.requests if "component_server" in url]) <= 2
     seen.open_panel("Explanations")
     seen.is_(panel="explain", overlay="explain")
     page.wait_for_function(DRAWN, arg=2)
@@ -54,6 +65,7 @@ def test_maps_are_made_when_looked_at_for_any_class_and_tested_fairly(visit, pic
 
     page.get_by_role("button", name="Test these maps").click()
     page.locator(".vv-fair-found").wait_for()
+    page.locator(".vv-fair summary").click()
     keys = ("attention", "attention_gradient", "generic")
     fair = analysis.fair_test(*keys, target=other)
     rows = page.locator(".vv-fair tbody tr").all_inner_texts()
@@ -63,6 +75,25 @@ def test_maps_are_made_when_looked_at_for_any_class_and_tested_fairly(visit, pic
         figures = (fair.deletion(key), fair.insertion(key), fair.gain(key))
         assert found == pytest.approx(figures, abs=2e-3)
         assert row.endswith(f"{fair.beaten(key)} of 20")
+    # The verdict, and pictures in which the patches vanish in step with the curves.
+    first = {key: float(fair.first[key][3]) for key in (*keys, "centre")}
+    assert float(fair.removed[3]) == 0.25
+    best, low = min(first, key=first.__getitem__), float(fair.band()[0][3])
+    key = "fairChance" if first[best] >= low else "fairMiddle" if best == "centre" else "fairBest"
+    verdict = page.locator(".vv-fair-found .vv-found").inner_text()
+    assert verdict.startswith({"fairBest": "\u201c"}.get(key, "Nothing here"))
+    assert f"{100 * first[best]:.0f}%" in verdict
+    winner = min(keys, key=first.__getitem__)
+    plan = plan_of(analysis.case(target=other), {winner: analysis.explain(winner, 0, other)})
+    order = plan.ways[plan.names.index(winner)].tolist()
+    for step in (3, 1):
+        page.get_by_label("Squares taken out").fill(str(step))
+        gone = plan.counts[step]
+        for curve, wanted in (("first", order[:gone]), ("last", order[len(order) - gone :])):
+            figure = page.locator(".vv-vanishing").nth(("first", "last").index(curve))
+            assert figure.locator("canvas.vv-marks").evaluate(GREY, grid.cols) == sorted(wanted)
+            left = f"{100 * float(getattr(fair, curve)[winner][step]):.1f}%"
+            assert left in figure.inner_text()
     said = page.locator(".vv-fair-sentences li").first.inner_text()
     assert said.lower().rstrip(".") == str(fair.sentence("attention"))
     assert page.locator(".vv-fair svg .vv-fair-line").count() == 8

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.browser.conftest import ASKED
 from tests.browser.test_erase import brush
 from tests.browser.test_experiment import PANDA
 from tests.browser.test_fold import LAPTOP, PHONE, TABS, WALL, top
@@ -14,7 +15,6 @@ from vitviz.viewer import page as one_file
 
 LAYER = ".vv-layer input"
 WOULD = ".vv-would"
-ASKED = """() => [...document.querySelectorAll('.vv-would')].every(one => one.textContent)"""
 SAID = "[...document.querySelectorAll('.vv-layer input')].map(one => one.ariaLabel).join()"
 NAMES = dictionary("en", "everyday100-labels")
 

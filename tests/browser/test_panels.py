@@ -1,5 +1,6 @@
 """Patches, positions, attention, query and key, rollout: the numbers of each panel are Python's."""
 
+import copy
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -12,6 +13,7 @@ from tests.browser.conftest import PATIENCE_MS, Visit, stop_time
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.model.vit import ViT
+from vitviz.probe.measure import features
 from vitviz.probe.measure.pairs import pair
 from vitviz.probe.measure.positions import similarity
 from vitviz.viewer import page as one_file
@@ -668,3 +670,64 @@ def test_positions_and_rollout_open_with_what_they_found(show):
     values[[*range(grid.num_prefix_tokens), token]] = 0
     times = float(values.max()) * grid.num_tokens
     assert numbers(found.inner_text())[-1] == pytest.approx(times, abs=0.051)
+
+
+def test_each_panel_opens_with_what_it_found_in_the_numbers_of_python(shown):
+    seen, analysis, token = shown
+    grid, last = analysis.grid, analysis.trace.depth - 1
+    found = seen.page.locator(f"{PANEL} .vv-found").first
+
+    def says(panel: str, start: str) -> list[float]:
+        seen.open_panel(panel)
+        seen.page.locator(f"{PANEL} .vv-found", has_text=start).first.wait_for()
+        assert found.evaluate("node => node.closest('.vv-panel').firstChild.firstChild === node")
+        assert found.evaluate("node => parseFloat(getComputedStyle(node).fontSize)") >= 18
+        return numbers(found.inner_text())
+
+    def place(at: int) -> list[int]:
+        return list(grid.row_col(at))
+
+    row = grid.patches(analysis.attention(last, None, token))
+    held = row.sort(descending=True).values.cumsum(0)
+    half = int((held < row.sum() / 2).sum()) + 1
+    best = grid.num_prefix_tokens + int(row.argmax())
+    told = says("Attention", "half of what this square")
+    assert told[:2] == [half, len(row)]
+    assert told[2:] in ([], place(best))
+    pixels = analysis.picture.reshape(4, 8, 4, 8, 3)[1, :, 2]
+    assert says("Patches", "never sees") == [16, 192, int(pixels.min()), int(pixels.max())]
+    alike = features.similarity(features.tokens_after(analysis.trace, last), token).clone()
+    alike[[*range(grid.num_prefix_tokens), token]] = float("nan")
+    low, high = alike.nan_to_num(9).min(), alike.nan_to_num(-9).max()
+    told = says("Features", "To the model")
+    assert {*told} >= {round(float(low), 2), round(float(high), 2)}
+    seen.open_panel("Query · key")
+    seen.page.mouse.click(*center(seen, grid, grid.token(3, 1)))  # the partner
+    told = says("Query · key", "come from row 3, col 1")
+    share = float(analysis.trace.attention(last)[0, token, grid.token(3, 1)])
+    assert [told[2], told[-1]] == pytest.approx([100 * share, share * grid.num_tokens], abs=0.051)
+    lens = analysis.lens_lines()
+    told = says("Predictions", "steps")
+    ranks = lens[0].ranks
+    settled = max((at + 1 for at, rank in enumerate(ranks) if rank > 1), default=0)
+    assert f"class {lens[0].index}" in found.inner_text()
+    assert f"{settled + 1} of its {last + 1} steps" in found.inner_text() or settled == 0
+    seen.page.keyboard.press("Escape")  # the page has the explanations of the answer alone
+    told = says("Explanations", "squares that matter most")
+    maps = [grid.patches(analysis.explain(key)) for key in ("attention", "attention_gradient")]
+    one, other = ({*values.topk(2).indices.tolist()} for values in maps)
+    assert told == [2, 2, len(one & other)]
+
+
+@pytest.mark.parametrize(("noise", "said"), [(0, "a fixed formula"), (0.1, "it learned it")])
+def test_positions_that_were_given_are_not_called_learned(show, noise, said):
+    """The sines and cosines of MAE and MoCo v3, which no training changes."""
+    timm = pytest.importorskip("timm.layers")
+    loaded = tiny("cls")
+    vit = copy.deepcopy(loaded.vit)
+    given = timm.build_sincos2d_pos_embed([4, 4], dim=24)
+    some = noise * torch.randn(given.shape, generator=torch.Generator().manual_seed(0))
+    vit.pos_embed.data[0, 1:] = given + some
+    seen, _ = show(analyze(replace(loaded, vit=vit), photo()))
+    seen.open_panel("Positions")
+    seen.page.locator(f"{PANEL} .vv-found", has_text=said).wait_for()

@@ -533,7 +533,7 @@ def test_the_focus_is_not_lost_with_a_control_that_goes_out_of_use(shown) -> Non
     shown.keyboard.press("Shift+Tab")
     shown.keyboard.press("Control+z")  # back where no head is asked for
     says(shown, panel="patches")
-    assert head.is_disabled()
+    assert not head.is_visible()
     seen_on_the_picture = "document.activeElement.matches('.vv-frame:focus-visible')"
     assert shown.evaluate(seen_on_the_picture)
     shown.keyboard.press("Control+Shift+Z")

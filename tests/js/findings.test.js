@@ -3,13 +3,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { holdingHalf } from "../../vitviz/viewer/maths/attention.js";
 import { linesOf } from "../../vitviz/viewer/maths/marginals.js";
-import { positionsFinding, rolloutFinding } from "../../vitviz/viewer/text/findings.js";
+import { lensLines, resultsOf } from "../../vitviz/viewer/maths/predictions.js";
+import { quarterOf } from "../../vitviz/viewer/maths/removal.js";
+import { waveSimilarity } from "../../vitviz/viewer/maths/waves.js";
+import { attentionFinding, explainFinding, fairFinding, featuresFinding, headsFinding, pairFinding, patchFinding, positionsFinding, predictionsFinding, rolloutFinding } from "../../vitviz/viewer/text/findings.js";
+import { termsIn } from "../../vitviz/viewer/text/glossary.js";
+import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { appOf } from "./fixture.js";
 
 const grid = { rows: 2, cols: 2, prefix: 1, tokens: 5 };
-const app = (language, layer = 5) => appOf({ t: translator(language), language, grid, taste: {}, selection: { first: 0, layer }, manifest: { model: { depth: 6 } } });
+const app = (language, layer = 5) => appOf({ t: translator(language), language, grid, taste: {}, selection: { first: 0, layer }, manifest: { model: { depth: 6, prefix_tokens: ["cls_token"] } } });
 
 test("a rollout is flat below three times the average, which is one in N", () => {
   const say = (values, token, language = "en", layer = 5) => rolloutFinding(app(language, layer), Float32Array.from(values), token);
@@ -37,4 +43,111 @@ test("positions have learned rows and columns where these are more alike than th
   assert.match(say([1, 0.4, 0.6, 0.1], 1, "ko"), /스스로 배웠습니다\. .*자리\(0.50\)가 나머지\(0.10\)보다 이 자리를 더 닮았습니다\.$/);
   assert.equal(say([1, 0.4, 0.6, 0.1], 0), "", "CLS has no place");
   assert.equal(say(null), "");
+});
+
+/** An app with a model that answers "cat" and its lens: logits after each block. */
+const answering = ({ logits, lens = null, model = {}, language = "en", labels = ["cat", "dog", "cow"] }) => {
+  const classes = { labels, groups: null, temperature: 1, calibrated: true, threshold: null, kept: 0, not_sure: 0.5, holds_its_group: 0.5, ...model };
+  const manifest = { model: { ...classes, num_classes: labels.length, trained: true, depth: lens?.length ?? 1 }, pass: resultsOf(logits, classes), photo: {} };
+  Object.assign(manifest.model, model);
+  return { app: appOf({ t: translator(language), language, manifest }), lines: lens && lensLines(lens.map((one) => Float32Array.from(one)), 1, labels) };
+};
+
+test("half of what is taken: nine tenths of one square are half, even squares need half of them", () => {
+  assert.deepEqual([[0.9, 0.05, 0.05], [1, 1, 1, 1], [3, 2, 1, 1, 1], [0, 0], []].map(holdingHalf), [1, 2, 2, 0, 0]);
+  const say = (values, token, direction = "from", language = "en") =>
+    attentionFinding({ ...app(language), selection: { direction } }, Float32Array.from(values), token);
+  assert.equal(say([0.1, 0.7, 0.1, 0.05, 0.05], 3), "Half of what this square takes from the squares comes from 1 of 4, most from row 0, col 0.");
+  assert.equal(say([0.1, 0.7, 0.1, 0.05, 0.05], 1), "Half of what this square takes from the squares comes from 1 of 4, most from itself.");
+  assert.match(say([0.1, 0.25, 0.2, 0.25, 0.2], 0), /^Nothing stands out: half of what the place for the whole picture takes .* 2 of 4\.$/);
+  assert.equal(say([0.6, 0.1, 0.1, 0.1, 0.1], 1), "Most of what this square takes, 60.0%, comes from no square of the picture.");
+  // A column: it sums to 1.5, and the mean over all tokens is 1.
+  assert.equal(say([0.1, 0.7, 0.4, 0.2, 0.1], 2, "to"), "Compared with an average place, this square is looked at 1.5 times as much, most by row 0, col 0.");
+  assert.equal(say([0.1, 0.7, 0.1, 0.05, 0.05], 3, "from", "ko"), "이 칸이 사진의 칸들에서 가져오는 것의 절반은 4개 가운데 1개에서 옵니다. 가장 많이 오는 칸: 0행 0열.");
+  const one = { ...app("en"), source: { grid: { rows: 1, cols: 1, prefix: 1, tokens: 2 } }, selection: { direction: "from" } };
+  assert.equal(attentionFinding(one, Float32Array.from([0.5, 0.5]), 1), "", "one square alone");
+});
+
+test("heads are as wide as the exponential of their entropy", () => {
+  const entropy = [[Math.log(2), Math.log(4.6)], [0, Math.log(3)]];
+  assert.equal(headsFinding(app("en"), { entropy }), "Of its 4 ways of looking the narrowest takes in about 1 of 5 places, the widest about 5.");
+  assert.deepEqual([headsFinding(app("en"), null), headsFinding(app("en"), { entropy: [[1]] })], ["", ""]);
+});
+
+test("a square is its numbers, from the darkest to the brightest", () => {
+  assert.match(patchFinding(app("en"), Uint8Array.from([7, 250, 31])), /it gets 4 squares, and this one is 3 numbers from 7 \(dark\) to 250 \(bright\)\.$/);
+  assert.match(patchFinding(app("en"), Uint8Array.from([9, 9])), /this one is 2 numbers that are all 9\.$/);
+  assert.equal(patchFinding(app("en"), null), "");
+});
+
+test("the square that has become most like another, unless all are", () => {
+  const say = (values, token) => featuresFinding(app("en"), Float32Array.from(values), token);
+  assert.equal(say([1, 0.9, 1, 0.2, -0.31], 2), "To the model this square has become most like row 0, col 0 (0.90 of 1) and least like row 1, col 1 (−0.31).");
+  assert.match(say([1, 0.9, 0.95, 0.91, 0.92], 0), /^Nothing stands out: .* equally like the place for the whole picture, from 0.90 to 0.95 of 1\.$/);
+});
+
+test("a pair says the share, and that nothing comes where the way is cut", () => {
+  const say = (query, key, found) => pairFinding(app("en"), { query, key }, { cut: false, share: 0.5, ...found });
+  assert.equal(say(1, 4, {}), "Of all that row 0, col 0 takes, 50.0% come from row 1, col 1: 2.5 times as much as if it took the same from everywhere.");
+  assert.match(say(0, 0, { share: 0.1 }), /^Of all that the place for the whole picture takes, 10.0% come from itself: 0.5 times/);
+  assert.equal(say(1, 0, { cut: true }), "Between row 0, col 0 and the place for the whole picture the way is cut: nothing comes through.");
+});
+
+test("predictions say when the answer was settled, and before that is known how far it is ahead", () => {
+  const say = (one, lens) => { const { app: of, lines } = answering(one); return predictionsFinding(of, lens === null ? null : lines); };
+  const last = [3, 0, 0]; // e^3 times as likely as each of the others
+  const settled = { logits: last, lens: [[5, 0, 0], [0, 2, 0], [0, 0, 1], last] };
+  assert.equal(say(settled), "It settles on “cat” after 4 of its 4 steps; after 3 it would still have said “cow”.");
+  assert.equal(say(settled, null), "“cat” is 20.1 times as likely to it as the next answer, “dog”.");
+  assert.equal(say({ ...settled, lens: [[1, 0, 0], last] }), "It would say “cat” after the first of its 2 steps, and stays with it.");
+  assert.equal(say({ ...settled, lens: [[0, 0, 0], last] }), "It settles on “cat” after 2 of its 2 steps; after 1 nothing was ahead.");
+  assert.match(say({ logits: [0.1, 0, 0] }), /^The best guess is cat with 35.6%/);
+  assert.match(say({ logits: last, model: { threshold: 9 } }), /^This picture scores below/);
+  assert.equal(say({ logits: last, model: { trained: false } }), "Nothing was learned yet: what follows is chance.");
+  assert.equal(say({ logits: [] }), "");
+  assert.equal(say({ logits: [2], labels: ["cat"] }), "", "there is no other answer");
+  assert.match(say({ ...settled, language: "ko" }), /^4단계 가운데 4단계 뒤에 정한 답이 “cat”입니다\. 3단계 뒤까지도 답은 “cow”/);
+});
+
+test("maps agree on so many of the tenth of the squares that matters most in each", () => {
+  const wide = { ...app("en"), source: { grid: { rows: 4, cols: 5, prefix: 1, tokens: 21 } } };
+  const map = (name, ...best) => ({ one: { name, names: {} }, values: Float32Array.from({ length: 21 }, (_, at) => (best.includes(at) ? 9 : at / 100)) });
+  const say = (...maps) => explainFinding(wide, maps);
+  assert.equal(say(map("a", 3, 4), map("b", 4, 9)), "Of the 2 squares that matter most in each of these 2 maps, 1 are the same.");
+  assert.equal(say(map("a", 3)), "By “a” the square that matters most is row 0, col 2.");
+  assert.equal(say(map("a", 3), { one: { name: "b", names: {} }, values: new Float32Array(21) }), "“b” finds no square more important than another.");
+  assert.equal(say(), "");
+});
+
+test("a fair test is won by whose order takes the answer away first, if chance and the middle do not", () => {
+  const result = (curves) => ({ target: 0, removed: [0, 0.26, 0.5, 1], band: [[0.9, 0.6, 0.3, 0], [0.9, 0.8, 0.5, 0]], orders: 20,
+    maps: Object.fromEntries(Object.entries(curves).map(([key, at]) => [key, { first: [0.9, at, 0.1, 0] }])) });
+  const maps = [{ key: "a", name: "map a" }, { key: "b", name: "map b" }, { key: "centre", name: "the middle" }];
+  const { app: of } = answering({ logits: [3, 0, 0] });
+  const say = (curves) => fairFinding(of, /** @type {any} */ (result(curves)), maps);
+  assert.equal(quarterOf([0, 0.1, 0.2, 0.32]), 2);
+  assert.equal(say({ a: 0.8, b: 0.05, centre: 0.57 }), "“map b” finds what matters first: with 26% of the squares out in its order “cat” is down to 5%; the middle 57%, map a 80%.");
+  assert.match(say({ a: 0.8, b: 0.55, centre: 0.5 }), /^Nothing here finds what matters sooner than “the middle”, which knows nothing: .* down to 50%; map b 55%, map a 80%\.$/);
+  assert.match(say({ a: 0.8, b: 0.6, centre: 0.7 }), /^Nothing here is better than chance: with 26% of the squares out “map b” leaves 60% of “cat”, .* leave 60% to 80%; /);
+});
+
+test("positions of the fixed formula were given and not learned", () => {
+  // One wave of length 1: cos 1 along a side, twice that across, halved.
+  const near = (1 + Math.cos(1)) / 2;
+  assert.deepEqual([...waveSimilarity(grid, { row: 0, col: 1 }, 4)].map((value) => value.toFixed(6)), [near, 1, Math.cos(1), near].map((value) => value.toFixed(6)));
+  assert.equal(waveSimilarity(grid, { row: 0, col: 0 }, 6).length, 0);
+  const say = (similar, dim) => positionsFinding({ ...app("en"), source: { grid, manifest: { model: { embed_dim: dim } } } }, similar, 1);
+  const given = [...waveSimilarity(grid, { row: 0, col: 0 }, 8)];
+  assert.match(say(given.map((value) => value + 0.001), 8), /^Nobody taught it this and it did not learn it: a fixed formula/);
+  assert.match(say([given[0], given[1] - 0.02, ...given.slice(2)], 8), /it learned it/);
+  assert.match(say(given, 16), /it learned it|has not learned/);
+});
+
+test("no word in a finding needs a card", () => {
+  const plain = /^(attention(Half|Flat|Outside|Received)|found(Square|Whole|Outside|ToTheEnd|SoFar)|headsWidth|patchFound|features(Unlike|Alike)|pairFound|predictions|explain(One|Even|Agree)$|fair(Best|Middle|Chance)|rollout(Flat|Peak)|positions(Given|Learned|Unlearned))/;
+  for (const [language, texts] of Object.entries(STRINGS)) {
+    const findings = Object.entries(texts).filter(([key]) => plain.test(key));
+    assert.ok(findings.length > 30, language + ": " + findings.length);
+    for (const [key, text] of findings) assert.deepEqual(termsIn(text.replace(/\{\w+\}/g, "0"), language), [], language + " " + key + ": " + text);
+  }
 });

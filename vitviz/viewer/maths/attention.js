@@ -205,6 +205,18 @@ export function prefixKind(name) {
 }
 
 /**
+ * How many of the largest values make half of their sum.
+ * @param {ArrayLike<number>} values  none below 0
+ */
+export function holdingHalf(values) {
+  const sorted = Float64Array.from(values).sort();
+  const half = sorted.reduce((sum, value) => sum + value, 0) / 2;
+  let [count, held] = [0, 0];
+  while (count < sorted.length && held < half) held += sorted[sorted.length - ++count];
+  return count;
+}
+
+/**
  * The tokens with the largest values, largest first; ties go to the earlier token.
  * @param {ArrayLike<number>} map
  * @param {number} count

@@ -18,6 +18,7 @@ import { tokenTable } from "../state/saves.js";
 import { layersFrom, oneOf } from "../state/panels.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";
+import { attentionFinding, headsFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { tokenTitle } from "../text/words.js";
 
@@ -35,6 +36,7 @@ export const attention = {
 function create(app) {
   const { t } = app;
   const { manifest, grid } = app.source;
+  const found = el("p", { class: "vv-found" });
   const intro = el("p", { class: "vv-intro" });
   const heads = ["mean", ...Array(manifest.model.num_heads).keys()].map((head) => createHead(app, head));
   const few = heads.length <= 8;
@@ -52,8 +54,8 @@ function create(app) {
   const bar = createShares(app);
   const waiting = createWaiting(app);
   const foot = el("div", { class: "vv-foot" }, legend.root, bar.root);
-  const root = el("div", {}, which.root, intro, waiting.root, gallery, allHeads.root, matrix.root,
-    headStatistics.root, foot, caution(t));
+  const root = el("div", {}, found, which.root, waiting.root, gallery, allHeads.root, matrix.root,
+    headStatistics.root, intro, foot, caution(t));
 
   return { root, render, destroy: allHeads.destroy };
 
@@ -74,6 +76,8 @@ function create(app) {
     if (shown === "all") allHeads.render(token);
     if (shown === "matrix") matrix.render();
     if (shown === "dots") headStatistics.render(token);
+    setText(found, shown === "dots" ? headsFinding(app, app.source.statistics.here)
+      : maps ? attentionFinding(app, app.source.maps.head(layer, token, direction, head), token) : "");
     waiting.render(maps && !app.source.failure ? "" : layerText(app), app.source.failure !== null && over.missing !== "layer");
     gallery.classList.toggle("vv-stale", !maps);
     if (!maps) return;

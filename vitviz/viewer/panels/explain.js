@@ -8,6 +8,7 @@ import { createFairTest, fairTables } from "./explain/fairtest.js";
 import { tokenTable } from "../state/saves.js";
 import { FIELDS, mainExplainer, questionOf, shownExplainers, targetOf } from "../state/explaining.js";
 import { className } from "../text/explaining.js";
+import { explainFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { tokenTitle } from "../text/words.js";
 
@@ -17,17 +18,21 @@ export const explain = { id: "explain", overlay: "explain", whole: true, selects
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t } = app;
+  const found = el("p", { class: "vv-found" });
   const intro = el("p", { class: "vv-intro" });
   const menu = createClassMenu(app);
   const maps = createExplanationMaps(app);
   const list = createExplainerList(app);
   const fair = createFairTest(app);
-  const root = el("div", {}, intro, menu.root, maps.root,
+  const root = el("div", {}, found, intro, menu.root, maps.root,
     el("p", { class: "vv-caution", text: t("explainNoProof") }), list.root, fair.root);
   return {
     root,
     render(view) {
       const target = targetOf(app.selection, app.source);
+      const shown = shownExplainers(app.selection, app.source);
+      const here = shown.map((one) => ({ one, values: app.source.explanations.of(questionOf(app.selection, app.source, one)).here?.values }));
+      setText(found, here.every(({ values }) => values) ? explainFinding(app, here) : "");
       const token = tokenTitle(app.selection.token, app);
       setText(intro, target === null ? t("explainIntroFree", { token })
         : t("explainIntro", { label: className(target, app), token }));

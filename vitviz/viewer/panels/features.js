@@ -9,21 +9,38 @@ import { createLegend } from "../parts/legend.js";
 import { digits, multiple, percent, signed } from "../maths/numbers.js";
 import { similarityScale } from "../maths/scales.js";
 import { scaleOfBoth } from "../state/sharedscale.js";
+import { oneOf } from "../state/panels.js";
+import { choice } from "../parts/widgets.js";
 import { createPatchMap } from "../parts/patchmap.js";
 import { explore } from "../parts/pointing.js";
 import { tokenTable } from "../state/saves.js";
 import { createWaiting, tokensText } from "../parts/waiting.js";
+import { featuresFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
 
+/** What lies over the picture: the PCA as colours, or the similarity to one token. */
+const PAINTED = ["colours", "similarity"];
+
 /** @type {import("../state/panels.js").PanelDescription} */
-export const features = { id: "features", overlay: "features", lights: ({ selection: { layer } }) => [layer], create, saves, code };
+export const features = { id: "features", overlay: "features", prefers: { painted: oneOf(PAINTED) }, painting,
+  lights: ({ selection: { layer } }) => [layer], create, saves, code };
+
+/** @type {import("../state/panels.js").PanelDescription["painting"]} */
+function painting({ taste, selection, source }) {
+  if (taste.painted !== "colours") return null;
+  const summary = source.features.summary();
+  return { colours: summary && layerFeatures(summary, selection.layer, source.manifest).colours };
+}
 
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t } = app;
+  const which = choice({ label: t("painted"), options: PAINTED.map((value) => ({ value, text: t("painted_" + value) })),
+    onChoose: (value) => { app.prefer({ painted: value }); app.select({ overlay: "features" }); } });
   const { grid, manifest } = app.source;
   const times = manifest.model.outlier_times;
+  const found = el("p", { class: "vv-found" });
   const intro = el("p", { class: "vv-intro" });
   const [colours, similar, norms] = ["featuresColours", "featuresSimilar", "featuresNorms"].map(
     (key) => createMap(app, key, (token) => { pointed = token; renderReading(); }));
@@ -38,7 +55,7 @@ function create(app) {
   const waiting = createWaiting(app);
   const maps = el("div", { class: "vv-figures vv-thirds" }, colours.root, similar.root, norms.root);
   const strip = createStrip(app, times);
-  const root = el("div", {}, intro, waiting.root, maps, reading, count, prefix,
+  const root = el("div", {}, found, which.root, intro, waiting.root, maps, reading, count, prefix,
     el("h4", { text: t("featuresStrip") }), strip.root,
     el("p", { class: "vv-note", text: t("featuresStripNote") }), about(t, times));
   let pointed = null;
@@ -56,6 +73,8 @@ function create(app) {
     similar.root.classList.toggle("vv-stale", !values);
     similar.title(t("featuresSimilar", { token: tokenName(token, app) }));
     for (const map of [colours, similar, norms]) map.mark(token);
+    which.set(app.taste.painted);
+    setText(found, values ? featuresFinding(app, values, token) : "");
     if (values) renderSimilar(values);
     const scale = scaleOfBoth(app, lengths, false);
     const stale = shown.layer !== layer || shown.table !== app.taste.colours || shown.min !== scale?.min || shown.max !== scale?.max;

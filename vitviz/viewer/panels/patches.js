@@ -11,6 +11,7 @@ import { createSizes } from "./patches/sizes.js";
 import { ORDERS, elementAt, patchValues } from "../maths/patch.js";
 import { oneOf } from "../state/panels.js";
 import { createWaiting, lostText } from "../parts/waiting.js";
+import { patchFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { tokenTitle } from "../text/words.js";
 
@@ -26,6 +27,7 @@ function create(app) {
   const { grid, manifest, picture } = app.source;
   const { channels } = manifest.model.image;
   const count = channels * grid.patchHeight * grid.patchWidth;
+  const found = el("p", { class: "vv-found" });
   const intro = el("p", { class: "vv-intro" });
   const numbers = createOnePatch(app);
   const filters = createFilters(app);
@@ -33,7 +35,7 @@ function create(app) {
   const framing = createFraming(app);
   const sizes = createSizes(app);
   const waiting = createWaiting(app, "vv-note", "vv-button", picture);
-  const root = el("div", {}, framing.root, intro, waiting.root, numbers.root, sizes.root, filters.root, components.root, el("h4", { text: t("ledger") }),
+  const root = el("div", {}, found, framing.root, intro, waiting.root, numbers.root, sizes.root, filters.root, components.root, el("h4", { text: t("ledger") }),
     el("p", { class: "vv-intro", text: arithmetic() }), createLedger(app),
     el("p", { class: "vv-note", text: t("patchThreeWays") }));
 
@@ -50,6 +52,7 @@ function create(app) {
     const here = picture.get();
     const { error } = picture;
     waiting.render(here ? "" : error ? lostText(t, error) : t("pixelsLoading"), error !== null);
+    setText(found, patchFinding(app, box && here ? patchValues(here, token, manifest, grid, "pixel").raw : null));
     setText(intro, box
       ? t("patchIntro", { token: tokenTitle(token, app), top: box.top, left: box.left,
         height: box.height, width: box.width, channels, count })

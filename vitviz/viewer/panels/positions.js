@@ -68,8 +68,7 @@ function create(app) {
   const root = el("div", {}, found, intro,
     el("div", { class: "vv-figures" }, ...ones.map((one) => one.root)), value, loading.root, waiting.root,
     legend.root,
-    el("div", { class: "vv-figures" }, ...curves.map((curve) => curve.root)), all.root,
-    el("p", { class: "vv-note", text: t("positionsNote") }));
+    el("div", { class: "vv-figures" }, ...curves.map((curve) => curve.root)), all.root);
   let pointed = null;
 
   return { root, render, destroy: all.destroy };

@@ -2,11 +2,11 @@
 
 import { createAnswerBars } from "../parts/answerbars.js";
 import { caution } from "../parts/caution.js";
-import { el } from "../parts/dom.js";
-import { answerOf } from "../text/answer.js";
+import { el, setText } from "../parts/dom.js";
 import { LENSES, createLens } from "./predictions/lens.js";
 import { oneOf } from "../state/panels.js";
 import { percent, percents, signed } from "../maths/numbers.js";
+import { predictionsFinding } from "../text/findings.js";
 import { knownTexts } from "../text/known.js";
 import { codeOf } from "../text/python.js";
 import { groupName, labelName, translated } from "../text/words.js";
@@ -49,24 +49,24 @@ function create(app) {
       note: t("logit", { logit: signed(entry.logit).trim() }),
     }, at)), restOf(classes)));
   const lens = createLens(app);
-  const root = el("div", {}, headline(app), lists,
+  const found = el("p", { class: "vv-found" });
+  const root = el("div", {}, found, lists,
     model.trained === false ? null
       : el("p", { class: "vv-note", text: t(model.calibrated ? "calibrated" : "uncalibrated") }),
     createKnown(app), lens.root, caution(t));
-  return { root, render: lens.render };
+  return {
+    root,
+    render() {
+      lens.render();
+      setText(found, predictionsFinding(app, app.source.lens.here));
+    },
+  };
 
   function restOf(entries) {
     if (entries.length === manifest.model.num_classes) return null;
     const rest = 1 - entries.reduce((sum, { probability }) => sum + probability, 0);
     return el("p", { class: "vv-note", text: t("restOfClasses", { share: percent(Math.max(0, rest)) }) });
   }
-}
-
-/** The answer in large letters; or that it is none, that the model is not sure, or that it is untrained. */
-function headline(app) {
-  const { text, note, why = "" } = answerOf(app);
-  return el("div", { class: "vv-headline" }, el("p", { class: "vv-headline-text", text }),
-    ...[note, why].filter(Boolean).map((more) => el("p", { class: "vv-note", text: more })));
 }
 
 function list(title, bars, rest = null) {

@@ -12,6 +12,7 @@ import { createSoftmaxRow } from "./qk/softmaxrow.js";
 import { createStrip } from "../parts/strip.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
 import { button, choice } from "../parts/widgets.js";
+import { pairFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { tokenName } from "../text/words.js";
 
@@ -30,6 +31,7 @@ function create(app) {
   let order = "place";
   let pointed = null; // one of the d numbers
 
+  const found = el("p", { class: "vv-found" });
   const intro = el("p", { class: "vv-intro" });
   const pick = choice({
     label: t("pairPick"),
@@ -64,7 +66,7 @@ function create(app) {
     el("h4", { text: t("pairRowTitle") }), row.root,
     el("details", { class: "vv-facts" }, el("summary", { text: t("pairNumbers") }), orderChoice.root, numbers),
     mixView.root);
-  const root = el("div", {}, intro, el("div", { class: "vv-pair vv-on-a-line" }, pick.root, swap), noHead, waiting.root, body);
+  const root = el("div", {}, found, intro, el("div", { class: "vv-pair vv-on-a-line" }, pick.root, swap), noHead, waiting.root, body);
   let shown = null; // {pair, key}
   let late = 0;
 
@@ -81,6 +83,7 @@ function create(app) {
     waiting.render(head === "mean" || decoded ? "" : layerText(app), app.source.failure !== null && over.missing !== "layer");
     show(body, Boolean(decoded));
     shown = decoded && head !== "mean" ? { pair: pairOf(decoded, head, query, key), key } : null;
+    setText(found, shown ? pairFinding(app, { query, key }, shown.pair) : "");
     draw();
     if (shown) mixView.render(query, key, shown.pair);
   }

@@ -45,8 +45,9 @@ export function createPicture(app, ...above) {
     root, lines,
     render({ shown, token, pointer }, bare = false, changed = null) {
       const spotlight = shown.colours === SPOTLIGHT;
-      const covered = shown.values && !bare;
-      if (covered) overlay.draw(shown.values, grid.prefix, shown.scale, spotlight ? shadeTable() : colourTable(shown.colours));
+      const covered = (shown.values || shown.painted) && !bare;
+      if (covered && shown.painted) overlay.drawColours(shown.painted);
+      else if (covered) overlay.draw(shown.values, grid.prefix, shown.scale, spotlight ? shadeTable() : colourTable(shown.colours));
       else overlay.clear();
       overlay.canvas.style.opacity = String(!covered ? 0 : spotlight ? 1 : app.taste.opacity);
       pixels.draw((changed ?? app.source).picture.get()?.rgba);

@@ -71,7 +71,7 @@ export function createStage(app) {
     const { shown, token, pointer } = view;
     const { taste, selection, lit } = app;
     const other = app.panel().pairs ? app.shownPartner() : -1;
-    const table = colourTable(shown.colours);
+    const table = shown.values && colourTable(shown.colours);
     picture.render(view, app.bench.marks(), changedSource());
     root.classList.toggle("vv-bare", app.bench.marks());
     const litPatches = lit !== null && lit !== "picture" && lit.end > grid.prefix;
@@ -89,8 +89,8 @@ export function createStage(app) {
     waiting.render(messageOf(shown), (shown.missing === "layer" && app.source.failure !== null) ||
       (shown.missing === "tokens" && app.source.features.error !== null) ||
       (shown.missing === "positions" && app.source.positions.error !== null));
-    setText(saying, shown.values ? sayingOf(app, shown, token) : "");
-    show(saying, shown.values !== null);
+    setText(saying, shown.values || shown.painted ? sayingOf(app, shown, token) : "");
+    show(saying, saying.textContent !== "");
     renderLegend(shown, pointer);
     setText(under, underPointer(shown, pointer));
   }

@@ -50,7 +50,8 @@ export function createSteering(app) {
       const here = [selection.overlay, app.panel().overlay ?? "none"].map(overlayNamed)
         .filter(({ possible }) => !possible || possible(app.source));
       const uses = (control) => here.some(({ controls }) => controls.includes(control));
-      head.set(selection.head, uses("head"));
+      show(head.root, uses("head"));
+      head.set(selection.head);
       direction.set(selection.direction, uses("direction"));
       overlay.set(selection.overlay);
       beside.render();

@@ -9,9 +9,10 @@ import { attentionScale } from "./sharedscale.js";
 /**
  * An overlay: its values, one for each token and NaN where a token has none, and their scale; or why there are none.
  * @typedef {{kind: string, values: Float32Array|null,
- *   scale: import("../maths/scales.js").Scale, colours: string, uniform: number|null,
+ *   scale: import("../maths/scales.js").Scale, colours: string, uniform: number|null, painted?: Float32Array|null,
  *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"positions"|"noPositions"|"explaining"|"explainFailed"|"explainAbsent"}} Overlay
- *   kind: the id of its row; uniform: the value of uniform attention, null for values that are no shares of attention
+ *   kind: the id of its row; uniform: the value of uniform attention, null for values that are no shares of attention; painted: red,
+ *     green, blue of each patch, in place of values
  * @typedef {(app: import("../main.js").App, token: number) => Partial<Overlay>} ValuesOf
  */
 
@@ -45,7 +46,8 @@ export const OVERLAYS = [
     valuesOf: rollout, flows: true, possible: (source) => source.relevance.possible, costs: (source) => Boolean(source.relevance.ask),
   },
   { id: "positions", figure: "positions", later: true, controls: ["opacity"], valuesOf: positions },
-  { id: "features", figure: "features", controls: ["layer", "colours", "opacity"], valuesOf: features, decimals: 3 },
+  { id: "features", figure: "features", controls: ["layer", "colours", "opacity"], valuesOf: features, decimals: 3,
+    says: (_selection, { painted }) => (painted ? "painted" : "features") },
   {
     id: "explain", figure: "explanation", later: true, controls: ["colours", "opacity"], link: ["explainer", "target"], decimals: null,
     valuesOf: explanation, says: (_selection, { colours }) => (colours === "diverging" ? "explainSigned" : "explain"), costs: () => true,
@@ -67,6 +69,8 @@ export function overlayNamed(id) {
  * @returns {Overlay}
  */
 export function overlayOf(app, token) {
+  const painting = app.selection.overlay === app.panel?.().overlay ? app.panel().painting?.(app) : null;
+  if (painting) return { ...overlayAlone(app, token), values: null, colours: "", painted: painting.colours, missing: painting.colours ? null : "tokens" };
   const own = overlayAlone(app, token);
   const other = app.facing?.();
   if (!other || !own.values) return own;

@@ -1,14 +1,181 @@
 /** Findings: what a panel has found, in one sentence made from the numbers on the screen, without a word that needs a card. */
 
-import { strongest } from "../maths/attention.js";
+import { holdingHalf, prefixKind, strongest } from "../maths/attention.js";
 import { placeOf } from "../maths/geometry.js";
 import { linesOf } from "../maths/marginals.js";
-import { multiple, signed } from "../maths/numbers.js";
+import { multiple, percent, signed } from "../maths/numbers.js";
+import { firstAfter } from "../maths/predictions.js";
+import { byFall, quarterOf } from "../maths/removal.js";
 import { LEAST_TIMES } from "../maths/scales.js";
-import { tokenName } from "./words.js";
+import { waveSimilarity } from "../maths/waves.js";
+import { answerOf, isAnswer, nameOf, rivalsOf } from "./answer.js";
+import { className, explainerName } from "./explaining.js";
+import { labelName, tokenName } from "./words.js";
 
 /** So much more alike must squares of one row or column be, of at most 1, before it is said that this was learned. */
 const LEARNED = 0.05;
+
+/** The positions are sent in half precision: so far may they be from what a formula gives. */
+const ROUNDED = 0.005;
+
+/** Squares are alike if half of what is taken needs this share of them; half of all of them would be needed if they were the same. */
+const ALIKE = 0.4;
+
+/** So far apart must the most and the least similar square be, of at most 2. */
+const APART = 0.1;
+
+/** A token within a sentence, in words that need no card; `square`: what a square is called. */
+function plainName({ t, source: { grid, manifest } }, token, square) {
+  if (token >= grid.prefix) return square;
+  return t(prefixKind(manifest.model.prefix_tokens[token]) === "cls" ? "foundWhole" : "foundOutside");
+}
+
+/** The one that is looked at. */
+const thisOne = (app, token) => plainName(app, token, app.t("foundSquare"));
+
+/** A share in a sentence: whole percents, unless that would make it none or all. */
+function roughly(share) {
+  const whole = Math.round(100 * share);
+  return share >= 0.01 && (whole < 100 || share === 1) ? whole + "%" : percent(share);
+}
+
+/**
+ * Where a token looks, or how much it is looked at; "" where there is one square alone.
+ * @param {import("../main.js").App} app
+ * @param {Float32Array} values  of all tokens: a row, which sums to 1, or a column, whose mean over all tokens is 1 / N
+ * @param {number} token
+ */
+export function attentionFinding(app, values, token) {
+  const { t, selection: { direction }, source: { grid } } = app;
+  const all = grid.tokens - grid.prefix;
+  if (all < 2) return "";
+  const [best] = strongest(values.subarray(grid.prefix), 1).map((at) => at + grid.prefix);
+  const told = { who: thisOne(app, token), all, name: best === token ? t("itself") : tokenName(best, app) };
+  const sum = (list) => list.reduce((total, value) => total + value, 0);
+  if (direction === "to") return t("attentionReceived", { ...told, times: multiple(sum(values)) });
+  const inside = sum(values.subarray(grid.prefix));
+  if (inside < 0.5) return t("attentionOutside", { ...told, share: percent(1 - inside) });
+  const count = holdingHalf(values.subarray(grid.prefix));
+  return t(count >= ALIKE * all ? "attentionFlat" : "attentionHalf", { ...told, count });
+}
+
+/**
+ * How narrow and how wide heads look; "" for one alone.
+ * @param {import("../main.js").App} app
+ * @param {import("../data/analysis.js").Statistics|null} found
+ */
+export function headsFinding({ t, source: { grid } }, found) {
+  const widths = (found?.entropy ?? []).flat().map(Math.exp);
+  if (widths.length < 2) return "";
+  const [least, most] = [Math.min(...widths), Math.max(...widths)].map((width) => width.toFixed(0));
+  return t("headsWidth", { count: widths.length, least, most, tokens: grid.tokens });
+}
+
+/**
+ * What the model gets in place of a picture; "" for a token that is no square.
+ * @param {import("../main.js").App} app
+ * @param {Uint8Array|null} raw  the numbers of the square
+ */
+export function patchFinding({ t, source: { grid } }, raw) {
+  if (!raw) return "";
+  const [least, most] = [Math.min(...raw), Math.max(...raw)];
+  return t(least === most ? "patchFoundEven" : "patchFound", { all: grid.tokens - grid.prefix, count: raw.length, least, most });
+}
+
+/**
+ * Which square has become most like the selected one, and which least.
+ * @param {import("../main.js").App} app
+ * @param {Float32Array} values  of all tokens
+ * @param {number} token
+ */
+export function featuresFinding(app, values, token) {
+  const { t, source: { grid } } = app;
+  const others = [...values.keys()].filter((at) => at >= grid.prefix && at !== token).sort((a, b) => values[b] - values[a]);
+  if (others.length < 2) return "";
+  const [best, worst] = [others[0], others[others.length - 1]];
+  const told = { who: thisOne(app, token), name: tokenName(best, app), other: tokenName(worst, app), most: signed(values[best]).trim(), least: signed(values[worst]).trim() };
+  return t(values[best] - values[worst] < APART ? "featuresAlike" : "featuresUnlike", told);
+}
+
+/**
+ * What a token takes from another one.
+ * @param {import("../main.js").App} app
+ * @param {{query: number, key: number}} pair
+ * @param {{share: number, cut: boolean}} found
+ */
+export function pairFinding(app, { query, key }, { share, cut }) {
+  const { t, source: { grid } } = app;
+  const [from, to] = [query, key].map((token) => plainName(app, token, tokenName(token, app)));
+  const told = { query: from, key: query === key ? t("itself") : to };
+  return cut ? t("pairFoundCut", told) : t("pairFound", { ...told, share: percent(share), times: multiple(share * grid.tokens) });
+}
+
+/**
+ * When the model comes to its answer; while nobody knows that, how far it is ahead; why it is none.
+ * @param {import("../main.js").App} app
+ * @param {import("../types.js").LensLine[]|null} lens
+ */
+export function predictionsFinding(app, lens) {
+  const { t, source } = app;
+  const { pass: { answer, predictions }, model } = source.manifest;
+  if (!answer) return "";
+  if (model.trained === false) return t("predictionsChance");
+  if (!isAnswer(source)) return answer.known === false ? t("notTaughtWhy") : answerOf(app).note;
+  const name = nameOf(answer, app);
+  const final = answer.kind === "class" && lens?.find(({ index }) => index === predictions[0].index);
+  if (final) return settled(app, lens, final, name);
+  const [rival] = rivalsOf(app);
+  return rival ? t("predictionsAhead", { name, other: rival.name, times: multiple(Math.min(1e4, answer.probability / rival.probability)) }) : "";
+}
+
+/** From which step on the answer is the last one. */
+function settled(app, lens, final, name) {
+  const { t, source: { manifest: { model: { depth } } } } = app;
+  let step = depth;
+  while (step > 0 && firstAfter(lens, step - 1) === final) step -= 1;
+  if (step === 0) return t("predictionsAtOnce", { name, depth });
+  const before = firstAfter(lens, step - 1);
+  const told = { name, depth, step: step + 1, before: step, other: before && labelName(before.label, app) };
+  return t(before ? "predictionsSettled" : "predictionsFromNothing", told);
+}
+
+/**
+ * How far the maps side by side agree on the tenth of the squares that matters most.
+ * @param {import("../main.js").App} app
+ * @param {{one: import("../types.js").Explainer, values: Float32Array}[]} maps  all that are here
+ */
+export function explainFinding(app, maps) {
+  const { t, source: { grid } } = app;
+  const ranked = maps.map(({ one, values }) => ({ one, values, squares: [...values.keys()].filter((at) => at >= grid.prefix && Number.isFinite(values[at])) }));
+  const even = ranked.find(({ values, squares }) => squares.every((at) => values[at] === values[squares[0]]));
+  if (ranked.length === 0 || ranked[0].squares.length < 2) return "";
+  if (even) return t("explainEven", { map: explainerName(even.one, app) });
+  const count = Math.ceil(ranked[0].squares.length / 10);
+  const [first, ...others] = ranked.map(({ values, squares }) => squares.sort((a, b) => values[b] - values[a]).slice(0, count));
+  if (others.length === 0) return t("explainOne", { map: explainerName(ranked[0].one, app), name: tokenName(first[0], app) });
+  const common = first.filter((at) => others.every((list) => list.includes(at))).length;
+  return t("explainAgree", { maps: maps.length, count, common });
+}
+
+/**
+ * The verdict of a fair test: whose order takes the answer away first, if it is better than the middle and than chance.
+ * @param {import("../main.js").App} app
+ * @param {import("../data/fairtest.js").Result} result
+ * @param {{key: string, name: string}[]} maps  the centre last
+ */
+export function fairFinding(app, result, maps) {
+  const { target, removed, band, maps: curves } = result;
+  const at = quarterOf(removed);
+  const order = byFall(result, maps);
+  const said = ({ key, name }) => name + " " + roughly(curves[key].first[at]);
+  const [best] = order;
+  const told = { name: best.name, label: className(target, app), gone: roughly(removed[at]), left: roughly(curves[best.key].first[at]), others: order.slice(1).map(said).join(", "),
+    low: roughly(band[0][at]), high: roughly(band[1][at]) };
+  const centre = maps[maps.length - 1];
+  const key = curves[best.key].first[at] >= band[0][at] ? "fairChance" : best === centre ? "fairMiddle" : "fairBest";
+  return app.t(key, told);
+}
+
 
 /**
  * What a rollout says of the patches, but for the one that is asked about: it takes most from itself.
@@ -33,10 +200,13 @@ export function rolloutFinding(app, values, token) {
  * @param {number} token
  */
 export function positionsFinding(app, similar, token) {
-  const { t, source: { grid } } = app;
+  const { t, source: { grid, manifest } } = app;
   const place = placeOf(token, grid);
   if (!similar || !place || grid.rows < 2 || grid.cols < 2) return "";
   const { same, rest } = linesOf(similar, grid.rows, grid.cols, place);
   const text = (value) => signed(value, 2).trim();
-  return t(same - rest > LEARNED ? "positionsLearned" : "positionsUnlearned", { same: text(same), rest: text(rest) });
+  const given = waveSimilarity(grid, place, manifest.model.embed_dim);
+  const key = similar.length === given.length && given.every((value, at) => Math.abs(value - similar[at]) < ROUNDED) ? "positionsGiven"
+    : same - rest > LEARNED ? "positionsLearned" : "positionsUnlearned";
+  return t(key, { same: text(same), rest: text(rest) });
 }

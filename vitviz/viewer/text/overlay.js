@@ -9,13 +9,13 @@ import { tokenName } from "./words.js";
 /**
  * What the picture shows, in a sentence.
  * @param {import("../main.js").App} app
- * @param {import("../state/overlays.js").Overlay} shown  with values
+ * @param {import("../state/overlays.js").Overlay} shown  with values, or painted
  * @param {number} token
  */
 export function sayingOf(app, shown, token) {
   const { prefix, tokens } = app.source.grid;
   const name = token < prefix ? tokenName(token, app) : app.t("framed");
-  return said("saying_", app, shown, { token: name, times: multiple(largest(shown.values, prefix, tokens) * tokens) });
+  return said("saying_", app, shown, { token: name, times: shown.values ? multiple(largest(shown.values, prefix, tokens) * tokens) : "" });
 }
 
 /**

@@ -5,8 +5,11 @@ import { className, explainerName, timeText } from "../../text/explaining.js";
 import { languageOf } from "../../text/language.js";
 import { reasonOf } from "../../text/refusal.js";
 import { el, setText, show } from "../../parts/dom.js";
+import { byFall, quarterOf } from "../../maths/removal.js";
+import { fairFinding } from "../../text/findings.js";
 import { createRemovalChart } from "./removalchart.js";
-import { button } from "../../parts/widgets.js";
+import { createVanishing } from "./vanishing.js";
+import { button, slider } from "../../parts/widgets.js";
 
 const CENTRE = "centre"; // Python adds it to every test
 
@@ -30,15 +33,21 @@ export function createFairTest(app) {
   const said = el("p", { class: "vv-note", role: "status" });
   const sentences = el("ul", { class: "vv-fair-sentences" });
   const charts = [["first", "fairFirst"], ["last", "fairLast"]].map(([curve, title]) => createRemovalChart(app, curve, t(title)));
+  const pictures = /** @type {("first"|"last")[]} */ (["first", "last"]).map((curve) => createVanishing(app, curve));
+  charts.forEach(({ root: figure }, at) => figure.prepend(pictures[at].root));
+  const verdict = el("p", { class: "vv-found" });
+  const knob = el("div");
   const body = el("tbody");
   const table = el("div", { class: "vv-scroll" }, el("table", { class: "vv-ledger" }, el("thead", {}, el("tr", {},
     ...["fairMap", "fairDeletion", "fairInsertion", "fairGain", "fairBeaten"].map((key) => el("th", { scope: "col", text: t(key) })))), body));
   const about = el("p", { class: "vv-note" });
-  const found = el("div", { class: "vv-fair-found" }, sentences, el("div", { class: "vv-figures" }, ...charts.map(({ root }) => root)), table, about);
+  const found = el("div", { class: "vv-fair-found" }, verdict, knob, el("div", { class: "vv-figures" }, ...charts.map(({ root }) => root)),
+    el("details", { class: "vv-facts" }, el("summary", { text: t("fairNumbers") }), sentences, table, about));
   const root = el("section", { class: "vv-card-part vv-fair" }, el("h4", { text: t("fairTitle") }),
     el("p", { class: "vv-intro", text: t("fairIntro") }),
     el("div", { class: "vv-pair vv-on-a-line" }, run, stop), progress, said, found);
   let drawn = null;
+  let shown = null; // {best, step, steps}: the map whose order the pictures show, and how far
   return { root, render };
 
   function render() {
@@ -56,9 +65,22 @@ export function createFairTest(app) {
     setText(said, text);
     show(said, text !== "");
     show(found, done !== null);
-    if (!done || drawn === done) return;
+    if (!done) return;
+    if (drawn !== done) draw(done, asked.explainers);
     drawn = done;
-    draw(done, asked.explainers);
+    vanish(done.result);
+  }
+
+  /** Both pictures and both curves at one step. */
+  function vanish(result) {
+    const { best, step, steps } = shown;
+    const values = explanations.of(questionOf(app.selection, app.source, best)).get()?.values;
+    steps.set(step);
+    for (const chart of charts) chart.mark(result.removed[step]);
+    for (const picture of pictures) {
+      show(picture.root, values !== undefined);
+      if (values) picture.render(result, best, values, step);
+    }
   }
 
   function draw({ result, seconds }, keys) {
@@ -66,6 +88,12 @@ export function createFairTest(app) {
     const nameOf = (key) => { const one = explanations.named(key); return one ? explainerName(one, app) : key; };
     const lines = names.map((key, at) => ({ key, name: nameOf(key), series: key === CENTRE ? 5 : at }));
     for (const chart of charts) chart.draw(result, lines);
+    setText(verdict, fairFinding(app, result, lines));
+    const all = app.source.grid.tokens - app.source.grid.prefix - (app.source.manifest.pass.removed?.length ?? 0);
+    const steps = slider({ label: t("fairGone"), min: 0, max: result.removed.length - 1, step: 1, onInput: (step) => { shown.step = step; vanish(result); },
+      format: (step) => t("fairStep", { gone: Math.round(result.removed[step] * all), all }) });
+    shown = { best: byFall(result, lines.slice(0, -1))[0], step: quarterOf(result.removed), steps };
+    knob.replaceChildren(steps.root);
     const sentenceOf = (key) => result.maps[key].sentence[languageOf(app.language)] ?? result.maps[key].sentence.en;
     sentences.replaceChildren(...lines.map(({ key, series }) => el("li", { class: "vv-fair-name vv-fair-" + series, text: sentenceOf(key) })));
     body.replaceChildren(...lines.map(({ key, name }) => {

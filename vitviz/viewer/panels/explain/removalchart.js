@@ -12,7 +12,8 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP] = [320, 190, 40, 34, 8];
  * @param {string} curve  of each map: "first" if the most important patches go first, else "last"
  * @param {string} title
  * @returns {{root: HTMLElement, draw: (result: import("../../data/fairtest.js").Result,
- *   lines: {key: string, name: string, series: number}[]) => void}}
+ *   lines: {key: string, name: string, series: number}[]) => void, mark: (share: number) => void}}
+ *   mark: marks how many of the patches are out
  */
 export function createRemovalChart({ t }, curve, title) {
   const [inner, high] = [WIDTH - LEFT - 8, HEIGHT - BOTTOM - TOP];
@@ -20,7 +21,12 @@ export function createRemovalChart({ t }, curve, title) {
   const chart = svg("svg", { viewBox: "0 0 " + WIDTH + " " + HEIGHT, class: "vv-chart", role: "img", "aria-label": title }, body);
   const key = el("ul", { class: "vv-fair-key" });
   const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: title }), chart, key);
-  return { root, draw };
+  const marked = svg("line", { class: "vv-fair-mark", y1: 0, y2: high });
+  return { root, draw, mark };
+
+  function mark(share) {
+    for (const end of ["x1", "x2"]) marked.setAttribute(end, String(share * inner));
+  }
 
   function draw({ removed, band, maps }, lines) {
     const top = topShare([...band, ...lines.map((line) => maps[line.key][curve])]);
@@ -37,7 +43,7 @@ export function createRemovalChart({ t }, curve, title) {
       svg("text", { x: inner / 2, y: high + 29, "text-anchor": "middle", text: t("fairAxis") }),
       svg("polygon", { class: "vv-fair-band", points: [...place(band[0]), ...place(band[1]).reverse()].join(" ") }),
       // The first map lies over the others.
-      ...[...lines].reverse().map((line) => svg("polyline", { class: "vv-fair-line vv-fair-" + line.series, points: points(maps[line.key][curve]) })));
+      ...[...lines].reverse().map((line) => svg("polyline", { class: "vv-fair-line vv-fair-" + line.series, points: points(maps[line.key][curve]) })), marked);
     key.replaceChildren(...lines.map(({ name, series }) => el("li", { class: "vv-fair-name vv-fair-" + series, text: name })),
       el("li", { class: "vv-fair-name vv-fair-random", text: t("fairBand") }));
   }
