@@ -117,10 +117,11 @@ def app_process(
     folder: Path,
     *models: Path,
     environ: Mapping[str, str] | None = None,
+    port: int | None = None,
     program: Sequence[str | Path] = (ROOT / "app.py",),
 ) -> Iterator[tuple[str, subprocess.Popen]]:
     """The same with its process. `program`: what Python starts; it takes the options of app.py."""
-    port = free_port()
+    port = port or free_port()
     command = [sys.executable, *map(str, program), "--port", str(port)]
     for model in models:
         command += ["--model", str(model)]

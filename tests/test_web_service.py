@@ -378,6 +378,24 @@ def test_an_address_picks_example_and_model(desk, address, photo_name, model):
     assert answer.manifest["model"]["trained"] is ("untrained" not in address)
 
 
+def test_an_address_without_an_example_is_about_the_kept_photo(desk, upload):
+    link = {"model": "tiny-grey", "untrained": "1", "invert": "1"}
+    answer = desk.open(CLS, START, link, kept=upload)
+    assert made(answer) == ("my dog.png", "tiny-grey")
+    assert answer.manifest["link"] == link
+    assert answer.manifest["upload"] == upload._asdict()
+    assert answer.photo == upload.address  # the picture input holds it again
+    other = desk.open(CLS, START, link | {"example": "cat"}, kept=upload)
+    assert made(other) == ("cat.jpg", "tiny-grey")
+    nobody = desk.open(CLS, START, link)  # a link of somebody's photo, somewhere else
+    assert nobody.shown.inverted is False
+
+
+def test_a_question_about_an_analysis_that_is_forgotten_says_that_it_is(desk):
+    assert desk.ask("rollout", question("nobody"))["expired"] is True
+    assert "expired" not in desk.ask("rollout", {})
+
+
 @pytest.mark.parametrize("fusion", ["mean", "max", "min"])
 def test_rollout_for_a_viewer_that_cannot_compute_it(desk, upload, analysis, fusion):
     key = desk.show(upload, CLS, START).manifest["pass"]["id"]

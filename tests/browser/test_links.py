@@ -29,7 +29,6 @@ def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
     seen = visit("?__theme=light", permissions=["clipboard-read", "clipboard-write"])
     page = seen.page
     assert asked(page.url) == {"__theme": "light"}  # nothing was chosen yet
-    steps = page.evaluate("history.length")
     page.get_by_role("button", name="bison").click()
     seen.ready("bison.jpg")
     page.locator(".vv-picture").click(position={"x": 5, "y": 5})
@@ -43,7 +42,6 @@ def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
         page, model="tiny-cls", example="bison", panel="features", token=1, layer=1, head=1,
         direction="to", scale="heads", colours="spotlight", sight="photograph", __theme="light",
     )  # fmt: skip
-    assert page.evaluate("history.length") == steps  # Back leaves the page, as it should
     page.get_by_role("button", name="Copy the address").click()
     page.locator(".vv-said", has_text="Link copied.").wait_for(state="attached")
     assert "picture" not in seen.text(".vv-said")

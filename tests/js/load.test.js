@@ -68,8 +68,8 @@ function component(value = null) {
       openDrawing: () => did.push("drawing"), destroy: () => did.push("destroy") };
   } };
   const code = GLUE.replace("__LOAD__", "coming").replace("__FILE__", "gradio_api/v.js");
-  compileFunction(code, ["element", "props", "server", "trigger", "upload", "watch", "coming"])(
-    element, props, {}, null, null, (name, listener) => watched.push([name, listener]), coming);
+  compileFunction(code, ["element", "props", "server", "trigger", "upload", "watch", "coming", "window"])(
+    element, props, {}, null, null, (name, listener) => watched.push([name, listener]), coming, { removeEventListener() {} });
   const set = (id) => {
     props.value = { ...props.value, text: JSON.stringify({ id, files: {} }) };
     watched.forEach(([, listener]) => listener());

@@ -49,26 +49,38 @@ test("another photo looks where it begins, and keeps panel and overlay", () => {
 test("a later photo begins anew while nobody has chosen, else what is looked at stays; so it does in another model", () => {
   const proposal = { layer: 1, head: 2, token: 6 };
   const of = (address, more = {}) => /** @type {any} */ ({ grid, manifest: { photo: { name: "image.png" }, upload: { address }, ...more } });
-  const first = arriving(null, null, of("a", { start: proposal }), false, shape);
+  const first = arriving(null, null, of("a", { start: proposal }), null, shape);
   assert.deepEqual([first.anew, first.stays], [true, { ...start, ...proposal }]);
   const seen = first.next(first.stays);
-  const later = (selection, source) => arriving({ ...first.stays, ...selection }, seen, source, false, shape);
+  const later = (selection, source) => arriving({ ...first.stays, ...selection }, seen, source, null, shape);
   assert.deepEqual(later({}, of("b")).stays, start, "a photo of the same name");
   assert.deepEqual(later({ layer: 2 }, of("b")).stays, { ...start, ...proposal, layer: 2 });
   assert.equal(later({ layer: 2 }, of("b")).anew, false);
   assert.deepEqual(later({}, of("a")).stays, first.stays, "the same photo in another model");
   // What began anew is no choice; what was chosen stays chosen.
   const [second, third] = [later({}, of("b")), later({ layer: 2 }, of("b"))];
-  assert.equal(arriving(second.stays, second.next(second.stays), of("c"), false, shape).anew, true);
-  assert.equal(arriving(third.stays, third.next(third.stays), of("c"), false, shape).anew, false);
+  assert.equal(arriving(second.stays, second.next(second.stays), of("c"), null, shape).anew, true);
+  assert.equal(arriving(third.stays, third.next(third.stays), of("c"), null, shape).anew, false);
 });
 
 test("after a link that selects anything, all photos keep what it selects", () => {
   const source = /** @type {any} */ ({ grid, manifest: { photo: { name: "a" }, start: { layer: 1 } } });
-  const linked = arriving(null, null, source, true, shape);
+  const linked = arriving(null, null, source, { layer: 0 }, shape);
   assert.deepEqual([linked.anew, linked.stays], [false, start]);
-  const { stays, anew } = arriving(start, linked.next(start), { grid, manifest: { ...source.manifest, photo: { name: "b" } } }, false, shape);
+  for (const without of [null, {}, { panel: "rollout", projector: true }]) {
+    assert.deepEqual(arriving(null, null, source, without, shape).stays, { ...start, layer: 1 }, "no view: as the page itself");
+  }
+  const { stays, anew } = arriving(start, linked.next(start), { grid, manifest: { ...source.manifest, photo: { name: "b" } } }, null, shape);
   assert.deepEqual([anew, stays], [false, start]);
+});
+
+test("who comes back goes on as before: what began by itself is no choice, and what was chosen stays one", () => {
+  const source = /** @type {any} */ ({ grid, manifest: { photo: { name: "a" }, start: { layer: 1 } } });
+  for (const chosen of [false, true]) {
+    const back = arriving(null, null, source, { layer: 0 }, shape, { chosen });
+    assert.equal(back.anew, false, "nothing fades in again");
+    assert.equal(hasChosen(start, back.next(start).began, shape), chosen);
+  }
 });
 
 test("what is not possible stays as it was", () => {

@@ -8,11 +8,21 @@ import { TOOLS } from "./teaching/projecting.js";
  * @param {import("./main.js").App} app
  * @param {import("./screen.js").Screen} screen
  * @param {() => void} readAloud  says what is pointed at
+ * @returns {() => void}  stops it
  */
 export function listenToKeys(app, screen, readAloud) {
   screen.root.addEventListener("keydown", onKey);
   screen.root.addEventListener("keydown", (event) => hold(event, "before"));
   screen.root.addEventListener("keyup", (event) => hold(event, "after"));
+  document.addEventListener("keydown", anywhere);
+  return () => document.removeEventListener("keydown", anywhere);
+
+  /** A step is taken back from anywhere in the page; a field in which one writes has steps of its own. */
+  function anywhere(event) {
+    const { target } = event;
+    if (screen.root.contains(target) || target.matches("input, textarea, select, [contenteditable]")) return;
+    if ((event.ctrlKey || event.metaKey) && screen.board) onKey(event);
+  }
 
   /** While x is held the picture is as it was before the experiment. */
   function hold(event, shows) {

@@ -3,10 +3,11 @@
 import { createAsking } from "./asking.js";
 import { listenToKeys } from "./keyboard.js";
 import { createOpening } from "./opening.js";
+import { createReturning } from "./returning.js";
 import { createScreen } from "./screen.js";
 import { createSecondSource } from "./secondsource.js";
 import { createTelling } from "./telling.js";
-import { fetchUrl } from "./data/files.js";
+import { fetchUrl, isGone } from "./data/files.js";
 import { PANELS } from "./panels/index.js";
 import { watchSurroundings } from "./parts/surroundings.js";
 import { createBench } from "./state/bench.js";
@@ -53,7 +54,7 @@ export function firstLanguage(search) {
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, send: null|((file: File) => Promise<string>), besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
- *   languages: boolean, looksOpen: boolean, optionsOpen: boolean, moved: boolean, forTeacher: boolean, operates: boolean, bench: import("./state/bench.js").Bench,
+ *   languages: boolean, hasChosen: () => boolean, looksOpen: boolean, optionsOpen: boolean, moved: boolean, forTeacher: boolean, operates: boolean, bench: import("./state/bench.js").Bench,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void,
  *   guesses: ReturnType<typeof import("./state/memory.js").guessBook>, records: ReturnType<typeof import("./state/memory.js").recordBook>, takeHome: null|((wanted: any) => Promise<any>),
  *   shelf: import("./lessons/shelf.js").Shelf, collect: (lesson: import("./lessons/own.js").OwnLesson) => void,
@@ -68,12 +69,16 @@ export function firstLanguage(search) {
  *   select: (wanted: any) => void, openLessons: () => void, openDrawing: () => void, destroy: () => void}}
  */
 export function mount(host) {
-  const { fetchFile = fetchUrl, address = null } = host;
+  const { address = null } = host;
+  /** What the host has forgotten is made again. */
+  const noticing = (error) => { if (isGone(error)) returning.renew(); throw error; };
+  const fetchFile = (file, signal) => (host.fetchFile ?? fetchUrl)(file, signal).catch(noticing);
   const link = address ? readLink(address.read(), PANELS) : null;
   const app = createApp(host, link);
   const screen = createScreen(app, host, render);
-  const asking = createAsking(app, host, fetchFile, render);
+  const asking = createAsking(app, host, fetchFile, noticing, render);
   const telling = createTelling(app, screen, host);
+  const returning = createReturning(app, address, telling, host.reopen ?? null);
   const second = createSecondSource(app, asking.manifestOf, fetchFile, render);
   const pointer = createPointerState(app, render);
   // While a lesson asks for patches, a tap or click on the picture is a guess.
@@ -93,7 +98,8 @@ export function mount(host) {
         app.select({ beside: KEPT });
       },
     });
-  const opening = createOpening(app, screen, fetchFile, address, link, { shown: asking.shown, gone: second.close, render });
+  const opening = createOpening(app, screen, fetchFile, address, link, { shown: asking.shown, gone: second.close, render }, returning);
+  app.hasChosen = opening.hasChosen;
   const surroundings = watchSurroundings(screen.root, (now) => {
     screen.dress(now);
     if (now.language === app.language) return;
@@ -103,7 +109,7 @@ export function mount(host) {
   });
   speak(surroundings.language);
   screen.dress(surroundings);
-  listenToKeys(app, screen, telling.readAloud);
+  const deaf = listenToKeys(app, screen, telling.readAloud);
   opening.update(host.manifest ?? null, host.selection, host.awaited);
   return {
     update: opening.update, select: (wanted) => app.source && app.select(wanted),
@@ -111,6 +117,7 @@ export function mount(host) {
     destroy() {
       opening.destroy();
       telling.stop();
+      deaf();
       surroundings.stop();
       screen.root.remove();
     },

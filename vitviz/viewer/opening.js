@@ -5,26 +5,29 @@ import { Source } from "./data/source.js";
 import { stateOf } from "./lessons/steps.js";
 import { startWalk } from "./parts/walk.js";
 import { beginsWithPhotograph } from "./stage/picture.js";
-import { arriving } from "./state/anew.js";
+import { arriving, hasChosen } from "./state/anew.js";
 import { overlayNamed } from "./state/overlays.js";
-import { complete, startHistory, startSelection, validSelection } from "./state/state.js";
+import { complete, startHistory, validSelection } from "./state/state.js";
 
 /**
  * @param {import("./main.js").App} app
  * @param {import("./screen.js").Screen} screen
  * @param {(file: any, signal: AbortSignal) => Promise<ArrayBuffer>} fetchFile
- * @param {{read: () => string, write: (href: string) => void}|null} address
+ * @param {import("./types.js").Address|null} address
  * @param {any} link  fields in the link that opened the page; null without an address
  * @param {{shown: (manifest: import("./types.js").Manifest) => void, gone: () => void, render: () => void}} on
  *   shown: another analysis is the first one; gone: there is none any more
+ * @param {import("./returning.js").Returning} returning
  */
-export function createOpening(app, screen, fetchFile, address, link, on) {
+export function createOpening(app, screen, fetchFile, address, link, on, returning) {
   let coming = null; // the source that is loading
   let seen = null; // what was shown last
   let walk = null; // over a few tokens, at the start
   let asked = link; // until the first analysis is shown
   return {
     update,
+    /** Whether the visitor has chosen where to look. */
+    hasChosen: () => hasChosen(app.selection, seen.began, app.shape()),
     loading: () => coming !== null,
     destroy() {
       stop();
@@ -71,16 +74,16 @@ export function createOpening(app, screen, fetchFile, address, link, on) {
   /** What is selected in an analysis that arrives: by the host, the link, the lesson, and what was selected before. */
   function begin(source, wanted) {
     const shape = app.shape(source);
-    const link = wanted ?? asked;
-    const linked = Object.keys(link ?? {}).some((name) => name in startSelection(shape));
-    const { stays, anew, next } = arriving(app.selection, seen, source, linked, shape);
+    const told = returning.told(source.manifest);
+    const link = wanted ?? (told ? { ...told.selection, with: told.with } : asked);
+    const { stays, anew, next } = arriving(app.selection, seen, source, link, shape, told);
     const named = validSelection(complete(link, stays, shape), stays, shape);
     const step = shape.lessons.find(({ id }) => id === named.lesson)?.steps[named.step - 1];
     const selection = step ? validSelection(stateOf(step, source, shape), named, shape) : named;
-    return { selection, step, anew, next, walked: anew && !seen && source.manifest.start?.walk };
+    return { selection, step, anew, next, told, link, walked: anew && !seen && source.manifest.start?.walk };
   }
 
-  function show(source, { selection, anew, next }) {
+  function show(source, { selection, anew, next, told, link }) {
     walk?.stop();
     app.source?.dispose();
     app.forget();
@@ -88,15 +91,15 @@ export function createOpening(app, screen, fetchFile, address, link, on) {
     on.shown(source.manifest);
     Object.assign(app, { source, selection });
     if (selection.lesson) app.selection = validSelection(app.course.arrival(), selection, app.shape());
-    app.history = startHistory(app.selection);
+    // The steps of an analysis that was made again can still be taken back.
+    app.history = told && returning.renewed() && app.history ? { ...app.history, now: app.selection } : startHistory(app.selection);
     if (asked && app.shelf.refused()) app.openLessons(); // it says why
     if (asked?.lesson && namesNothing() && !app.course.atHome() && app.course.home()) return;
-    if (selection.pinned && Number.isInteger(asked?.with) && asked.with < source.grid.tokens) app.compared = asked.with;
+    if (selection.pinned && Number.isInteger(link?.with) && link.with < source.grid.tokens) app.compared = link.with;
     screen.showBoard();
     screen.board.root.classList.toggle("vv-anew", anew);
     screen.live.textContent = app.course.lesson() ? "" : screen.board.title(); // a lesson may ask for the answer
-    // The link that opened the page stays until something changes; another picture needs a new one.
-    if (!asked) address?.write(app.link());
+    returning.shown(Boolean(asked || told));
     asked = null;
     // Paint first; then the other layers, one after another.
     setTimeout(() => {
@@ -118,6 +121,7 @@ export function createOpening(app, screen, fetchFile, address, link, on) {
     const { key, reason } = explainFailure(error);
     screen.setState("error");
     const gone = key === "error_expired";
+    if (gone) returning.renew();
     screen.showMessage({ key, values: { reason }, ...(gone ? { retry: app.again, label: "runAgain" } : { retry }) });
   }
 

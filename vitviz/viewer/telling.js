@@ -1,7 +1,17 @@
 /** Telling: address, host and screen reader hear of what is looked at when it has rested. */
 
+import { isDrawn } from "./state/photos.js";
+
+/**
+ * What an entry of the browser's history holds: what is looked at, also what no address can name.
+ * @typedef {{link: any, photo: string, chosen: boolean, with: number|null, selection: import("./state/state.js").Selection}} Told
+ *   chosen: whether a visitor has chosen where to look
+ */
+
 /** A selection is told when it has stayed the same this long. */
 const SETTLED_MS = 250;
+/** What the visitor goes back to is awaited for so long. */
+const PATIENCE_MS = 20_000;
 
 /**
  * @param {import("./main.js").App} app
@@ -10,17 +20,27 @@ const SETTLED_MS = 250;
  */
 export function createTelling(app, screen, { onSelect = null, address = null }) {
   const { live } = screen;
+  let told = ""; // what the address was about
+  let writes = false; // whether anything has changed since
   let timer = 0;
   let news = false; // whether the selection has changed since the host was told
   let spoken = false; // whether a token was read aloud since the selection changed
+  let heldUntil = 0;
+  const held = () => performance.now() < heldUntil;
   return {
+    record, stay, held,
+    /** Writes nothing before what the address is about is shown; it can be refused, too. */
+    hold() {
+      heldUntil = performance.now() + PATIENCE_MS;
+    },
     /** Writes selection and taste into the address when they have rested, and tells the host a selection. */
     settle(selected = false) {
       news ||= selected;
+      writes = true;
       spoken &&= !selected;
       clearTimeout(timer);
       timer = setTimeout(() => {
-        if (screen.board) address?.write(app.link());
+        if (screen.board && writes) record();
         if (!news) return;
         news = false;
         if (!spoken) live.textContent = screen.board ? screen.board.sentence() : "";
@@ -34,4 +54,35 @@ export function createTelling(app, screen, { onSelect = null, address = null }) 
     },
     stop: () => clearTimeout(timer),
   };
+
+  /** The address is that of what is shown. Another panel, picture or model is an entry of its own, from which Back leads here. */
+  function record() {
+    if (held()) return;
+    const now = subject(app);
+    address?.write(app.link(), viewOf(app), told !== "" && now !== told);
+    told = now;
+  }
+
+  /** What is shown belongs to the address as it is. */
+  function stay() {
+    [heldUntil, writes] = [0, false];
+    told = subject(app);
+    if (address?.view) address.write(address.read(), viewOf(app), false);
+  }
+}
+
+/** @param {import("./main.js").App} app @returns {Told} */
+function viewOf({ source: { manifest }, selection, compared, hasChosen }) {
+  return { ...originOf(manifest), chosen: hasChosen(), with: compared, selection };
+}
+
+/** How the host finds an analysis again. @param {import("./types.js").Manifest} manifest */
+export function originOf({ link = {}, upload }) {
+  return { link, photo: upload?.address ?? "" };
+}
+
+/** What has an entry of its own; of the pictures that a pen makes one after another, one. */
+function subject({ source: { manifest }, selection: { panel, lesson } }) {
+  const { link, photo } = originOf(manifest);
+  return JSON.stringify([panel, lesson, link, isDrawn(manifest.photo.name) ? "" : photo]);
 }

@@ -138,12 +138,19 @@
  */
 
 /**
+ * The address of a page; where it has an entry of the browser's history for each step, view is what was written with the
+ * present one, and follow tells that there is another.
+ * @typedef {{read: () => string, write: (href: string, view: import("./telling.js").Told, step: boolean) => void,
+ *   view?: () => import("./telling.js").Told|null, follow?: (moved: () => void) => void}} Address
+ */
+
+/**
  * What the viewer is put into, and what it can ask for there.
  * @typedef {{element: HTMLElement, manifest?: any|null,
  *   fetchFile?: (file: any, signal: AbortSignal) => Promise<ArrayBuffer>,
  *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
  *   selection?: any, taste?: any, languages?: boolean,
- *   address?: {read: () => string, write: (href: string) => void}, again?: () => void,
+ *   address?: Address, reopen?: () => void, again?: () => void,
  *   invert?: () => void, resize?: (size: string) => void, beside?: (key: string|{path: string, name: string}, id: string) => Promise<any>,
  *   send?: (file: File) => Promise<{address: string, name: string}>,
  *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void,
@@ -152,6 +159,7 @@
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
  *   selection, taste: some of the initial fields; invalid values are ignored.
  *   address: of the page; it gives initial fields, and follows selection and taste.
+ *   reopen: asks for what the address is about; Back or Forward was pressed.
  *   beside: fetches the manifest of a second analysis: by its key in `beside` of the first manifest, and
  *     by the id of the first. A photo that was sent stands for its key.
  *   send: takes a photo to the host, which does not show it.

@@ -10,6 +10,9 @@ export class FileError extends Error {
 
 const GONE = [401, 403, 404, 410];
 
+/** Whether the host has deleted what was asked for. @param {any} error */
+export const isGone = (error) => error?.expired === true || GONE.includes(error?.status);
+
 /**
  * Fetches a file from its `url`, unless it came with the manifest: the default.
  * @param {import("../types.js").PayloadFile} file
@@ -77,7 +80,7 @@ async function fetchOnce(fetchFile, file, signal) {
     return await fetchFile(file, signal);
   } catch (error) {
     if (signal?.aborted || error?.name === "AbortError") throw error;
-    const kind = error?.status === "left out" ? "left_out" : GONE.includes(error?.status) ? "expired" : "network";
+    const kind = error?.status === "left out" ? "left_out" : isGone(error) ? "expired" : "network";
     throw Object.assign(new FileError(kind, error.message), { cause: error });
   }
 }

@@ -5,6 +5,7 @@ import { el, show } from "../parts/dom.js";
 import { percent } from "../maths/numbers.js";
 import { createPenField } from "./penfield.js";
 import { createPlacing } from "./placing.js";
+import { isDrawn } from "../state/photos.js";
 import { reasonOf } from "../text/refusal.js";
 import { button } from "../parts/widgets.js";
 
@@ -114,7 +115,7 @@ export function createDrawing(app, send) {
 
   /** Whether the picture of the page is a drawing from here. */
   function isDrawing() {
-    return sent > 0 && /^drawing-\d+\.png$/.test(app.source?.manifest.photo.name ?? "");
+    return sent > 0 && isDrawn(app.source?.manifest.photo.name ?? "");
   }
 
   function answer() {

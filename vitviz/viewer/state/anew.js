@@ -42,19 +42,21 @@ export function begunAnew(selection, begins) {
  * @param {Selection|null} selection  as it was before
  * @param {Seen|null} seen
  * @param {{manifest: import("../types.js").Manifest, grid: import("../maths/geometry.js").Grid}} source
- * @param {boolean} linked  whether a link selects anything
+ * @param {any} linked  fields of a link
  * @param {Shape} shape
+ * @param {{chosen: boolean}|null} [back]  where the visitor comes back to an analysis: it goes on as it was
  * @returns {{stays: Selection, anew: boolean, next: (selection: Selection) => Seen}}  next: what was shown last, then
  */
-export function arriving(selection, seen, { manifest, grid }, linked, shape) {
+export function arriving(selection, seen, { manifest, grid }, linked, shape, back = null) {
   const start = startSelection(shape);
-  const chosen = selection && seen ? hasChosen(selection, seen.began, { grid: seen.grid, panels: shape.panels }) : linked;
+  const chosen = back ? back.chosen : selection && seen ? hasChosen(selection, seen.began, { grid: seen.grid, panels: shape.panels })
+    : [...LOOKS, "lesson"].some((name) => name in (linked ?? {}));
   const photo = manifest.upload?.address ?? manifest.link?.example ?? manifest.photo.name;
-  const anew = !chosen && photo !== seen?.photo;
+  const anew = !back && !chosen && photo !== seen?.photo;
   const begins = validSelection(anew ? manifest.start : null, start, shape);
   const before = selection && seen && carried(selection, seen.grid, grid);
   return {
     stays: validSelection(before && anew ? begunAnew(before, begins) : before, begins, shape), anew,
-    next: (shown) => ({ grid, photo, began: chosen ? seen?.began ?? null : { ...shown, ...shown.lent } }),
+    next: (shown) => ({ grid, photo, began: chosen ? (back ? null : seen?.began ?? null) : { ...shown, ...shown.lent } }),
   };
 }

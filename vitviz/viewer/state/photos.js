@@ -10,7 +10,7 @@ export const OWN_PHOTO = /^photo-[a-z0-9]{6}$/;
 const MOST = 6;
 
 /** Of the pictures that a pen makes one after another only the last is a photo. */
-const DRAWN = /^drawing-\d+\.png$/;
+export const isDrawn = (name) => /^drawing-\d+\.png$/.test(name);
 
 /** @typedef {{key: string, address: string, name: string}} Photo  address: the host knows what it means */
 
@@ -26,7 +26,7 @@ export function createPhotos(random = Math.random) {
     add({ address, name }) {
       const known = all.find((one) => one.address === address);
       const one = known ?? { key: "photo-" + Math.floor(random() * 36 ** 6).toString(36).padStart(6, "0"), address, name };
-      const others = all.filter((other) => other !== known && !(DRAWN.test(name) && DRAWN.test(other.name)));
+      const others = all.filter((other) => other !== known && !(isDrawn(name) && isDrawn(other.name)));
       all = [one, ...others].slice(0, MOST);
       return one.key;
     },

@@ -8,25 +8,26 @@ import { translator } from "./words.js";
 class Refusal extends Error {
   /**
    * @param {Record<import("./language.js").Language, string>} reasons
-   * @param {boolean} busy  whether asking again later helps
+   * @param {{busy?: boolean, expired?: boolean}} why  busy: asking again later helps; expired: what is asked about has to be made again
    */
-  constructor(reasons, busy = false) {
+  constructor(reasons, { busy, expired } = {}) {
     super(reasons.en);
     this.reasons = reasons;
-    this.busy = busy;
+    this.busy = busy === true;
+    this.expired = expired === true;
   }
 }
 
 /**
  * A host's reply; throws a `Refusal` if it has an `error`, in English, with `errors` by language.
  * @template Reply
- * @param {Reply & {error?: string, errors?: Record<import("./language.js").Language, string>, busy?: boolean}} reply
+ * @param {Reply & {error?: string, errors?: Record<import("./language.js").Language, string>, busy?: boolean, expired?: boolean}} reply
  * @returns {Reply}
  */
 export function granted(reply) {
   // The reply is null or undefined when the host's server cannot be reached.
   if (reply === undefined) throw new Refusal(Object.fromEntries(Object.keys(STRINGS).map((each) => [each, translator(each)("noReply")])));
-  if (reply?.error) throw new Refusal({ ...reply.errors, en: reply.error }, reply.busy === true);
+  if (reply?.error) throw new Refusal({ ...reply.errors, en: reply.error }, reply);
   return reply;
 }
 

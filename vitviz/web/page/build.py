@@ -51,6 +51,12 @@ from .theme import PAGE_CSS, theme
 from .zero_gpu import ZeroGpu
 
 PAGE_JS = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
+KEEPING_JS = (Path(__file__).parent / "keeping.js").read_text(encoding="utf-8")
+
+# What is sent in place of the picture input: the kept photo that the address is about, or the photo
+# of the input, sent again if the server has forgotten it (keeping.js).
+ASKED = "async (photo, ...others) => [await vitvizKept.asked(), ...others]"
+ALIVE = "async (photo, ...others) => [await vitvizKept.alive(photo), ...others]"
 
 # A page that opens for the projector has no strip, and says so before anything is drawn.
 WALL = """<script>if (new URLSearchParams(location.search).get("projector") === "true")
@@ -82,10 +88,10 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
         "share": settings.share,
         "theme": theme(),
         "css": f"{PAGE_CSS}\n{hiding()}\n{viewer.css()}",
-        "head": WALL,
+        "head": f"{WALL}<script>{KEEPING_JS}</script>",
         "i18n": texts,
         "run_history": False,  # it would keep pictures and dead links in the browser
-        "footer_links": ["api", "settings"],
+        "footer_links": ["api"],
         "app_kwargs": {
             "middleware": [Middleware(Door, gate=demo.gate), Middleware(Light)],
             "routes": [
@@ -141,6 +147,11 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
             elem_id="vv-download",
         )
         gr.Markdown(TEXTS("vv_privacy"), elem_classes="vv-small")
+        # Seen while the browser keeps a photo (keeping.js).
+        gr.Markdown(TEXTS("vv_kept"), elem_classes=["vv-small", "vv-keeps"])
+        gr.Button(
+            TEXTS("vv_forget"), size="sm", scale=0, elem_id="vv-forget", elem_classes="vv-keeps"
+        )
     shown = gr.State(Shown(None, ModelKey(default)))
 
     once: dict[str, Any] = {
@@ -155,15 +166,16 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     chosen = [photo, model, shown, untrained]
     show, show_photo, show_example, invert, draw, resize, open_ = _page_functions(service)
     photo.input(show_photo, chosen, **latest)
-    model.select(show, chosen, **latest)  # its "input" is sent twice
-    untrained.input(show, chosen, **latest)
-    view.submit(show, chosen, **once)  # the viewer asks for an expired analysis again
+    model.select(show, chosen, **latest, js=ALIVE)  # its "input" is sent twice
+    untrained.input(show, chosen, **latest, js=ALIVE)
+    view.submit(show, chosen, **once, js=ALIVE)  # the viewer asks for an expired analysis again
+    view.retry(open_, [photo, model, shown], **latest, js=ASKED)  # Back or Forward was pressed
     view.edit(invert, chosen, **once)
     # "always_last" would ask with what came with the event before; the service answers the newest.
     view.upload(draw, chosen[1:], **once, trigger_mode="multiple")
     view.select(resize, chosen[1:], **once, trigger_mode="multiple")
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest)
-    demo.load(open_, [model, shown], **once)
+    demo.load(open_, [photo, model, shown], **once, js=ASKED)
     demo.load(None, js=_script(examples))
 
 
@@ -197,6 +209,7 @@ def _toolbar(
             min_width=100,
         )
         progress = gr.HTML("", elem_id="vv-progress")
+        gr.HTML("", elem_id="vv-said")  # page.js says here what failed
     return thumbnails, model, untrained, progress
 
 
@@ -266,9 +279,11 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
         key = replace(key_of(model, untrained, shown), image_size=size)
         return places(service.show(None, key, shown, _session(request)))
 
-    def opened(model: str, shown: Shown, request: gr.Request | None = None) -> tuple[Any, ...]:
-        asked = request.query_params if request else {}
-        return places(service.open(shown.model.named(model), shown, asked, _session(request)))
+    def opened(
+        kept: Upload | None, model: str, shown: Shown, request: gr.Request | None = None
+    ) -> tuple[Any, ...]:
+        asked, key = request.query_params if request else {}, shown.model.named(model)
+        return places(service.open(key, shown, asked, _session(request), kept))
 
     asks: tuple[Callable[..., Reply], ...]
     asks = (service.show, service.show_photo, service.show_example, service.invert)

@@ -45,6 +45,7 @@
     "vv-camera": () => camera(!("vvCamera" in page.dataset)),
     "vv-paste": () => { camera(false); sources()[CLIPBOARD].click(); },
     "vv-draw": () => { camera(false); document.dispatchEvent(new Event("vitviz-draw")); }, // it has the field, too
+    "vv-forget": () => window.vitvizKept.forget(),
     "vv-lessons": () => document.dispatchEvent(new Event("vitviz-lessons")), // the viewer has the list
   };
   document.addEventListener("click", (event) => {
@@ -106,17 +107,54 @@
     images.forEach((image, i) => { image.alt = names[i][language()]; });
     if (images.length < names.length && tries > 0) setTimeout(nameExamples, 100, tries - 1);
   }
-  // The language in the address. Gradio offers no way to choose one, but its module does; without it
-  // the texts of Gradio stay as they are.
+  // Gradio has sentences of its own in English alone. A choice that failed is said under the strip, too, until the next one.
+  const GRADIOS = [[/exceed the maximum/, (t) => t.too_large], [/^Invalid file type/, (t) => t.no_picture],
+    [/^Connection errored/, (t) => t.unreachable], [/^Connection to the server/, (t) => t.reconnecting]];
+  function translate(said) {
+    const t = texts[language()];
+    const [, ours] = GRADIOS.find(([words]) => words.test(said.textContent)) ?? [];
+    if (ours) said.textContent = ours(t);
+    said.closest(".toast-body").querySelector("button").setAttribute("aria-label", t.close);
+    say(...said.cloneNode(true).childNodes);
+  }
+  function say(...nodes) {
+    find("#vv-said .html-container")?.replaceChildren(...nodes);
+    page.toggleAttribute("data-vv-said", nodes.length > 0);
+  }
+  const told = new WeakSet();
+  new MutationObserver(() => {
+    for (const said of document.getElementsByClassName("toast-message-text")) {
+      if (!told.has(said)) translate(said);
+      told.add(said);
+    }
+  }).observe(document.body, { childList: true, subtree: true });
+  for (const type of ["click", "change", "drop", "paste"]) {
+    document.addEventListener(type, ({ target }) => { if (type !== "click" || target.closest?.(".vv-toolbar button")) say(); }, true);
+  }
+
+  // The language of the address, else of the last visit; the viewer has a button for another one. Gradio offers no way to
+  // choose one, but its module does; without it the texts of Gradio stay as they are.
+  let spoken = language();
   async function choose(asked) {
+    spoken = asked;
     const loaded = performance.getEntriesByType("resource").map(({ name }) => name);
     const core = loaded.find((name) => /\/assets\/core-[^/]*\.js$/.test(name));
     const { changeLocale } = core ? await import(core) : {};
     if (changeLocale) await changeLocale(asked);
     page.lang = asked;
   }
-  const asked = new URLSearchParams(location.search).get("lang");
+  function remembered() {
+    try {
+      return JSON.parse(localStorage.getItem("vitviz-taste")).language;
+    } catch {
+      return null; // nothing is, or the browser refuses
+    }
+  }
+  const asked = new URLSearchParams(location.search).get("lang") || remembered();
   if (asked && languageOf(asked) !== language()) choose(languageOf(asked));
-  new MutationObserver(speak).observe(page, { attributeFilter: ["lang"] });
+  new MutationObserver(() => {
+    if (language() !== spoken) choose(language());
+    speak();
+  }).observe(page, { attributeFilter: ["lang"] });
   speak();
 }

@@ -1,12 +1,24 @@
 // Runs once when Gradio mounts the component; `element`, `props`, `server` and `watch` are its own.
 const load = __LOAD__;
 
-// The address of the page gives the first selection and follows it, without a reload or a new entry
-// in the history. `history.state` belongs to Gradio and is kept.
+// The address of the page gives the first selection and follows it, without a reload. What is looked at stands beside it in
+// the browser's history, with the photo, which no address can name. The rest of `history.state` belongs to Gradio.
+const { vitvizKept } = window;
+let followed = null;
 const address = {
   read: () => location.href,
-  write(href) {
-    if (href !== location.href) history.replaceState(history.state, '', href);
+  view() {
+    const view = history.state?.vitviz;
+    return view ? { ...view, photo: vitvizKept.pathOf(view.photo) } : null;
+  },
+  write(href, view, step) {
+    const state = { ...history.state, vitviz: { ...view, photo: vitvizKept.idOf(view.photo) } };
+    if (step) history.pushState(state, '', href);
+    else if (href !== location.href || JSON.stringify(state) !== JSON.stringify(history.state)) history.replaceState(state, '', href);
+  },
+  follow(moved) {
+    followed = moved;
+    window.addEventListener('popstate', moved);
   },
 };
 
@@ -58,8 +70,9 @@ async function draw(picture, name, first) {
 
 function mount(viewer) {
   return viewer.mount({
-    element: element.querySelector('.vv-place'), ask, address, beside, operate, send, draw, takeHome, awaited: true,
+    element: element.querySelector('.vv-place'), ask, address, beside, operate, send, draw, takeHome, awaited: true, languages: true,
     again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
+    reopen: () => trigger('retry'), // and this one as it opens the page
     entitle: (title) => { document.title = title + ' · vitviz'; },
     invert: () => trigger('edit'),
     resize: (size) => trigger('select', size),
@@ -76,6 +89,7 @@ function show() {
     return;
   }
   const manifest = JSON.parse(props.value.text);
+  if (manifest.upload) vitvizKept.keep(manifest.upload, urlOf(manifest.upload.address));
   mounted.update(placed({ manifest })); // a later analysis keeps what the visitor looks at
   shown += 1;
   // On a phone the viewer is below the controls, and one's own photo can come while one has scrolled down: scroll to it.
@@ -117,5 +131,6 @@ if (!customElements.get('vv-life')) {
 element.querySelector('vv-life').ended = () => {
   ended = true;
   Object.keys(opens).forEach((type) => document.removeEventListener(type, open));
+  window.removeEventListener('popstate', followed);
   mounted?.destroy();
 };

@@ -194,7 +194,7 @@ class Analyses:
         link = {"model": key.name} | ({"example": Path(address).stem} if ours else {})
         link |= {"untrained": "1"} if key.untrained else {}
         link |= {"size": key.size} if key.size else {}
-        return link | ({"invert": "1"} if wanted.inverted and ours else {})
+        return link | ({"invert": "1"} if wanted.inverted else {})
 
     def choices(self, shown: Shown) -> Iterator[Choice]:
         """What can stand beside an analysis (`beside.choices`)."""

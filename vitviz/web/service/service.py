@@ -17,7 +17,7 @@ from ..compute.orders import Refusal
 from ..host.error_messages import APOLOGY
 from ..host.watch import Watch
 from ..store.examples import Example
-from ..store.store import Store, Upload
+from ..store.store import ExpiredError, Store, Upload
 from .analyses import Analyses, Asked, Made
 from .page_requests import Delivery, PageRequest, PageRequests
 from .questions import Questions, refused
@@ -155,9 +155,17 @@ class Service:
         return example.model or (self.menu.default if name in special else name)
 
     def open(
-        self, key: ModelKey, shown: Shown, asked: Mapping[str, str], page: str | None = None
+        self,
+        key: ModelKey,
+        shown: Shown,
+        asked: Mapping[str, str],
+        page: str | None = None,
+        kept: Upload | None = None,
     ) -> Reply:
         """Answer a page that opens with the first example, or with what its address names.
+
+        `kept`: the photo of the visitor's that the page showed at this address; an address that
+        names an example is not about it.
 
         `?model=mnist&example=digit` picks from the menu and the examples, in any combination, so
         that a link shows what its sender saw. `untrained=1` is the untrained twin, `size=144` or
@@ -171,16 +179,17 @@ class Service:
         by_name = {Path(example.path).stem: example for example in self.examples}
         made_for = {example.model: example for example in reversed(self.examples)}
         example = by_name.get(asked.get("example", ""))
-        if example is None or not named:
+        own = kept if example is None else None
+        inverted &= bool(own or example)
+        if own is None and (example is None or not named):
             example = example or made_for.get(name, self.examples[0])
             name = self._fitting(example, name)
         try:
             key = ModelKey(name, untrained, read_size(asked["size"]) if asked.get("size") else None)
         except VitvizError as error:
             return Refused(Refusal.of(error), shown)
-        return self._meet(
-            example.upload, key, shown, page, place=True, inverted=inverted, first=first
-        )
+        upload = own or (example or self.examples[0]).upload
+        return self._meet(upload, key, shown, page, place=True, inverted=inverted, first=first)
 
     def ask(self, name: str, question: Any) -> dict[str, Any]:
         """Answer a viewer's question by the method of `Questions` that it names, or with {"error"},
@@ -189,6 +198,8 @@ class Service:
         try:
             question = question if isinstance(question, Mapping) else {}
             return getattr(self._questions, name)(Asked.of(question), question)
+        except ExpiredError as error:
+            return {**refused(error.message), "expired": True}
         except VitvizError as error:
             return refused(error.message)
         except Exception:  # as in `guard`: the visitor gets an apology, the log the traceback

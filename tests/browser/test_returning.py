@@ -1,0 +1,253 @@
+"""Nothing of one's own is lost: a reload, Back, a restart; and nobody else sees a photo."""
+
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.browser.conftest import PATIENCE_MS
+from tests.browser.test_drawing import draw
+from tests.browser.test_links import LAYER, address_says
+from tests.running import app_process, free_port
+
+KEPT = """new Promise((done) => {
+    indexedDB.open("vitviz", 1).onsuccess = ({ target: { result: base } }) => {
+        if (!base.objectStoreNames.contains("photos")) return done([]);
+        base.transaction("photos").objectStore("photos").getAll().onsuccess =
+            ({ target: { result: all } }) => { base.close(); done(all.map(({ name }) => name)); };
+    };
+})"""
+FORGET = "Forget my photo"
+
+
+def kept(page) -> None:
+    """Wait until the page says that it keeps a photo."""
+    page.get_by_role("button", name=FORGET).wait_for()
+
+
+def with_a_photo(visit, pictures, name="second", query="", **options):
+    seen = visit(query, **options)
+    seen.upload(pictures[name])
+    seen.ready(pictures[name].name)
+    kept(seen.page)
+    return seen
+
+
+def test_a_reload_keeps_photo_and_view_and_no_other_tab_has_them(visit, pictures):
+    seen = with_a_photo(visit, pictures)
+    page = seen.page
+    seen.open_panel("Features")
+    page.locator(LAYER).first.fill("1")
+    page.locator(".vv-picture").click(position={"x": 5, "y": 5})
+    address_says(page, panel="features", layer=1, token=1)
+    page.reload()
+    seen.ready("second photo.png")
+    seen.is_(panel="features", layer=1, token=1, pinned="true")
+    kept(page)
+    assert page.evaluate(KEPT) == ["second photo.png"]
+    # Another tab of this browser, and another browser, with the same link.
+    beside = page.context.new_page()
+    beside.goto(page.url)
+    beside.locator(".vv-names", has_text="red-panda.jpg").wait_for()
+    assert not beside.get_by_role("button", name=FORGET).is_visible()
+    assert page.evaluate(KEPT) == ["second photo.png"]  # this tab is open
+    visit("?" + urlsplit(page.url).query, "red-panda.jpg")
+    # The tab is closed, and the next visit sweeps.
+    page.close()
+    beside.reload()
+    beside.locator(".vv-place[data-state=ready]").wait_for()
+    beside.wait_for_function(f"{KEPT}.then((names) => names.length === 0)")
+
+
+def test_a_photo_is_forgotten_everywhere(visit, pictures):
+    seen = with_a_photo(visit, pictures)
+    page = seen.page
+    page.get_by_role("button", name=FORGET).click()
+    seen.ready("red-panda.jpg")
+    assert page.evaluate(KEPT) == []
+    assert not page.get_by_role("button", name=FORGET).is_visible()
+    for step in (page.go_back, page.reload):
+        step()
+        page.locator(".vv-place[data-state=ready]").wait_for()
+        seen.ready("red-panda.jpg")
+    assert "second photo" not in page.content()
+
+
+def test_back_and_forward_go_through_panels_pictures_and_models(visit, pictures):
+    seen = with_a_photo(visit, pictures, "first", "?example=bison", wait_for="bison.jpg")
+    page = seen.page
+    seen.open_panel("Rollout")
+    address_says(page, panel="rollout")
+    page.locator("#vv-model input").click()
+    page.get_by_test_id("dropdown-option").filter(has_text="tiny-grey").click()
+    seen.ready("first.png · tiny-grey")
+    address_says(page, model="tiny-grey")
+    steps = page.evaluate("history.length")
+    page.locator(LAYER).first.fill("1")
+    address_says(page, layer=1)
+    assert page.evaluate("history.length") == steps  # small choices are none
+    sent = len(seen.requests)
+    page.go_back()
+    seen.ready("first.png · tiny-cls")
+    seen.model_is("tiny-cls")
+    seen.is_(panel="rollout")
+    address_says(page, model="tiny-cls", panel="rollout")
+    sent = len(seen.requests)
+    page.go_back()
+    seen.is_(panel="attention")
+    assert not [one for one in seen.requests[sent:] if "queue/join" in one]  # it is on the screen
+    page.go_back()
+    seen.ready("bison.jpg")
+    address_says(page, example="bison", panel=None)
+    for title, panel in (("first.png", "attention"), ("first.png", "rollout")):
+        page.go_forward()
+        seen.ready(f"{title} · tiny-cls")
+        seen.is_(panel=panel)
+    page.go_forward()
+    seen.ready("first.png · tiny-grey")
+    seen.is_(layer=1)
+    assert page.evaluate("history.length") == steps
+
+
+def test_quick_steps_back_end_where_the_address_is(visit):
+    seen = visit("?example=cat", "cat.jpg")
+    page = seen.page
+    for name in ("bison", "goldfish", "coffee"):
+        page.get_by_role("button", name=name).click()
+        seen.ready(f"{name}.jpg")
+    page.evaluate("[0, 20, 60].forEach((ms) => setTimeout(() => history.back(), ms))")
+    address_says(page, example="cat", panel=None)
+    seen.ready("cat.jpg")
+    seen.open_panel("Features")
+    address_says(page, example="cat", panel="features")
+
+
+def test_a_drawn_digit_is_kept_and_not_every_stroke(visit):
+    seen = visit("?model=digits&example=digit", "digit.png")
+    page = seen.page
+    steps = page.evaluate("history.length")
+    page.locator("#vv-draw").click()
+    for x in (0.3, 0.7):
+        draw(page, [(x, 0.2), (x, 0.8)])
+    seen.ready("drawing-2.png")
+    page.wait_for_function(f"{KEPT}.then((names) => names.join() === 'drawing-2.png')")
+    assert page.evaluate("history.length") == steps + 1
+    page.reload()
+    seen.ready("drawing-2.png")
+    # Gradio's own, of an answer that the reload has cut off.
+    seen.complaints[:] = [one for one in seen.complaints if "AbortError" not in one]
+
+
+def test_an_app_that_was_restarted_gets_photo_and_experiment_again(
+    visit, pictures, models, tmp_path
+):
+    port = free_port()
+    seen = None
+    for _ in range(2):
+        with app_process(tmp_path, models["cls"], port=port) as (url, _process):
+            if seen is None:
+                seen = visit("", wait_for="")
+                seen.page.goto(url)
+                seen.ready("red-panda.jpg")
+                seen.upload(pictures["second"])
+                seen.ready("second photo.png")
+                kept(seen.page)
+                seen.open_panel("Experiment")
+                continue
+            picture = seen.page.locator(".vv-picture")
+            picture.click(position={"x": 5, "y": 5})
+            seen.is_(beside="experiment", state="ready")
+            seen.ready("second photo.png")
+            seen.page.locator(".vv-changed").wait_for()
+            seen.page.keyboard.press("Control+z")
+            seen.is_(beside="")
+    # Of another app than that of the other journeys, and of files that it had forgotten.
+    seen.requests[:] = [one for one in seen.requests if f":{port}/" not in one]
+    seen.complaints[:] = [one for one in seen.complaints if "403" not in one]
+
+
+@pytest.mark.parametrize("refused", ["indexedDB", "sessionStorage"])
+def test_a_browser_that_keeps_nothing_says_nothing_and_goes_back_all_the_same(
+    visit, pictures, refused
+):
+    seen = visit("", wait_for="")
+    page = seen.page
+    page.context.add_init_script(
+        f"Object.defineProperty(window, '{refused}', "
+        "{ get() { throw new DOMException('denied', 'SecurityError'); } })"
+    )
+    page.reload()
+    seen.ready("red-panda.jpg")
+    seen.upload(pictures["first"])
+    seen.ready("first.png")
+    address_says(page, example=None, panel="attention")
+    page.get_by_role("button", name="dog").click()
+    seen.ready("dog.jpg")
+    assert not page.get_by_role("button", name=FORGET).is_visible()
+    page.go_back()
+    seen.ready("first.png")
+    page.reload()
+    seen.ready("red-panda.jpg")
+    seen.complaints[:] = [one for one in seen.complaints if "denied" not in one]  # Gradio's own
+
+
+def test_a_step_is_taken_back_from_anywhere_but_where_one_writes(visit):
+    seen = visit("?panel=experiment")
+    page = seen.page
+    page.locator(".vv-picture").click(position={"x": 5, "y": 5})
+    seen.is_(beside="experiment")
+    page.locator("#vv-model input").focus()
+    page.keyboard.press("Control+z")
+    page.locator("#vv-upload").focus()
+    seen.is_(beside="experiment")
+    page.keyboard.press("Control+z")
+    seen.is_(beside="")
+    page.keyboard.press("Control+Shift+z")
+    seen.is_(beside="experiment")
+
+
+@pytest.mark.parametrize(
+    ("locale", "says", "lost"),
+    [
+        ("en-US", "it is text", "could not be reached"),
+        ("ko-KR", "텍스트 파일", "연결할 수 없습니다"),
+    ],
+)
+def test_a_failed_upload_is_said_under_the_strip_until_the_next_choice(
+    visit, pictures, locale, says, lost
+):
+    seen = visit(locale=locale)
+    page = seen.page
+    said = page.locator("#vv-said")
+    assert not said.is_visible()
+    seen.upload(pictures["text"])
+    said.filter(has_text=says).wait_for()
+    toast = page.locator(".toast-body")
+    toast.locator("button").click()
+    toast.wait_for(state="detached")
+    assert says in said.inner_text()
+    page.route("**/gradio_api/upload**", lambda route: route.abort())
+    seen.upload(pictures["first"])
+    said.filter(has_text=lost).wait_for()
+    assert "Error" not in toast.inner_text()
+    page.unroute("**/gradio_api/upload**")
+    page.locator("#vv-examples button").nth(1).click()
+    seen.ready("dog.jpg")
+    assert not said.is_visible()
+    seen.complaints.clear()
+
+
+def test_the_page_has_a_language_of_its_own_and_remembers_it(visit):
+    seen = visit()
+    page = seen.page
+    page.get_by_role("button", name="한국어").click()
+    page.get_by_role("tab", name="어텐션").wait_for()
+    page.get_by_role("button", name="내 사진").first.wait_for()  # Gradio's part follows
+    home = page.url.split("?")[0]
+    page.goto(home)
+    page.get_by_role("button", name="English").wait_for(timeout=PATIENCE_MS)
+    page.get_by_role("button", name="내 사진").first.wait_for()
+    footer = page.locator("footer").inner_text()
+    assert "Settings" not in footer
+    assert "BETA" not in footer
+    page.get_by_role("button", name="English").click()
+    page.get_by_role("button", name="Your photo").first.wait_for()

@@ -1,0 +1,138 @@
+// Keeping: the photos of this tab, so that a reload, a step back and an expired analysis find them. Runs before Gradio does.
+window.vitvizKept = (() => {
+  const [MOST, HOUR, DRAWN] = [6, 3_600_000, /^drawing-\d+\.png$/];
+  const [NAME, PHOTOS] = ["vitviz-tab", "photos"];
+  const photos = new Map(); // id -> photo, of this page; also where the browser keeps nothing
+  const ids = new Map(); // address on the server -> id
+  const random = () => crypto.getRandomValues(new Uint32Array(4)).join("-");
+  const tab = ours();
+  const database = tab === null ? null : opened().catch(() => null);
+  const ready = Promise.race([visit(), new Promise((done) => { setTimeout(done, 3000); })]); // a browser can hang, too
+  addEventListener("pageshow", ({ persisted }) => { if (persisted && recalled() !== tab) location.reload(); }); // it was forgotten
+  setInterval(() => { if (!document.hidden) for (const one of photos.values()) put(one); }, HOUR / 12);
+  return { keep, alive, asked, forget, idOf: (path) => ids.get(path) ?? "", pathOf };
+
+  /** The name of this tab, which no other one has; null where the browser refuses. */
+  function ours() {
+    try {
+      const name = recalled() ?? random();
+      sessionStorage.setItem(NAME, name);
+      return name;
+    } catch {
+      return null;
+    }
+  }
+
+  function recalled() {
+    try {
+      return sessionStorage.getItem(NAME);
+    } catch {
+      return null;
+    }
+  }
+
+  async function opened() {
+    const asking = indexedDB.open("vitviz", 1);
+    asking.onupgradeneeded = () => asking.result.createObjectStore(PHOTOS, { keyPath: "id" });
+    await new Promise((done, fail) => { Object.assign(asking, { onsuccess: done, onerror: fail, onblocked: fail }); });
+    return asking.result;
+  }
+
+  /** Does something in the database; whether it was done. */
+  async function done(work) {
+    const base = await database;
+    if (!base) return false;
+    return new Promise((end, fail) => {
+      const deed = base.transaction(PHOTOS, "readwrite");
+      Object.assign(deed, { oncomplete: () => end(true), onerror: fail, onabort: fail });
+      work(deed.objectStore(PHOTOS));
+    }).catch(() => false);
+  }
+
+  /** Finds the photos of this tab, and deletes those of tabs that are closed, and all that are an hour old. */
+  async function visit() {
+    if (tab !== null) navigator.locks?.request(NAME + tab, () => new Promise(() => {})); // until the tab is closed
+    const { held = [] } = await navigator.locks?.query() ?? {};
+    await done((all) => {
+      all.openCursor().onsuccess = ({ target: { result: cursor } }) => {
+        if (!cursor) return;
+        const { value: one } = cursor;
+        if (one.at + HOUR < Date.now() || (one.tab !== tab && !held.some(({ name }) => name === NAME + one.tab))) cursor.delete();
+        else if (one.tab === tab) photos.set(one.id, one);
+        cursor.continue();
+      };
+    });
+    say(photos.size > 0);
+  }
+
+  /** The page says what it keeps, and offers to forget it. */
+  function say(kept) {
+    document.documentElement.toggleAttribute("data-vv-kept", kept);
+  }
+
+  async function put(one) {
+    one.at = Date.now();
+    if (await done((all) => all.put(one)) && photos.has(one.id)) say(true);
+  }
+
+  function drop(id) {
+    photos.delete(id);
+    return done((all) => all.delete(id));
+  }
+
+  /** Keeps a photo that is shown: of drawings the last one, and the last few photos. */
+  async function keep({ address, name }, url) {
+    if (ids.has(address)) return;
+    const id = random();
+    ids.set(address, id);
+    const answer = await fetch(url, { cache: "force-cache" }).catch(() => null); // the page has fetched it to show it
+    if (!answer?.ok) return;
+    const file = await answer.blob();
+    await ready;
+    for (const [other, { name: before }] of photos) {
+      if (photos.size >= MOST || (DRAWN.test(name) && DRAWN.test(before))) drop(other);
+    }
+    photos.set(id, { id, tab, name, at: 0, file });
+    put(photos.get(id));
+  }
+
+  /** A photo goes to the server, as Gradio uploads one; null if it is not taken. */
+  async function send({ id, name, file }) {
+    const form = new FormData();
+    form.append("files", file, name);
+    const answer = await fetch(new URL("gradio_api/upload", document.baseURI), { method: "POST", body: form }).catch(() => null);
+    if (!answer?.ok) return null;
+    const [path] = await answer.json();
+    ids.delete(path); // so that it is the last one
+    ids.set(path, id);
+    return { path, orig_name: name, meta: { _type: "gradio.FileData" } };
+  }
+
+  /** The photo of the picture input; sent again where the server has forgotten it. */
+  async function alive(photo) {
+    const one = photos.get(ids.get(photo?.path));
+    if (!one) return photo;
+    const there = await fetch(photo.url, { method: "HEAD" }).catch(() => null);
+    return there && !there.ok ? await send(one) ?? photo : photo;
+  }
+
+  /** The photo that this entry of the browser's history is about; null if there is none. */
+  async function asked() {
+    const id = history.state?.vitviz?.photo;
+    if (!id) return null;
+    await ready;
+    return photos.has(id) ? send(photos.get(id)) : null;
+  }
+
+  /** The last address of a photo on the server; of an unknown one its id. */
+  function pathOf(id) {
+    return [...ids].reverse().find(([, known]) => known === id)?.[0] ?? id;
+  }
+
+  /** Forgets all photos of this tab, and opens the page as if for the first time. */
+  async function forget() {
+    await Promise.all([...photos.keys()].map(drop));
+    sessionStorage.removeItem(NAME);
+    location.replace(location.pathname);
+  }
+})();
