@@ -96,7 +96,8 @@ def test_a_link_with_a_size_shows_its_patches_and_keeps_it_while_one_looks_aroun
     seen.ready("first.png · tiny-grey")
     address_says(page, size=None, model="tiny-grey")
     other = visit("?model=tiny-cls&size=30", "")
-    other.page.get_by_text("Tiny-cls takes pictures of whole patches of 8 x 8 pixels").wait_for()
+    said = other.page.get_by_text("Tiny-cls takes pictures of whole patches of 8 x 8 pixels")
+    said.first.wait_for()
 
 
 def test_the_photo_is_shown_in_more_patches_and_beside_the_models_own_size(visit, models, pictures):
@@ -119,6 +120,7 @@ def test_the_photo_is_shown_in_more_patches_and_beside_the_models_own_size(visit
     )
     sizes.get_by_text("Compare with its own size").click()
     page.locator(".vv-beside h3", has_text="Beside: first.png · tiny-cls").wait_for()
+    seen.is_(panel="positions")
     names = page.locator(".vv-beside figcaption b").all_inner_texts()
     assert names[:2] == [f"tiny-cls at 64 {TIMES} 64 pixels", "tiny-cls"]
     seen.open_panel("Patches")

@@ -173,7 +173,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     view.edit(invert, chosen, **once)
     # "always_last" would ask with what came with the event before; the service answers the newest.
     view.upload(draw, chosen[1:], **once, trigger_mode="multiple")
-    view.select(resize, chosen[1:], **once, trigger_mode="multiple")
+    view.select(resize, chosen, **once, trigger_mode="multiple", js=ALIVE)
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest)
     demo.load(open_, [photo, model, shown], **once, js=ASKED)
     demo.load(None, js=_script(examples))
@@ -269,6 +269,7 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
         return places(service.draw(upload, key, shown, _session(request), first))
 
     def resized(
+        what: Any,
         model: str,
         shown: Shown,
         untrained: bool,
@@ -277,7 +278,7 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
     ) -> tuple[Any, ...]:
         size = read_size(str(sent_with(event)))
         key = replace(key_of(model, untrained, shown), image_size=size)
-        return places(service.show(None, key, shown, _session(request)))
+        return places(service.show(what, key, shown, _session(request)))
 
     def opened(
         kept: Upload | None, model: str, shown: Shown, request: gr.Request | None = None

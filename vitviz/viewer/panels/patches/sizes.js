@@ -2,6 +2,7 @@
 
 import { el, show } from "../../parts/dom.js";
 import { button } from "../../parts/widgets.js";
+import { explainerOf, visitPanel } from "../../state/panels.js";
 
 /**
  * @param {import("../../main.js").App} app
@@ -20,7 +21,8 @@ export function createSizes(app) {
     return button({ text, title: t("sizesTitle", { height, width, tokens }), pressed: same(size, [image.height, image.width]), onClick: () => app.resize(size.join("x")) });
   });
   const key = "size-" + [...new Set(trained)].join("x");
-  const beside = button({ text: t("sizesBeside"), title: t("sizesBesideTitle"), onClick: () => app.select({ beside: key }) });
+  const beside = button({ text: t("sizesBeside"), title: t("sizesBesideTitle"), onClick: () =>
+    app.select({ ...visitPanel(explainerOf(app.panels, "position").id, app.selection, app.shape()), beside: key }) });
   const root = el("section", { class: "vv-sizes", "aria-label": t("sizes") }, el("h4", { text: t("sizes") }),
     el("p", { class: "vv-intro", text: [t("sizesIntro", gridOf(trained)), positions.exists ? t("sizesPositions") : "", t("sizesMeasured")].filter(Boolean).join(" ") }),
     el("div", { class: "vv-pair" }, ...buttons), beside);
