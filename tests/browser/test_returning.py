@@ -128,13 +128,20 @@ def test_a_drawn_digit_is_kept_and_not_every_stroke(visit):
     page.locator("#vv-draw").click()
     for x in (0.3, 0.7):
         draw(page, [(x, 0.2), (x, 0.8)])
-    seen.ready("drawing-2.png")
-    page.wait_for_function(f"{KEPT}.then((names) => names.join() === 'drawing-2.png')")
+    # On a slow machine a stroke has several names, one for each rest of the hand.
+    page.wait_for_function(
+        f"""{KEPT}.then((names) => {{
+            const {{ sent, shown }} = document.querySelector(".vv-drawing").dataset;
+            return shown !== "drawing-1.png" && shown === sent && names.join() === sent;
+        }})"""
+    )
+    name = page.locator(".vv-drawing").get_attribute("data-shown")
     assert page.evaluate("history.length") == steps + 1
     page.reload()
-    seen.ready("drawing-2.png")
+    seen.ready(name)
     # Gradio's own, of an answer that the reload has cut off.
-    seen.complaints[:] = [one for one in seen.complaints if "AbortError" not in one]
+    told = ("AbortError", "Connection errored out")
+    seen.complaints[:] = [one for one in seen.complaints if not any(map(one.count, told))]
 
 
 def test_an_app_that_was_restarted_gets_photo_and_experiment_again(
