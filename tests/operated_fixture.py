@@ -38,6 +38,17 @@ CASES: dict[str, list[dict[str, Any]]] = {
         {"kind": "cut", "edges": [[0, 9]], "layers": "all", "heads": "all"},
         {"kind": "head", "layer": 3, "head": 1, "by": "mean"},
     ],
+    "rotary": [
+        {"kind": "positions", "by": "rotary off", "seed": 0},
+        {"kind": "remove", "patches": [1, 2]},
+    ],
+    # Layer 0 with its own rows, layer 1 with rows made even, layer 2 with rows of other patches.
+    "relative": [
+        {"kind": "positions", "by": "shuffled", "seed": 1},
+        {"kind": "even", "rows": "cls", "layers": [1]},
+        {"kind": "scramble", "rows": "patches", "layers": [2], "seed": 0},
+        {"kind": "remove", "patches": [3]},
+    ],
     "grey": [
         {"kind": "positions", "by": "off", "seed": 0},
         {"kind": "even", "rows": "all", "layers": [1]},
@@ -68,6 +79,11 @@ def operated(name: str) -> dict[str, Any]:
         "maps": [trace.attention(layer).flatten().tolist() for layer in range(trace.depth)],
         "token": token,
         "rollout": analysis.rollout(token, layer).tolist(),
-        "pair": {"share": found.share, "attention": found.attention.tolist()},
+        "pair": {
+            "share": found.share,
+            "bias": found.bias,
+            "score": found.score,
+            "attention": found.attention.tolist(),
+        },
         "logits": trace.logits.tolist(),
     }

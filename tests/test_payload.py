@@ -17,6 +17,7 @@ from tests import viewer_fixture
 from tests.models import photo, tiny, with_pass
 from vitviz import Analysis, CaptureError, SelectionError, VitvizError, analyze
 from vitviz.languages import Message, languages
+from vitviz.model.positions import way_between
 from vitviz.model.untrained import draw
 from vitviz.probe.measure import features
 from vitviz.probe.measure.filters import Filters
@@ -60,16 +61,18 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
         path: len(data) for path, data in payload.files.items()
     }
     picture = load(payload.files[manifest["files"]["picture"]["path"]])
-    positions = load(payload.files[manifest["files"]["positions"]["path"]])["pos_embed"]
     torch.testing.assert_close(picture["pixels"], analysis.picture, rtol=0, atol=0)
     assert list(picture["pixels"].shape) == list(manifest["model"]["image"].values())
-    assert positions.shape == (grid.num_patches, manifest["model"]["embed_dim"])
-    torch.testing.assert_close(
-        positions.float() @ positions.float().T,
-        analysis.position_similarities(),
-        rtol=0,
-        atol=2e-3,
-    )
+    assert ("positions" in manifest["files"]) == (analysis.positions is not None)
+    if analysis.positions is not None:
+        positions = load(payload.files[manifest["files"]["positions"]["path"]])["pos_embed"]
+        assert positions.shape == (grid.num_patches, manifest["model"]["embed_dim"])
+        torch.testing.assert_close(
+            positions.float() @ positions.float().T,
+            analysis.position_similarities(),
+            rtol=0,
+            atol=2e-3,
+        )
     heads = load(payload.files[manifest["files"]["statistics"]["path"]])
     for layer in range(manifest["model"]["depth"]):
         sent = load(payload.files[manifest["files"][f"layer-{layer:02d}"]["path"]])
@@ -80,6 +83,8 @@ def test_the_manifest_says_what_the_files_hold(any_tiny_analysis: Analysis) -> N
         )
         assert sent["q"].shape == sent["k"].shape == shape
         scores = manifest["model"]["scale"] * sent["q"].float() @ sent["k"].float().transpose(1, 2)
+        if trace.bias:
+            scores = scores + trace.bias.scores(layer, slice(None), slice(None))
         attention = (scores - sent["lse"][..., None]).exp()
         torch.testing.assert_close(attention.sum(dim=-1), torch.ones(shape[:2]))
         worst = float((attention - trace.attention(layer)).abs().max())
@@ -146,7 +151,9 @@ def test_what_no_first_picture_needs_is_left_out_and_made_when_it_is_asked_for(
     layers = range(analysis.trace.depth)
     tokens = [tokens_name(layer) for layer in layers]
     mixings = [f"mixing-{layer:02d}" for layer in layers]
-    named = [name for name in LATE if name != "lens" or analysis.lens is not None]
+    absent = {"lens"} if analysis.lens is None else set()
+    absent |= {"untrained"} if analysis.positions is None else set()
+    named = [name for name in LATE if name not in absent]
     assert late_names(lean) == [*named, *tokens, *mixings]
     assert late_names(whole) == []
     for name in late_names(lean):
@@ -505,6 +512,13 @@ def compare_first_rows(analysis: Analysis, asked: tuple[int, int] | None) -> Non
         * layer["q"].double()
         @ layer["k"].double().transpose(1, 2)
     )
+    if analysis.trace.bias:
+        model = payload.manifest["model"]
+        tokens, grid_size = torch.arange(model["num_tokens"]), (grid.rows, grid.cols)
+        assert layer["bias"].dtype == torch.float32
+        assert set(layer) == {"q", "k", "lse", "bias"}
+        ways = way_between(tokens[:, None], tokens[None], grid_size)
+        scores = scores + layer["bias"].double()[ways].movedim(-1, 0)
     maps = (scores - layer["lse"][..., None].double()).exp()
     torch.testing.assert_close(sent.double(), maps[:, first["token"]], rtol=1e-6, atol=1e-9)
     torch.testing.assert_close(sent.sum(dim=-1), torch.ones(len(sent)))

@@ -43,6 +43,8 @@ for (const { name, expected, manifest, grid, layers, picture, buffers } of OPERA
     const last = manifest.model.depth - 1;
     const found = pairOf(layers[last], 0, 0, expected.token);
     assertClose(found.attention, expected.pair.attention, TOLERANCE);
+    assertClose([found.score, found.bias ?? 0], [expected.pair.score, expected.pair.bias], TOLERANCE);
+    assert.equal(found.bias === null, name !== "relative");
     assert.equal(found.cut, expected.maps[last][expected.token] === 0, "a cut edge says that it is cut");
     const [matrix, row] = await new Promise((resolve, reject) => {
       const source = new Source(manifest, async ({ path }) => buffers[path], null, () => look());

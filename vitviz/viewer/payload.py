@@ -107,7 +107,9 @@ def pack(
     q and k are sent as float16, with the log-sum-exp of each row computed from the rounded values:
     attention[h, i, j] = exp(scale * q[h, i] . k[h, j] - lse[h, i]), so that rows sum to 1 in the
     browser too. The late file of the statistics says how far the shown attention is from the exact.
-    Where an edge is cut, attention is 0: "changes" and "removed" of the pass tell which are.
+    A model with a bias adds it to the exponent, by the way from i to j: a layer's file has its
+    numbers, a map of them would be N^2. Where an edge is cut, attention is 0: "changes" and
+    "removed" of the pass tell which are.
     """
     begins = _first(analysis, first)
     rows = analysis.trace.rounded_from(begins["layer"], begins["token"])
@@ -268,9 +270,16 @@ def _first(analysis: "Analysis", wanted: tuple[int, int] | None) -> dict[str, An
 
 
 def _layer(analysis: "Analysis", layer: int) -> dict[str, Tensor]:
-    """One layer, as `Trace.rounded` gives it."""
-    rounded = analysis.trace.rounded(layer)
-    return {"q": rounded.q, "k": rounded.k, "lse": rounded.lse}
+    """One layer, as `Trace.rounded` gives it, with the numbers of its bias if there is one."""
+    rounded, bias = analysis.trace.rounded(layer), analysis.trace.bias
+    sent = {"q": rounded.q, "k": rounded.k, "lse": rounded.lse}
+    if bias is not None:
+        sent["bias"] = bias.tables[layer]
+        if bias.places is not None:
+            sent["bias_places"] = bias.places.float()
+        if bias.queries is not None:
+            sent["bias_queries"] = bias.queries[layer].float()
+    return sent
 
 
 def _photographs(analysis: "Analysis") -> dict[str, bytes]:
@@ -419,6 +428,16 @@ def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
             name
             for name in ("qkv_bias", "qk_norm", "attn_norm", "layer_scale", "post_norm")
             if getattr(config, name)
+        ],
+        # What tells a patch where it stands.
+        "position_kinds": [
+            name
+            for name, there in (
+                ("learned", config.pos_embed),
+                ("rotary", config.rotary),
+                ("bias", config.relative_bias),
+            )
+            if there
         ],
         "num_classes": config.num_classes,
         "pool": config.global_pool,

@@ -1,13 +1,15 @@
 /** Attention maps from q and k: one row or one column at a time, for every head. */
 
+import { biasOf } from "./bias.js";
 import { cutsOf } from "./cuts.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 
 /**
- * One layer as the viewer keeps it; attention[h, i, j] = exp(scale * q[h, i].k[h, j] - lse[h, i]), and 0 where
- * the edge is cut.
+ * One layer as the viewer keeps it; attention[h, i, j] = exp(scale * q[h, i].k[h, j] + bias - lse[h, i]), and 0
+ * where the edge is cut.
  * @typedef {{q: Float32Array, k: Float32Array, lse: Float32Array,
- *   heads: number, tokens: number, dim: number, scale: number, isCut: import("./cuts.js").IsCut|null}} Layer
+ *   heads: number, tokens: number, dim: number, scale: number, isCut: import("./cuts.js").IsCut|null,
+ *   bias: import("./bias.js").Bias|null}} Layer
  * @typedef {"from"|"to"} Direction  from: the token is the query; to: it is the key
  */
 
@@ -25,7 +27,7 @@ export function decodeLayer(buffer, manifest, layer) {
     q: toFloat32(expectTensor(tensors, "q", [heads, tokens, dim])),
     k: toFloat32(expectTensor(tensors, "k", [heads, tokens, dim])),
     lse: toFloat32(expectTensor(tensors, "lse", [heads, tokens])),
-    heads, tokens, dim, scale, isCut: cutsOf(manifest, layer),
+    heads, tokens, dim, scale, isCut: cutsOf(manifest, layer), bias: biasOf(tensors, manifest),
   };
 }
 
@@ -80,7 +82,7 @@ export function dotRows(a, i, b, j, count, dim, out, offset, factor = 1) {
 }
 
 /**
- * The scores of a token in one head, scale * q . k, written to out[offset ...]: "from" it, its query with
+ * The scores of a token in one head, scale * q . k + bias, written to out[offset ...]: "from" it, its query with
  * every key; "to" it, every query with its key. Of cut edges too. (N)
  * @param {Layer} layer
  * @param {number} head
@@ -89,10 +91,12 @@ export function dotRows(a, i, b, j, count, dim, out, offset, factor = 1) {
  * @param {Float32Array|Float64Array} out
  * @param {number} offset
  */
-export function scoresOf({ q, k, tokens, dim, scale }, head, token, direction, out, offset = 0) {
+export function scoresOf({ q, k, tokens, dim, scale, bias }, head, token, direction, out, offset = 0) {
   const first = head * tokens;
   const from = direction === "from";
   dotRows(from ? q : k, (first + token) * dim, from ? k : q, first * dim, tokens, dim, out, offset, scale);
+  if (!bias) return;
+  for (let at = 0; at < tokens; at++) out[offset + at] += from ? bias(head, token, at) : bias(head, at, token);
 }
 
 /**

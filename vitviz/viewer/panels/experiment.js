@@ -171,12 +171,14 @@ function createPictureControls(app) {
   const seeds = { shuffle: 0, positions: 0 };
   const cells = cellsOf(grid).map((side) => button({ text: side + " × " + side, title: t("experimentShuffleTitle", { side }),
     onClick: () => bench.add({ kind: "shuffle", cells: side, seed: seeds.shuffle++ }) }));
-  const positions = ["off", "shuffled"].map((by) => button({ text: t("experimentPositions_" + by), title: t("experimentPositionsTitle_" + by),
-    onClick: () => bench.add({ kind: "positions", by, seed: by === "off" ? 0 : seeds.positions++ }) }));
-  const learned = Boolean(manifest.files.positions);
+  const kinds = manifest.model.position_kinds;
+  const ways = ["off", "shuffled", ...(kinds.length > 1 ? kinds.filter((one) => one !== "bias").map((one) => one + " off") : [])];
+  const positions = ways.map((by) => button({ text: t("experimentPositions_" + by.replace(" ", "_")),
+    title: t("experimentPositionsTitle_" + by.replace(" ", "_")),
+    onClick: () => bench.add({ kind: "positions", by, seed: by === "shuffled" ? seeds.positions++ : 0 }) }));
   const root = el("div", { class: "vv-sections" },
     el("div", { class: "vv-pair", role: "group", "aria-label": t("experimentShuffle") }, el("span", { text: t("experimentShuffle") }), ...cells),
-    learned ? el("div", { class: "vv-pair", role: "group", "aria-label": t("experimentPositions") }, el("span", { text: t("experimentPositions") }), ...positions)
+    kinds.length > 0 ? el("div", { class: "vv-pair", role: "group", "aria-label": t("experimentPositions") }, el("span", { text: t("experimentPositions") }), ...positions)
       : el("p", { class: "vv-note", text: t("missing_noPositions") }));
   return { root, render() {} };
 }

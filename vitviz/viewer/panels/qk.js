@@ -111,7 +111,7 @@ function create(app) {
 /** The dot product, the score and the share: each number with the line of arithmetic that makes it. */
 function createSumBoard(app) {
   const { t } = app;
-  const lines = ["sum", "score", "share"].map((name) => {
+  const lines = ["sum", "score", "bias", "share"].map((name) => {
     const number = el("b");
     const work = el("span");
     return { name, number, work, root: el("div", {}, el("dt", { text: t("pairLine_" + name) }),
@@ -121,7 +121,7 @@ function createSumBoard(app) {
   return { root, render };
 
   function render(pair) {
-    const [sum, score, share] = lines;
+    const [sum, score, bias, share] = lines;
     const biggest = bySize(pair.products).slice(0, 3).map((at) => signed(pair.products[at]).trim());
     const plus = (part) => part.startsWith("\u2212") ? " \u2212 " + part.slice(1) : " + " + part;
     setText(sum.work, biggest[0] + biggest.slice(1).map(plus).join("") +
@@ -129,7 +129,10 @@ function createSumBoard(app) {
     setText(sum.number, exactly(pair.sum));
     const values = { scale: exactly(pair.scale), dim: pair.q.length, sum: exactly(pair.sum) };
     setText(score.work, t("pairScale", values) + " = ");
-    setText(score.number, exactly(pair.score));
+    setText(score.number, exactly(pair.scale * pair.sum));
+    bias.root.hidden = pair.bias === null;
+    setText(bias.work, pair.bias === null ? "" : exactly(pair.scale * pair.sum) + plus(exactly(pair.bias)) + " = ");
+    setText(bias.number, exactly(pair.score));
     // e^score can be too large to read; the difference score - lse is always readable.
     const total = Math.exp(pair.lse);
     const readable = total < 1e7 && Math.exp(pair.score) > 1e-6;

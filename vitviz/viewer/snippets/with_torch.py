@@ -1,6 +1,7 @@
 """What the panels show, made from the modules of the model with plain PyTorch.
 
-The cells are used as those of with_vitviz.py; each explainer has one of its own.
+The cells are used as those of with_vitviz.py; each explainer has one of its own. Lines that end in
+`# rotary` or `# bias` stay away from models without such positions.
 """
 
 # %% loaded
@@ -40,18 +41,25 @@ shown = unit @ unit.T
 
 
 # %% queries (needs start)
-def queries_keys_values(block, x):
-    """Of every head: (1, N, D) -> three times (1, H, N, d)."""
+def queries_keys_values(block, x):  # of every head: (1, N, D) -> three times (1, H, N, d)
     x = x if block.post_norm else block.norm1(x)
     q, k, v = block.attn.qkv(x).unflatten(-1, (3, block.attn.num_heads, -1)).permute(2, 0, 3, 1, 4)
-    return block.attn.q_norm(q), block.attn.k_norm(k), v
+    q, k = block.attn.q_norm(q), block.attn.k_norm(k)
+    if block.attn.angles:  # rotary
+        turn = torch.polar(torch.ones(()), block.attn.angles(None, x.device))  # rotary
+        q, k = (torch.complex(*one.chunk(2, dim=-1)) * turn for one in (q, k))  # rotary
+        q, k = (torch.cat([one.real, one.imag], dim=-1) for one in (q, k))  # rotary
+    return q, k, v
 
 
 # %% maps (needs queries)
 x, maps = vit.norm_pre(vit.embed(pixels)), []
 for block in vit.blocks:
     q, k, v = queries_keys_values(block, x)
-    maps.append(torch.softmax(q @ k.mT * block.attn.scale, dim=-1)[0])  # (H, N, N)
+    scores = q @ k.mT * block.attn.scale
+    if block.attn.score_bias.relative:  # bias
+        scores += block.attn.score_bias.relative(None)  # bias
+    maps.append(torch.softmax(scores, dim=-1)[0])  # (H, N, N)
     x = block(x)
 
 # %% attention_layer (needs maps)
@@ -80,7 +88,10 @@ layer, head, query, key = 2, 0, 9, 5
 x, block = vit.norm_pre(vit.embed(pixels)), vit.blocks[layer]
 x = torch.nn.Sequential(*vit.blocks[:layer])(x)
 q, k, v = queries_keys_values(block, x)
-row = torch.softmax(q @ k.mT * block.attn.scale, dim=-1)[0, head, query]
+scores = q @ k.mT * block.attn.scale
+if block.attn.score_bias.relative:  # bias
+    scores += block.attn.score_bias.relative(None)  # bias
+row = torch.softmax(scores, dim=-1)[0, head, query]
 shown = [q[0, head, query] * k[0, head, key], row]
 
 # %% qk_mix (needs qk)
@@ -144,7 +155,10 @@ shown = []
 x, maps = vit.norm_pre(vit.embed(pixels)), []
 for block in vit.blocks:
     q, k, v = queries_keys_values(block, x)
-    maps.append(torch.softmax(q @ k.mT * block.attn.scale, dim=-1)[0].requires_grad_())  # (H, N, N)
+    scores = q @ k.mT * block.attn.scale
+    if block.attn.score_bias.relative:  # bias
+        scores += block.attn.score_bias.relative(None)  # bias
+    maps.append(torch.softmax(scores, dim=-1)[0].requires_grad_())  # (H, N, N)
     x = x + block.attn.proj((maps[-1] @ v).transpose(1, 2).flatten(2))
     x = x + block.mlp(block.norm2(x))
 
@@ -208,7 +222,7 @@ shown.append(torch.cat([prefix, parts.flatten()]))
 # %% explain_occlusion (needs patches_explained)
 def logit_with(kept):
     x = vit.norm_pre(vit.embed(pixels))[:, kept]
-    return vit.forward_head(vit.encode(x))[0, target]
+    return vit.forward_head(vit.encode(x, kept[None]))[0, target]
 
 
 tokens, means = torch.arange(vit.config.num_tokens), []

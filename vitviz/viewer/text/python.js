@@ -76,7 +76,10 @@ export function filled(source, wanted, values) {
  */
 export function codeOf({ model, photo, pass }, cells, values, changes = pass.changes) {
   const python = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, valueOf(name === "head" && value === "mean" ? null : value)]));
+  // A line that ends in the name of a kind of positions is for models that have it.
+  const absent = ["rotary", "bias"].filter((kind) => !model.position_kinds.includes(kind));
+  const lines = new RegExp("^.*  # (" + absent.join("|") + ")\n", "gm");
   Object.assign(python, { loaded: loadCall(model.key), analysis: analyzeCall(photo, changes) });
-  const [vitviz, torch] = ["vitviz", "torch"].map((kind) => filled(SNIPPETS[kind], typeof cells === "string" ? [cells] : cells[kind], python));
+  const [vitviz, torch] = ["vitviz", "torch"].map((kind) => filled(SNIPPETS[kind].replace(lines, ""), typeof cells === "string" ? [cells] : cells[kind], python));
   return { vitviz, torch };
 }
