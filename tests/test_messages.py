@@ -12,16 +12,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from timm.models import get_pretrained_cfg
 
 from tests.test_languages import placeholders
 from vitviz import Analysis, ImageError, load, open_photo
 from vitviz.languages import FOLDER, Message, dictionary, from_file, say, to_file
 from vitviz.model.menu import CURATED, list_models
 from vitviz.model.tensor_file import read_tensors, write_tensors
+from vitviz.model.timm_models import terms_of_timm
 from vitviz.probe.measure.film import facts_of
 from vitviz.probe.measure.predictions import groups_of
 from vitviz.probe.saved import FORMAT
 from vitviz.train.recipes import RECIPES, TITLES
+from vitviz.web.compute.models import Menu
 from vitviz.web.host.error_messages import APOLOGY, sentence
 from vitviz.web.store.examples import EXAMPLES
 
@@ -138,7 +141,7 @@ def test_the_rule_itself_finds_what_is_there() -> None:
 
 @pytest.mark.parametrize("subject", ["photo", "models", "training", "pictures", "web", "page"])
 def test_korean_is_korean(subject: str) -> None:
-    without = {"of_timm", "origin"}  # nothing but values
+    without = {"of_timm", "origin", "with_terms"}  # nothing but values
     for name, text in dictionary("ko", subject).items():
         assert name in without or HANGUL.search(text), name
 
@@ -291,6 +294,27 @@ def test_the_titles_of_our_recipes_are_messages() -> None:
     for recipe in RECIPES.values():
         assert type(recipe.title) is str  # kept with the state of a run
         assert not recipe.title or recipe.title in TITLES
+
+
+def test_restricted_weights_say_so_before_they_are_loaded() -> None:
+    """Nothing of it is downloaded; on the menu nothing is restricted."""
+    said = {
+        "vit_small_patch16_dinov3.lvd1689m": "under the DINOv3 License",
+        "vit_small_patch16_dinov3": "under the DINOv3 License",
+        "vit_tiny_patch16_dinov3_qkvb.eupe_lvd1689m": "non-commercial use only",
+        "vit_base_patch16_sapiens2": "under the Sapiens2 License",
+    }
+    titles = {key: title for title, key in Menu(tuple(said)).choices}
+    for name, terms in said.items():
+        assert titles[name].startswith(f"{name}: weights ")
+        assert terms in titles[name]
+        assert say(titles[name], "ko") != titles[name]
+    for name, one in CURATED.items():
+        assert terms_of_timm(name) is None
+        assert get_pretrained_cfg(name).license in ("apache-2.0", "mit")
+        assert say(one.worth, "ko") != one.worth
+    for other in ("hf-hub:owner/name", "local-dir:/models/it", "no_such_model"):
+        assert terms_of_timm(other) is None
 
 
 def test_titles_on_the_menu_have_their_korean() -> None:

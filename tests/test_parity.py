@@ -76,8 +76,10 @@ def cut(name: str) -> dict:
     """What a model is made with, to have two blocks; some have too few parameters to be cut."""
     if name.startswith("test"):
         return {}
-    heads = (8, 4) if "base" not in name else (12, 6)
-    return {"depth": 2} | ({"num_kv_heads": heads} if "sapiens2" in name else {})
+    if "sapiens2" not in name:
+        return {"depth": 2}
+    heads = {"base": 12, "large": 16, "huge": 16, "giant": 24, "5b": 32}[name.split("_")[1]]
+    return {"depth": 2, "num_kv_heads": (heads, heads // 2)}
 
 
 @functools.lru_cache
@@ -167,6 +169,26 @@ def test_full_size_equals_timm() -> None:
     worst = max(differences, key=differences.get)
     counts = f"{len(differences)} of {len(plain_names())} names"
     sys.stdout.write(f"{counts}; largest {differences[worst]:.1e} ({worst})\n")
+
+
+@pytest.mark.slow
+def test_positions_inside_attention_equal_timm_in_every_model() -> None:
+    """Every rotary or biased name, of two blocks where it is too large; prints the worst."""
+    differences = {}
+    inside = [*timm.list_models(module="eva"), *timm.list_models(module="beit")]
+    for name in inside:
+        with torch.device("meta"):
+            model = timm.create_model(name)
+        if sum(parameter.numel() for parameter in model.parameters()) > MAX_PARAMETERS:
+            model = timm.create_model(name, **cut(name))
+        else:
+            model = timm.create_model(name)
+        differences[name] = largest_difference(model, 1.0)
+        sys.stdout.write(f"{name} {differences[name]:.1e}\n")
+        sys.stdout.flush()
+        assert differences[name] < 1e-4, name
+    worst = max(differences, key=differences.get)
+    sys.stdout.write(f"{len(inside)} names; largest {differences[worst]:.1e} ({worst})\n")
 
 
 @pytest.mark.network

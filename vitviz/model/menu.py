@@ -15,29 +15,61 @@ FILM_SUFFIX = ".film.safetensors"  # a film of the training, beside its checkpoi
 
 @dataclass(frozen=True)
 class Curated:
-    """One line of the menu of timm models: its title, and an image size that two cores manage."""
+    """One line of the menu of timm models, all of free licences.
+
+    title       its name
+    good_for    the end of the key of a sentence: what it is worth a look for
+    image_size  one that two cores manage; None: that of its training
+    """
 
     title: str
-    image_size: int | None = None  # None: the size the model was trained with
+    good_for: str
+    image_size: int | None = None
+
+    @property
+    def worth(self) -> Message:
+        return Message(f"models.worth_{self.good_for}")
 
 
 def _self_supervised(name: str) -> Message:
     return Message("models.self_supervised", name=name)
 
 
+# By family: trained with labels, with rotary positions, without labels, with texts.
 CURATED = {
-    "deit_tiny_patch16_224.fb_in1k": Curated("DeiT tiny 16"),
-    "deit_small_patch16_224.fb_in1k": Curated("DeiT small 16"),
-    "vit_tiny_patch16_224.augreg_in21k_ft_in1k": Curated("ViT tiny 16, AugReg"),
-    "vit_base_patch16_224.augreg2_in21k_ft_in1k": Curated("ViT base 16, AugReg"),
-    "vit_small_patch16_224.dino": Curated(_self_supervised("DINO small 16")),
-    "vit_small_patch14_dinov2.lvd142m": Curated(_self_supervised("DINOv2 small 14"), 224),
-    "vit_small_patch14_reg4_dinov2.lvd142m": Curated(
-        Message("models.registers", name="DINOv2 small 14"), 224
+    "deit_tiny_patch16_224.fb_in1k": Curated("DeiT tiny 16", "fast"),
+    "deit_small_patch16_224.fb_in1k": Curated("DeiT small 16", "classes"),
+    "vit_tiny_patch16_224.augreg_in21k_ft_in1k": Curated("ViT tiny 16, AugReg", "fast"),
+    "vit_base_patch16_224.augreg2_in21k_ft_in1k": Curated("ViT base 16, AugReg", "paper"),
+    "vit_small_patch16_rope_224.naver_in1k": Curated("RoPE-ViT small 16", "rotary_classes"),
+    "vit_small_patch16_224.dino": Curated(_self_supervised("DINO small 16"), "objects"),
+    "vit_small_patch14_dinov2.lvd142m": Curated(
+        _self_supervised("DINOv2 small 14"), "artefacts", 224
     ),
-    "vit_base_patch16_clip_224.openai": Curated("CLIP base 16"),
-    "vit_base_patch16_siglip_224.webli": Curated("SigLIP base 16"),
+    "vit_small_patch14_reg4_dinov2.lvd142m": Curated(
+        Message("models.registers", name="DINOv2 small 14"), "registers", 224
+    ),
+    "vit_small_patch16_lingbot.robbyant": Curated(
+        _self_supervised("LingBot-Vision small 16"), "rotary_places", 224
+    ),
+    "vit_base_patch16_clip_224.openai": Curated("CLIP base 16", "texts"),
+    "vit_base_patch16_siglip_224.webli": Curated("SigLIP base 16", "pool"),
 }
+
+# Licences that forbid some uses of weights, as timm names them, and the end of a sentence's key.
+RESTRICTED = {
+    "dinov3-license": "dinov3",
+    "sapiens2-license": "sapiens2",
+    "fair-noncommercial-research-license": "noncommercial",
+    "cc-by-nc-4.0": "noncommercial",
+    "cc-by-nc-sa-4.0": "noncommercial",
+}
+
+
+def terms_of(license: str | None) -> Message | None:
+    """What weights may not be used for, in a sentence; None for a licence without such terms."""
+    end = RESTRICTED.get(license or "")
+    return None if end is None else Message(f"models.terms_{end}")
 
 
 def name_of(path: Path) -> str:

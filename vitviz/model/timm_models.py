@@ -18,7 +18,7 @@ from .config import MOST
 from .fold import folded
 from .labels import Labels, imagenet_labels, own_labels
 from .loaded import LoadedModel, ModelCard, build, head_of, holds_numbers, misfits, told
-from .menu import CURATED, list_models
+from .menu import CURATED, list_models, terms_of
 from .parity import first_difference
 from .preprocess import Preprocess, as_preprocess
 from .timm_config import config_from_timm, is_interleaved, not_plain
@@ -173,6 +173,10 @@ def from_timm(
         for key in ("tag", "hf_hub_id", "license", "origin_url", "paper_name")
         if cfg.get(key)
     }
+    if terms := terms_of(cfg.get("license")):
+        details["terms"] = terms
+    if name in CURATED:
+        details["worth"] = CURATED[name].worth
     card = ModelCard(
         name=name,
         source=source,
@@ -213,6 +217,21 @@ def guess_arch(state: Mapping[str, Tensor]) -> str:
     depth = len({key.split(".")[1] for key in state if key.startswith("blocks.")})
     size = SIZES.get((len(filters) if filters.ndim == 4 else 0, depth))
     return f"vit_{size}_patch{filters.shape[-1]}_224" if size else "vit_base_patch16_224"
+
+
+def terms_of_timm(name: str) -> Message | None:
+    """What the weights of a name of timm may not be used for, before anything is downloaded.
+
+    None for a licence without such terms, and for other names.
+    """
+    if ":" in name or "/" in name:
+        return None
+    from timm.models import get_pretrained_cfg, is_model  # slow to import
+
+    if not is_model(name.partition(".")[0]):
+        return None
+    cfg = get_pretrained_cfg(name, allow_unregistered=True)
+    return terms_of(getattr(cfg, "license", None))
 
 
 def _unwrapped(model: nn.Module) -> Any:

@@ -16,6 +16,7 @@ from ...model.json_values import parse
 from ...model.key import ModelKey
 from ...model.preprocess import MAX_SIDE
 from ...model.tensor_file import read_metadata
+from ...model.timm_models import terms_of_timm
 from ...model.weights import CURATED, WEIGHTS_DIR, LoadedModel, list_models, load_key
 from ..host import limits
 from .turns import Turns
@@ -62,7 +63,11 @@ class Menu:
         if key in CURATED:
             return Message("models.of_timm", title=CURATED[key].title)
         own, shipped = Path(self._sources[key]), WEIGHTS_DIR / f"{key}.safetensors"
-        return read_title(own if own.is_file() else shipped) or key
+        if own.is_file() or shipped.is_file():
+            return read_title(own if own.is_file() else shipped) or key
+        # Told before anything is downloaded; on the page of the model its terms stand in full.
+        terms = terms_of_timm(self._sources[key])
+        return Message("models.with_terms", name=key, terms=terms) if terms else key
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and key in self._sources
