@@ -25,6 +25,7 @@ from .forward import Pass, forward, trace_with_values
 from .intervene.intervention import Intervention
 from .intervene.intervention import read as read_interventions
 from .intervene.surgery import Surgery
+from .measure import inside
 from .measure.embedding import Embedding
 from .measure.filters import Filters
 from .measure.heads import HeadStatistics, head_statistics
@@ -401,6 +402,31 @@ class Analysis:
         An analysis read from a file does not hold its model: pass it, or `VitvizError` is raised.
         """
         return Filters.of(self._model(loaded, "filters").vit.patch_embed.proj.weight)
+
+    def rotary_damping(self, layer: int, loaded: LoadedModel | None = None) -> Tensor:
+        """The factor by which rotary positions damp equal content, by the distance of two patches.
+
+        (1 or H, 2 rows - 1, 2 cols - 1) in [-1, 1], see `measure.inside.rotary_damping`. Pass the
+        model of an analysis read from a file, or `VitvizError` is raised; `SelectionError` for one
+        without rotary positions.
+        """
+        layer = self.trace.check_layer(layer)
+        return inside.rotary_damping(self._model(loaded, "rotary_damping").vit, layer)
+
+    def bias_pictures(self, layer: int) -> Tensor:
+        """What a relative bias adds to scores, by the way from key to query, as in this pass.
+
+        (H, 2 rows - 1, 2 cols - 1), see `measure.inside.bias_pictures`, which names the errors.
+        """
+        return inside.bias_pictures(self.trace.bias, self.trace.check_layer(layer))
+
+    def pooling_map(self, loaded: LoadedModel | None = None) -> Tensor:
+        """Where the learned query that pools the tokens looks. (H, N), rows sum to 1
+
+        See `measure.inside.pooling_map`. Pass the model of an analysis read from a file, or
+        `VitvizError` is raised; `SelectionError` for a model that pools in another way.
+        """
+        return inside.pooling_map(self._model(loaded, "pooling_map").vit, self.trace)
 
     @property
     def positions_seed(self) -> int | None:

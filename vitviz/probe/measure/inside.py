@@ -1,0 +1,71 @@
+"""What positions inside attention do by themselves, and where the query of a pool looks."""
+
+import torch
+from einops import rearrange
+from torch import Tensor
+
+from ...errors import SelectionError
+from ...languages import Message
+from ...model.vit import ViT
+from ..capture.bias import Bias
+from ..capture.trace import Trace
+
+
+@torch.no_grad()
+def rotary_damping(vit: ViT, layer: int) -> Tensor:
+    """The factor by which rotary positions damp the score of equal content at every distance.
+
+    s(down, right) = (2 / d) sum over pairs of cos(difference of their angles), in [-1, 1]: what is
+    left of the score of a key that equals the query when it stands so far away, where all pairs are
+    of one length (arXiv:2104.09864, section 3.4.3). (1 or H, 2 rows - 1, 2 cols - 1), 1 in the middle;
+    one map for all heads where the frequencies are not learned. Raises `SelectionError` for a model
+    without rotary positions.
+    """
+    attn, rows = vit.blocks[layer].attn, vit.config.grid_size[0]
+    if attn.angles is None:
+        raise SelectionError(Message("models.no_rotary"))
+    angles = attn.angles(None, attn.qkv.weight.device)[0].float().cpu()
+    grid = rearrange(
+        angles[:, vit.config.num_prefix_tokens :], "h (rows cols) m -> rows cols h m", rows=rows
+    )
+    # An angle is a sum of one for the row and one for the column, so a difference is one too.
+    down, right = grid[:, 0] - grid[0, 0], grid[0] - grid[0, 0]
+    down, right = (torch.cat([-one[1:].flip(0), one]) for one in (down, right))
+    return rearrange((down[:, None] + right[None]).cos().mean(dim=-1), "y x h -> h y x")
+
+
+def bias_pictures(bias: Bias | None, layer: int) -> Tensor:
+    """What a relative bias adds to the score of a query for a key, by the way from key to query.
+
+    (H, 2 rows - 1, 2 cols - 1), in the units of scores (natural logarithms of shares): the entry
+    (rows - 1 + y, cols - 1 + x) is for a query y rows below and x columns right of the key. The
+    ways of CLS are left out. arXiv:2106.08254. Raises `SelectionError` for a model without one.
+    """
+    if bias is None:
+        raise SelectionError(Message("models.no_bias"))
+    rows = 2 * bias.grid_size[0] - 1
+    return rearrange(bias.tables[layer, :-3], "(down right) h -> h down right", down=rows)
+
+
+@torch.no_grad()
+def pooling_map(vit: ViT, trace: Trace) -> Tensor:
+    """Where the learned query that gathers the answer looks, in each of its heads. (H, N)
+
+    Each row sums to 1; 0 for tokens that the pool does not read and for those taken out. The pool
+    of SigLIP and of Perception Encoder (arXiv:2106.04560). Raises `SelectionError` for a model that
+    pools in another way.
+    """
+    pool, config = vit.attn_pool, vit.config
+    if pool is None:
+        raise SelectionError(Message("models.no_pooling_map"))
+    device = pool.latent.device
+    x = vit.norm(trace.tokens[-1][None].to(device))
+    q = rearrange(pool.q(pool.latent), "1 1 (h d) -> h 1 d", h=pool.num_heads)
+    k = rearrange(pool.kv(x)[..., : config.embed_dim], "1 n (h d) -> h n d", h=pool.num_heads)
+    scores = (q @ k.mT * q.shape[-1] ** -0.5)[:, 0].float().cpu()
+    unread = torch.zeros(trace.num_tokens, dtype=torch.bool)
+    if not config.pool_prefix:
+        unread[: config.num_prefix_tokens] = True
+    if trace.cuts is not None:
+        unread |= trace.cuts.removed
+    return scores.masked_fill(unread, -torch.inf).softmax(dim=-1)
