@@ -17,9 +17,9 @@ def rotary_damping(vit: ViT, layer: int) -> Tensor:
 
     s(down, right) = (2 / d) sum over pairs of cos(difference of their angles), in [-1, 1]: what is
     left of the score of a key that equals the query when it stands so far away, where all pairs are
-    of one length (arXiv:2104.09864, section 3.4.3). (1 or H, 2 rows - 1, 2 cols - 1), 1 in the middle;
-    one map for all heads where the frequencies are not learned. Raises `SelectionError` for a model
-    without rotary positions.
+    of one length (arXiv:2104.09864, section 3.4.3). (1 or H, 2 rows - 1, 2 cols - 1), 1 in the
+    middle; one map for all heads where the frequencies are not learned. Raises `SelectionError` for
+    a model without rotary positions.
     """
     attn, rows = vit.blocks[layer].attn, vit.config.grid_size[0]
     if attn.angles is None:
