@@ -30,7 +30,7 @@ CHANGES = st.lists(
 AS_JSON = (JSON | CHANGES).map(json.dumps)
 OPTIONS = [
     *("model", "layer", "head", "token", "explain", "target", "remove", "keep"),
-    *("positions", "shuffle", "head-off", "intervene", "out", "format"),
+    *("positions", "shuffle", "head-off", "intervene", "out", "format", "arch", "labels", "key"),
 ]
 # What comes before a value that is not one of an option.
 BEFORE = {"word": [], "photo": ["look", "--"], "summary": ["summary", "--"]}

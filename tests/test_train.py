@@ -336,7 +336,22 @@ def test_the_command_line_changes_any_field():
     words = "--recipe photos --epochs 0.5 --flip no --optimizer adamw --depth 8 --data some/where"
     recipe = chosen_recipe(parser().parse_args(words.split()))
     changes = {"epochs": 0.5, "flip": False, "optimizer": "adamw", "depth": 8, "data": "where"}
-    assert recipe == RECIPES["photos"].changed(changes)
+    assert recipe == RECIPES["photos"].changed(changes | {"title": "where"})
+
+
+@pytest.mark.parametrize(
+    ("words", "title"),
+    [
+        ("", "Handwritten digits"),
+        ("--data mnist", "Handwritten digits"),
+        ("--data my/shapes/", "shapes"),
+        ("--data shapes --title Forms", "Forms"),
+        ("--title Forms", "Forms"),
+    ],
+)
+def test_a_model_of_other_pictures_is_not_called_as_that_of_the_recipe(words: str, title: str):
+    asked = parser().parse_args(["--recipe", "mnist", *words.split()])
+    assert chosen_recipe(asked).title == title
 
 
 @pytest.mark.parametrize(
@@ -410,7 +425,8 @@ def test_the_file_says_all_there_is_to_know(pack, tmp_path, capsys, monkeypatch)
     out = tmp_path / "out"
     names = {"ko": {"labels": {"light": "밝은 것"}, "groups": {"lines": "줄무늬"}}}
     (pack / "names.json").write_text(json.dumps(names))
-    assert main(["--data", str(pack), "--out", str(out), *SMALL]) == 0
+    words = ["--data", str(pack), "--out", str(out), "--title", "Handwritten digits"]
+    assert main([*words, *SMALL]) == 0
     loaded = load(out / "mnist.safetensors")
     card, details = loaded.card, loaded.card.details
     assert card.words == names

@@ -3,6 +3,7 @@
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -12,11 +13,12 @@ from tests.models import tiny
 from tests.running import save_tiny
 from vitviz import load
 from vitviz.errors import WeightsError
-from vitviz.languages import say
+from vitviz.languages import Message, say
 from vitviz.model.checkpoints import FORMAT
 from vitviz.model.key import ModelKey
 from vitviz.model.loaded import LoadedModel
-from vitviz.model.weights import CURATED, list_models
+from vitviz.model.weights import CURATED, WEIGHTS_DIR, list_models
+from vitviz.viewer.payload import _loadable
 from vitviz.web.compute import models as module
 from vitviz.web.compute.models import Models, read_title
 from vitviz.web.host import limits
@@ -94,6 +96,33 @@ def test_two_files_of_one_name_are_told_apart(tmp_path):
         (tmp_path / folder).mkdir()
         paths.append(str(save_tiny(tmp_path / folder, "cls")))
     assert [key for _, key in Models(paths).choices][:2] == ["tiny-cls", "tiny-cls (2)"]
+
+
+def test_a_file_named_like_a_shipped_model_stands_beside_it(tmp_path):
+    path = save_tiny(tmp_path, "cls").rename(tmp_path / "mnist.safetensors")
+    models = Models([str(path), str(WEIGHTS_DIR / "photos.safetensors")])
+    keys = [key for _, key in models.choices]
+    assert keys[:2] == ["mnist.safetensors", "photos"]
+    assert keys.count("photos") == keys.count("mnist") == 1
+    own, shipped = (models.get(ModelKey(key)).card for key in ("mnist.safetensors", "mnist"))
+    titles = dict(map(reversed, models.choices))
+    assert titles["mnist"] == read_title(WEIGHTS_DIR / "mnist.safetensors")
+    save_tiny(tmp_path, "cls", title=str(titles["mnist"])).replace(path)
+    assert dict(map(reversed, models.choices))["mnist.safetensors"] == (
+        f"{titles['mnist']} (mnist.safetensors)"
+    )
+    assert (own.name, own.config.image_size) == ("mnist.safetensors", (32, 32))
+    assert (shipped.name, shipped.config.image_size) == ("mnist", (28, 28))
+    assert _loadable(own) == "mnist.safetensors"
+    assert _loadable(replace(own, source=Message("models.untrained"))) == "mnist.safetensors"
+
+
+def test_a_folder_of_transformers_is_on_the_menu_by_its_name():
+    folder = Path(__file__).parent / "transformers_files" / "deit"
+    for source in (folder, folder / "model.safetensors"):
+        models = Models([str(source)])
+        assert models.choices[0] == ("deit", "deit")
+        assert models.get(ModelKey("deit")).card.config.dist_token
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from .errors import VitvizError
 from .languages import dictionary
 from .model.json_values import parse
 from .model.key import read_size
+from .model.labels import IMAGENET
 from .model.menu import DEFAULT_MODEL, list_models
 
 # Modules that import torch are imported by the word that needs them: --help need not wait for it.
@@ -85,7 +86,8 @@ def summary(argv: Sequence[str]) -> None:
     asked = options.parse_args(argv)
     from .layers import layer_table
 
-    print(layer_table(asked.model, not asked.untrained, asked.image_size))
+    told = {"arch": asked.arch, "labels": asked.labels, "key": asked.key}
+    print(layer_table(asked.model, not asked.untrained, asked.image_size, **told))
 
 
 def models(argv: Sequence[str]) -> None:
@@ -181,8 +183,8 @@ def look_options() -> Arguments:
         "--model",
         default=DEFAULT_MODEL,
         metavar="NAME",
-        help="a name of `vitviz models`, a checkpoint file, any timm name, hf-hub:... or "
-        "local-dir:... (default: %(default)s)",
+        help="a name of `vitviz models`, a checkpoint file, a folder of Hugging Face transformers, "
+        "any timm name, or owner/name of the hub (default: %(default)s)",
     )
     _add_weights(result)
     add(
@@ -268,6 +270,34 @@ def _add_weights(options: Arguments) -> None:
         help="pixels of the picture that the model sees, such as 144 or 144x192 (height x width), "
         "in more or fewer patches of the same size (default: the model's own)",
     )
+
+    options.add_argument(
+        "--arch",
+        metavar="NAME",
+        help="timm's name of the architecture of a file that holds weights alone, such as "
+        "vit_small_patch16_224",
+    )
+    options.add_argument(
+        "--labels",
+        type=_lines,
+        metavar="FILE",
+        help="the names of the classes, one a line; or the word imagenet",
+    )
+    options.add_argument(
+        "--key", metavar="TEXT", help="which of several models in a file, such as state_dict_ema"
+    )
+
+
+def _lines(text: str) -> str | list[str]:
+    """The names in a file, or the word that `load` knows."""
+    if text == IMAGENET:
+        return text
+    try:
+        names = Path(text).read_text("utf-8-sig").splitlines()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise argparse.ArgumentTypeError(f"{text[:80]} cannot be read: {reason}") from None
+    return [name.strip() for name in names if name.strip()]
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -33,7 +33,7 @@ def look(arguments: argparse.Namespace) -> None:
     model += "-inverted" if arguments.invert else ""
     model += "-changed" if changes else ""
     default = Path(f"vitviz-{_word(photo)}-{model}")
-    loaded = load_key(key)
+    loaded = load_key(key, arch=arguments.arch, labels=arguments.labels, key=arguments.key)
     analysis = analyze(loaded, Path(photo), invert=arguments.invert, interventions=changes)
     layer = choose_layer(analysis, arguments.layer)
     head = arguments.head if arguments.head is None else analysis.trace.check_head(arguments.head)

@@ -80,6 +80,7 @@ def explained(
         bar(figure, image, ax, "")
     whose = token_name(analysis, token)
     labels = analysis.card.labels
-    of_class = "" if target is None or labels is None else f'for "{labels[target]}", '
+    name = f'"{labels[target]}"' if labels and target is not None else f"class {target}"
+    of_class = "" if target is None else f"for {name}, "
     title(figure, f"How much each patch matters {of_class}seen from {whose}; each its own scale")
     return figure

@@ -75,12 +75,15 @@ def terms_of(license: str | None) -> Message | None:
 def name_of(path: Path) -> str:
     """What the model in a file or folder is called, without its path: never as a shipped one."""
     path = path.absolute()
+    if path.stem in (
+        "model",
+        "pytorch_model",
+    ):  # the file in a folder of others
+        path = path.parent
     name = path.name if path.is_dir() else path.stem
-    if name in ("model", "pytorch_model"):  # as transformers and timm call the file in a folder
-        name = path.parent.name
-    if name in list_models() and path.resolve().parent != WEIGHTS_DIR.resolve():
-        name = path.name if path.name != name else f"{name} (own)"
-    return name
+    if name not in list_models() or path.resolve().parent == WEIGHTS_DIR.resolve():
+        return name
+    return path.name if path.name != name else f"{name} (own)"
 
 
 def list_models() -> list[str]:

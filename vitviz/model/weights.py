@@ -28,10 +28,12 @@ from .untrained import twin
 __all__ = [
     "CURATED",
     "DEFAULT_MODEL",
+    "LOCAL",
     "WEIGHTS_DIR",
     "LoadedModel",
     "ModelCard",
     "from_timm",
+    "is_file",
     "list_models",
     "load",
     "load_key",
@@ -115,7 +117,7 @@ def load(
 
 
 def load_key(
-    key: ModelKey, *, device: str | torch.device | None = None, **options: Any
+    key: ModelKey, /, *, device: str | torch.device | None = None, **options: Any
 ) -> LoadedModel:
     """The model of a key, as `load` gives it with these options."""
     size = key.image_size

@@ -338,22 +338,28 @@ class Analysis:
     def class_index(self, target: int | str | None, key: str = "target") -> int:
         """The number of a class; None is the class that the model answers.
 
-        Raises `SelectionError` for a class that the model does not have, or a model without any.
+        Raises `SelectionError` for a class that the model does not have, for a model without any,
+        and for None where classes have no names: the largest of them may be no answer.
         """
-        labels = self.card.labels
-        if self.card.head != "classes" or labels is None:
-            raise SelectionError(Message("experiments.no_classes", name=self.card.name, key=key))
+        card, labels = self.card, self.card.labels or ()
+        count = card.config.num_classes
+        if card.head not in ("classes", "embedding"):
+            raise SelectionError(Message("experiments.no_classes", name=card.name, key=key))
+        if target is None and not labels:
+            raise SelectionError(
+                Message("experiments.no_names", name=card.name, key=key, last=count - 1)
+            )
         if target is None:
             return int(self.trace.logits.argmax())
         number = labels.index(target) if target in labels else whole(target)
-        if number is None or not 0 <= number < len(labels):
+        if number is None or not 0 <= number < count:
             wrong = repr(target)[:40]
             raise SelectionError(
                 Message(
                     "experiments.no_class",
                     name=self.card.name,
                     target=wrong,
-                    last=len(labels) - 1,
+                    last=count - 1,
                 )
             )
         return number

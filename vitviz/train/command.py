@@ -244,6 +244,8 @@ def chosen_recipe(args: argparse.Namespace) -> Recipe:
     changes = {name: value for name, value in vars(args).items() if name in names}
     if args.data:
         changes["data"] = Path(args.data).name
+        if changes["data"] != RECIPES[args.recipe].data:  # it shows other things than the recipe's
+            changes.setdefault("title", changes["data"])
     if args.others:
         changes["others"] = Path(args.others).name
     return RECIPES[args.recipe].changed(changes)

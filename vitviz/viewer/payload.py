@@ -481,5 +481,5 @@ def _loadable(card: ModelCard) -> str:
     if card.name in list_models() or not isinstance(card.source, Message):
         return card.name
     if card.source.key in ("models.untrained", "models.untrained_seed"):  # the twin of a file
-        return f"{card.name}.safetensors"
+        return card.name.removesuffix(".safetensors") + ".safetensors"
     return str(card.source.values.get("file", card.name))

@@ -14,14 +14,21 @@ from ...model.checkpoints import FORMAT
 from ...model.config import ViTConfig
 from ...model.json_values import parse
 from ...model.key import ModelKey
+from ...model.menu import name_of
 from ...model.preprocess import MAX_SIDE
 from ...model.tensor_file import read_metadata
 from ...model.timm_models import terms_of_timm
-from ...model.weights import CURATED, WEIGHTS_DIR, LoadedModel, list_models, load_key
+from ...model.weights import (
+    CURATED,
+    LOCAL,
+    WEIGHTS_DIR,
+    LoadedModel,
+    is_file,
+    list_models,
+    load_key,
+)
 from ..host import limits
 from .turns import Turns
-
-LOCAL = "local-dir:"  # of timm: a folder with a model
 
 log = logging.getLogger("vitviz.web")
 
@@ -57,7 +64,11 @@ class Menu:
     @property
     def choices(self) -> list[tuple[str, str]]:
         """(title, key) of each model: the host's first, then the shipped ones, then timm's."""
-        return [(self._title(key), key) for key in self._sources]
+        titles = {key: self._title(key) for key in self._sources}
+        for key, title in titles.items():
+            if self._sources[key] != key and [*titles.values()].count(title) > 1:
+                titles[key] = Message("models.of_file", title=title, file=key)
+        return [(title, key) for key, title in titles.items()]
 
     def _title(self, key: str) -> str:
         if key in CURATED:
@@ -191,9 +202,9 @@ class Models(Menu):
 
 def _name_of(source: str) -> str:
     """The name of a host's model on the menu, which shows no path."""
-    if source.startswith(LOCAL):
-        return Path(source.removeprefix(LOCAL)).name
-    return Path(source).stem if Path(source).is_file() else source
+    if source in list_models() or not (is_file(source) or source.startswith(LOCAL)):
+        return source
+    return name_of(Path(source.removeprefix(LOCAL)))
 
 
 def read_title(path: Path) -> str | None:

@@ -213,8 +213,8 @@ class Settings:
             action="append",
             default=[],
             metavar="PATH_OR_NAME",
-            help="put a model on the menu: a checkpoint file, a timm name, hf-hub:owner/name or"
-            " local-dir:folder; may be repeated",
+            help="put a model on the menu: a checkpoint file, a folder of Hugging Face"
+            " transformers, a timm name or owner/name of the hub; may be repeated",
         )
         for one in options():
             flag, told = flag_of(one.name), one.metadata

@@ -1,0 +1,319 @@
+"""Files of everybody's: state dicts of timm and torchvision in any wrapping, and their names."""
+
+import argparse
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import timm
+import torch
+from safetensors.torch import save_file
+from timm.models import save_for_hf
+from torch.testing import assert_close
+
+from tests import damage
+from tests.models import photo, spread, tiny
+from vitviz import SelectionError, VitvizError, WeightsError, analyze, cli, draw, from_timm, load
+from vitviz.model import state_dicts
+from vitviz.model.menu import WEIGHTS_DIR, name_of
+
+ARCH = "test_vit"  # of timm: 6 blocks, 64 wide, 160 pixels
+Tensors = dict[str, torch.Tensor]
+
+
+def theirs(**options: object) -> torch.nn.Module:
+    return spread(timm.create_model(ARCH, **{"num_classes": 5} | options).eval())
+
+
+@torch.inference_mode()
+def answers_alike(loaded, model: torch.nn.Module) -> None:
+    size = loaded.card.config.image_size
+    pixels = torch.randn(1, 3, *size, generator=torch.Generator().manual_seed(0))
+    assert_close(loaded.vit(pixels), model(pixels), atol=1e-4, rtol=1e-4)
+
+
+def fronted(front: str, state: Tensors) -> Tensors:
+    return {f"{front}{name}": value for name, value in state.items()}
+
+
+WRAPPINGS: dict[str, Callable[[Tensors], object]] = {
+    "plain": lambda s: s,
+    "DataParallel": lambda s: fronted("module.", s),
+    "compiled": lambda s: fronted("_orig_mod.", s),
+    "both": lambda s: fronted("module._orig_mod.", s),
+    "net": lambda s: {"net": s, "acc": 91.5, "epoch": 3},
+    "a checkpoint of timm": lambda s: {
+        "epoch": 4,
+        "arch": ARCH,
+        "state_dict": s,
+        "optimizer": {"state": {0: {"exp_avg": torch.zeros(3)}}, "param_groups": [{"lr": 0.1}]},
+        "args": argparse.Namespace(lr=0.1, model=ARCH),
+        "metric": 77.0,
+    },
+    "MAE": lambda s: {"model": s, "args": argparse.Namespace(), "scaler": {"scale": 1.0}},
+    "an average": lambda s: {"model_ema": s},
+    "of its own name": lambda s: {"state_dict_ema": fronted("module.", s)},
+    "Lightning": lambda s: {
+        "state_dict": fronted("model.", s),
+        "callbacks": {"best": {"score": torch.tensor(0.5)}},
+        "hyper_parameters": {"lr": 0.1},
+    },
+}
+
+
+@pytest.mark.parametrize("name", WRAPPINGS)
+@pytest.mark.parametrize("suffix", [".pth", ".pth.tar", ".ckpt"])
+def test_weights_in_any_wrapping_are_the_same_model(name: str, suffix: str, tmp_path) -> None:
+    model = theirs()
+    path = tmp_path / f"mine{suffix}"
+    torch.save(WRAPPINGS[name](model.state_dict()), path)
+    labels = ["a", "b", "c", "d", "e"]
+    loaded = load(str(path), arch=ARCH, labels=labels, device="cpu")
+    answers_alike(loaded, model)
+    assert loaded.card.labels == tuple(labels)
+    assert loaded.card.head == "classes"
+    assert loaded.card.source == f"{path.name}, weights under timm's names"
+
+
+@pytest.mark.parametrize(
+    ("options", "size"),
+    [
+        ({}, 160),
+        ({"num_classes": 0}, 160),
+        ({"global_pool": "avg", "img_size": 96}, 96),
+        ({"img_size": 224}, 224),
+    ],
+)
+def test_classes_pooling_and_size_are_read_off_the_weights(options, size: int, tmp_path) -> None:
+    model = theirs(**options)
+    save_file(model.state_dict(), tmp_path / "x.safetensors")
+    loaded = load(tmp_path / "x.safetensors", arch=ARCH, device="cpu")
+    answers_alike(loaded, model)
+    assert loaded.card.config.image_size == loaded.preprocess.size == (size, size)
+    assert loaded.card.labels is None
+    assert loaded.card.details == {"architecture": ARCH}
+
+
+def test_a_file_that_holds_two_models_is_asked_which(tmp_path) -> None:
+    one, other = theirs(), spread(theirs(), seed=1)
+    path = tmp_path / "x.pth"
+    sets = {"state_dict": one.state_dict(), "state_dict_ema": other.state_dict()}
+    torch.save(sets, path)
+    with pytest.raises(WeightsError, match='key="state_dict" or key="state_dict_ema"'):
+        load(path, arch=ARCH)
+    answers_alike(load(path, arch=ARCH, key="state_dict_ema", device="cpu"), other)
+    answers_alike(load(path, arch=ARCH, key="state_dict", device="cpu"), one)
+    with pytest.raises(WeightsError, match="no Vision Transformer under the key 'state'"):
+        load(path, arch=ARCH, key="state")
+    torch.save(fronted("student.backbone.", sets["state_dict"]) | fronted("teacher.backbone.", sets["state_dict_ema"]), path)  # fmt: skip # noqa: E501
+    answers_alike(load(path, arch=ARCH, key="teacher", device="cpu"), other)
+
+
+def test_what_lies_beside_the_model_is_named_and_left_out_when_asked(tmp_path) -> None:
+    model = theirs()
+    path = tmp_path / "x.ckpt"
+    state = fronted("model.", model.state_dict()) | {"loss.weight": torch.ones(5)}
+    torch.save({"state_dict": state}, path)
+    with pytest.raises(WeightsError, match=r"holds 'state_dict/loss.weight' beside .* key=\"state_dict.model\""):  # fmt: skip # noqa: E501
+        load(path, arch=ARCH)
+    answers_alike(load(path, arch=ARCH, key="state_dict.model", device="cpu"), model)
+
+
+def test_a_file_that_does_not_say_its_architecture_says_what_to_write(tmp_path) -> None:
+    state = timm.create_model("vit_small_patch16_224", num_classes=7).state_dict()
+    torch.save(state, tmp_path / "x.pth")
+    with pytest.raises(WeightsError, match='with arch="vit_small_patch16_224", timm\'s name'):
+        load(tmp_path / "x.pth")
+    with pytest.raises(
+        WeightsError, match="arch must be a name of timm, such as vit_small_patch16"
+    ):
+        load(tmp_path / "x.pth", arch="vit_smal")
+    with pytest.raises(WeightsError, match=r'fit arch="vit_tiny_patch16_224": cls_token has shape .* may be "vit_small_patch16_224"'):  # fmt: skip # noqa: E501
+        load(tmp_path / "x.pth", arch="vit_tiny_patch16_224")
+    with pytest.raises(WeightsError, match="arch and key are of a file, and 'mnist_' is none"):
+        load("mnist_", arch="vit_tiny_patch16_224")
+
+
+def test_a_config_of_timm_beside_the_file_says_it(tmp_path) -> None:
+    model = theirs()
+    names = {"label_names": ["a", "b", "c", "d", "e"]}
+    save_for_hf(model, tmp_path, model_config=names, safe_serialization=True)
+    torch.save({"model": model.state_dict()}, tmp_path / "best.pth")
+    for source in (tmp_path / "best.pth", tmp_path / "model.safetensors", tmp_path, str(tmp_path)):
+        loaded = load(source, device="cpu")
+        answers_alike(loaded, model)
+        assert loaded.card.labels == ("a", "b", "c", "d", "e")
+    (tmp_path / "config.json").write_text("[]")
+    with pytest.raises(WeightsError, match=r"config\.json must hold a JSON object"):
+        load(tmp_path / "best.pth")
+    (tmp_path / "config.json").unlink()
+    with pytest.raises(WeightsError, match=r"has no config\.json of transformers or of timm"):
+        load(tmp_path)
+
+
+def test_names_and_preprocessing_of_an_object_can_be_given() -> None:
+    own = {"size": [160, 160], "mean": [0.1, 0.2, 0.3], "crop_pct": 0.5}
+    loaded = from_timm(theirs(), labels=[*"abcde"], preprocess=own)
+    assert loaded.card.labels == ("a", "b", "c", "d", "e")
+    assert (loaded.preprocess.mean, loaded.preprocess.crop_pct) == ((0.1, 0.2, 0.3), 0.5)
+    for labels in (["a"], "abcde", [1, 2, 3, 4, 5], []):
+        with pytest.raises(WeightsError, match="labels must be 5 names"):
+            from_timm(theirs(), labels=labels)
+    with pytest.raises(WeightsError, match=r"makes pictures of \(32, 32\)"):
+        from_timm(theirs(), preprocess={"size": [32, 32]})
+    with pytest.raises(WeightsError, match="no data set of imagenet has 5 classes"):
+        from_timm(theirs(), labels="imagenet")
+
+
+# --- whose names the classes have -----------------------------------------------------------------
+
+
+def test_a_thousand_classes_of_ones_own_have_no_names(tmp_path, monkeypatch) -> None:
+    """A model of timm has the tag of ImageNet's weights whether it has these weights or not."""
+    tag = "test_vit.r160_in1k"
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+    published, mine = theirs(num_classes=1000), spread(theirs(num_classes=1000), seed=1)
+    assert from_timm(published).card.labels is None
+    snapshot = tmp_path / "hub" / f"models--timm--{tag}" / "snapshots" / "0123abcd"
+    save_for_hf(published, snapshot, safe_serialization=True)
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs" / "main").write_text("0123abcd")
+    assert from_timm(published).card.labels[207] == "golden retriever"
+    assert from_timm(mine).card.labels is None
+    assert from_timm(mine, labels="imagenet").card.labels[207] == "golden retriever"
+    torch.save(mine.state_dict(), tmp_path / "x.pth")
+    assert load(tmp_path / "x.pth", arch=ARCH, device="cpu").card.labels is None
+    save_for_hf(mine, tmp_path / "mine", safe_serialization=True)
+    assert load(f"local-dir:{tmp_path}/mine", device="cpu").card.labels is None
+    assert load(tag, device="cpu", pretrained=False).card.labels[207] == "golden retriever"
+
+
+def of_torchvision(**options: object) -> torch.nn.Module:
+    from torchvision.models import VisionTransformer
+
+    sizes = {"image_size": 64, "patch_size": 32, "num_layers": 1, "num_heads": 12}
+    return VisionTransformer(**sizes | {"hidden_dim": 768, "mlp_dim": 8} | options)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [torch.nn.Linear(768, 3), torch.nn.Sequential(torch.nn.Dropout(0.5), torch.nn.Linear(768, 3))],
+    ids=["a layer", "a layer after a dropout"],
+)
+def test_torchvision_with_a_head_of_ones_own_loads(head, tmp_path) -> None:
+    model = of_torchvision().eval()
+    model.heads = head.eval()
+    torch.save({"model": model.state_dict()}, tmp_path / "x.pth")
+    loaded = load(tmp_path / "x.pth", labels=["a", "b", "c"], device="cpu")
+    answers_alike(loaded, model)
+    assert loaded.card.labels == ("a", "b", "c")
+
+
+def test_torchvision_with_several_layers_as_head_is_refused(tmp_path) -> None:
+    model = of_torchvision()
+    model.heads = torch.nn.Sequential(torch.nn.Linear(768, 4), torch.nn.Linear(4, 3))
+    torch.save(model.state_dict(), tmp_path / "x.pth")
+    with pytest.raises(WeightsError, match="its head has several layers"):
+        load(tmp_path / "x.pth")
+
+
+def test_torchvisions_names_are_for_torchvisions_files(tmp_path) -> None:
+    model = of_torchvision(image_size=224)
+    for name, label in (("vit_b_32-d86f8d99.pth", "golden retriever"), ("mine.pth", None)):
+        torch.save(model.state_dict(), tmp_path / name)
+        labels = load(tmp_path / name, device="cpu").card.labels
+        assert (labels and labels[207]) == label
+
+
+def test_a_model_without_names_is_asked_by_number(tmp_path) -> None:
+    plain = tiny("cls")
+    loaded = replace(plain, card=replace(plain.card, labels=None, head="embedding"))
+    analysis, named = analyze(loaded, photo()), analyze(plain, photo())
+    for key in ("generic", "grad_cam", "occlusion"):
+        assert torch.equal(analysis.explain(key, target=1), named.explain(key, target=1))
+        for target in (None, 7, -1, "class 1"):
+            with pytest.raises(SelectionError, match=r"names no classes; which|has no class"):
+                analysis.explain(key, target=target)
+    assert analysis.fair_test("generic", target=1, steps=2, orders=2).target == 1
+    draw.explain(analysis, ["generic"], 0, 1)
+
+
+# --- the command line -----------------------------------------------------------------------------
+
+
+def test_the_command_line_takes_a_bare_state_dict(tmp_path, capsys, monkeypatch) -> None:
+    from PIL import Image
+
+    monkeypatch.chdir(tmp_path)
+    Image.fromarray(photo()).save("cat.png")
+    torch.save({"model": theirs().state_dict(), "ema": theirs().state_dict()}, "x.pth")
+    Path("names.txt").write_text("ant\nbee\n\n café \ndog\nelk\n", "utf-8-sig")
+    options = ["--model=x.pth", f"--arch={ARCH}", "--labels=names.txt", "--key=ema"]
+    monkeypatch.setattr("vitviz.look.write", lambda *_: [])
+    assert cli.main(["look", "cat.png", *options]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in ("ant", "bee", "café", "dog", "elk"))
+    assert cli.main(["summary", "x.pth", *options[1:]]) == 0
+    assert "x: x.pth, weights under timm's names" in capsys.readouterr().out
+    assert cli.main(["look", "cat.png", "--model=x.pth"]) == 1
+    assert 'choose with key="ema" or key="model"' in capsys.readouterr().err
+    for wrong, sentence in (
+        ("gone.txt", "gone.txt cannot be read: No such"),
+        ("cat.png", "no text"),
+    ):
+        with pytest.raises(SystemExit):
+            cli.main(["look", "cat.png", *options[:2], f"--labels={wrong}"])
+        assert sentence in capsys.readouterr().err
+
+
+# --- damaged and hostile ones ---------------------------------------------------------------------
+
+
+def test_a_damaged_file_is_refused_in_a_sentence_or_can_be_used(tmp_path) -> None:
+    path = tmp_path / "x.pth"
+    state = theirs().state_dict()
+    for case in range(60):
+        chance = random.Random(case)
+        key = chance.choice(["head.weight", "pos_embed", "patch_embed.proj.weight", *sorted(state)])
+        wrong = dict(state)
+        if case % 2:
+            wrong[key] = chance.choice(damage.WRONG_TENSORS)(state[key])
+        else:
+            wrong[chance.choice(["", ".", "head", "fc_norm.weight", "blocks."])] = wrong.pop(key)
+        torch.save(wrong, path)
+        try:
+            load(path, arch=ARCH, device="cpu")
+        except WeightsError:
+            continue
+
+
+def test_a_pickle_that_refers_to_itself_comes_to_an_end(tmp_path, monkeypatch) -> None:
+    held: dict = {"a": torch.ones(1)}
+    held |= {"b": held, "c": held}
+    torch.save(held, tmp_path / "x.pth")
+    with pytest.raises(WeightsError, match="none is named patch_embed"):
+        load(tmp_path / "x.pth")
+    monkeypatch.setattr(state_dicts, "MOST_ENTRIES", 20)
+    with pytest.raises(WeightsError, match="more than 20 entries"):
+        load(tmp_path / "x.pth")
+
+
+def test_a_name_that_no_disk_has_is_no_file() -> None:
+    for name in ("9" * 5000, "9" * 5000 + ".pth", "a\0b.pth", Path("9" * 5000)):
+        with pytest.raises(VitvizError):
+            load(name)
+
+
+# --- what a file is called ------------------------------------------------------------------------
+
+
+def test_a_file_is_never_called_as_a_shipped_model(tmp_path) -> None:
+    assert name_of(tmp_path / "mine.safetensors") == "mine"
+    assert name_of(tmp_path / "mnist.safetensors") == "mnist.safetensors"
+    assert name_of(WEIGHTS_DIR / "mnist.safetensors") == "mnist"
+    (tmp_path / "photos").mkdir()
+    assert name_of(tmp_path / "photos") == "photos (own)"
+    assert name_of(tmp_path / "photos" / "pytorch_model.bin") == "photos (own)"
+    assert name_of(tmp_path) == tmp_path.name
