@@ -1,10 +1,12 @@
 """Replicas of Ray Serve: tokens, retries and refusals, with a stand-in for Ray."""
 
 import pickle
+import shutil
 import socket
 import sys
 from importlib import metadata
 from io import BytesIO
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -72,7 +74,10 @@ class Ray:
 
 @pytest.fixture
 def ray(monkeypatch):
-    return Ray(monkeypatch)
+    made = Ray(monkeypatch)
+    yield made
+    for options in made.asked:  # of an engine that was not closed
+        shutil.rmtree(options.get("_temp_dir", ""), ignore_errors=True)
 
 
 @pytest.fixture
@@ -116,8 +121,11 @@ def test_a_cluster_of_our_own_gets_a_token_and_ends_with_the_app(ray, settings):
     assert environ["RAY_AUTH_MODE"] == "token"
     assert len(environ["RAY_AUTH_TOKEN"]) == 64
     assert {"proxy_location": "Disabled"} in ray.asked  # no port for strangers' requests
+    logs = Path(ray.asked[0]["_temp_dir"])
+    assert logs.is_dir()
     engine.close()
     assert ray.ended == ["ray"]
+    assert not logs.exists()
 
 
 def test_another_cluster_is_joined_with_its_token_and_left_running(ray, monkeypatch, tmp_path):
@@ -136,6 +144,7 @@ def joined_with_its_token(ray, address):
     assert ray.asked == []
     engine = Replicas(settings, environ={"RAY_AUTH_TOKEN": "secret"})
     assert ray.asked[0]["address"] == address
+    assert "_temp_dir" not in ray.asked[0]
     engine.close()
     assert ray.ended == ["ray"]
 

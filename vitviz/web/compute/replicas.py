@@ -9,7 +9,9 @@ import logging
 import os
 import re
 import secrets
+import shutil
 import socket
+import tempfile
 from collections.abc import Mapping, MutableMapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -56,6 +58,7 @@ class Replicas:
         Raises `SettingsError` without Ray or a token.
         """
         address = settings.ray_address()
+        self._folder: str | None = None
         _check_version()
         _check_token(address, environ)
         self._ray = importlib.import_module("ray")
@@ -65,6 +68,9 @@ class Replicas:
         if address is None:
             # Its ports listen on every interface, whatever this says: see README.md.
             options = {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}
+            # Its logs and sockets, whose paths may have some hundred characters, end with it.
+            short = "/tmp" if Path("/tmp").is_dir() else None
+            self._folder = options["_temp_dir"] = tempfile.mkdtemp("", "vitviz-ray-", short)
         else:
             _check_reached(address)
             options = {"address": address}
@@ -89,6 +95,8 @@ class Replicas:
     def close(self) -> None:
         """End a cluster of our own, or leave another one, whose replicas other fronts may use."""
         self._ray.shutdown()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _ask(self, order: AnyOrder, tries: int = TRIES) -> Result:
         try:
