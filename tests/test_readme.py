@@ -270,6 +270,7 @@ def test_the_python_examples_run(
         "README.md": {"photo.safetensors"},
         "vitviz/probe/README.md": {"photo.safetensors"},
         "vitviz/draw/README.md": {"heads.svg"},
+        "vitviz/model/README.md": {"best.pth"},
         "vitviz/viewer/README.md": {"photo.html", "both.html"},
         "vitviz/web/README.md": set(),
     }
