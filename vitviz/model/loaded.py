@@ -184,20 +184,32 @@ class LoadedModel:
         return next(self.vit.parameters()).device
 
 
-def told(loaded: LoadedModel, labels: Labels, preprocess: Preprocess | None) -> LoadedModel:
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What a user says of a model beside where it is; as of `vitviz.load`."""
+
+    arch: str | None = None
+    key: str | None = None
+    labels: Labels = None
+    preprocess: Preprocess | None = None
+    pretrained: bool = True
+    image_size: int | tuple[int, int] | None = None
+
+
+def told(loaded: LoadedModel, asked: Asked) -> LoadedModel:
     """The model with the names and the preprocessing that its user gives in place of its own.
 
     Raises `WeightsError` for those that do not fit it.
     """
     card = loaded.card
-    if labels is not None:
-        names = names_of(labels, card.config.num_classes)
+    if asked.labels is not None:
+        names = names_of(asked.labels, card.config.num_classes)
         details = {key: text for key, text in card.details.items() if key != "groups"}
         head = head_of(names, card.config)
         card = replace(card, labels=names, head=head, words={}, details=details)
-    if preprocess is not None:
-        check_size(card, preprocess)
-    return replace(loaded, card=card, preprocess=preprocess or loaded.preprocess)
+    if asked.preprocess is not None:
+        check_size(card, asked.preprocess)
+    return replace(loaded, card=card, preprocess=asked.preprocess or loaded.preprocess)
 
 
 def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) -> LoadedModel:

@@ -17,7 +17,7 @@ from .checkpoints import CHECKPOINT_SUFFIXES
 from .config import MOST
 from .fold import folded
 from .labels import Labels, imagenet_labels, own_labels
-from .loaded import LoadedModel, ModelCard, build, head_of, holds_numbers, misfits, told
+from .loaded import Asked, LoadedModel, ModelCard, build, head_of, holds_numbers, misfits, told
 from .menu import CURATED, list_models, terms_of
 from .parity import first_difference
 from .preprocess import Preprocess, as_preprocess
@@ -190,7 +190,7 @@ def from_timm(
     loaded = build(ours, card, Preprocess.from_timm(data_config))
     if where := first_difference(model, state, loaded.vit, model.patch_embed.img_size):
         raise not_plain(name, f"its {where} computes something else than plain ones do")
-    return told(loaded, labels, as_preprocess(preprocess))
+    return told(loaded, Asked(labels=labels, preprocess=as_preprocess(preprocess)))
 
 
 def _has_published_head(model: Any, cfg: Mapping[str, Any]) -> bool:

@@ -13,8 +13,8 @@ from ..errors import WeightsError
 from ..languages import Message
 from .config import ViTConfig, sides_of
 from .json_values import parse, short
-from .labels import Labels, names_of
-from .loaded import LoadedModel, ModelCard, build, head_of, holds_numbers
+from .labels import names_of
+from .loaded import Asked, LoadedModel, ModelCard, build, head_of, holds_numbers
 from .preprocess import Preprocess
 from .resize import resized
 from .state_dicts import read_any
@@ -41,41 +41,23 @@ class Family:
     antialias: bool | None = None
 
 
+_DINO = {"layer_scale": True}
+_DINO_REGISTERS = {"layer_scale": True, "pos_embed_prefix": False}
+_CLIP = {"norm_pre": True, "patch_bias": False}
+_SIGLIP = {"class_token": False, "global_pool": "map"}
+_BOTH = {"global_pool": "token_avg"}
+_MEAN = {"global_pool": "avg"}
 FAMILIES = {
     "vit": Family(16, 1e-12, "ViT"),
     "deit": Family(16, 1e-12, "DeiT"),
-    "dinov2": Family(
-        14,
-        1e-6,
-        "DINOv2",
-        always={"layer_scale": True},
-        classifier={"global_pool": "token_avg"},
-        antialias=False,
-    ),
+    "dinov2": Family(14, 1e-6, "DINOv2", "gelu", _DINO, _BOTH, antialias=False),
     "dinov2_with_registers": Family(
-        16,
-        1e-6,
-        "DINOv2",
-        always={"layer_scale": True, "pos_embed_prefix": False},
-        classifier={"global_pool": "token_avg"},
-        antialias=True,
+        16, 1e-6, "DINOv2", "gelu", _DINO_REGISTERS, _BOTH, antialias=True
     ),
     "clip_vision_model": Family(
-        32,
-        1e-5,
-        "CLIP",
-        "quick_gelu",
-        always={"norm_pre": True, "patch_bias": False},
-        classifier={"global_pool": "avg", "final_norm": "none"},
+        32, 1e-5, "CLIP", "quick_gelu", _CLIP, _MEAN | {"final_norm": "none"}
     ),
-    "siglip_vision_model": Family(
-        16,
-        1e-6,
-        "Siglip",
-        "gelu_pytorch_tanh",
-        always={"class_token": False, "global_pool": "map"},
-        classifier={"global_pool": "avg"},
-    ),
+    "siglip_vision_model": Family(16, 1e-6, "Siglip", "gelu_pytorch_tanh", _SIGLIP, _MEAN),
 }
 TOWERS = {"clip": "clip_vision_model", "siglip": "siglip_vision_model"}  # with a tower for texts
 ACTIVATIONS = {
@@ -85,50 +67,44 @@ ACTIVATIONS = {
     "quick_gelu": "quick_gelu",
     "silu": "silu",
 }
-# Its names of parameters and ours, of old versions and of version 5; the first that fits counts.
-# "": what no answer depends on.
-NAMES = [
-    (re.compile(theirs), ours)
-    for theirs, ours in (
-        (r"text_model\..*|text_projection\.weight|logit_(scale|bias)|pooler\..*|decoder\..*", ""),
-        (r"embeddings\.(mask_token|position_ids)", ""),
-        (r"embeddings\.(cls_token|class_embedding)", "cls_token"),
-        (r"embeddings\.distillation_token", "dist_token"),
-        (r"embeddings\.register_tokens", "reg_token"),
-        (r"embeddings\.position_embeddings?(\.weight)?", "pos_embed"),
-        (r"embeddings\.patch_embedding(s\.projection)?\.(\w+)", r"patch_embed.proj.\2"),
-        (r"pre_layrnorm\.(\w+)", r"norm_pre.\1"),
-        (r"(post_)?layernorm\.(\w+)", r"norm.\2"),
-        (r"head\.probe", "attn_pool.latent"),
-        (r"head\.attention\.in_proj_(\w+)", r"attn_pool.qkv.\1"),
-        (r"head\.attention\.out_proj\.(\w+)", r"attn_pool.proj.\1"),
-        (r"head\.layernorm\.(\w+)", r"attn_pool.norm.\1"),
-        (r"head\.(mlp\.fc[12]\.\w+)", r"attn_pool.\1"),
-        (r"((cls_)?classifier|visual_projection)\.(\w+)", r"head.\3"),
-        (r"distillation_classifier\.(\w+)", r"head_dist.\1"),
+# Its names of parameters, of old versions and of version 5, and ours; the first that fits counts.
+# What no answer depends on is left out ("-"). The second part is within a block.
+_RULES, _RULES_OF_BLOCKS = (
+    [(re.compile(theirs), ours) for theirs, ours in map(str.split, rules.strip().splitlines())]
+    for rules in (
+        r"""
+        (text_model|pooler|decoder)\..*|text_projection\.weight|logit_(scale|bias)     -
+        embeddings\.(mask_token|position_ids)                         -
+        embeddings\.(cls_token|class_embedding)                       cls_token
+        embeddings\.distillation_token                                dist_token
+        embeddings\.register_tokens                                   reg_token
+        embeddings\.position_embeddings?(\.weight)?                   pos_embed
+        embeddings\.patch_embedding(s\.projection)?\.(\w+)            patch_embed.proj.\2
+        pre_layrnorm\.(\w+)                                           norm_pre.\1
+        (post_)?layernorm\.(\w+)                                      norm.\2
+        head\.probe                                                   attn_pool.latent
+        head\.attention\.in_proj_(\w+)                                attn_pool.qkv.\1
+        head\.attention\.out_proj\.(\w+)                              attn_pool.proj.\1
+        head\.layernorm\.(\w+)                                        attn_pool.norm.\1
+        head\.(mlp\.fc[12]\.\w+)                                      attn_pool.\1
+        ((cls_)?classifier|visual_projection)\.(\w+)                  head.\3
+        distillation_classifier\.(\w+)                                head_dist.\1
+        """,
+        r"""
+        (norm1|layer_norm1|layernorm_before)\.(\w+)                   norm1.\2
+        (norm2|layer_norm2|layernorm_after)\.(\w+)                    norm2.\2
+        (attention\.){1,2}([qkv])(uery|ey|alue|_proj)\.(\w+)          attn.\2.\4
+        self_attn\.([qkv])_proj\.(\w+)                                attn.\1.\2
+        (attention\.output\.dense|attention\.o_proj|self_attn\.out_proj)\.(\w+)  attn.proj.\2
+        layer_scale([12])\.lambda1                                    ls\1.gamma
+        (intermediate\.dense|mlp\.fc1|mlp\.weights_in)\.(\w+)         mlp.fc1.\2
+        (output\.dense|mlp\.fc2|mlp\.weights_out|mlp\.down_proj)\.(\w+)  mlp.fc2.\2
+        mlp\.(gate|up)_proj\.(\w+)                                    mlp.\1.\2
+        """,
     )
-]
-NAMES_OF_BLOCKS = [
-    (re.compile(theirs), ours)
-    for theirs, ours in (
-        (r"(norm1|layer_norm1|layernorm_before)\.(\w+)", r"norm1.\2"),
-        (r"(norm2|layer_norm2|layernorm_after)\.(\w+)", r"norm2.\2"),
-        (
-            r"(attention\.attention|attention|self_attn)\.([qkv])(uery|ey|alue|_proj)\.(\w+)",
-            r"attn.\2.\4",
-        ),
-        (
-            r"(attention\.output\.dense|attention\.o_proj|self_attn\.out_proj)\.(\w+)",
-            r"attn.proj.\2",
-        ),
-        (r"layer_scale([12])\.lambda1", r"ls\1.gamma"),
-        (r"(intermediate\.dense|mlp\.fc1|mlp\.weights_in)\.(\w+)", r"mlp.fc1.\2"),
-        (r"(output\.dense|mlp\.fc2|mlp\.weights_out|mlp\.down_proj)\.(\w+)", r"mlp.fc2.\2"),
-        (r"mlp\.(gate|up)_proj\.(\w+)", r"mlp.\1.\2"),
-    )
-]
+)
 BLOCK = re.compile(r"(?:encoder\.)?layers?\.(\d{1,5})\.(.+)")
-PREFIXES = re.compile(r"(vit|deit|dinov2|dinov2_with_registers|vision_model)\.(?=.)")
+PREFIX = re.compile(r"^(vit|deit|dinov2|dinov2_with_registers|vision_model)\.")
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -145,20 +121,13 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def load_transformers(
-    find: Find,
-    name: str,
-    *,
-    weights: Path | None = None,
-    labels: Labels = None,
-    preprocess: Preprocess | None = None,
-    pretrained: bool = True,
-    image_size: int | tuple[int, int] | None = None,
+    find: Find, name: str, asked: Asked, weights: Path | None = None
 ) -> LoadedModel:
     """The model whose files `find` gives: config.json, weights, preprocessor_config.json.
 
     `weights` is one file of them that was chosen; None: the one that transformers would take.
-    Labels and preprocess that are given stand in for those of the files. A DINOv2 sees pictures of
-    the size that its preprocessing makes, like there, and not of the size of its training.
+    Labels and preprocess that are asked for stand in for those of the files. A DINOv2 sees pictures
+    of the size that its preprocessing makes, like there, and not of the size of its training.
 
     Raises `WeightsError` that says which file, value or parameter is not understood.
     """
@@ -166,7 +135,10 @@ def load_transformers(
         told = read_object(_needed(find, CONFIG))
         kind = str(told.get("model_type"))
         if kind in TOWERS:
-            told = _vision(told) | {"id2label": told.get("id2label")}
+            vision = told.get("vision_config")
+            if not isinstance(vision, dict):
+                raise WeightsError(f"vision_config must be a JSON object, got {short(vision)}")
+            told = vision | {"id2label": told.get("id2label")}
         family = FAMILIES.get(TOWERS.get(kind, kind))
         if family is None:
             known = ", ".join([*FAMILIES, *TOWERS])
@@ -179,26 +151,22 @@ def load_transformers(
         classifier = any(key.startswith(("classifier.", "cls_classifier.")) for key in state)
         state = renamed(state)
         config = _config(told, family, size, state, classifier)
-        names = names_of(labels, config.num_classes)
+        names = names_of(asked.labels, config.num_classes)
         if names is None and classifier and told.get("id2label") is not None:
             names = _id2label(told["id2label"], config.num_classes)
-        shown = preprocess or _preprocess(find, family, config.in_chans)
+        shown = asked.preprocess or _preprocess(find, family, config.in_chans)
     except WeightsError as error:
         raise WeightsError(f"{name} cannot be loaded: {error}") from error
-    card = ModelCard(
-        name=name,
-        source=Message("models.of_transformers", name=name),
-        config=config,
-        labels=names,
-        head=head_of(names, config),
-    )
+    source = Message("models.of_transformers", name=name)
+    head = head_of(names, config)
+    card = ModelCard(name=name, source=source, config=config, labels=names, head=head)
     fixed = family.antialias is None
-    loaded = build(state, card, shown if fixed and preprocess else replace(shown, size=size))
-    loaded = loaded if pretrained else twin(loaded)
+    loaded = build(state, card, shown if fixed and asked.preprocess else replace(shown, size=size))
+    loaded = loaded if asked.pretrained else twin(loaded)
     if fixed:
         return loaded
-    if image_size is not None:
-        return resized(loaded, image_size, antialias=bool(family.antialias))
+    if asked.image_size is not None:
+        return resized(loaded, asked.image_size, antialias=bool(family.antialias))
     (height, width), (ph, pw) = shown.size, config.patch_size
     size = (height // ph * ph, width // pw * pw)
     return replace(resized(loaded, size, antialias=bool(family.antialias)), preprocess=shown)
@@ -208,14 +176,6 @@ def _needed(find: Find, name: str) -> Path:
     if (path := find(name)) is None:
         raise WeightsError(f"it has no {name}")
     return path
-
-
-def _vision(told: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a config that is of the vision tower."""
-    vision = told.get("vision_config")
-    if not isinstance(vision, dict):
-        raise WeightsError(f"vision_config in {CONFIG} must be an object, got {short(vision)}")
-    return vision
 
 
 def _told(told: Mapping[str, Any], key: str, default: Any) -> Any:
@@ -249,30 +209,30 @@ def read_weights(find: Find, chosen: Path | None = None) -> dict[str, Tensor]:
 
 def renamed(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """The parameters under our names. Raises `WeightsError` that names one that is not known, or
-    whose values are not all there."""
+    whose values are not all there.
+    """
     found: dict[str, Tensor] = {}
     for theirs, value in state.items():
-        key = PREFIXES.sub("", theirs, count=1) if PREFIXES.match(theirs) else theirs
+        key = PREFIX.sub("", theirs)
         block = BLOCK.fullmatch(key)
-        names, front = (NAMES, "") if block is None else (NAMES_OF_BLOCKS, f"blocks.{block[1]}.")
-        inner = key if block is None else block[2]
-        for pattern, ours in names:
-            if (match := pattern.fullmatch(inner)) is not None:
-                new = match.expand(ours)
-                break
-        else:
+        rules, inner = (_RULES, key) if block is None else (_RULES_OF_BLOCKS, block[2])
+        match = next(
+            ((one, ours) for rule, ours in rules if (one := rule.fullmatch(inner)) is not None),
+            None,
+        )
+        if match is None:
             raise WeightsError(
                 f"its parameter {short(theirs)} is not understood; save the plain model, without "
                 "adapters, with model.save_pretrained(folder)"
             )
-        if new and front + new in found:
+        if match[1] == "-":
+            continue
+        new = ("" if block is None else f"blocks.{block[1]}.") + match[0].expand(match[1])
+        if new in found:
             raise WeightsError(f"it has two parameters of the meaning of {short(theirs)}")
-        if new:
-            if not holds_numbers(value):
-                raise WeightsError(
-                    f"{short(theirs)} holds values that are not finite, or lacks some"
-                )
-            found[front + new] = value.float()
+        if not holds_numbers(value):
+            raise WeightsError(f"{short(theirs)} holds values that are not finite, or lacks some")
+        found[new] = value.float()
     return found
 
 

@@ -10,38 +10,21 @@ from .config import sides_of
 from .json_values import is_number, is_whole, short
 from .preprocess import IMAGENET_MEAN, IMAGENET_STD, Preprocess
 
-HALF = (0.5, 0.5, 0.5)
 CLIP_MEAN, CLIP_STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
-_SQUARE = {"size": {"height": 224, "width": 224}, "image_mean": HALF, "image_std": HALF}
-_CLIP = {
-    "size": {"shortest_edge": 224},
-    "resample": 3,
-    "do_center_crop": True,
-    "crop_size": 224,
-    "image_mean": CLIP_MEAN,
-    "image_std": CLIP_STD,
-}
+_SQUARE = {"size": {"height": 224, "width": 224}, "image_mean": 0.5, "image_std": 0.5}
+_CUT = {"do_center_crop": True, "crop_size": 224, "resample": 3}
+_CLIP = _CUT | {"size": {"shortest_edge": 224}, "image_mean": CLIP_MEAN, "image_std": CLIP_STD}
+_IMAGENET = {"image_mean": IMAGENET_MEAN, "image_std": IMAGENET_STD}
 # What a processor of transformers does where its file does not say, by its name. One number as the
-# size is the short side where the size is given so here, else both.
+# size is the short side where the size is given so here, else both. The last is no processor, but
+# what DINOv2 was published with.
 PROCESSORS: dict[str, dict[str, Any]] = {
-    "ViT": {**_SQUARE, "resample": 2},
-    "Siglip": {**_SQUARE, "resample": 3},
-    "DeiT": {
-        **_SQUARE,
-        "size": {"height": 256, "width": 256},
-        "resample": 3,
-        "do_center_crop": True,
-        "crop_size": 224,
-    },
+    "ViT": _SQUARE | {"resample": 2},
+    "Siglip": _SQUARE | {"resample": 3},
+    "DeiT": _SQUARE | _CUT | {"size": {"height": 256, "width": 256}},
     "CLIP": _CLIP,
     "Bit": _CLIP,
-    # No processor: what DINOv2 was published with, for weights without such a file.
-    "DINOv2": {
-        **_CLIP,
-        "size": {"shortest_edge": 256},
-        "image_mean": IMAGENET_MEAN,
-        "image_std": IMAGENET_STD,
-    },
+    "DINOv2": _CLIP | _IMAGENET | {"size": {"shortest_edge": 256}},
 }
 INTERPOLATIONS = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")  # Pillow's numbers
 

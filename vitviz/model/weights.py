@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,14 @@ from .checkpoints import CHECKPOINT_SUFFIXES, load_own, save_checkpoint
 from .json_values import short
 from .key import ModelKey
 from .labels import Labels
-from .loaded import LoadedModel, ModelCard, told
+from .loaded import Asked, LoadedModel, ModelCard, told
 from .menu import CURATED, DEFAULT_MODEL, WEIGHTS_DIR, list_models, name_of
 from .preprocess import Preprocess, as_preprocess
 from .resize import resized
 from .state_dicts import read_any, unwrapped
 from .timm_models import HUB_IDS, from_timm, guess_arch, load_state, load_timm, why_not
 from .torchvision_models import from_torchvision
-from .transformers_files import CONFIG, WEIGHTS, Find, load_transformers, read_object
+from .transformers_files import CONFIG, WEIGHTS, load_transformers, read_object
 from .untrained import twin
 
 __all__ = [
@@ -43,18 +42,6 @@ __all__ = [
 
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*(@[\w./-]+)?", re.ASCII)
 LOCAL = "local-dir:"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """What a user says of a model beside where it is; as of `load`."""
-
-    arch: str | None = None
-    key: str | None = None
-    labels: Labels = None
-    preprocess: Preprocess | None = None
-    pretrained: bool = True
-    image_size: int | tuple[int, int] | None = None
 
 
 def load(
@@ -126,8 +113,8 @@ def load_key(
 
 def is_file(source: str) -> bool:
     """Whether `load` reads a model of this name from the disk, and not one that timm knows."""
-    if (source in list_models() and source not in CURATED) or source.endswith(CHECKPOINT_SUFFIXES):
-        return True
+    if source in list_models() or source.endswith(CHECKPOINT_SUFFIXES):
+        return source not in CURATED
     return _is(Path.is_file, Path(source.removeprefix(LOCAL)) / CONFIG)
 
 
@@ -148,16 +135,16 @@ def _opened(source: str | Path, asked: Asked) -> LoadedModel:
     elif not isinstance(source, Path) and not is_file(name):
         if asked.arch or asked.key:
             raise WeightsError(f"arch and key are of a file, and {short(name)} is none")
-        on_hub = name.startswith(HUB_IDS) or HUB_ID.fullmatch(name)
-        loaded = _of_hub(name, asked) if on_hub else load_timm(name, asked.pretrained)
+        if name.startswith(HUB_IDS) or HUB_ID.fullmatch(name):
+            return _of_hub(name, asked)
+        loaded = load_timm(name, asked.pretrained)
     elif _is(Path.is_dir, path):
-        loaded = _of_folder(path, asked)
+        return _of_folder(path, asked)
     elif _is(Path.is_file, path):
         loaded = load_own(path, name_of(path))
     else:
         raise WeightsError(f"there is no checkpoint file {path}")
-    loaded = loaded or _of_others(path, asked)
-    return told(loaded, asked.labels, asked.preprocess)
+    return told(loaded, asked) if loaded else _of_others(path, asked)
 
 
 def _of_folder(folder: Path, asked: Asked, weights: Path | None = None) -> LoadedModel:
@@ -168,9 +155,9 @@ def _of_folder(folder: Path, asked: Asked, weights: Path | None = None) -> Loade
         return one if (one := folder / file).is_file() else None  # links are followed
 
     if "model_type" in config:
-        return _of_transformers(find, name_of(weights or folder), asked, weights)
+        return load_transformers(find, name_of(weights or folder), asked, weights)
     if "architecture" in config:
-        return load_timm(f"{LOCAL}{folder}", asked.pretrained)
+        return told(load_timm(f"{LOCAL}{folder}", asked.pretrained), asked)
     raise WeightsError(
         f"the folder {folder} has no {CONFIG} of transformers or of timm; name a file in it"
     )
@@ -184,7 +171,7 @@ def _of_others(path: Path, asked: Asked) -> LoadedModel:
         return _of_folder(path.parent, asked, path)
     state = unwrapped(read_any(path), path.name, asked.key)
     if "conv_proj.weight" in state:
-        return from_torchvision(state, path, name_of(path))
+        return told(from_torchvision(state, path, name_of(path)), asked)
     arch = f"{LOCAL}{path.parent}" if "architecture" in config else asked.arch
     if arch is None:
         raise WeightsError(
@@ -193,21 +180,7 @@ def _of_others(path: Path, asked: Asked) -> LoadedModel:
             f"(--arch on the command line), or put the {CONFIG} of its model beside it"
         )
     source = Message("models.of_timm_file", file=path.name)
-    return load_state(state, arch, name_of(path), source, path.name)
-
-
-def _of_transformers(
-    find: Find, name: str, asked: Asked, weights: Path | None = None
-) -> LoadedModel:
-    return load_transformers(
-        find,
-        name,
-        weights=weights,
-        labels=asked.labels,
-        preprocess=asked.preprocess,
-        pretrained=asked.pretrained,
-        image_size=asked.image_size,
-    )
+    return told(load_state(state, arch, name_of(path), source, path.name), asked)
 
 
 def _of_hub(name: str, asked: Asked) -> LoadedModel:
@@ -220,9 +193,9 @@ def _of_hub(name: str, asked: Asked) -> LoadedModel:
             if config is not None and "model_type" in read_object(config):
                 if not files.online:
                     hub.cached(model_id, *WEIGHTS, *(f"{one}.index.json" for one in WEIGHTS))
-                return _of_transformers(files.find, model_id, asked)
+                return load_transformers(files.find, model_id, asked)
         except WeightsError:
             raise
         except Exception as error:  # the hub's client and the network raise many types
             raise WeightsError(why_not(name, asked.pretrained, error)) from error
-    return load_timm(f"{HUB_IDS[0]}{model_id}", asked.pretrained)
+    return told(load_timm(f"{HUB_IDS[0]}{model_id}", asked.pretrained), asked)
