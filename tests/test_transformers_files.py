@@ -86,6 +86,8 @@ def test_tokens_pooling_and_classes(name: str, prefix: tuple, pool: str, head: s
     card = load(FOLDER / name, device="cpu").card
     assert card.config.prefix_names == prefix
     assert (card.config.global_pool, card.head) == (pool, head)
+    told = json.loads((FOLDER / name / "config.json").read_text("utf-8"))
+    assert card.config.norm_eps == told.get("vision_config", told)["layer_norm_eps"]
     assert card.labels == (("cat", "dog", "아홀로틀") if head == "classes" else None)
 
 
@@ -461,3 +463,14 @@ def test_a_hub_that_fails_is_told(cache, monkeypatch) -> None:
     monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
     with pytest.raises(WeightsError, match="did not give the weights of a/b: broken off"):
         load("a/b", device="cpu")
+
+
+def test_pixels_that_fill_no_patch_are_made_and_not_seen(copy) -> None:
+    """SigLIP at 384 pixels has 27 patches of 14 on a side; here 36 pixels have 4 of 8."""
+    folder, _ = copy("siglip-vision")
+    change(folder / "config.json", image_size=36)
+    change(folder / "preprocessor_config.json", size={"height": 36, "width": 36})
+    loaded = load(folder, device="cpu")
+    assert loaded.card.config.image_size == (32, 32)
+    assert loaded.preprocess.size == (36, 36)
+    assert analyze(loaded, FOLDER / "picture.png").grid.num_patches == 16

@@ -138,8 +138,16 @@ class Preprocess:
         return top * down, left * right, (top + height) * down, (left + width) * right
 
     def pixels(self, picture: Tensor) -> Tensor:
-        """What enters the model: (picture / 255 - mean) / std. uint8 (h, w, C) -> (1, C, h, w)"""
-        if tuple(picture.shape) != (*self.size, self.channels) or picture.dtype != torch.uint8:
+        """What enters the model: (picture / 255 - mean) / std. uint8 (h, w, C) -> (1, C, h, w)
+
+        It may lack the last rows and columns, which fill no patch.
+        """
+        most = (*self.size, self.channels)
+        fits = picture.ndim == 3 and picture.shape[2] == self.channels
+        fits = fits and all(
+            0 < made <= side for made, side in zip(picture.shape, most, strict=True)
+        )
+        if not fits or picture.dtype != torch.uint8:
             raise ImageError(
                 f"a picture of shape {(*self.size, self.channels)} and uint8 is expected,"
                 f" got {tuple(picture.shape)} of {picture.dtype}"
