@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import vitviz
-from tests.browser.conftest import STATE
+from tests.browser.conftest import ASKED, STATE
 from vitviz.web.store.examples import FOLDER, START
 
 MINUS = "\u2212"  # how the viewer writes it
@@ -142,6 +142,7 @@ def test_pointing_asks_the_server_nothing(visit, pictures):
     seen.upload(pictures["first"])
     seen.ready("first.png")
     page.wait_for_function(layers, arg=6)
+    page.wait_for_function(ASKED)
     box = page.locator(".vv-picture").bounding_box()
     asked = len(seen.requests)
     rng = np.random.default_rng(0)

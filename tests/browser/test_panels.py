@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.browser.conftest import PATIENCE_MS, Visit, stop_time
+from tests.browser.conftest import ASKED, PATIENCE_MS, Visit, stop_time
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.model.vit import ViT
@@ -510,6 +510,7 @@ def test_the_app_sends_the_values_when_they_are_looked_at(visit, pictures, ours)
     seen = visit()
     with seen.anew("first.png"):
         seen.upload(pictures["first"])
+    seen.page.wait_for_function(ASKED)
     asked = [url for url in seen.requests if "component_server" in url]
     seen.choose("1")
     seen.open_panel("Query · key")

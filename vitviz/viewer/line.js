@@ -9,6 +9,7 @@ import { overlayNamed } from "./state/overlays.js";
 import { explainerOf, visitPanel } from "./state/panels.js";
 import { firstAfter } from "./maths/predictions.js";
 import { percent } from "./maths/numbers.js";
+import { isAnswer } from "./text/answer.js";
 import { labelName } from "./text/words.js";
 
 /** What the model would answer is asked for when nothing has been drawn for this long: a stroke changes it all the time. */
@@ -31,22 +32,25 @@ export function createLine(app) {
     el("div", { class: "vv-layers", role: "radiogroup", "aria-label": t("layer") },
       el("span", { class: "vv-layers-name", text: t("layer"), "aria-hidden": "true" }), ...layers.map((one) => one.root)), answer);
   let seen = -1; // the layer that was brought in sight last
+  let told = null; // the lens whose answers stand there
   let late = 0;
+  tell(null, false);
   return { root, render, destroy: () => clearTimeout(late) };
 
   function render() {
     const { layer } = app.selection;
     const lit = app.panel().lights(app);
+    const changed = app.selection.beside === OPERATED && !app.second.error;
+    const of = changed ? app.second.app : app;
+    const lens = lensOf(of);
+    root.classList.toggle("vv-coming", changed && (!of || app.second.coming || !lens));
     for (const { part, node } of stations) light(node, part);
-    const answers = answersOf(lensShown());
-    const named = answers.filter(Boolean);
     layers.forEach((one, at) => {
       light(one.root, at);
-      const count = t("lineLayer", { layer: at, last: model.depth - 1 });
-      const [found, label] = [answers[at], answers[at] && labelName(answers[at].label, app)];
-      one.set(at === layer, label ?? "", label ? t("lineWould", { layer: count, name: label, share: percent(found.probabilities[at]) }) : count,
-        named.length > 0 && found === answers[model.depth - 1]);
+      one.choose(at === layer);
     });
+    if (told !== lens) tell(lens, lens !== null && isAnswer(of.source));
+    told = lens;
     if (seen === layer || root.clientWidth === 0) return;
     seen = layer;
     const { offsetLeft: left, offsetWidth: width } = layers[layer].root;
@@ -58,23 +62,27 @@ export function createLine(app) {
     }
   }
 
-  /** The lens of the model that is looked at; null while it is not here, or where a lesson asks for the answer. */
-  function lensShown() {
+  /** Says what each layer would answer. @param {boolean} firm  whether the last of them is an answer */
+  function tell(lens, firm) {
+    const answers = layers.map((_, at) => lens && firstAfter(lens, at));
+    layers.forEach((one, at) => {
+      const count = t("lineLayer", { layer: at, last: model.depth - 1 });
+      const found = answers[at];
+      const name = found ? labelName(found.label, app) : "";
+      // A digit under the number of a layer must not be read as another number of it.
+      one.say(/^\d/.test(name) ? "\u201c" + name + "\u201d" : name, found ? t("lineWould", { layer: count, name, share: percent(found.probabilities[at]) }) : count,
+        firm && found !== null && found === answers[model.depth - 1]);
+    });
+  }
+
+  /** The lens of a model; null while it is not here, or where a lesson asks for the answer. */
+  function lensOf(of) {
     const shows = app.course.shows();
-    if (shows && !shows.includes("title")) return null;
-    const changed = app.selection.beside === OPERATED && !app.second.error;
-    const of = changed ? app.second.app : app;
-    root.classList.toggle("vv-coming", changed && (!of || app.second.coming || !of.source.lens.here));
     clearTimeout(late);
-    if (!of || model.trained === false) return null;
+    if (!of || model.trained === false || (shows && !shows.includes("title"))) return null;
     const { lens } = of.source;
     if (!lens.here) late = setTimeout(() => lens.get(), REST_MS);
     return lens.here;
-  }
-
-  /** @returns {(import("./types.js").LensLine|null)[]} */
-  function answersOf(lens) {
-    return layers.map((_, at) => lens && firstAfter(lens, at));
   }
 
   function go(panel) {
@@ -96,10 +104,11 @@ function createLayer(name, layer, onChoose) {
   const root = el("label", { class: "vv-layer" }, input, el("span", { class: "vv-layer-number", text: String(layer) }), answer);
   return {
     root,
-    set(chosen, text, said, final) {
+    choose(chosen) {
       if (chosen && !input.checked) input.checked = true;
+    },
+    say(text, said, final) {
       setText(answer, text);
-      if (input.getAttribute("aria-label") === said) return;
       input.setAttribute("aria-label", said);
       root.title = said;
       root.classList.toggle("vv-final", final);

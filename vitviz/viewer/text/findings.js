@@ -169,10 +169,11 @@ export function fairFinding(app, result, maps) {
   const order = byFall(result, maps);
   const said = ({ key, name }) => name + " " + roughly(curves[key].first[at]);
   const [best] = order;
-  const told = { name: best.name, label: className(target, app), gone: roughly(removed[at]), left: roughly(curves[best.key].first[at]), others: order.slice(1).map(said).join(", "),
+  const { [0]: whole, [at]: left } = curves[best.key].first;
+  const told = { name: best.name, label: className(target, app), gone: roughly(removed[at]), whole: roughly(whole), left: roughly(left), others: order.slice(1).map(said).join(", "),
     low: roughly(band[0][at]), high: roughly(band[1][at]) };
   const centre = maps[maps.length - 1];
-  const key = curves[best.key].first[at] >= band[0][at] ? "fairChance" : best === centre ? "fairMiddle" : "fairBest";
+  const key = left >= whole ? "fairStays" : left >= band[0][at] ? "fairChance" : best === centre ? "fairMiddle" : "fairBest";
   return app.t(key, told);
 }
 
