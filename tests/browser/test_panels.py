@@ -563,7 +563,7 @@ def test_the_scale_of_a_rollout_goes_from_nothing_to_its_largest_patch(shown, fu
     seen.open_panel("Rollout")
     panel = page.locator(PANEL)
     panel.get_by_role("radio", name=fusion, exact=True).check()
-    panel.get_by_label("Last layer").fill("1")
+    seen.page.locator(".vv-layer input").nth(1).check()
     seen.is_(layer=1)
     panel.locator(".vv-legend").wait_for()
     seen.choose("rollout")

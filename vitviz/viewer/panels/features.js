@@ -26,9 +26,12 @@ const PAINTED = ["colours", "similarity"];
 export const features = { id: "features", overlay: "features", prefers: { painted: oneOf(PAINTED) }, painting,
   lights: ({ selection: { layer } }) => [layer], create, saves, code };
 
-/** @type {import("../state/panels.js").PanelDescription["painting"]} */
-function painting({ taste, selection, source }) {
-  if (taste.painted !== "colours") return null;
+/**
+ * The colours, unless two analyses are compared: two colours have no difference.
+ * @type {import("../state/panels.js").PanelDescription["painting"]}
+ */
+function painting({ taste, selection, source, facing }) {
+  if (taste.painted !== "colours" || facing()) return null;
   const summary = source.features.summary();
   return { colours: summary && layerFeatures(summary, selection.layer, source.manifest).colours };
 }
@@ -73,6 +76,7 @@ function create(app) {
     similar.root.classList.toggle("vv-stale", !values);
     similar.title(t("featuresSimilar", { token: tokenName(token, app) }));
     for (const map of [colours, similar, norms]) map.mark(token);
+    show(which.root, !app.facing());
     which.set(app.taste.painted);
     setText(found, values ? featuresFinding(app, values, token) : "");
     if (values) renderSimilar(values);

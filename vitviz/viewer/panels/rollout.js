@@ -48,11 +48,6 @@ function create(app) {
     format: (value) => t("ofCount", { value, last }),
     onInput: (value) => app.select({ first: value }),
   });
-  const through = slider({
-    label: t("lastLayer"), min: 0, max: last, step: 1,
-    format: (value) => t("ofCount", { value, last }),
-    onInput: (value) => app.select({ layer: value }),
-  });
   const residual = slider({
     label: t("residual"), min: 0, max: 100, step: 1, format: (value) => (value / 100).toFixed(2),
     onInput: (value) => app.select({ residual: value / 100 }),
@@ -72,7 +67,7 @@ function create(app) {
   const formula = el("p", { class: "vv-formula" });
   const shown = el("div", {}, strip.root, el("div", { class: "vv-foot" }, legend.root, bar.root));
   const root = el("div", {}, found, intro,
-    el("div", { class: "vv-knobs" }, first.root, through.root, residual.root,
+    el("div", { class: "vv-knobs" }, first.root, residual.root,
       el("div", { class: "vv-pair vv-on-a-line" }, fusion.root, film.button)),
     formula, progress, message, again, shown,
     el("p", { class: "vv-note" }, el("span", { text: t("rolloutSource") + " " }),
@@ -93,7 +88,6 @@ function create(app) {
     const { relevance } = app.source;
     const possible = relevance.possible;
     first.set(selection.first, possible);
-    through.set(selection.layer, possible);
     residual.set(Math.round(100 * selection.residual), possible);
     fusion.set(selection.fusion, possible);
     film.button.disabled = !possible || last === 0;
