@@ -64,7 +64,13 @@ test("half of what is taken: nine tenths of one square are half, even squares ne
   // A column: it sums to 1.5, and the mean over all tokens is 1.
   assert.equal(say([0.1, 0.7, 0.4, 0.2, 0.1], 2, "to"), "Compared with an average place, this square is looked at 1.5 times as much, most by row 0, col 0.");
   assert.equal(say([0.1, 0.7, 0.1, 0.05, 0.05], 3, "from", "ko"), "이 칸이 사진의 칸들에서 가져오는 것의 절반은 4개 가운데 1개에서 옵니다. 가장 많이 오는 칸: 0행 0열.");
-  const one = { ...app("en"), source: { grid: { rows: 1, cols: 1, prefix: 1, tokens: 2 } }, selection: { direction: "from" } };
+  // With one of four squares out: 0.5 of 0.6 is more than half of what comes from those left.
+  const cut = { ...app("en"), selection: { direction: "from" } };
+  cut.source = { ...cut.source, grid, manifest: { ...cut.source.manifest, pass: { removed: [1] } } };
+  const left = (token) => attentionFinding(cut, Float32Array.from([0.4, 0.5, 0, 0.05, 0.05]), token);
+  assert.equal(left(1), "Half of what this square takes from the squares comes from 1 of 3, most from itself.");
+  assert.equal(left(2), "", "it is out");
+  const one = { ...app("en"), source: { grid: { rows: 1, cols: 1, prefix: 1, tokens: 2 }, manifest: {} }, selection: { direction: "from" } };
   assert.equal(attentionFinding(one, Float32Array.from([0.5, 0.5]), 1), "", "one square alone");
 });
 
@@ -110,7 +116,7 @@ test("predictions say when the answer was settled, and before that is known how 
 });
 
 test("maps agree on so many of the tenth of the squares that matters most in each", () => {
-  const wide = { ...app("en"), source: { grid: { rows: 4, cols: 5, prefix: 1, tokens: 21 } } };
+  const wide = { ...app("en"), source: { grid: { rows: 4, cols: 5, prefix: 1, tokens: 21 }, manifest: {} } };
   const map = (name, ...best) => ({ one: { name, names: {} }, values: Float32Array.from({ length: 21 }, (_, at) => (best.includes(at) ? 9 : at / 100)) });
   const say = (...maps) => explainFinding(wide, maps);
   assert.equal(say(map("a", 3, 4), map("b", 4, 9)), "Of the 2 squares that matter most in each of these 2 maps, 1 are the same.");

@@ -30,6 +30,15 @@ function plainName({ t, source: { grid, manifest } }, token, square) {
   return t(prefixKind(manifest.model.prefix_tokens[token]) === "cls" ? "foundWhole" : "foundOutside");
 }
 
+/** The squares that are there, as tokens: in an experiment some may be out. */
+function squaresOf({ source: { grid, manifest } }) {
+  const gone = new Set(manifest.pass?.removed);
+  return [...Array(grid.tokens - grid.prefix).keys()].filter((patch) => !gone.has(patch)).map((patch) => patch + grid.prefix);
+}
+
+/** Whether there is nothing to compare a token with: no two squares, or it is out itself. */
+const isAlone = ({ source: { grid } }, squares, token) => squares.length < 2 || (token >= grid.prefix && !squares.includes(token));
+
 /** The one that is looked at. */
 const thisOne = (app, token) => plainName(app, token, app.t("foundSquare"));
 
@@ -40,22 +49,23 @@ function roughly(share) {
 }
 
 /**
- * Where a token looks, or how much it is looked at; "" where there is one square alone.
+ * Where a token looks, or how much it is looked at; "" where there is one square alone, or it is out.
  * @param {import("../main.js").App} app
- * @param {Float32Array} values  of all tokens: a row, which sums to 1, or a column, whose mean over all tokens is 1 / N
+ * @param {Float32Array} values  of all tokens: a row, which sums to 1, or a column, which does so on the average of all tokens
  * @param {number} token
  */
 export function attentionFinding(app, values, token) {
-  const { t, selection: { direction }, source: { grid } } = app;
-  const all = grid.tokens - grid.prefix;
-  if (all < 2) return "";
-  const [best] = strongest(values.subarray(grid.prefix), 1).map((at) => at + grid.prefix);
+  const { t, selection: { direction } } = app;
+  const squares = squaresOf(app);
+  if (isAlone(app, squares, token)) return "";
+  const [all, taken] = [squares.length, squares.map((at) => values[at])];
+  const best = squares[strongest(taken, 1)[0]];
   const told = { who: thisOne(app, token), all, name: best === token ? t("itself") : tokenName(best, app) };
   const sum = (list) => list.reduce((total, value) => total + value, 0);
   if (direction === "to") return t("attentionReceived", { ...told, times: multiple(sum(values)) });
-  const inside = sum(values.subarray(grid.prefix));
+  const inside = sum(taken);
   if (inside < 0.5) return t("attentionOutside", { ...told, share: percent(1 - inside) });
-  const count = holdingHalf(values.subarray(grid.prefix));
+  const count = holdingHalf(taken);
   return t(count >= ALIKE * all ? "attentionFlat" : "attentionHalf", { ...told, count });
 }
 
@@ -89,9 +99,10 @@ export function patchFinding({ t, source: { grid } }, raw) {
  * @param {number} token
  */
 export function featuresFinding(app, values, token) {
-  const { t, source: { grid } } = app;
-  const others = [...values.keys()].filter((at) => at >= grid.prefix && at !== token).sort((a, b) => values[b] - values[a]);
-  if (others.length < 2) return "";
+  const { t } = app;
+  const squares = squaresOf(app);
+  const others = squares.filter((at) => at !== token).sort((a, b) => values[b] - values[a]);
+  if (others.length < 2 || isAlone(app, squares, token)) return "";
   const [best, worst] = [others[0], others[others.length - 1]];
   const told = { who: thisOne(app, token), name: tokenName(best, app), other: tokenName(worst, app), most: signed(values[best]).trim(), least: signed(values[worst]).trim() };
   return t(values[best] - values[worst] < APART ? "featuresAlike" : "featuresUnlike", told);
@@ -145,8 +156,8 @@ function settled(app, lens, final, name) {
  * @param {{one: import("../types.js").Explainer, values: Float32Array}[]} maps  all that are here
  */
 export function explainFinding(app, maps) {
-  const { t, source: { grid } } = app;
-  const ranked = maps.map(({ one, values }) => ({ one, values, squares: [...values.keys()].filter((at) => at >= grid.prefix && Number.isFinite(values[at])) }));
+  const { t } = app;
+  const ranked = maps.map(({ one, values }) => ({ one, values, squares: squaresOf(app).filter((at) => Number.isFinite(values[at])) }));
   const even = ranked.find(({ values, squares }) => squares.every((at) => values[at] === values[squares[0]]));
   if (ranked.length === 0 || ranked[0].squares.length < 2) return "";
   if (even) return t("explainEven", { map: explainerName(even.one, app) });
