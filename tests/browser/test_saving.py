@@ -147,6 +147,8 @@ def test_every_view_of_attention_has_its_figure_and_its_numbers(visit, pictures,
         seen.open_panel("Attention")
         page.get_by_role("radio", name=view).check()
         page.wait_for_function("() => !document.querySelector('.vv-panel .vv-stale:not([hidden])')")
+        if name == "statistics":
+            page.locator(".vv-dots").wait_for()
         section, names = opened(seen)
         assert names == [PNG, CSV, *prints()], view
         file, data = saved(page, section.locator("button", has_text="SVG"))
@@ -288,7 +290,7 @@ def test_a_saved_picture_has_the_colours_of_every_map_where_the_screen_has_them(
     tab.get_by_role("radio", name="viridis").check()
     tab.get_by_role("slider", name="Opacity").fill("100")
     tab.locator(".vv-picture").click(position={"x": 5, "y": 5})
-    canvases_of = {"Patches": 55, "Positions": 5, "Attention": 6, "Rollout": 6, "Features": 10}
+    canvases_of = {"Patches": 55, "Positions": 5, "Attention": 6, "Rollout": 6, "Features": 9}
     for panel, count in canvases_of.items():
         tab.get_by_role("tab", name=panel).click()
         tab.wait_for_function(STANDS)
