@@ -212,6 +212,14 @@ def test_the_stage_stays_in_sight(shown) -> None:
     assert tabs["y"] >= 0
     assert box["y"] >= tabs["y"] + tabs["height"]
     assert box["y"] + box["height"] <= 900
+    shown.set_viewport_size({"width": 1366, "height": 768})  # what stands under it is higher
+    for panel in shown.get_by_role("tab").all():
+        panel.click()
+        shown.evaluate("scrollTo(0, document.body.scrollHeight)")
+        box = shown.locator(".vv-frame .vv-picture").bounding_box()
+        tabs = shown.get_by_role("tablist").bounding_box()
+        assert tabs["y"] + tabs["height"] <= box["y"] + 1, panel.inner_text()
+        assert box["y"] + box["height"] <= 768
 
 
 @pytest.mark.parametrize("size", [(1400, 700), (390, 844)])

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 
-import { digits, exactly, grouped, multiple, percent, percents, plain, shapeText, signed } from "../../vitviz/viewer/maths/numbers.js";
+import { digits, exactly, grouped, inGroups, multiple, percent, percents, plain, shapeText, signed } from "../../vitviz/viewer/maths/numbers.js";
 import { languageOf } from "../../vitviz/viewer/text/language.js";
 import { granted, reasonOf } from "../../vitviz/viewer/text/refusal.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
@@ -128,6 +128,10 @@ test("numbers in words", () => {
     ["12.3%", "100.0%", "> 99.9%", "100.0%", "0.0%", "0.085%", "0.0002%", "< 0.0001%"]);
   assert.deepEqual([1, -1, -0.001].map((value) => signed(value)), ["\u20071.00", "\u22121.00", "\u20070.00"]);
   assert.equal(grouped(86567656), "86,567,656");
+  assert.equal(inGroups("2442240"), "2,442,240");
+  assert.equal(inGroups("photos: 50000 training and 5000 test pictures (12720 of 2020), 160 min"),
+    "photos: 50,000 training and 5,000 test pictures (12,720 of 2020), 160 min");
+  for (const stays of ["70800c035d4a", "2026-11-22", "2.15.0", "0.12345", "seed12345", "999"]) assert.equal(inGroups(stays), stays);
   assert.equal(shapeText([1, 197, 768]), "(1, 197, 768)");
 });
 

@@ -16,7 +16,8 @@ export function createTabs(app) {
     const [tabId, pageId] = [freshId("tab"), freshId("panel")];
     const tab = el("button", { type: "button", role: "tab", id: tabId, "aria-controls": pageId,
       text: t("panel_" + id), onclick: () => visit(id) });
-    const page = el("div", { role: "tabpanel", id: pageId, "aria-labelledby": tabId, class: "vv-panel" });
+    const page = el("div", { role: "tabpanel", id: pageId, "aria-labelledby": tabId, class: "vv-panel" },
+      el("h3", { class: "vv-heard", text: t("panel_" + id) })); // the headings of a panel stand below its name
     return { id, tab, page };
   });
   const list = el("div", { role: "tablist", class: "vv-tabs", "aria-label": t("panels"),

@@ -90,6 +90,11 @@ export function grouped(value) {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** A text with the thousands of its whole numbers separated; a year is none. @param {string} text */
+export function inGroups(text) {
+  return text.replace(/(^|[\s(])(\d{5,}|(?!19|20)\d{4})(?=$|[\s,;)])/g, (_all, before, number) => before + grouped(number));
+}
+
 /**
  * A shape as (1, 197, 768).
  * @param {number[]} shape

@@ -1,7 +1,7 @@
 /** Panel Model: the facts about the model, as text and never as markup. */
 
 import { el } from "../parts/dom.js";
-import { digits, grouped, percent, percents } from "../maths/numbers.js";
+import { digits, grouped, inGroups, percent, percents } from "../maths/numbers.js";
 import { classesByGroup } from "../maths/predictions.js";
 import { othersRows, photographsNote } from "../text/known.js";
 import { STRINGS } from "../text/strings.js";
@@ -100,7 +100,7 @@ function knows(app) {
   const set = "lacks_" + data.split(":")[0];
   const lacks = model.light_ink_only === false && set + "_both" in STRINGS.en ? set + "_both" : set;
   const rows = [[t("fact_data"), data], [t("fact_terms"), terms], [t("fact_license"), license]]
-    .filter(([, text]) => text).map(([name, text]) => [name, translated(text, app)]);
+    .filter(([, text]) => text).map(([name, text]) => [name, inGroups(translated(text, app))]);
   const byGroup = classesByGroup(model);
   if (rows.length === 0 && byGroup.length === 0) return null;
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardKnows") }),
@@ -129,7 +129,7 @@ function origin(app) {
   };
   const rows = [[t("model"), model.name], [t("source"), translated(model.source, app)],
     ...(model.details.temperature ? [[t("temperature"), digits(model.temperature)]] : []),
-    ...Object.entries(model.details).filter(([key]) => !ELSEWHERE.includes(key)).map(([key, text]) => [name(key), translated(text, app)])];
+    ...Object.entries(model.details).filter(([key]) => !ELSEWHERE.includes(key)).map(([key, text]) => [name(key), inGroups(translated(text, app))])];
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardOrigin") }), facts(rows));
 }
 

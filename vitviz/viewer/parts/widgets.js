@@ -1,13 +1,13 @@
-/** Native controls in the style of the viewer: a choice, a slider, a switch, a button. */
+/** Native controls in the style of the viewer: a choice, a slider, a switch, a button. Where it is said whether one is useful now, it is not seen unless it is. */
 
 import { icon } from "./svg.js";
-import { el, freshId, setText } from "./dom.js";
+import { el, freshId, setText, show } from "./dom.js";
 
 /**
  * A choice of one of a few values: radio buttons that look like one bar.
  * @param {{label: string, options: {value: *, text: string, title?: string}[],
  *   onChoose: (value: *) => void, wrap?: boolean}} props
- * @returns {{root: HTMLElement, set: (value: *, enabled?: boolean) => void}}
+ * @returns {{root: HTMLElement, set: (value: *, useful?: boolean) => void}}
  */
 export function choice({ label, options, onChoose, wrap = false }) {
   const name = freshId("choice");
@@ -19,10 +19,10 @@ export function choice({ label, options, onChoose, wrap = false }) {
   const root = el("fieldset", { class: "vv-choice" }, el("legend", { text: label }), bar);
   return {
     root,
-    set(value, enabled = true) {
+    set(value, useful) {
       const at = options.findIndex((option) => option.value === value);
       if (at >= 0 && !inputs[at].checked) inputs[at].checked = true;
-      root.disabled = !enabled;
+      if (useful !== undefined) show(root, useful);
     },
   };
 }
@@ -31,7 +31,7 @@ export function choice({ label, options, onChoose, wrap = false }) {
  * A slider, with its value as text beside it.
  * @param {{label: string, min: number, max: number, step: number,
  *   format: (value: number) => string, onInput: (value: number) => void}} props
- * @returns {{root: HTMLElement, set: (value: number, enabled?: boolean) => void}}
+ * @returns {{root: HTMLElement, set: (value: number, useful?: boolean) => void}}
  */
 export function slider({ label, min, max, step, format, onInput }) {
   const id = freshId("slider");
@@ -43,16 +43,15 @@ export function slider({ label, min, max, step, format, onInput }) {
   const root = el("div", { class: "vv-slider" }, head, input);
   return {
     root,
-    set(value, enabled = true) {
+    set(value, useful) {
       if (Number(input.value) !== value) input.value = String(value);
-      input.disabled = !enabled || min === max;
+      input.disabled = min === max;
       const share = max > min ? (100 * (value - min)) / (max - min) : 100;
       input.style.setProperty("--vv-filled", share + "%");
       const text = format(value);
       setText(output, text);
       if (input.getAttribute("aria-valuetext") !== text) input.setAttribute("aria-valuetext", text);
-      root.classList.toggle("vv-off", !enabled);
-      root.setAttribute("aria-disabled", String(!enabled));
+      if (useful !== undefined) show(root, useful);
     },
   };
 }
@@ -60,16 +59,16 @@ export function slider({ label, min, max, step, format, onInput }) {
 /**
  * A switch that is on or off.
  * @param {{label: string, onSwitch: (on: boolean) => void}} props
- * @returns {{root: HTMLElement, set: (on: boolean, enabled?: boolean) => void}}
+ * @returns {{root: HTMLElement, set: (on: boolean, useful?: boolean) => void}}
  */
 export function toggle({ label, onSwitch }) {
   const input = el("input", { type: "checkbox", onchange: () => onSwitch(input.checked) });
   const root = el("label", { class: "vv-toggle" }, input, el("span", { text: label }));
   return {
     root,
-    set(on, enabled = true) {
+    set(on, useful) {
       input.checked = on;
-      input.disabled = !enabled;
+      if (useful !== undefined) show(root, useful);
     },
   };
 }

@@ -26,7 +26,8 @@ function chooser(app, asked) {
   return {
     root: bar.root,
     render(revealed) {
-      bar.set(course.guess(), !revealed);
+      bar.set(course.guess());
+      bar.root.toggleAttribute("disabled", revealed);
       labels.forEach((label, at) => {
         label.classList.toggle("vv-lesson-right", revealed && options[at] === course.truth());
         label.classList.toggle("vv-lesson-mine", revealed && options[at] === course.guess());
