@@ -139,3 +139,9 @@ def test_a_refusal_has_no_percentage_in_headline_title_drawing_and_experiment(vi
     before, after = seen.text(".vv-before-after").split(" · After: ")
     assert before == f"Before: {none}; {guess}"
     assert after
+    assert "%" not in seen.text(".vv-both-bar.vv-side-0 b")
+    for page in (seen.page, visit("?model=photos&panel=nowhere&example=cat", "cat.jpg").page):
+        lists = page.locator(".vv-answers").first
+        page.get_by_role("tab", name="Predictions").click()
+        assert ("%" in lists.inner_text()) is (page is not seen.page)
+    page.get_by_text("This link names what is not here: nowhere.").wait_for()

@@ -10,6 +10,7 @@ import { createSecondSource } from "../../vitviz/viewer/secondsource.js";
 import { besidesOf } from "../../vitviz/viewer/state/besides.js";
 import { MOST_IN_LINK, OPERATED, broughtBack, drawn, isExperiment, read, removedIn, withOne, written } from "../../vitviz/viewer/state/experiment.js";
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
+import { codeOf } from "../../vitviz/viewer/text/python.js";
 import { Overtaken, newestOf } from "../../vitviz/viewer/state/newest.js";
 import { carried, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
@@ -171,4 +172,11 @@ test("an experiment stays beside until its next answer is here, and goes with it
   app.source = appOf({ ...source, manifest: withFacts(source.manifest, { pass: { id: "b" } }) });
   assert.deepEqual([second.follow().app, second.follow().error], [null, null]);
   assert.equal(asked.length, 5, "another picture is asked about anew");
+});
+
+test("the code after a transplant analyses the other photo too", () => {
+  const manifest = /** @type {any} */ ({ model: { name: "photos", key: { name: "photos" } }, photo: { name: "dog.jpg" }, pass: { changes: [] } });
+  const changes = [{ kind: "transplant", patches: "cls", layer: 3, from: "my, cat.jpg, photos" }];
+  const { vitviz } = codeOf(manifest, "predictions", { count: 5 }, changes);
+  assert.ok(vitviz.includes('{"kind": "transplant", "patches": "cls", "layer": 3, "from": vitviz.analyze(loaded, "my, cat.jpg")},'), vitviz);
 });

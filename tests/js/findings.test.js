@@ -119,7 +119,7 @@ test("maps agree on so many of the tenth of the squares that matters most in eac
   const wide = { ...app("en"), source: { grid: { rows: 4, cols: 5, prefix: 1, tokens: 21 }, manifest: {} } };
   const map = (name, ...best) => ({ one: { name, names: {} }, values: Float32Array.from({ length: 21 }, (_, at) => (best.includes(at) ? 9 : at / 100)) });
   const say = (...maps) => explainFinding(wide, maps);
-  assert.equal(say(map("a", 3, 4), map("b", 4, 9)), "Of the 2 squares that matter most in each of these 2 maps, 1 are the same.");
+  assert.equal(say(map("a", 3, 4), map("b", 4, 9)), "These 2 maps agree on 1 of the 2 squares that matter most to each.");
   assert.equal(say(map("a", 3)), "By “a” the square that matters most is row 0, col 2.");
   assert.equal(say(map("a", 3), { one: { name: "b", names: {} }, values: new Float32Array(21) }), "“b” finds no square more important than another.");
   assert.equal(say(), "");

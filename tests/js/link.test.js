@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
+import { readLink, unknownNames, writeLink } from "../../vitviz/viewer/state/link.js";
 import { recall, remember } from "../../vitviz/viewer/state/memory.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { openPanel, panelOf, visitPanel } from "../../vitviz/viewer/state/panels.js";
@@ -129,4 +129,13 @@ test("a link holds the language, and what a pinned token was compared with", () 
   assert.equal(both.searchParams.get("lang"), "ko");
   assert.equal(linkOf(start, { with: 5 }).searchParams.get("with"), null, "nothing is pinned");
   assert.equal(linkOf(pinned, { with: null }).searchParams.get("with"), null);
+});
+
+test("names in a link that are not here are told, and those that are, or are not named, are not", () => {
+  const origin = { model: "photos", example: "cat" };
+  const of = (query) => unknownNames("http://a/?" + query, origin, PANELS);
+  assert.deepEqual(of("panel=rollouts&model=vit&example=dogs&layer=1"), ["rollouts", "vit", "dogs"]);
+  assert.deepEqual(of("panel=rollout&model=photos&example=cat"), []);
+  assert.deepEqual(of("lesson=ask"), []);
+  assert.deepEqual(unknownNames("http://a/?example=cat", { model: "photos" }, PANELS), ["cat"]);
 });

@@ -4,7 +4,7 @@ import { el, setText, show } from "./parts/dom.js";
 import { grouped, percent } from "./maths/numbers.js";
 import { OPERATED, read } from "./state/experiment.js";
 import { visitPanel } from "./state/panels.js";
-import { answerOf, moved, partSeen, rivalsOf } from "./text/answer.js";
+import { answerOf, moved, partSeen, refuses, rivalsOf } from "./text/answer.js";
 import { changeName, sized, translated } from "./text/words.js";
 
 /**
@@ -39,8 +39,9 @@ export function createHeadline(app) {
     root.classList.toggle("vv-coming", changes.length > 0 && (!other || app.second.coming));
     setText(says, changes.length > 0 ? [after?.why ? after.note : "", t("afterChanges", { changes: said(changes) })].filter(Boolean).join("; ") : failed ? t("experimentFailed") : about);
     says.title = says.textContent;
-    if (after) shares.draw(t("besideAnswers"), moved(app, other));
-    else shares.draw(t("rivals"), rivalsOf(app).map((one) => ({ ...one, before: null })));
+    const share = ({ source }, value) => (refuses(source) ? t("noShare") : percent(value));
+    if (after) shares.draw(t("besideAnswers"), moved(app, other).map((one) => ({ ...one, text: share(app, one.before) + " → " + share(other, one.probability) })));
+    else shares.draw(t("rivals"), rivalsOf(app).map((one) => ({ ...one, before: null, text: percent(one.probability) })));
   }
 
   /** What was done, in the order it was done. */
@@ -67,7 +68,7 @@ function createShares() {
   let rows = [];
   return {
     root,
-    /** @param {string} label @param {{name: string, probability: number, before: number|null}[]} shares */
+    /** @param {string} label @param {{name: string, probability: number, before: number|null, text: string}[]} shares */
     draw(label, shares) {
       show(root, shares.length > 0);
       root.setAttribute("aria-label", label);
@@ -80,9 +81,9 @@ function createShares() {
         root.replaceChildren(...rows.map(({ node }) => node));
         void root.offsetWidth; // the bars stand where they were, so that they can be seen to move
       }
-      shares.forEach(({ probability, before }, at) => {
+      shares.forEach(({ probability, text }, at) => {
         rows[at].fill.style.width = 100 * probability + "%";
-        setText(rows[at].text, before === null ? percent(probability) : percent(before) + " → " + percent(probability));
+        setText(rows[at].text, text);
       });
     },
   };

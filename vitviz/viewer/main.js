@@ -54,7 +54,7 @@ export function firstLanguage(search) {
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, send: null|((file: File) => Promise<string>), besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
- *   languages: boolean, hasChosen: () => boolean, looksOpen: boolean, optionsOpen: boolean, moved: boolean, forTeacher: boolean, operates: boolean, bench: import("./state/bench.js").Bench,
+ *   languages: boolean, hasChosen: () => boolean, unknown: string[], looksOpen: boolean, optionsOpen: boolean, moved: boolean, forTeacher: boolean, operates: boolean, bench: import("./state/bench.js").Bench,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void,
  *   guesses: ReturnType<typeof import("./state/memory.js").guessBook>, records: ReturnType<typeof import("./state/memory.js").recordBook>, takeHome: null|((wanted: any) => Promise<any>),
  *   shelf: import("./lessons/shelf.js").Shelf, collect: (lesson: import("./lessons/own.js").OwnLesson) => void,

@@ -6,6 +6,7 @@ import { stateOf } from "./lessons/steps.js";
 import { startWalk } from "./parts/walk.js";
 import { beginsWithPhotograph } from "./stage/picture.js";
 import { arriving, hasChosen } from "./state/anew.js";
+import { unknownNames } from "./state/link.js";
 import { overlayNamed } from "./state/overlays.js";
 import { complete, startHistory, validSelection } from "./state/state.js";
 
@@ -89,6 +90,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, returni
     app.forget();
     seen = next(selection);
     on.shown(source.manifest);
+    app.unknown = asked && address && source.manifest.link ? unknownNames(address.read(), source.manifest.link, app.panels) : [];
     Object.assign(app, { source, selection });
     if (selection.lesson) app.selection = validSelection(app.course.arrival(), selection, app.shape());
     // The steps of an analysis that was made again can still be taken back.

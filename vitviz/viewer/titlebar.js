@@ -34,7 +34,8 @@ export function createTitleBar(app, save, openHelp, projecting) {
   // Not in the headline, whose height is the same for every picture and model.
   const notes = el("div", { class: "vv-notes" }, manifest.model.trained === false
     ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }), el("span", { text: " " + t("untrainedNote") }))
-    : null, ...createPhotoNotes(app));
+    : null, ...createPhotoNotes(app),
+  app.unknown.length > 0 ? el("p", { class: "vv-photo-note", text: t("unknownNames", { names: app.unknown.map((name) => name.slice(0, 40)).join(", ") }) }) : null);
   const root = el("header", { class: "vv-title-bar" }, headline.root, sharing?.note, sharing?.dialog);
   return {
     root, notes, titles: headline.root, title: headline.title,

@@ -17,11 +17,11 @@ export const experiment = { id: "experiment", whole: true, alone: true, paints: 
   lights: ({ bench, source: { manifest } }) => partsTouched(bench.list(), manifest.model.depth) };
 
 /** The probabilities that stand in the bars of the changed model. */
-function code(selection, { manifest }) {
-  const changes = read(selection.experiment) ?? [];
+function code(selection, { manifest }, _taste, done = null) {
+  const changes = done ?? read(selection.experiment) ?? [];
   const count = manifest.pass.predictions.length;
-  // No line of code has the tokens of another picture.
-  if (changes.length === 0 || count === 0 || takesFromOthers(changes)) return null;
+  // Only the pass knows the name of the photo whose tokens were put in.
+  if (changes.length === 0 || count === 0 || (!done && takesFromOthers(changes))) return null;
   return { ...codeOf(manifest, "predictions", { count }, changes), torch: null };
 }
 

@@ -3,6 +3,7 @@
 import { createAnswerBars } from "../parts/answerbars.js";
 import { caution } from "../parts/caution.js";
 import { el, setText } from "../parts/dom.js";
+import { answerOf, refuses } from "../text/answer.js";
 import { LENSES, createLens } from "./predictions/lens.js";
 import { oneOf } from "../state/panels.js";
 import { percent, percents, signed } from "../maths/numbers.js";
@@ -36,8 +37,9 @@ function create(app) {
       render() {},
     };
   }
-  const groupShares = percents(groups.map(({ probability }) => probability));
-  const classShares = percents(classes.map(({ probability }) => probability));
+  const denied = refuses(app.source); // the order is what it would choose, and no share says that it is sure
+  const sharesOf = (list) => (denied ? list.map(() => t("noShare")) : percents(list.map(({ probability }) => probability)));
+  const [groupShares, classShares] = [sharesOf(groups), sharesOf(classes)];
   const lists = el("div", { class: "vv-answers" },
     groups.length === 0 ? null : list(t("groupsTitle"), groups.map((group, at) => bar({
       label: groupName(group.name, app), share: group.probability, text: groupShares[at], note: "",
@@ -63,7 +65,7 @@ function create(app) {
   };
 
   function restOf(entries) {
-    if (entries.length === manifest.model.num_classes) return null;
+    if (denied || entries.length === manifest.model.num_classes) return null;
     const rest = 1 - entries.reduce((sum, { probability }) => sum + probability, 0);
     return el("p", { class: "vv-note", text: t("restOfClasses", { share: percent(Math.max(0, rest)) }) });
   }
@@ -78,7 +80,7 @@ function bar({ label, share, text, title, note }, at) {
   fill.style.width = 100 * share + "%";
   return el("li", { class: at === 0 ? "vv-best" : null },
     el("span", { class: "vv-label", text: label, title }),
-    el("b", { text, title: percent(share) }),
+    el("b", { text, title: /\d/.test(text) ? percent(share) : null }),
     el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
     el("span", { class: "vv-logit", text: note }));
 }

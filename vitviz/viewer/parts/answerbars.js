@@ -3,6 +3,7 @@
 import { el, show } from "./dom.js";
 import { besideEachOther } from "../maths/difference.js";
 import { percent } from "../maths/numbers.js";
+import { refuses } from "../text/answer.js";
 import { labelName, sideNames } from "../text/words.js";
 
 const MOST = 5;
@@ -32,7 +33,7 @@ export function createAnswerBars(app, other) {
     const fill = el("span", { class: "vv-fill" });
     show(fill, listed);
     if (listed) fill.style.width = 100 * value + "%";
-    const text = listed ? percent(value) : value === null ? t("besideNoClass") : t("besideLess", { share: percent(value) });
+    const text = refuses(sides[at].source) ? t("noShare") : listed ? percent(value) : value === null ? t("besideNoClass") : t("besideLess", { share: percent(value) });
     return el("span", { class: "vv-both-bar vv-side-" + at },
       el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
       el("b", { text, "aria-label": names[at] + ": " + text }));

@@ -1,6 +1,6 @@
 /** Show the code: the lines of Python that make the array on the screen, to read and to copy. */
 
-import { takesFromOthers } from "../state/experiment.js";
+import { OPERATED } from "../state/experiment.js";
 import { el, freshId, setText, show } from "./dom.js";
 import { button, choice } from "./widgets.js";
 
@@ -34,8 +34,8 @@ export function createCode(app, panel) {
     if (!root.open) return;
     const selection = { ...app.selection, token: app.shownToken(), partner: app.shownPartner() };
     const { changes } = app.source.manifest.pass;
-    // A transplant takes tokens of an analysis that no snippet knows.
-    const told = takesFromOthers(changes) ? null : panel.code(selection, app.source, app.taste);
+    const { key, app: changed, coming } = app.second;
+    const told = panel.code(selection, app.source, app.taste, key === OPERATED && changed && !coming ? changed.source.manifest.pass.changes : null);
     // In plain PyTorch a snippet runs the intact model alone.
     const code = told && { ...told, torch: changes.length > 0 ? null : told.torch };
     if (code && code[kind] === null) kind = KINDS[0];

@@ -54,6 +54,18 @@ export function readLink(href, panels) {
     .map((name) => [name, valueOf(asked.get(name))]));
 }
 
+/**
+ * The names in an address of panel, model and picture that are not here.
+ * @param {string} href
+ * @param {{model?: string, example?: string}} origin  of what is shown
+ * @param {import("./panels.js").PanelDescription[]} panels
+ */
+export function unknownNames(href, origin, panels) {
+  const asked = new URL(href).searchParams;
+  const known = { panel: (name) => Boolean(panelOf(panels, name)), model: (name) => origin.model === name, example: (name) => origin.example === name };
+  return Object.entries(known).filter(([field, is]) => asked.has(field) && !is(asked.get(field))).map(([field]) => asked.get(field));
+}
+
 function valueOf(text) {
   if (text === "true" || text === "false") return text === "true";
   return /^[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : text;

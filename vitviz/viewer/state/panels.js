@@ -21,7 +21,7 @@ import { startToken } from "../maths/geometry.js";
  *   explains?: string[], lights: (app: import("../main.js").App) => (string|number)[],
  *   both?: (app: import("../main.js").App, other: import("../main.js").App) => import("../types.js").Panel,
  *   saves?: (app: import("../main.js").App, view: import("../types.js").View) => import("./saves.js").Saves,
- *   code: (selection: any, source: import("../data/source.js").Source, taste: any) => import("../text/python.js").Code|null,
+ *   code: (selection: any, source: import("../data/source.js").Source, taste: any, done?: any[]|null) => import("../text/python.js").Code|null,
  * }} PanelDescription
  *   first: it is open at the start
  *   overlay: the overlay that it opens with; by default the overlay stays as it is
@@ -39,7 +39,7 @@ import { startToken } from "../maths/geometry.js";
  *   lights: the parts of the line that it is about now, a layer by its number
  *   both: makes a part that shows both analyses at once, above the two panels
  *   code: Python that makes the array on the screen and calls it `shown`, for a selection and a taste; null
- *     where the panel shows none
+ *     where the panel shows none. done: the changes of the pass that an experiment has made
  *   link: fields of the selection that are not its own, but stand only in its links
  */
 

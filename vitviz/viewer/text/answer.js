@@ -35,6 +35,9 @@ export const nameOf = ({ kind, name }, app) => (kind === "group" ? groupName(nam
 export const isAnswer = ({ manifest: { pass: { answer }, model } }) =>
   answer !== null && model.trained !== false && answer.known !== false && answer.sure !== false;
 
+/** Whether an answer is refused: its shares are of classes that it has just denied. */
+export const refuses = ({ manifest: { pass: { answer }, model } }) => answer?.known === false && model.trained !== false;
+
 /** What is less than this was cut to something else: a square out of an ordinary photo of 4 : 3 has 75 %. */
 const NEARLY_ALL = 0.85;
 

@@ -36,10 +36,17 @@ function loadCall({ name, untrained, image_size: size }) {
   return "vitviz.load(" + [literal(name), untrained && "pretrained=False", sides && "image_size=" + sides].filter(Boolean).join(", ") + ")";
 }
 
+/** A change; the tokens of a transplant are those of another photo in the same model, of which the pass tells both names. */
+function changeOf({ from, ...change }, model) {
+  if (from === undefined) return valueOf(change);
+  const photo = from.endsWith(", " + model.name) ? from.slice(0, -model.name.length - 2) : from;
+  return valueOf(change).slice(0, -1) + ', "from": vitviz.analyze(loaded, ' + literal(photo) + ")}";
+}
+
 /** The call that analyses the photo, with what was done to it first and in the pass. */
-function analyzeCall({ name, inverted }, changes) {
+function analyzeCall({ name, inverted }, changes, model) {
   return "vitviz.analyze(" + ["loaded", literal(name || "photo.jpg"), inverted && "invert=True",
-    changes.length > 0 && "interventions=[\n" + changes.map((one) => "    " + valueOf(one) + ",\n").join("") + "]"].filter(Boolean).join(", ") + ")";
+    changes.length > 0 && "interventions=[\n" + changes.map((one) => "    " + changeOf(one, model) + ",\n").join("") + "]"].filter(Boolean).join(", ") + ")";
 }
 
 /**
@@ -78,8 +85,8 @@ export function codeOf({ model, photo, pass }, cells, values, changes = pass.cha
   const python = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, valueOf(name === "head" && value === "mean" ? null : value)]));
   // A line that ends in the name of a kind of positions is for models that have it.
   const absent = ["rotary", "bias"].filter((kind) => !model.position_kinds.includes(kind));
-  const lines = new RegExp("^.*  # (" + absent.join("|") + ")\n", "gm");
-  Object.assign(python, { loaded: loadCall(model.key), analysis: analyzeCall(photo, changes) });
+  const lines = new RegExp("^.*  # (" + absent.join("|") + ")\\n", "gm");
+  Object.assign(python, { loaded: loadCall(model.key), analysis: analyzeCall(photo, changes, model) });
   const [vitviz, torch] = ["vitviz", "torch"].map((kind) => filled(SNIPPETS[kind].replace(lines, ""), typeof cells === "string" ? [cells] : cells[kind], python));
   return { vitviz, torch };
 }
