@@ -62,6 +62,12 @@ export function createMixView(app) {
     drawOrigins(shown);
   }
 
+  /** That the place of a patch turns its query and key, in a model with rotary positions. */
+  function turned(token) {
+    const off = manifest.pass.changes.some(({ kind, by }) => kind === "positions" && ["off", "rotary off"].includes(by));
+    return manifest.model.position_kinds.includes("rotary") && token >= app.source.grid.prefix && !off ? " → " + t("originTurned") : "";
+  }
+
   function drawOrigins({ mixing, pair, query, key }) {
     [[query, "q"], [key, "k"]].forEach(([token, name], at) => {
       const before = lengthOf(mixing.before.subarray(token * mixing.width, (token + 1) * mixing.width));
@@ -69,7 +75,7 @@ export function createMixView(app) {
       setText(origins[at], t(norm ? "origin" : "originPlain", { name, token: tokenName(token, app),
         norm: norm === "rmsnorm" ? "RMSNorm" : "LayerNorm", before: digits(before), normed: digits(mixing.norms[token]),
         rows: mixing.dim, cols: mixing.width, length: digits(lengthOf(pair[name])),
-        bias: manifest.model.attention_parts.includes("qkv_bias") ? " + b_" + name : "" }));
+        bias: (manifest.model.attention_parts.includes("qkv_bias") ? " + b_" + name : "") + turned(token) }));
     });
   }
 }
