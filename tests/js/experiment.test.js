@@ -175,7 +175,7 @@ test("an experiment stays beside until its next answer is here, and goes with it
 });
 
 test("the code after a transplant analyses the other photo too", () => {
-  const manifest = /** @type {any} */ ({ model: { name: "photos", key: { name: "photos" } }, photo: { name: "dog.jpg" }, pass: { changes: [] } });
+  const manifest = /** @type {any} */ ({ model: { name: "photos", key: { name: "photos" }, position_kinds: [] }, photo: { name: "dog.jpg" }, pass: { changes: [] } });
   const changes = [{ kind: "transplant", patches: "cls", layer: 3, from: "my, cat.jpg, photos" }];
   const { vitviz } = codeOf(manifest, "predictions", { count: 5 }, changes);
   assert.ok(vitviz.includes('{"kind": "transplant", "patches": "cls", "layer": 3, "from": vitviz.analyze(loaded, "my, cat.jpg")},'), vitviz);
