@@ -55,7 +55,7 @@ TINY = {
         mlp="swiglu",
     ),
     "token_avg": ViTConfig(
-        image_size=(24, 16),
+        image_size=(24, 32),
         patch_size=8,
         embed_dim=24,
         depth=2,

@@ -69,7 +69,7 @@ def test_a_mistake_after_a_word_is_one_line_under_its_name(capsys, name) -> None
 def test_the_example_of_every_word_is_understood(name, monkeypatch) -> None:
     """Each is run as far as its arguments are read."""
     monkeypatch.setattr("vitviz.look.look", lambda asked: None)
-    monkeypatch.setattr("vitviz.layers.layer_table", lambda *_: "")
+    monkeypatch.setattr("vitviz.layers.layer_table", lambda *_, **__: "")
     monkeypatch.setattr("vitviz.train.command.train_and_save", lambda asked: None)
     monkeypatch.setattr("vitviz.web.command.build_app", lambda asked: ())
     monkeypatch.setattr("vitviz.web.command.serve", lambda: None)

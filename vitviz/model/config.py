@@ -162,13 +162,7 @@ class ViTConfig:
                 raise WeightsError(
                     f"embed_dim {self.embed_dim} is not a multiple of {name} {heads}"
                 )
-        if self.rotary and self.head_dim % 4:
-            raise WeightsError(
-                f"rotary needs heads of a multiple of 4 channels, half of them for each axis, "
-                f"got {self.head_dim}"
-            )
-        if self.relative_bias and (not self.class_token or self.num_prefix_tokens > 1):
-            raise WeightsError("relative_bias is of CLS and the patches: it needs no more, no less")
+        self._check_positions()
         for name, allowed in (
             ("norm", NORMS),
             ("activation", ACTIVATIONS),
@@ -189,6 +183,15 @@ class ViTConfig:
             raise WeightsError(
                 'dist_token needs global_pool "token": its head reads the distillation token'
             )
+
+    def _check_positions(self) -> None:
+        if self.rotary and self.head_dim % 4:
+            raise WeightsError(
+                f"rotary needs heads of a multiple of 4 channels, half of them for each axis, "
+                f"got {self.head_dim}"
+            )
+        if self.relative_bias and (not self.class_token or self.num_prefix_tokens > 1):
+            raise WeightsError("relative_bias is of CLS and the patches: it needs no more, no less")
 
     def _check_count(self, name: str, least: int) -> None:
         value = getattr(self, name)

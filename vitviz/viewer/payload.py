@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ..errors import CaptureError, SelectionError
 from ..languages import ENGLISH, Message, dictionary, in_others, languages
+from ..model.config import ViTConfig
 from ..model.loaded import ModelCard
 from ..model.menu import list_models
 from ..model.resize import sizes_of
@@ -417,18 +418,12 @@ def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
         },
         "scale": analysis.trace.scale,
         # Norms between the response of a filter and the token that enters the first block.
-        "embedding_norms": [
-            name
-            for name in ("patch_norm_before", "patch_norm_after", "norm_pre")
-            if getattr(config, name)
-        ],
+        "embedding_norms": _on(config, "patch_norm_before", "patch_norm_after", "norm_pre"),
         # What else stands around the attention of a block.
         "attention_norm": "" if config.post_norm else config.norm,
-        "attention_parts": [
-            name
-            for name in ("qkv_bias", "qk_norm", "attn_norm", "layer_scale", "post_norm")
-            if getattr(config, name)
-        ],
+        "attention_parts": _on(
+            config, "qkv_bias", "qk_norm", "attn_norm", "layer_scale", "post_norm"
+        ),
         # What tells a patch where it stands.
         "position_kinds": [
             name
@@ -443,6 +438,11 @@ def _model(analysis: "Analysis", facts: Mapping[str, Any]) -> dict[str, Any]:
         "pool": config.global_pool,
         "outlier_times": features.OUTLIER_TIMES,
     }
+
+
+def _on(config: ViTConfig, *switches: str) -> list[str]:
+    """Those of the switches that are on."""
+    return [name for name in switches if getattr(config, name)]
 
 
 def _photo(analysis: "Analysis") -> dict[str, Any]:
