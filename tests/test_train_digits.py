@@ -37,6 +37,21 @@ STYLES = [
     )
 ]
 
+# Digits as a pad, a finger and a corner make them, of each in light and in dark ink: 200 in all.
+KINDS = {
+    kind: [
+        {"dark": dark, "width": width, "shift": shift, "size": size}
+        for dark in (False, True)
+        for width, shift, size in styles
+    ]
+    for kind, styles in {
+        "thin": [(0.035, (0, 0), 0.7), (0.035, (0.03, -0.03), 0.7)],
+        "small": [(0.05, (0, 0), 0.3), (0.06, (0, 0), 0.4)],
+        "corner": [(0.07, (x, y), 0.45) for x in (-0.22, 0.22) for y in (-0.22, 0.22)],
+        "finger": [(0.17, (0, 0), 0.75), (0.17, (-0.04, 0.03), 0.75)],
+    }.items()
+}
+
 
 def drawn(
     label: str, *, dark: bool, width: float, shift: tuple[float, float], size: float

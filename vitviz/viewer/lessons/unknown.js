@@ -1,7 +1,7 @@
 /** Lesson What it cannot know: a model has a word only for what it was taught. */
 
 const DIGIT = { model: "photos", example: "digit" };
-const PANDA = { model: "mnist", example: "red-panda" };
+const CAT = { model: "mnist", example: "cat" };
 
 /** @type {import("./steps.js").Lesson} */
 export const unknown = {
@@ -11,11 +11,11 @@ export const unknown = {
     { id: "digit", state: { ...DIGIT, panel: "predictions" }, question: { kind: "choose", truth: "answerKind", options: ["named", "unsure"] },
       values: { name: { truth: "answerName" }, share: { truth: "answerShare" } },
       reveal: { shows: ["panel"] } },
-    { id: "panda", state: { ...PANDA, panel: "predictions" }, question: { kind: "number", truth: "answerShare", percent: true, min: 0, max: 1 },
+    { id: "photo", state: { ...CAT, panel: "predictions" }, question: { kind: "number", truth: "answerShare", percent: true, min: 0, max: 1 },
       values: { name: { truth: "answerName" } },
       claim: { truth: "answerShare", above: 0.8 },
       reveal: { shows: ["panel"] } },
-    { id: "sum", state: PANDA, question: { kind: "number", truth: "sumOfClasses", percent: true, min: 0, max: 2 },
+    { id: "sum", state: CAT, question: { kind: "number", truth: "sumOfClasses", percent: true, min: 0, max: 2 },
       reveal: { state: { panel: "predictions" }, shows: ["panel"] } },
   ],
 };
