@@ -5,6 +5,7 @@ from math import cos
 
 import pytest
 import torch
+from safetensors.torch import load
 from torch.testing import assert_close
 
 from tests.models import photo, tiny
@@ -12,6 +13,8 @@ from tests.test_positions_inside import config_of
 from vitviz import Analysis, SelectionError, ViT, VitvizError, analyze
 from vitviz.model.config import Rotary
 from vitviz.probe.measure.inside import rotary_damping
+from vitviz.viewer import pack
+from vitviz.viewer.payload import late_file
 
 
 def test_damping_by_hand() -> None:
@@ -77,3 +80,22 @@ def test_what_is_not_there_is_refused() -> None:
     assert torch.equal(read.rotary_damping(1, tiny("rotary")), rotary.rotary_damping(1))
     with pytest.raises(VitvizError, match="pass the model"):
         replace(read, loaded=None).rotary_damping(1)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("rotary", "rotary"), ("relative", "bias")])
+def test_the_page_gets_what_positions_inside_attention_do(name: str, kind: str) -> None:
+    """By layer and head where they differ; a model without them, or without weights, has none."""
+    analysis = analyze(tiny(name), photo())
+    assert pack(analysis, whole=False).manifest["files"]["inside"]["late"] is True
+    sent = load(late_file(analysis, "inside"))
+    assert list(sent) == [kind]
+    exact = analysis.rotary_damping if kind == "rotary" else analysis.bias_pictures
+    for layer, of_layer in enumerate(sent[kind]):
+        assert_close(of_layer.float(), exact(layer), atol=1e-3, rtol=1e-3)
+    rows, cols = analysis.grid.rows, analysis.grid.cols
+    assert sent[kind].shape[-2:] == (2 * rows - 1, 2 * cols - 1)
+    without = analyze(tiny("cls"), photo())
+    for other in (without, Analysis.from_bytes(analysis.to_bytes())):
+        assert "inside" not in pack(other).manifest["files"]
+        with pytest.raises(VitvizError, match="inside"):
+            late_file(other, "inside")

@@ -153,6 +153,8 @@ def test_what_no_first_picture_needs_is_left_out_and_made_when_it_is_asked_for(
     mixings = [f"mixing-{layer:02d}" for layer in layers]
     absent = {"lens"} if analysis.lens is None else set()
     absent |= {"untrained"} if analysis.positions is None else set()
+    config = analysis.card.config
+    absent |= set() if config.rotary or config.relative_bias else {"inside"}
     named = [name for name in LATE if name not in absent]
     assert late_names(lean) == [*named, *tokens, *mixings]
     assert late_names(whole) == []

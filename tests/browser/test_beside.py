@@ -127,7 +127,7 @@ def test_closing_gives_the_page_back_and_a_key_opens_it_again(beside) -> None:
     beside.wait_for_selector(f'{PLACE}[data-beside=""]', state="attached")
     assert beside.locator(".vv-beside").is_hidden()
     assert beside.locator(".vv-twice, .vv-side-name").count() == 0
-    assert beside.locator(".vv-panel:visible > *").count() == 2  # the panel, and its code
+    assert beside.locator(".vv-panel:visible > *").count() == 3  # heading, panel, and its code
     assert "beside" not in beside.url
     beside.keyboard.press("b")
     beside.wait_for_selector(f'{PLACE}[data-beside="other"]')

@@ -570,17 +570,15 @@ def test_a_model_is_told_of_in_the_language_of_the_page(visit):
     seen.model_is(title)
     assert heading.inner_text() == f"red-panda.jpg · {title}"
     told = seen.text(f"{panel}:visible")
-    for words in (title, "학습용 그림 50000장", "저작권은 사진을 찍은 사람에게", "vitviz로 학습"):
+    for words in (title, "학습용 그림 50,000장", "저작권은 사진을 찍은 사람에게", "vitviz로 학습"):
         assert words in told
     assert not re.search(r"[a-z]+ (and|of|with|is|in) [a-z]+", told)  # no sentence is left over
     page.get_by_role("button", name="레서판다").wait_for()
     # From one language to the other while the page stands.
-    page.locator("footer button", has_text="설정").click()
-    page.locator("input[role=combobox]").nth(1).click()
-    page.get_by_role("option", name="English", exact=True).click()
+    page.get_by_role("button", name="English").click()
     page.wait_for_function(f"document.querySelector('.vv-names').textContent.endsWith('{english}')")
     seen.model_is(english)
-    assert "50000 training and 5000 test pictures" in page.locator(panel).all_inner_texts()[-1]
+    assert "50,000 training and 5,000 test pictures" in page.locator(panel).all_inner_texts()[-1]
     page.locator("#vv-examples img[alt='red panda']").wait_for()
 
 

@@ -49,9 +49,10 @@ def test_the_address_follows_and_a_copied_link_brings_it_back(visit):
     assert link == page.url
     other = visit("?" + urlsplit(link).query, "bison.jpg · tiny-cls")
     other.is_(token=1, pinned="true", layer=1, head=1, direction="to", panel="features")
+    assert other.page.url == link
+    other.open_panel("Attention")  # where a scale of all heads is of use
     other.page.locator("summary", has_text="Scale and more").click()
     assert other.page.get_by_role("radio", name="all heads").is_checked()
-    assert other.page.url == link
 
 
 def test_the_untrained_twin_and_another_model_are_in_the_link(visit):

@@ -129,6 +129,7 @@ test("numbers in words", () => {
   assert.deepEqual([1, -1, -0.001].map((value) => signed(value)), ["\u20071.00", "\u22121.00", "\u20070.00"]);
   assert.equal(grouped(86567656), "86,567,656");
   assert.equal(inGroups("2442240"), "2,442,240");
+  assert.equal(inGroups("그림 50000장과 5000장, 2026년"), "그림 50,000장과 5,000장, 2026년");
   assert.equal(inGroups("photos: 50000 training and 5000 test pictures (12720 of 2020), 160 min"),
     "photos: 50,000 training and 5,000 test pictures (12,720 of 2020), 160 min");
   for (const stays of ["70800c035d4a", "2026-11-22", "2.15.0", "0.12345", "seed12345", "999"]) assert.equal(inGroups(stays), stays);

@@ -40,6 +40,7 @@ LATER = {"late": True}  # a file that is made when a viewer asks for it by its n
 PHOTOGRAPH, WHOLE = "photograph.jpg", "whole.jpg"
 MIXING = "mixing-"  # and the layer
 FILTERS = "filters"  # all of them together
+INSIDE = "inside"  # what positions inside attention do by themselves
 # Of the values of all layers in a page of one file: 2 MB for the shipped photo model, 25 MB for
 # ViT-B/16, which would more than triple its page.
 MOST_MIXING_BYTES = 10_000_000
@@ -176,7 +177,7 @@ def _of_layer(layer: int) -> tuple[str, str]:
 
 def needs_model(name: str) -> bool:
     """Whether this late file can only be made of an analysis that holds its model."""
-    return name == FILTERS or name.startswith(MIXING) or explanations.runs_the_model(name)
+    return name in (FILTERS, INSIDE) or name.startswith(MIXING) or explanations.runs_the_model(name)
 
 
 def late_path(name: str) -> str:
@@ -223,6 +224,9 @@ def _late_files(
         late[tokens_name(layer)] = partial(_tokens, layer=layer)
     if analysis.loaded is None:
         del late[FILTERS]
+    config = analysis.card.config
+    if analysis.loaded is None or not (config.rotary or config.relative_bias):
+        del late[INSIDE]
     if analysis.loaded is not None and not analysis.changed_behind_the_mix:
         for layer in range(analysis.trace.depth):
             late[mixing_name(layer)] = partial(_mixing, layer=layer)
@@ -364,6 +368,19 @@ def _lens(analysis: "Analysis") -> dict[str, Tensor]:
     return {"logits": _there(analysis.lens, "lens").float()}
 
 
+def _inside(analysis: "Analysis") -> dict[str, Tensor]:
+    """By the way from key to query: the damping of rotary positions, or the relative bias.
+
+    (layers, heads, 2 rows - 1, 2 cols - 1); one layer and one head where all are the same.
+    """
+    rotary = analysis.card.config.rotary
+    if rotary is None:
+        layers = range(analysis.trace.depth)
+        return {"bias": torch.stack([analysis.bias_pictures(layer) for layer in layers]).half()}
+    layers = range(analysis.trace.depth if rotary.kind == "mixed" else 1)
+    return {"rotary": torch.stack([analysis.rotary_damping(layer) for layer in layers]).half()}
+
+
 # The late files of the whole analysis; those of one layer are `_tokens` and `_mixing`.
 LATE: dict[str, Callable[["Analysis"], dict[str, Tensor]]] = {
     "features": _features,
@@ -371,6 +388,7 @@ LATE: dict[str, Callable[["Analysis"], dict[str, Tensor]]] = {
     "untrained": _untrained,
     "lens": _lens,
     FILTERS: _filters,
+    INSIDE: _inside,
 }
 
 

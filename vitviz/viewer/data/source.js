@@ -2,6 +2,7 @@
 
 import { decodeJpeg, positionMaps, readFirst, readLens, readPicture, readPositions, readResults, readStatistics } from "./analysis.js";
 import { readComponents, readEmbedding } from "../maths/embedding.js";
+import { readInside } from "../maths/inside.js";
 import { Explanations } from "./explanations.js";
 import { FairTest } from "./fairtest.js";
 import { Features } from "./features.js";
@@ -69,6 +70,8 @@ export class Source {
     this.embedding = lazy("embedding", (buffer) => readEmbedding(buffer, manifest));
     /** @type {LazyFile<import("../maths/embedding.js").Components>} */
     this.components = lazy("filters", (buffer) => readComponents(buffer, manifest));
+    /** @type {LazyFile<import("../maths/inside.js").Inside>} */
+    this.inside = lazy("inside", (buffer) => readInside(buffer, manifest));
     /** @type {LazyFile<import("./film.js").Film>} */
     this.film = lazy("film", readFilm);
     /** @type {LazyFile<import("./analysis.js").Statistics>} */

@@ -92,7 +92,7 @@ export function grouped(value) {
 
 /** A text with the thousands of its whole numbers separated; a year is none. @param {string} text */
 export function inGroups(text) {
-  return text.replace(/(^|[\s(])(\d{5,}|(?!19|20)\d{4})(?=$|[\s,;)])/g, (_all, before, number) => before + grouped(number));
+  return text.replace(/(^|[\s(])(\d{5,}|(?!19|20)\d{4})(?=$|[\s,;)\uAC00-\uD7A3])/g, (_all, before, number) => before + grouped(number));
 }
 
 /**

@@ -20,6 +20,7 @@ import { choice } from "../parts/widgets.js";
 import { positionsFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
+import { createInside } from "./positions/inside.js";
 import { createZoom } from "./positions/zoom.js";
 
 /** The position embeddings that the mosaic can show. */
@@ -27,7 +28,7 @@ const MOSAICS = ["trained", "untrained"];
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const positions = {
-  id: "positions", overlay: "positions", rests: middleToken, selects: { mosaic: oneOf(MOSAICS) }, explains: ["position"], lights: () => ["position"],
+  id: "positions", overlay: "positions", rests: middleToken, selects: { mosaic: oneOf(MOSAICS) }, explains: ["position"], lights: (app) => (app.source.inside.exists ? ["position", app.selection.layer] : ["position"]),
   create, saves, code,
 };
 
@@ -42,10 +43,11 @@ const SCALE = { min: -1, max: 1 };
 function create(app) {
   const { t } = app;
   const { grid } = app.source;
+  const inside = createInside(app);
   if (!app.source.positions.exists) {
     return {
-      root: el("div", {}, el("p", { class: "vv-intro", text: t("missing_noPositions") })),
-      render() {},
+      root: el("div", {}, inside.root, el("p", { class: "vv-intro", text: t("missing_noPositions") })),
+      render: inside.render,
     };
   }
   // The twin: the position embedding before training, if it is known.
@@ -68,7 +70,7 @@ function create(app) {
   const root = el("div", {}, found, intro,
     el("div", { class: "vv-figures" }, ...ones.map((one) => one.root)), value, loading.root, waiting.root,
     legend.root,
-    el("div", { class: "vv-figures" }, ...curves.map((curve) => curve.root)), all.root);
+    el("div", { class: "vv-figures" }, ...curves.map((curve) => curve.root)), inside.root, all.root);
   let pointed = null;
 
   return { root, render, destroy: all.destroy };
@@ -97,6 +99,7 @@ function create(app) {
       curves[0].render(means.map(({ ofRows }) => ofRows), place.row);
       curves[1].render(means.map(({ ofCols }) => ofCols), place.col);
     }
+    inside.render({ token });
     all.render(place);
     renderValue(token);
   }

@@ -2,6 +2,7 @@
 
 import { holdingHalf, prefixKind, strongest } from "../maths/attention.js";
 import { placeOf } from "../maths/geometry.js";
+import { insideMap } from "../maths/inside.js";
 import { linesOf } from "../maths/marginals.js";
 import { multiple, percent, signed } from "../maths/numbers.js";
 import { firstAfter } from "../maths/predictions.js";
@@ -203,6 +204,25 @@ export function rolloutFinding(app, values, token) {
   const end = t(first === 0 && layer === manifest.model.depth - 1 ? "foundToTheEnd" : "foundSoFar");
   const [flat, peak] = token < grid.prefix ? ["rolloutFlat", "rolloutPeak"] : ["rolloutFlatOther", "rolloutPeakOther"];
   return t(times < LEAST_TIMES ? flat : peak, { end, name: tokenName(best, app), times: multiple(times) });
+}
+
+/**
+ * What positions inside attention do to the score of a square, right beside it and as far from it as the picture goes.
+ * @param {import("../main.js").App} app
+ * @param {import("../maths/inside.js").Inside} inside
+ * @param {{row: number, col: number}} place
+ */
+export function insideFinding({ t, source: { grid }, selection: { layer } }, inside, place) {
+  const { rows, cols } = grid;
+  if (cols < 2) return "";
+  const at = (row, col) => {
+    const all = Array.from({ length: inside.heads }, (_, head) => insideMap(inside, layer, head, place, grid)[row * cols + col]);
+    return all.reduce((sum, value) => sum + value, 0) / all.length;
+  };
+  const near = at(place.row, place.col + (place.col + 1 < cols ? 1 : -1));
+  const far = at(2 * place.row < rows ? rows - 1 : 0, 2 * place.col < cols ? cols - 1 : 0);
+  const text = (value) => signed(value, 2).trim();
+  return t("insideFound_" + inside.kind, { near: text(near), far: text(far) });
 }
 
 /**

@@ -89,11 +89,11 @@ window.vitvizKept = (() => {
     if (!answer?.ok) return;
     const file = await answer.blob();
     await ready;
-    for (const [other, { name: before }] of photos) {
-      if (photos.size >= MOST || (DRAWN.test(name) && DRAWN.test(before))) drop(other);
-    }
     photos.set(id, { id, tab, name, at: 0, file });
-    put(photos.get(id));
+    await put(photos.get(id)); // first, so that a reload in between finds one of them
+    for (const [other, { name: before }] of photos) {
+      if (other !== id && (photos.size > MOST || (DRAWN.test(name) && DRAWN.test(before)))) drop(other);
+    }
   }
 
   /** A photo goes to the server, as Gradio uploads one; null if it is not taken. */

@@ -1,0 +1,37 @@
+/** Positions inside attention: what rotary positions or a relative bias do to a score, by the way between two patches. */
+
+import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
+
+/**
+ * values: (layers, heads, 2 rows - 1, 2 cols - 1), by the way from key to query; one layer or one head stands for all.
+ * most: the largest absolute value.
+ * @typedef {{kind: "rotary"|"bias", layers: number, heads: number, values: Float32Array, most: number}} Inside
+ */
+
+/**
+ * @param {ArrayBuffer} buffer
+ * @param {import("../types.js").Manifest} manifest
+ * @returns {Inside}
+ */
+export function readInside(buffer, { model: { grid, depth, num_heads: all } }) {
+  const tensors = parseSafetensors(buffer);
+  const kind = tensors.rotary ? "rotary" : "bias";
+  const [layers, heads] = tensors[kind]?.shape[0] === 1 ? [1, tensors[kind].shape[1]] : [depth, all];
+  const values = toFloat32(expectTensor(tensors, kind, [layers, heads, 2 * grid.rows - 1, 2 * grid.cols - 1]));
+  return { kind, layers, heads, values, most: values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) };
+}
+
+/**
+ * What is done to the score of a patch, the query, with each patch as the key. (rows cols)
+ * @param {Inside} inside
+ * @param {number} layer
+ * @param {number} head
+ * @param {{row: number, col: number}} place  of the query
+ * @param {import("./geometry.js").Grid} grid
+ */
+export function insideMap({ layers, heads, values }, layer, head, { row, col }, { rows, cols }) {
+  const wide = 2 * cols - 1;
+  const from = ((layers === 1 ? 0 : layer) * heads + head) * (2 * rows - 1) * wide;
+  return Float32Array.from({ length: rows * cols }, (_, at) =>
+    values[from + (rows - 1 + row - Math.floor(at / cols)) * wide + cols - 1 + col - (at % cols)]);
+}
