@@ -58,6 +58,13 @@ def models() -> dict[str, tuple[Any, Any]]:
         size={"shortest_edge": 30}, crop_size={"height": 24, "width": 24}
     )
     of_dino = hf.Dinov2WithRegistersConfig(**dino, num_register_tokens=3, **classes)
+    dino3 = wide | {"num_register_tokens": 2}
+    wider = hf.DINOv3ViTImageProcessor(size={"height": 24, "width": 40})
+    gated = {"use_gated_mlp": True, "hidden_act": "silu", "query_bias": False, "rope_theta": 50.0}
+    own = {"use_relative_position_bias": True}
+    shared = {"use_shared_relative_position_bias": True, "use_absolute_position_embeddings": True}
+    cls = {"use_mean_pooling": False, "layer_scale_init_value": 0.0}
+    beits = hf.BeitImageProcessorPil(size=square)
     return {
         "vit": (
             hf.ViTForImageClassification(
@@ -90,6 +97,10 @@ def models() -> dict[str, tuple[Any, Any]]:
             ),
             both,
         ),
+        "dinov3": (hf.DINOv3ViTModel(hf.DINOv3ViTConfig(**dino3)), wider),
+        "dinov3-gated": (hf.DINOv3ViTModel(hf.DINOv3ViTConfig(**dino3 | gated)), wider),
+        "beit": (hf.BeitForImageClassification(hf.BeitConfig(**wide, **own, **classes)), beits),
+        "beit-features": (hf.BeitModel(hf.BeitConfig(**wide, **shared, **cls)), beits),
     }
 
 

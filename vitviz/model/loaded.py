@@ -217,13 +217,7 @@ def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) 
 
     Raises `WeightsError` that names the parameters that do not fit, or one that is not finite.
     """
-    # The cheapest check comes first: a config of a million blocks is refused before they are built.
-    depth = len({key.split(".")[1] for key in state if key.startswith("blocks.")})
-    if depth != card.config.depth:
-        raise WeightsError(
-            f"the weights of {card.name} do not fit: they are of {depth} blocks, "
-            f"its config says {card.config.depth}"
-        )
+    check_depth(state, card.config.depth, card.name)
     check_size(card, preprocess)
     with torch.device("meta"):  # no memory, no random draws: `state` replaces all parameters
         vit = ViT(card.config)
@@ -239,6 +233,17 @@ def build(state: Mapping[str, Tensor], card: ModelCard, preprocess: Preprocess) 
     vit.eval().requires_grad_(False)
     num_parameters = sum(parameter.numel() for parameter in vit.parameters())
     return LoadedModel(vit, replace(card, num_parameters=num_parameters), preprocess)
+
+
+def check_depth(state: Mapping[str, Tensor], depth: int, name: str) -> None:
+    """The cheapest check comes first: a config of a million blocks is refused before they are
+    built. Raises `WeightsError`.
+    """
+    found = len({key.split(".")[1] for key in state if key.startswith("blocks.")})
+    if found != depth:
+        raise WeightsError(
+            f"the weights of {name} do not fit: they are of {found} blocks, its config says {depth}"
+        )
 
 
 def misfits(wanted: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str:

@@ -11,14 +11,24 @@ from torch import Tensor
 
 from ..errors import WeightsError
 from ..languages import Message
-from .config import ViTConfig, sides_of
-from .json_values import parse, short
+from .config import Rotary, ViTConfig, sides_of
+from .fold import folded
+from .json_values import is_number, parse, short
 from .labels import names_of
-from .loaded import Asked, LoadedModel, ModelCard, build, head_of, holds_numbers
+from .loaded import (
+    Asked,
+    LoadedModel,
+    ModelCard,
+    build,
+    check_depth,
+    head_of,
+    holds_numbers,
+    misfits,
+)
 from .preprocess import Preprocess
 from .resize import resized
 from .state_dicts import read_any
-from .transformers_pixels import preprocess_of
+from .transformers_pixels import preprocess_of, switch
 from .untrained import twin
 
 MOST_JSON = 2**24  # bytes of a config or an index; those of the largest models have 1 MB
@@ -39,10 +49,48 @@ class Family:
     classifier: Mapping[str, Any] = field(default_factory=dict)  # more, where it has classes
     # Positions are resampled to the size of the pictures, smoothed or not; None: they are not.
     antialias: bool | None = None
+    biases: str = "qkv"  # which of the three have one
+    # More fields, of those that the config tells.
+    told: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda told: {}
 
 
+def _of_dinov3(told: Mapping[str, Any]) -> dict[str, Any]:
+    proj, mlp = (switch(told, key) for key in ("proj_bias", "mlp_bias"))
+    if proj != mlp:
+        raise WeightsError(f"its proj_bias is {proj} and its mlp_bias {mlp}; both must be alike")
+    theta = _told(told, "rope_theta", 100.0)
+    return {
+        "rotary": Rotary(kind="normalised", temperature=theta),
+        "proj_bias": proj,
+        "mlp": "swiglu" if switch(told, "use_gated_mlp", False) else "mlp",
+    }
+
+
+def _of_beit(told: Mapping[str, Any]) -> dict[str, Any]:
+    if len(set(sides_of("image_size", _told(told, "image_size", 224)))) > 1:
+        # transformers reads the table of such a picture with rows and columns exchanged.
+        raise WeightsError("its image_size must be a square")
+    mean = switch(told, "use_mean_pooling")
+    scale = _told(told, "layer_scale_init_value", 0.1)
+    if not is_number(scale, 0, 1e9):
+        raise WeightsError(f"layer_scale_init_value must be a number, got {short(scale)}")
+    return {
+        "global_pool": "avg" if mean else "token",
+        "final_norm": "after_pool" if mean else "before_pool",
+        "pos_embed": switch(told, "use_absolute_position_embeddings", False),
+        "relative_bias": any(switch(told, key, False) for key in _TABLES),
+        "layer_scale": scale > 0,
+    }
+
+
+# Which config says that a bias of the scores is there, and how timm calls it.
+_TABLES = {
+    "use_relative_position_bias": "attn.relative_position_bias_table",
+    "use_shared_relative_position_bias": "rel_pos_bias.relative_position_bias_table",
+}
 _DINO = {"layer_scale": True}
 _DINO_REGISTERS = {"layer_scale": True, "pos_embed_prefix": False}
+_DINOV3 = {"layer_scale": True, "pos_embed": False}
 _CLIP = {"norm_pre": True, "patch_bias": False}
 _SIGLIP = {"class_token": False, "global_pool": "map"}
 _BOTH = {"global_pool": "token_avg"}
@@ -58,6 +106,10 @@ FAMILIES = {
         32, 1e-5, "CLIP", "quick_gelu", _CLIP, _MEAN | {"final_norm": "none"}
     ),
     "siglip_vision_model": Family(16, 1e-6, "Siglip", "gelu_pytorch_tanh", _SIGLIP, _MEAN),
+    "dinov3_vit": Family(
+        16, 1e-5, "DINOv3ViT", "gelu", _DINOV3, antialias=True, biases="qv", told=_of_dinov3
+    ),
+    "beit": Family(16, 1e-12, "Beit", biases="qv", told=_of_beit),
 }
 TOWERS = {"clip": "clip_vision_model", "siglip": "siglip_vision_model"}  # with a tower for texts
 ACTIVATIONS = {
@@ -73,15 +125,18 @@ _RULES, _RULES_OF_BLOCKS = (
     [(re.compile(theirs), ours) for theirs, ours in map(str.split, rules.strip().splitlines())]
     for rules in (
         r"""
+        pooler\.layernorm\.(\w+)                                      fc_norm.\1
+        (encoder\.relative_position_bias|shared_position_bias)\.(\w+_table)  rel_pos_bias.\2
+        .*relative_position_index                                     -
         (text_model|pooler|decoder)\..*|text_projection\.weight|logit_(scale|bias)     -
         embeddings\.(mask_token|position_ids)                         -
         embeddings\.(cls_token|class_embedding)                       cls_token
         embeddings\.distillation_token                                dist_token
         embeddings\.register_tokens                                   reg_token
         embeddings\.position_embeddings?(\.weight)?                   pos_embed
-        embeddings\.patch_embedding(s\.projection)?\.(\w+)            patch_embed.proj.\2
+        embeddings\.patch_embedding(s(?:\.projection)?)?\.(\w+)            patch_embed.proj.\2
         pre_layrnorm\.(\w+)                                           norm_pre.\1
-        (post_)?layernorm\.(\w+)                                      norm.\2
+        (post_layernorm|layernorm|norm)\.(\w+)                        norm.\2
         head\.probe                                                   attn_pool.latent
         head\.attention\.in_proj_(\w+)                                attn_pool.qkv.\1
         head\.attention\.out_proj\.(\w+)                              attn_pool.proj.\1
@@ -93,18 +148,22 @@ _RULES, _RULES_OF_BLOCKS = (
         r"""
         (norm1|layer_norm1|layernorm_before)\.(\w+)                   norm1.\2
         (norm2|layer_norm2|layernorm_after)\.(\w+)                    norm2.\2
-        (attention\.){1,2}([qkv])(uery|ey|alue|_proj)\.(\w+)          attn.\2.\4
-        self_attn\.([qkv])_proj\.(\w+)                                attn.\1.\2
+        (attention\.){1,2}([qkv])(uery|ey|alue|_proj)\.(\w+)          attn.\2_proj.\4
+        self_attn\.([qkv])_proj\.(\w+)                                attn.\1_proj.\2
         (attention\.output\.dense|attention\.o_proj|self_attn\.out_proj)\.(\w+)  attn.proj.\2
         layer_scale([12])\.lambda1                                    ls\1.gamma
+        lambda_([12])                                                 ls\1.gamma
+        (?:attention\.attention\.)?relative_position_bias\.(\w+_table)  attn.\1
+        .*relative_position_index                                     -
         (intermediate\.dense|mlp\.fc1|mlp\.weights_in)\.(\w+)         mlp.fc1.\2
         (output\.dense|mlp\.fc2|mlp\.weights_out|mlp\.down_proj)\.(\w+)  mlp.fc2.\2
-        mlp\.(gate|up)_proj\.(\w+)                                    mlp.\1.\2
+        mlp\.gate_proj\.(\w+)                                         mlp.fc1_g.\1
+        mlp\.up_proj\.(\w+)                                           mlp.fc1_x.\1
         """,
     )
 )
 BLOCK = re.compile(r"(?:encoder\.)?layers?\.(\d{1,5})\.(.+)")
-PREFIX = re.compile(r"^(vit|deit|dinov2|dinov2_with_registers|vision_model)\.")
+PREFIX = re.compile(r"^(vit|deit|beit|dinov2|dinov2_with_registers|vision_model|model)\.")
 
 
 def read_object(path: Path) -> dict[str, Any]:
@@ -126,8 +185,8 @@ def load_transformers(
     """The model whose files `find` gives: config.json, weights, preprocessor_config.json.
 
     `weights` is one file of them that was chosen; None: the one that transformers would take.
-    Labels and preprocess that are asked for stand in for those of the files. A DINOv2 sees pictures
-    of the size that its preprocessing makes, like there, and not of the size of its training.
+    Labels and preprocess that are asked for stand in for those of the files. A DINOv2 or v3 sees
+    pictures of the size that its preprocessing makes, like there, not of the size of its training.
 
     Raises `WeightsError` that says which file, value or parameter is not understood.
     """
@@ -151,6 +210,7 @@ def load_transformers(
         classifier = any(key.startswith(("classifier.", "cls_classifier.")) for key in state)
         state = renamed(state)
         config = _config(told, family, size, state, classifier)
+        state = _folded(state, config, told, family)
         names = names_of(asked.labels, config.num_classes)
         if names is None and classifier and told.get("id2label") is not None:
             names = _id2label(told["id2label"], config.num_classes)
@@ -248,7 +308,7 @@ def _config(
     What the weights themselves tell (classes, registers, the width of the MLP) is read off them.
     """
     _join(state)
-    switches = {**family.always, **(family.classifier if classifier else {})}
+    switches = {**family.always, **(family.classifier if classifier else {}), **family.told(told)}
     if switches.get("global_pool") == "map" and "attn_pool.latent" not in state:
         switches["global_pool"] = ""  # a tower without its head
     for key in [*state]:  # what is there and not used for the answer of this model
@@ -265,7 +325,12 @@ def _config(
         state["head.bias"] = torch.zeros(state["head.weight"].shape[:1])
     activation = _told(told, "hidden_act", family.activation)
     if _told(told, "use_swiglu_ffn", False) is True:
-        switches["mlp"], activation = "swiglu_packed", "silu"
+        apart = "blocks.0.mlp.fc1_g.weight" in state
+        switches["mlp"], activation = "swiglu" if apart else "swiglu_packed", "silu"
+    if switches.get("mlp") == "mlp":  # a layer that has no gate is called as one beside a gate
+        state |= {key.replace("fc1_x", "fc1"): state.pop(key) for key in [*state] if "fc1_x" in key}
+    if "reg_token" in state and not state["reg_token"].numel():
+        del state["reg_token"]
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise WeightsError(
             f"its hidden_act is {short(activation)}; {', '.join(ACTIVATIONS)} are known"
@@ -284,7 +349,7 @@ def _config(
         dist_token="dist_token" in state,
         reg_tokens=_length(state, "reg_token", 1),
         norm_eps=_told(told, "layer_norm_eps", family.norm_eps),
-        qkv_bias=_told(told, "qkv_bias", True),
+        qkv_bias=any(_biases(told, family).values()),
         activation=ACTIVATIONS[activation],  # type: ignore[arg-type]
         **switches,
     )
@@ -296,19 +361,41 @@ def _length(state: Mapping[str, Tensor], key: str, axis: int) -> int:
     return shape[axis] if len(shape) > axis else 0
 
 
+def _biases(told: Mapping[str, Any], family: Family) -> dict[str, bool]:
+    """Which of q, k and v have a bias."""
+    names = {"q": "query_bias", "k": "key_bias", "v": "value_bias"}
+    whole = switch(told, "qkv_bias")
+    return {one: whole and switch(told, names[one], one in family.biases) for one in names}
+
+
+def _folded(
+    state: dict[str, Tensor], config: ViTConfig, told: Mapping[str, Any], family: Family
+) -> dict[str, Tensor]:
+    """The weights in our layout. What `folded` joins, or fills in where it is missing, must be
+    there as the config says. Raises `WeightsError` that names what is not.
+    """
+    check_depth(state, config.depth, "it")
+    dim, (rows, cols) = config.embed_dim, config.grid_size
+    block: dict[str, tuple[int, ...]] = {f"attn.{one}_proj.weight": (dim, dim) for one in "qkv"}
+    there = _biases(told, family)
+    block |= {f"attn.{one}_proj.bias": (dim,) for one in there if there[one]}
+    if config.layer_scale:
+        block |= {"ls1.gamma": (dim,), "ls2.gamma": (dim,)}
+    tables = [name for key, name in _TABLES.items() if switch(told, key, False)]
+    ways = ((2 * rows - 1) * (2 * cols - 1) + 3, config.num_heads)
+    block |= {name: ways for name in tables if name.startswith("attn.")}
+    wanted = {f"blocks.{n}.{key}": one for n in range(config.depth) for key, one in block.items()}
+    wanted |= {name: ways for name in tables if not name.startswith("attn.")}
+    joined = re.compile(r".*(\.[qkv]_proj\.|\.ls[12]\.|_bias_table).*")
+    found = {key: value for key, value in state.items() if joined.fullmatch(key)}
+    shapes = {key: torch.empty(one, device="meta") for key, one in wanted.items()}
+    if wrong := misfits(shapes, found):
+        raise WeightsError(f"its weights do not fit: {wrong}")
+    return folded(state, config)
+
+
 def _join(state: dict[str, Tensor]) -> None:
     """Put together what our ViT has in one tensor, and take apart what it has in two."""
-    for key in [*state]:
-        front, _, kind = key.rpartition(".")
-        for names, whole in ((("q", "k", "v"), "qkv"), (("gate", "up"), "fc1")):
-            if not key.startswith("blocks.") or not front.endswith(f".{names[0]}"):
-                continue
-            front = front.removesuffix(names[0])
-            keys = [f"{front}{name}.{kind}" for name in names]
-            shape = state[key].shape
-            if shape and [state[one].shape for one in keys if one in state] == [shape] * len(keys):
-                state[f"{front}{whole}.{kind}"] = torch.cat([state.pop(one) for one in keys])
-            break
     for kind in ("weight", "bias"):
         pool = state.pop(f"attn_pool.qkv.{kind}", None)
         if pool is not None and pool.ndim:

@@ -21,6 +21,8 @@ _IMAGENET = {"image_mean": IMAGENET_MEAN, "image_std": IMAGENET_STD}
 PROCESSORS: dict[str, dict[str, Any]] = {
     "ViT": _SQUARE | {"resample": 2},
     "Siglip": _SQUARE | {"resample": 3},
+    "DINOv3ViT": _SQUARE | _IMAGENET | {"resample": 2},
+    "Beit": _SQUARE | {"resample": 3, "crop_size": 224},
     "DeiT": _SQUARE | _CUT | {"size": {"height": 256, "width": 256}},
     "CLIP": _CLIP,
     "Bit": _CLIP,
@@ -49,7 +51,7 @@ def preprocess_of(told: Mapping[str, Any], processor: str, channels: int) -> Pre
         edge = size.get("shortest_edge")
         size = None if edge is not None else (size.get("height"), size.get("width"))
     full = sides_of("size", size if edge is None else edge)
-    crop = values.get("crop_size") if _switch(values, "do_center_crop") else full
+    crop = values.get("crop_size") if switch(values, "do_center_crop") else full
     if isinstance(crop, Mapping):
         crop = (crop.get("height"), crop.get("width"))
     crop = sides_of("crop_size", crop)
@@ -60,9 +62,9 @@ def preprocess_of(told: Mapping[str, Any], processor: str, channels: int) -> Pre
         raise WeightsError(f"resample must be from 0 to 5, got {short(values['resample'])}")
     # (p * factor - mean) / std of transformers is (p / 255 - mean / scale) / (std / scale) here.
     scale = (
-        255 * _number(values, "rescale_factor", 1 / 255) if _switch(values, "do_rescale") else 255
+        255 * _number(values, "rescale_factor", 1 / 255) if switch(values, "do_rescale") else 255
     )
-    normal = _switch(values, "do_normalize")
+    normal = switch(values, "do_normalize")
     mean, std = (
         _per_channel(values[key] if normal else other, key, channels, scale)
         for key, other in (("image_mean", 0.0), ("image_std", 1.0))
@@ -85,8 +87,9 @@ def _crop_pct(crop: int, full: int) -> float:
     return share if math.floor(crop / share) == full else math.nextafter(share, 0)
 
 
-def _switch(values: Mapping[str, Any], key: str) -> bool:
-    value = values.get(key, True)
+def switch(values: Mapping[str, Any], key: str, default: bool = True) -> bool:
+    """A value that must be true or false; null is the default. Raises `WeightsError`."""
+    value = default if values.get(key) is None else values[key]
     if not isinstance(value, bool):
         raise WeightsError(f"{key} must be true or false, got {short(value)}")
     return value
