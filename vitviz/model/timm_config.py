@@ -23,13 +23,16 @@ ACTIVATIONS = {
     "QuickGELU": "quick_gelu",
     "SiLU": "silu",
 }
-# What is refused, and a model near to it that is not.
-INSTEAD = {
-    "Hiera": "vit_base_patch16_224.mae",
-    "SwinTransformer": "beit_base_patch16_224",
-    "SwinTransformerV2": "beit_base_patch16_224",
-    "NaFlexVit": "vit_base_patch16_siglip_256",
-    "HybridEmbed": "vit_tiny_patch16_224",
+_WINDOWS = "looks within windows and merges patches between stages (Swin)"
+# What is refused: what it does, in words, and a model near to it that is not.
+REFUSED = {
+    "Hiera": ("pools its windows between stages (Hiera)", "vit_base_patch16_224.mae"),
+    "SwinTransformer": (_WINDOWS, "beit_base_patch16_224"),
+    "SwinTransformerV2": (_WINDOWS, "beit_base_patch16_224"),
+    "NaFlexVit": ("takes pictures of changing sizes (NaFlex)", "vit_base_patch16_siglip_256"),
+    "HybridEmbed": ("makes patches with a convolutional network", "vit_tiny_patch16_224"),
+    "ParallelThingsBlock": ("runs several attentions side by side", None),
+    "DiffAttention": ("subtracts one attention map from another", None),
 }
 # Every part of a plain ViT by its name in timm, and the classes that it may have.
 PARTS = {
@@ -177,12 +180,12 @@ def _config_of_block(block: Any) -> dict[str, Any]:
 def _check_parts(model: nn.Module, name: str) -> None:
     """Raise `WeightsError` for a part that a plain ViT does not have, or that was changed."""
     if _kind(model) not in MODELS:
-        raise not_plain(name, f"it is a {_kind(model)}", INSTEAD.get(_kind(model)))
+        raise _of_another_kind(name, "it", model)
     for path, part in model.named_modules(remove_duplicate=False):
         key, where = path.rpartition(".")[2], f"its {path}" if path else "it"
         allowed = BLOCKS if key.isdigit() else PARTS.get(key, ())
         if _kind(part) not in allowed:
-            raise not_plain(name, f"{where} is {_kind(part)}", INSTEAD.get(_kind(part)))
+            raise _of_another_kind(name, where, part)
         if part._forward_hooks or part._forward_pre_hooks:
             raise not_plain(name, f"{where} has a forward hook")
         for own in vars(part):
@@ -201,6 +204,13 @@ def _kind(part: Any) -> str:
     cls = type(part)
     known = cls.__module__.startswith(("timm.", "torch.nn.modules."))
     return cls.__name__ if known else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _of_another_kind(name: str, where: str, part: nn.Module) -> WeightsError:
+    """In words where the kind is known; else by its name, as of what a user put in or gave."""
+    named = f"is {'a ' if where == 'it' else ''}{_kind(part)}"
+    does, instead = REFUSED.get(_kind(part), (named, None))
+    return not_plain(name, f"{where} {does}", instead)
 
 
 def _is_there(module: nn.Module | None) -> bool:
