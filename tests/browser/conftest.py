@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from time import monotonic
 from urllib.parse import urlsplit
 
 import pytest
@@ -34,6 +35,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
+
+
+def comes_to(page, promise: str, wanted: object) -> None:
+    """Wait until a promise that the page makes anew each time has this value.
+
+    To `wait_for_function` any promise is true.
+    """
+    until = monotonic() + PATIENCE_MS / 1000
+    while (value := page.evaluate(promise)) != wanted:
+        assert monotonic() < until, value
+        page.wait_for_timeout(50)
 
 
 @pytest.fixture(scope="session")

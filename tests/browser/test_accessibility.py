@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.browser.conftest import comes_to
 from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.viewer import page
@@ -68,7 +69,7 @@ def test_no_fault_in_any_panel_of_the_app_with_all_unfolded(visit, locale):
             "document.querySelectorAll('.vv-board details').forEach((one) => { one.open = true; })"
         )
         # What is computed late has no text at first, and is pale.
-        page.wait_for_function(f"({RUN})().then((found) => found.length === 0)")
+        comes_to(page, f"({RUN})()", [])
 
 
 def test_the_buttons_of_the_strip_are_seen_in_forced_colours(visit):

@@ -1,11 +1,10 @@
 """Nothing of one's own is lost: a reload, Back, a restart; and nobody else sees a photo."""
 
-from time import monotonic
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.conftest import PATIENCE_MS, comes_to
 from tests.browser.test_drawing import draw
 from tests.browser.test_links import LAYER, address_says
 from tests.running import app_process, free_port
@@ -18,14 +17,6 @@ KEPT = """new Promise((done) => {
     };
 })"""
 FORGET = "Forget my photo"
-
-
-def keeps(page, names: list[str]) -> None:
-    """Wait until the browser keeps the photos of these names. A promise is true to wait_for_function."""
-    until = monotonic() + PATIENCE_MS / 1000
-    while page.evaluate(KEPT) != names:
-        assert monotonic() < until, page.evaluate(KEPT)
-        page.wait_for_timeout(50)
 
 
 def kept(page) -> None:
@@ -64,7 +55,7 @@ def test_a_reload_keeps_photo_and_view_and_no_other_tab_has_them(visit, pictures
     page.close()
     beside.reload()
     beside.locator(".vv-place[data-state=ready]").wait_for()
-    keeps(beside, [])
+    comes_to(beside, KEPT, [])
 
 
 def test_a_photo_is_forgotten_everywhere(visit, pictures):
@@ -144,7 +135,7 @@ def test_a_drawn_digit_is_kept_and_not_every_stroke(visit):
     }"""
     page.wait_for_function(settled)
     name = page.locator(".vv-drawing").get_attribute("data-shown")
-    keeps(page, [name])
+    comes_to(page, KEPT, [name])
     assert page.evaluate("history.length") == steps + 1
     page.reload()
     seen.ready(name)
