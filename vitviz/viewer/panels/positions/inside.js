@@ -22,8 +22,7 @@ export function createInside(app) {
   const place = el("div");
   const legend = createLegend(t);
   const waiting = createWaiting(app, "vv-note", "vv-button", file);
-  const root = el("div", { class: "vv-inside" }, found, intro, waiting.root, place, legend.root);
-  show(root, file.exists);
+  const root = el("div", { class: "vv-inside" }, ...(file.exists ? [found, intro, waiting.root, place, legend.root] : []));
   let maps = [];
   return { root, render };
 
