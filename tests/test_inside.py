@@ -12,6 +12,7 @@ from tests.models import photo, tiny
 from tests.test_positions_inside import config_of
 from vitviz import Analysis, SelectionError, ViT, VitvizError, analyze
 from vitviz.model.config import Rotary
+from vitviz.probe.intervene.intervention import ChangePositions, Remove
 from vitviz.probe.measure.inside import rotary_damping
 from vitviz.viewer import pack
 from vitviz.viewer.payload import late_file
@@ -99,3 +100,12 @@ def test_the_page_gets_what_positions_inside_attention_do(name: str, kind: str) 
         assert "inside" not in pack(other).manifest["files"]
         with pytest.raises(VitvizError, match="inside"):
             late_file(other, "inside")
+
+
+@pytest.mark.parametrize("name", ["rotary", "relative"])
+def test_a_pass_whose_positions_are_changed_has_no_map_of_those_of_the_model(name: str) -> None:
+    loaded = tiny(name)
+    changed = analyze(loaded, photo(), interventions=[ChangePositions(by="off")])
+    assert "inside" not in pack(changed).manifest["files"]
+    removed = analyze(loaded, photo(), interventions=[Remove(patches=(1,))])
+    assert "inside" in pack(removed).manifest["files"]

@@ -1,5 +1,6 @@
 """One app and one browser for all journeys; every page records its requests and errors."""
 
+import json
 import os
 import re
 import shutil
@@ -8,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from time import monotonic
 from urllib.parse import urlsplit
 
 import pytest
@@ -40,12 +40,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def comes_to(page, promise: str, wanted: object) -> None:
     """Wait until a promise that the page makes anew each time has this value.
 
-    To `wait_for_function` any promise is true.
+    To `wait_for_function` any promise is true, so the page itself asks again until it is.
     """
-    until = monotonic() + PATIENCE_MS / 1000
-    while (value := page.evaluate(promise)) != wanted:
-        assert monotonic() < until, value
-        page.wait_for_timeout(50)
+    page.evaluate(
+        f"""async ([wanted, patience]) => {{
+            const until = performance.now() + patience;
+            for (;;) {{
+                const value = JSON.stringify(await {promise});
+                if (value === wanted) return;
+                if (performance.now() > until) throw new Error(value);
+            }}
+        }}""",
+        [json.dumps(wanted, ensure_ascii=False, separators=(",", ":")), PATIENCE_MS],
+    )
 
 
 @pytest.fixture(scope="session")

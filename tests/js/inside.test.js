@@ -21,5 +21,7 @@ test("every patch as the key has the number of its way to the query", () => {
 
 test("what is found is of the square beside and of the corner across the picture", () => {
   const app = /** @type {any} */ ({ t: translator("en"), source: { grid }, selection: { layer: 0 } });
-  assert.equal(insideFinding(app, inside, { row: 1, col: 0 }), "A square beside this one gets −1.00 on its score, one across the picture 8.00.");
+  assert.equal(insideFinding(app, inside, { row: 1, col: 0 }), "A square beside this one gets −1.00 on its score, one in the farthest corner 8.00.");
+  const two = /** @type {any} */ ({ ...inside, layers: 1, heads: 2 }); // of the second head every number is 100 more
+  assert.equal(insideFinding(app, two, { row: 1, col: 0 }), "A square beside this one gets 49.00 on its score, one in the farthest corner 58.00, on the average of the heads.");
 });

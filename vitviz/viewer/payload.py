@@ -225,7 +225,8 @@ def _late_files(
     if analysis.loaded is None:
         del late[FILTERS]
     config = analysis.card.config
-    if analysis.loaded is None or not (config.rotary or config.relative_bias):
+    changed = any(one.kind == "positions" for one in analysis.interventions)
+    if analysis.loaded is None or changed or not (config.rotary or config.relative_bias):
         del late[INSIDE]
     if analysis.loaded is not None and not analysis.changed_behind_the_mix:
         for layer in range(analysis.trace.depth):

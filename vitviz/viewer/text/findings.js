@@ -189,7 +189,6 @@ export function fairFinding(app, result, maps) {
   return app.t(key, told);
 }
 
-
 /**
  * What a rollout says of the patches, but for the one that is asked about: it takes most from itself.
  * @param {import("../main.js").App} app
@@ -222,7 +221,7 @@ export function insideFinding({ t, source: { grid }, selection: { layer } }, ins
   const near = at(place.row, place.col + (place.col + 1 < cols ? 1 : -1));
   const far = at(2 * place.row < rows ? rows - 1 : 0, 2 * place.col < cols ? cols - 1 : 0);
   const text = (value) => signed(value, 2).trim();
-  return t("insideFound_" + inside.kind, { near: text(near), far: text(far) });
+  return t("insideFound_" + inside.kind, { near: text(near), far: text(far), mean: inside.heads > 1 ? t("insideMean") : "" });
 }
 
 /**
