@@ -1,0 +1,163 @@
+/** The client of the engine: newer wishes overtake, and a worker that dies is restarted once. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { Overtaken, createEngine } from "../../vitviz/viewer/engine/client.js";
+import { Core } from "../../vitviz/viewer/engine/core.js";
+import { serving } from "../../vitviz/viewer/engine/serving.js";
+import { SelectionError } from "../../vitviz/viewer/engine/surgery.js";
+import { FormatError } from "../../vitviz/viewer/maths/safetensors.js";
+import { assertClose } from "./fixture.js";
+import { MODELS, bytesOf, checkpointOf, drained } from "./engine.js";
+
+const MODEL = MODELS.find(({ name }) => name === "grey");
+const picture = bytesOf(MODEL.picture);
+const removing = (patch) => ({ picture, interventions: [{ kind: "remove", patches: [patch] }], answer: true });
+
+/** Workers that answer when they are let, and die when they are told. */
+function fakeWorkers() {
+  const workers = [];
+  const worker = (text, hear, failed) => {
+    const serve = serving();
+    const made = { text, asked: [], closed: false, die: failed, answer: async () => hear(await serve(structuredClone(made.asked.shift()))), ready: () => hear({ ready: true }) };
+    workers.push(made);
+    return { post: (question) => made.asked.push(question), close: () => { made.closed = true; } };
+  };
+  return { workers, worker };
+}
+
+const settled = async (promise) => promise.then((value) => ({ value }), (error) => ({ error }));
+
+test("without a worker the page computes, and errors are those that were thrown", async () => {
+  const engine = createEngine();
+  assert.deepEqual(engine.state(), { where: "page", restarts: 0, simd: null });
+  await assert.rejects(engine.load(new ArrayBuffer(4)), FormatError);
+  const facts = await engine.load(checkpointOf(MODEL));
+  assert.deepEqual(facts.unknown, []);
+  const intact = await engine.run({ picture });
+  assertClose(intact.logits, MODEL.intact.logits, 1e-4);
+  const { error } = await settled(engine.run({ picture, interventions: [{ kind: "remove", patches: [99] }] }));
+  assert.ok(error instanceof SelectionError);
+  assert.deepEqual([error.key, error.values], ["out_of_range", { kind: "remove", what: "patches", last: 15, value: 99 }]);
+  const other = await engine.run({ picture: bytesOf(MODEL.other) });
+  const transplant = MODEL.cases.find(({ interventions: [one] }) => one.kind === "transplant");
+  const pass = await engine.run({ picture, interventions: transplant.interventions, donors: { other } });
+  assertClose(pass.logits, transplant.logits, 1e-4);
+  engine.stop();
+  await assert.rejects(engine.run({ picture }), /stopped/);
+});
+
+test("a newer wish overtakes those that wait in its lane", async () => {
+  const { workers, worker } = fakeWorkers();
+  const engine = createEngine({ worker: "text", ports: { worker, page: null } });
+  const loaded = engine.load(checkpointOf(MODEL));
+  await workers[0].answer();
+  await loaded;
+  const [begun, old, aside, last] = [removing(0), removing(1), { ...removing(2), lane: "donor" }, removing(3)].map((one) => settled(engine.run(one)));
+  assert.ok((await old).error instanceof Overtaken);
+  for (let at = 0; at < 3; at++) await workers[0].answer();
+  const logits = await Promise.all([begun, aside, last].map(async (one) => [...(await one).value.logits]));
+  const alone = createEngine();
+  await alone.load(checkpointOf(MODEL));
+  for (const [at, patch] of [0, 2, 3].entries()) assertClose(logits[at], (await alone.run(removing(patch))).logits, 1e-6);
+  assert.equal(workers[0].asked.length, 0);
+});
+
+test("a worker that dies is restarted once with its model, and says so; then the engine has stopped", async () => {
+  const { workers, worker } = fakeWorkers();
+  const said = [];
+  const engine = createEngine({ worker: "text", ports: { worker, page: null }, told: (state) => said.push([state.where, state.restarts]) });
+  const loaded = engine.load(checkpointOf(MODEL));
+  await workers[0].answer();
+  await loaded;
+  const [begun, waits] = [engine.run({ picture }), engine.run({ ...removing(1), lane: "b" })];
+  workers[0].die();
+  assert.ok(workers[0].closed);
+  for (let at = 0; at < 3; at++) await workers[1].answer(); // the model, and both passes
+  assertClose((await begun).logits, MODEL.intact.logits, 1e-4);
+  await waits;
+  const lost = settled(engine.run({ picture }));
+  workers[1].die();
+  assert.match((await lost).error.message, /stopped twice/);
+  await assert.rejects(engine.run({ picture }), /stopped/);
+  assert.deepEqual(said, [["worker", 0], ["worker", 1], ["stopped", 1]]);
+  assert.equal(workers.length, 2);
+});
+
+test("where a policy forbids workers the page computes, and says so", async () => {
+  for (const refuse of ["throw", "later"]) {
+    const said = [];
+    const { workers, worker } = fakeWorkers();
+    const refused = (...wants) => {
+      if (refuse === "throw") throw new Error("SecurityError");
+      return worker(...wants);
+    };
+    let serve = /** @type {any} */ (null);
+    const page = (hear) => ({ post: async (question) => hear(await (serve ??= serving())(question)), close: () => {} });
+    const engine = createEngine({ worker: "text", ports: { worker: refused, page }, told: ({ where }) => said.push(where) });
+    const loaded = engine.load(checkpointOf(MODEL));
+    workers[0]?.die();
+    await loaded;
+    assertClose((await engine.run({ picture })).logits, MODEL.intact.logits, 1e-4);
+    assert.equal(said[0], "page");
+  }
+});
+
+const OCCLUSION = { picture, target: 1, explainer: "occlusion" };
+
+/** A clock that a slice finds past its end after each pass. */
+function withClock(context) {
+  let now = 0;
+  context.mock.method(globalThis.performance, "now", () => (now += 100));
+}
+
+test("a task goes on in slices, and every pass that is wanted meanwhile goes ahead of it", async (context) => {
+  withClock(context);
+  const { workers, worker } = fakeWorkers();
+  const engine = createEngine({ worker: "text", ports: { worker, page: null } });
+  const loaded = engine.load(checkpointOf(MODEL));
+  await workers[0].answer();
+  await loaded;
+  const shares = [];
+  const order = [];
+  const task = engine.work(OCCLUSION, { told: (share) => shares.push(share) }).then((made) => { order.push("task"); return made; });
+  await workers[0].answer();
+  const passes = [0, 1].map((patch) => engine.run({ ...removing(patch), lane: "p" + patch }).then(({ removed }) => order.push(removed[0])));
+  await workers[0].answer(); // a slice was under way
+  for (let at = 0; at < 2; at++) await workers[0].answer();
+  await Promise.all(passes);
+  assert.deepEqual([order, shares.length], [[0, 1], 2]);
+  while (workers[0].asked.length > 0) await workers[0].answer();
+  const { values } = await task;
+  const core = new Core();
+  core.load(checkpointOf(MODEL));
+  assertClose(values, drained(core.work(OCCLUSION)).values, 1e-5);
+  assert.equal(shares.length, shares.filter((share, at) => share > (shares[at - 1] ?? 0)).length);
+});
+
+test("a task that nobody needs any more ends, and one that a dead worker took along begins anew", async (context) => {
+  withClock(context);
+  const { workers, worker } = fakeWorkers();
+  const engine = createEngine({ worker: "text", ports: { worker, page: null } });
+  const loaded = engine.load(checkpointOf(MODEL));
+  await workers[0].answer();
+  await loaded;
+  const stop = new AbortController();
+  const given = settled(engine.work(OCCLUSION, { signal: stop.signal }));
+  await workers[0].answer();
+  stop.abort();
+  await workers[0].answer();
+  assert.ok((await given).error instanceof Overtaken);
+  const task = engine.work({ ...OCCLUSION, explainer: "generic" });
+  const wrong = settled(engine.work({ ...OCCLUSION, explainer: "nothing" }));
+  workers[0].die();
+  for (let at = 0; at < 3; at++) await workers[1].answer(); // the model, and both tasks
+  assert.equal((await task).values.length, 17);
+  assert.ok((await wrong).error instanceof SelectionError);
+  const old = settled(engine.work(OCCLUSION));
+  const next = engine.load(checkpointOf(MODEL));
+  for (let at = 0; at < 2; at++) await workers[1].answer();
+  await next;
+  assert.ok((await old).error instanceof Overtaken);
+});

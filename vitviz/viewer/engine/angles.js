@@ -1,0 +1,70 @@
+/** Angles: how far q and k of each token are turned by its place, as vitviz/model/positions.py has it. */
+
+/**
+ * Of each of so many heads (1: all alike) and tokens (N), the cosines and sines of d / 2 angles; places: of each patch along the axes that
+ * the first and the second frequencies go with.
+ * @typedef {{heads: number, cos: Float32Array, sin: Float32Array, places: [Float32Array, Float32Array]}} Angles
+ */
+
+/**
+ * @param {import("./config.js").Config} config
+ * @param {Float32Array} [freqs]  (2, H, d / 2), where they are learned
+ * @returns {Angles|null}  null for a model that turns nothing
+ */
+export function anglesOf({ rotary, rows, cols, num_heads, head_dim, num_prefix_tokens: prefix, num_tokens: tokens }, freqs) {
+  if (!rotary) return null;
+  const half = head_dim / 2;
+  const heads = freqs ? num_heads : 1;
+  const [firsts, seconds] = rotary.order === "yx" ? [0, 1] : [1, 0];
+  const steps = [axis(rotary, 0, rows), axis(rotary, 1, cols)];
+  const along = (which) => Float32Array.from({ length: rows * cols }, (_, patch) => steps[which][which === 0 ? Math.floor(patch / cols) : patch % cols]);
+  const [first, second] = [along(firsts), along(seconds)];
+  /** What a step along the first or second axis turns a pair by. */
+  const freq = (which, head, m) => {
+    if (freqs) return freqs[(which * heads + head) * half + m];
+    const [inHalf, at] = [m < half / 2 ? 0 : 1, m % (half / 2)];
+    return inHalf === which ? Math.fround(rotary.temperature ** -(at / (half / 2))) : 0;
+  };
+  const made = { heads, cos: new Float32Array(heads * tokens * half).fill(1), sin: new Float32Array(heads * tokens * half), places: /** @type {[Float32Array, Float32Array]} */ ([first, second]) };
+  for (let head = 0; head < heads; head++) {
+    for (let patch = 0; patch < rows * cols; patch++) {
+      for (let m = 0, at = (head * tokens + prefix + patch) * half; m < half; m++, at++) {
+        const angle = Math.fround(Math.fround(first[patch] * freq(0, head, m)) + Math.fround(second[patch] * freq(1, head, m)));
+        made.cos[at] = Math.cos(angle);
+        made.sin[at] = Math.sin(angle);
+      }
+    }
+  }
+  return made;
+}
+
+/** The coordinate of each step along an axis of the grid. */
+function axis({ kind, offset, reference }, which, count) {
+  return Float32Array.from({ length: count }, (_, step) =>
+    (kind === "normalised" ? 2 * Math.PI * (2 * (step + 0.5) / count - 1) : (step + offset) / count * (reference ? reference[which] : count)));
+}
+
+/**
+ * Turn the pair of channels m and m + d / 2 of each token by angle m, in the place of `x`.
+ * @param {Float32Array} f
+ * @param {number} at  of numbers (H, rows, stride)
+ * @param {Angles} angles
+ * @param {{heads: number, tokens: number, all: number, rows: number, dim: number, stride: number}} sizes
+ *   of the sequence; all: the tokens that have angles
+ * @param {ArrayLike<number>|null} places  the token in whose place each one stands; null: each in its own
+ * @param {1|-1} [way]  -1: back
+ */
+export function turn(f, at, angles, { heads, tokens, all, rows, dim, stride }, places, way = 1) {
+  const half = dim / 2;
+  for (let head = 0; head < heads; head++) {
+    for (let token = 0; token < tokens; token++) {
+      const from = ((angles.heads === 1 ? 0 : head) * all + (places ? places[token] : token)) * half;
+      const x = at + (head * rows + token) * stride;
+      for (let m = 0; m < half; m++) {
+        const [a, b, cos, sin] = [f[x + m], f[x + half + m], angles.cos[from + m], way * angles.sin[from + m]];
+        f[x + m] = a * cos - b * sin;
+        f[x + half + m] = a * sin + b * cos;
+      }
+    }
+  }
+}

@@ -1,0 +1,364 @@
+/**
+ * Backward: how a number made of the answer rises with all that it was computed from. The functions are those of vit.js in reverse
+ * order, each with `Back` behind its name. Nothing is noted down on the way forward: every block is computed once more from the
+ * tokens before it and from q, k and v, which a pass has kept. What fills the stride of a gradient says nothing.
+ */
+
+import { turn } from "./angles.js";
+import { pack, up } from "./machine.js";
+import { activate, ask, countOf, eachLine, embed, gather, gist, linear, meantOf, normed, put, putHeads, readOf, taken, turnedOf, weigh } from "./vit.js";
+
+/** @typedef {import("./machine.js").Machine} Machine @typedef {import("./surgery.js").Surgery} Surgery */
+
+/**
+ * What is told on the way back, layer after layer from the last one on; nothing of it is kept.
+ * map      of a head: its attention and the gradient of that, both in `f` from a place on with a stride, so many rows (queries)
+ * asking   of what enters the attention of a layer: the gradient, (N, D)
+ * tokens   of the tokens before a layer, and of those after the last one, which counts as one more: the gradient, (N, D)
+ * weights  to what is here the gradients of all weights are added, by their names; `zeros` of a machine makes it
+ * first    the layer to which the way goes back; where it is left out, on to the pixels
+ * @typedef {{
+ *   map?: (layer: number, head: number, f: Float32Array, at: {attention: number, gradient: number, stride: number, rows: number}) => void,
+ *   asking?: (layer: number, gradient: Float32Array) => void, tokens?: (layer: number, gradient: Float32Array) => void,
+ *   weights?: Record<string, Float32Array>, first?: number,
+ * }} Wants
+ */
+
+/** A zero for every weight of a model, by its name. @param {Machine} m */
+export const zeros = ({ sizes }) => Object.fromEntries(Object.entries(sizes).map(([name, size]) => [name, new Float32Array(size)]));
+
+/** Adds to the gradient of a weight. */
+function addTo(weights, name, numbers, first = 0) {
+  const sum = weights[name];
+  if (sum) numbers.forEach((one, i) => { sum[first + i] += one; });
+}
+
+/** The gradient before a matrix of the one behind it. */
+function linearBack({ kernels, at }, from, { b, depth, cols }, to, count, add = 0) {
+  for (let out = 0; out < cols; out += 8) {
+    for (let i = 0; i < 8; i++) kernels.spread(b + 4 * (out * depth + 8 * i), 64, at.matrix + 4 * (8 * out + i), 8 * cols, 8, depth / 8, 8);
+  }
+  kernels.product(from, cols, at.matrix, at.zero, to, depth, (count + 3) & ~3, cols, depth, add);
+}
+
+/** The gradients of a matrix and its bias: of `count` rows that it was multiplied with, and the gradient behind it. */
+function linearWeights({ kernels, f, at }, { depth, cols, name, first, out, into, raw }, rows, gradient, count, weights) {
+  const keys = up(count);
+  f.fill(0, at.turned / 4, at.turned / 4 + cols * keys);
+  kernels.spread(gradient, cols, at.turned, 1, keys, count, cols);
+  for (let col = 0; col < depth; col += 8) kernels.move(rows + 4 * col, depth, at.columns + 4 * col * keys, 8, keys, 8);
+  kernels.product(at.turned, keys, at.columns, at.zero, at.matrix, depth, cols, keys, depth, 0);
+  const matrix = taken({ f }, at.matrix, out, into, depth);
+  const bias = new Float32Array(out);
+  for (let row = 0; row < out; row++) for (let i = 0; i < count; i++) bias[row] += f[gradient / 4 + i * cols + row];
+  if (raw) { // what is multiplied with has a gain in it
+    const gains = new Float32Array(out);
+    for (let row = 0; row < out; row++) {
+      gains[row] = raw.bias ? bias[row] * raw.bias[row] : 0;
+      for (let i = row * into; i < (row + 1) * into; i++) {
+        gains[row] += matrix[i] * raw.weight[i];
+        matrix[i] *= raw.gain[row];
+      }
+      bias[row] *= raw.gain[row];
+    }
+    addTo(weights, raw.scale, gains);
+  }
+  addTo(weights, name + ".weight", matrix, first * into);
+  addTo(weights, name + ".bias", bias, first);
+}
+
+/** The gradients of a LayerNorm's gain and shift: of `count` rows that entered it, and the gradient behind it. */
+function normWeights({ f, config }, { name, width }, rows, gradient, count, stride, weights) {
+  const [gain, shift] = [new Float32Array(width), new Float32Array(width)];
+  for (let row = 0; row < count; row++) {
+    const [x, d] = [rows / 4 + row * stride, gradient / 4 + row * stride];
+    let mean = 0, variance = 0;
+    for (let i = 0; i < width; i++) mean += f[x + i] / width;
+    for (let i = 0; i < width; i++) variance += (f[x + i] - mean) ** 2 / width;
+    const scale = 1 / Math.sqrt(variance + config.norm_eps);
+    for (let i = 0; i < width; i++) {
+      gain[i] += f[d + i] * (f[x + i] - mean) * scale;
+      shift[i] += f[d + i];
+    }
+  }
+  addTo(weights, name + ".weight", gain);
+  addTo(weights, name + ".bias", shift);
+}
+
+/** The gradient before a LayerNorm, added to what is at `to`; of `count` rows that entered it. */
+function normedBack({ kernels, config }, rows, norm, gradient, to, count, stride = up(norm.width)) {
+  kernels.normBack(rows, gradient, to, norm.gain, count, norm.width, stride, config.norm_eps);
+}
+
+/** The same in the place of the gradient, and the gradients of the norm itself. */
+function normedInPlace(m, rows, norm, gradient, count, { weights }, stride = up(norm.width)) {
+  const { kernels, f, at } = m;
+  if (weights) normWeights(m, norm, rows, gradient, count, stride, weights);
+  f.fill(0, at.normed / 4, at.normed / 4 + count * stride);
+  normedBack(m, rows, norm, gradient, at.normed, count, stride);
+  kernels.move(at.normed, stride, gradient, stride, count, stride);
+}
+
+/** The gradient before the nonlinearity, in its place: of so many numbers that entered it. */
+function activateBack({ config: { activation }, kernels, f }, at, gradient, count) {
+  if (activation === "gelu") {
+    kernels.gelu(at, count, gradient);
+    return;
+  }
+  const steep = activation === "quick_gelu" ? 1.702 : 1;
+  const root = Math.sqrt(2 / Math.PI);
+  for (let i = 0; i < count; i++) {
+    const x = f[at / 4 + i];
+    if (activation === "gelu_tanh") {
+      const bent = Math.tanh(root * (x + 0.044715 * x ** 3));
+      f[gradient / 4 + i] *= 0.5 * (1 + bent) + 0.5 * x * (1 - bent * bent) * root * (1 + 3 * 0.044715 * x * x);
+    } else {
+      const share = 1 / (1 + Math.exp(-steep * x));
+      f[gradient / 4 + i] *= share + steep * x * share * (1 - share);
+    }
+  }
+}
+
+/** The tokens' gradients at `dx` that the MLP has a part in, of the tokens at `x`, between attention and MLP. */
+function mlpBack(m, { norm2, gate, other, hiddenNorm, fc2 }, count, wants) {
+  const { kernels, f, at } = m;
+  const numbers = count * gate.cols;
+  normed(m, at.x, norm2, at.y, count);
+  linear(m, at.y, gate, at.before, count);
+  kernels.move(at.before, gate.cols, at.hidden, gate.cols, count, gate.cols);
+  activate(m, at.hidden, numbers);
+  if (other) {
+    linear(m, at.y, other, at.other, count);
+    kernels.move(at.hidden, gate.cols, at.dother, gate.cols, count, gate.cols);
+    for (let i = 0; i < numbers; i++) f[at.hidden / 4 + i] *= f[at.other / 4 + i];
+  }
+  if (wants.weights) {
+    if (hiddenNorm) normed(m, at.hidden, hiddenNorm, at.normed, count);
+    linearWeights(m, fc2, hiddenNorm ? at.normed : at.hidden, at.dx, count, wants.weights);
+  }
+  linearBack(m, at.dx, fc2, at.dhidden, count);
+  if (hiddenNorm) normedInPlace(m, at.hidden, hiddenNorm, at.dhidden, count, wants);
+  if (other) {
+    for (let i = 0; i < numbers; i++) {
+      f[at.dother / 4 + i] *= f[at.dhidden / 4 + i];
+      f[at.dhidden / 4 + i] *= f[at.other / 4 + i];
+    }
+  }
+  activateBack(m, at.before, at.dhidden, numbers);
+  linearBack(m, at.dhidden, gate, at.dy, count);
+  if (other) linearBack(m, at.dother, other, at.dy, count, 1);
+  if (wants.weights) {
+    linearWeights(m, gate, at.y, at.dhidden, count, wants.weights);
+    if (other) linearWeights(m, other, at.y, at.dother, count, wants.weights);
+    normWeights(m, norm2, at.x, at.dy, count, up(norm2.width), wants.weights);
+  }
+  normedBack(m, at.x, norm2, at.dy, at.dx, count);
+}
+
+/** What the heads gathered, side by side at `y`, and the gradient of that from `dx` to each head's part of `dmixed`. */
+function gatherBack(m, layer, count, wants) {
+  const { weights } = wants;
+  const { config: { num_heads: heads, head_dim: dim, embed_dim }, kernels, f, at, rows } = m;
+  const [{ norm, proj }, stride] = [m.blocks[layer], up(dim)];
+  for (let one = 0; one < heads; one++) kernels.move(at.mixed + 4 * one * rows * stride, stride, at.y + 4 * one * dim, up(embed_dim), count, dim);
+  if (weights) {
+    if (norm) normed(m, at.y, norm, at.normed, count);
+    linearWeights(m, proj, norm ? at.normed : at.y, at.dx, count, weights);
+  }
+  linearBack(m, at.dx, proj, at.dy, count);
+  if (norm) normedInPlace(m, at.y, norm, at.dy, count, wants);
+  for (const part of [at.dmixed, at.dq]) f.fill(0, part / 4, part / 4 + heads * rows * stride);
+  for (let one = 0; one < heads; one++) kernels.move(at.dy + 4 * one * dim, up(embed_dim), at.dmixed + 4 * one * rows * stride, stride, count, dim);
+}
+
+/** Columns of 8 numbers of some rows, as `b` of `product`. */
+function panels({ kernels, at }, from, stride, rows) {
+  for (let col = 0; col < stride; col += 8) kernels.move(from + 4 * col, stride, at.values + 4 * col * rows, 8, rows, 8);
+}
+
+/** Of a head the gradients of q, k and v, by that of what it gathered. */
+function headBack(m, layer, one, surgery, count, wants) {
+  const { config: { head_dim: dim }, kernels, f, at, rows } = m;
+  const [stride, keys, queries, four] = [up(dim), up(countOf(m, surgery)), up(count), (count + 3) & ~3];
+  const [head, mixed] = [4 * one * rows * stride, at.dmixed / 4 + one * rows * stride];
+  surgery.headOff(layer, one, f.subarray(mixed), stride, dim);
+  weigh(m, layer, one, surgery, count);
+  pack(kernels, at.v + head, stride, at.keys, keys, stride);
+  kernels.product(at.dmixed + head, stride, at.keys, at.zero, at.dscores, keys, four, stride, keys, 0);
+  wants.map?.(layer, one, f, { attention: at.scores / 4, gradient: at.dscores / 4, stride: keys, rows: count });
+  // Tokens that are removed have no part in a mean, though its gradient is written to their rows too.
+  for (const row of surgery.absent) f.fill(0, mixed + row * stride, mixed + (row + 1) * stride);
+  kernels.spread(at.scores, keys, at.turned, 1, queries, queries, keys);
+  panels(m, at.dmixed + head, stride, queries);
+  kernels.product(at.turned, queries, at.values, at.zero, at.dv + head, stride, keys, queries, stride, 0);
+  kernels.softmaxBack(at.scores, at.dscores, four, keys, dim ** -0.5);
+  panels(m, at.k + head, stride, keys);
+  kernels.product(at.dscores, keys, at.values, at.zero, at.dq + head, stride, four, keys, stride, 0);
+  f.fill(0, at.dscores / 4 + count * keys, at.dscores / 4 + queries * keys);
+  kernels.spread(at.dscores, keys, at.turned, 1, queries, queries, keys);
+  panels(m, at.q + head, stride, queries);
+  kernels.product(at.turned, queries, at.values, at.zero, at.dk + head, stride, keys, queries, stride, 0);
+}
+
+/** The gradients of learned angles: of frequencies along both axes, in each head. */
+function anglesWeights({ config, f, at, rows }, layer, { places }, weights) {
+  const { num_heads: heads, head_dim: dim, num_tokens: tokens, num_prefix_tokens: prefix } = config;
+  const [half, stride] = [dim / 2, up(dim)];
+  const found = new Float32Array(2 * heads * half);
+  for (let head = 0; head < heads; head++) {
+    for (let token = prefix; token < tokens; token++) {
+      for (const [part, gradient] of [[at.q, at.dq], [at.k, at.dk]]) {
+        const [x, d] = [part / 4 + (head * rows + token) * stride, gradient / 4 + (head * rows + token) * stride];
+        for (let m = 0; m < half; m++) {
+          const turned = f[d + half + m] * f[x + m] - f[d + m] * f[x + half + m];
+          for (let axis = 0; axis < 2; axis++) found[(axis * heads + head) * half + m] += turned * places[axis][token - prefix];
+        }
+      }
+    }
+  }
+  addTo(weights, "blocks." + layer + ".attn.angles.freqs", found);
+}
+
+/** The tokens' gradients at `dx` that attention has a part in, of the tokens at `x`, before it. */
+function attentionBack(m, layer, surgery, count, wants) {
+  const { config: { num_heads: heads, head_dim: dim }, kernels, f, at, rows } = m;
+  const [block, tokens, stride] = [m.blocks[layer], countOf(m, surgery), up(dim)];
+  gatherBack(m, layer, count, wants);
+  for (let one = 0; one < heads; one++) headBack(m, layer, one, surgery, count, wants);
+  for (let one = 0; one < heads; one++) surgery.askedBack(layer, f.subarray(at.dq / 4 + one * rows * stride), stride);
+  if (block.angles && !surgery.without("rotary off")) {
+    if (wants.weights) anglesWeights(m, layer, block.angles, wants.weights);
+    for (const part of [at.dq, at.dk]) turn(f, part / 4, block.angles, turnedOf(m, tokens), surgery.angled, -1);
+  }
+  normed(m, at.x, block.norm1, at.y, tokens);
+  if (block.qNorm && block.kNorm) {
+    ask(m, block, tokens);
+    normedInPlace(m, at.q, block.qNorm, at.dq, heads * rows, wants, stride);
+    normedInPlace(m, at.k, block.kNorm, at.dk, heads * rows, wants, stride);
+  }
+  f.fill(0, at.dqkv / 4, at.dqkv / 4 + rows * block.qkv.cols);
+  for (let part = 0; part < 3 * heads; part++) {
+    const head = 4 * (part % heads) * rows * stride;
+    kernels.move([at.dq, at.dk, at.dv][Math.floor(part / heads)] + head, stride, at.dqkv + 4 * part * dim, block.qkv.cols, tokens, dim);
+  }
+  linearBack(m, at.dqkv, block.qkv, at.dy, tokens);
+  wants.asking?.(layer, taken(m, at.dy, tokens, m.config.embed_dim));
+  if (wants.weights) {
+    linearWeights(m, block.qkv, at.y, at.dqkv, tokens, wants.weights);
+    normWeights(m, block.norm1, at.x, at.dy, tokens, up(block.norm1.width), wants.weights);
+  }
+  normedBack(m, at.x, block.norm1, at.dy, at.dx, tokens);
+}
+
+/** From the gradient of the tokens after a block, at `dx`, to that of those before it. `count`: only the first so many have one. */
+function blockBack(m, layer, { tokens, layers }, surgery, count, wants) {
+  const { config: { embed_dim: dim }, at } = m;
+  put(m, at.x, tokens[layer], dim);
+  for (const name of ["q", "k", "v"]) putHeads(m, at[name], layers[layer][name]);
+  gather(m, layer, surgery, count);
+  if (!surgery.lacks(layer, "mlp")) mlpBack(m, m.blocks[layer], count, wants);
+  if (surgery.lacks(layer, "attention")) return;
+  put(m, at.x, tokens[layer], dim);
+  attentionBack(m, layer, surgery, count, wants);
+}
+
+/** From the gradient of one vector for the whole image, at `dpooled`, to that of the tokens, at `dy`; how many have one. */
+function poolBack(m, surgery, rows) {
+  const { config: { embed_dim: dim, global_pool, pooled_dim }, kernels, f, at } = m;
+  const [stride, count] = [up(dim), countOf(m, surgery)];
+  f.fill(0, at.dy / 4, at.dy / 4 + m.rows * stride);
+  if (!global_pool.includes("avg")) {
+    kernels.move(at.dpooled, stride, at.dy, stride, rows, dim);
+    return rows;
+  }
+  if (global_pool === "token_avg") kernels.move(at.dpooled, stride, at.dy, stride, 1, dim);
+  const staying = meantOf(m, surgery);
+  for (const row of staying) for (let i = 0; i < dim; i++) f[at.dy / 4 + row * stride + i] += f[at.dpooled / 4 + pooled_dim - dim + i] / staying.length;
+  return count;
+}
+
+/** From the gradient of the answer to that of the tokens after the last block, which lie at `x`. */
+function answerBack(m, surgery, gradient, wants) {
+  const { weights } = wants;
+  const { config: { pooled_dim: width, num_classes, dist_token }, kernels, f, at } = m;
+  const rows = gist(m, surgery);
+  const stride = up(width);
+  const entering = m.fcNorm ? at.normed : at.pooled;
+  if (m.fcNorm) normed(m, at.pooled, m.fcNorm, at.normed, rows);
+  f.fill(0, at.dpooled / 4, at.dpooled / 4 + ((rows + 3) & ~3) * stride);
+  /** Of a head that reads both tokens only one is asked for. */
+  const rowsOf = (size, head) => {
+    if (!dist_token) return gradient;
+    const both = new Float32Array(2 * size);
+    for (const row of head === null ? [0, 1] : [head]) both.set(gradient.map((one) => one / 2), row * size);
+    return both;
+  };
+  if (m.heads.length === 0) put(m, at.dpooled, rowsOf(width, null), width);
+  m.heads.forEach((one, head) => {
+    f.fill(0, at.dlogits / 4, at.dlogits / 4 + ((rows + 3) & ~3) * one.cols);
+    put(m, at.dlogits, rowsOf(num_classes, head), num_classes);
+    if (weights) linearWeights(m, one, entering, at.dlogits, rows, weights);
+    linearBack(m, at.dlogits, one, at.dpooled, rows, 1);
+  });
+  if (m.fcNorm) normedInPlace(m, at.pooled, m.fcNorm, at.dpooled, rows, wants);
+  const count = poolBack(m, surgery, rows);
+  if (m.last && weights) normWeights(m, m.last, at.x, at.dy, count, up(m.last.width), weights);
+  if (m.last) normedBack(m, at.x, m.last, at.dy, at.dx, count);
+  else kernels.move(at.dy, up(m.config.embed_dim), at.dx, up(m.config.embed_dim), count, m.config.embed_dim);
+}
+
+/** The gradient of learned tokens and positions, and of the patches' matrix. */
+function embedWeights(m, { places }, weights) {
+  const { config: { embed_dim: dim, num_tokens: tokens, num_prefix_tokens: prefix, num_patches: patches }, at } = m;
+  const rows = taken(m, at.dx, tokens, dim);
+  let row = 0;
+  for (const name of ["cls_token", "dist_token", "reg_token"]) {
+    const count = (weights[name]?.length ?? 0) / dim;
+    addTo(weights, name, rows.subarray(row * dim, (row + count) * dim));
+    row += count;
+  }
+  const first = tokens - (m.positions?.length ?? 0) / dim;
+  for (let token = first; token < tokens; token++) addTo(weights, "pos_embed", rows.subarray(token * dim, (token + 1) * dim), ((places?.[token] ?? token) - first) * dim);
+  linearWeights(m, m.patch, at.patches, at.dx + 4 * prefix * up(dim), patches, weights);
+}
+
+/** From the gradient of the tokens before the first block, at `dx`, to that of the pixels. (C, h, w) */
+function tokenizeBack(m, pixels, surgery, wants) {
+  const { config, f, at } = m;
+  const { embed_dim: dim, num_tokens: tokens, num_patches: patches, num_prefix_tokens: prefix, patch_size: [, pw] } = config;
+  if (m.normPre || wants.weights) embed(m, pixels, surgery);
+  if (m.normPre) normedInPlace(m, at.x, m.normPre, at.dx, tokens, wants);
+  if (wants.weights) embedWeights(m, surgery, wants.weights);
+  linearBack(m, at.dx + 4 * prefix * up(dim), m.patch, at.dpatches, patches);
+  const gradient = new Float32Array(pixels.length);
+  eachLine(config, m.patch.depth, (to, from) => gradient.set(f.subarray(at.dpatches / 4 + from, at.dpatches / 4 + from + pw), to));
+  return gradient;
+}
+
+/**
+ * The gradient of a number, that of the answer being given, for everything that is wanted; and for the pixels, where it goes so far.
+ * @param {Machine} m
+ * @param {{tokens: Float32Array[], layers: import("./vit.js").Looked[]}} pass  what it left behind
+ * @param {Float32Array} pixels  (C, h, w), what entered it
+ * @param {Surgery} surgery  of the pass; not one that left tokens out
+ * @param {Float32Array} gradient  of the logits, as `head` gives them
+ * @param {Wants} [wants]
+ * @returns {Float32Array|null}  (C, h, w); null where the way did not go back so far
+ */
+export function backward(m, pass, pixels, surgery, gradient, wants = {}) {
+  const { config: { depth, embed_dim: dim }, f, at } = m;
+  const tokens = countOf(m, surgery);
+  const told = (layer) => {
+    wants.tokens?.(layer, taken(m, at.dx, tokens, dim));
+    for (const { row } of surgery.transplanted(layer)) f.fill(0, at.dx / 4 + row * up(dim), at.dx / 4 + (row + 1) * up(dim));
+  };
+  f.fill(0, at.dx / 4, at.dx / 4 + m.rows * up(dim));
+  put(m, at.x, pass.tokens[depth], dim);
+  answerBack(m, surgery, gradient, wants);
+  told(depth);
+  for (let layer = depth - 1; layer >= (wants.first ?? 0); layer--) {
+    blockBack(m, layer, pass, surgery, layer === depth - 1 ? readOf(m, surgery) : tokens, wants);
+    told(layer);
+  }
+  return wants.first === undefined ? tokenizeBack(m, pixels, surgery, wants) : null;
+}

@@ -1,0 +1,215 @@
+/**
+ * Client: a model that runs in this page, asked from the page.
+ *
+ *     const engine = createEngine({ told: (state) => ... });
+ *     const facts = await engine.load(buffer);            // the bytes of weights/photos.safetensors
+ *     if (facts.unknown.length > 0) ...                   // the server's
+ *     const intact = await engine.run({ picture });
+ *     const after = await engine.run({ picture, interventions: [{ kind: "remove", patches: [40, 41] }] });
+ *     const quick = await engine.run({ picture, interventions, answer: true });   // only logits
+ *     const { values } = await engine.work({ picture, explainer: "occlusion", target: 3 });   // in slices, between which others are served
+ */
+
+import { errorOf, serving } from "./serving.js";
+import { WORKER } from "./workertext.js";
+
+/** Why a wish has no answer: a newer one took its place before it was begun. */
+export class Overtaken extends Error {}
+
+/**
+ * What is wanted: a `Wish` of core.js, but that `donors` are whole passes by the name that a transplant has as `from`. A newer
+ * wish takes the place of an older one of the same `lane` ("" by default) that has not begun.
+ * @typedef {{picture: Uint8Array, interventions?: any[], donors?: Record<string, import("./core.js").Pass>, answer?: boolean, lane?: string}} Wanted
+ */
+
+/**
+ * Where passes are computed. where: "worker", "page" (there may be no worker, so it waits meanwhile), or "stopped" (the worker died
+ * twice: nothing more is answered); restarts: how often it had to be made anew; simd: whether by WebAssembly, null before a model is loaded.
+ * @typedef {{where: "worker"|"page"|"stopped", restarts: number, simd: boolean|null}} State
+ */
+
+/**
+ * @typedef {{
+ *   load: (buffer: ArrayBuffer) => Promise<import("./core.js").Facts>,
+ *   run: (wanted: Wanted) => Promise<import("./core.js").Pass>,
+ *   work: (task: import("./core.js").Task, of?: {told?: (share: number) => void, signal?: AbortSignal}) => Promise<any>,
+ *   state: () => State, stop: () => void,
+ * }} Engine
+ *   load: read a model and forget the one before; rejected with a FormatError. The buffer stays the page's.
+ *   run: one pass; rejected with a SelectionError (its `key` and `values` are of languages/en/experiments.json), with `Overtaken`, or
+ *     with an Error when the engine stopped. What it gives is only to be read: later passes share parts of it.
+ *   work: a longer task, which every pass that is wanted meanwhile goes ahead of. told: hears the share that is done; signal: nobody needs it
+ *     any more, then it is rejected with `Overtaken`, as it is when another model is loaded.
+ *   stop: end the worker; everything that waits is rejected.
+ */
+
+/** What runs `serving`, and replies to what is posted. @typedef {{post: (question: any) => void, close: () => void}} Port */
+
+const MOST_RESTARTS = 1;
+
+/**
+ * @param {{worker?: string, told?: (state: State) => void, ports?: {worker: typeof workerPort, page: typeof pagePort}}} [options]
+ *   told: hears every change of the state; worker: its text, "" for none; ports: how a worker and a page are made to serve
+ * @returns {Engine}
+ */
+export function createEngine({ worker = WORKER, told = () => {}, ports = { worker: workerPort, page: pagePort } } = {}) {
+  /** @type {State} */
+  const state = { where: worker ? "worker" : "page", restarts: 0, simd: null };
+  /** @type {{question: any, lane: string|null, resolve: (value: any) => void, reject: (error: Error) => void, task?: {told?: (share: number) => void, signal?: AbortSignal}}[]} */
+  let waiting = [];
+  let flying = /** @type {typeof waiting[0]|null} */ (null);
+  let model = /** @type {ArrayBuffer|null} */ (null);
+  let ready = false;
+  let count = 0;
+  let port = open();
+
+  function open() {
+    ready = false;
+    try {
+      return state.where === "worker" ? ports.worker(worker, hear, failed) : ports.page(hear);
+    } catch (error) {
+      if (state.where === "page") throw error;
+      change({ where: "page" }); // a policy of the host forbids workers
+      return ports.page(hear);
+    }
+  }
+
+  function change(parts) {
+    Object.assign(state, parts);
+    told({ ...state });
+  }
+
+  function next() {
+    if (flying || waiting.length === 0) return;
+    flying = /** @type {typeof waiting[0]} */ (waiting.shift());
+    port.post(flying.question);
+  }
+
+  function hear(reply) {
+    ready = true;
+    if (!flying || reply.id !== flying.question.id) return;
+    const begun = flying;
+    flying = null;
+    if (reply.error) begun.reject(errorOf(reply.error));
+    else if (begun.task && !("made" in reply.value)) goOn(begun, reply.value.share);
+    else begun.resolve(begun.task ? reply.value.made : reply.value);
+    next();
+  }
+
+  /** The next slice of a task, behind all others that wait. */
+  function goOn(begun, share) {
+    if (begun.task.signal?.aborted || waiting.some(({ question }) => question.load)) {
+      begun.reject(new Overtaken("nobody needs this task any more"));
+      return;
+    }
+    begun.task.told?.(share);
+    waiting.push({ ...begun, question: { ...begun.question, id: ++count } });
+  }
+
+  /** The worker died, or never came to life: then a policy forbids it, and the page computes. */
+  function failed() {
+    if (state.where !== "worker") return;
+    port.close();
+    const begun = flying;
+    flying = null;
+    if (ready && state.restarts === MOST_RESTARTS) {
+      change({ where: "stopped" });
+      rejectAll(begun, "the engine of this page stopped twice");
+      return;
+    }
+    change(ready ? { restarts: state.restarts + 1 } : { where: "page" });
+    port = open();
+    const again = begun ? [begun] : [];
+    const loads = [...again, ...waiting].some(({ question }) => question.load);
+    if (model && !loads) again.unshift(entry({ load: model }, null, () => {}, () => {}));
+    waiting = [...again, ...waiting];
+    next();
+  }
+
+  function rejectAll(begun, why) {
+    const all = begun ? [begun, ...waiting] : waiting;
+    waiting = [];
+    for (const { reject } of all) reject(new Error(why));
+  }
+
+  const entry = (question, lane, resolve, reject) => ({ question: { ...question, id: ++count }, lane, resolve, reject });
+
+  /** @param {any} question @param {string|null} lane @param {{told?: (share: number) => void, signal?: AbortSignal}} [task] */
+  function ask(question, lane, task) {
+    return new Promise((resolve, reject) => {
+      if (state.where === "stopped") {
+        reject(new Error("the engine of this page has stopped"));
+        return;
+      }
+      const isOld = (one) => question.load || one.lane === lane;
+      const old = waiting.filter(isOld);
+      waiting = [...waiting.filter((one) => !isOld(one)), { ...entry(question, lane, resolve, reject), task }];
+      for (const one of old) one.reject(new Overtaken("a newer wish took the place of this one"));
+      next();
+    });
+  }
+
+  return {
+    async load(buffer) {
+      model = buffer;
+      const facts = await ask({ load: buffer }, null);
+      change({ simd: facts.simd });
+      return facts;
+    },
+    run({ donors = {}, lane = "", interventions = [], ...wish }) {
+      return ask({ wish: { ...wish, interventions, donors: takenFrom(donors, interventions) } }, lane);
+    },
+    work(wish, of = {}) {
+      const number = ++count;
+      return ask({ task: { number, wish } }, "task " + number, of);
+    },
+    state: () => ({ ...state }),
+    stop() {
+      port.close();
+      state.where = "stopped";
+      rejectAll(flying, "the engine of this page has stopped");
+    },
+  };
+}
+
+/** The tokens of each transplant, of the pass that it is from. @param {Record<string, import("./core.js").Pass>} donors @param {any[]} interventions */
+function takenFrom(donors, interventions) {
+  return interventions.map(({ kind, from, layer }) => {
+    const donor = kind === "transplant" ? donors[from] : undefined;
+    return donor?.tokens?.[layer] ? { tokens: donor.tokens[layer], width: donor.width } : null;
+  });
+}
+
+/** A worker of this text, from a blob: the only kind that pages of files have in all browsers. @returns {Port} */
+function workerPort(text, hear, failed) {
+  const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  const worker = new Worker(address);
+  worker.onmessage = ({ data }) => hear(data);
+  worker.onerror = (event) => {
+    event.preventDefault();
+    failed();
+  };
+  worker.onmessageerror = failed;
+  return {
+    post: (question) => worker.postMessage(question),
+    close() {
+      worker.terminate();
+      URL.revokeObjectURL(address);
+    },
+  };
+}
+
+/** The page itself: it computes when what it does now is done. @returns {Port} */
+function pagePort(hear) {
+  const serve = serving();
+  let open = true;
+  return {
+    post: (question) => setTimeout(async () => {
+      const reply = await serve(question);
+      if (open) hear(reply);
+    }),
+    close() {
+      open = false;
+    },
+  };
+}

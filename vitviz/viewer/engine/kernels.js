@@ -1,0 +1,159 @@
+/**
+ * Kernels: the arithmetic of a pass over one memory, by a WebAssembly module (kernels.wat), or in plain JavaScript where a
+ * page may not run one. Both have the same functions with the same arguments: addresses are in bytes and multiples of 16, strides
+ * and counts in numbers. A row of numbers fills its stride with zeros.
+ */
+
+import { MODULE } from "./module.js";
+
+/**
+ * product  out = a b + bias, or with `add` more than 0 that is added to out; b is packed (see `pack` of machine.js), and so many rows of a
+ *          are multiplied (a multiple of 4) as have so many numbers (`depth`, a multiple of 4); `cols`: a multiple of 8
+ * spread   number c of row r of `width` numbers goes to place r down + c across
+ * move     the first `width` numbers of each row to rows with another stride
+ * softmax  of `count` scores in each row, times `scale`, in their place; to `stats` goes for each row the largest, and the sum
+ *          of the exponentials of the differences to it
+ * norm     LayerNorm of each row's first `width` numbers
+ * gelu     of so many numbers (a multiple of 4) in their place; or with `gradient` that times its slope there, in the place of the gradient
+ * softmaxBack  what the gradient of shares, which `softmax` left at `at`, is for the scores, in the place of the gradient
+ * normBack  what a gradient behind `norm` is before it, added to the rows at `to`; what fills their stride is no gradient
+ * @typedef {{
+ *   memory: ArrayBuffer, simd: boolean,
+ *   product: (a: number, lda: number, b: number, bias: number, out: number, ldo: number, rows: number, depth: number, cols: number, add: number) => void,
+ *   spread: (from: number, lda: number, to: number, down: number, across: number, rows: number, width: number) => void,
+ *   move: (from: number, lda: number, to: number, ldo: number, rows: number, width: number) => void,
+ *   softmax: (at: number, rows: number, count: number, stride: number, scale: number, stats: number) => void,
+ *   norm: (from: number, to: number, gain: number, shift: number, rows: number, width: number, stride: number, eps: number) => void,
+ *   gelu: (at: number, count: number, gradient: number) => void,
+ *   softmaxBack: (at: number, gradient: number, rows: number, stride: number, scale: number) => void,
+ *   normBack: (from: number, gradient: number, to: number, gain: number, rows: number, width: number, stride: number, eps: number) => void,
+ * }} Kernels
+ */
+
+/**
+ * The fastest kernels that run here, with a memory of so many bytes: without SIMD, or where a policy forbids WebAssembly, plain ones.
+ * The module is small enough to be compiled at once, which browsers allow a page up to 4 kB.
+ * @param {number} bytes
+ * @returns {Kernels}
+ */
+export function bestKernels(bytes) {
+  try {
+    const module = new WebAssembly.Module(Uint8Array.from(atob(MODULE), (letter) => letter.charCodeAt(0)));
+    const page = { memory: new WebAssembly.Memory({ initial: Math.ceil(bytes / 65536) }) };
+    const { exports } = new WebAssembly.Instance(module, { page });
+    return /** @type {Kernels} */ (/** @type {unknown} */ ({ ...exports, memory: page.memory.buffer, simd: true }));
+  } catch (error) {
+    if (error instanceof RangeError) throw error; // there is no such memory, for plain kernels neither
+    return plainKernels(bytes);
+  }
+}
+
+/** What scores become that are none: smaller than any, and still a number. */
+const LEAST = -3e38;
+
+/** The kernels in plain JavaScript, with a memory of so many bytes. @param {number} bytes @returns {Kernels} */
+export function plainKernels(bytes) {
+  const f = new Float32Array(bytes / 4);
+  return {
+    memory: f.buffer, simd: false,
+    product(a, lda, b, bias, out, ldo, rows, depth, cols, add) {
+      for (let col = 0; col < cols; col += 8) {
+        for (let row = 0; row < rows; row++) {
+          panelRow(f, a / 4 + row * lda, b / 4 + col * depth, bias / 4 + col, out / 4 + row * ldo + col, depth, add);
+        }
+      }
+    },
+    spread(from, lda, to, down, across, rows, width) {
+      for (let row = 0; row < rows; row++) {
+        for (let at = 0; at < width; at++) f[to / 4 + row * down + at * across] = f[from / 4 + row * lda + at];
+      }
+    },
+    move(from, lda, to, ldo, rows, width) {
+      for (let row = 0; row < rows; row++) {
+        const start = from / 4 + row * lda;
+        f.copyWithin(to / 4 + row * ldo, start, start + width);
+      }
+    },
+    softmax(at, rows, count, stride, scale, stats) {
+      for (let row = 0; row < rows; row++) {
+        const start = at / 4 + row * stride;
+        let most = LEAST, sum = 0;
+        for (let i = start; i < start + count; i++) most = Math.max(most, f[i]);
+        for (let i = start; i < start + stride; i++) sum += f[i] = i < start + count ? Math.exp(scale * (f[i] - most)) : 0;
+        for (let i = start; i < start + count; i++) f[i] /= sum;
+        f[stats / 4 + 2 * row] = scale * most;
+        f[stats / 4 + 2 * row + 1] = sum;
+      }
+    },
+    softmaxBack(at, gradient, rows, stride, scale) {
+      for (let row = 0, start = at / 4, d = gradient / 4; row < rows; row++, start += stride, d += stride) {
+        let sum = 0;
+        for (let i = 0; i < stride; i++) sum += f[start + i] * f[d + i];
+        for (let i = 0; i < stride; i++) f[d + i] = scale * f[start + i] * (f[d + i] - sum);
+      }
+    },
+    norm(from, to, gain, shift, rows, width, stride, eps) {
+      for (let row = 0; row < rows; row++) {
+        const start = from / 4 + row * stride;
+        const { mean, scale } = moments(f, start, width, eps);
+        for (let i = 0; i < width; i++) f[to / 4 + row * stride + i] = (f[start + i] - mean) * scale * f[gain / 4 + i] + f[shift / 4 + i];
+      }
+    },
+    normBack(from, gradient, to, gain, rows, width, stride, eps) {
+      for (let row = 0; row < rows; row++) {
+        const [x, d] = [from / 4 + row * stride, gradient / 4 + row * stride];
+        const { mean, scale } = moments(f, x, width, eps);
+        let first = 0, second = 0;
+        for (let i = 0; i < width; i++) {
+          const g = f[gain / 4 + i] * f[d + i];
+          first += g / width;
+          second += g * (f[x + i] - mean) * scale / width;
+        }
+        for (let i = 0; i < width; i++) f[to / 4 + row * stride + i] += scale * (f[gain / 4 + i] * f[d + i] - first - (f[x + i] - mean) * scale * second);
+      }
+    },
+    gelu(at, count, gradient) {
+      for (let i = 0; i < count; i++) {
+        const x = f[at / 4 + i];
+        const { phi, density } = normal(x);
+        if (gradient) f[gradient / 4 + i] *= phi + x * density;
+        else f[at / 4 + i] = x * phi;
+      }
+    },
+  };
+}
+
+/** The mean of a row, and one over its deviation. */
+function moments(f, start, width, eps) {
+  let mean = 0, variance = 0;
+  for (let i = 0; i < width; i++) mean += f[start + i] / width;
+  for (let i = 0; i < width; i++) variance += (f[start + i] - mean) ** 2 / width;
+  return { mean, scale: 1 / Math.sqrt(variance + eps) };
+}
+
+/** One row of `a` with 8 columns: eight sums at once. */
+function panelRow(f, a, b, bias, out, depth, add) {
+  let s0 = f[bias], s1 = f[bias + 1], s2 = f[bias + 2], s3 = f[bias + 3], s4 = f[bias + 4], s5 = f[bias + 5], s6 = f[bias + 6], s7 = f[bias + 7];
+  for (let at = 0; at < depth; at++, b += 8) {
+    const x = f[a + at];
+    s0 += x * f[b];
+    s1 += x * f[b + 1];
+    s2 += x * f[b + 2];
+    s3 += x * f[b + 3];
+    s4 += x * f[b + 4];
+    s5 += x * f[b + 5];
+    s6 += x * f[b + 6];
+    s7 += x * f[b + 7];
+  }
+  const sums = [s0, s1, s2, s3, s4, s5, s6, s7];
+  for (let at = 0; at < 8; at++) f[out + at] = add ? f[out + at] + sums[at] : sums[at];
+}
+
+/** Phi(x) and phi(x); erf by Abramowitz and Stegun 7.1.26, which is right to 1.5e-7. */
+function normal(x) {
+  const z = Math.abs(x) * Math.SQRT1_2;
+  const t = 1 / (1 + 0.3275911 * z);
+  const bell = Math.exp(-z * z);
+  const tail = 0.5 * t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429)))) * bell;
+  return { phi: x < 0 ? tail : 1 - tail, density: bell / Math.sqrt(2 * Math.PI) };
+}

@@ -1,0 +1,51 @@
+/** Serving: answers messages with a model; in a worker, or in the page where there may be none. */
+
+import { FormatError } from "../maths/safetensors.js";
+import { Core } from "./core.js";
+import { bestKernels } from "./kernels.js";
+import { SelectionError } from "./surgery.js";
+
+/** So long a task goes on before others are served. */
+const SLICE_MS = 30;
+/** So many tasks are remembered that pause: one that nobody asks for again has been given up. */
+const MOST_TASKS = 4;
+
+/**
+ * A question: a model to load, a pass to run, or a slice of a task, to which the reply is the share that is done, or `made`; and its reply, with the same number. An error crosses to the page as its parts.
+ * @typedef {{id: number, load?: ArrayBuffer, wish?: import("./core.js").Wish, task?: {number: number, wish: import("./core.js").Task}}} Question
+ * @typedef {{id: number, value?: any, error?: {kind: string, message: string, key?: string, values?: any}}} Reply
+ */
+
+/** What answers questions, one after the other. @returns {(question: Question) => Promise<Reply>} */
+export function serving() {
+  const core = new Core(bestKernels);
+  /** @type {Map<number, Generator<number, any, void>>} */
+  const tasks = new Map();
+  const slice = ({ number, wish }) => {
+    const task = tasks.get(number) ?? core.work(wish);
+    tasks.delete(number);
+    const end = performance.now() + SLICE_MS;
+    for (;;) {
+      const { done, value } = task.next();
+      if (done) return { made: value };
+      if (performance.now() < end) continue;
+      tasks.set(number, task);
+      if (tasks.size > MOST_TASKS) tasks.delete(tasks.keys().next().value ?? 0);
+      return { share: value };
+    }
+  };
+  return async ({ id, load, wish, task }) => {
+    try {
+      return { id, value: load ? core.load(load) : task ? slice(task) : core.run(/** @type {import("./core.js").Wish} */ (wish)) };
+    } catch (error) {
+      const kind = [SelectionError, FormatError].find((one) => error instanceof one)?.name ?? "Error";
+      return { id, error: { kind, message: String(error.message), key: error.key, values: error.values } };
+    }
+  };
+}
+
+/** The error of a reply, as it was thrown. */
+export function errorOf({ kind, message, key, values }) {
+  if (kind === "SelectionError") return new SelectionError(key, values);
+  return kind === "FormatError" ? new FormatError(message) : new Error(message);
+}

@@ -1,0 +1,8 @@
+/** The worker: computes beside the page, so that the pointer never waits. It is a classic one, whose text bundle.py makes. */
+
+import { serving } from "./serving.js";
+
+const serve = serving();
+
+globalThis.addEventListener("message", async ({ data }) => globalThis.postMessage(await serve(data)));
+globalThis.postMessage({ ready: true });
