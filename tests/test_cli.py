@@ -389,14 +389,15 @@ def test_the_module_runs_and_a_closed_pipe_is_no_traceback() -> None:
 
 def test_changes_and_explainers_are_written_and_told(capsys, tmp_path, model, picture) -> None:
     out_folder = tmp_path / "out"
-    options = ["--remove", "3,4", "--head-off", "1,0", "--positions", "off", "--shuffle", "2"]
+    options = ["--remove", "3,4", "--head-off", "1,0", "--shuffle", "2"]
+    options += ["--positions", "learned-off"]
     options += ["--intervene", '[{"kind": "even", "rows": "cls", "layers": [0]}]']
     options += ["--explain", "generic", "centre", "--target", "class 2", "--out", out_folder]
     code, out, err = call(capsys, picture, "--model", model, *options)
     assert (code, err) == (0, "")
     changes = [
         {"kind": "remove", "patches": [3, 4]},
-        {"kind": "positions", "by": "off"},
+        {"kind": "positions", "by": "learned off"},
         {"kind": "shuffle", "cells": 2},
         {"kind": "head", "layer": 1, "head": 0},
         {"kind": "even", "rows": "cls", "layers": [0]},

@@ -31,6 +31,7 @@ AS_JSON = (JSON | CHANGES).map(json.dumps)
 OPTIONS = [
     *("model", "layer", "head", "token", "explain", "target", "remove", "keep"),
     *("positions", "shuffle", "head-off", "intervene", "out", "format", "arch", "labels", "key"),
+    "preprocess",
 ]
 # What comes before a value that is not one of an option.
 BEFORE = {"word": [], "photo": ["look", "--"], "summary": ["summary", "--"]}

@@ -97,6 +97,21 @@ def test_filming_leaves_the_training_mode_alone():
     assert frame["attention"].float().sum(-1) == pytest.approx(torch.ones(1, 2, 2), abs=1e-3)
 
 
+@pytest.mark.parametrize("positions", ["rotary", "none"])
+def test_a_model_that_learns_no_positions_is_filmed_without_them(positions, tmp_path):
+    recipe = TINY.changed({"positions": positions})
+    with pytest.MonkeyPatch.context() as patch:
+        stop_after(patch, 7)
+        with pytest.raises(Stopped):
+            train(recipe, PICTURES, TEST, tmp_path)
+    run = train(recipe, PICTURES, TEST, tmp_path, resume=True)
+    film = Film.read(tmp_path / "film.safetensors")
+    assert film.positions is None
+    assert len(film) == len(moments(run.steps))
+    assert film.attention.shape[:2] == (len(film), 3)
+    assert "pos_embed" not in run.vit.state_dict()
+
+
 def test_a_missing_or_damaged_film_is_told_in_a_sentence(tmp_path, folder, trained):
     with pytest.raises(WeightsError, match="there is no film"):
         Film.read(tmp_path / "none.safetensors")
@@ -110,9 +125,7 @@ def test_a_missing_or_damaged_film_is_told_in_a_sentence(tmp_path, folder, train
         broken.save(tmp_path / "broken.safetensors")
     assert not (tmp_path / "broken.safetensors").exists()
     shorter = {**film.facts, "moments": film.facts["moments"][:-1]}
-    Film(film.pixels, film.positions, film.attention, film.probabilities, shorter).save(
-        tmp_path / "cut.safetensors"
-    )
+    replace(film, facts=shorter).save(tmp_path / "cut.safetensors")
     with pytest.raises(
         WeightsError, match=r"is not a film of a training: its positions have shape"
     ):

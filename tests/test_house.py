@@ -31,7 +31,7 @@ GROUPS = {
     "web": ("host", "store", "compute", "service", "page", ""),
 }
 # "" is vitviz/__init__.py, which hands out the public names.
-ROOMS |= {"web": 7, "look": 7, "layers": 7, "cli": 8, "__main__": 9}
+ROOMS |= {"web": 7, "look": 7, "layers": 7, "site": 8, "cli": 9, "__main__": 10}
 # Answers are computed without Gradio; these files show them on the page.
 GRADIO = ("web/page/",)
 # Which files may import a package that is slow, or that only one room should know.

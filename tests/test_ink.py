@@ -11,6 +11,7 @@ import torch
 
 from tests.models import photo, tiny
 from tests.running import save_digits
+from tests.test_payload import needs_node, node
 from tests.test_train_digits import DIGITS, STYLES, drawn
 from vitviz import Analysis, VitvizError, analyze, cli, draw, load, look, open_photo
 from vitviz.languages import say
@@ -19,6 +20,7 @@ from vitviz.model.loaded import LoadedModel
 from vitviz.model.tensor_file import read_tensors, write_tensors
 from vitviz.probe import saved
 from vitviz.probe.measure.ink import is_dark_on_light, taught_light_ink_only, taught_place
+from vitviz.viewer.bundle import HERE
 from vitviz.web.compute.fulfilment import fulfil
 from vitviz.web.compute.models import Models
 from vitviz.web.compute.orders import Order, Selection
@@ -252,3 +254,22 @@ def test_where_digits_lay_is_read_off_the_recipe(recipe, least, most, off) -> No
 )
 def test_where_nothing_is_known_of_digits_nothing_is_said(wrong) -> None:
     assert taught_place(of_digits(wrong).card) is None
+
+
+@needs_node
+def test_the_page_finds_dark_ink_as_python_does(tmp_path) -> None:
+    chance, pictures = np.random.default_rng(3), [np.asarray(DARK), np.asarray(LIGHT)]
+    for height, width in product((28, 9, 21), (28, 12)):
+        ground, ink = chance.integers(0, 256, 2)
+        picture = np.full((height, width), ground) + chance.integers(-20, 21, (height, width))
+        picture[2 : height // 2, 2:-2] = ink
+        pictures += [picture, 255 - picture]
+    pictures = [np.uint8(np.clip(one, 0, 255))[..., None] for one in pictures]
+    found = [is_dark_on_light(torch.from_numpy(one)) for one in pictures]
+    assert 3 <= sum(found) <= len(found) - 3
+    sent = [[one.ravel().tolist(), *one.shape[:2]] for one in pictures]
+    script = f"""import {{ isDarkOnLight }} from "{(HERE / "maths" / "ink.js").as_uri()}";
+        console.log(JSON.stringify({json.dumps(sent)}.map(([data, height, width]) =>
+            isDarkOnLight({{ data: Uint8Array.from(data), height, width, channels: 1 }}))))"""
+    (tmp_path / "ink.mjs").write_text(script)
+    assert json.loads(node(str(tmp_path / "ink.mjs")).stdout) == found

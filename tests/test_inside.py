@@ -3,6 +3,7 @@
 from dataclasses import replace
 from math import cos
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load
@@ -10,7 +11,7 @@ from torch.testing import assert_close
 
 from tests.models import photo, tiny
 from tests.test_positions_inside import config_of
-from vitviz import Analysis, SelectionError, ViT, VitvizError, analyze
+from vitviz import Analysis, SelectionError, ViT, VitvizError, analyze, draw
 from vitviz.model.config import Rotary
 from vitviz.probe.intervene.intervention import ChangePositions, Remove
 from vitviz.probe.measure.inside import rotary_damping
@@ -44,6 +45,9 @@ def test_bias_pictures_by_hand() -> None:
     added = trace.scores(1, slice(0, 1))[0, query, key]
     plain = trace.scale * trace.q[1, 0, query] @ trace.k[1, 0, key]
     assert_close(pictures[0, 3 + 2, 2 - 2], added - plain)
+    around = analysis.bias_pictures(1, token=query)  # each patch as the key of this query
+    bias = analysis.trace.bias.scores(1, slice(0, 2), slice(query, query + 1))[:, 0, 1:]
+    assert_close(around, bias.unflatten(1, (4, 3)))
     off = analyze(tiny("relative"), photo(), interventions=[{"kind": "positions", "by": "off"}])
     with pytest.raises(SelectionError, match="adds no bias"):
         off.bias_pictures(1)
@@ -66,12 +70,25 @@ def test_a_pooling_map_makes_what_the_pool_makes() -> None:
     assert_close(gone.pooling_map().sum(dim=1), torch.ones(3))
 
 
+def test_the_page_gets_where_a_pool_looks_and_the_figure_draws_it() -> None:
+    analysis = analyze(tiny("map"), photo())
+    assert pack(analysis, whole=False).manifest["files"]["pooling"] == {"late": True}
+    sent = load(late_file(analysis, "pooling"))["shares"]
+    assert torch.equal(sent, analysis.pooling_map())
+    figure = draw.pooling(analysis)
+    shown = [image.get_array() for ax in figure.axes for image in ax.images]
+    assert np.array_equal(np.stack(shown), analysis.grid.to_map(sent).numpy())
+    for other in (analyze(tiny("cls"), photo()), Analysis.from_bytes(analysis.to_bytes())):
+        assert "pooling" not in pack(other).manifest["files"]
+
+
 def test_what_is_not_there_is_refused() -> None:
     analysis = analyze(tiny("cls"), photo())
     for call, said in (
         (lambda: analysis.rotary_damping(0), "no rotary positions"),
         (lambda: analysis.bias_pictures(0), "adds no bias"),
         (lambda: analysis.pooling_map(), "no query that pools"),
+        (lambda: draw.pooling(analysis), "no query that pools"),
         (lambda: analysis.rotary_damping(3), "layer must be"),
     ):
         with pytest.raises(SelectionError, match=said):
@@ -89,7 +106,7 @@ def test_the_page_gets_what_positions_inside_attention_do(name: str, kind: str) 
     analysis = analyze(tiny(name), photo())
     assert pack(analysis, whole=False).manifest["files"]["inside"]["late"] is True
     sent = load(late_file(analysis, "inside"))
-    assert list(sent) == [kind]
+    assert set(sent) == ({"rotary", "turns"} if kind == "rotary" else {"bias"})
     exact = analysis.rotary_damping if kind == "rotary" else analysis.bias_pictures
     for layer, of_layer in enumerate(sent[kind]):
         assert_close(of_layer.float(), exact(layer), atol=1e-3, rtol=1e-3)

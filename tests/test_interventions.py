@@ -14,6 +14,7 @@ from tests.models import TINY, photo, tiny
 from tests.test_trace import CLASSIFIERS, hooks
 from vitviz import Analysis, LoadedModel, SelectionError, analyze
 from vitviz.languages import say
+from vitviz.model.config import ViTConfig
 from vitviz.probe.intervene.chance import Chance
 from vitviz.probe.intervene.forms import Form, FormError
 from vitviz.probe.intervene.intervention import (
@@ -49,9 +50,14 @@ def other_photo(name: str) -> Analysis:
 
 
 def one_of_each(name: str) -> list[dict]:
-    """One intervention of every kind that the model has a place for, in JSON's types."""
-    config, other = TINY[name], other_photo(name)
+    """Those of `each_kind` for one of the small models."""
+    return each_kind(TINY[name], other_photo(name))
+
+
+def each_kind(config: ViTConfig, other: Analysis) -> list[dict]:
+    """One intervention of every kind that a model has a place for, in JSON's types."""
     some = [0, config.num_patches - 1]
+    tells = config.pos_embed or config.rotary or config.relative_bias
     values = [
         {"kind": "remove", "patches": some},
         {"kind": "keep", "patches": [1, 2, 3]},
@@ -61,8 +67,8 @@ def one_of_each(name: str) -> list[dict]:
         {"kind": "replace", "patches": some, "by": "noise", "seed": 3},
         {"kind": "shuffle", "cells": 1, "seed": 1},
         {"kind": "swap", "patches": some},
-        {"kind": "positions", "by": "off"},
-        {"kind": "positions", "by": "shuffled", "seed": 2},
+        *([{"kind": "positions", "by": "off"}] if tells else []),
+        *([{"kind": "positions", "by": "shuffled", "seed": 2}] if tells else []),
         *([{"kind": "positions", "by": "learned off"}] if config.pos_embed else []),
         *([{"kind": "positions", "by": "rotary off"}] if config.rotary else []),
         {"kind": "head", "layer": 1, "head": 1, "by": "zero"},

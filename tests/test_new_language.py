@@ -149,8 +149,8 @@ def test_the_page_around_the_viewer_speaks_it(told: dict[str, Any]) -> None:
         assert texts.pop(key) == f"[{english}]"
     titles = set(texts.values())
     assert "[Handwritten digits]" in titles
-    assert "[[DINO small 16, self-supervised] (timm)]" in titles
-    assert "[CLIP base 16 (timm)]" in titles
+    assert "[[[DINO small 16, self-supervised] (timm)]: needs a network]" in titles
+    assert "[[CLIP base 16 (timm)]: needs a network]" in titles
     assert told["examples"]
 
 

@@ -23,7 +23,7 @@ from vitviz.probe.measure import features
 from vitviz.probe.measure.filters import Filters
 from vitviz.probe.measure.positions import unit_rows
 from vitviz.viewer import bundle, css, pack, page
-from vitviz.viewer.bundle import join
+from vitviz.viewer.bundle import HERE, join, running_file
 from vitviz.viewer.payload import LATE, Payload, late_file, tokens_name
 
 JS = Path(__file__).parent / "js"
@@ -155,6 +155,7 @@ def test_what_no_first_picture_needs_is_left_out_and_made_when_it_is_asked_for(
     absent |= {"untrained"} if analysis.positions is None else set()
     config = analysis.card.config
     absent |= set() if config.rotary or config.relative_bias else {"inside"}
+    absent |= set() if config.global_pool == "map" else {"pooling"}
     named = [name for name in LATE if name not in absent]
     assert late_names(lean) == [*named, *tokens, *mixings]
     assert late_names(whole) == []
@@ -255,6 +256,8 @@ def test_the_logits_come_first_and_nothing_that_follows_from_them(
     sent, model = load(payload.files["first.safetensors"]), payload.manifest["model"]
     if analysis.card.head != "classes":
         assert "logits" not in sent
+        assert "vector" not in sent or torch.equal(sent["vector"], analysis.trace.logits)
+        assert ("vector" in sent) == (analysis.card.head != "tokens")
         assert "lens" not in payload.manifest["files"]
         assert (model["labels"], model["groups"], model["threshold"]) == ([], None, None)
         return
@@ -361,6 +364,28 @@ def test_the_bundle_runs_and_leaves_nothing_global(tmp_path: Path) -> None:
     assert node("--check", str(script)).returncode == 0
     result = node(str(script))
     assert result.returncode == 0, result.stderr
+
+
+@needs_node
+def test_what_computes_passes_is_one_expression_too_and_its_worker(tmp_path: Path) -> None:
+    script = tmp_path / "running.cjs"
+    text = running_file().replace("document.currentScript.viewer", "globalThis.made")
+    told = "console.log(Object.keys(globalThis.made.running).join())"
+    script.write_text(f"{text};\n{told};\n")
+    result = node(str(script))
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert "explanationFile,fairStep" in result.stdout
+    (tmp_path / "worker.js").write_text(join(HERE / "engine" / "worker.js", "worker.js"))
+    assert node("--check", str(tmp_path / "worker.js")).returncode == 0
+
+
+def test_the_bundle_drops_comments_and_no_code(tmp_path: Path) -> None:
+    (tmp_path / "main.js").write_text(
+        "/** a\n * b */\n// c\nconst d = 1;\n/** @type {any} */ (d).e();\n/** f */\n"
+    )
+    text = join(tmp_path / "main.js", "x")
+    assert "const d = 1;\n/** @type {any} */ (d).e();\n" in text
+    assert not re.search("[abcf] *\\*/|// c", text)
 
 
 @needs_node

@@ -82,7 +82,7 @@ CASES = (
         "relative",
         {"token": 9, "partner": 3, "layer": 2, "head": 1, "target": 1, "direction": "to"},
         {"gallery": "matrix"},
-        ("positions", "training"),
+        ("training",),
     ),
 )
 
@@ -234,6 +234,7 @@ def test_snippets_are_short_and_every_panel_has_one(told: list) -> None:
         for text in filter(None, code.values()):
             lines = [line for line in text.splitlines() if line]
             more = 4 if "block.attn.angles" in text or "score_bias" in text else 0
+            more += 5 if "back = " in text else 0  # of a model that turns queries and keys
             assert 2 <= len(lines) <= MOST_LINES + more, text
             assert max(map(len, lines)) <= 130, text
             assert text.isascii() or text.replace("\n", "").isprintable()

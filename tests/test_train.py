@@ -12,6 +12,8 @@ import torch
 
 from vitviz import load
 from vitviz.languages import say
+from vitviz.model.config import Rotary
+from vitviz.model.vit import ViT
 from vitviz.train import checkpoint, command, run
 from vitviz.train.command import chosen_recipe, main, parser
 from vitviz.train.dataset import Pictures
@@ -315,6 +317,22 @@ def test_pictures_kept_back_are_not_trained_on():
 
 
 # --- recipes -----------------------------------------------------------------------------------
+
+
+def test_recipes_differ_in_positions_alone_and_begin_with_the_same_other_weights():
+    began = {}
+    for positions in ("learned", "rotary", "none"):
+        recipe = RECIPES["mnist" if positions == "learned" else f"mnist-{positions}"]
+        rest = {"name": "mnist", "title": "", "positions": "learned"}
+        assert recipe.changed(rest) == RECIPES["mnist"].changed(rest)
+        torch.manual_seed(0)
+        began[positions] = ViT(recipe.config(10)).state_dict()
+    assert began["learned"].keys() - began["none"].keys() == {"pos_embed"}
+    assert began["rotary"].keys() == began["none"].keys()  # its angles are no weights
+    for name, drawn in began["none"].items():
+        assert torch.equal(drawn, began["learned"][name]), name
+        assert torch.equal(drawn, began["rotary"][name]), name
+    assert RECIPES["mnist-rotary"].config(10).rotary == Rotary(kind="axial")
 
 
 @pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)

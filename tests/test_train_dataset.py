@@ -11,9 +11,13 @@ import pytest
 import torch
 from PIL import Image
 
+from vitviz import load
 from vitviz.model.preprocess import Preprocess
 from vitviz.train.dataset import TORCHVISION, Pictures, read
 from vitviz.train.errors import TrainError
+from vitviz.train.recipes import RECIPES
+from vitviz.train.run import Run
+from vitviz.train.scores import normalise
 
 LABELS = ("ant", "bee")
 
@@ -127,6 +131,35 @@ def test_grey_packs_without_names(tmp_path):
     assert torch.equal(got.images[:, 0], torch.from_numpy(images))
     assert got.labels == ("0", "1")
     assert got.groups is None
+
+
+def test_the_digits_that_come_along_are_those_that_the_shipped_model_reads():
+    """A sheet in another order, or cut at other places, would be read by no model."""
+    loaded = load("mnist", device="cpu")
+    for split, each in (("train", 400), ("test", 100)):
+        digits = read("digits", split, loaded.preprocess)
+        assert digits.images.shape == (10 * each, 1, 28, 28)
+        assert digits.targets.bincount().tolist() == [each] * 10
+        assert digits.labels == tuple("0123456789")
+    some = digits.some(200)
+    pixels = normalise(some.images / 255, loaded.preprocess.mean, loaded.preprocess.std)
+    with torch.inference_mode():
+        right = loaded.vit(pixels).argmax(-1) == some.targets
+    assert right.float().mean() >= 0.98
+
+
+def test_the_playground_learns_digits_and_needs_their_places(tmp_path):
+    """A tenth of its run: what takes positions away costs more than ten points."""
+    recipe = RECIPES["playground"].changed({"epochs": 1.0})
+    right = {}
+    for positions in ("learned", "none"):
+        one = recipe.changed({"positions": positions})
+        run = Run(one, read("digits", "train", one.cut()), torch.device("cpu"))
+        for batch, targets in run.batches():
+            run.learn(batch, targets)
+        right[positions] = run.measure(read("digits", "test", one.cut()))["top1"]
+    assert right["learned"] > 0.6
+    assert right["learned"] - right["none"] > 0.1
 
 
 @pytest.mark.parametrize("name", TORCHVISION)

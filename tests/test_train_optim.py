@@ -117,7 +117,7 @@ def test_augmented_pictures_stay_in_range_and_the_originals_as_they_are(name):
     assert torch.equal(x, before)
     assert one.shape == x.shape
     assert 0 <= one.min() <= one.max() <= 1
-    if name != "mnist-notes":
+    if name not in ("mnist-notes", "playground"):  # these change nothing
         assert not torch.equal(one, two)
 
 

@@ -19,8 +19,29 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "vitviz" / "web" / "examples"
 SHIPPED = sorted(set(list_models()) - set(CURATED))
 
 
-def test_both_models_are_shipped():
-    assert {"mnist", "photos"} <= set(SHIPPED)
+def test_all_models_are_shipped():
+    assert SHIPPED == ["mnist", "mnist-none", "mnist-rotary", "photos"]
+
+
+def test_three_models_of_digits_differ_only_in_how_a_patch_tells_its_place():
+    cards = {name: load(name).card for name in SHIPPED if name != "photos"}
+    recipes = {name: json.loads(card.details["recipe"]) for name, card in cards.items()}
+    told = {"name": "", "title": "", "positions": "learned"}
+    first, *others = (Recipe(**recipe | told) for recipe in recipes.values())
+    assert others == [first, first]
+    right = {name: json.loads(card.details["evaluation"])["top1"] for name, card in cards.items()}
+    assert right["mnist-rotary"] >= 0.985
+    assert right["mnist-none"] < min(right["mnist"], right["mnist-rotary"]) - 0.05
+
+
+def test_the_model_without_positions_answers_a_shuffled_digit_as_the_whole_one():
+    moved = {}
+    for name in ("mnist", "mnist-rotary", "mnist-none"):
+        whole = analyze(load(name), EXAMPLES / "digit.png")
+        shuffled = whole.operate([{"kind": "shuffle", "cells": 1, "seed": 0}])
+        moved[name] = float((shuffled.trace.logits - whole.trace.logits).abs().max())
+    assert moved["mnist-none"] < 1e-4
+    assert min(moved["mnist"], moved["mnist-rotary"]) > 1
 
 
 @pytest.mark.parametrize("name", SHIPPED)

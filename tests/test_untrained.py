@@ -15,6 +15,7 @@ from vitviz.model.weights import CURATED, list_models, save_checkpoint
 from vitviz.probe.measure.measurements import measurements_of
 from vitviz.train.dataset import Pictures
 from vitviz.train.recipe import Recipe
+from vitviz.train.recipes import RECIPES
 from vitviz.train.run import Run
 
 LABELS = ("a", "b", "c")
@@ -53,9 +54,11 @@ def same(ours, theirs) -> bool:
     return list(ours) == list(theirs) and all(torch.equal(ours[k], theirs[k]) for k in ours)
 
 
-@pytest.mark.parametrize("zero_head", [True, False])
-def test_the_twin_has_the_weights_that_the_run_began_with(tmp_path, zero_head) -> None:
-    recipe = RECIPE.changed({"zero_head": zero_head, "drop_path": 0.1})
+@pytest.mark.parametrize(
+    "start", [{"zero_head": True}, {"zero_head": False}, {"wide_start": True, "zero_head": False}]
+)
+def test_the_twin_has_the_weights_that_the_run_began_with(tmp_path, start) -> None:
+    recipe = RECIPE.changed({**start, "drop_path": 0.1})
     run = Run(recipe, pictures(), torch.device("cpu"))
     before = {name: value.clone() for name, value in run.vit.state_dict().items()}
     for batch, targets in run.batches():
@@ -69,6 +72,23 @@ def test_the_twin_has_the_weights_that_the_run_began_with(tmp_path, zero_head) -
     assert list(ours) == list(before)
     assert all(torch.equal(ours[name], before[name]) for name in ours)
     assert not same(twin.vit, load(path, device="cpu").vit)
+
+
+def test_a_wide_start_has_the_deviations_that_it_says() -> None:
+    """Of the playground's model: matrices of 48 and 96 inputs, positions, and a head of zeros."""
+    config = RECIPES["playground"].config(10)
+    drawn = draw(config, 3, zero_head=True, wide_start=True)
+    narrow = draw(config, 3)
+    for name, fan_in in (("blocks.1.attn.qkv", 48), ("blocks.0.mlp.fc2", 192)):
+        weight = drawn[f"{name}.weight"]
+        assert weight.std() == pytest.approx(fan_in**-0.5, rel=0.02)
+        assert torch.allclose(weight, narrow[f"{name}.weight"] * fan_in**-0.5 / 0.02)
+        assert not drawn[f"{name}.bias"].any()
+    assert drawn["pos_embed"].std() == pytest.approx(0.5, rel=0.05)
+    assert drawn["cls_token"].std() == pytest.approx(0.5, rel=0.3)  # 48 numbers
+    assert torch.equal(drawn["patch_embed.proj.weight"], narrow["patch_embed.proj.weight"])
+    assert not drawn["head.weight"].any()
+    assert sum(one.numel() for one in drawn.values()) == 60_394
 
 
 def test_the_card_of_a_twin_says_so_and_claims_nothing(tmp_path) -> None:

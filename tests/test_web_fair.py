@@ -23,7 +23,6 @@ from vitviz.web.compute.fulfilment import fulfil
 from vitviz.web.compute.models import Models
 from vitviz.web.compute.orders import FairOrder
 from vitviz.web.host import limits
-from vitviz.web.host.error_messages import in_each
 from vitviz.web.service.replies import Shown
 from vitviz.web.service.service import Service
 from vitviz.web.store.cache import Cache
@@ -87,10 +86,7 @@ def test_the_steps_together_are_the_fair_test_of_python(desk, models, upload, na
     assert result["removed"] == expected["removed"]
     assert result["band"] == expected["band"]
     for one, figures in expected["maps"].items():
-        said = result["maps"][one].pop("sentence")
-        assert said == in_each(fair.sentence(one))
-        assert set(said) == set(languages())
-        figures.pop("sentence")
+        figures.pop("sentence")  # a page makes its own, see text/explaining.js
         assert result["maps"][one] == figures
     assert ask(desk, key)["result"] == replies[-1]["result"]  # and it costs nothing to ask again
 

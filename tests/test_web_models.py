@@ -20,7 +20,7 @@ from vitviz.model.loaded import LoadedModel
 from vitviz.model.weights import CURATED, WEIGHTS_DIR, list_models
 from vitviz.viewer.payload import _loadable
 from vitviz.web.compute import models as module
-from vitviz.web.compute.models import Models, read_title
+from vitviz.web.compute.models import Menu, Models, read_title
 from vitviz.web.host import limits
 
 
@@ -48,13 +48,50 @@ def test_the_menu_lists_the_hosts_own_then_shipped_then_timm(tmp_path):
     assert models.get(ModelKey("tiny-cls")).card.config.image_size == (32, 32)
 
 
+def test_a_file_that_holds_weights_alone_is_told_what_it_is(tmp_path):
+    timm = pytest.importorskip("timm")
+    path = str(tmp_path / "best.pth")
+    torch.save(timm.create_model("test_vit", num_classes=2).state_dict(), path)
+    with pytest.raises(WeightsError, match="does not say which model"):
+        Models([path])
+    told = {"arch": "test_vit", "labels": ["cat", "dog"]}
+    models = Models([path], weights={path: told})
+    for key in (ModelKey("best"), ModelKey("best", untrained=True), ModelKey("best", False, 128)):
+        assert models.get(key).card.labels == ("cat", "dog")
+
+
 def test_the_menu_shows_titles_and_keeps_keys(tmp_path):
     path = save_tiny(tmp_path, "cls")
     models = Models([str(path), str(save_tiny(tmp_path, "grey"))])
     title = "A <b>very</b> small model"
     save_tiny(tmp_path, "cls", title=title)
     assert models.choices[:2] == [(title, "tiny-cls"), ("tiny-grey", "tiny-grey")]
-    assert dict(map(reversed, models.choices))[next(iter(CURATED))].endswith("(timm)")
+    assert dict(map(reversed, models.choices))[next(iter(CURATED))].startswith(
+        "DeiT tiny 16 (timm)"
+    )
+
+
+def test_the_menu_says_which_models_need_a_network(monkeypatch):
+    monkeypatch.setattr(
+        "vitviz.web.compute.models.out_of_reach", lambda: {"vit_small_patch16_224.dino"}
+    )
+    titles = {key: title for title, key in Menu().choices}
+    said = titles["vit_small_patch16_224.dino"]
+    assert said == "DINO small 16, self-supervised (timm): needs a network"
+    assert say(said, "ko") == "DINO small 16, 자기 지도 학습 (timm): 네트워크 필요"
+    assert not any("network" in title for title in titles.values() if title != said)
+
+
+def test_a_refusal_calls_models_as_the_menu_does():
+    menu = Menu()
+    refused = Message(
+        "models.no_connection", name="vit_small_patch16_224.dino", others=("photos", "mnist")
+    )
+    said = menu.named(refused)
+    assert said.startswith("the weights of DINO small 16, self-supervised (timm) are not on this")
+    assert "“Everyday photos, 100 kinds of things”, “Handwritten digits” work" in said
+    assert "“일상 사진, 100가지 사물”" in say(said, "ko")
+    assert menu.named("no message") == "no message"
 
 
 def test_no_visitor_reads_where_the_hosts_files_are(tmp_path, monkeypatch, caplog):

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import torch
 from PIL import Image
 from safetensors.torch import load
 from torch.testing import assert_close
@@ -111,6 +112,8 @@ def test_tokens_of_an_example_are_transplanted(desk, models) -> None:
     # Before the head: the answer of the donor.
     assert_close(logits(desk, manifest), cat.trace.logits.tolist(), atol=1e-4, rtol=0)
     assert manifest["pass"]["changes"][0]["from"].startswith("cat.jpg")
+    first = load(base64.b64decode(manifest["files"]["first"]["data"]))
+    assert torch.equal(first["donor.0"], cat.picture)  # which the page shows, small
     for other in ("example-unicorn", "model-tiny-no_cls", "/etc/passwd", 7):
         refused = operate(desk, now, {**change, "from": other})
         assert "another analysis" in refused["error"]

@@ -17,7 +17,7 @@ from vitviz.languages import Message
 from vitviz.model.key import ModelKey
 from vitviz.web.compute.orders import Refusal
 from vitviz.web.host import limits
-from vitviz.web.page.build import drawing_of, key_of, places
+from vitviz.web.page.build import given_of, key_of, places
 from vitviz.web.page.components import Manifest
 from vitviz.web.page.sending import thumbnail_file
 from vitviz.web.service.replies import Answered, Left, Refused, Shown, Stored, Unchanged
@@ -105,10 +105,15 @@ SKIP = gr.skip()
 
 def test_what_a_viewer_sends_as_a_drawing_can_be_anything():
     sent = {"path": "/cache/1/drawing-1.png", "name": "drawing-1.png", "first": True}
-    assert drawing_of(sent) == (Upload(sent["path"], sent["name"]), True)
-    for wrong in (None, [], "a", {**sent, "path": 3}, {**sent, "first": 1}, {"path": "/a"}):
+    upload = Upload(sent["path"], sent["name"])
+    assert given_of(sent) == (upload, True, False, None)
+    more = {**sent, "first": False, "inverted": True, "size": "144"}
+    assert given_of(more) == (upload, False, True, "144")
+    assert given_of({"first": True}) == (None, True, False, None)  # it stays in the browser
+    wrong_ones = (None, [], "a", {**sent, "path": 3}, {**sent, "first": 1}, {"path": "/a"})
+    for wrong in (*wrong_ones, {"first": False}):
         with pytest.raises(VitvizError, match="Upload the picture itself"):
-            drawing_of(wrong)
+            given_of(wrong)
 
 
 def test_the_controls_name_a_model_and_what_is_shown_its_size():

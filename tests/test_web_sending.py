@@ -1,10 +1,17 @@
 """The viewer as a file that browsers keep; the document is small; no file is sent twice."""
 
+import asyncio
+import base64
 import gzip
 import hashlib
 import io
+import json
+import re
 import urllib.error
 import urllib.request
+import zlib
+from dataclasses import replace
+from html import escape
 
 import pytest
 from PIL import Image
@@ -14,13 +21,28 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from tests.running import running_app, save_tiny
+from tests.models import tiny
+from tests.running import ROOT, app_process, running_app, save_tiny
+from vitviz import analyze
+from vitviz.languages import dictionary, languages
+from vitviz.model.menu import CURATED, WEIGHTS_DIR, list_models
 from vitviz.viewer import bundle
-from vitviz.viewer.bundle import as_file
+from vitviz.viewer.bundle import as_file, texts_file
+from vitviz.web.compute.orders import Refusal, Result
 from vitviz.web.page.components import TEMPLATE
-from vitviz.web.page.sending import VIEWER_FILE, KeptFile, Light
+from vitviz.web.page.first import First, said_of
+from vitviz.web.page.sending import (
+    KEPT,
+    RUNNING_FILE,
+    TEXTS_FILES,
+    VIEWER_FILE,
+    KeptFile,
+    Light,
+    weights_file,
+)
 from vitviz.web.store.examples import EXAMPLES
 
+SHIPPED = [WEIGHTS_DIR / f"{name}.safetensors" for name in list_models() if name not in CURATED]
 DOCUMENT_BYTES = 120_000
 LONG = "a document " * 1000
 HASH = 64 * "a"
@@ -41,9 +63,23 @@ def raw(url, **headers):
 
 def test_the_file_is_the_viewer_under_the_hash_of_its_content():
     content = as_file().encode()
-    assert bundle() in as_file()
     assert VIEWER_FILE.path == f"gradio_api/vitviz-{hashlib.sha256(content).hexdigest()[:16]}.js"
     assert KeptFile("vitviz", content + b" ", "js", "text/javascript").path != VIEWER_FILE.path
+
+
+def test_the_viewer_brings_english_and_other_languages_are_files_of_their_own():
+    for language in set(languages()) - {"en"}:
+        said = dictionary(language, "viewer")["untrainedNote"]
+        assert said in bundle()  # of a page of one file
+        assert said not in as_file()
+        left = re.fullmatch(r"document\.currentScript\.viewer = (.*);\n", texts_file(language))
+        texts = json.loads(left[1])
+        assert texts["STRINGS"]["untrainedNote"] == said
+        assert texts["STRINGS"]["lesson.ask"] == dictionary(language, "lessons")["ask"]
+        assert texts["GLOSSARY"] == dictionary(language, "glossary")
+        assert TEXTS_FILES[language].path.startswith(f"gradio_api/vitviz-{language}-")
+    assert dictionary("en", "viewer")["untrainedNote"] in as_file()
+    assert len(as_file().encode()) < 0.9 * len(bundle().encode())
 
 
 def test_it_is_sent_as_the_browser_takes_it_and_kept_for_ever():
@@ -73,18 +109,21 @@ def test_thumbnails_are_small_and_square():
             assert (picture.format, picture.size) == ("JPEG", (96, 96))
 
 
-def light(**files):
+def light(first=None, document=LONG, **files):
     """A client of an app that answers `files` by address, behind the middleware."""
 
     def answer(request):
         return files[request.url.path.rsplit("/", 1)[1]]
 
     routes = [
-        Route("/", lambda _: PlainTextResponse(LONG)),
+        Route("/", lambda _: PlainTextResponse(document)),
+        Route("/config", lambda _: PlainTextResponse(document)),
         Route("/gradio_api/queue/data", lambda _: PlainTextResponse(LONG)),
         Route("/gradio_api/{path:path}", answer),
     ]
-    return TestClient(Starlette(routes=routes, middleware=[Middleware(Light)]))
+    return TestClient(
+        Starlette(routes=routes, middleware=[Middleware(Light, first=first or First())])
+    )
 
 
 def test_the_document_is_compressed_and_names_the_file_of_the_viewer():
@@ -95,8 +134,93 @@ def test_the_document_is_compressed_and_names_the_file_of_the_viewer():
     assert int(reply.headers["content-length"]) < len(LONG) / 10
     assert reply.headers["link"] == f"<{VIEWER_FILE.path}>; rel=preload; as=script"
     assert "content-encoding" not in client.get("/", headers={"accept-encoding": "br"}).headers
-    events = client.get("/gradio_api/queue/data", headers={"accept-encoding": "gzip"})
-    assert not {"content-encoding", "link"} & set(events.headers)
+    assert "link" not in client.get("/gradio_api/queue/data").headers
+
+
+def test_events_are_compressed_one_by_one_and_none_waits_for_the_next():
+    pieces, sent = [b"data: " + 500 * b"1" + b"\n\n", b"data: 2\n\n", b""], []
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for piece in pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": piece != b""})
+
+    async def send(message):
+        sent.append(message)
+
+    for accepted in (b"gzip, br", b"br"):
+        sent.clear()
+        headers = [(b"accept-encoding", accepted)]
+        scope = {"type": "http", "path": "/gradio_api/queue/data", "headers": headers}
+        asyncio.run(Light(app, First())(scope, None, send))
+        start, *bodies = sent
+        if accepted == b"br":
+            assert [body["body"] for body in bodies] == pieces
+            continue
+        assert start["headers"] == [(b"content-encoding", b"gzip")]
+        reading = zlib.decompressobj(wbits=31)
+        assert [reading.decompress(body["body"]) for body in bodies] == pieces
+        assert reading.eof
+        assert len(bodies[0]["body"]) < 60
+
+
+@pytest.mark.parametrize(
+    ("query", "accepted", "hinted"),
+    [
+        ("", "ko-KR,ko;q=0.9,en;q=0.8", True),
+        ("", "en-US,ko;q=0.5", False),
+        ("?lang=ko", "en-US", True),
+        ("?lang=en&panel=model", "ko", False),
+        ("?lang=xx", "ko", True),
+        ("", "", False),
+    ],
+)
+def test_the_document_names_the_texts_of_its_language(query, accepted, hinted):
+    links = light().get(f"/{query}", headers={"accept-language": accepted}).headers["link"]
+    assert VIEWER_FILE.path in links
+    assert (f"<{TEXTS_FILES['ko'].path}>; rel=preload; as=script" in links) is hinted
+
+
+@pytest.fixture(scope="module")
+def first():
+    """What stands in the document, of a photo that has more pixels than the model sees."""
+    loaded = tiny("cls")
+    names = tuple(f"<b>{i}" for i in range(7))
+    words = {"ko": {"labels": {name: f"{name} &" for name in names}}}
+    analysis = analyze(
+        replace(loaded, card=replace(loaded.card, labels=names, words=words)), EXAMPLES[0].path
+    )
+    first = First()
+    first.make(Result(saved=analysis.to_bytes()), EXAMPLES[0])
+    return first, analysis
+
+
+def test_the_document_that_is_asked_for_nothing_shows_the_answer_at_once(first):
+    made, analysis = first
+    answer = analysis.answer()
+    share = f"{100 * answer.probability:.1f}%"
+    said = {"en": f"“{answer.name}”, {share}", "ko": f"“{answer.name} &”, {share}"}
+    assert said_of(analysis) == said
+    document = "é" + LONG + "<body><gradio-app></gradio-app>"
+    for query, language in (("/", "en"), ("/?lang=ko", "ko")):
+        sent = light(made, document).get(query, headers={"accept-encoding": "identity"})
+        assert int(sent.headers["content-length"]) == len(sent.content)
+        html = made.html(language).decode()
+        assert sent.text == document.replace("<gradio-app>", html + "<gradio-app>")
+        assert f'<p lang="{language}">{escape(said[language])}</p>' in html
+        assert len(html) < 25_000
+    picture = base64.b64decode(re.search(r"base64,([^\"]+)", html)[1])
+    with Image.open(io.BytesIO(picture)) as small:
+        assert max(small.size) == 288
+    for asked in ("/?panel=model", "/?model=photos", "/config"):
+        assert light(made, document).get(asked).text != sent.text
+    assert light(First(), document).get("/").text == document
+
+
+def test_nothing_stands_there_for_a_model_that_is_refused():
+    nothing = First()
+    nothing.make(Result(refused=Refusal("no")), EXAMPLES[0])
+    assert nothing.html("en") == b""
 
 
 def test_a_file_that_the_browser_has_is_not_sent_again():
@@ -137,28 +261,69 @@ def test_what_a_page_says_without_the_viewer_stands_in_its_template():
         assert wrong not in TEMPLATE
 
 
-def test_the_document_of_the_app_is_small_and_holds_no_bundle(tmp_path):
-    with running_app(tmp_path, save_tiny(tmp_path, "cls")) as url:
-        status, headers, body = raw(url, accept_encoding="gzip")
-        assert (status, headers["content-encoding"]) == (200, "gzip")
-        assert len(body) <= DOCUMENT_BYTES
-        document = gzip.decompress(body).decode()
-        assert VIEWER_FILE.path in document
-        assert "createOpening" in bundle()  # a name of its inside
-        assert "createOpening" not in document
-        _, headers, body = raw(f"{url}/config", accept_encoding="gzip")
-        assert headers["content-encoding"] == "gzip"
+@pytest.fixture(scope="module")
+def served(folder):
+    """The address of an app that `vitviz serve` has started in a folder without a checkout."""
+    program, environ = ("-m", "vitviz", "serve"), {"PYTHONPATH": str(ROOT)}
+    model = save_tiny(folder, "cls")
+    with app_process(folder, model, environ=environ, program=program) as (url, _):
+        yield url
+    assert "Traceback" not in (folder / "app.log").read_text()
 
 
-def test_the_file_is_there_below_a_path_and_behind_a_login_and_no_other_hash(tmp_path):
-    login = tmp_path / "visitors"
+def test_serve_starts_the_page_in_an_empty_folder(served):
+    assert raw(f"{served}/healthz")[0] == 200
+    assert b"tiny-cls" in raw(f"{served}/config")[2]
+
+
+def test_the_document_of_the_app_is_small_and_holds_no_bundle(served):
+    status, headers, body = raw(served, accept_encoding="gzip")
+    assert (status, headers["content-encoding"]) == (200, "gzip")
+    assert len(body) <= DOCUMENT_BYTES
+    document = gzip.decompress(body).decode()
+    assert VIEWER_FILE.path in document
+    assert '<div class="vv-first">' in document  # the app was warm before it answered
+    assert "createOpening" in bundle()  # a name of its inside
+    assert "createOpening" not in document
+    _, headers, body = raw(f"{served}/config", accept_encoding="gzip")
+    assert headers["content-encoding"] == "gzip"
+    # The page is told where it gets the weights of the shipped models, and of no others.
+    told = {path.stem: weights_file(path).path for path in SHIPPED}
+    config = gzip.decompress(raw(f"{served}/config", accept_encoding="gzip")[2]).decode()
+    assert json.dumps(told, separators=(",", ":")) in config
+    status, headers, body = raw(f"{served}/{told['mnist']}")
+    assert (status, headers["cache-control"]) == (200, KEPT["Cache-Control"])
+    assert body == (WEIGHTS_DIR / "mnist.safetensors").read_bytes()
+    # What runs them is a file of its own: a visitor who only looks never gets it.
+    _, headers, body = raw(f"{served}/{RUNNING_FILE.path}", accept_encoding="gzip")
+    assert headers["content-encoding"] == "gzip"
+    assert "function createEngine" in gzip.decompress(body).decode()
+    assert "function createEngine" not in as_file()
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory):
+    """The address of an app with a login, below a path."""
+    folder = tmp_path_factory.mktemp("locked")
+    login = folder / "visitors"
     login.write_text("ada:lovelace\n")
     environ = {"VITVIZ_LOGIN": str(login), "VITVIZ_ROOT_PATH": "/vitviz"}
-    with running_app(tmp_path, save_tiny(tmp_path, "cls"), environ=environ) as url:
-        # A proxy takes the path of the app away.
-        status, headers, body = raw(f"{url}/{VIEWER_FILE.path}", accept_encoding="gzip")
-        assert (status, headers["content-encoding"]) == (200, "gzip")  # and Gradio leaves it so
-        assert gzip.decompress(body).decode() == as_file()
-        wrong = VIEWER_FILE.path.replace("vitviz-", "vitviz-0")
-        assert raw(f"{url}/{wrong}")[0] == 404
-        assert raw(f"{url}/config")[0] == 401
+    environ["VITVIZ_LOG_LEVEL"] = "info"
+    with running_app(folder, save_tiny(folder, "cls"), environ=environ) as url:
+        yield url
+
+
+def test_the_file_is_there_below_a_path_and_behind_a_login_and_no_other_hash(locked):
+    # A proxy takes the path of the app away.
+    status, headers, body = raw(f"{locked}/{VIEWER_FILE.path}", accept_encoding="gzip")
+    assert (status, headers["content-encoding"]) == (200, "gzip")  # and Gradio leaves it so
+    assert gzip.decompress(body).decode() == as_file()
+    assert "vv-first" not in raw(locked)[2].decode()  # it asks for a password
+    wrong = VIEWER_FILE.path.replace("vitviz-", "vitviz-0")
+    assert raw(f"{locked}/{wrong}")[0] == 404
+
+
+def test_the_app_answers_a_monitor_also_behind_a_login(locked):
+    assert json.loads(raw(f"{locked}/healthz")[2])["answered"] == 0
+    assert b"vitviz_analyses" in raw(f"{locked}/metrics")[2]
+    assert raw(f"{locked}/config")[0] == 401

@@ -21,7 +21,7 @@ from tests.viewer_fixture import film
 from vitviz.errors import SelectionError, VitvizError
 from vitviz.model.key import ModelKey
 from vitviz.viewer import pack
-from vitviz.viewer.payload import INSIDE, LATE
+from vitviz.viewer.payload import INSIDE, LATE, POOLING
 from vitviz.web.compute.engine import Local
 from vitviz.web.compute.models import Models
 from vitviz.web.compute.orders import Refusal
@@ -34,12 +34,13 @@ from vitviz.web.service.programs import Programs
 from vitviz.web.service.replies import Answered, Left, Refused, Shown, Unchanged
 from vitviz.web.service.service import Service
 from vitviz.web.store.cache import Cache
+from vitviz.web.store.examples import EXAMPLES
 from vitviz.web.store.store import Upload
 
 
 @pytest.fixture(scope="module")
 def models(folder):
-    paths = [save_tiny(folder, name) for name in ("cls", "grey")]
+    paths = [save_tiny(folder, name) for name in ("cls", "grey", "map")]
     return Models([str(path) for path in (*paths, told(folder))])
 
 
@@ -327,6 +328,22 @@ def test_a_preview_stands_for_its_photo(desk, sent):
     assert again.photo != answer.photo
 
 
+def test_an_example_is_held_as_its_thumbnail_and_stays_the_example(desk):
+    first = desk.show_example(1, CLS, START)
+    assert Path(first.photo).read_bytes() == EXAMPLES[1].thumbnail()
+    held = Upload(first.photo, "dog.jpg")
+    # Another answer came, whose picture the input does not hold: a request was under way.
+    later = desk.show_example(2, CLS, first.shown).shown
+    answer = desk.show(held, GREY, later)
+    assert answer.shown.photo == EXAMPLES[1].upload
+    assert answer.manifest["link"]["example"] == "dog"
+    assert answer.photo != Left.AS_IT_IS
+    # What the input shows is not put there again, over a picture that was pasted meanwhile.
+    again = desk.show(Upload(answer.photo, "dog.jpg"), CLS, answer.shown)
+    assert made(again)[0] == "dog.jpg"
+    assert again.photo == Left.AS_IT_IS
+
+
 def test_examples_need_their_models(desk, models):
     names = [example.name for example in desk.examples]
     assert names[:3] == ["red panda", "dog", "cat"]
@@ -434,7 +451,7 @@ def test_nonsense_gets_a_sentence(desk, nonsense):
 
 
 @pytest.mark.parametrize(
-    "name", [*sorted({*LATE} - {INSIDE}), "tokens-01", "mixing-00", "mixing-02"]
+    "name", [*sorted({*LATE} - {INSIDE, POOLING}), "tokens-01", "mixing-00", "mixing-02"]
 )
 def test_a_file_that_is_made_when_somebody_looks_at_it(desk, models, upload, name):
     manifest = desk.show(upload, ModelKey("told"), Shown(None, ModelKey("told"))).manifest
@@ -469,7 +486,8 @@ def drawing(key, **changes):
 
 @pytest.mark.parametrize("kind", FIGURES)
 def test_figures_for_print(desk, upload, kind):
-    key = desk.show(upload, ModelKey("told"), START).manifest["pass"]["id"]
+    name = "tiny-map" if kind == POOLING else "told"
+    key = desk.show(upload, ModelKey(name), START).manifest["pass"]["id"]
     more = {
         "explanation": {"explainers": ["attention_gradient"], "target": 1},
         "explanations": {"explainers": ["attention", "grad_cam"], "target": 0},
@@ -784,6 +802,19 @@ def test_a_drawing_is_for_digits_until_the_visitor_chooses_another_model(desk, s
         refused = desk.draw(Upload(elsewhere, "drawing-3.png"), CLS, later.shown)
         assert isinstance(refused, Refused)
         assert refused.shown == later.shown
+
+
+def test_of_a_photo_that_stays_in_the_browser_an_example_stands_for_its_model(desk, sent):
+    stays = desk.draw(None, CLS, START)
+    assert stays.shown[:2] == (desk.digits.upload, ModelKey("mnist"))
+    itself = stays.manifest["itself"]
+    assert (itself["key"], itself["kind"]) == ("example-digit", "example")
+    assert itself["key"] not in [one["key"] for one in stays.manifest["beside"]]
+    # After the visitor's yes it is a photo like any other, as it was shown.
+    later = desk.draw(sent("dark.png"), CLS, stays.shown, first=False, inverted=True)
+    assert later.shown == Shown(later.shown.photo, CLS, None, True)
+    assert later.manifest["photo"]["inverted"] is True
+    assert "itself" not in later.manifest
 
 
 def test_a_page_to_take_home_has_the_layers_that_were_asked_for(desk, upload):

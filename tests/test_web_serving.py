@@ -2,8 +2,13 @@
 
 import os
 import signal
-from concurrent.futures import ThreadPoolExecutor
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from gradio_client import Client, handle_file
@@ -11,6 +16,8 @@ from PIL import Image
 
 from tests.models import photo
 from tests.running import app_process, begun, pictures, refuses, save_tiny, slow_script, until
+from vitviz.web.host import limits
+from vitviz.web.page.serving import serve
 
 
 @pytest.fixture
@@ -32,10 +39,19 @@ def ask(url: str, folder: Path) -> tuple[dict, str]:
     return client.predict(handle_file(folder / "a.png"), "tiny-cls", api_name="/analyze")
 
 
+@contextmanager
+def asked(url: str, folder: Path, visitors: int) -> Iterator[list[Future]]:
+    """Their answers. They wait for the file "go" at most as long as this block."""
+    with ThreadPoolExecutor(visitors) as pool:
+        try:
+            yield [pool.submit(ask, url, folder) for _ in range(visitors)]
+        finally:
+            (folder / "go").touch()
+
+
 def test_who_is_inside_is_answered_and_no_picture_is_left(running, folder):
     url, process = running
-    with ThreadPoolExecutor(3) as pool:
-        answers = [pool.submit(ask, url, folder) for _ in range(3)]
+    with asked(url, folder, 3) as answers:
         until(lambda: begun(folder) == 3)
         process.terminate()
         until(lambda: refuses(url))
@@ -52,8 +68,7 @@ def test_who_is_inside_is_answered_and_no_picture_is_left(running, folder):
 
 def test_a_second_signal_ends_it_at_once_and_the_next_start_sweeps(running, folder):
     url, process = running
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(ask, url, folder)
+    with asked(url, folder, 1) as (answer,):
         until(lambda: begun(folder))
         process.terminate()
         until(lambda: refuses(url))
@@ -77,3 +92,34 @@ def test_nobody_inside_means_no_wait(running, folder, number):
     process.wait(60)
     assert pictures(folder) == []
     assert "Traceback" not in (folder / "app.log").read_text()
+
+
+def test_a_signal_is_heard_whichever_thread_it_reaches(monkeypatch):
+    heard, late, ended, main = [], [], threading.Event(), threading.main_thread().ident
+    monkeypatch.setattr(limits, "SIGNAL_SECONDS", 0.01)
+
+    def to_another_thread() -> None:
+        until(lambda: signal.getsignal(signal.SIGTERM) is not mine)
+        until(lambda: sys._current_frames()[main].f_code.co_name == "wait")
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+        if not ended.wait(20):
+            late.append("woken")
+            signal.pthread_kill(main, signal.SIGTERM)
+
+    class Demo(Mock):
+        def launch(self, **_options) -> None:
+            threading.Thread(target=to_another_thread).start()
+
+        def close(self) -> None:
+            ended.set()
+
+    def mine(number: int, _frame: object) -> None:
+        heard.append(number)
+
+    before = signal.signal(signal.SIGTERM, mine)
+    try:
+        serve(Demo(), {})
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert late == []
+    assert heard == [signal.SIGTERM]  # as a process ends that was told to

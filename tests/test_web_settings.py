@@ -19,6 +19,28 @@ def test_arguments_and_environment_add_up():
     )
 
 
+def test_what_is_said_of_weights_is_of_the_model_before_it(tmp_path, capsys):
+    (tmp_path / "names.txt").write_text("cat\ndog\n")
+    argv = ["--model", "a.pth", "--arch", "test_vit", "--labels", str(tmp_path / "names.txt")]
+    got = Settings.from_args([*argv, "--model", "b.pth", "--key", "ema", "--model", "c"], {})
+    assert got.models == ("a.pth", "b.pth", "c")
+    assert got.weights == {
+        "a.pth": {"arch": "test_vit", "labels": ["cat", "dog"]},
+        "b.pth": {"key": "ema"},
+    }
+    shown = Settings.from_args(["--model", "a", "--preprocess", '{"size": [8, 8]}'], {})
+    assert shown.weights == {"a": {"preprocess": {"size": [8, 8]}}}
+    for wrong, says in (
+        (["--arch", "test_vit"], "--arch must stand behind the --model that it is of"),
+        (["--model", "a", "--labels", "no/such"], "no/such cannot be read"),
+        (["--model", "a", "--preprocess", "{"], "JSON is expected"),
+    ):
+        with pytest.raises(SystemExit) as ended:
+            Settings.from_args(wrong, {})
+        assert ended.value.code == 2
+        assert says in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("port", ["0", "65536", "x", "-1", "1.5"])
 def test_a_wrong_port_ends_with_usage(port, capsys):
     with pytest.raises(SystemExit) as ended:
@@ -49,6 +71,7 @@ GOOD_AND_BAD = {
     "device": ("cpu", "cpu", "", "empty"),
     "threads": ("3", 3, "0", "from 1 to 1024"),
     "engine": ("ray=10.0.0.1:6379", "ray=10.0.0.1:6379", "ray=", "ray=HOST:PORT"),
+    "in_page": ("Nothing", "nothing", "all", "nothing, experiments, photos"),
     "passes": ("2", 2, "many", "from 1 to 64"),
     "queue": ("8", 8, "-1", "from 1 to 10000"),
     "models_mb": ("700", 700, "0", "from 1 to 10000000"),

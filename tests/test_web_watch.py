@@ -3,15 +3,13 @@
 import json
 import logging
 import sys
-import urllib.error
-import urllib.request
 
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from tests.models import photo
-from tests.running import running_app, save_tiny
+from tests.running import save_tiny
 from vitviz.errors import VitvizError
 from vitviz.model.key import ModelKey
 from vitviz.web.host import watch
@@ -80,21 +78,6 @@ def test_metrics_count_by_door_model_and_outcome(monkeypatch):
     assert answered in said
     assert 'vitviz_stage_seconds_count{stage="pass"} 3.0' in said
     assert answered not in asked(other, "/metrics").text
-
-
-def test_the_app_answers_a_monitor_also_behind_a_login(tmp_path):
-    login = tmp_path / "visitors"
-    login.write_text("ada:lovelace\n")
-    environ = {"VITVIZ_LOGIN": str(login), "VITVIZ_LOG_LEVEL": "info"}
-    with running_app(tmp_path, save_tiny(tmp_path, "cls"), environ=environ) as url:
-        with urllib.request.urlopen(f"{url}/healthz", timeout=60) as reply:
-            assert json.load(reply)["answered"] == 0
-        with urllib.request.urlopen(f"{url}/metrics", timeout=60) as reply:
-            assert b"vitviz_analyses" in reply.read()
-        with pytest.raises(urllib.error.HTTPError) as refused:
-            urllib.request.urlopen(f"{url}/config", timeout=60)
-        refused.value.close()
-        assert refused.value.code == 401
 
 
 def test_an_analysis_is_noted_without_its_picture(tmp_path, caplog):

@@ -10,6 +10,7 @@ import pytest
 import timm
 import torch
 import torchvision
+from huggingface_hub import constants
 from safetensors.torch import save_file
 from torch.testing import assert_close
 
@@ -17,6 +18,7 @@ from tests.models import TINY, photo, spread, tiny
 from vitviz import WeightsError, from_timm, list_models, load, open_photo
 from vitviz.model import hub, torchvision_models
 from vitviz.model.labels import imagenet_labels
+from vitviz.model.menu import out_of_reach
 from vitviz.model.weights import CURATED, save_checkpoint
 
 
@@ -264,6 +266,8 @@ def test_labels_come_from_the_table_of_that_size() -> None:
 def test_the_curated_menu_is_made_of_timm_names_with_weights() -> None:
     assert set(CURATED) <= set(timm.list_models(pretrained=True))
     assert list_models()[-len(CURATED) :] == list(CURATED)
+    for name, one in CURATED.items():
+        assert timm.models.get_pretrained_cfg(name).hf_hub_id == f"{one.owner}/{name}"
 
 
 def test_a_patch_that_does_not_divide_the_image_leaves_a_margin() -> None:
@@ -324,6 +328,20 @@ def test_weights_in_the_local_cache_load_without_a_network(monkeypatch, cache, n
         assert_close(loaded.vit(pixels), theirs(pixels), atol=1e-5, rtol=1e-5)
     assert loaded.card.source == "timm, pretrained"
     assert loaded.card.details["hf_hub_id"] == f"timm/{name.rpartition('/')[2]}"
+
+
+def test_models_that_are_not_here_are_out_of_reach_without_a_network(monkeypatch, cache) -> None:
+    tiny_16 = "vit_tiny_patch16_224.augreg_in21k_ft_in1k"
+    (folder := Path(constants.HF_HUB_CACHE) / f"models--timm--{tiny_16}" / "snapshots" / "0").mkdir(
+        parents=True
+    )
+    (folder / "model.safetensors").touch()
+    (folder.parents[1] / "refs").mkdir()
+    (folder.parents[1] / "refs" / "main").write_text("0")
+    monkeypatch.setattr(hub, "answers", lambda url: False)
+    assert out_of_reach() == set(CURATED) - {tiny_16}
+    monkeypatch.setattr(hub, "answers", lambda url: True)
+    assert out_of_reach() == frozenset()
 
 
 def test_a_model_in_the_cache_does_not_wait_for_a_download(monkeypatch, cache) -> None:

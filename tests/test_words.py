@@ -2,16 +2,15 @@
 
 import subprocess
 import sys
-import urllib.request
-from pathlib import Path
 
 import pytest
 from PIL import Image
 
 import vitviz
 from tests.models import photo
-from tests.running import ROOT, app_process, save_tiny
+from tests.running import ROOT, save_tiny
 from vitviz import cli, look
+from vitviz.site import Report
 
 
 def said(capsys: pytest.CaptureFixture, *arguments: str) -> tuple[int, str, str]:
@@ -55,7 +54,7 @@ def test_every_word_has_help_under_its_own_name(capsys, name) -> None:
 
 @pytest.mark.parametrize("name", cli.WORDS)
 def test_a_mistake_after_a_word_is_one_line_under_its_name(capsys, name) -> None:
-    takes_one = name in ("look", "summary")
+    takes_one = name in ("look", "site", "summary")
     status, out, err = said(capsys, name, *["x"] * takes_one, "--no-such-option")
     assert (status, out) == (2, "")
     no_option = "there is no option --no-such-option"
@@ -71,6 +70,7 @@ def test_the_example_of_every_word_is_understood(name, monkeypatch) -> None:
     monkeypatch.setattr("vitviz.look.look", lambda asked: None)
     monkeypatch.setattr("vitviz.layers.layer_table", lambda *_, **__: "")
     monkeypatch.setattr("vitviz.train.command.train_and_save", lambda asked: None)
+    monkeypatch.setattr("vitviz.site.command.write_site", lambda *_: Report(0, (), ()))
     monkeypatch.setattr("vitviz.web.command.build_app", lambda asked: ())
     monkeypatch.setattr("vitviz.web.command.serve", lambda: None)
     assert cli.main([name, *cli.WORDS[name].example.split()]) == 0
@@ -190,14 +190,3 @@ def test_what_a_word_cannot_do_is_one_sentence(capsys) -> None:
         assert (status, out) == (1, "")
         assert err.startswith(f"vitviz {name}: ")
         assert err.count("\n") == 1
-
-
-def test_serve_starts_the_page_in_an_empty_folder(tmp_path: Path) -> None:
-    program, environ = ("-m", "vitviz", "serve"), {"PYTHONPATH": str(ROOT)}
-    model = save_tiny(tmp_path, "cls")
-    with app_process(tmp_path, model, environ=environ, program=program) as (url, _):
-        with urllib.request.urlopen(f"{url}/healthz", timeout=30) as answer:
-            assert answer.status == 200
-        with urllib.request.urlopen(f"{url}/config", timeout=30) as answer:
-            assert b"tiny-cls" in answer.read()
-    assert "Traceback" not in (tmp_path / "app.log").read_text()

@@ -13,9 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tests import engine_fixture, explained_fixture, gradients_fixture
 from tests.chance_fixture import draws
 from tests.models import TINY, as_sent, photo, tiny
 from tests.operated_fixture import CASES, operated
+from tests.pixels_fixture import pixels
 from tests.results_fixture import examples
 from vitviz import EXPLAINERS, Analysis, Trace, ViT, analyze, open_photo
 from vitviz.model.loaded import KNOWN_OR_NOT
@@ -176,13 +178,28 @@ def film_fixture() -> dict[str, Any]:
 
 
 def write(folder: Path) -> None:
-    """One JSON file for each of the tiny models; in folders operated passes, draws and examples."""
-    for inner in ("operated", "chance", "results"):
+    """One JSON file for each of the tiny models; in folders operated passes, draws, examples and
+    passes for the page's engine, and pixels.
+    """
+    for inner in ("operated", "chance", "results", "engine", "pixels", "gradients", "explained"):
         (folder / inner).mkdir(parents=True, exist_ok=True)
     text = json.dumps(draws())  # to the last bit
     (folder / "chance" / "draws.json").write_text(text + "\n", encoding="utf-8")
     text = json.dumps(examples())
     (folder / "results" / "examples.json").write_text(text + "\n", encoding="utf-8")
+    engine = {name: engine_fixture.small(name) for name in engine_fixture.ALL}
+    engine |= {"angles": engine_fixture.angles(), "servers": engine_fixture.servers()}
+    for name, told in engine.items():
+        text = json.dumps(_rounded(told))
+        (folder / "engine" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    for name in engine_fixture.ALL:
+        text = json.dumps(_rounded(gradients_fixture.small(name)))
+        (folder / "gradients" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    for name in explained_fixture.NAMES:
+        text = json.dumps(_rounded(explained_fixture.small(name)))
+        (folder / "explained" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    text = json.dumps(pixels())
+    (folder / "pixels" / "pictures.json").write_text(text + "\n", encoding="utf-8")
     for name in CASES:
         text = json.dumps(_rounded(operated(name)))
         (folder / "operated" / f"{name}.json").write_text(text + "\n", encoding="utf-8")

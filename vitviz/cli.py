@@ -13,8 +13,8 @@ from .errors import VitvizError
 from .languages import dictionary
 from .model.json_values import parse
 from .model.key import read_size
-from .model.labels import IMAGENET
 from .model.menu import DEFAULT_MODEL, list_models
+from .model.weight_options import add_weight_options, weight_options
 
 # Modules that import torch are imported by the word that needs them: --help need not wait for it.
 
@@ -73,6 +73,12 @@ def serve(argv: Sequence[str]) -> None:
     serve_page(argv)
 
 
+def site(argv: Sequence[str]) -> None:
+    from .site.command import site
+
+    site(argv)
+
+
 def train(argv: Sequence[str]) -> int:
     from .train.command import main
 
@@ -86,7 +92,7 @@ def summary(argv: Sequence[str]) -> None:
     asked = options.parse_args(argv)
     from .layers import layer_table
 
-    told = {"arch": asked.arch, "labels": asked.labels, "key": asked.key}
+    told = weight_options(asked)
     print(layer_table(asked.model, not asked.untrained, asked.image_size, **told))
 
 
@@ -109,6 +115,7 @@ WORDS = {
     "look": Word("write numbers and figures of a photo", "cat.jpg --explain generic", look),
     "serve": Word("start the page, for a browser", "--port 8080", serve),
     "train": Word("train a model, or measure one", "--recipe mnist --download", train),
+    "site": Word("write a page that needs no server", "public", site),
     "summary": Word("print the layers of a model", "vit_base_patch16_224", summary),
     "models": Word("print the names of models", "", models),
 }
@@ -226,6 +233,12 @@ def look_options() -> Arguments:
     add("--out", type=Path, metavar="FOLDER", help="(default: vitviz-PHOTO-MODEL, in this folder)")
     add("--format", choices=("png", "svg", "pdf"), default="png", help="of the figures")
     add("--html", action="store_true", help="write the viewer too, as one page without a server")
+    add(
+        "--html-engine",
+        action="store_true",
+        help="the same, with the model in it: the page takes photos and experiments (at most 25 "
+        "million parameters)",
+    )
     add("--force", action="store_true", help="write into a folder that is not from vitviz")
     return result
 
@@ -235,7 +248,8 @@ def _add_changes(options: Arguments) -> None:
     change = options.add_argument_group("changes to the pass (patches, layers, heads count from 0)")
     change.add_argument("--remove", type=_numbers, metavar="N,N", help="take these patches out")
     change.add_argument("--keep", type=_numbers, metavar="N,N", help="take all other patches out")
-    change.add_argument("--positions", choices=("off", "shuffled"), help="change the positions")
+    kinds = ("off", "shuffled", "learned-off", "rotary-off")
+    change.add_argument("--positions", choices=kinds, help="change the positions")
     change.add_argument(
         "--shuffle", type=whole_number, metavar="N", help="shuffle the picture in cells of N x N"
     )
@@ -270,34 +284,7 @@ def _add_weights(options: Arguments) -> None:
         help="pixels of the picture that the model sees, such as 144 or 144x192 (height x width), "
         "in more or fewer patches of the same size (default: the model's own)",
     )
-
-    options.add_argument(
-        "--arch",
-        metavar="NAME",
-        help="timm's name of the architecture of a file that holds weights alone, such as "
-        "vit_small_patch16_224",
-    )
-    options.add_argument(
-        "--labels",
-        type=_lines,
-        metavar="FILE",
-        help="the names of the classes, one a line; or the word imagenet",
-    )
-    options.add_argument(
-        "--key", metavar="TEXT", help="which of several models in a file, such as state_dict_ema"
-    )
-
-
-def _lines(text: str) -> str | list[str]:
-    """The names in a file, or the word that `load` knows."""
-    if text == IMAGENET:
-        return text
-    try:
-        names = Path(text).read_text("utf-8-sig").splitlines()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no text"
-        raise argparse.ArgumentTypeError(f"{text[:80]} cannot be read: {reason}") from None
-    return [name.strip() for name in names if name.strip()]
+    add_weight_options(options)
 
 
 def _size(text: str) -> tuple[int, int]:

@@ -10,6 +10,7 @@ import torch
 
 from .errors import VitvizError
 from .model.key import ModelKey
+from .model.weight_options import weight_options
 from .model.weights import load_key
 from .probe.analysis import Analysis, analyze
 from .probe.explain.explainers import EXPLAINERS
@@ -33,9 +34,13 @@ def look(arguments: argparse.Namespace) -> None:
     model += "-inverted" if arguments.invert else ""
     model += "-changed" if changes else ""
     default = Path(f"vitviz-{_word(photo)}-{model}")
-    loaded = load_key(key, arch=arguments.arch, labels=arguments.labels, key=arguments.key)
+    loaded = load_key(key, **weight_options(arguments))
     analysis = analyze(loaded, Path(photo), invert=arguments.invert, interventions=changes)
     layer = choose_layer(analysis, arguments.layer)
+    if arguments.html_engine:
+        from .viewer import in_page
+
+        in_page.check(loaded.card)
     head = arguments.head if arguments.head is None else analysis.trace.check_head(arguments.head)
     token = choose_token(analysis, arguments.token)
     explained = choose_explainers(analysis, arguments.explain, arguments.target)
@@ -65,7 +70,8 @@ def look(arguments: argparse.Namespace) -> None:
         print(f"(score {told.score:.3g}, below the model's threshold of {told.threshold:.3g})")
     elif (phrase := analysis.answer()) is not None and phrase.sure is False:
         print(f"not sure: the best guess is {phrase.name}, {phrase.probability:.1%}")
-    options = (arguments.format, arguments.html, explained)
+    html = arguments.html or arguments.html_engine
+    options = (arguments.format, html, explained, arguments.html_engine)
     for path in write(analysis, folder, layer, head, token, *options):
         print(path)
 
@@ -79,10 +85,12 @@ def write(
     kind: str = "png",
     html: bool = False,
     explained: tuple[list[str], int | None] | None = None,
+    engine: bool = False,
 ) -> list[Path]:
     """Write numbers and figures into a folder that exists; returns the files, in order.
 
-    `explained`: the keys of explainers and the class that they explain.
+    `explained`: the keys of explainers and the class that they explain. `engine`: the page has the
+    model, too.
     """
     from . import draw  # takes a second, for matplotlib; --help need not wait for it
 
@@ -117,7 +125,6 @@ def write(
         figures[f"training-layer-{layer}-{which}"] = lambda: draw.training(
             Film.read(film), analysis.card, layer, head
         )
-
     paths = [folder / "summary.json", folder / ANALYSIS]
     text = json.dumps(analysis.summary(), ensure_ascii=False, indent=2) + "\n"
     _write_text(paths[0], text)
@@ -129,7 +136,7 @@ def write(
         from .viewer import page
 
         paths.append(folder / "viewer.html")
-        _write_text(paths[-1], page(analysis))
+        _write_text(paths[-1], page(analysis, engine=engine))
     for name, figure in figures.items():
         paths.append(folder / f"{name}.{kind}")
         draw.save(figure(), paths[-1])
@@ -157,7 +164,7 @@ def interventions(arguments: argparse.Namespace) -> list[dict[str, Any]]:
         if (patches := getattr(arguments, kind)) is not None:
             changes.append({"kind": kind, "patches": patches})
     if arguments.positions:
-        changes.append({"kind": "positions", "by": arguments.positions})
+        changes.append({"kind": "positions", "by": arguments.positions.replace("-", " ")})
     if arguments.shuffle is not None:
         changes.append({"kind": "shuffle", "cells": arguments.shuffle})
     for layer, head in arguments.head_off:

@@ -16,7 +16,7 @@ import torch
 def main() -> None:
     """Run the parts that are named, all of them by default."""
     in_browser = ("viewer", "large", "paint", "start", "arrive")
-    parts = ("analysis", *in_browser, "classroom", "faults")
+    parts = ("analysis", "engine", *in_browser, "here", "classroom", "faults")
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("part", nargs="*", help=", ".join(parts))
     parser.add_argument("--rounds", type=int, default=15, help="pairs per ratio (default: 15)")
@@ -34,6 +34,10 @@ def main() -> None:
             command = [sys.executable, "-m", "tests.bench.analysis", str(threads)]
             environ = {**os.environ, "OMP_NUM_THREADS": str(threads)}
             subprocess.run([*command, str(arguments.rounds)], env=environ, check=True)
+    if "engine" in chosen:
+        from tests.bench.engine import engine
+
+        engine(arguments.rounds)
     if "classroom" in chosen:
         from tests.bench.classroom import classroom
 
@@ -43,6 +47,10 @@ def main() -> None:
 
         for part in to_open:
             getattr(browser, part)()
+    if "here" in chosen:
+        from tests.bench.here import here
+
+        here()
     if "faults" in chosen:
         from tests.bench.faults import FAULTS, faults
 

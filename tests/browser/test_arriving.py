@@ -5,15 +5,17 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.bench.browser import DOCUMENT_KB, FIRST_KB, SECOND_KB, WATCH_READY, arrived
 from tests.running import running_app, save_tiny
 
 VIEWER = re.compile(r"/gradio_api/vitviz-[0-9a-f]{16}\.js$")
+KOREAN = re.compile(r"/gradio_api/vitviz-ko-[0-9a-f]{16}\.js$")
 SENT = """() => Object.fromEntries(performance.getEntriesByType("resource")
     .map(({ name, transferSize, encodedBodySize }) => [name, [transferSize, encodedBodySize]]))"""
 
 
 def test_the_viewer_is_asked_for_once_and_a_second_visit_has_it(visit):
-    seen = visit()
+    seen = visit(fresh=True)
     page = seen.page
     (address,) = {one for one in seen.requests if VIEWER.search(urlsplit(one).path)}
     first = page.evaluate(SENT)
@@ -25,9 +27,69 @@ def test_the_viewer_is_asked_for_once_and_a_second_visit_has_it(visit):
     second = page.evaluate(SENT)
     # 0: from the cache of the browser. A file of the analysis is asked for, and not sent again.
     assert second[address][0] == 0
-    layers = [sent for name, (sent, _) in second.items() if name.endswith(".safetensors")]
+    again = {name: sent for name, (sent, _) in second.items() if name in first}
+    layers = [sent for name, sent in again.items() if name.endswith(".safetensors")]
     assert layers
     assert max(layers) < 1000
+
+
+BOXES = """(places) => places.map((place) => {
+    const { x, y, width, height } = document.querySelector(place).getBoundingClientRect();
+    return [x, y, width, height].map(Math.round);
+})"""
+
+
+@pytest.mark.parametrize(("width", "height"), [(390, 844), (1366, 768), (1920, 1080)])
+def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_place(
+    visit, width, height
+):
+    korean = width == 390
+    locale = "ko-KR" if korean else "en-US"
+    size = {"viewport": {"width": width, "height": height}}
+    seen = visit("healthz", wait_for="", locale=locale, **size)
+    page = seen.page
+    held = []
+    page.route("**/assets/index-*.js", lambda route: held.append(route))
+    page.goto(page.url.replace("healthz", ""), wait_until="commit")
+    page.wait_for_function("document.querySelector('.vv-first img')?.naturalWidth > 200")
+    answer, picture = page.evaluate(BOXES, [".vv-first p", ".vv-first img"])
+    said = seen.text(".vv-first p")
+    held[0].continue_()
+    seen.ready("red-panda.jpg")
+    assert page.locator(".vv-first").count() == 0
+    assert seen.text(".vv-title h2") == said
+    drawn, shown = page.evaluate(BOXES, [".vv-title h2", ".vv-picture"])
+    assert [abs(one - other) <= 3 for one, other in zip(picture, shown, strict=True)] == [True] * 4
+    assert [abs(one - other) <= 3 for one, other in zip(answer[:2], drawn[:2], strict=True)] == [
+        True,
+        True,
+    ]
+
+
+def test_the_answer_is_not_there_where_the_page_shows_something_else(visit):
+    seen = visit("?example=dog", wait_for="dog.jpg")
+    assert "vv-first" not in seen.page.request.get(seen.page.url).text()
+    photo = "{ vitviz: { photo: 'one of mine' } }"
+    seen.page.add_init_script(f"history.replaceState({photo}, '')")
+    seen.page.goto(seen.page.url.partition("?")[0], wait_until="commit")
+    seen.page.wait_for_function("document.querySelector('gradio-app')")
+    assert seen.page.locator(".vv-first").count() == 0
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
+def test_little_travels_until_the_viewer_is_ready_and_less_on_a_second_visit(browser, url, locale):
+    context = browser.new_context(locale=locale, viewport={"width": 1366, "height": 768})
+    page = context.new_page()
+    page.add_init_script(WATCH_READY)
+    # The app of the journeys begins with another model; the picture in its document counts, too.
+    document, first, *_ = arrived(page, f"{url}/?model=photos", None, 1)
+    _, second, *_ = arrived(page, f"{url}/?model=photos", None, 1)
+    body = page.request.get(url, headers={"accept-encoding": "gzip"})
+    opening = int(body.headers["content-length"]) / 1000
+    context.close()
+    assert document < opening < DOCUMENT_KB
+    assert first + opening - document < FIRST_KB
+    assert second + opening - document < SECOND_KB
 
 
 @pytest.mark.parametrize(
@@ -57,6 +119,40 @@ def test_a_viewer_that_is_blocked_is_said_and_tried_again(visit, locale, said, a
     blocked = [one for one in seen.complaints if "ERR_FAILED" in one]
     assert blocked
     seen.complaints[:] = [one for one in seen.complaints if one not in blocked]
+
+
+def test_another_language_is_fetched_when_it_is_chosen_and_said_where_it_does_not_come(visit):
+    seen = visit()
+    page = seen.page
+
+    def asked():
+        return [one for one in seen.requests if KOREAN.search(urlsplit(one).path)]
+
+    assert asked() == []
+    page.route(KOREAN, lambda route: route.abort())
+    page.get_by_role("button", name="한국어").click()
+    note = page.get_by_role("alert").filter(has_text="The texts of this language could not")
+    note.wait_for()
+    assert page.evaluate("document.documentElement.lang") == "en"
+    assert page.get_by_role("tab", name="Attention", exact=True).is_visible()
+    page.unroute(KOREAN)
+    page.get_by_role("button", name="한국어").click()
+    page.get_by_role("tab", name="어텐션", exact=True).wait_for()
+    assert note.is_hidden()
+    page.get_by_role("button", name="English").click()
+    page.get_by_role("tab", name="Attention", exact=True).wait_for()
+    page.get_by_role("button", name="한국어").click()
+    page.get_by_role("tab", name="어텐션", exact=True).wait_for()
+    assert len(asked()) == 2  # the one that was blocked, and the one that came
+    blocked = [one for one in seen.complaints if "ERR_FAILED" in one]
+    seen.complaints[:] = [one for one in seen.complaints if one not in blocked]
+    # A browser that speaks it has it with the viewer.
+    korean = visit(locale="ko-KR")
+    korean.page.get_by_role("tab", name="어텐션", exact=True).wait_for()
+    files = [one for one in korean.requests if KOREAN.search(urlsplit(one).path)]
+    by = "name => performance.getEntriesByName(name)[0].initiatorType"
+    assert len(files) == 1
+    assert korean.page.evaluate(by, files[0]) == "link"  # by the headers, before Gradio has run
 
 
 def test_a_button_that_is_pressed_before_the_viewer_is_here_opens_its_list(visit):

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import expect
+from playwright.sync_api import TimeoutError, expect
 
+from tests.browser.test_fold import DESK, LAPTOP, TABS, WALL, inside, top
 from vitviz import analyze, load
 
 FIELD = ".vv-drawing-field"
@@ -21,6 +22,7 @@ SENT = """node => node.querySelector("canvas").toDataURL("image/png")"""
 
 
 def draw(page, points) -> None:
+    page.locator(FIELD).hover()  # waits until it stands still
     box = page.locator(FIELD).bounding_box()
     for at, (right, down) in enumerate(points):
         place = box["x"] + right * box["width"], box["y"] + down * box["height"]
@@ -36,19 +38,29 @@ def drawn(page) -> Image.Image:
     return Image.open(io.BytesIO(base64.b64decode(text.split(",")[1]))).convert("RGB")
 
 
+def said(seen) -> str:
+    """What stands on the page, for a test that waited in vain."""
+    texts = seen.page.locator(".vv-drawing, .vv-place, #vv-said, .toast-wrap").all_inner_texts()
+    return " | ".join([*texts, *seen.complaints, *seen.requests[-8:]])
+
+
 @contextmanager
 def answered(seen) -> Iterator[None]:
     """Wait until what is drawn in the block is answered, however often the pen rests on the way."""
     field = seen.page.locator(".vv-drawing")
     before = field.get_attribute("data-sent")
     yield
-    seen.page.wait_for_function(
-        """before => {
-            const { sent, shown } = document.querySelector(".vv-drawing").dataset;
-            return sent && sent !== before && shown === sent;
-        }""",
-        arg=before,
-    )
+    try:
+        seen.page.wait_for_function(
+            """before => {
+                const { sent, shown } = document.querySelector(".vv-drawing").dataset;
+                return sent && sent !== before && shown === sent;
+            }""",
+            arg=before,
+        )
+    except TimeoutError:
+        root = seen.page.locator(".vv-drawing")
+        pytest.fail(f"{before}: {root.evaluate('({ dataset }) => ({ ...dataset })')} {said(seen)}")
     seen.ready(field.get_attribute("data-shown"))
 
 
@@ -174,3 +186,31 @@ def test_a_digit_in_the_corner_is_moved_to_where_digits_were_taught(visit, local
         page.locator(".vv-drawing-tools button").nth(-2).click()  # one step back
     assert np.array_equal(np.asarray(drawn(page)), corner)
     assert move.is_visible()
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
+@pytest.mark.parametrize("size", [LAPTOP, WALL, DESK])
+def test_the_field_lies_in_the_place_of_the_picture(visit, locale, size) -> None:
+    seen = visit(
+        "?model=mnist&example=digit" + "&projector=true" * (size is WALL),
+        "digit",
+        **size,
+        locale=locale,
+    )
+    page = seen.page
+    places = (".vv-line", TABS, ".vv-right")
+    before = [top(page, place) for place in places]
+    frame = page.locator(".vv-frame").bounding_box()
+    page.evaluate("document.dispatchEvent(new Event('vitviz-draw'))")
+    expect(page.locator(FIELD)).to_be_focused()
+    expect(page.locator(".vv-picture")).to_be_hidden()
+    with answered(seen):
+        draw(page, SEVEN)
+    assert [top(page, place) for place in places] == before
+    pad = page.locator(".vv-drawing").bounding_box()
+    assert (pad["x"], pad["y"]) == pytest.approx((frame["x"], frame["y"]), abs=1)
+    assert pad["width"] <= frame["width"] + 1
+    inside(seen, FIELD, ANSWER, ".vv-drawing-tools")
+    page.locator(".vv-drawing header button").click()
+    expect(page.locator(".vv-picture")).to_be_visible()
+    assert [top(page, place) for place in places] == before

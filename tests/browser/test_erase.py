@@ -1,8 +1,12 @@
 """Look or erase: the answer follows the hand, the headline is the changed model's."""
 
+import re
+
 import pytest
+import torch
 
 from tests.browser.test_experiment import PANDA, brush, places
+from tests.browser.test_photo import SAMPLES
 from vitviz import analyze, load
 
 PLACE = ".vv-place"
@@ -70,6 +74,47 @@ def test_how_few_patches_were_enough_is_kept_on_this_device(visit) -> None:
     page.locator(f'{PLACE}[data-state="ready"]').wait_for()
     page.locator(ERASE).click()
     page.locator(".vv-finding", has_text="Best here: 141.").wait_for()
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
+def test_a_model_without_classes_says_how_far_its_vector_moved(visit, ours, locale) -> None:
+    page = visit("?model=tiny-registers", locale=locale).page
+    page.locator(ERASE).click()
+    brush(page, (0, 0))
+    intact = ours(PANDA, "registers")
+    erased = ours(PANDA, "registers", interventions=[{"kind": "remove", "patches": [0]}])
+    vectors = [one.trace.logits for one in (intact, erased)]
+    moved = 1 - torch.nn.functional.cosine_similarity(*vectors, dim=0).item()
+    said = "moved by 0.0" if locale == "en-US" else "만큼 움직였습니다"
+    settled(page, said)
+    number = re.search(r"\d+\.\d+", page.locator(HEADLINE).inner_text())[0]
+    assert float(number) == pytest.approx(moved, rel=0.005)
+    assert number in page.title()
+    finding = page.locator(".vv-finding").inner_text()
+    assert ("names nothing" if locale == "en-US" else "이름을 말하지 않는") in finding
+    assert "?" not in finding  # there is no answer to keep, and no dare
+
+
+def test_twin_stranger_and_slow_model_have_their_own_sentences(visit) -> None:
+    page = visit("?model=photos").page
+    page.locator("#vv-untrained input").check()
+    page.locator(".vv-title", has_text="No answer yet").wait_for()
+    page.locator(ERASE).click()
+    finding = page.locator(".vv-finding")
+    finding.get_by_text("has learned nothing yet").wait_for()
+    page.locator("#vv-untrained input").uncheck()
+    page.locator(".vv-title", has_text="Red panda").wait_for()
+    page.locator("#vv-photo input[type=file]").set_input_files(
+        SAMPLES / "Minduka_Present_Blue_Pack.png"
+    )
+    page.locator(".vv-title", has_text="Not one of my").wait_for()
+    finding.get_by_text("has no answer to this picture").wait_for()
+    page.get_by_role("button", name="red panda", exact=True).click()
+    page.locator(".vv-title", has_text="Red panda").wait_for()
+    finding.get_by_text("How few can you leave").wait_for()
+    page.evaluate("let at = 0; performance.now = () => Date.now() + (at += 1500)")
+    brush(page, (0, 0), (0, 1))
+    finding.get_by_text("An answer takes this model").wait_for()
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -7,13 +7,17 @@ import sys
 
 import pytest
 
+from tests.browser.conftest import unfold
 from tests.browser.test_accessibility import AXE, RUN, SETTLED
 from tests.browser.test_beside import HERE, THERE, number, point
 from tests.browser.test_explain import DRAWN
 from tests.browser.test_saving import SAVES, saved
-from vitviz import analyze, load
+from vitviz import Analysis, analyze, load
 from vitviz.web.store.examples import FOLDER
 
+# The colours of a small picture, without how much it covers.
+DONOR = """node => [...node.getContext("2d").getImageData(0, 0, node.width, node.height).data]
+    .filter((_, at) => at % 4 < 3)"""
 PANDA = FOLDER / "red-panda.jpg"
 SIDE = 12  # patches of the shipped photo model along each side
 PLACE = ".vv-place"
@@ -84,8 +88,8 @@ def answers_are(page, intact, changed) -> None:
     rows = table(page, "answers")
     for side, analysis in (("before", intact), ("after", changed)):
         exact = {one.index: one.probability for one in analysis.predictions(100)}
-        shown = {int(row["class"]): float(row[side]) for row in rows}
-        assert shown == pytest.approx(exact, abs=1e-5)
+        shown = {int(row["class"]): float(row[side]) for row in rows if row[side]}
+        assert shown == pytest.approx({one: exact[one] for one in shown}, abs=1e-5)
 
 
 def expected(loaded, interventions: list[dict]) -> list[str]:
@@ -100,7 +104,9 @@ def test_a_stroke_is_answered_beside_undone_and_in_the_link(visit, photos, capsy
     page = seen.page
     done = page.locator(".vv-done li")
     brush(page, (0, 0), (0, 2))
-    assert done.all_inner_texts()[0].startswith("patches 0, 1, 2 taken out")
+    assert done.all_inner_texts()[0].startswith(
+        "row 0, col 0; row 0, col 1; row 0, col 2 taken out"
+    )
     first = {"kind": "remove", "patches": [0, 1, 2]}
     assert answers(page) == expected(photos, [first])
     took = []
@@ -146,7 +152,7 @@ def test_a_stroke_is_answered_beside_undone_and_in_the_link(visit, photos, capsy
         page.evaluate(SETTLED)
         assert page.evaluate(RUN) == []
     seen.open_panel("Predictions")
-    assert page.locator(".vv-side-name").all_inner_texts() == ["intact", "changed"]
+    assert page.locator(".vv-side-name").all_inner_texts()[:2] == ["intact", "changed"]
     page.wait_for_function("() => location.search.includes('panel=predictions')")
     again = visit(re.sub(r"panel=\w+", "panel=experiment", page.url).split("/")[-1]).page
     assert answers(again) == wanted
@@ -167,7 +173,7 @@ def test_by_touch_and_by_keys_and_what_cannot_be_done_is_a_sentence(visit, photo
     page.touchscreen.tap(x, y)
     done = page.locator(".vv-done li")
     done.first.wait_for()
-    assert "40번 패치" in done.first.inner_text()
+    assert "3행 4열" in done.first.inner_text()
     assert answers(page) == expected(photos, [{"kind": "remove", "patches": [40]}])
     # By keys: the patch that the page opens with, row 5 and column 5, and the second below it.
     page.locator(".vv-frame").focus()
@@ -175,7 +181,7 @@ def test_by_touch_and_by_keys_and_what_cannot_be_done_is_a_sentence(visit, photo
     for _ in range(2):
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    done.filter(has_text="40, 65, 89").wait_for()
+    done.filter(has_text="7행 5열").wait_for()
     # Nothing would be left: a sentence in the visitor's language, and the entry can be taken back.
     link = f"?model=photos&panel=experiment&beside=experiment&experiment=remove_0-{SIDE * SIDE - 1}"
     refused = visit(link, locale="ko-KR").page
@@ -206,6 +212,7 @@ def test_an_experiment_and_explanations_are_those_of_python_to_five_digits(visit
     assert "changed:" in data.decode()
     page.keyboard.press("Escape")
     seen.open_panel("Explanations")
+    unfold(page)
     for name in ("Grad-CAM", "generic relevance (Chefer)"):  # the last is on the picture
         page.get_by_role("checkbox", name=name).first.check()
     page.wait_for_function(DRAWN, arg=8)  # four of each side
@@ -250,6 +257,8 @@ def test_tokens_come_from_any_photo_of_the_visitor(visit, pictures, ours) -> Non
         entry.get_by_text("second photo.png").wait_for()
         page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
         answers_are(page, first, ours(pictures["first"], interventions=[change]))
+        seen_there = page.locator(".vv-badges canvas.vv-donor").evaluate(DONOR)
+        assert seen_there == second.picture.flatten().tolist()
         assert "photo-" not in page.url  # nobody else could open it
         entry.get_by_role("button").click()
         page.locator(f'{PLACE}[data-beside=""]').wait_for()
@@ -298,5 +307,76 @@ def test_a_photo_gives_its_tokens_by_touch_in_korean(visit, pictures, ours) -> N
     page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
     change = {"kind": "transplant", "patches": "cls", "layer": 1, "from": ours(pictures["second"])}
     after = ours(PANDA, interventions=[change]).predictions(1)[0]
+    page.locator(".vv-badges canvas.vv-donor").wait_for()
     said = page.locator(".vv-experiment .vv-both-answers b").all_inner_texts()
     assert f"{100 * after.probability:.1f}%" in said
+
+
+# The weights have come, and the answer that is shown was computed in the page.
+IN_PAGE = """() => document.querySelector('.vv-place').dataset.beside === 'experiment'
+    && document.querySelector('.vv-computed').textContent.startsWith('Computed in this page')"""
+SHARE = """share => document.querySelectorAll('.vv-experiment .vv-both-answers li b')[1]
+    ?.textContent === share"""
+
+
+def test_a_stroke_is_computed_in_the_page_and_asks_nobody(visit, photos, capsys) -> None:
+    seen = visit("?model=photos&panel=experiment")
+    page = seen.page
+    brush(page, (0, 0), (0, 2))  # the weights come with the first one
+    page.wait_for_function("() => !document.querySelector('.vv-computed').textContent.match(/%/)")
+    brush(page, (1, 0))
+    page.wait_for_function(IN_PAGE)
+    asked: list[str] = []  # about the changed model; of the intact one the server has files
+    page.on("request", lambda request: asked.append(request.post_data or ""))
+    took = []
+    for row in (4, 5, 6):
+        page.evaluate(STOPWATCH)
+        brush(page, (row, 3), (row, 8))
+        page.wait_for_function("window.took !== null")
+        took.append(round(page.evaluate("window.took")))
+    with capsys.disabled():
+        sys.stdout.write(f"\nend of a stroke to its answer, computed in the page: {took} ms\n")
+    many = [0, 1, 2, 12, *(row * SIDE + col for row in (4, 5, 6) for col in range(3, 9))]
+    wanted = [{"kind": "remove", "patches": many}]
+    assert answers(page) == expected(photos, wanted)
+    answers_are(page, analyze(photos, PANDA), analyze(photos, PANDA, interventions=wanted))
+    # Pixels change in the page, too.
+    page.get_by_role("radio", name="blur").check()
+    brush(page, (8, 3), (9, 3))
+    wanted.append({"kind": "replace", "patches": [99, 111], "by": "blur"})
+    page.wait_for_function(SHARE, arg=expected(photos, wanted)[1])
+    # Every panel shows both, from the same pass.
+    for panel in ("Attention", "Query · key", "Features", "Predictions"):
+        seen.open_panel(panel)
+        page.locator(".vv-difference canvas").first.wait_for()
+    assert page.locator(".vv-side-name").all_inner_texts()[:2] == ["intact", "changed"]
+    # The changed analysis is saved as Python reads it.
+    seen.open_panel("Experiment")
+    page.get_by_role("button", name="Save what you see").click()
+    name, data = saved(page, page.get_by_role("button", name="The changed analysis, for Python"))
+    assert name.endswith(".safetensors")
+    read, ours = Analysis.from_bytes(data), analyze(photos, PANDA, interventions=wanted)
+    assert read.interventions == ours.interventions
+    assert (read.picture == ours.picture).all()
+    assert (read.trace.q - ours.trace.q).abs().max() < 1e-4 * ours.trace.q.abs().max()
+    page.keyboard.press("Escape")
+    assert not [body for body in asked if "interventions" in body]
+    # What the page does not make of a pass, the server still makes of the same one.
+    page.get_by_role("button", name="Save what you see").click()
+    with page.expect_request(lambda request: '"blur"' in (request.post_data or "")):
+        page.locator(".vv-save-items button", has_text="SVG").last.click()
+
+
+def test_where_a_browser_runs_no_webassembly_the_server_computes(visit, photos) -> None:
+    seen = visit("?model=photos&panel=experiment", wait_for="")
+    page = seen.page
+    page.add_init_script("delete window.WebAssembly")
+    page.add_init_script("window.Worker = class { constructor() { throw new Error('no'); } }")
+    page.reload()
+    seen.ready("red-panda.jpg")
+    brush(page, (0, 0), (0, 2))
+    page.get_by_text("this browser runs no WebAssembly here").wait_for()
+    brush(page, (1, 0))
+    wanted = [{"kind": "remove", "patches": [0, 1, 2, 12]}]
+    page.wait_for_function(SHARE, arg=expected(photos, wanted)[1])
+    assert "this browser runs no WebAssembly" in page.locator(".vv-computed").inner_text()

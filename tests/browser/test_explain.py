@@ -4,9 +4,11 @@ import re
 
 import pytest
 
-from tests.browser.conftest import ASKED
+from tests.browser.conftest import ASKED, unfold
+from vitviz import analyze, load
 from vitviz.probe.explain.fairness import plan_of
 from vitviz.viewer import page as page_of
+from vitviz.web.store.examples import FOLDER
 
 OPEN = ".vv-panel:not([hidden])"
 DRAWN = """count => {
@@ -27,6 +29,32 @@ def number(text: str) -> float:
     return float(text.replace("\u2212", "-"))
 
 
+def under(page, analysis, key: str, target: int) -> None:
+    """The picture and the map of its own show the values of Python."""
+    exact, grid = analysis.explain(key, 0, target), analysis.grid
+    box = page.locator(".vv-frame .vv-picture").first.bounding_box()
+    for row, col in ((0, 0), (1, 3), (3, 2)):
+        x, y = (col + 0.5) / grid.cols, (row + 0.5) / grid.rows
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        line = page.locator(".vv-stage > .vv-under", has_text=f"row {row}, col {col}").first
+        value = number(re.search(r": (\S+)$", line.inner_text())[1])
+        expected = float(exact[grid.token(row, col)])
+        assert value == pytest.approx(expected, rel=0.006, abs=1e-5)
+    page.mouse.move(2, 2)
+
+
+def fair_is(page, fair, keys) -> None:
+    """The figures of the test are those of Python."""
+    page.locator(".vv-fair summary").first.click()
+    rows = page.locator(".vv-fair tbody tr").all_inner_texts()
+    assert len(rows) == len(keys) + 1
+    for key, row in zip((*keys, "centre"), rows, strict=True):
+        found = [number(cell) for cell in re.findall(r"\t(\S?\d\.\d+)", row)]
+        figures = (fair.deletion(key), fair.insertion(key), fair.gain(key))
+        assert found == pytest.approx(figures, abs=2e-3)
+        assert row.endswith(f"{fair.beaten(key)} of 20")
+
+
 def test_maps_are_made_when_looked_at_for_any_class_and_tested_fairly(visit, pictures, ours):
     seen, analysis = visit(), ours(pictures["first"])
     page, grid = seen.page, analysis.grid
@@ -39,42 +67,24 @@ def test_maps_are_made_when_looked_at_for_any_class_and_tested_fairly(visit, pic
     page.wait_for_function(DRAWN, arg=2)
     answer = analysis.class_index(None)
 
-    def under(key: str, target: int) -> None:
-        """The picture and the map of its own show the values of Python."""
-        exact = analysis.explain(key, 0, target)
-        box = page.locator(".vv-frame .vv-picture").bounding_box()
-        for row, col in ((0, 0), (1, 3), (3, 2)):
-            x, y = (col + 0.5) / grid.cols, (row + 0.5) / grid.rows
-            page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
-            line = page.locator(".vv-stage > .vv-under", has_text=f"row {row}, col {col}")
-            value = number(re.search(r": (\S+)$", line.inner_text())[1])
-            expected = float(exact[grid.token(row, col)])
-            assert value == pytest.approx(expected, rel=0.006, abs=1e-5)
-        page.mouse.move(2, 2)
-
-    under("attention_gradient", answer)
+    under(page, analysis, "attention_gradient", answer)
     # Another class, whose hostile name is only text.
     other = next(i for i in range(7) if i != answer)
     page.get_by_label("Explain the class").select_option(str(other))
     page.wait_for_function(DRAWN, arg=2)
-    under("attention_gradient", other)
+    under(page, analysis, "attention_gradient", other)
+    assert not page.get_by_role("checkbox", name="occlusion").is_visible()  # all of them are folded
+    unfold(page)
     page.get_by_role("checkbox", name="generic relevance (Chefer)").check()
     page.wait_for_function(DRAWN, arg=3)
-    under("generic", other)
+    under(page, analysis, "generic", other)
     assert "ms here" in seen.text(".vv-explanation:nth-child(3) .vv-note")
 
     page.get_by_role("button", name="Test these maps").click()
     page.locator(".vv-fair-found").wait_for()
-    page.locator(".vv-fair summary").click()
     keys = ("attention", "attention_gradient", "generic")
     fair = analysis.fair_test(*keys, target=other)
-    rows = page.locator(".vv-fair tbody tr").all_inner_texts()
-    assert len(rows) == 4
-    for key, row in zip((*keys, "centre"), rows, strict=True):
-        found = [number(cell) for cell in re.findall(r"\t(\S?\d\.\d+)", row)]
-        figures = (fair.deletion(key), fair.insertion(key), fair.gain(key))
-        assert found == pytest.approx(figures, abs=2e-3)
-        assert row.endswith(f"{fair.beaten(key)} of 20")
+    fair_is(page, fair, keys)
     # The verdict, and pictures in which the patches vanish in step with the curves.
     first = {key: float(fair.first[key][3]) for key in (*keys, "centre")}
     assert float(fair.removed[3]) == 0.25
@@ -108,13 +118,38 @@ def test_maps_are_made_when_looked_at_for_any_class_and_tested_fairly(visit, pic
     assert not page.evaluate("'broken' in window")
 
 
+def test_a_shipped_model_is_explained_and_tested_in_the_page(visit):
+    """Nothing of it is asked of the server, of the intact pass and of a changed one."""
+    link = "?model=mnist&example=digit&maps=occlusion.generic&explainer=occlusion"
+    seen = visit(link, wait_for="digit.png")
+    page, asked = seen.page, []
+    page.on("request", lambda request: asked.append(request.post_data or ""))
+    seen.open_panel("Explanations")
+    page.wait_for_function(DRAWN, arg=2)
+    loaded, digit = load("mnist"), FOLDER / "digit.png"
+    analysis = analyze(loaded, digit)
+    answer = analysis.class_index(None)
+    under(page, analysis, "occlusion", answer)
+    assert page.get_by_text("Computed in this page, on your own device.").is_visible()
+    page.get_by_role("button", name="Test these maps").click()
+    page.locator(".vv-fair-found").wait_for()
+    keys = ("occlusion", "generic")
+    fair = analysis.fair_test(*keys, target=answer)
+    fair_is(page, fair, keys)
+    said = page.locator(".vv-fair-sentences li").first.inner_text()
+    assert said.lower().rstrip(".") == str(fair.sentence("occlusion"))
+    assert not [body for body in asked if "explain-" in body or '"fair"' in body]
+    assert not [url for url in seen.requests if "explain-" in url]
+
+
 def test_a_page_of_one_file_has_what_was_made_beforehand(open_page, ours, pictures):
     tab = open_page(page_of(ours(pictures["first"])))
     tab.locator("[data-state=ready]").wait_for()
     tab.get_by_role("tab", name="Explanations", exact=True).click()
     tab.wait_for_function(DRAWN, arg=2)
+    unfold(tab)
     assert tab.get_by_role("checkbox", name="occlusion").is_disabled()
     assert tab.get_by_role("button", name="Test these maps").count() == 0
-    assert "holds no model" in tab.locator(f"{OPEN} .vv-fair").inner_text()
+    assert "this page has neither" in tab.locator(f"{OPEN} .vv-fair").inner_text()
     tab.get_by_label("Explain the class").select_option(index=3)
     tab.locator(".vv-explanation", has_text="Not in this page").first.wait_for()

@@ -15,6 +15,7 @@ from vitviz.viewer import page as one_file
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 LAPTOP = {"viewport": {"width": 1366, "height": 768}}
 WALL = {"viewport": {"width": 1280, "height": 720}}
+DESK = {"viewport": {"width": 1920, "height": 1080}}
 INVITATION = ".vv-invitation"
 TABS = ".vv-tabs"
 
@@ -44,10 +45,26 @@ def top(page, place: str) -> float:
 
 
 @pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
-def test_picture_invitation_layer_heads_and_tabs_are_on_the_first_screen(visit, locale):
-    seen = visit("?model=photos", **LAPTOP, locale=locale)
-    inside(seen, ".vv-picture", INVITATION, ".vv-line", ".vv-where .vv-options")
-    inside(seen, TABS, ".vv-modes .vv-options", "#vv-upload", "#vv-model", "#vv-untrained")
+@pytest.mark.parametrize(("size", "least"), [(LAPTOP, 500), (WALL, 540), (DESK, 700)])
+def test_answer_picture_its_sentence_and_the_first_tool_are_on_the_first_screen(
+    visit, locale, size, least
+):
+    wall = size is WALL
+    seen = visit("?model=photos" + "&projector=true" * wall, **size, locale=locale)
+    page = seen.page
+    page.locator(".vv-saying:visible").wait_for()
+    inside(seen, ".vv-title h2", ".vv-line", TABS, INVITATION, ".vv-where .vv-options")
+    inside(seen, ".vv-picture", ".vv-modes .vv-options", ".vv-saying")
+    if not wall:
+        inside(seen, "#vv-upload", "#vv-model", "#vv-untrained")
+    assert page.locator(".vv-picture").bounding_box()["height"] >= least
+    page.locator(".vv-saying .vv-term").first.click()  # its terms have their cards
+    page.locator("dialog.vv-card[open]").wait_for()
+    page.keyboard.press("Escape")
+    panel = {"en-US": "Rollout", "ko-KR": "롤아웃"}[locale]  # the longest sentence
+    seen.open_panel(panel)
+    page.locator(".vv-saying", has_text="0").wait_for()
+    inside(seen, ".vv-picture", ".vv-saying")
 
 
 def test_the_invitation_stands_on_the_picture_until_the_first_move(visit):

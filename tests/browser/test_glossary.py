@@ -36,6 +36,9 @@ def tab(open_page, html):
 def test_every_panel_underlines_the_first_place_of_each_term(tab) -> None:
     for panel, wanted in WANTED.items():
         tab.get_by_role("tab", name=panel, exact=True).click()
+        folded = tab.locator(".vv-right .vv-second:not([open]) > summary:visible")
+        while folded.count():
+            folded.first.click()
         tab.wait_for_function(
             f"wanted => wanted.every(id => ({MARKED})('right').includes(id))", arg=list(wanted)
         )
@@ -51,7 +54,7 @@ def test_every_panel_underlines_the_first_place_of_each_term(tab) -> None:
     tab.get_by_role("radio", name="range of every head").click()
     tab.wait_for_function(f"() => ({MARKED})('right').includes('half_precision')")
     # No control was broken up, and no text was changed.
-    inside = ("button", "a", "label", ".vv-frame")
+    inside = ("button", "a", "label", ".vv-picture")
     assert tab.locator(", ".join(f"{one} .vv-term" for one in inside)).count() == 0
 
 

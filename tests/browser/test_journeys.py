@@ -1,6 +1,7 @@
 """What visitors do, in a real browser; each number on the screen is the one Python computes."""
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 import vitviz
-from tests.browser.conftest import ASKED, STATE
+from tests.browser.conftest import ASKED, PATIENCE_MS, STATE, stop_time
 from vitviz.web.store.examples import FOLDER, START
 
 MINUS = "\u2212"  # how the viewer writes it
@@ -27,35 +28,49 @@ def percent(text: str) -> float:
     return float(text.split("%")[0].lstrip("< ")) / 100
 
 
+# Wait until the page names what the pointer is on, and read the line.
+READ = """([under, name, patience]) => new Promise((done, fail) => {
+    const until = performance.now() + patience;
+    const read = () => {
+        const text = document.querySelector(under).innerText;
+        if (text.startsWith(name)) done(text);
+        else if (performance.now() > until) fail(new Error(text));
+        else requestAnimationFrame(read);
+    };
+    read();
+})"""
+
+
 def center(visit, grid, row: int, col: int) -> tuple[float, float]:
-    box = visit.page.locator(".vv-picture").bounding_box()
+    return center_of(visit.page.locator(".vv-picture").bounding_box(), grid, row, col)
+
+
+def center_of(box: dict[str, float], grid, row: int, col: int) -> tuple[float, float]:
     x = box["x"] + (col + 0.5) * box["width"] / grid.cols
     return x, box["y"] + (row + 0.5) * box["height"] / grid.rows
 
 
-def hover(visit, grid, row: int, col: int) -> float:
-    """Point at a patch and read the value that is shown for it."""
+def hover(visit, grid, *places: tuple[int, int]) -> list[float]:
+    """Point at patches, one after the other, and read the value that is shown for each."""
     # Choosing below the picture may have scrolled it out of the window.
-    visit.page.locator(".vv-picture").evaluate("node => node.scrollIntoView({block: 'center'})")
-    visit.page.mouse.move(*center(visit, grid, row, col))
-    name = f"row {row}, col {col}"
-    visit.page.wait_for_function(
-        "([under, name]) => document.querySelector(under).textContent.startsWith(name)",
-        arg=[UNDER, name],
-    )
-    return number(visit.text(UNDER))
+    picture = visit.page.locator(".vv-picture")
+    picture.evaluate("node => node.scrollIntoView({block: 'center'})")
+    box, values = picture.bounding_box(), []
+    for row, col in places:
+        visit.page.mouse.move(*center_of(box, grid, row, col))
+        wanted = [UNDER, f"row {row}, col {col}", PATIENCE_MS]
+        values.append(number(visit.page.evaluate(READ, wanted)))
+    return values
 
 
 def values_on_screen(visit, analysis) -> np.ndarray:
     """The value of every token on the stage: of the tiles, then of each patch when pointed at."""
-    grid = analysis.grid
     tiles = [
         float(text or "nan") for text in visit.page.locator(".vv-tile-value").all_inner_texts()
     ]
-    return np.array(
-        tiles
-        + [hover(visit, grid, row, col) for row in range(grid.rows) for col in range(grid.cols)]
-    )
+    grid = analysis.grid
+    places = [(row, col) for row in range(grid.rows) for col in range(grid.cols)]
+    return np.array(tiles + hover(visit, grid, *places))
 
 
 def same(shown: np.ndarray, computed, absolute: float = 1e-5) -> None:
@@ -199,21 +214,38 @@ def test_another_model_and_one_that_is_not_there(visit, pictures, ours):
     page = seen.page
     menu = page.locator("#vv-model input")
     menu.click()
-    page.get_by_role("listbox").get_by_role("option", name="tiny-grey").click()
+    shipped = page.get_by_role("listbox").get_by_role("option", name="tiny-grey")
+    shipped.click()
     seen.ready("first.png · tiny-grey")
     analysis = ours(pictures["first"], "grey")
     assert float(seen.text(".vv-tile-value")) == pytest.approx(
         float(analysis.attention(2)[0]), rel=0.006
     )
     menu.click()
-    page.get_by_role("listbox").get_by_role("option", name="DeiT tiny 16").click()
+    absent = page.get_by_role("listbox").get_by_role(
+        "option", name="DeiT tiny 16 (timm): needs a network", exact=True
+    )
+    colours = [one.evaluate("node => getComputedStyle(node).color") for one in (absent, shipped)]
+    assert colours[0] != colours[1]  # grey
+    absent.click()
     toast = page.locator(".toast-body", has_text="no connection to the Hugging Face hub")
     toast.wait_for()
+    assert "The weights of DeiT tiny 16 (timm) are not" in toast.inner_text()
+    assert "“Handwritten digits, rotary positions” work without a network" in toast.inner_text()
     assert page.locator(".toast-body").count() == 1
     seen.model_is("tiny-grey")
     seen.ready("first.png · tiny-grey")
     seen.upload(pictures["second"])
     seen.ready("second photo.png · tiny-grey")
+
+
+def test_a_korean_menu_says_which_models_need_a_network(visit):
+    page = visit(locale="ko-KR").page
+    page.locator("#vv-model input").click()
+    page.get_by_role("listbox").get_by_role(
+        "option", name="CLIP base 16 (timm): 네트워크 필요", exact=True
+    ).click()
+    page.locator(".toast-body", has_text="CLIP base 16 (timm)의 가중치가").wait_for()
 
 
 def test_with_very_many_tokens_the_rollout_is_asked_for(visit, ours, pictures):
@@ -232,8 +264,8 @@ def test_with_very_many_tokens_the_rollout_is_asked_for(visit, ours, pictures):
             "cls => Math.abs(document.querySelector('.vv-tile-value').textContent - cls) < 1e-4",
             arg=float(expected[0]),
         )
-        for row, col in ((0, 4), (3, 7), (20, 20)):
-            same(hover(seen, grid, row, col), expected[grid.token(row, col)])
+        places = (0, 4), (3, 7), (20, 20)
+        same(hover(seen, grid, *places), [expected[grid.token(*place)] for place in places])
     assert any("component_server" in url for url in seen.requests)
 
 
@@ -250,25 +282,36 @@ def test_examples_are_analyzed_at_a_click_and_have_names(visit):
     seen.ready("coffee.jpg")
 
 
+def walked_to(seen, token: int) -> None:
+    """Let the time that was stopped pass until the walk is here, and no longer."""
+    # Its first step was set when time still ran, and comes by itself.
+    give_up = time.monotonic() + PATIENCE_MS / 1000
+    while seen.page.locator(STATE).get_attribute("data-token") != str(token):
+        assert time.monotonic() < give_up, token
+        seen.page.clock.run_for(100)
+
+
 def test_the_page_begins_where_fur_looks_at_fur_and_walks_once_unless_it_is_touched(visit):
     begun = {name: value for name, value in START.items() if name != "walk"}
     seen = visit("?model=photos", reduced_motion="reduce")
     seen.is_(**begun, pinned="false")
-    seen = visit("?model=photos")
-    cursor = seen.page.locator(".vv-cursor")
-    for token in START["walk"][1:]:
-        seen.is_(token=token)
-        assert cursor.is_visible()
-        row, col = divmod(token - 1, 12)
-        style = cursor.evaluate("node => [node.style.top, node.style.left].map(parseFloat)")
-        assert style == pytest.approx([100 * row / 12, 100 * col / 12], abs=0.01)
-    seen.is_(**begun)  # after the last one
-    assert not cursor.is_visible()
-    seen = visit("?model=photos")
-    seen.is_(token=START["walk"][1])
-    seen.page.keyboard.press("Shift")
-    seen.is_(**begun)
-    assert not cursor.is_visible()
+    for touched in (False, True):
+        seen = visit("?model=photos")
+        stop_time(seen.page)
+        cursor = seen.page.locator(".vv-cursor")
+        for token in START["walk"][1:]:
+            walked_to(seen, token)
+            assert cursor.is_visible()
+            row, col = divmod(token - 1, 12)
+            style = cursor.evaluate("node => [node.style.top, node.style.left].map(parseFloat)")
+            assert style == pytest.approx([100 * row / 12, 100 * col / 12], abs=0.01)
+            if touched:
+                seen.page.keyboard.press("Shift")
+                break
+        else:
+            walked_to(seen, begun["token"])  # after the last one
+        seen.is_(**begun)
+        assert not cursor.is_visible()
     assert "token=" not in seen.page.url  # a walk is no selection
     seen = visit("?model=photos&layer=4", reduced_motion="reduce")  # a link wins
     seen.is_(layer=4, head="mean", token=0)
@@ -518,10 +561,8 @@ def test_analyses_at_the_same_moment_have_their_own_numbers(visit, pictures, our
             seen.is_(pinned="true", layer=last, head="mean")
             token = int(place.get_attribute("data-token"))
             expected = analysis.attention(last, None, token)
-            for row in range(4):
-                for col in range(4):
-                    shown = hover(seen, grid, row, col)
-                    same(shown, expected[grid.token(row, col)])
+            places = [(row, col) for row in range(4) for col in range(4)]
+            same(hover(seen, grid, *places), [expected[grid.token(*place)] for place in places])
 
 
 def test_the_keyboard_is_enough(visit):

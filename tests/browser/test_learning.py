@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.browser.conftest import stop_time
+from tests.browser.conftest import stop_time, unfold
 from vitviz import analyze, load
 from vitviz.probe.measure.film import Film
 from vitviz.probe.measure.measurements import measurements_of
@@ -48,7 +48,7 @@ def test_the_answer_and_what_every_layer_would_say(visit, pictures, ours):
     first = next(line for line in analysis.lens_lines() if line.ranks[0] == 1)
     said = plot.get_attribute("aria-valuetext")
     assert said.startswith(
-        f"After block 0 it would say {first.label}, {percent(first.probabilities[0])}."
+        f"After layer 0 it would say {first.label}, {percent(first.probabilities[0])}."
     )
     page.keyboard.press("ArrowRight")
     seen.is_(layer=1)
@@ -98,6 +98,7 @@ def test_what_few_look_at_is_made_when_they_look(visit):
 def test_the_card_tells_what_is_known(visit):
     seen = visit("?model=photos")
     seen.open_panel("Model")
+    unfold(seen.page)
     text = seen.text("[role=tabpanel]:visible")
     for words in ("People, horses, airplanes", "everyday100: 50,000 training", "All 100 classes"):
         assert words in text
@@ -147,6 +148,14 @@ def test_the_film_of_a_training_plays(visit, models, pictures):
     before = canvas(page)
     seen.choose("1")
     seen.is_(head=1)
+    assert canvas(page) != before
+    # The line chooses the layer here, too, and the film has no slider of its own.
+    before = canvas(page)
+    page.get_by_text("Where CLS looks in layer 2").wait_for()
+    assert page.locator(".vv-film [type=range]").count() == 1  # the moment
+    page.locator(".vv-layer").nth(0).click()
+    page.get_by_text("Where CLS looks in layer 0").wait_for()
+    seen.is_(panel="training", layer=0)
     assert canvas(page) != before
     page.get_by_role("combobox", name="Model").click()
     page.get_by_role("listbox").get_by_role("option", name="tiny-grey").click()

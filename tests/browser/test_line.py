@@ -87,7 +87,8 @@ def test_each_panel_lights_its_part_of_the_line(visit):
     parts = {
         "Patches": ["144 patches"], "Positions": ["+ position"], "Attention": ["2"],
         "Query · key": ["2"], "Rollout": ["0", "1", "2"], "Explanations": ["answer"],
-        "Features": ["2"], "Predictions": ["answer"], "Experiment": [], "Training": [], "Model": [],
+        "Features": ["2"], "Predictions": ["answer"], "Experiment": [], "Training": ["2"],
+        "Model": [],
     }  # fmt: skip
     for panel, wanted in parts.items():
         seen.open_panel(panel)

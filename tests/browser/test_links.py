@@ -1,5 +1,6 @@
 """The address follows selection and taste, a link restores them; taste is remembered."""
 
+import re
 from html import escape
 from urllib.parse import parse_qs, urlsplit
 
@@ -126,7 +127,8 @@ def test_the_photo_is_shown_in_more_patches_and_beside_the_models_own_size(visit
     assert names[:2] == [f"tiny-cls at 64 {TIMES} 64 pixels", "tiny-cls"]
     seen.open_panel("Patches")
     sizes.get_by_text(f"4 {TIMES} 4, its own").click()
-    seen.ready("first.png · tiny-cls")
+    # Its name is a part of the name that stands there until then.
+    page.locator(".vv-names", has_text=re.compile("^first.png · tiny-cls$")).wait_for()
     seen.open_panel("Predictions")
     want = analyze(load(models["cls"]), pictures["first"]).predictions(1)
     page.locator(".vv-predictions b", has_text=f"{100 * want[0].probability:.1f}%").first.wait_for()
@@ -271,7 +273,7 @@ def test_taste_is_remembered_and_needs_no_storage(visit):
     assert page.get_by_role("radio", name="magma").is_checked()
     assert page.locator(".vitviz.vv-smooth.vv-projector").count() == 1
     # A browser that refuses storage throws when it is named.
-    page.context.add_init_script(
+    page.add_init_script(
         "Object.defineProperty(window, 'localStorage', "
         "{ get() { throw new DOMException('denied', 'SecurityError'); } })"
     )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.browser.conftest import ASKED, PATIENCE_MS, Visit, stop_time
+from tests.browser.conftest import ASKED, PATIENCE_MS, Visit, stop_time, unfold
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.model.vit import ViT
@@ -169,6 +169,7 @@ def test_filters_answer_to_the_patch_and_the_position_is_added(shown) -> None:
 def test_the_components_of_all_filters_are_those_of_python(shown) -> None:
     seen, analysis, _ = shown
     seen.open_panel("Patches")
+    unfold(seen.page)
     pictures = seen.page.locator(".vv-components figure")
     pictures.first.wait_for()
     shares = analysis.filters().shares
@@ -179,16 +180,37 @@ def test_the_components_of_all_filters_are_those_of_python(shown) -> None:
     assert numbers(intro)[2] == pytest.approx(100 * float(shares.sum()), abs=0.051)
 
 
+@pytest.mark.parametrize(("locale", "tab"), [("en-US", "Patches"), ("ko-KR", "패치")])
+def test_what_is_folded_is_remembered_when_it_was_opened(visit, locale, tab) -> None:
+    seen = visit("?model=photos&panel=patches", locale=locale)
+    ledger = seen.page.locator(".vv-ledger")
+    folds = seen.page.locator(".vv-second:visible")
+    assert folds.count() == 2
+    assert not ledger.is_visible()
+    assert seen.page.locator(".vv-components figure").count() == 0  # nothing was fetched for it
+    folds.last.locator("summary").click()
+    ledger.wait_for()
+    seen.page.reload()
+    ledger.wait_for()
+    assert not seen.page.locator(".vv-components[open]").count()
+    ledger.locator("xpath=ancestor::details").locator("> summary").click()
+    seen.page.reload()
+    seen.ready("red-panda.jpg")
+    assert not ledger.is_visible()
+    assert seen.page.get_by_role("tab", name=tab, exact=True).is_visible()
+
+
 def test_the_ledger_unfolds_and_lights_what_a_line_speaks_of(shown) -> None:
     seen, analysis, _ = shown
     page = seen.page
     seen.open_panel("Patches")
+    unfold(page)
     rows = page.locator(".vv-ledger tbody tr:visible")
     steps = analysis.steps()
     of_block = [step for step in steps if step.in_block]
     depth = analysis.trace.depth
     assert rows.count() == len(steps) + depth  # the first block stands open
-    page.get_by_role("button", name="block 1").click()
+    page.get_by_role("button", name="layer 1").click()
     assert rows.count() == len(steps) + depth + len(of_block)
     shapes = page.locator(".vv-ledger tr", has_text="blocks.1.attn.qkv").locator(".vv-shape")
     assert shapes.inner_text() == "(1, 17, 72)"
@@ -449,6 +471,46 @@ def test_one_value_as_the_sum_the_score_and_the_share_that_it_is(shown) -> None:
     check(token, grid.token(3, 1), head=1)
     seen.choose("mean")
     assert page.get_by_text("no queries and keys of its own").is_visible()
+
+
+def test_query_and_key_are_turned_back_by_their_places(show) -> None:
+    analysis = analyze(tiny("rotary"), photo())
+    seen, token = show(analysis)  # the patch in row 1 and column 2
+    page, trace = seen.page, analysis.trace
+    seen.open_panel("Query · key")
+    seen.is_(panel="qk", head=0)
+    key = analysis.grid.token(2, 0)
+    page.mouse.click(*center(seen, analysis.grid, key))
+    part = page.get_by_role("region", name="What their places do to it")
+    slider = part.get_by_role("slider", name="Pair of numbers")
+    angle, product, total = (part.locator("dd").nth(at) for at in range(3))
+
+    def check(query: int, at: int) -> None:
+        found = analysis.turn(trace.depth - 1, 0, query, key)
+        both = pair(trace, trace.depth - 1, 0, query, key)
+        lengths = [float(one[[at, at + 4]].norm()) for one in (found.q, found.k)]
+        apart = float(found.angle_k[at] - found.angle_q[at]) * 180 / np.pi
+        read = numbers(product.inner_text())
+        close = {"rel": 6e-3, "abs": 6e-3}
+        assert read[:2] == pytest.approx(lengths, **close)
+        assert [read[7], read[3], read[8]] == pytest.approx(
+            [apart, float(found.before[at]), float(found.after[at])], **close
+        )
+        # What is printed comes out as printed on a calculator.
+        for turn, worth in ((0, read[3]), (read[7], read[8])):
+            again = read[0] * read[1] * np.cos((read[2] + turn) * np.pi / 180)
+            assert again == pytest.approx(worth, abs=1e-3)
+        sums = [float(found.before.sum()), both.sum]
+        scaled = [trace.scale * one for one in sums]
+        assert numbers(total.inner_text()) == pytest.approx([*sums, *scaled], rel=6e-3, abs=0.01)
+        assert part.locator(".vv-hand:visible").count() == 6  # two, and two with those before
+
+    for at in (0, 3):
+        slider.fill(str(at))
+        check(token, at)
+    rows, down, cols, right, apart = numbers(angle.inner_text())[:5]
+    assert (rows, cols) == (1, -2)
+    assert rows * down + cols * right == pytest.approx(apart, abs=0.01)
 
 
 @pytest.mark.parametrize("name", ["cls", "registers"])
@@ -733,3 +795,17 @@ def test_positions_that_were_given_are_not_called_learned(show, noise, said):
     seen, _ = show(analyze(replace(loaded, vit=vit), photo()))
     seen.open_panel("Positions")
     seen.page.locator(f"{PANEL} .vv-found", has_text=said).wait_for()
+
+
+def test_a_model_without_positions_says_that_order_does_not_count(show):
+    loaded = tiny("cls")
+    config = replace(loaded.card.config, pos_embed=False)
+    torch.manual_seed(0)
+    card = replace(loaded.card, config=config)
+    analysis = analyze(replace(loaded, vit=ViT(config).eval(), card=card), photo())
+    shuffled = analysis.operate([{"kind": "shuffle", "cells": 1, "seed": 0}])
+    assert not torch.equal(shuffled.picture, analysis.picture)
+    torch.testing.assert_close(shuffled.trace.logits, analysis.trace.logits)
+    seen, _ = show(analysis)
+    seen.open_panel("Positions")
+    seen.page.locator(f"{PANEL} .vv-found", has_text="the answer stays the same").wait_for()

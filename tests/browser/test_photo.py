@@ -7,6 +7,7 @@ import matplotlib
 import pytest
 from PIL import Image
 
+from tests.photographs import PHOTOGRAPHS as OF_PACKAGES
 from vitviz.web.store.examples import FOLDER
 
 LAYER = ".vv-layer input"
@@ -55,6 +56,26 @@ def test_an_upload_is_bright_under_the_map_of_its_answer(visit, uploads) -> None
         assert seen.page.locator(".vv-stage .vv-overlay").evaluate(MOTION) == "vv-arrive"
         seen.page.wait_for_function(SETTLED)
         assert seen.page.evaluate(LEFT) >= KEPT, photo.name
+
+
+MOST_DARK = 2  # of the 17
+
+
+@pytest.mark.parametrize("package", ["skimage", "sklearn", "matplotlib", "gradio"])
+def test_photographs_that_nobody_tuned_to_arrive_bright(visit, tmp_path, package) -> None:
+    here = [one.path() for one in OF_PACKAGES if one.package == package]
+    if None in here:
+        pytest.skip(f"{package} is not installed, or brings other pictures")
+    seen, dark = visit("?model=photos"), []
+    for path in here:
+        photo = Path(shutil.copy(path, tmp_path / f"my-{path.name}"))
+        seen.page.locator("#vv-photo input[type=file]").set_input_files(photo)
+        seen.ready(photo.name)
+        seen.page.wait_for_function(SETTLED)
+        share = seen.page.evaluate(LEFT)
+        if share < KEPT:
+            dark.append(f"{photo.name}: {share:.2f}")
+    assert len(dark) <= MOST_DARK, dark
 
 
 def test_what_a_visitor_has_chosen_stays_for_the_next_photo_and_nothing_moves(
@@ -133,6 +154,17 @@ def test_a_refusal_has_no_percentage_in_headline_title_drawing_and_experiment(vi
     assert seen.page.title().startswith(f"{none} · Minduka")
     seen.open_panel("Predictions")
     assert seen.text(".vv-panel:visible .vv-found").startswith("This picture scores below")
+    seen.page.locator(".vv-lens polyline").first.wait_for(state="attached")
+    assert "%" not in seen.text(".vv-lens")  # ranks are left
+    assert not seen.page.locator(".vv-lens fieldset").is_visible()
+    for told in (seen.page.locator(LAYER), seen.page.locator(".vv-lens .vv-plot-name")):
+        labels = [one.get_attribute("aria-label") for one in told.all()]
+        assert len(labels) >= 6
+        assert "%" not in "".join(labels)
+    seen.open_panel("Explanations")
+    classes = seen.page.get_by_label("Explain the class").locator("option").all_inner_texts()
+    assert classes[0] == "what comes nearest: backpack"
+    assert "%" not in "".join(classes)
     seen.open_panel("Experiment")
     seen.page.get_by_role("button", name="the most attended").first.click()
     seen.page.locator("[data-beside=experiment]").wait_for()

@@ -181,7 +181,7 @@ def test_a_browser_that_keeps_nothing_says_nothing_and_goes_back_all_the_same(
 ):
     seen = visit("", wait_for="")
     page = seen.page
-    page.context.add_init_script(
+    page.add_init_script(
         f"Object.defineProperty(window, '{refused}', "
         "{ get() { throw new DOMException('denied', 'SecurityError'); } })"
     )

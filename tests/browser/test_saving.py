@@ -1,5 +1,6 @@
 """Saving from a browser: PNG, CSV and figures hold what was on the screen."""
 
+import base64
 import csv
 import io
 import re
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.browser.conftest import unfold
 from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.viewer import page
@@ -93,8 +95,8 @@ def test_every_panel_has_its_figures_and_tables(visit, pictures, ours):
         ],
         "Predictions": [
             f"{CSV}: classes",
-            f"{CSV}: after each block",
-            *prints("classes", "after each block"),
+            f"{CSV}: after each layer",
+            *prints("classes", "after each layer"),
         ],
         "Training": [CSV, *prints()],
         "Model": [],
@@ -257,9 +259,11 @@ CANVASES = """root => {
     return seen.filter((one) => !one.matches(".vv-pixels") || !seen.includes(above)).map((one) => {
         const { left, top, width, height } = one.getBoundingClientRect();
         const pixels = one.getContext("2d").getImageData(0, 0, one.width, one.height).data;
+        let bytes = "";
+        for (const byte of pixels) bytes += String.fromCharCode(byte);
         return { name: one.className + " of " + one.parentElement.className,
             box: [left - place.left, top - place.top, width, height],
-            size: [one.height, one.width], pixels: [...pixels] };
+            size: [one.height, one.width], pixels: btoa(bytes) };
     });
 }"""
 # Nothing is loading any more.
@@ -270,13 +274,13 @@ SHARPNESS = 2  # pixels of a saved picture for one of the screen
 CLOSE = 6  # of 255: between two colours of a legend that is squeezed
 
 
-def missing(saved: bytes, canvas: dict) -> float:
+def missing(image: np.ndarray, canvas: dict) -> float:
     """The share of pixels of a canvas whose colours differ between saved picture and page."""
-    image = np.asarray(Image.open(io.BytesIO(saved)).convert("RGB")).astype(int)
     (left, top, width, height), (rows, cols) = canvas["box"], canvas["size"]
     y = SHARPNESS * (AROUND + top + (np.arange(rows) + 0.5) * height / rows)
     x = SHARPNESS * (AROUND + left + (np.arange(cols) + 0.5) * width / cols)
-    colours = np.reshape(canvas["pixels"], (rows, cols, 4))
+    colours = np.frombuffer(base64.b64decode(canvas["pixels"]), np.uint8).astype(int)
+    colours = colours.reshape(rows, cols, 4)
     opaque = colours[..., 3] == 255
     assert len(np.unique(colours[opaque], axis=0)) > 1, "nothing to compare"
     drawn = image[np.ix_(y.astype(int), x.astype(int))]
@@ -293,6 +297,9 @@ def test_a_saved_picture_has_the_colours_of_every_map_where_the_screen_has_them(
     canvases_of = {"Patches": 55, "Positions": 5, "Attention": 6, "Rollout": 6, "Features": 9}
     for panel, count in canvases_of.items():
         tab.get_by_role("tab", name=panel).click()
+        unfold(tab)
+        if panel == "Patches":
+            tab.locator(".vv-component").first.wait_for()
         tab.wait_for_function(STANDS)
         parts = [tab.locator(".vv-stage"), tab.locator("[role=tabpanel]:visible")]
         shown = [part.evaluate(CANVASES) for part in parts]
@@ -300,10 +307,11 @@ def test_a_saved_picture_has_the_colours_of_every_map_where_the_screen_has_them(
         tab.get_by_role("button", name="Save what you see").click()
         for section, canvases in zip(tab.locator(SAVES).all(), shown, strict=True):
             _, data = saved(tab, section.get_by_role("button", name="PNG"))
+            image = np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
             for canvas in canvases:
                 if "vv-whole-photo" in canvas["name"]:
                     continue  # one pixel of noise for one of the screen, half a pixel off
                 # A legend has its marks on it; a map has every pixel.
                 most = 0.1 if canvas["size"][0] == 1 else 0
-                assert missing(data, canvas) <= most, (panel, canvas["name"], canvas["box"])
+                assert missing(image, canvas) <= most, (panel, canvas["name"], canvas["box"])
         tab.keyboard.press("Escape")

@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { answerOf, partSeen, rivalsOf } from "../../vitviz/viewer/text/answer.js";
+import { cosineDistance } from "../../vitviz/viewer/maths/difference.js";
+import { answerOf, movedText, partSeen, rivalsOf } from "../../vitviz/viewer/text/answer.js";
 import { knownTexts, othersRows, photographsNote } from "../../vitviz/viewer/text/known.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
@@ -124,4 +125,22 @@ test("how much of the photo the model saw is told where more than 15 % was cut a
   assert.equal(told([0, 0.4995, 1, 0.001]), "saw the middle 1% of the photo");
   assert.equal(told([0, 0, 1, 1]), "");
   assert.equal(told(null), "", "nobody knows");
+});
+
+test("a model without classes says how far its vector has moved", () => {
+  assert.ok(Math.abs(cosineDistance(Float32Array.of(3, 4), Float32Array.of(4, 3)) - 0.04) < 1e-6); // 1 - 24 / 25
+  assert.equal(cosineDistance(Float32Array.of(1, 0), Float32Array.of(0, 2)), 1);
+  const manifest = manifestOf("registers");
+  assert.equal(manifest.model.head, "none");
+  const sides = (model, ...vectors) => vectors.map((vector) => appOf({ manifest: withFacts(manifest, { model, pass: { vector } }) }));
+  const said = (language, model, ...vectors) => {
+    const [before, after] = sides(model, ...vectors);
+    return movedText({ ...before, t: translator(language) }, after);
+  };
+  const [before, after] = [Float32Array.of(3, 4), Float32Array.of(4, 3)];
+  assert.equal(said("en", { pool: "token" }, before, after), "CLS moved by 0.0400");
+  assert.equal(said("en", { pool: "avg" }, before, after), "the vector of the picture moved by 0.0400");
+  assert.equal(said("en", { head: "embedding", pool: "token" }, before, after), "the vector of the picture moved by 0.0400");
+  assert.equal(said("ko", { pool: "token" }, before, after), "CLS가 0.0400만큼 움직였습니다");
+  assert.equal(said("en", {}, null, null), "", "a model that names classes");
 });

@@ -134,8 +134,8 @@ test("cells divide the grid into several, and a model without prefix tokens has 
 test("a caption says what was changed, here and beside", () => {
   const [pass, intact] = [PASSES, FIXTURES].map((all) => all.find(({ name }) => name === "cls"));
   const view = { token: 3, shown: { values: null } };
-  for (const [language, own, beside] of [["en", "changed: patches 0, 5 taken out", "Beside it, changed: patches 0, 5 taken out"],
-    ["ko", "바꾼 것: 패치 0, 5 뺌", "나란히 놓은 쪽에서 바꾼 것: 패치 0, 5 뺌"]]) {
+  for (const [language, own, beside] of [["en", "changed: row 0, col 0; row 1, col 1 taken out", "Beside it, changed: row 0, col 0; row 1, col 1 taken out"],
+    ["ko", "바꾼 것: 0행 0열; 1행 1열 뺌", "나란히 놓은 쪽에서 바꾼 것: 0행 0열; 1행 1열 뺌"]]) {
     const app = (one, facing = null) => appOf({ ...one, t: translator(language), language, taste: startTaste(PANELS), facing: () => facing });
     const changed = captionOf(/** @type {any} */ (app(pass)), /** @type {any} */ ({ view, about: "" }));
     assert.ok(changed.some((line) => line.startsWith(own)), changed.join("\n"));

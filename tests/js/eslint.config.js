@@ -2,7 +2,7 @@
 
 const browser = Object.fromEntries([
   "AbortController", "Blob", "BigInt", "CSSMediaRule", "DOMException", "Event", "HTMLElement", "Image", "ImageData",
-  "MutationObserver", "ResizeObserver", "TextDecoder", "TextEncoder", "URL", "URLSearchParams", "XMLSerializer", "atob", "btoa", "clearInterval", "clearTimeout",
+  "CustomEvent", "DataTransfer", "MutationObserver", "ResizeObserver", "TextDecoder", "TextEncoder", "URL", "URLSearchParams", "WebAssembly", "Worker", "XMLSerializer", "atob", "btoa", "clearInterval", "clearTimeout",
   "createImageBitmap", "File",
   "customElements", "document", "fetch", "getComputedStyle", "history", "innerHeight", "localStorage",
   "location", "matchMedia", "navigator", "performance", "requestAnimationFrame",
@@ -10,12 +10,12 @@ const browser = Object.fromEntries([
 ].map((name) => [name, "readonly"]));
 // The globals that Gradio gives to the code of a component.
 const gradio = Object.fromEntries(
-  ["element", "props", "server", "trigger", "upload", "watch", "__LOAD__"].map((name) => [name, "readonly"]));
+  ["element", "props", "server", "trigger", "upload", "watch", "__LOAD__", "__TEXTS__"].map((name) => [name, "readonly"]));
 // What page.py replaces by values.
 const page = Object.fromEntries(
   ["__TEXTS__", "__NAMES__", "__LANGUAGE_OF__"].map((name) => [name, "readonly"]));
 const node = Object.fromEntries([
-  "AbortController", "Buffer", "DOMException", "TextDecoder", "TextEncoder", "URL", "process", "setTimeout",
+  "AbortController", "Buffer", "DOMException", "TextDecoder", "TextEncoder", "URL", "process", "setTimeout", "structuredClone",
 ].map((name) => [name, "readonly"]));
 
 const mistakes = {

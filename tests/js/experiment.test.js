@@ -15,7 +15,8 @@ import { Overtaken, newestOf } from "../../vitviz/viewer/state/newest.js";
 import { carried, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { changeText } from "../../vitviz/viewer/text/changes.js";
-import { sideNames, translator } from "../../vitviz/viewer/text/words.js";
+import { STRINGS } from "../../vitviz/viewer/text/strings.js";
+import { changeName, tokenTitle, sideNames, translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, OPERATED as PASSES, appOf, withFacts } from "./fixture.js";
 
 const boundsOf = ({ manifest, grid }) => ({ depth: manifest.model.depth, heads: manifest.model.num_heads, grid });
@@ -179,4 +180,20 @@ test("the code after a transplant analyses the other photo too", () => {
   const changes = [{ kind: "transplant", patches: "cls", layer: 3, from: "my, cat.jpg, photos" }];
   const { vitviz } = codeOf(manifest, "predictions", { count: 5 }, changes);
   assert.ok(vitviz.includes('{"kind": "transplant", "patches": "cls", "layer": 3, "from": vitviz.analyze(loaded, "my, cat.jpg")},'), vitviz);
+});
+
+test("squares are called by row and column, and layers are counted as layers, everywhere", () => {
+  for (const [language, names, cut, layers] of /** @type {[string, string, string, RegExp]} */ ([
+    ["en", "row 4, col 7 taken out", "row 4, col 7 cannot look at CLS (layer 2)", /\bblock \{/i],
+    ["ko", "4행 7열 뺌", "4행 7열 토큰이 CLS 토큰을 볼 수 없음(레이어 2)", /블록 \{(?!depth|layers)|\}번째 (블록|레이어)/]])) {
+    const t = translator(language);
+    const app = appOf({ t, language, taste: {}, besides: () => [], manifest: { model: { prefix_tokens: ["cls_token"] }, pass: {} }, grid: { prefix: 1, rows: 12, cols: 12, tokens: 145 } });
+    const one = { kind: "remove", patches: [4 * 12 + 7] };
+    assert.equal(changeName(one, /** @type {any} */ (app)), names);
+    const edges = { kind: "cut", edges: [[4 * 12 + 8, 0]], layers: [2], heads: "all" };
+    assert.equal(changeName(edges, /** @type {any} */ (app)), cut);
+    assert.match(changeName({ ...one, patches: [1, 2, 3, 4] }, /** @type {any} */ (app)), /4 patches|패치 4개/);
+    assert.equal(tokenTitle(4 * 12 + 8, /** @type {any} */ (app)).includes(language === "en" ? "row 4, col 7" : "4행 7열"), true);
+    for (const [key, text] of Object.entries(STRINGS[language])) assert.doesNotMatch(text, layers, key);
+  }
 });

@@ -27,6 +27,13 @@ test("every number is where Python put it", () => {
   assertClose(answersAt(film, 1, 2, 3).map(({ probability }) => probability), expected.answers.map(([, share]) => share), 1e-5);
 });
 
+test("the film of a model that learns no positions has none", () => {
+  const without = new TextDecoder("latin1").decode(buffer).replace('"positions"', '"pos_embed"');
+  const film = readFilm(Uint8Array.from(without, (c) => c.charCodeAt(0)).buffer);
+  assert.equal(film.positions, null);
+  assertClose(attentionAt(film, 1, 2, 1, 1), expected.head, 1e-6);
+});
+
 test("before the first step all classes are alike", () => {
   const film = readFilm(buffer);
   assertClose(expected.first, Array(7).fill(1 / 7), 1e-3);

@@ -27,6 +27,9 @@ export const DRAWS = JSON.parse(readFileSync(new URL("chance/draws.json", FOLDER
 /** Logits, and what follows from them. */
 export const EXAMPLES = JSON.parse(readFileSync(new URL("results/examples.json", FOLDER), "utf8"));
 
+/** Photos, and hashes of the pixels that a model sees of them. */
+export const PIXELS = JSON.parse(readFileSync(new URL("pixels/pictures.json", FOLDER), "utf8"));
+
 function decoded(folder) {
   return readdirSync(folder).filter((name) => name.endsWith(".json")).map((name) => decode(name, folder));
 }

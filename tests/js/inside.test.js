@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { insideMap } from "../../vitviz/viewer/maths/inside.js";
-import { insideFinding } from "../../vitviz/viewer/text/findings.js";
+import { insideFinding, poolFinding } from "../../vitviz/viewer/text/findings.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 
 const grid = /** @type {any} */ ({ rows: 2, cols: 3, prefix: 1, tokens: 7 });
@@ -17,6 +17,12 @@ test("every patch as the key has the number of its way to the query", () => {
   assert.deepEqual([...insideMap(inside, 1, 0, { row: 0, col: 2 }, grid)], [102, 101, 100, 92, 91, 90]);
   const same = /** @type {any} */ ({ ...inside, layers: 1 });
   assert.deepEqual([...insideMap(same, 1, 0, { row: 0, col: 0 }, grid)], [0, -1, -2, -10, -11, -12], "one layer stands for all");
+});
+
+test("from how many squares a pool gathers", () => {
+  const app = /** @type {any} */ ({ t: translator("en"), taste: {}, language: "en", source: { grid, manifest: { model: { prefix_tokens: ["cls_token"] } } } });
+  assert.equal(poolFinding(app, Float32Array.from([0, 0.1, 0.1, 0.4, 0.1, 0.2, 0.1])),
+    "Half of what becomes the answer is gathered from 2 of 6 squares, most from row 0, col 2: 2.8 times an even share.");
 });
 
 test("what is found is of the square beside and of the corner across the picture", () => {

@@ -35,6 +35,21 @@ test("a folder is all that another language of the viewer takes", async () => {
   assert.throws(() => granted(undefined), (error) => reasonOf(error, "qps") === "[" + english.noReply + "]");
 });
 
+test("texts that the viewer was not brought with are learned once, or asked for again", async () => {
+  const room = (name) => import(pathToFileURL(join(copy, "viewer/text", name)).href);
+  const [{ STRINGS: here, GLOSSARY: terms }, { learn }, { translator }] = await Promise.all(["strings.js", "learning.js", "words.js"].map(room));
+  const [korean, cards] = [here.ko, terms.ko];
+  [here.ko, terms.ko] = [{}, {}];
+  assert.equal(translator("ko")("tryAgain"), here.en.tryAgain);
+  const asked = [];
+  const offline = async () => { throw new Error("offline"); };
+  const host = async (language) => { asked.push(language); return { STRINGS: korean, GLOSSARY: cards }; };
+  assert.deepEqual([await learn("ko-KR", offline), here.ko], [false, {}]);
+  assert.deepEqual([await learn("ko-KR", host), await learn("ko", host), await learn("en", host), await learn("ko")], [true, true, true, true]);
+  assert.deepEqual([asked, here.ko, terms.ko], [["ko"], korean, cards]);
+  assert.equal(translator("ko")("tryAgain"), korean.tryAgain);
+});
+
 test("a button offers the language after this one, by its own name", () => {
   assert.equal(nextLanguage("en-GB"), nextLanguage("en"));
   const round = Object.keys(STRINGS).reduce((seen) => [...seen, nextLanguage(seen.at(-1))], ["ko"]);

@@ -30,7 +30,8 @@ async function open(name, ask = null) {
   return source;
 }
 
-const steps = LESSONS.flatMap((lesson) => lesson.steps.map((step, at) => ({ lesson, step, number: at + 1 })));
+const steps = LESSONS.flatMap((lesson) => lesson.steps.flatMap((step, at) =>
+  [step, ...Object.values(step.instead ?? {})].map((one) => ({ lesson, step: one, number: at + 1 }))));
 
 test("every lesson is whole: its fields exist, and so do its truths, controls and texts", () => {
   assert.equal(new Set(LESSONS.map(({ id }) => id)).size, LESSONS.length);
@@ -258,4 +259,31 @@ test("guesses are remembered up to a bound, and damaged storage is no harm", () 
   const refused = guessBook(() => { throw new Error("refused"); });
   refused.keep("a", { guess: 1 });
   assert.deepEqual(refused.recall("a"), { guess: 1 });
+});
+
+test("a model that learned no positions has steps of its own, of what is true of it", async () => {
+  const where = LESSONS.find(({ id }) => id === "where");
+  const source = await open("cls");
+  const { grid, manifest } = source;
+  const walk = async (kinds, sent) => {
+    manifest.model.position_kinds = kinds;
+    /** @type {any} */ (source).inside = { exists: sent !== null, error: null, get: () => sent };
+    return [await visitStep(appOf(source), where, 1), await visitStep(appOf(source), where, 2)];
+  };
+  // A number for each way: 1 beside each other, less and less farther away; of the second head 1 more.
+  const { rows, cols } = grid;
+  const ways = [0, 1].flatMap((more) => Array.from({ length: (2 * rows - 1) * (2 * cols - 1) }, (_, at) =>
+    more + 1 / Math.max(1, Math.abs(Math.floor(at / (2 * cols - 1)) - rows + 1) + Math.abs(at % (2 * cols - 1) - cols + 1))));
+  const inside = (values) => ({ kind: "rotary", layers: 1, heads: 2, values: Float32Array.from(values), most: 2, turns: new Float32Array(0) });
+  const [told, apart] = await walk(["rotary"], inside(ways));
+  assert.deepEqual([told.step, apart.step, apart.truth, apart.holds], ["told", "apart", "a", true]);
+  assert.match(apart.texts.why, /^A: 1\.50, B: 0\.75, /, "the middle is 2 rows and 2 columns from the corner");
+  assert.match(apart.texts.claim, /comes off better here/);
+  const [, far] = await walk(["bias"], inside(ways.map((value) => -value)));
+  assert.deepEqual([far.truth, far.holds], ["b", false]);
+  const [bag, cannot] = await walk(["rotary"], null);
+  assert.deepEqual([bag.step, cannot.step, cannot.truth], ["told", "apart", null], "its numbers are not here");
+  assert.deepEqual((await walk([], null)).map(({ step }) => step), ["untold", "cross"]);
+  assert.deepEqual((await walk(["learned", "rotary"], inside(ways))).map(({ step }) => step), ["bag", "cross"]);
+  manifest.model.position_kinds = ["learned"];
 });

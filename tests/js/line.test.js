@@ -14,12 +14,13 @@ test("what a layer would answer is the class of its largest logit, and nothing w
 });
 
 test("each panel lights what it is about, and every part leads to a panel", () => {
-  const lit = (id, { gallery = "layer", experiment = "", first = 1, layer = 3, inside = false } = {}) => panelOf(PANELS, id).lights(
-    /** @type {any} */ ({ selection: { first, layer }, taste: { gallery }, bench: { list: () => read(experiment) }, source: { inside: { exists: inside }, manifest: { model: { depth: 5 } } } }));
+  const lit = (id, { gallery = "layer", experiment = "", first = 1, layer = 3, inside = false, film = false } = {}) => panelOf(PANELS, id).lights(
+    /** @type {any} */ ({ selection: { first, layer }, taste: { gallery }, bench: { list: () => read(experiment) }, source: { inside: { exists: inside }, film: { exists: film }, manifest: { model: { depth: 5 } } } }));
   const all = [0, 1, 2, 3, 4];
   assert.deepEqual(Object.fromEntries(PANELS.map(({ id }) => [id, lit(id)])), { patches: ["patches"], positions: ["position"], attention: [3],
     qk: [3], rollout: [1, 2, 3], explain: ["answer"], features: [3], predictions: ["answer"], experiment: [], training: [], model: [] });
   assert.deepEqual([lit("attention", { gallery: "all" }), lit("attention", { gallery: "dots" }), lit("attention", { gallery: "matrix" })], [all, all, [3]]);
+  assert.deepEqual(lit("training", { film: true }), [3]);
   assert.deepEqual(lit("positions", { inside: true }), ["position", 3], "each block is told the places anew");
   const named = (part) => explainerOf(PANELS, part).id;
   assert.deepEqual(["photo", "patches", "position", "layers", "answer"].map(named), ["patches", "patches", "positions", "attention", "predictions"]);

@@ -76,9 +76,11 @@ test("what the lens says", () => {
   const lens = [{ label: "dog", probabilities: [0.1, 0.6], ranks: [3, 1] },
     { label: "cat", probabilities: [0.5, 0.2], ranks: [1, 2] }];
   const t = translator("en");
-  assert.equal(lensSentence(lens, 1, t), "After block 1 it would say dog, 60.0%.");
-  assert.equal(lensSentence(lens, 0, t), "After block 0 it would say cat, 50.0%. " +
+  assert.equal(lensSentence(lens, 1, t), "After layer 1 it would say dog, 60.0%.");
+  assert.equal(lensSentence(lens, 0, t), "After layer 0 it would say cat, 50.0%. " +
     "Its final answer, dog, stands at 10.0% by then, rank 3.");
+  assert.equal(lensSentence(lens, 1, t, true), "After layer 1 it would say dog.", "after a refusal");
+  assert.equal(lensSentence(lens, 0, t, true), "After layer 0 it would say cat. What it would choose in the end, dog, is number 3 by then.");
   const even = lens.map((line) => ({ ...line, ranks: [1, 1] }));
-  assert.equal(lensSentence(even, 0, t), "After block 0 every class is as likely as any other.");
+  assert.equal(lensSentence(even, 0, t), "After layer 0 every class is as likely as any other.");
 });

@@ -19,7 +19,7 @@ beforeEach(() => {
   heard = {};
   reloads = 0;
   globalThis.document = {
-    baseURI: "https://host/vitviz/", head: { append: (node) => head.push(node) },
+    baseURI: "https://host/vitviz/", documentElement: { lang: "en", toggleAttribute() {} }, head: { append: (node) => head.push(node) },
     createElement: (tag) => ({ tag, remove() { head = head.filter((node) => node !== this); } }),
     addEventListener: (type, listener) => { (heard[type] ??= new Set()).add(listener); },
     removeEventListener: (type, listener) => heard[type].delete(listener),
@@ -55,26 +55,28 @@ test("a file that does not come, or is another page, is an error", async () => {
 /** viewer.js as Gradio runs it, with a file that comes when the test says so. */
 function component(value = null) {
   const did = [];
-  const nodes = { ".vv-place": {}, ".vv-absent": { hidden: true, button: {} }, "vv-life": {} };
+  const nodes = { ".vv-place": {}, ".vv-no-texts": { hidden: true }, ".vv-absent": { hidden: true, button: {} }, "vv-life": {} };
   nodes[".vv-absent"].querySelector = () => nodes[".vv-absent"].button;
   const element = { querySelector: (name) => nodes[name], getBoundingClientRect: () => ({ top: 0 }) };
   const props = { value: value && { text: JSON.stringify({ id: value, files: {} }), picture: { url: "/file=/a" } } };
   const watched = [];
   const file = {};
   const coming = (address) => new Promise((done, failed) => Object.assign(file, { address, done, failed }));
-  const viewer = { mount: () => {
+  let host = null;
+  const viewer = { prepare: async (tag, texts) => tag !== "ko" || texts(tag).then(() => true, () => false), mount: (given) => {
     did.push("mount");
+    host = given;
     return { update: ({ id }) => did.push("update " + id), openLessons: () => did.push("lessons"),
       openDrawing: () => did.push("drawing"), destroy: () => did.push("destroy") };
   } };
-  const code = GLUE.replace("__LOAD__", "coming").replace("__FILE__", "gradio_api/v.js");
+  const code = GLUE.replace("__LOAD__", "coming").replace("__FILE__", "gradio_api/v.js").replace("__TEXTS__", '{ "ko": "gradio_api/ko.js" }');
   compileFunction(code, ["element", "props", "server", "trigger", "upload", "watch", "coming", "window"])(
-    element, props, {}, null, null, (name, listener) => watched.push([name, listener]), coming, { removeEventListener() {} });
+    element, props, {}, null, null, (name, listener) => watched.push([name, listener]), coming, { removeEventListener() {}, vitvizKept: { own: () => null } });
   const set = (id) => {
     props.value = { ...props.value, text: JSON.stringify({ id, files: {} }) };
     watched.forEach(([, listener]) => listener());
   };
-  return { did, file, viewer, set, nodes, watched };
+  return { did, file, viewer, set, nodes, watched, host: () => host };
 }
 const press = (type) => heard[type].forEach((listener) => listener({ type }));
 
@@ -118,6 +120,32 @@ test("a component that goes later takes its viewer with it", async () => {
   nodes["vv-life"].ended();
   assert.equal(did.at(-1), "destroy");
   assert.deepEqual(Object.values(heard).map(({ size }) => size), [0, 0]);
+});
+
+test("the texts of the language of the page come before the viewer is mounted", async () => {
+  globalThis.document.documentElement.lang = "ko";
+  const { did, file, viewer } = component();
+  file.done(viewer);
+  await turn();
+  assert.deepEqual([file.address, did], ["https://host/vitviz/gradio_api/ko.js", []]);
+  file.done({ STRINGS: {} });
+  await turn();
+  assert.deepEqual([did, globalThis.document.documentElement.lang], [["mount"], "ko"]);
+});
+
+test("texts that do not come are said, until others do; a page that begins without them is English", async () => {
+  globalThis.document.documentElement.lang = "ko";
+  const { did, file, viewer, nodes, host } = component();
+  file.done(viewer);
+  await turn();
+  file.failed(new Error("offline"));
+  await turn();
+  assert.deepEqual([did, globalThis.document.documentElement.lang, nodes[".vv-no-texts"].hidden], [["mount"], "en", false]);
+  const again = host().texts("ko");
+  assert.equal(nodes[".vv-no-texts"].hidden, true);
+  file.done({ STRINGS: { answer: "답" } });
+  assert.deepEqual(await again, { STRINGS: { answer: "답" } });
+  assert.equal(nodes[".vv-no-texts"].hidden, true);
 });
 
 test("where the file does not come the page says so, and tries again when it is told to", async () => {

@@ -68,8 +68,8 @@ test("each outcome is asked for once, one after another; a failure is asked for 
   const source = await open("cls");
   const asked = [];
   const ends = [];
-  const operate = (interventions, id) => new Promise((resolve, reject) => {
-    asked.push(interventions[0].kind + " " + id);
+  const operate = (interventions, { manifest: { pass } }) => new Promise((resolve, reject) => {
+    asked.push(interventions[0].kind + " " + pass.id);
     ends.push({ resolve, reject });
   });
   let news = 0;

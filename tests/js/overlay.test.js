@@ -8,6 +8,7 @@ import { AttentionMaps } from "../../vitviz/viewer/data/maps.js";
 import { colourIndex } from "../../vitviz/viewer/maths/colour.js";
 import { LEAST_TIMES, leastEnd, patchScale, spanOf } from "../../vitviz/viewer/maths/scales.js";
 import { OVERLAYS, overlayOf } from "../../vitviz/viewer/state/overlays.js";
+import { stageSaves } from "../../vitviz/viewer/state/saves.js";
 import { hasText } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, appOf, assertClose } from "./fixture.js";
 
@@ -38,6 +39,21 @@ for (const { name, expected, manifest, grid, layers } of FIXTURES) {
     if (grid.prefix > 0) assert.equal(overlayOf(app("positions", positions), 0).missing, "prefix");
     assert.equal(overlayOf(app("positions", { positions: { exists: false } }), token).missing, "noPositions");
     assert.equal(overlayOf(app("positions", { positions: { exists: true }, positionMap: () => null }), token).missing, "positions");
+  });
+
+  test(name + ": what is told inside attention where no positions were learned", () => {
+    const { rows, cols, prefix } = grid;
+    const ways = (2 * rows - 1) * (2 * cols - 1);
+    const values = Float32Array.from({ length: 2 * ways }, (_, at) => (at < ways ? 1 : -3)); // two heads
+    const file = { kind: "bias", layers: 1, heads: 2, values, most: 3, turns: new Float32Array(0) };
+    const of = (head, get = () => file) => overlayOf(app("positions", { positions: { exists: false }, inside: { exists: true, error: null, get },
+      selection: { overlay: "positions", layer, head } }), token);
+    assert.deepEqual([of("mean").values[token], of(0).values[token], of(1).values[token]], [-1, 1, -3]);
+    assert.deepEqual([of("mean").told, of("mean").scale, of("mean").missing], ["bias", { min: -3, max: 3 }, null]);
+    assert.equal(of(0, () => null).missing, "positions", "it is loading");
+    assert.ok(of(0).values.slice(0, prefix).every(Number.isNaN));
+    const saved = stageSaves(/** @type {any} */ ({ ...appOf({ manifest, grid }), selection: { overlay: "positions" } }), /** @type {any} */ ({ shown: of(0) }));
+    assert.deepEqual([saved.figures, saved.tables.picture.rows.length], [[], grid.tokens], "the host draws learned ones alone");
   });
 
   test(name + ": features from the least to the most similar patch", () => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import {
-  FormatError, expectTensor, halfToFloat, parseSafetensors, toFloat32,
+  FormatError, expectTensor, halfToFloat, parseSafetensors, readMetadata, toFloat32, writeSafetensors,
 } from "../../vitviz/viewer/maths/safetensors.js";
 
 function file(header, body) {
@@ -56,4 +56,16 @@ test("damaged files are refused", () => {
   const tensors = parseSafetensors(file({ a: entry }, new Uint8Array(8)));
   assert.throws(() => expectTensor(tensors, "a", [1, 2]), /expected shape \[1,2\], got \[2\]/);
   assert.throws(() => expectTensor(tensors, "b", [2]), /no tensor named b/);
+});
+
+test("what is written is read again, also parts of longer rows", () => {
+  const numbers = Float32Array.from([9, 1.5, -2, 0.1]);
+  const bytes = Uint8Array.from([7, 8, 9]);
+  const written = writeSafetensors({ odd: { shape: [3], data: bytes }, part: { shape: [3, 1], data: numbers.subarray(1) } }, { said: "점" });
+  const { odd, part } = parseSafetensors(written);
+  assert.deepEqual([odd.dtype, odd.shape, [...odd.data]], ["U8", [3], [7, 8, 9]]);
+  assert.deepEqual([part.dtype, part.shape, [...part.data]], ["F32", [3, 1], [...numbers.subarray(1)]]);
+  assert.equal(part.data.buffer, written, "numbers are aligned, so that nothing is copied");
+  assert.deepEqual(readMetadata(written), { said: "점" });
+  assert.deepEqual(readMetadata(writeSafetensors({})), {});
 });

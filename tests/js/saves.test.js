@@ -205,3 +205,16 @@ test("names of files follow the rule that holds in Python too", () => {
   assert.ok(cases.length > 15);
   for (const [parts, name] of cases) assert.equal(fileName(...parts), name, JSON.stringify(parts));
 });
+
+test("a pool saves its heads and their mean; a model without one saves nothing of it", () => {
+  const { grid, manifest } = FIXTURES.find(({ name }) => name === "cls");
+  const rows = new Float32Array(2 * grid.tokens).fill(1 / grid.tokens);
+  rows.set([0.25, 0.75], 3); // of head 0
+  const of = (pooling) => attentionSaves(appOf({ grid, manifest, pooling, maps: { of: () => null }, taste: { gallery: "layer" }, selection: {} }), { token: 1 });
+  const { tables, figures } = of({ exists: true, get: () => ({ heads: 2, rows }) });
+  assert.deepEqual([Object.keys(tables), figures], [["pooling"], ["heads", "pooling"]]);
+  assert.equal(column(tables.pooling, "head_0")[4], 0.75);
+  assertClose([column(tables.pooling, "mean")[3]], [(0.25 + 1 / grid.tokens) / 2], 1e-6);
+  assert.deepEqual(of({ exists: true, get: () => null }), { tables: {}, figures: ["heads", "pooling"] });
+  assert.deepEqual(of({ exists: false }), { tables: {}, figures: ["heads"] });
+});

@@ -10,8 +10,11 @@ import { attentionAt } from "../../vitviz/viewer/data/film.js";
 import { layerFeatures } from "../../vitviz/viewer/data/features.js";
 import { embeddedToken } from "../../vitviz/viewer/maths/embedding.js";
 import { questionOf, shownExplainers } from "../../vitviz/viewer/state/explaining.js";
+import { placeOf } from "../../vitviz/viewer/maths/geometry.js";
+import { insideMap } from "../../vitviz/viewer/maths/inside.js";
 import { mixOf } from "../../vitviz/viewer/maths/mixing.js";
 import { pairOf } from "../../vitviz/viewer/maths/pair.js";
+import { turnFor } from "../../vitviz/viewer/panels/qk/turnview.js";
 import { patchValues } from "../../vitviz/viewer/maths/patch.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { written } from "../../vitviz/viewer/state/experiment.js";
@@ -22,10 +25,12 @@ import { startTaste, validTaste } from "../../vitviz/viewer/state/taste.js";
 const SHOWN = {
   patches: ({ token }, { picture, manifest, grid, embedding }, { order, units }) => [token < grid.prefix
     ? embeddedToken(embedding.here, token).sum : patchValues(picture.here, token, manifest, grid, order)[units]],
-  positions: ({ token }, source) => {
-    const { grid } = source;
+  positions: ({ token, layer }, source) => {
+    const { grid, inside } = source;
     const all = [...Array(grid.rows * grid.cols).keys()].map((patch) => grid.prefix + patch);
-    return [token < grid.prefix ? all.flatMap((one) => [...source.positionMap(one)]) : source.positionMap(token)];
+    if (token < grid.prefix) return [all.flatMap((one) => [...source.positionMap(one)])];
+    const told = inside.exists ? [Array.from({ length: inside.here.heads }, (_, head) => [...insideMap(inside.here, layer, head, placeOf(token, grid), grid)]).flat()] : [];
+    return [...(source.positions.exists ? [source.positionMap(token)] : []), ...told];
   },
   attention({ token, layer, head, direction }, { maps, manifest, grid, statistics }, { gallery }) {
     if (gallery === "dots") return [statistics.here.entropy.flat(), statistics.here.distance.flat()];
@@ -36,10 +41,12 @@ const SHOWN = {
   qk({ token, partner, layer, head, direction }, source) {
     const { store, maps } = source;
     const [query, key] = direction === "from" ? [token, partner] : [partner, token];
-    const { products, attention } = pairOf(store.get(layer), head, query, key);
-    if (!source.mixing(layer).exists) return [products, attention];
+    const pair = pairOf(store.get(layer), head, query, key);
+    const turn = turnFor(/** @type {any} */ ({ source, selection: { layer } }), head, query, key, pair);
+    const [shown, turned] = [[pair.products, pair.attention], turn ? [turn.before, turn.after] : []];
+    if (!source.mixing(layer).exists) return [...shown, ...turned];
     const { mixed, added, after } = mixOf(source.mixing(layer).here, maps.of(layer, query, "from").rows, head, query);
-    return [products, attention, mixed, after, added];
+    return [...shown, mixed, after, added, ...turned];
   },
   rollout: ({ token, layer, first, residual, fusion }, { relevance }) => [relevance.of({ token, layer, first, residual, fusion })],
   explain: (selection, source) => shownExplainers(selection, source).map((one) =>
@@ -62,7 +69,7 @@ async function opened({ manifest, files, selection: wanted }, layer, token) {
   return new Promise((resolve, reject) => {
     const source = new Source(manifest, async ({ path }) => buffers[path], null, () => look());
     const explained = () => shownExplainers({ maps: "", ...wanted }, source).map((one) => source.explanations.of(questionOf({ target: "answer", ...wanted }, source, one)));
-    const lazy = () => [...explained(), source.embedding, source.film, source.statistics, source.positions, source.mixing(layer)];
+    const lazy = () => [...explained(), source.embedding, source.film, source.statistics, source.positions, source.inside, source.mixing(layer)];
     const fusions = ["mean", "max", "min"];
     function look() {
       const rolled = fusions.map((fusion) => source.relevance.of({ token, layer, first: 0, residual: 0.5, fusion }));

@@ -10,7 +10,7 @@ from .charts import head_statistics, pair
 from .explanations import explain, explained
 from .figure_parts import save, token_name
 from .filters import filters
-from .maps import attention, heads, matrix, rollout, wall
+from .maps import attention, heads, matrix, pooling, rollout, wall
 from .models import measured, training
 from .patches import patch, patch_grid
 from .probabilities import answers, lens, predictions
@@ -32,6 +32,7 @@ __all__ = [
     "pair",
     "patch",
     "patch_grid",
+    "pooling",
     "position_similarity",
     "predictions",
     "rollout",

@@ -130,6 +130,24 @@ def heads(
     return figure
 
 
+def pooling(analysis: Analysis, found: np.ndarray | None = None) -> Figure:
+    """Where the learned query looks that gathers the answer, in each of its heads, on one scale.
+
+    `found` is that of `analysis.pooling_map()`, for an analysis that does not hold its model.
+    Raises `SelectionError` for a model that pools in another way.
+    """
+    rows = np.asarray(analysis.pooling_map() if found is None else found)
+    figure, axes = panels(analysis, len(rows), size=2.2, paper="arXiv:2106.04560")
+    maps = np.stack([patch_map(analysis, values) for values in rows])
+    top = top_of(maps, None, analysis.trace.num_tokens)
+    for head, (ax, values) in enumerate(zip(axes, rows, strict=True)):
+        image = show(ax, analysis, values, top)
+        caption(ax, shares(analysis, f"head {head}", values, "from"))
+    bar(figure, image, axes, attention_label(analysis), clipped=False)
+    title(figure, f"Where the answer is gathered: the {len(rows)} heads of the pool")
+    return figure
+
+
 def wall(
     analysis: Analysis,
     token: int = 0,

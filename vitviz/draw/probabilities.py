@@ -125,7 +125,7 @@ def lens(analysis: Analysis, k: int = 5) -> Figure:
     ranks.invert_yaxis()
     for ax in (probabilities, ranks):
         ax.set_xticks(range(0, analysis.trace.depth, -(-analysis.trace.depth // 12)))
-        ax.set_xlabel("after block; the head was trained for the last one only", fontsize=8)
+        ax.set_xlabel("after layer; the head was trained for the last one only", fontsize=8)
         ax.grid(axis="y", alpha=0.25)
     legend = figure.legend(
         probabilities.lines,

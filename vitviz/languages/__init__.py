@@ -9,7 +9,7 @@ it in any language. Nothing is translated by looking at a sentence.
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,10 @@ class Message(str):
     def __getnewargs_ex__(self) -> tuple[tuple[str], dict[str, Any]]:
         """How copies and pickles are made."""
         return (self.key,), dict(self.values)
+
+    def with_values(self, changed: Callable[[Any], Any]) -> "Message":
+        """The same sentence, each of its values changed."""
+        return Message(self.key, **{name: changed(one) for name, one in self.values.items()})
 
 
 def say(text: str, language: str) -> str:

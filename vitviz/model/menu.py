@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..languages import Message
+from . import hub
 
 # Installed, the shipped weights lie inside the package; in a checkout they lie beside it.
 _HOUSE = Path(__file__).resolve().parents[1]
@@ -20,11 +21,13 @@ class Curated:
     title       its name
     good_for    the end of the key of a sentence: what it is worth a look for
     image_size  one that two cores manage; None: that of its training
+    owner       of the repository on the hub that has its weights, under its name
     """
 
     title: str
     good_for: str
     image_size: int | None = None
+    owner: str = "timm"
 
     @property
     def worth(self) -> Message:
@@ -50,11 +53,29 @@ CURATED = {
         Message("models.registers", name="DINOv2 small 14"), "registers", 224
     ),
     "vit_small_patch16_lingbot.robbyant": Curated(
-        _self_supervised("LingBot-Vision small 16"), "rotary_places", 224
+        _self_supervised("LingBot-Vision small 16"), "rotary_places", 224, "belfner"
     ),
     "vit_base_patch16_clip_224.openai": Curated("CLIP base 16", "texts"),
     "vit_base_patch16_siglip_224.webli": Curated("SigLIP base 16", "pool"),
 }
+
+WEIGHT_FILES = ("model.safetensors", "pytorch_model.bin")  # on the hub, in timm's order
+
+
+def out_of_reach() -> frozenset[str]:
+    """The curated models whose weights are not on this disk while the hub does not answer."""
+    absent = {name for name, one in CURATED.items() if not _is_here(f"{one.owner}/{name}")}
+    return frozenset() if not absent or hub.is_there() else frozenset(absent)
+
+
+def _is_here(model_id: str) -> bool:
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        return bool(hub.cached(model_id, *WEIGHT_FILES))
+    except LocalEntryNotFoundError:
+        return False
+
 
 # Licences that forbid some uses of weights, as timm names them, and the end of a sentence's key.
 RESTRICTED = {

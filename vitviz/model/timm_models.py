@@ -18,7 +18,7 @@ from .config import MOST
 from .fold import folded
 from .labels import Labels, imagenet_labels, own_labels
 from .loaded import Asked, LoadedModel, ModelCard, build, head_of, holds_numbers, misfits, told
-from .menu import CURATED, list_models, terms_of
+from .menu import CURATED, WEIGHT_FILES, list_models, terms_of
 from .parity import first_difference
 from .preprocess import Preprocess, as_preprocess
 from .timm_config import config_from_timm, is_interleaved, not_plain
@@ -33,7 +33,6 @@ SIZES = {  # of timm's plain ViTs, by width and depth
     (1024, 24): "large",
     (1280, 32): "huge",
 }
-HUB_FILES = ("model.safetensors", "pytorch_model.bin")  # in the order in which timm looks for them
 
 
 def load_timm(name: str, pretrained: bool) -> LoadedModel:
@@ -131,11 +130,11 @@ def _create(name: str, pretrained: bool) -> Any:
     if not model_id or hub.is_there():
         return timm.create_model(name, pretrained=pretrained)
     if on_hub:
-        file = hub.cached(model_id, *(HUB_FILES if pretrained else ("config.json",)))
+        file = hub.cached(model_id, *(WEIGHT_FILES if pretrained else ("config.json",)))
         model: Any = timm.create_model(f"local-dir:{file.parent}", pretrained=pretrained)
         model.pretrained_cfg["hf_hub_id"] = model_id
         return model
-    file = hub.cached(model_id, *filter(None, [cfg.get("hf_hub_filename")]), *HUB_FILES)
+    file = hub.cached(model_id, *filter(None, [cfg.get("hf_hub_filename")]), *WEIGHT_FILES)
     # `custom_load` belongs to the original file, from which timm's own was once converted.
     overlay = {"file": str(file), "custom_load": False}
     return timm.create_model(name, pretrained=True, pretrained_cfg_overlay=overlay)
@@ -202,7 +201,7 @@ def _has_published_head(model: Any, cfg: Mapping[str, Any]) -> bool:
     from safetensors import SafetensorError, safe_open
 
     try:
-        file = hub.cached(str(cfg.get("hf_hub_id")), HUB_FILES[0])
+        file = hub.cached(str(cfg.get("hf_hub_id")), WEIGHT_FILES[0])
         with safe_open(file, framework="pt") as held:
             published = held.get_tensor("head.weight")
     except (LocalEntryNotFoundError, SafetensorError, OSError, ValueError):
@@ -259,8 +258,7 @@ def why_not(name: str, pretrained: bool, error: Exception) -> str:
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 
     if isinstance(error, LocalEntryNotFoundError | OfflineModeIsEnabled):
-        shipped = [model for model in list_models() if model not in CURATED]
-        others = " and ".join(shipped) or "the shipped models"
+        others = tuple(model for model in list_models() if model not in CURATED)
         return Message("models.no_connection", name=name, others=others)
     reason = (str(error) or type(error).__name__).splitlines()[0]
     network_error = HfHubHTTPError.__bases__[0]  # of requests or of httpx, as the version has it

@@ -44,6 +44,7 @@ from .measure.predictions import (
     results_of,
 )
 from .measure.shapes import Step, steps
+from .measure.turning import Turn, turn_of
 from .summary import facts
 from .verify import verify
 
@@ -409,22 +410,28 @@ class Analysis:
         """
         return Filters.of(self._model(loaded, "filters").vit.patch_embed.proj.weight)
 
-    def rotary_damping(self, layer: int, loaded: LoadedModel | None = None) -> Tensor:
+    def rotary_damping(
+        self, layer: int, loaded: LoadedModel | None = None, *, token: int | None = None
+    ) -> Tensor:
         """The factor by which rotary positions damp equal content, by the distance of two patches.
 
-        (1 or H, 2 rows - 1, 2 cols - 1) in [-1, 1], see `measure.inside.rotary_damping`. Pass the
+        (1 or H, 2 rows - 1, 2 cols - 1) in [-1, 1], see `measure.inside.rotary_damping`; for the
+        query of a patch token with each patch as the key: (1 or H, rows, cols). Pass the
         model of an analysis read from a file, or `VitvizError` is raised; `SelectionError` for one
         without rotary positions.
         """
         layer = self.trace.check_layer(layer)
-        return inside.rotary_damping(self._model(loaded, "rotary_damping").vit, layer)
+        ways = inside.rotary_damping(self._model(loaded, "rotary_damping").vit, layer)
+        return ways if token is None else inside.around(ways, self.grid.row_col(token))
 
-    def bias_pictures(self, layer: int) -> Tensor:
+    def bias_pictures(self, layer: int, *, token: int | None = None) -> Tensor:
         """What a relative bias adds to scores, by the way from key to query, as in this pass.
 
-        (H, 2 rows - 1, 2 cols - 1), see `measure.inside.bias_pictures`, which names the errors.
+        (H, 2 rows - 1, 2 cols - 1), see `measure.inside.bias_pictures`, which names the errors;
+        for the query of a patch token with each patch as the key: (H, rows, cols).
         """
-        return inside.bias_pictures(self.trace.bias, self.trace.check_layer(layer))
+        ways = inside.bias_pictures(self.trace.bias, self.trace.check_layer(layer))
+        return ways if token is None else inside.around(ways, self.grid.row_col(token))
 
     def pooling_map(self, loaded: LoadedModel | None = None) -> Tensor:
         """Where the learned query that pools the tokens looks. (H, N), rows sum to 1
@@ -433,6 +440,19 @@ class Analysis:
         `VitvizError` is raised; `SelectionError` for a model that pools in another way.
         """
         return inside.pooling_map(self._model(loaded, "pooling_map").vit, self.trace)
+
+    def turn(
+        self, layer: int, head: int, query: int, key: int, loaded: LoadedModel | None = None
+    ) -> Turn:
+        """Query and key of one attention value before rotary positions turned them; see `Turn`.
+
+        Raises `SelectionError` for what the model does not have, and where positions were changed;
+        `VitvizError` for an analysis read from a file without its model: pass it.
+        """
+        loaded = self._model(loaded, "turn")
+        if any(one.kind == "positions" for one in self.interventions):
+            raise SelectionError("positions were changed in this pass: it turned otherwise")
+        return turn_of(loaded.vit, self.trace, layer, head, query, key)
 
     @property
     def positions_seed(self) -> int | None:

@@ -123,8 +123,9 @@ def _add_run(options: Arguments) -> None:
     )
     options.add_argument(
         "--data",
-        help=f"{', '.join(TORCHVISION)}, a folder of pictures (train/CLASS/*, val/CLASS/*), "
-        "or a folder of .npz packs (default: the recipe's)",
+        help=f"digits (4,000 of MNIST, which come along), {', '.join(TORCHVISION)}, "
+        "a folder of pictures (train/CLASS/*, val/CLASS/*), or a folder of .npz packs "
+        "(default: the recipe's)",
     )
     options.add_argument(
         "--others",

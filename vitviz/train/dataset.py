@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from einops import rearrange
 from PIL import Image
 from torch import Tensor
 from tqdm import tqdm
@@ -33,7 +34,10 @@ TORCHVISION = {
 TERMS = {
     name: Message(f"training.terms_of_{name}") for name in ("mnist", "everyday100", "imagenette")
 }
+TERMS["digits"] = TERMS["mnist"]
 PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
+# Digits that come with vitviz: a sheet of each split, with its rows in the order of the classes.
+DIGITS = Path(__file__).parent / "digits"
 ROOTS = {"train": ("train",), "test": ("val", "validation", "test")}
 
 
@@ -105,11 +109,11 @@ def read(
 ) -> Pictures:
     """One split ("train" or "test") of a data set, every picture cut as a visitor's upload will be.
 
-    `data` is one of `TORCHVISION`'s names, kept in `data_dir`, or a path: a folder with one folder
-    of pictures per class under train/ and val/, or a folder of .npz packs (`images` or `jpeg` +
-    `offsets`, and `labels`) with a classes.json. A names.json in it says what classes and groups
-    are in other languages. A path wins over a name. Raises `TrainError` if
-    there is no such data.
+    `data` is "digits", which is always there, one of `TORCHVISION`'s names, kept in `data_dir`, or
+    a path: a folder with one folder of pictures per class under train/ and val/, or a folder of
+    .npz packs (`images` or `jpeg` + `offsets`, and `labels`) with a classes.json. A names.json in
+    it says what classes and groups are in other languages. A path wins over a name. Raises
+    `TrainError` if there is no such data.
     """
     path = next((p for p in (Path(data), Path(data_dir) / data) if p.is_dir()), None)
     if path is not None and any(path.glob("*.npz")):
@@ -118,10 +122,24 @@ def read(
         return read_folder(path, split, cut)
     if data in TORCHVISION:
         return read_torchvision(data, split, cut, Path(data_dir), download)
+    if data == DIGITS.name:
+        return read_sheet(DIGITS / f"{split}.png", cut)
     raise TrainError(
         f'there is no data set "{data}": give a folder of pictures or packs, or one of '
-        f"{', '.join(TORCHVISION)}"
+        f"{', '.join((DIGITS.name, *TORCHVISION))}"
     )
+
+
+def read_sheet(sheet: Path, cut: Preprocess) -> Pictures:
+    """The digits of one grey picture, 28 pixels wide and high each: as many of each class, the
+    zeros first.
+    """
+    with Image.open(sheet) as opened:
+        pixels = np.asarray(opened.convert("L"))
+    digits = rearrange(pixels, "(row h) (col w) -> (row col) h w", h=28, w=28)
+    images = stack(map(Image.fromarray, digits), cut, sheet.stem, len(digits))
+    targets = torch.arange(10).repeat_interleave(len(digits) // 10)
+    return Pictures(DIGITS.name, images, targets, tuple("0123456789"))
 
 
 def read_torchvision(

@@ -60,7 +60,8 @@ class Camera:
             film = Film.read(self.path)
             for i, moment in enumerate(film.facts["moments"]):
                 if moment["step"] <= run.step:
-                    frame = {name: getattr(film, name)[i] for name in TENSORS if name != "pixels"}
+                    parts = {name: getattr(film, name) for name in TENSORS if name != "pixels"}
+                    frame = {name: part[i] for name, part in parts.items() if part is not None}
                     self.frames.append((moment, frame))
 
     @property
@@ -83,12 +84,9 @@ class Camera:
             "top5": scores["top5"],
         }
         self.frames.append((moment, look(run.shown, list(pixels))))
-        parts = {
-            name: torch.stack([frame[name] for _, frame in self.frames])
-            for name in TENSORS
-            if name != "pixels"
-        }
+        seen = [frame for _, frame in self.frames]
+        parts = {name: torch.stack([frame[name] for frame in seen]) for name in seen[0]}
         facts = self.facts | {"moments": [moment for moment, _ in self.frames]}
         pictures = rearrange(self.pictures, "n c h w -> n h w c")
         with writing(self.path, "the last state is kept: make room, then go on with --resume"):
-            Film(pixels=pictures, **parts, facts=facts).save(self.path)
+            Film(pixels=pictures, facts=facts, **parts).save(self.path)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from ..model.config import ViTConfig
+from ..model.config import Rotary, ViTConfig
 from ..model.preprocess import Preprocess
 from .errors import TrainError
 
@@ -67,8 +67,19 @@ class Recipe:
     embed_dim: int = setting(128, "width of a token")
     depth: int = setting(3, "number of blocks")
     num_heads: int = setting(4, "attention heads per block; must divide embed_dim")
+    positions: str = setting(
+        "learned",
+        "how a patch tells its place: learned adds a vector to it, rotary turns queries and keys "
+        "in every block (along both axes, arXiv:2403.13298), none tells it nowhere",
+        ("learned", "rotary", "none"),
+    )
     zero_head: bool = setting(
         True, "start the classifier at zero, so that the first answers are even"
+    )
+    wide_start: bool = setting(
+        False,
+        "start with larger weights, which suit a model of few numbers: matrices of deviation "
+        "1 / sqrt(inputs) in place of 0.02, CLS and positions of 0.5",
     )
 
     # How long.
@@ -227,6 +238,8 @@ class Recipe:
             embed_dim=self.embed_dim,
             depth=self.depth,
             num_heads=self.num_heads,
+            pos_embed=self.positions == "learned",
+            rotary=Rotary(kind="axial") if self.positions == "rotary" else None,
         )
 
     def cut(self) -> Preprocess:

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from ..model.untrained import begin
 from ..model.vit import ViT
 from ..model.weights import load
 from ..probe.measure.predictions import known_or_not
@@ -63,8 +64,7 @@ class Run:
 
         torch.manual_seed(recipe.seed)
         self.vit = ViT(recipe.config(len(pictures.labels)), drop_path=recipe.drop_path)
-        if recipe.zero_head:
-            nn.init.zeros_(self.vit.get_parameter("head.weight"))
+        begin(self.vit, zero_head=recipe.zero_head, wide_start=recipe.wide_start)
         self.origin = ""  # where the first weights come from; empty for random ones
         if recipe.start_from:
             earlier = load(recipe.start_from, device="cpu")

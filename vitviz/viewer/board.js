@@ -123,7 +123,7 @@ export function createBoard(app) {
 
   /**
    * Puts the line and the row of tabs above both columns if there are two, else below the picture, tabs first, before the folded options. The
-   * heads stand beside the picture there: it is nearly as high as the window. On a wall the tabs do, too.
+   * heads stand beside the picture there: it is nearly as high as the window. On a wall the tabs do, too, above all that changes with the panel.
    */
   function settle() {
     const wall = place === "wide" && app.taste.projector;
@@ -132,9 +132,10 @@ export function createBoard(app) {
     if (place === "wide") readout.root[wall ? "after" : "before"](steering.where);
     else steering.root.prepend(steering.where);
     if (place === "wide") bar.root.after(line.root);
-    (wall ? steering.where : place === "wide" ? line.root : stage.root).after(tabs.list);
+    (wall ? bar.notes : place === "wide" ? line.root : stage.root)[wall ? "before" : "after"](tabs.list);
     if (place !== "wide") tabs.list.after(line.root);
     bar.arrange(place, options);
+    stage.arrange(place);
     if (place === "wide") stage.root.after(steering.root);
     else {
       options.append(steering.root);

@@ -1,15 +1,21 @@
-"""The bundle: all ES modules of the viewer as one text that defines nothing global."""
+"""The bundle: all ES modules of the viewer as one text that defines nothing global.
+
+Indentation, and comments that have lines of their own (`/** ... */` and `// ...`), are left out.
+"""
 
 import json
 import re
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..languages import dictionary, languages
+from ..languages import ENGLISH, dictionary, languages
 
 HERE = Path(__file__).resolve().parent
 STRINGS = HERE / "text" / "strings.js"  # reads a folder, which a browser cannot
+PHOTO = HERE / "text" / "phototexts.js"  # reads it, too
+WORKER = HERE / "engine" / "workertext.js"  # a worker of a blob imports nothing: it is one text
 STYLES = (
     "viewer.css",
     "panels.css",
@@ -20,13 +26,16 @@ STYLES = (
     "teaching.css",
     "experiment.css",
 )
-CHANGES = r"^(did|in)_|_patch(es)?$"  # texts that say what an intervention does, see strings.js
+LEFT = "document.currentScript.viewer"  # what load.js takes from the element of a file
+# Texts that say what an intervention does, see strings.js, and what a fair test found.
+CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(
     r"^export (async function\*?|function\*?|const|class) +([A-Za-z_$][\w$]*)", re.MULTILINE
 )
-_COMMENT = re.compile(r"^[ \t]*/\*\*.*?\*/[ \t]*\n", re.MULTILINE | re.DOTALL)
+_COMMENT = re.compile(r"^[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*\n", re.MULTILINE | re.DOTALL)
+_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 _LEFT_OVER = re.compile(r"^[ \t]*(import|export)\b.*", re.MULTILINE)
 
 
@@ -37,34 +46,63 @@ def bundle() -> str:
 
 
 def as_file() -> str:
-    """The viewer as a file of its own, for `load` of load.js."""
-    return f"document.currentScript.viewer = {bundle()}"
+    """The viewer as a file of its own, for `load` of load.js: in English, which `learn` of
+    learning.js adds other languages to.
+    """
+    return f"{LEFT} = {join(HERE / 'main.js', 'vitviz.js', (ENGLISH,))}"
+
+
+def texts_file(language: str) -> str:
+    """The texts of another language as a file of its own, for `load`: what `learn` takes."""
+    return value_file({name: said(language) for name, said in TEXTS.items()})
+
+
+def running_file() -> str:
+    """What computes passes, as a file of its own for `load`: `running` of running.js."""
+    return f"{LEFT} = {join(HERE / 'running.js', 'vitviz-running.js', ())}"
+
+
+def alone() -> str:
+    """What hosts the viewer where no server is, as an expression: what alone.js exports."""
+    return join(HERE / "alone.js", "vitviz-alone.js", ())
+
+
+def alone_css() -> str:
+    """The style of what `alone` puts above the viewer."""
+    return (HERE / "style" / "alone.css").read_text(encoding="utf-8")
+
+
+def value_file(value: object) -> str:
+    """Any JSON as a file of its own for `load`, which pages of files can read, too."""
+    return f"{LEFT} = {json.dumps(value, ensure_ascii=False)};\n"
 
 
 @cache
 def load() -> str:
     """`load` of load.js as an expression, for a page that fetches that file."""
-    return f"{_joined(HERE / 'load.js', '')}.load"
+    return f"{_joined(HERE / 'load.js', {})}.load"
 
 
-def join(entry: Path, name: str) -> str:
+def join(entry: Path, name: str, spoken: Collection[str] | None = None) -> str:
     """A module and all its imports as one expression, whose value is what the module exports.
 
     Every module becomes a function with its own scope, so equal names in two modules cannot
     clash; a module runs after those that it imports. The syntax is limited to
     `import {a, b as c} from "./x.js";` and `export` before function, async function, const, class.
     Raises ValueError for anything else, and for modules that import each other in a circle.
-    `name` is what a debugger shows as the file.
+    `name` is what a debugger shows as the file; `spoken`: the languages it has texts of, by default
+    all.
     """
-    return f"{_joined(entry, _strings())}\n//# sourceURL={name}\n"
+    made = {STRINGS: _strings(spoken), WORKER: _worker(), PHOTO: _photo()}
+    return f"{_joined(entry, made)}\n//# sourceURL={name}\n"
 
 
-def _joined(entry: Path, strings: str) -> str:
-    """The expression of `join`; `strings` is the module in the place of `STRINGS`."""
+def _joined(entry: Path, made: Mapping[Path, str]) -> str:
+    """The expression of `join`; `made`: modules that take the place of those in the tree."""
     order: list[Path] = []
-    _visit(entry.resolve(), order, ())
+    _visit(entry.resolve(), order, (), made)
     names = {path: f"module_{i}" for i, path in enumerate(order)}
-    body = "\n".join(_wrap(path, names, strings) for path in order)
+    body = "\n".join(_wrap(path, names, made) for path in order)
     if "</script" in body.lower() or "<!--" in body:
         raise ValueError("the modules must not contain the end of a script element")
     return f'(() => {{\n"use strict";\n{body}\nreturn {names[order[-1]]};\n}})()'
@@ -73,34 +111,61 @@ def _joined(entry: Path, strings: str) -> str:
 @cache
 def language_of() -> str:
     """`languageOf` of the viewer as an expression, for the other scripts of a page."""
-    return f"{_joined(HERE / 'text' / 'language.js', _strings(empty=True))}.languageOf"
+    made = {STRINGS: _strings(())}
+    return f"{_joined(HERE / 'text' / 'language.js', made)}.languageOf"
 
 
 @cache
 def css() -> str:
     """The style of the viewer, without backslash, backtick or ${, so that it fits in templates."""
-    return "\n".join((HERE / "style" / name).read_text(encoding="utf-8") for name in STYLES)
+    style = "\n".join((HERE / "style" / name).read_text(encoding="utf-8") for name in STYLES)
+    return without_comments(style)
 
 
-def _visit(path: Path, order: list[Path], above: tuple[Path, ...]) -> None:
+def without_comments(text: str) -> str:
+    """A script or style without indentation, and without the comments that have lines of their own:
+    nobody reads them.
+    """
+    return _INDENT.sub("", _COMMENT.sub("", text))
+
+
+def _visit(
+    path: Path, order: list[Path], above: tuple[Path, ...], made: Mapping[Path, str]
+) -> None:
     if path in above:
         circle = " -> ".join(p.name for p in (*above[above.index(path) :], path))
         raise ValueError(f"modules import each other in a circle: {circle}")
     if path in order:
         return
-    source = "" if path == STRINGS else path.read_text(encoding="utf-8")
+    source = "" if path in made else path.read_text(encoding="utf-8")
     for _, target in _IMPORT.findall(source):
-        _visit((path.parent / target).resolve(), order, (*above, path))
+        _visit((path.parent / target).resolve(), order, (*above, path), made)
     order.append(path)
 
 
-def _strings(*, empty: bool = False) -> str:
-    """The module that replaces `STRINGS`: it contains the texts, or only their languages."""
+@cache
+def _worker() -> str:
+    """The module that replaces `WORKER`: the engine's worker as a classic script."""
+    text = _joined(HERE / "engine" / "worker.js", {})
+    return f"export const WORKER = {json.dumps(text, ensure_ascii=False)};\n"
+
+
+def _photo() -> str:
+    """The module that replaces `PHOTO`: what is said of photos, in all languages."""
+    texts = {one: dictionary(one, "photo") for one in languages()}
+    return f"export const PHOTO = {json.dumps(texts, ensure_ascii=False)};\n"
+
+
+def _strings(spoken: Collection[str] | None = None) -> str:
+    """The module that replaces `STRINGS`: it has the names of all languages, and the texts of those
+    that are spoken (None: of all).
+    """
+    spoken = languages() if spoken is None else spoken
     texts: dict[str, dict[str, Any]] = {
-        name: {one: {} if empty else said(one) for one in languages()}
-        for name, said in (("STRINGS", _texts), ("GLOSSARY", _glossary))
+        name: {one: said(one) if one in spoken else {} for one in languages()}
+        for name, said in TEXTS.items()
     }
-    if not empty:
+    if spoken:
         texts["SNIPPETS"] = {
             kind: (HERE / "snippets" / f"with_{kind}.py").read_text(encoding="utf-8")
             for kind in ("vitviz", "torch")
@@ -126,9 +191,12 @@ def _texts(language: str) -> dict[str, str]:
     }
 
 
-def _wrap(path: Path, names: dict[Path, str], strings: str) -> str:
-    source = strings if path == STRINGS else path.read_text(encoding="utf-8")
-    source = _COMMENT.sub("", source)
+TEXTS = {"STRINGS": _texts, "GLOSSARY": _glossary}
+
+
+def _wrap(path: Path, names: dict[Path, str], made: Mapping[Path, str]) -> str:
+    source = made[path] if path in made else path.read_text(encoding="utf-8")
+    source = without_comments(source)
 
     def bind(match: re.Match[str]) -> str:
         renamed = re.sub(r"\s+as\s+", ": ", " ".join(match[1].split()))

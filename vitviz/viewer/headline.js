@@ -4,7 +4,7 @@ import { el, setText, show } from "./parts/dom.js";
 import { grouped, percent } from "./maths/numbers.js";
 import { OPERATED, read } from "./state/experiment.js";
 import { visitPanel } from "./state/panels.js";
-import { answerOf, moved, partSeen, refuses, rivalsOf } from "./text/answer.js";
+import { answerOf, moved, movedText, partSeen, refuses, rivalsOf } from "./text/answer.js";
 import { changeName, sized, translated } from "./text/words.js";
 
 /**
@@ -33,11 +33,12 @@ export function createHeadline(app) {
     const changes = failed ? [] : wanted;
     const other = changes.length > 0 && app.second.key === OPERATED ? app.second.app : null;
     const after = other && answerOf(other);
+    const distance = other ? movedText(app, other) : "";
     show(was, Boolean(after));
-    setText(now, after ? after.text : intact);
+    setText(now, after ? after.text : distance || intact);
     now.title = now.textContent; // a long one is cut off, so that what stands below keeps its place
     root.classList.toggle("vv-coming", changes.length > 0 && (!other || app.second.coming));
-    setText(says, changes.length > 0 ? [after?.why ? after.note : "", t("afterChanges", { changes: said(changes) })].filter(Boolean).join("; ") : failed ? t("experimentFailed") : about);
+    setText(says, changes.length > 0 ? [after?.why ? after.note : "", distance && t("vectorMovedWhy"), t("afterChanges", { changes: said(changes) })].filter(Boolean).join("; ") : failed ? t("experimentFailed") : about);
     says.title = says.textContent;
     const share = ({ source }, value) => (refuses(source) ? t("noShare") : percent(value));
     if (after) shares.draw(t("besideAnswers"), moved(app, other).map((one) => ({ ...one, text: share(app, one.before) + " → " + share(other, one.probability) })));

@@ -1,4 +1,4 @@
-"""Writes `state/kinds.js`, the kinds of interventions as the page reads them.
+"""Writes `engine/kinds.js`, the kinds of interventions as the page reads them.
 
 python -m vitviz.viewer.kinds       after a change in probe/intervene/intervention.py
 """
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..probe.intervene.intervention import KINDS
 
-FILE = Path(__file__).resolve().parent / "state" / "kinds.js"
+FILE = Path(__file__).resolve().parent / "engine" / "kinds.js"
 OPENING = """\
 /** The kinds of interventions, as vitviz/probe/intervene/intervention.py describes them. */
 

@@ -9,7 +9,7 @@ import { overlayNamed } from "./state/overlays.js";
 import { explainerOf, visitPanel } from "./state/panels.js";
 import { firstAfter } from "./maths/predictions.js";
 import { percent } from "./maths/numbers.js";
-import { isAnswer } from "./text/answer.js";
+import { isAnswer, refuses } from "./text/answer.js";
 import { labelName } from "./text/words.js";
 
 /** What the model would answer is asked for when nothing has been drawn for this long: a stroke changes it all the time. */
@@ -34,7 +34,7 @@ export function createLine(app) {
   let seen = -1; // the layer that was brought in sight last
   let told = null; // the lens whose answers stand there
   let late = 0;
-  tell(null, false);
+  tell(null, null);
   return { root, render, destroy: () => clearTimeout(late) };
 
   function render() {
@@ -49,7 +49,7 @@ export function createLine(app) {
       light(one.root, at);
       one.choose(at === layer);
     });
-    if (told !== lens) tell(lens, lens !== null && isAnswer(of.source));
+    if (told !== lens) tell(lens, of && lens ? of.source : null);
     told = lens;
     if (seen === layer || root.clientWidth === 0) return;
     seen = layer;
@@ -62,15 +62,17 @@ export function createLine(app) {
     }
   }
 
-  /** Says what each layer would answer. @param {boolean} firm  whether the last of them is an answer */
-  function tell(lens, firm) {
+  /** Says what each layer would answer. @param {any} source  of the lens */
+  function tell(lens, source) {
+    const [firm, denied] = source ? [isAnswer(source), refuses(source)] : [false, false];
     const answers = layers.map((_, at) => lens && firstAfter(lens, at));
     layers.forEach((one, at) => {
       const count = t("lineLayer", { layer: at, last: model.depth - 1 });
       const found = answers[at];
       const name = found ? labelName(found.label, app) : "";
       // A digit under the number of a layer must not be read as another number of it.
-      one.say(/^\d/.test(name) ? "\u201c" + name + "\u201d" : name, found ? t("lineWould", { layer: count, name, share: percent(found.probabilities[at]) }) : count,
+      const would = () => (denied ? t("lineWouldBare", { layer: count, name }) : t("lineWould", { layer: count, name, share: percent(found.probabilities[at]) }));
+      one.say(/^\d/.test(name) ? "\u201c" + name + "\u201d" : name, found ? would() : count,
         firm && found !== null && found === answers[model.depth - 1]);
     });
   }

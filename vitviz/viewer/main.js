@@ -1,7 +1,9 @@
 /** mount: puts the viewer into an element, and keeps it in step with manifest and page. */
 
 import { createAsking } from "./asking.js";
+import { createComputing } from "./computing.js";
 import { listenToKeys } from "./keyboard.js";
+import { createIncoming } from "./incoming.js";
 import { createOpening } from "./opening.js";
 import { createReturning } from "./returning.js";
 import { createScreen } from "./screen.js";
@@ -21,6 +23,7 @@ import { validSelection } from "./state/state.js";
 import { startTaste, validTaste } from "./state/taste.js";
 import { createCurriculum } from "./teaching/curriculum.js";
 import { languageOf, nextLanguage } from "./text/language.js";
+import { learn } from "./text/learning.js";
 import { translator } from "./text/words.js";
 
 const storage = () => localStorage;
@@ -29,10 +32,11 @@ const storage = () => localStorage;
  * The initial language of a page that sets none itself: the one in the address (`?lang=ko`), else that
  * of the last visit, else the browser's.
  * @param {string} search  the query of the address
+ * @param {string} [otherwise]
  */
-export function firstLanguage(search) {
+export function firstLanguage(search, otherwise = navigator.language) {
   const asked = new URLSearchParams(search).get("lang");
-  return languageOf(asked || recall(storage).language || navigator.language);
+  return languageOf(asked || recall(storage).language || otherwise);
 }
 
 /**
@@ -54,7 +58,7 @@ export function firstLanguage(search) {
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, send: null|((file: File) => Promise<string>), besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
- *   languages: boolean, hasChosen: () => boolean, unknown: string[], looksOpen: boolean, optionsOpen: boolean, moved: boolean, forTeacher: boolean, operates: boolean, bench: import("./state/bench.js").Bench,
+ *   languages: boolean, hasChosen: () => boolean, unknown: string[], needed: Set<string>, share: () => Promise<void>, looksOpen: boolean, optionsOpen: boolean, moved: boolean, forTeacher: boolean, operates: boolean, runner: ReturnType<typeof createComputing>["runner"], here: import("./data/source.js").Here, bench: import("./state/bench.js").Bench,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void,
  *   guesses: ReturnType<typeof import("./state/memory.js").guessBook>, records: ReturnType<typeof import("./state/memory.js").recordBook>, takeHome: null|((wanted: any) => Promise<any>),
  *   shelf: import("./lessons/shelf.js").Shelf, collect: (lesson: import("./lessons/own.js").OwnLesson) => void,
@@ -66,7 +70,10 @@ export function firstLanguage(search) {
 /**
  * @param {import("./types.js").Host} host
  * @returns {{update: (manifest: any|null, selection?: any) => void,
+ *   analyse: (template: import("./types.js").Manifest, photo: import("./types.js").OwnPhoto) => Promise<boolean>, need: () => void,
  *   select: (wanted: any) => void, openLessons: () => void, openDrawing: () => void, destroy: () => void}}
+ *   analyse: shows a photo that stays in this page, in the model of a manifest; false where the host has to analyze it. Rejected for what is no
+ *     picture, with the sentence by language as `said`. need: asks whether the photo that is shown may be sent
  */
 export function mount(host) {
   const { address = null } = host;
@@ -76,7 +83,9 @@ export function mount(host) {
   const link = address ? readLink(address.read(), PANELS) : null;
   const app = createApp(host, link);
   const screen = createScreen(app, host, render);
-  const asking = createAsking(app, host, fetchFile, noticing, render);
+  const incoming = createIncoming(app, host, screen, render);
+  const computing = createComputing(host, render, fetchFile, incoming.refuse);
+  const asking = createAsking(app, host, computing, fetchFile, noticing, incoming.refuse, render);
   const telling = createTelling(app, screen, host);
   const returning = createReturning(app, address, telling, host.reopen ?? null);
   const second = createSecondSource(app, asking.manifestOf, fetchFile, render);
@@ -87,7 +96,8 @@ export function mount(host) {
     createChoosing(app, storage, (selected) => { render(); telling.settle(selected); }),
     createCurriculum(app, host, asking.results, storage, screen.root, render), {
       bench: createBench(app, render),
-      ask: asking.ask, send: asking.send, takeHome: asking.takeHome, operates: asking.operates,
+      share: () => { returning.expect(); return asking.share(); },
+      ask: asking.ask, send: asking.send, takeHome: asking.takeHome, operates: asking.operates, runner: computing.runner, here: computing,
       besides: () => asking.besides(app.source.manifest),
       /** The bounds of a selection: source, panels, lessons, and analyses that can be put beside it. */
       shape: (source = app.source) => ({ ...source.shape, panels: PANELS, lessons: app.course.lessons,
@@ -102,17 +112,17 @@ export function mount(host) {
   app.hasChosen = opening.hasChosen;
   const surroundings = watchSurroundings(screen.root, (now) => {
     screen.dress(now);
-    if (now.language === app.language) return;
-    speak(now.language);
-    screen.translate();
-    if (screen.board) telling.settle();
+    if (now.language !== app.language) change(now.language);
   });
   speak(surroundings.language);
   screen.dress(surroundings);
   const deaf = listenToKeys(app, screen, telling.readAloud);
-  opening.update(host.manifest ?? null, host.selection, host.awaited);
+  const update = (manifest, wanted, awaited) => opening.update(computing.completed(manifest), wanted, awaited);
+  update(host.manifest ?? null, host.selection, host.awaited);
   return {
-    update: opening.update, select: (wanted) => app.source && app.select(wanted),
+    analyse: (template, photo) => incoming.during(template, photo, computing.analyse(template, photo), update), need: incoming.need,
+    update: (manifest, selection) => { incoming.end(); update(manifest, selection); },
+    select: (wanted) => app.source && app.select(wanted),
     openLessons: app.openLessons, openDrawing: screen.openDrawing,
     destroy() {
       opening.destroy();
@@ -122,6 +132,16 @@ export function mount(host) {
       screen.root.remove();
     },
   };
+
+  /** Speaks another language, if its texts can be had; else the page stays in the one that it has. */
+  async function change(language) {
+    const page = document.documentElement;
+    if (!await learn(language, host.texts)) page.lang = app.language;
+    if (language !== languageOf(page.lang) || language === app.language) return; // it was changed once more meanwhile
+    speak(language);
+    screen.translate();
+    if (screen.board) telling.settle();
+  }
 
   function speak(language) {
     Object.assign(app, { language, t: translator(language) });
@@ -136,25 +156,31 @@ export function mount(host) {
     }
     const { selection, source } = app;
     source.store.look(selection.layer);
+    if (app.bench.marks()) computing.prepare(source.manifest.model);
     app.second = second.follow();
-    if (!opening.loading()) screen.setState(source.failure ? "error" : "ready");
+    incoming.render(computing.runner);
+    if (!opening.loading() && !incoming.here()) screen.setState(source.failure ? "error" : "ready");
     const { shown } = screen.draw();
     if (shown.missing === "layer" || app.panel().needs === "layer") source.store.want(() => source === app.source && render());
   }
 }
 
+/** What a host calls before `mount` where it has texts of its own. */
+export const prepare = learn;
+
 /** What the app is at first: what it has of its host, and nothing to look at. @returns {any} */
-function createApp({ address = null, again = null, invert = null, resize = null, languages = false, taste = null }, asked) {
+function createApp({ texts = null, address = null, again = null, invert = null, resize = null, languages = false, taste = null }, asked) {
   const app = {
-    t: null, languages, again, invert, resize, history: null, selection: null, source: null, second: null, looksOpen: false, optionsOpen: false, moved: false, panels: PANELS, records: recordBook(storage),
+    t: null, languages, again, invert, resize, history: null, selection: null, source: null, second: null, needed: new Set(), looksOpen: false, optionsOpen: false, moved: false, panels: PANELS, records: recordBook(storage),
     forTeacher: Boolean(address) && new URL(address.read()).searchParams.get("key") === "true", // opens the key of a lesson
     taste: [recall(storage), taste, asked].reduce((base, wanted) => validTaste(wanted, base, PANELS), startTaste(PANELS)),
     panel: () => panelOf(PANELS, app.selection.panel),
     facing: () => app.second?.app ?? null,
-    switchLanguage() {
-      const page = document.documentElement;
-      page.lang = nextLanguage(page.lang);
-      remember(storage, { language: page.lang });
+    async switchLanguage() {
+      const next = nextLanguage(app.language);
+      if (!await learn(next, texts)) return;
+      document.documentElement.lang = next;
+      remember(storage, { language: next });
     },
     /** The link to selection and taste; null in a page without an address. */
     link: address && (() => writeLink(address.read(), app.selection, app.taste, app.source.manifest.link ?? {}, app.shape(),

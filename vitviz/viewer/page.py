@@ -2,12 +2,20 @@
 
 import base64
 import html
+import io
 import json
 from collections.abc import Mapping, Sequence
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from .bundle import HERE, bundle, css
+from PIL import Image
+from torch import Tensor
+
+from ..errors import WeightsError
+from ..languages import Message, languages, say
+from ..model.loaded import LoadedModel
+from . import in_page
+from .bundle import HERE, alone, alone_css, bundle, css, join
 from .payload import Payload, pack
 
 if TYPE_CHECKING:
@@ -15,6 +23,7 @@ if TYPE_CHECKING:
 
 
 BESIDE = "other"  # the key of the second analysis
+SHOWN = "shown"  # and of the first, among what can be chosen in a page that takes photos
 
 
 def page(
@@ -23,6 +32,7 @@ def page(
     film: bool = False,
     beside: "Analysis | Payload | None" = None,
     layers: Sequence[int] | None = None,
+    engine: bool = False,
 ) -> str:
     """A self-contained HTML file with the viewer and all numbers of one analysis.
 
@@ -31,7 +41,12 @@ def page(
     training, if there is one; it makes the page larger. `beside`: another analysis, which stands
     beside the first one; in the page it can be closed and opened again. `layers`: only these are in
     the page, which is smaller then; the last one is shown first, so it should be among them.
+
+    `engine`: with the weights and what runs them, so that the page takes photos of whoever has it,
+    a drawn digit, and experiments: 8 MB more of the shipped photo model. Raises `WeightsError` for
+    a model that no page can run (`in_page.check`), or an analysis without its model.
     """
+    runs = _runs(analysis) if engine else None
     payload = (
         analysis if isinstance(analysis, Payload) else pack(analysis, film=film, layers=layers)
     )
@@ -56,7 +71,61 @@ def page(
         beside=_json(other),
         files=_json({path: base64.b64encode(data).decode() for path, data in files.items()}),
         viewer=bundle(),
+        **_alone(analysis, manifest, runs),
     )
+
+
+def _runs(analysis: "Analysis | Payload") -> LoadedModel:
+    """The model of an analysis, for the page. Raises `WeightsError` if no page can run it."""
+    loaded = None if isinstance(analysis, Payload) else analysis.loaded
+    if loaded is None:
+        raise WeightsError("this analysis is without its model: analyze the photo again")
+    in_page.check(loaded.card)
+    return loaded
+
+
+def _alone(
+    analysis: "Analysis | Payload", manifest: Mapping[str, Any], model: LoadedModel | None
+) -> dict[str, str]:
+    """What a page has that takes photos; in one that takes none each is empty."""
+    if model is None or isinstance(analysis, Payload):
+        return {"strip": "", "style": "", "engine": "null", "parts": ""}
+    key, photo = manifest["model"]["key"]["name"], manifest["photo"]["name"]
+    files = {"path": "model", "examples": {SHOWN: SHOWN}}
+    weights = {"weights": {"path": "", "script": "weights"}}
+    names = {one: photo or say(Message("site.shown"), one) for one in languages()}
+    shown = {"names": names, "thumbnail": "", "photo": "picture", "file": photo, "model": None}
+    site = {
+        "models": {key: in_page.named(manifest["model"]) | files | weights},
+        "examples": {SHOWN: shown},
+        "start": {"model": key, "example": SHOWN},
+        "language": None,
+        "languages": {},
+        "running": "running",
+        "links": False,
+        "texts": in_page.texts(),
+    }
+    running = join(HERE / "running.js", "vitviz-running.js", ())
+    return {
+        "strip": '<header id="strip"></header>',
+        "style": alone_css(),
+        "engine": f"{{ site: {_json(site)}, alone: {alone()}, running: {running} }}",
+        "parts": _part("weights", in_page.weights_of(model))
+        + _part("picture", _png(analysis.picture)),
+    }
+
+
+def _part(name: str, data: bytes) -> str:
+    """Bytes as an element of the page, which it reads when it needs them."""
+    coded = base64.b64encode(data).decode()
+    return f'<script type="text/plain" id="{name}">{coded}</script>\n'
+
+
+def _png(picture: Tensor) -> bytes:
+    """What the model saw, as a file. picture: (height, width, channels) uint8"""
+    pixels, file = picture.numpy(), io.BytesIO()
+    Image.fromarray(pixels[..., 0] if pixels.shape[-1] == 1 else pixels).save(file, "PNG")
+    return file.getvalue()
 
 
 def _name(manifest: Mapping[str, Any]) -> str:

@@ -18,12 +18,14 @@ from ..model.loaded import ModelCard
 from ..model.menu import list_models
 from ..model.resize import sizes_of
 from ..probe.explain.explainers import rollouts
+from ..probe.intervene.intervention import Transplant
 from ..probe.measure import features
 from ..probe.measure.film import facts_of
 from ..probe.measure.ink import taught_light_ink_only, taught_place
 from ..probe.measure.measurements import measurements_of
 from ..probe.measure.positions import unit_rows
 from ..probe.measure.predictions import classes_of
+from ..probe.measure.turning import turns
 from . import explanations
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ LATER = {"late": True}  # a file that is made when a viewer asks for it by its n
 PHOTOGRAPH, WHOLE = "photograph.jpg", "whole.jpg"
 MIXING = "mixing-"  # and the layer
 FILTERS = "filters"  # all of them together
+POOLING = "pooling"  # where the query of a pool looks
 INSIDE = "inside"  # what positions inside attention do by themselves
 # Of the values of all layers in a page of one file: 2 MB for the shipped photo model, 25 MB for
 # ViT-B/16, which would more than triple its page.
@@ -60,7 +63,8 @@ class Payload:
               every picture in it), "photo", "pass" (what was changed, and what came out) and
               "files", by name: {"path", "size"}, or {"late": true} for one that is made when the
               viewer asks for it
-    files     path -> bytes: the logits and the rows that are shown first, the picture, photograph,
+    files     path -> bytes: the logits (the vector, where classes have no names) and the rows that
+              are shown first, the picture, photograph,
               embedding and film if there are any, a file per layer, and in a whole payload the late
               ones; beside the intact analysis only what is shown first
     """
@@ -114,11 +118,7 @@ def pack(
     "removed" of the pass tell which are.
     """
     begins = _first(analysis, first)
-    rows = analysis.trace.rounded_from(begins["layer"], begins["token"])
-    ahead = {"rows": rows}
-    if analysis.card.head == "classes":
-        ahead["logits"] = analysis.trace.logits.float()
-    files = {FIRST: _serialise(ahead)}
+    files = {FIRST: _serialise(_ahead(analysis, begins, donors=beside))}
     if not beside or analysis.pass_.surgery.changes_pixels:
         files[PICTURE] = _serialise({"pixels": analysis.picture})
     left_out = set() if layers is None else {*range(analysis.trace.depth)} - {*layers}
@@ -165,6 +165,20 @@ def pack(
     return Payload(json.loads(json.dumps(manifest, allow_nan=False)), files)
 
 
+def _ahead(analysis: "Analysis", begins: Mapping[str, Any], *, donors: bool) -> dict[str, Tensor]:
+    """What is shown first: the rows that it begins with, the answer, and pictures of donors."""
+    logits = analysis.trace.logits
+    ahead = {"rows": analysis.trace.rounded_from(begins["layer"], begins["token"])}
+    if analysis.card.head == "classes":
+        ahead["logits"] = logits.float()
+    elif logits.ndim == 1:  # what the model gives in place of an answer
+        ahead["vector"] = logits.float()
+    for place, one in enumerate(analysis.interventions if donors else ()):
+        if isinstance(one, Transplant) and one.donor.picture is not None:
+            ahead[f"donor.{place}"] = one.donor.picture.clone()  # two can be of one photo
+    return ahead
+
+
 def mixing_name(layer: int) -> str:
     """Name of the late file that follows the values of a layer to the tokens."""
     return f"{MIXING}{layer:02d}"
@@ -177,7 +191,11 @@ def _of_layer(layer: int) -> tuple[str, str]:
 
 def needs_model(name: str) -> bool:
     """Whether this late file can only be made of an analysis that holds its model."""
-    return name in (FILTERS, INSIDE) or name.startswith(MIXING) or explanations.runs_the_model(name)
+    return (
+        name in (FILTERS, INSIDE, POOLING)
+        or name.startswith(MIXING)
+        or explanations.runs_the_model(name)
+    )
 
 
 def late_path(name: str) -> str:
@@ -228,6 +246,8 @@ def _late_files(
     changed = any(one.kind == "positions" for one in analysis.interventions)
     if analysis.loaded is None or changed or not (config.rotary or config.relative_bias):
         del late[INSIDE]
+    if analysis.loaded is None or config.global_pool != "map":
+        del late[POOLING]
     if analysis.loaded is not None and not analysis.changed_behind_the_mix:
         for layer in range(analysis.trace.depth):
             late[mixing_name(layer)] = partial(_mixing, layer=layer)
@@ -372,14 +392,24 @@ def _lens(analysis: "Analysis") -> dict[str, Tensor]:
 def _inside(analysis: "Analysis") -> dict[str, Tensor]:
     """By the way from key to query: the damping of rotary positions, or the relative bias.
 
-    (layers, heads, 2 rows - 1, 2 cols - 1); one layer and one head where all are the same.
+    (layers, heads, 2 rows - 1, 2 cols - 1); one layer and one head where all are the same. Beside
+    the damping "turns", (layers, 3, heads, d / 2), as `turns` in `measure/turning.py` has them.
     """
     rotary = analysis.card.config.rotary
     if rotary is None:
         layers = range(analysis.trace.depth)
         return {"bias": torch.stack([analysis.bias_pictures(layer) for layer in layers]).half()}
     layers = range(analysis.trace.depth if rotary.kind == "mixed" else 1)
-    return {"rotary": torch.stack([analysis.rotary_damping(layer) for layer in layers]).half()}
+    vit = _there(analysis.loaded, INSIDE).vit
+    return {
+        "rotary": torch.stack([analysis.rotary_damping(layer) for layer in layers]).half(),
+        "turns": torch.stack([turns(vit, layer) for layer in layers]),
+    }
+
+
+def _pooling(analysis: "Analysis") -> dict[str, Tensor]:
+    """Where the query of the pool looks in each of its heads. (heads, N)"""
+    return {"shares": analysis.pooling_map()}
 
 
 # The late files of the whole analysis; those of one layer are `_tokens` and `_mixing`.
@@ -390,6 +420,7 @@ LATE: dict[str, Callable[["Analysis"], dict[str, Tensor]]] = {
     "lens": _lens,
     FILTERS: _filters,
     INSIDE: _inside,
+    POOLING: _pooling,
 }
 
 

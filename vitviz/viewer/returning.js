@@ -32,12 +32,16 @@ export function createReturning(app, address, telling, reopen) {
       else telling.record();
       renewed = false;
     },
+    /** What is shown comes anew, as it is looked at now. */
+    expect() {
+      if (app.source) telling.stay();
+      renewed = true;
+    },
     /** Makes an analysis again that the host has forgotten; not in turn one that it forgets at once. */
     renew() {
       if (!app.again || performance.now() - renewedAt < RENEWED_MS) return;
       renewedAt = performance.now();
-      if (app.source) telling.stay();
-      renewed = true;
+      this.expect();
       app.again();
     },
   };

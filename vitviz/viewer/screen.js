@@ -24,7 +24,10 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
   if (taken) frameTaken(content, taken);
   element.replaceChildren(root);
   const drawing = draw ? createDrawing(app, draw) : null;
-  if (drawing) root.prepend(drawing.root);
+  if (drawing) {
+    root.prepend(drawing.root);
+    new ResizeObserver(lay).observe(drawing.root); // also when it is opened and closed
+  }
   /** @type {Message|null} */
   let message = null; // kept to write it in another language
   let title = ""; // that the host was told
@@ -70,6 +73,7 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
       let view = null;
       guardFocus(content, () => { view = screen.board.render(); }, screen.board.stage.focus);
       // A changed model has another answer.
+      lay();
       if (title !== screen.board.title()) entitle?.(title = screen.board.title());
       const { second } = app;
       const { layer, head, direction, panel, overlay, pinned, lesson, step } = selection;
@@ -94,4 +98,16 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
     },
   };
   return screen;
+
+  /** The field lies in the place of the picture. It is no part of the board, for that is made anew while one draws. */
+  function lay() {
+    const board = drawing && !drawing.root.hidden ? screen.board : null;
+    root.classList.toggle("vv-writing", board !== null);
+    if (!board) return;
+    const top = board.root.querySelector(".vv-columns").getBoundingClientRect().top - root.getBoundingClientRect().top;
+    const wide = root.dataset.size === "wide";
+    for (const [name, size] of Object.entries({ top, width: board.root.querySelector(wide ? ".vv-left" : ".vv-columns").clientWidth, height: drawing.root.offsetHeight })) {
+      root.style.setProperty("--vv-pad-" + name, size + "px");
+    }
+  }
 }

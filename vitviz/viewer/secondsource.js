@@ -59,7 +59,7 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
     try {
       const manifest = await manifestOf(key, signal);
       if (signal.aborted) return;
-      const next = new Source(manifest, fetchFile, app.ask, () => next === source && render(), key === OPERATED ? app.source : null);
+      const next = new Source(manifest, fetchFile, app.ask, () => next === source && render(), key === OPERATED ? app.source : null, app.here);
       coming = next;
       await next.loaded(beginsWithPhotograph(app, app.selection));
       if (coming !== next) return;

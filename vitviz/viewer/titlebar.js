@@ -1,7 +1,8 @@
 /** The title bar: the headline, what was analyzed, and the tools of the page. */
 
+import { createConsent } from "./consent.js";
 import { createHeadline } from "./headline.js";
-import { el } from "./parts/dom.js";
+import { el, show } from "./parts/dom.js";
 import { allow, button } from "./parts/widgets.js";
 import { createSharing } from "./saving/sharing.js";
 import { languageName, nextLanguage } from "./text/language.js";
@@ -32,7 +33,8 @@ export function createTitleBar(app, save, openHelp, projecting) {
     el("p", { class: "vv-names", text: headline.names }),
     el("p", { text: t("summary", { depth: manifest.model.depth, heads: manifest.model.num_heads, tokens: manifest.model.num_tokens }) }));
   // Not in the headline, whose height is the same for every picture and model.
-  const notes = el("div", { class: "vv-notes" }, manifest.model.trained === false
+  const consent = createConsent(app);
+  const notes = el("div", { class: "vv-notes" }, consent.root, manifest.like ? el("p", { class: "vv-photo-note vv-here", text: t("photoHere") }) : null, manifest.model.trained === false
     ? el("p", { class: "vv-untrained" }, el("b", { text: t("untrained") }), el("span", { text: " " + t("untrainedNote") }))
     : null, ...createPhotoNotes(app),
   app.unknown.length > 0 ? el("p", { class: "vv-photo-note", text: t("unknownNames", { names: app.unknown.map((name) => name.slice(0, 40)).join(", ") }) }) : null);
@@ -48,6 +50,8 @@ export function createTitleBar(app, save, openHelp, projecting) {
     destroy: () => sharing?.destroy(),
     render() {
       headline.render();
+      consent.render();
+      show(notes, [...notes.children].some((/** @type {any} */ note) => !note.hidden));
       allow(undo, app.history.past.length > 0);
       allow(redo, app.history.future.length > 0);
       projector.setAttribute("aria-pressed", String(app.taste.projector));

@@ -2,8 +2,10 @@
 
 /**
  * A file of the payload, as in the manifest; `late`: the host makes it when it is asked for it by its name; `data`: its
- * bytes in base64, if they came with the manifest.
- * @typedef {{path?: string, size?: number, url?: string, late?: boolean, data?: string, name?: string}} PayloadFile
+ * bytes in base64, if they came with the manifest; `make`: makes them, of a pass that was computed in this page; `asked`: whose late file it is,
+ * if not of this pass.
+ * @typedef {{path?: string, size?: number, url?: string, late?: boolean, data?: string, name?: string, share?: number, asked?: Asked,
+ *   make?: (signal: AbortSignal) => Promise<ArrayBuffer>}} PayloadFile
  */
 
 /**
@@ -54,15 +56,18 @@
  * A pass in a manifest: what was changed in it. `id`: of the intact analysis with its host, unless something was changed;
  * `removed`: the patches that were taken out; `first`: the rows of attention that came ahead; `labels`: of those classes
  * that are listed, where all are too many to send.
+ * `here`: it was computed in this page.
  * @typedef {{
- *   id?: string, changes: any[], removed: number[], first: {layer: number, token: number, direction: "from"|"to"},
+ *   id?: string, changes: any[], removed: number[], first: {layer: number, token: number, direction: "from"|"to"}, here?: boolean,
  *   labels?: Record<number, string>,
  * }} Pass
  */
 
 /**
  * What came out of a pass: a source adds it when the logits are here. `lens`: [] until it was asked for.
- * @typedef {import("./maths/predictions.js").Results & {lens: LensLine[]}} PassResults
+ * `donors`: pictures whose tokens were put in, by the place of that change; `vector`: what a model without names for classes gives in place of an answer.
+ * @typedef {import("./maths/predictions.js").Results & {lens: LensLine[], vector: Float32Array|null, donors: Record<string, Small>}} PassResults
+ * @typedef {{rgba: Uint8ClampedArray<ArrayBuffer>, height: number, width: number}} Small
  */
 
 /**
@@ -86,7 +91,7 @@
 /**
  * One of the ways to say how much every token matters, as Python's registry has it. `names`, `sentences`: in other
  * languages; `needs`: what its values depend on and how it is made; `passes`: by its definition; `measured`: mean and half
- * of the 95 % interval of each figure of the fair tests; `late`: whether the host makes its values when asked.
+ * of the 95 % interval of each figure of the fair tests; `late`: whether its values are made when asked for.
  * @typedef {{key: string, name: string, names: Record<string, string>, sentence: string, sentences: Record<string, string>,
  *   paper: string, signed: boolean, needs: string[], passes: number, late: boolean,
  *   measured: Record<string, {mean: number, half: number}>|null}} Explainer
@@ -101,11 +106,12 @@
 /**
  * The manifest of an analysis: vitviz/viewer/payload.py writes its four subjects, and hosts may add to it.
  * start: what is selected where no link selects anything, and tokens that are shown by turns; asked: how the host knows
- * the pass, if something was changed in it.
+ * the pass, if something was changed in it; itself: the example that it is of; like: of a photo that never left this page, an analysis of
+ * the same model that the host knows; save: makes the file of a pass that was computed in this page.
  * @typedef {{
  *   version: number, model: Model, photo: Photo, pass: Pass & PassResults, files: Record<string, PayloadFile>,
- *   link?: Record<string, string>, beside?: Beside[], upload?: {address: string, name: string},
- *   start?: {layer: number, head: number|"mean", token: number, walk?: number[]}, asked?: Asked,
+ *   link?: Record<string, string>, beside?: Beside[], itself?: Beside, like?: any, upload?: {address: string, name: string},
+ *   start?: {layer: number, head: number|"mean", token: number, walk?: number[]}, asked?: Asked, save?: () => ArrayBuffer,
  * }} Manifest
  */
 
@@ -134,7 +140,7 @@
 
 /**
  * How things are drawn; `own`: fields that a panel adds.
- * @typedef {{colours: string, sight: "photograph"|"model", scale: "map"|"heads", smooth: boolean, opacity: number, grid: boolean, rulers: boolean, fromOne: boolean,
+ * @typedef {{colours: string, sight: "photograph"|"model", scale: "map"|"heads", smooth: boolean, opacity: number, grid: boolean, rulers: boolean, fromOne: boolean, opened: string,
  *   projector: boolean, [own: string]: any}} Taste
  */
 
@@ -145,17 +151,24 @@
  *   view?: () => import("./telling.js").Told|null, follow?: (moved: () => void) => void}} Address
  */
 
+/** @typedef {(language: import("./text/language.js").Language) => Promise<{STRINGS: any, GLOSSARY: any}>} Texts */
+
+/**
+ * A photo that has not left this page; address: how the host calls it. inverted: whether light and dark are exchanged.
+ * @typedef {{file: Blob, name: string, address?: string, inverted?: boolean}} OwnPhoto
+ */
+
 /**
  * What the viewer is put into, and what it can ask for there.
  * @typedef {{element: HTMLElement, manifest?: any|null,
  *   fetchFile?: (file: any, signal: AbortSignal) => Promise<ArrayBuffer>,
  *   onSelect?: (selection: any) => void, ask?: (name: string, params: any) => Promise<any>,
- *   selection?: any, taste?: any, languages?: boolean,
+ *   selection?: any, taste?: any, languages?: boolean, texts?: Texts,
  *   address?: Address, reopen?: () => void, again?: () => void,
  *   invert?: () => void, resize?: (size: string) => void, beside?: (key: string|{path: string, name: string}, id: string) => Promise<any>,
  *   send?: (file: File) => Promise<{address: string, name: string}>,
- *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void,
- *   go?: (href: string) => void, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>, awaited?: boolean}} Host
+ *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void, weights?: Record<string, any>, fetchWeights?: (address: any, onShare: (share: number) => void) => Promise<ArrayBuffer>, running?: () => Promise<import("./running.js").Running>,
+ *   go?: (href: string) => void, own?: (address: string) => OwnPhoto|null, share?: () => Promise<any>, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>, awaited?: boolean}} Host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
  *   selection, taste: some of the initial fields; invalid values are ignored.
@@ -166,9 +179,12 @@
  *   send: takes a photo to the host, which does not show it.
  *   operate: fetches the manifest of the first analysis, by its id, with what is changed in its pass; the rows
  *     of a layer and a token come ahead.
+ *   weights: addresses of the weights of models that the page can run itself, by their names; fetchWeights: of such an address, by
+ *     default that of a file; running: what runs them. A host without `ask` has the page make late files, too.
  *   again: runs the analysis once more, when its files have expired.
  *   entitle: is told what is shown, for the title of the page.
  *   resize: analyzes the photo in another size of the model's pictures, "144" or "144x192".
+ *   own: a photo that has not left this page, by its address; share: sends the one that is shown to the host, which shows it then.
  *   invert: runs it with light and dark of the photo exchanged, or as it was if they are.
  *   go: opens an address: another model or picture, for a lesson.
  *   taken: what a page that was taken home has of the one it was made in: note, lesson, guesses, worksheet.

@@ -125,11 +125,9 @@ def centre_map(grid: PatchGrid) -> Tensor:
 
     Photographers put things in the middle: a map that is no better explains nothing.
     """
-    rows, cols = (
-        torch.exp(-(((torch.arange(n) + 0.5) / n - 0.5) ** 2) / (2 * 0.25**2))
-        for n in (grid.rows, grid.cols)
-    )
-    return rows[:, None] * cols
+    # In double precision, so that patches as far from the middle have the same value.
+    rows, cols = (((torch.arange(n).double() + 0.5) / n - 0.5) ** 2 for n in (grid.rows, grid.cols))
+    return torch.exp(-(rows[:, None] + cols) / (2 * 0.25**2)).float()
 
 
 def centre(case: Case, _token: int) -> Tensor:

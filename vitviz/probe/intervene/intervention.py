@@ -313,12 +313,19 @@ class Scramble(Intervention):
     example = '{"kind": "scramble", "rows": "patches", "layers": [5], "seed": 0}'
 
 
+DONOR_SIDE = 72  # pixels of the picture of a donor, at most
+
+
 @dataclass(frozen=True, eq=False)
 class Donor:
-    """The tokens of another analysis, before a layer: all of them, (N, D), and whose they are."""
+    """The tokens of another analysis, before a layer: all of them, (N, D), and whose they are.
+
+    `picture`: every so many pixels of its picture, for the eye; None where a file is read.
+    """
 
     name: str
     tokens: Tensor
+    picture: Tensor | None = None
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -357,7 +364,10 @@ class Transplant(Intervention):
             raise SelectionError(Message("experiments.needs_donor"))
         self._check_range("layer", (self.layer,), trace.depth + 1)
         name = f"{donor.photo_name or 'a photo'}, {donor.card.name}"
-        return Donor(name, trace.tokens[self.layer])
+        seen = getattr(donor, "picture", None)
+        step = 1 if seen is None else -(-max(seen.shape[:2]) // DONOR_SIDE)
+        small = None if seen is None else seen[::step, ::step].contiguous()
+        return Donor(name, trace.tokens[self.layer], small)
 
     def to_dict(self) -> dict[str, Any]:
         patches = self.patches if isinstance(self.patches, str) else list(self.patches)

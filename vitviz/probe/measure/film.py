@@ -1,4 +1,4 @@
-"""Film: position embedding, CLS attention and answers at about 20 moments of a training."""
+"""Film: learned positions, CLS attention and answers at about 20 moments of a training."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,8 @@ class Film:
     """What a model looked like at some moments of its training, always on the same pictures.
 
     pixels         uint8 (pictures, h, w, C)   the pictures, before normalisation
-    positions      float16 (moments, P, P)     cosine similarity of the patches' position embeddings
+    positions      float16 (moments, P, P)     cosine similarity of the patches' learned positions,
+                   or None: the model learns none
     attention      float16 (moments, pictures, L, H, N)   of CLS to all tokens; rows sum to about 1
     probabilities  float16 (moments, pictures, classes)
     facts          "recipe", "began_with" (the weights of the first moment, in words; empty for
@@ -38,10 +39,10 @@ class Film:
     """
 
     pixels: Tensor
-    positions: Tensor
     attention: Tensor
     probabilities: Tensor
     facts: Mapping[str, Any]
+    positions: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.facts["moments"])
@@ -49,7 +50,8 @@ class Film:
     def save(self, path: str | Path) -> None:
         """Write the film completely or not at all. Raises `OSError` if it cannot be written."""
         text = json.dumps({"version": VERSION, **self.facts}, allow_nan=False)
-        write_tensors(path, {name: getattr(self, name) for name in TENSORS}, {FORMAT: text})
+        tensors = {name: tensor for name in TENSORS if (tensor := getattr(self, name)) is not None}
+        write_tensors(path, tensors, {FORMAT: text})
 
     @classmethod
     def read(cls, path: str | Path) -> "Film":
@@ -72,11 +74,10 @@ class Film:
     @classmethod
     def _of(cls, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]) -> "Film":
         """The film of these parts of a file. Raises `KeyError`, `ValueError` if they do not fit."""
-        tensors = {name: tensors[name] for name in TENSORS}
         facts = _facts(metadata[FORMAT])
         _check_tensors(tensors, facts)
         del facts["version"]
-        return cls(**tensors, facts=facts)
+        return cls(facts=facts, **{name: tensors[name] for name in TENSORS if name in tensors})
 
 
 def facts_of(path: str | Path) -> dict[str, Any]:
@@ -134,6 +135,8 @@ def _check_tensors(tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> N
         "probabilities": (moments, pictures, len(facts["labels"])),
     }
     for name, shape in shapes.items():
+        if name == "positions" and name not in tensors:
+            continue
         tensor = tensors[name]
         sides = zip(tensor.shape, shape, strict=False)
         fits = tensor.ndim == len(shape) and all(b in (a, None) and a for a, b in sides)
@@ -148,9 +151,10 @@ def _check_tensors(tensors: Mapping[str, Tensor], facts: Mapping[str, Any]) -> N
 @torch.no_grad()
 def look(vit: ViT, pixels: Sequence[Tensor]) -> dict[str, Tensor]:
     """Make one moment of a film: {"positions" (P, P), "attention" (pictures, L, H, N),
-    "probabilities" (pictures, classes)}, all float16, on the CPU.
+    "probabilities" (pictures, classes)}, all float16, on the CPU; positions only of a model that
+    learns them.
 
-    `pixels` are normalised pictures, (C, h, w) each. The model needs a CLS token and positions.
+    `pixels` are normalised pictures, (C, h, w) each. The model needs a CLS token.
     """
     was_training, vit_device = vit.training, next(vit.parameters()).device
     vit.eval()
@@ -163,12 +167,14 @@ def look(vit: ViT, pixels: Sequence[Tensor]) -> dict[str, Tensor]:
         attention.append(torch.stack(layers))
         probabilities.append(trace.logits.softmax(dim=-1))
     vit.train(was_training)
-    patches = Positions.of(vit.get_parameter("pos_embed"), vit.config).patches
-    return {
-        "positions": similarity(patches).half(),
+    frame = {
         "attention": torch.stack(attention).half(),
         "probabilities": torch.stack(probabilities).half(),
     }
+    if vit.pos_embed is not None:
+        patches = Positions.of(vit.pos_embed, vit.config).patches
+        frame["positions"] = similarity(patches).half()
+    return frame
 
 
 def grid_facts(vit: ViT) -> dict[str, int]:

@@ -9,6 +9,7 @@ from ...languages import Message
 from ...model.vit import ViT
 from ..capture.bias import Bias
 from ..capture.trace import Trace
+from .turning import angles_of
 
 
 @torch.no_grad()
@@ -21,13 +22,9 @@ def rotary_damping(vit: ViT, layer: int) -> Tensor:
     middle; one map for all heads where the frequencies are not learned. Raises `SelectionError` for
     a model without rotary positions.
     """
-    attn, rows = vit.blocks[layer].attn, vit.config.grid_size[0]
-    if attn.angles is None:
-        raise SelectionError(Message("models.no_rotary"))
-    angles = attn.angles(None, attn.qkv.weight.device)[0].float().cpu()
-    grid = rearrange(
-        angles[:, vit.config.num_prefix_tokens :], "h (rows cols) m -> rows cols h m", rows=rows
-    )
+    rows, prefix = vit.config.grid_size[0], vit.config.num_prefix_tokens
+    angles = angles_of(vit, layer)[:, prefix:]
+    grid = rearrange(angles, "h (rows cols) m -> rows cols h m", rows=rows)
     # An angle is a sum of one for the row and one for the column, so a difference is one too.
     down, right = grid[:, 0] - grid[0, 0], grid[0] - grid[0, 0]
     down, right = (torch.cat([-one[1:].flip(0), one]) for one in (down, right))
@@ -45,6 +42,16 @@ def bias_pictures(bias: Bias | None, layer: int) -> Tensor:
         raise SelectionError(Message("models.no_bias"))
     rows = 2 * bias.grid_size[0] - 1
     return rearrange(bias.tables[layer, :-3], "(down right) h -> h down right", down=rows)
+
+
+def around(ways: Tensor, place: tuple[int, int]) -> Tensor:
+    """What lies on the ways to a query in this row and column, from each patch.
+
+    (H, 2 rows - 1, 2 cols - 1), by the way from key to query -> (H, rows, cols)
+    """
+    rows, cols = ((length + 1) // 2 for length in ways.shape[1:])
+    row, col = place
+    return ways[:, row : row + rows, col : col + cols].flip(1, 2)
 
 
 @torch.no_grad()

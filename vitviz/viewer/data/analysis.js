@@ -45,9 +45,14 @@ export function readFirst(buffer, manifest) {
  * @param {Pick<import("../types.js").Manifest, "model"> & {pass: import("../types.js").Pass}} manifest
  */
 export function readResults(buffer, { model, pass: { labels } }) {
-  const logits = model.head === "classes" ? expectTensor(parseSafetensors(buffer), "logits", [model.num_classes]).data : [];
-  return resultsOf(logits, model, model.labels ?? labels);
+  const tensors = parseSafetensors(buffer);
+  const logits = model.head === "classes" ? expectTensor(tensors, "logits", [model.num_classes]).data : [];
+  return { ...resultsOf(logits, model, model.labels ?? labels), vector: tensors.vector ? toFloat32(tensors.vector) : null, donors: donorsIn(tensors) };
 }
+
+/** Small pictures of those whose tokens were put in, by the place of the change. @returns {Record<string, import("../types.js").Small>} */
+const donorsIn = (tensors) => Object.fromEntries(Object.entries(tensors).filter(([name]) => name.startsWith("donor."))
+  .map(([name, { data, shape: [height, width, channels] }]) => [name.slice(6), { rgba: toRgba(data, channels), height, width }]));
 
 /**
  * The lines of the logit lens.
@@ -59,6 +64,15 @@ export function readLens(buffer, { model, pass: { labels } }) {
   const { data } = expectTensor(parseSafetensors(buffer), "logits", [depth, classes]);
   const layers = Array.from({ length: depth }, (_, layer) => data.subarray(layer * classes, (layer + 1) * classes));
   return lensLines(layers, model.temperature, model.labels ?? labels);
+}
+
+/** Where the query of a pool looks, head after head: rows (heads * N), each sums to 1. @typedef {{heads: number, rows: Float32Array}} Pool */
+
+/** @returns {Pool} */
+export function readPool(buffer, { model: { num_tokens: tokens } }) {
+  const tensors = parseSafetensors(buffer);
+  const heads = tensors.shares?.shape[0];
+  return { heads, rows: toFloat32(expectTensor(tensors, "shares", [heads, tokens])) };
 }
 
 /** The pixels of a JPEG file; rejects if it is damaged. @returns {Promise<ImageBitmap>} */

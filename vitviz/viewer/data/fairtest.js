@@ -1,4 +1,4 @@
-/** A fair test of one picture: the host does one step for each question, until it has the result. */
+/** A fair test of one picture: the page or the host does one step for each question, until it has the result. */
 
 /** The host is asked again after this long while it serves others, for at most `PATIENCE_MS` without a step. */
 const BUSY_MS = 700;
@@ -6,8 +6,7 @@ const PATIENCE_MS = 60000;
 
 /**
  * @typedef {{explainers: string[], token: number, target: number}} Question
- * @typedef {{deletion: number, insertion: number, gain: number, beaten: number, first: number[], last: number[],
- *   sentence: Record<string, string>}} Tested
+ * @typedef {{deletion: number, insertion: number, gain: number, beaten: number, first: number[], last: number[]}} Tested
  * @typedef {{target: number, removed: number[], band: [number[], number[]], orders: number,
  *   maps: Record<string, Tested>}} Result
  */
@@ -40,7 +39,7 @@ export class FairTest {
     this.turn = 0;
   }
 
-  /** Whether there is a host that can do it. */
+  /** Whether there is anybody who can do it. */
   get possible() {
     return this.ask !== null && this.manifest.pass.predictions.length > 0;
   }
@@ -59,7 +58,7 @@ export class FairTest {
     if (this.error && this.failed !== keyOf(question)) this.error = null;
   }
 
-  /** Stops asking. The steps that are done stay with the host, where a later test of the same goes on. */
+  /** Stops asking. The steps that are done stay with who did them, where a later test of the same goes on. */
   cancel() {
     this.turn += 1;
     this.running = "";

@@ -70,7 +70,7 @@ export class Features {
 }
 
 /** The name of the file with the tokens after one layer. */
-const tokensName = (layer) => "tokens-" + String(layer).padStart(2, "0");
+export const tokensName = (layer) => "tokens-" + String(layer).padStart(2, "0");
 
 /** Normalises rows to length 1, in place: rounding to 16 bits has changed their lengths a little. */
 function unitRows(rows, dim) {

@@ -10,8 +10,8 @@ const VERSION = 1;
  *   top1: number, top5: number}} Moment
  * @typedef {{moments: Moment[], beganWith: string, labels: string[], names: string[], rows: number, cols: number,
  *   prefix: number, tokens: number, patches: number, layers: number, heads: number,
- *   height: number, width: number, channels: number, pixels: Uint8Array, positions: Float32Array,
- *   attention: Float32Array, probabilities: Float32Array}} Film  names: of the pictures
+ *   height: number, width: number, channels: number, pixels: Uint8Array, positions: Float32Array|null,
+ *   attention: Float32Array, probabilities: Float32Array}} Film  names: of the pictures; positions: if the model learns any
  */
 
 /**
@@ -34,7 +34,7 @@ export function readFilm(buffer) {
     moments, beganWith: String(facts.began_with ?? ""), labels: labels.map(String), names,
     rows, cols, prefix, tokens, patches, layers, heads, height, width, channels,
     pixels: expectTensor(tensors, "pixels", [pictures, height, width, channels]).data,
-    positions: numbers("positions", [count, patches, patches]),
+    positions: tensors.positions ? numbers("positions", [count, patches, patches]) : null,
     attention: numbers("attention", [count, pictures, layers, heads, tokens]),
     probabilities: numbers("probabilities", [count, pictures, labels.length]),
   };

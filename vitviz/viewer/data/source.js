@@ -1,12 +1,12 @@
 /** Source: everything of one analysis that can be drawn. */
 
-import { decodeJpeg, positionMaps, readFirst, readLens, readPicture, readPositions, readResults, readStatistics } from "./analysis.js";
+import { decodeJpeg, positionMaps, readFirst, readLens, readPicture, readPool, readPositions, readResults, readStatistics } from "./analysis.js";
 import { readComponents, readEmbedding } from "../maths/embedding.js";
 import { readInside } from "../maths/inside.js";
 import { Explanations } from "./explanations.js";
 import { FairTest } from "./fairtest.js";
 import { Features } from "./features.js";
-import { explainFailure, fetchChecked, fetchOrAsk, fileOf } from "./files.js";
+import { explainFailure, fetchChecked, fetchOrAsk, fileOf, notHere } from "./files.js";
 import { readFilm } from "./film.js";
 import { gridOf } from "../maths/geometry.js";
 import { LazyFile } from "./lazyfile.js";
@@ -21,6 +21,15 @@ import { parseSafetensors } from "../maths/safetensors.js";
 const MOST_MIXINGS = 6; // layers whose values are kept: 4 MB each of ViT-B/16
 
 /**
+ * What this page computes in place of a host; see computing.js.
+ * @typedef {{explains: (manifest: import("../types.js").Manifest) => boolean,
+ *   answer: (name: string, params: any, source: Source, told?: (share: number) => void) => Promise<any>}} Here
+ */
+
+/** A model any of whose explanations can be had. @param {import("../types.js").Model} model */
+const explained = (model) => ({ ...model, explainers: (model.explainers ?? []).map((one) => ({ ...one, late: true })) });
+
+/**
  * The picture, the maps and the files of one analysis. Sources are independent of each other; a source
  * with a selection is a view.
  */
@@ -32,20 +41,28 @@ export class Source {
    * @param {null|((name: string, params: any) => Promise<any>)} ask
    * @param {() => void} onProgress  something new can be drawn
    * @param {Source|null} intact  a source that outlives this one: files that both have are not fetched again
+   * @param {Here|null} here  what this page computes itself
    */
-  constructor(sent, fetchFile, ask, onProgress, intact = null) {
+  constructor(sent, fetchFile, ask, onProgress, intact = null, here = null) {
+    const explains = here?.explains(sent) ?? false;
     // Its pass gets what follows from the logits when they are here, once.
-    const manifest = { ...sent, pass: { ...sent.pass, lens: [] } };
+    const manifest = { ...sent, model: explains ? explained(sent.model) : sent.model, pass: { ...sent.pass, lens: [] } };
     this.manifest = manifest;
     this.grid = gridOf(manifest);
     /** What a question to the host about this pass begins with. @type {import("../types.js").Asked} */
     this.asked = manifest.asked ?? { id: manifest.pass.id };
-    const fetchAny = fetchOrAsk(fetchFile, ask, this.asked);
+    /** Asks this page first. */
+    const asking = here && explains ? async (name, params, told) => {
+      const found = await here.answer(name, params, this, told);
+      if (!found && !ask) throw notHere(params.name ?? name);
+      return found ?? ask?.(name, params);
+    } : ask;
+    const fetchAny = fetchOrAsk(fetchFile, asking, this.asked);
     this.store = new LayerStore(manifest, fetchAny);
     const { signal } = this.store.stop;
-    const lazy = (name, read) => {
+    const lazy = (name, read, place = name) => {
       const file = manifest.files[name];
-      if (file && file === intact?.manifest.files[name]) return intact[name];
+      if (file && intact?.[place] && file === intact.manifest.files[name]) return intact[place];
       return new LazyFile(fileOf(manifest, name), fetchAny, signal, read, onProgress);
     };
     /** The part of the photo that the model saw, in the photo's own resolution. @type {LazyFile<ImageBitmap>} */
@@ -60,7 +77,7 @@ export class Source {
     this.relevance = new Relevance(this.store, manifest, this.asked, ask, onProgress, lazy("rollout", (buffer) => readRollouts(buffer, manifest.model)));
     this.features = new Features(manifest, fetchAny, signal, onProgress);
     this.explanations = new Explanations(manifest, fetchAny, signal, onProgress);
-    this.fairTest = new FairTest(manifest, this.asked, ask, signal, onProgress);
+    this.fairTest = new FairTest(manifest, this.asked, asking, signal, onProgress);
     /** @type {LazyFile<import("../types.js").LensLine[]>} */
     this.lens = lazy("lens", (buffer) => {
       manifest.pass.lens = readLens(buffer, manifest);
@@ -69,9 +86,11 @@ export class Source {
     /** @type {LazyFile<import("../maths/embedding.js").Embedding>} */
     this.embedding = lazy("embedding", (buffer) => readEmbedding(buffer, manifest));
     /** @type {LazyFile<import("../maths/embedding.js").Components>} */
-    this.components = lazy("filters", (buffer) => readComponents(buffer, manifest));
+    this.components = lazy("filters", (buffer) => readComponents(buffer, manifest), "components");
     /** @type {LazyFile<import("../maths/inside.js").Inside>} */
     this.inside = lazy("inside", (buffer) => readInside(buffer, manifest));
+    /** @type {LazyFile<import("./analysis.js").Pool>} */
+    this.pooling = lazy("pooling", (buffer) => readPool(buffer, manifest));
     /** @type {LazyFile<import("./film.js").Film>} */
     this.film = lazy("film", readFilm);
     /** @type {LazyFile<import("./analysis.js").Statistics>} */

@@ -1,7 +1,7 @@
 /** The course: which lesson and step is open, what was guessed in it, and whether the truth is shown. */
 
 import { experimentIn, experimentsOf } from "./experiments.js";
-import { atOf, gapOf, isGuess, paintable, painted, stateOf } from "./steps.js";
+import { atOf, gapOf, isGuess, paintable, painted, stateOf, stepIn } from "./steps.js";
 import { OPERATED } from "../state/experiment.js";
 import { HOSTS } from "../state/link.js";
 import { TRUTHS, holds, truthOf } from "./truths.js";
@@ -23,7 +23,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
   const lesson = () => lessons.find(({ id }) => id === app.selection?.lesson) ?? null;
   const number = () => app.selection.step;
   const isShown = (origin) => isFrom(origin, app.source.manifest);
-  const step = () => lesson()?.steps[number() - 1] ?? null;
+  const step = () => stepIn(lesson()?.steps[number() - 1], app.source);
   const question = () => step()?.question ?? null;
   // A guess belongs to a question about one picture in one model.
   const key = () => [lesson().id, step().id, app.source.manifest.model.name, app.source.manifest.photo.name].join("/");
@@ -63,7 +63,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
      * @returns {import("../main.js").App}
      */
     inStep(at) {
-      const selection = { ...app.selection, ...stateOf(lesson().steps[at - 1], app.source, app.shape()), step: at, beside: "" };
+      const selection = { ...app.selection, ...stateOf(stepIn(lesson().steps[at - 1], app.source), app.source, app.shape()), step: at, beside: "" };
       const there = Object.create(app, { selection: { value: selection } });
       there.course = createCourse(there, lessons, { recall: () => undefined, keep() {} }, () => false, outcomes, () => {});
       return there;
@@ -159,7 +159,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     const same = HOSTS.every((name) => origin[name] === now[name]);
     // A picture of the visitor's own stays, as long as the lesson does not change to another one.
     if (!same && !isShown(origin) && travel({ ...origin, lesson: next.id, step: at })) return;
-    app.select({ ...stateOf(there, app.source, app.shape()), lesson: next.id, step: at });
+    app.select({ ...stateOf(stepIn(there, app.source), app.source, app.shape()), lesson: next.id, step: at });
     if (course.revealed()) app.select(shownState() ?? {});
   }
 }

@@ -7,8 +7,8 @@ import { read } from "../state/experiment.js";
 /** @typedef {ReturnType<typeof createOutcomes>} Outcomes */
 
 /**
- * @param {null|((interventions: import("../state/experiment.js").Intervention[], id: string) => Promise<any>)} operate
- *   gives the results of an analysis, by its id, after an experiment; null where nobody can
+ * @param {null|((interventions: import("../state/experiment.js").Intervention[], source: import("../data/source.js").Source) => Promise<any>)} operate
+ *   gives the results of an analysis after an experiment; null where nobody can
  * @param {Record<string, Outcome["manifest"]["pass"]>} brought  those that came with the page, by their texts in the lesson
  * @param {() => void} onProgress
  */
@@ -32,7 +32,7 @@ export function createOutcomes(operate, brought, onProgress) {
       if (!known.has(key)) {
         known.set(key, null);
         // One after another: each is a pass of the model, and others wait for theirs.
-        last = last.then(() => ask(key, experiment, source.manifest.pass.id));
+        last = last.then(() => ask(key, experiment, source));
       }
       return known.get(key);
     },
@@ -42,9 +42,9 @@ export function createOutcomes(operate, brought, onProgress) {
     },
   };
 
-  async function ask(key, experiment, id) {
+  async function ask(key, experiment, source) {
     try {
-      const { predictions, probabilities } = await operate(read(experiment), id);
+      const { predictions, probabilities } = await operate(read(experiment), source);
       known.set(key, { manifest: { pass: { predictions, probabilities } } });
     } catch {
       known.set(key, undefined); // the question says that it has no answer here

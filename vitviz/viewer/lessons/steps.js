@@ -23,14 +23,26 @@ export const MOST_LETTERS = 1000;
  *   percent: it is asked for, and told, in percent; write: in words, which nothing is compared with
  * @typedef {{id: string, state?: any, marks?: Place[], shows?: string[], question?: Question,
  *   reveal?: {state?: any, shows?: string[]}, values?: Record<string, import("./truths.js").Operand>,
- *   claim?: import("./truths.js").Claim, texts?: Record<string, string>}} Step
+ *   claim?: import("./truths.js").Claim, texts?: Record<string, string>, instead?: {told: Step, untold?: Step}}} Step
  *   state: the fields of a link, with places for `token` and `partner` ("strongest": the patch the token
  *   looks at most); marks: patches with letters; shows: the controls that are shown; reveal: what changes
  *   when the truth is shown; values: more numbers for its texts; claim: a sentence that is only told where
- *   it holds; texts: by part, of a lesson that a teacher has written
+ *   it holds; instead: other steps, for models that learned no positions: where attention is told places, and where
+ *   nothing is; texts: by part, of a lesson that a teacher has written
  * @typedef {{id: string, title?: string, minutes: number, model: string, example: string, steps: Step[]}} Lesson
  *   model, example: what it was written for; a step may name others in its state
  */
+
+/**
+ * The step as it is for this model.
+ * @param {Step|null|undefined} step
+ * @param {{manifest: import("../types.js").Manifest}} source
+ * @returns {Step|null}
+ */
+export function stepIn(step, { manifest: { model: { position_kinds: kinds } } }) {
+  if (!step?.instead || kinds.includes("learned")) return step ?? null;
+  return (kinds.length > 0 ? step.instead.told : step.instead.untold) ?? step;
+}
 
 /** The token of a place. @param {Place} place */
 function tokenAtPlace([down, right], grid) {

@@ -2,6 +2,7 @@
 
 import { overlap } from "../maths/attention.js";
 import { attentionAt } from "../data/film.js";
+import { insideMeans } from "../maths/inside.js";
 import { placeOf } from "../maths/geometry.js";
 import { pairOf } from "../maths/pair.js";
 import { patchValues } from "../maths/patch.js";
@@ -65,6 +66,10 @@ const wordIn = ({ manifest: { pass: { predictions } } }) => predictions[0]?.labe
 function positionsFrom(source, token) {
   return within(fetched(source.positions), () => source.positionMap(token) ?? undefined);
 }
+
+/** What positions inside attention do to the score of a patch with another, on the mean of the heads of a layer. */
+const toldPlace = ({ inside: file, grid }, { token, layer }, to) => within(fetched(file), (inside) =>
+  insideMeans(inside, layer, placeOf(token, grid), grid)[to - grid.prefix]);
 
 /** The moment of a film; "last" and too large numbers are its last. */
 function momentOf(film, { moment = /** @type {number|"last"} */ ("last") }) {
@@ -171,6 +176,10 @@ export const TRUTHS = {
   /** Without the patch itself, which is most like itself. */
   positionMap: { unit: "map", of: (source, { token }) => within(positionsFrom(source, token), (map) =>
     map.map((value, patch) => (patch === token - source.grid.prefix ? -Infinity : value))) },
+
+  /** What positions inside attention do to the score of a pair of patches, whatever they show. */
+  toldPlace: { unit: "cosine", of: (source, at) => toldPlace(source, at, at.to) },
+  toldMore: { unit: "which", of: (source, at) => withinAll(at.marks.map((to) => toldPlace(source, at, to)), ([a, b]) => (a > b ? "a" : "b")) },
 
   // Attention.
   attentionMap: { unit: "map", of: (source, at) => within(rowOf(source, at, at.token), (row) => row.subarray(source.grid.prefix)) },

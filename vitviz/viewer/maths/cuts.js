@@ -5,9 +5,11 @@
  * @typedef {(head: number, query: number, key: number) => boolean} IsCut
  */
 
+/** What a manifest says of a model and a pass. @typedef {{model: import("../types.js").Model, pass: import("../types.js").Pass}} Passed */
+
 /**
  * The tokens that were taken out of a pass: they look at themselves alone, and nobody looks at them.
- * @param {import("../types.js").Manifest} manifest
+ * @param {Passed} manifest
  * @returns {Uint8Array|null}  (N), 1 for a removed token; null if none is
  */
 function removedTokens({ pass: { removed }, model: { prefix_tokens: prefix, num_tokens: tokens } }) {
@@ -18,7 +20,7 @@ function removedTokens({ pass: { removed }, model: { prefix_tokens: prefix, num_
 }
 
 /**
- * @param {import("../types.js").Manifest} manifest  the `changes` of its pass say which edges were cut, as vitviz/probe/intervene/intervention.py describes them
+ * @param {Passed} manifest  the `changes` of its pass say which edges were cut, as vitviz/probe/intervene/intervention.py describes them
  * @param {number} layer
  * @returns {IsCut|null}  null if the layer has all of its edges
  */

@@ -1,6 +1,8 @@
 /** The difference of two maps of equal grids, on a scale that is symmetric around 0. */
 
+import { dot } from "./attention.js";
 import { largest } from "./colour.js";
+import { lengthOf } from "./mixing.js";
 
 /** Whether two grids have as many rows, columns and prefix tokens, so that maps can be subtracted. */
 export function sameGrid(one, other) {
@@ -27,6 +29,13 @@ export function evenScale(difference, { prefix, tokens }) {
   const max = largest(difference.map(Math.abs), prefix, tokens, 1e-7);
   return { min: -max, max };
 }
+
+/**
+ * The cosine distance of two vectors: 1 - cosine of the angle between them, 0 for the same direction.
+ * @param {Float32Array} one
+ * @param {Float32Array} other
+ */
+export const cosineDistance = (one, other) => 1 - dot(one, 0, other, 0, one.length) / (lengthOf(one) * lengthOf(other));
 
 /** The token with the largest absolute difference. */
 export function mostDifferent(difference) {

@@ -7,7 +7,7 @@
 
 /**
  * The grid that a manifest describes.
- * @param {import("../types.js").Manifest} manifest
+ * @param {Pick<import("../types.js").Manifest, "model">} manifest
  * @returns {Grid}
  */
 export function gridOf(manifest) {

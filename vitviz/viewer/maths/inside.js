@@ -4,8 +4,9 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 
 /**
  * values: (layers, heads, 2 rows - 1, 2 cols - 1), by the way from key to query; one layer or one head stands for all.
- * most: the largest absolute value.
- * @typedef {{kind: "rotary"|"bias", layers: number, heads: number, values: Float32Array, most: number}} Inside
+ * most: the largest absolute value. turns: (layers, 3, heads, d / 2) of rotary positions, else none: the angle of the upper left
+ * patch, and what one row and one column more add to it.
+ * @typedef {{kind: "rotary"|"bias", layers: number, heads: number, values: Float32Array, most: number, turns: Float32Array}} Inside
  */
 
 /**
@@ -13,12 +14,13 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
  * @param {import("../types.js").Manifest} manifest
  * @returns {Inside}
  */
-export function readInside(buffer, { model: { grid, depth, num_heads: all } }) {
+export function readInside(buffer, { model: { grid, depth, num_heads: all, head_dim: dim } }) {
   const tensors = parseSafetensors(buffer);
   const kind = tensors.rotary ? "rotary" : "bias";
   const [layers, heads] = tensors[kind]?.shape[0] === 1 ? [1, tensors[kind].shape[1]] : [depth, all];
   const values = toFloat32(expectTensor(tensors, kind, [layers, heads, 2 * grid.rows - 1, 2 * grid.cols - 1]));
-  return { kind, layers, heads, values, most: values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) };
+  const turns = kind === "rotary" ? toFloat32(expectTensor(tensors, "turns", [layers, 3, heads, dim / 2])) : new Float32Array(0);
+  return { kind, layers, heads, values, turns, most: values.reduce((most, value) => Math.max(most, Math.abs(value)), 0) };
 }
 
 /**
@@ -34,4 +36,10 @@ export function insideMap({ layers, heads, values }, layer, head, { row, col }, 
   const from = ((layers === 1 ? 0 : layer) * heads + head) * (2 * rows - 1) * wide;
   return Float32Array.from({ length: rows * cols }, (_, at) =>
     values[from + (rows - 1 + row - Math.floor(at / cols)) * wide + cols - 1 + col - (at % cols)]);
+}
+
+/** The same on the mean of the heads. (rows cols) */
+export function insideMeans(inside, layer, place, grid) {
+  const maps = Array.from({ length: inside.heads }, (_, head) => insideMap(inside, layer, head, place, grid));
+  return maps[0].map((_, at) => maps.reduce((sum, map) => sum + map[at], 0) / maps.length);
 }

@@ -1,4 +1,4 @@
-/** Reads a safetensors file: eight bytes of header length, a JSON header, then the numbers. */
+/** Reads and writes a safetensors file: eight bytes of header length, a JSON header, then the numbers. */
 
 /**
  * @typedef {{dtype: string, shape: number[], data: any}} Tensor
@@ -33,6 +33,21 @@ export function readMetadata(buffer) {
   return readHeader(buffer).header.__metadata__ ?? {};
 }
 
+/**
+ * The shapes of all tensors, from the header alone: a file of a stranger is judged by them before anything is read.
+ * @param {ArrayBuffer} buffer
+ * @returns {Map<string, number[]>}
+ */
+export function readShapes(buffer) {
+  const entries = Object.entries(readHeader(buffer).header).filter(([name]) => name !== "__metadata__");
+  return new Map(entries.map(([name, entry]) => {
+    const shape = entry?.shape;
+    const whole = (values) => Array.isArray(values) && values.every((value) => Number.isSafeInteger(value) && value >= 0);
+    if (!whole(shape) || !whole(entry.data_offsets) || entry.data_offsets.length !== 2) throw new FormatError("safetensors header has no shape and place of " + name);
+    return [name, shape];
+  }));
+}
+
 /** The header, and where the numbers begin. */
 function readHeader(buffer) {
   if (buffer.byteLength < 8) {
@@ -46,11 +61,14 @@ function readHeader(buffer) {
       "safetensors header of " + length + " bytes in a file of " + buffer.byteLength + " bytes",
     );
   }
+  let header;
   try {
-    return { header: JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length))), start };
+    header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));
   } catch (error) {
     throw new FormatError("safetensors header is not JSON: " + error.message);
   }
+  if (header === null || typeof header !== "object") throw new FormatError("safetensors header names no tensors");
+  return { header, start };
 }
 
 /** @returns {Tensor} */
@@ -125,4 +143,37 @@ export function toFloat32(tensor) {
   const floats = new Float32Array(words.length);
   for (let i = 0; i < words.length; i++) floats[i] = table[words[i]];
   return floats;
+}
+
+/** Numbers one after the other, in one array. @param {Float32Array[]} parts */
+export function joined(parts) {
+  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  parts.reduce((at, part) => { all.set(part, at); return at + part.length; }, 0);
+  return all;
+}
+
+/**
+ * The bytes of a file with these tensors.
+ * @param {Record<string, {shape: number[], data: Uint8Array|Uint8ClampedArray|Float32Array}>} tensors
+ * @param {Record<string, string>|null} metadata
+ * @returns {ArrayBuffer}
+ */
+export function writeSafetensors(tensors, metadata = null) {
+  // Readers expect numbers of four bytes before those of one, so that all of them are aligned.
+  const all = Object.entries(tensors).sort(([, one], [, other]) => other.data.BYTES_PER_ELEMENT - one.data.BYTES_PER_ELEMENT);
+  /** @type {Record<string, any>} */
+  const header = metadata ? { __metadata__: metadata } : {};
+  let end = 0;
+  for (const [name, { shape, data }] of all) {
+    header[name] = { dtype: data instanceof Float32Array ? "F32" : "U8", shape, data_offsets: [end, end += data.byteLength] };
+  }
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  const start = 8 + 8 * Math.ceil(text.length / 8);
+  const file = new Uint8Array(start + end).fill(0x20, 8, start);
+  new DataView(file.buffer).setUint32(0, start - 8, true);
+  file.set(text, 8);
+  for (const [name, { data }] of all) {
+    file.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), start + header[name].data_offsets[0]);
+  }
+  return file.buffer;
 }

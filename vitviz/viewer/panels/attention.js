@@ -9,6 +9,7 @@ import { el, setText, show } from "../parts/dom.js";
 import { createGallery } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
 import { createAllHeads } from "./attention/allheads.js";
+import { createPool, poolTables } from "./attention/poolview.js";
 import { createMatrix } from "./attention/matrixview.js";
 import { multiple } from "../maths/numbers.js";
 import { LEAST_TIMES } from "../maths/scales.js";
@@ -52,10 +53,11 @@ function create(app) {
   });
   const legend = createLegend(t);
   const bar = createShares(app);
+  const pool = app.source.pooling.exists ? createPool(app) : null;
   const waiting = createWaiting(app);
   const foot = el("div", { class: "vv-foot" }, legend.root, bar.root);
   const root = el("div", {}, found, which.root, waiting.root, gallery, allHeads.root, matrix.root,
-    headStatistics.root, intro, foot, caution(t));
+    headStatistics.root, intro, foot, caution(t), pool?.root);
 
   return { root, render, destroy: allHeads.destroy };
 
@@ -73,6 +75,8 @@ function create(app) {
     // attention lies over the picture.
     show(legend.root, shown !== "matrix");
     show(foot, shown === "matrix" ? app.selection.overlay !== "attention" : shown !== "dots");
+    if (pool) show(pool.root, shown === "layer");
+    if (shown === "layer") pool?.render(token);
     if (shown === "all") allHeads.render(token);
     if (shown === "matrix") matrix.render();
     if (shown === "dots") headStatistics.render(token);
@@ -158,7 +162,9 @@ function saves(app, { token }) {
     return { tables: here.length > 0 ? { wall: tokenTable(app, columns) } : {}, figures: ["wall"] };
   }
   const maps = app.source.maps.of(layer, token, direction);
-  return { tables: maps ? { attention: tokenTable(app, headColumns(app, maps, "")) } : {}, figures: ["heads"] };
+  const pools = app.source.pooling?.exists;
+  return { tables: { ...(maps ? { attention: tokenTable(app, headColumns(app, maps, "")) } : {}), ...(pools ? poolTables(app) : {}) },
+    figures: pools ? ["heads", "pooling"] : ["heads"] };
 }
 
 /** The mean and every head of a layer, by name. */

@@ -10,6 +10,7 @@ import { TOOLS, cellsOf, edgesOf } from "../state/bench.js";
 import { OPERATED, partsTouched, read, takesFromOthers } from "../state/experiment.js";
 import { answerOf } from "../text/answer.js";
 import { codeOf } from "../text/python.js";
+import { whereComputed } from "../text/where.js";
 import { besideName, changeName, tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
@@ -69,7 +70,8 @@ function createAnswers(app) {
   const { t } = app;
   const sentence = el("p", { class: "vv-before-after", role: "status" });
   const bars = el("div");
-  const root = el("div", {}, sentence, bars);
+  const where = el("p", { class: "vv-note vv-computed" });
+  const root = el("div", {}, sentence, bars, where);
   let drawn = null;
   return {
     root,
@@ -80,6 +82,7 @@ function createAnswers(app) {
       setText(sentence, bench.said ? t(bench.said) : second.key !== OPERATED ? "" : second.error ? t("experimentFailed")
         : !other || second.coming ? t("experimentComing") : before ? t("experimentAnswers", { before, after }) : t("experimentNoAnswers"));
       show(sentence, sentence.textContent !== "");
+      setText(where, other ? whereComputed(other, app) : "");
       if (drawn === other) return;
       drawn = other;
       bars.replaceChildren(...(other ? [createAnswerBars(app, other).root] : []));

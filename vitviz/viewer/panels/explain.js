@@ -1,7 +1,7 @@
 /** Panel Explain: maps that say how much every patch matters, side by side, for a chosen class, and a fair test of them. */
 
 import { createClassMenu } from "./explain/classmenu.js";
-import { el, setText } from "../parts/dom.js";
+import { el, setText, show } from "../parts/dom.js";
 import { createExplainerList } from "./explain/explainerlist.js";
 import { createExplanationMaps } from "./explain/explanationmaps.js";
 import { createFairTest, fairTables } from "./explain/fairtest.js";
@@ -10,6 +10,7 @@ import { FIELDS, mainExplainer, questionOf, shownExplainers, targetOf } from "..
 import { className } from "../text/explaining.js";
 import { explainFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
+import { whereExplained } from "../text/where.js";
 import { tokenTitle } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
@@ -24,8 +25,9 @@ function create(app) {
   const maps = createExplanationMaps(app);
   const list = createExplainerList(app);
   const fair = createFairTest(app);
-  const root = el("div", {}, found, intro, menu.root, maps.root,
-    el("p", { class: "vv-caution", text: t("explainNoProof") }), list.root, fair.root);
+  const where = el("p", { class: "vv-note", role: "status" });
+  const root = el("div", {}, found, intro, menu.root, where, maps.root,
+    el("p", { class: "vv-caution", text: t("explainNoProof") }), fair.root, list.root);
   return {
     root,
     render(view) {
@@ -36,6 +38,8 @@ function create(app) {
       const token = tokenTitle(app.selection.token, app);
       setText(intro, target === null ? t("explainIntroFree", { token })
         : t("explainIntro", { label: className(target, app), token }));
+      setText(where, whereExplained(app));
+      show(where, where.textContent !== "");
       for (const part of [menu, maps, list, fair]) part.render(view);
     },
   };

@@ -1,6 +1,7 @@
 /** Panel Model: the facts about the model, as text and never as markup. */
 
 import { el } from "../parts/dom.js";
+import { createFold } from "../parts/fold.js";
 import { digits, grouped, inGroups, percent, percents } from "../maths/numbers.js";
 import { classesByGroup } from "../maths/predictions.js";
 import { othersRows, photographsNote } from "../text/known.js";
@@ -74,13 +75,14 @@ function tells({ t, source: { manifest } }) {
 }
 
 /** How well its attention maps find the objects, compared with maps that need no model. */
-function looks({ t, source: { manifest } }) {
+function looks(app) {
+  const { t, source: { manifest } } = app;
   const { boxes } = manifest.model.measurements;
   if (!boxes) return null;
   const maps = Object.entries(boxes);
   const pointed = percents(maps.map(([, { pointing }]) => pointing));
   const name = (map) => "boxes_" + map in STRINGS.en ? t("boxes_" + map) : map;
-  return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardLooks") }),
+  return createFold(app, "boxes", t("cardLooks"),
     el("div", { class: "vv-scroll" }, el("table", { class: "vv-ledger" },
       el("thead", {}, el("tr", {}, ...["boxesMap", "boxesEnergy", "boxesPointing"].map((key) =>
         el("th", { scope: "col", text: t(key) })))),

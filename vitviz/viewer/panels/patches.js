@@ -2,6 +2,7 @@
 
 import { el, setText } from "../parts/dom.js";
 import { createComponents } from "./patches/components.js";
+import { createFold } from "../parts/fold.js";
 import { createFilters } from "./patches/filters.js";
 import { createFraming } from "./patches/framing.js";
 import { boxOf, middleToken } from "../maths/geometry.js";
@@ -35,9 +36,9 @@ function create(app) {
   const framing = createFraming(app);
   const sizes = createSizes(app);
   const waiting = createWaiting(app, "vv-note", "vv-button", picture);
-  const root = el("div", {}, found, framing.root, intro, waiting.root, numbers.root, sizes.root, filters.root, components.root, el("h4", { text: t("ledger") }),
-    el("p", { class: "vv-intro", text: arithmetic() }), createLedger(app),
-    el("p", { class: "vv-note", text: t("patchThreeWays") }));
+  const root = el("div", {}, found, framing.root, intro, waiting.root, numbers.root, sizes.root, filters.root, components.root,
+    createFold(app, "ledger", t("ledger"), el("p", { class: "vv-intro", text: arithmetic() }), createLedger(app),
+      el("p", { class: "vv-note", text: t("patchThreeWays") })));
 
   return {
     root, render,

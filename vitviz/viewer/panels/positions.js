@@ -16,7 +16,7 @@ import { explore } from "../parts/pointing.js";
 import { tokenTable } from "../state/saves.js";
 import { oneOf } from "../state/panels.js";
 import { createWaiting, lostText, positionsText } from "../parts/waiting.js";
-import { choice } from "../parts/widgets.js";
+import { button, choice } from "../parts/widgets.js";
 import { positionsFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { tokenName, tokenTitle } from "../text/words.js";
@@ -32,9 +32,12 @@ export const positions = {
   create, saves, code,
 };
 
-/** The similarities of the selected position; of a prefix token, those of all positions. */
-function code({ token }, { manifest, grid }) {
-  return manifest.files.positions ? codeOf(manifest, placeOf(token, grid) ? "positions" : "positions_all", { token }) : null;
+/** The similarities of the selected position, and what is told inside attention; of a prefix token, the similarities of all positions. */
+function code({ token, layer }, { manifest, grid }) {
+  const { files: { positions: learned, inside: told }, model: { position_kinds: kinds } } = manifest;
+  if (!placeOf(token, grid)) return learned ? codeOf(manifest, "positions_all", {}) : null;
+  const cells = [learned ? "positions" : "no_positions", ...(told ? [kinds.includes("rotary") ? "positions_rotary" : "positions_bias"] : [])];
+  return learned || told ? codeOf(manifest, { vitviz: cells, torch: cells }, { token, layer }) : null;
 }
 
 const SCALE = { min: -1, max: 1 };
@@ -45,8 +48,9 @@ function create(app) {
   const { grid } = app.source;
   const inside = createInside(app);
   if (!app.source.positions.exists) {
+    const blind = app.source.manifest.model.position_kinds.length === 0 ? blindNodes(app) : [];
     return {
-      root: el("div", {}, inside.root, el("p", { class: "vv-intro", text: t("missing_noPositions") })),
+      root: el("div", {}, ...blind, inside.root, el("p", { class: "vv-intro", text: t("missing_noPositions") })),
       render: inside.render,
     };
   }
@@ -112,6 +116,13 @@ function create(app) {
     return setText(value, t("underPointer", { name: tokenName(pointed, app),
       value: read(app.source.positionMap(token)) + before }));
   }
+}
+
+/** What follows where nothing tells a place: the order of the patches does not count. */
+function blindNodes(app) {
+  const { t, bench } = app;
+  const shuffle = button({ text: t("positionsShuffle"), title: t("experimentShuffleTitle", { side: 1 }), onClick: () => bench.add({ kind: "shuffle", cells: 1, seed: 0 }) });
+  return [el("p", { class: "vv-found", text: t("positionsBlind") }), ...(app.operates ? [el("div", { class: "vv-pair" }, shuffle)] : [])];
 }
 
 /** The map of the selected position, large. */

@@ -53,7 +53,7 @@ function create(app) {
   const lens = createLens(app);
   const found = el("p", { class: "vv-found" });
   const root = el("div", {}, found, lists,
-    model.trained === false ? null
+    model.trained === false || denied ? null
       : el("p", { class: "vv-note", text: t(model.calibrated ? "calibrated" : "uncalibrated") }),
     createKnown(app), lens.root, caution(t));
   return {

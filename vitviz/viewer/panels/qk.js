@@ -9,6 +9,7 @@ import { touches } from "../state/experiment.js";
 import { tokenTable } from "../state/saves.js";
 import { createMixView } from "./qk/mixview.js";
 import { createSoftmaxRow } from "./qk/softmaxrow.js";
+import { createTurnView, isTurned, turnFor } from "./qk/turnview.js";
 import { createStrip } from "../parts/strip.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
 import { button, choice } from "../parts/widgets.js";
@@ -61,8 +62,9 @@ function create(app) {
   const numbers = el("pre", { class: "vv-numbers", tabindex: "0", role: "group", "aria-label": t("pairNumbers") });
   const row = createSoftmaxRow(app);
   const mixView = createMixView(app);
+  const turnView = isTurned(app.source) ? createTurnView(app) : null;
   const body = el("div", { class: "vv-pair-body" },
-    el("div", { class: "vv-strips" }, ...strips.map(({ root }) => root), reading), board.root,
+    el("div", { class: "vv-strips" }, ...strips.map(({ root }) => root), reading), board.root, turnView?.root,
     el("h4", { text: t("pairRowTitle") }), row.root,
     el("details", { class: "vv-facts" }, el("summary", { text: t("pairNumbers") }), orderChoice.root, numbers),
     mixView.root);
@@ -85,7 +87,9 @@ function create(app) {
     shown = decoded && head !== "mean" ? { pair: pairOf(decoded, head, query, key), key } : null;
     setText(found, shown ? pairFinding(app, { query, key }, shown.pair) : "");
     draw();
-    if (shown) mixView.render(query, key, shown.pair);
+    if (!shown) return;
+    turnView?.render(query, key, shown.pair);
+    mixView.render(query, key, shown.pair);
   }
 
   function draw() {
@@ -160,8 +164,9 @@ function numbersText(pair, order) {
   return [head, ...rows].join("\n");
 }
 
-/** The products and the row; then the mix, the token after it, and what the head adds to it. */
-function code({ token, partner, layer, head, direction }, { manifest }) {
+/** The products and the row; then the mix, the token after it, and what the head adds to it; last what places turn. */
+function code({ token, partner, layer, head, direction }, source) {
+  const { manifest } = source;
   if (head === "mean") return null;
   const [query, key] = direction === "from" ? [token, partner] : [partner, token];
   const { attention_norm: norm, attention_parts: parts } = manifest.model;
@@ -169,7 +174,8 @@ function code({ token, partner, layer, head, direction }, { manifest }) {
   const added = norm !== "" && !parts.includes("attn_norm");
   // A head or a branch that is off adds something else than its weights say.
   const mixes = !touches(manifest.pass.changes ?? [], "heads");
-  return codeOf(manifest, mixes ? (added ? "qk_added" : "qk_mix") : "qk", { layer, head, query, key });
+  const cells = [mixes ? (added ? "qk_added" : "qk_mix") : "qk", ...(isTurned(source) ? ["qk_turn"] : [])];
+  return codeOf(manifest, { vitviz: cells, torch: cells }, { layer, head, query, key });
 }
 
 /** Saves query, key and row of a pair; for the mean of heads, query and key of every head. */
@@ -188,7 +194,9 @@ function saves(app) {
     return { figures, tables: { vectors: { columns: ["head", ...columns], rows } } };
   }
   const pair = pairOf(decoded, head, query, key);
-  return { figures, tables: { vectors: { columns, rows: vectors(pair) },
+  const turn = turnFor(app, head, query, key, pair);
+  const plain = { columns: [...columns, "q_before_turn", "k_before_turn"], rows: vectors(pair).map((row, at) => [...row, turn?.q[at], turn?.k[at]]) };
+  return { figures, tables: { vectors: turn ? plain : { columns, rows: vectors(pair) },
     row: tokenTable(app, { score: pair.scores, attention: pair.attention }), ...mixTables(app, head, query) } };
 }
 

@@ -20,7 +20,8 @@ import { counted, labelName, translated } from "../text/words.js";
 const MOMENT = { start: "last", possible: (value) => value === "last" || (Number.isInteger(value) && value >= 0) };
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const training = { id: "training", alone: true, whole: true, note: "filmStage", selects: { moment: MOMENT }, lights: () => [], create, saves, code };
+export const training = { id: "training", alone: true, whole: true, note: "filmStage", selects: { moment: MOMENT },
+  lights: ({ selection: { layer }, source: { film } }) => (film.exists ? [layer] : []), create, saves, code };
 
 /** Where CLS looks in the pictures of the film, at the selected moment. */
 function code({ moment, layer, head }, { manifest, film: { here } }) {
@@ -69,11 +70,11 @@ function createView(app, film) {
     onInput: go });
   const accuracy = createAccuracy(app, film, go);
   const looks = createLooks(app, film);
-  const places = createPlaces(app, film);
+  const places = film.positions && createPlaces(app, film);
   const root = el("div", { class: "vv-film" },
     el("p", { class: "vv-intro", text: t("filmIntro", { count: film.moments.length }) }),
     ...(film.beganWith ? [el("p", { class: "vv-note", text: t("filmBegan", { origin: translated(film.beganWith, app) }) })] : []),
-    el("div", { class: "vv-film-knobs" }, player.root, scrubber.root), accuracy.root, looks.root, places.root);
+    el("div", { class: "vv-film-knobs" }, player.root, scrubber.root), accuracy.root, looks.root, ...(places ? [places.root] : []));
   let chosen = null; // the selected moment when it was drawn last
   let moment = last; // the shown moment; while the film plays the selection stays
   return { root, render, stop: player.stop };
@@ -99,7 +100,7 @@ function createView(app, film) {
     player.at(moment);
     accuracy.render(moment);
     looks.render(moment);
-    places.render(moment, token);
+    places?.render(moment, token);
   }
 }
 
@@ -156,7 +157,7 @@ function createAccuracy(app, film, onMoment) {
   const { t } = app;
   const { moments } = film;
   const chart = createLineChart({ label: t("filmChart"), axis: t("filmAxis"),
-    columns: moments.map(({ epoch }) => epochText(epoch)), onChoose: onMoment });
+    columns: moments.map(({ epoch }) => epochText(epoch)), height: 9, onChoose: onMoment });
   const reading = createReading();
   const lines = [["filmTop1", "top1"], ["filmTop5", "top5"]].map(([key, field]) => {
     const values = moments.map((moment) => moment[field]);
@@ -173,16 +174,17 @@ function createAccuracy(app, film, onMoment) {
   };
 }
 
-/** The pictures of the film, with the attention from CLS and the predictions. */
+/** The pictures of the film, with the attention from CLS and the predictions. The line chooses the layer, where the film has them all. */
 function createLooks(app, film) {
   const { t } = app;
-  const layer = slider({ label: t("layer"), min: 0, max: film.layers - 1, step: 1,
+  const title = el("h4");
+  const layer = film.layers === app.source.manifest.model.depth ? null : slider({ label: t("layer"), min: 0, max: film.layers - 1, step: 1,
     format: (value) => t("ofCount", { value, last: film.layers - 1 }), onInput: (value) => app.select({ layer: value }) });
   const head = choice({ label: t("head"), wrap: true, onChoose: (value) => app.select({ head: value }),
     options: ["mean", ...Array(film.heads).keys()].map((value) => ({ value, text: value === "mean" ? t("mean") : String(value) })) });
   const pictures = film.names.map((_, picture) => createPicture(app, film, picture));
-  const root = el("div", { class: "vv-film" }, el("h4", { text: t("filmLooks") }),
-    el("div", { class: "vv-knobs" }, layer.root, head.root),
+  const root = el("div", { class: "vv-film" }, title,
+    el("div", { class: "vv-knobs" }, layer && layer.root, head.root),
     el("div", { class: "vv-figures vv-thirds" }, ...pictures.map((one) => one.root)),
     el("p", { class: "vv-note", text: t("filmLooksNote") }));
   return {
@@ -190,7 +192,8 @@ function createLooks(app, film) {
     render(moment) {
       const chosen = { layer: Math.min(app.selection.layer, film.layers - 1),
         head: app.selection.head === "mean" ? "mean" : Math.min(app.selection.head, film.heads - 1) };
-      layer.set(chosen.layer);
+      setText(title, t("filmLooks", chosen));
+      layer?.set(chosen.layer);
       head.set(chosen.head);
       for (const one of pictures) one.render(moment, chosen);
     },

@@ -5,7 +5,7 @@ import { columnAt, heightOf, nearestLine, placeOfColumn, spread } from "../maths
 import { svg } from "./svg.js";
 
 const SIZE = 1000; // units of the drawing, which is stretched; its lines keep their width
-const NAME_GAP = 0.11; // between two names, as a share of the height
+const NAME_HEIGHT = 1.76; // of the name of a line, in em
 const MOST_COLUMN_NAMES = 13; // of one or two letters
 
 /**
@@ -17,15 +17,16 @@ const MOST_COLUMN_NAMES = 13; // of one or two letters
 /**
  * Arrow keys in the plot, a click or a drag select a column; pointing at a line or its name, or
  * focusing the name, highlights the line.
- * @param {{label: string, axis: string, columns: string[], onChoose: (column: number) => void}} props
+ * @param {{label: string, axis: string, columns: string[], height?: number, onChoose: (column: number) => void}} props  height: in em
  * @returns {{root: HTMLElement, render: (chart: Chart) => void}}
  */
-export function createLineChart({ label, axis, columns, onChoose }) {
+export function createLineChart({ label, axis, columns, height = 16, onChoose }) {
   const count = columns.length;
   const drawing = svg("svg", { viewBox: "0 0 " + SIZE + " " + SIZE, preserveAspectRatio: "none", "aria-hidden": "true" });
   const mark = el("span", { class: "vv-plot-mark" });
   const plot = el("div", { class: "vv-plot", tabindex: "0", role: "slider", "aria-label": label,
     "aria-valuemin": "0", "aria-valuemax": count - 1, onkeydown: onKey }, drawing, mark);
+  plot.style.height = height + "em";
   const ticks = el("div", { class: "vv-plot-ticks", "aria-hidden": "true" });
   const names = el("div", { class: "vv-plot-names" });
   const length = Math.max(2, ...columns.map((text) => text.length));
@@ -37,8 +38,8 @@ export function createLineChart({ label, axis, columns, onChoose }) {
   let shown = null;
   let nodes = [];
   plot.addEventListener("pointermove", (event) => {
-    const { column, height } = spot(event);
-    light(nearestLine(shown.lines.map(({ values }) => heightOf(values[column], shown.scale)), height));
+    const { column, height: at } = spot(event);
+    light(nearestLine(shown.lines.map(({ values }) => heightOf(values[column], shown.scale)), at));
     if (event.buttons === 1 || event.pointerType === "touch") choose(column);
   });
   plot.addEventListener("pointerleave", () => light(-1));
@@ -69,7 +70,7 @@ export function createLineChart({ label, axis, columns, onChoose }) {
         (SIZE * y(value)).toFixed(1)).join(" ") }));
     // The first line matters most: it is drawn last, over the others.
     drawing.replaceChildren(...rules, ...[...paths].reverse());
-    const places = spread(lines.map(({ values }) => y(values[count - 1])), NAME_GAP);
+    const places = spread(lines.map(({ values }) => y(values[count - 1])), NAME_HEIGHT / height);
     const labels = lines.map(({ name, title }, at) => {
       const node = el("button", { type: "button", class: "vv-plot-name vv-series-" + Math.min(at, 5),
         "aria-label": title, title, onpointerenter: () => light(at), onpointerleave: () => light(-1),

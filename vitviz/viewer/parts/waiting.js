@@ -14,6 +14,7 @@ import { el, setText, show } from "./dom.js";
 export function createWaiting(app, line = "vv-note", button = "vv-button", file = null) {
   const { t } = app;
   const gone = () => (file ? file.error !== null && explainFailure(file.error).key === "error_expired" : app.source.expired());
+  const absent = () => file?.error && explainFailure(file.error).key === "error_no_host";
   const message = el("span");
   const again = el("button", { type: "button", class: button,
     onclick: (event) => { event.stopPropagation(); retry(); } });
@@ -23,7 +24,7 @@ export function createWaiting(app, line = "vv-note", button = "vv-button", file 
     render(text, failed) {
       setText(message, text);
       show(root, text !== "");
-      show(again, failed && (!gone() || app.again !== null));
+      show(again, failed && !absent() && (!gone() || app.again !== null));
       setText(again, t(failed && gone() ? "runAgain" : "tryAgain"));
     },
   };
@@ -39,7 +40,7 @@ export function createWaiting(app, line = "vv-note", button = "vv-button", file 
 /** The sentence about a file that could not be fetched. */
 export function lostText(t, error, otherwise = "") {
   const { key, reason } = explainFailure(error);
-  return t(key === "error_expired" ? key : otherwise || key, { reason });
+  return t(["error_expired", "error_no_host"].includes(key) ? key : otherwise || key, { reason });
 }
 
 /** The sentence about the selected layer: it is loading, or has failed. */
@@ -50,8 +51,9 @@ export function layerText({ t, selection, source: { failure } }) {
 }
 
 /** The sentence about the position embedding: it is loading, or has failed. */
-export function positionsText({ t, source: { positions } }) {
-  return positions.error ? lostText(t, positions.error) : t("positionsLoading");
+export function positionsText({ t, source: { positions, inside } }) {
+  const { error } = positions.exists ? positions : inside;
+  return error ? lostText(t, error) : t("positionsLoading");
 }
 
 /** The sentence about the tokens of the selected layer: they are loading, or have failed. */

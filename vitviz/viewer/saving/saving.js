@@ -46,7 +46,7 @@ export function createSaving(app, look) {
       section(t("savePicture"), now, now.stage, "picture", stageSaves(app, now.view)),
       section(t("savePanel", { panel: t("panel_" + id) }), now, page, id,
         saves?.(app, now.view) ?? { tables: {}, figures: [] }),
-      ...(app.takeHome ? [createTakeHome(app, download, () => fileName(manifest.photo.name, ...ofModel) + ".html")] : []));
+      ...(app.takeHome ? [createTakeHome(app, download, () => fileName(manifest.photo.name, ...ofModel) + ".html")] : []), ...(app.ask ? [] : [el("p", { class: "vv-note", text: t("saveNoHost") })]));
     dialog.showModal();
   }
 
@@ -54,6 +54,7 @@ export function createSaving(app, look) {
     const { layer, head, direction } = app.selection;
     const nameOf = (...part) => fileName(manifest.photo.name, manifest.photo.inverted ? "inverted" : "", manifest.pass.changes?.length > 0 ? "changed" : "", ...ofModel, ...part, "layer" + layer,
       head === "mean" ? "mean" : "head" + head, direction, "token" + now.view.token);
+    const made = what === "picture" ? manifest.save : what === "experiment" ? app.second.app?.source.manifest.save : null;
     const item = (text, save) => button({ text, title: title + ": " + text, onClick: () => run(text, save) });
     // If there is only one table or figure, its button needs no name.
     const named = (text, name, all) => all.length > 1 ? t("saveNamed", { what: text, name: t("save_" + name) }) : text;
@@ -62,6 +63,7 @@ export function createSaving(app, look) {
       ...Object.entries(tables).map(([name, table], _at, all) => item(named(t("saveCsv"), name, all),
         async () => download(new Blob(["\ufeff" + csvText(table)], { type: "text/csv;charset=utf-8" }),
           nameOf(...new Set([what, name])) + ".csv"))),
+      ...(made ? [item(t("saveAnalysis"), async () => download(new Blob([made()]), nameOf(...(what === "picture" ? [] : ["changed"])) + ".safetensors"))] : []),
       ...figures.filter(() => app.ask).flatMap((kind) => sidesOf(kind).flatMap(([side, name]) => ["svg", "pdf"].map((format) => item(
         named([t("saveFigure", { format: format.toUpperCase() }), ...(name ? [name] : [])].join(" · "), kind, figures),
         async () => download(await drawn(kind, format, side, now.view.token), nameOf(...new Set([what, kind, ...(side === app ? [] : ["beside"])])) + "." + format))))),

@@ -34,10 +34,26 @@ unit = torch.nn.functional.normalize(learned, dim=-1)
 
 # %% positions (needs unit_positions)
 token = 9
-shown = (unit @ unit[token - vit.config.num_prefix_tokens]).view(vit.config.grid_size)
+shown = [(unit @ unit[token - vit.config.num_prefix_tokens]).view(vit.config.grid_size)]
 
 # %% positions_all (needs unit_positions)
 shown = unit @ unit.T
+
+# %% no_positions (needs start)
+shown = []  # none are added to the tokens
+
+# %% positions_rotary (needs start)
+layer, token = 2, 9
+if vit.config.rotary:
+    angles = vit.blocks[layer].attn.angles(None, pixels.device)[0]  # (1 or H, N, d / 2)
+    damped = (angles - angles[:, [token]]).cos().mean(dim=-1)  # of equal content
+    shown += [damped[:, vit.config.num_prefix_tokens :].unflatten(1, vit.config.grid_size)]
+
+# %% positions_bias (needs start)
+layer, token = 2, 9
+if vit.config.relative_bias:
+    added = vit.blocks[layer].attn.score_bias.relative(None)[0, :, token]  # (H, N)
+    shown += [added[:, vit.config.num_prefix_tokens :].unflatten(1, vit.config.grid_size)]
 
 
 # %% queries (needs start)
@@ -102,6 +118,13 @@ shown += [mixed, (x + all_heads)[0, query]]
 # %% qk_added (needs qk_mix)
 columns = block.attn.proj.weight.unflatten(1, (block.attn.num_heads, -1))[:, head]  # (D, d)
 shown += [block.ls1(columns @ mixed)]
+
+# %% qk_turn (needs qk)
+if block.attn.angles:
+    angles = block.attn.angles(None, x.device).expand(1, block.attn.num_heads, -1, -1)[0, head]
+    one, two = (torch.complex(*v.chunk(2)) for v in (q[0, head, query], k[0, head, key]))
+    back = torch.polar(torch.ones(()), angles[key] - angles[query])
+    shown += [(one * two.conj() * back).real, (one * two.conj()).real]
 
 # %% rollout (needs maps)
 token, layer, first, residual, fusion = 9, 2, 0, 0.5, "mean"

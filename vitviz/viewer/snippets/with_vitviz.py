@@ -24,10 +24,23 @@ shown = analysis.embedding.content[token] + analysis.embedding.position[token]
 
 # %% positions (needs start)
 token = 9
-shown = analysis.position_similarity(token)  # (rows, cols)
+shown = [analysis.position_similarity(token)]  # (rows, cols)
 
 # %% positions_all (needs start)
 shown = analysis.position_similarities()  # (P, P)
+
+# %% no_positions (needs start)
+shown = []  # none are added to the tokens
+
+# %% positions_rotary (needs start)
+layer, token = 2, 9
+if loaded.card.config.rotary:
+    shown += [analysis.rotary_damping(layer, token=token)]  # (1 or H, rows, cols)
+
+# %% positions_bias (needs start)
+layer, token = 2, 9
+if loaded.card.config.relative_bias:
+    shown += [analysis.bias_pictures(layer, token=token)]  # (H, rows, cols)
 
 # %% attention_layer (needs start)
 layer, head, token, direction = 2, None, 9, "from"
@@ -59,6 +72,11 @@ shown += [mix.mixed, mix.after]
 
 # %% qk_added (needs qk_mix)
 shown += [mix.added]
+
+# %% qk_turn (needs qk)
+if loaded.card.config.rotary:
+    turn = analysis.turn(layer, head, query, key)
+    shown += [turn.before, turn.after]
 
 # %% rollout (needs start)
 token, layer, first, residual, fusion = 9, 2, 0, 0.5, "mean"

@@ -6,13 +6,13 @@ import { percent } from "../maths/numbers.js";
 import { createPenField } from "./penfield.js";
 import { createPlacing } from "./placing.js";
 import { isDrawn } from "../state/photos.js";
-import { reasonOf } from "../text/refusal.js";
+import { reasonOf, refusal } from "../text/refusal.js";
 import { button } from "../parts/widgets.js";
 
 /** The pen rests when it has not moved for so long. */
 const REST_MS = 50;
-/** A question that is not answered for so long is given up: what is drawn by then is asked. */
-const PATIENCE_MS = 10_000;
+/** A question that is not answered for so long is asked again, about what is drawn by then; so often, and then it is given up. */
+const [PATIENCE_MS, MOST_TRIES] = [10_000, 3];
 
 /**
  * @param {import("../main.js").App} app
@@ -23,7 +23,7 @@ const PATIENCE_MS = 10_000;
 export function createDrawing(app, send) {
   const field = createPenField(app, changed, lifted);
   let [resting, sent, movedAt, language] = [0, 0, 0, ""];
-  const turns = createTurns(ask);
+  const turns = createTurns(ask, () => failed(refusal("noReply")));
   let before = null; // the analysis of the page when the drawing was asked
   let [said, placing] = [null, null]; // the answer is written here, and where the digit should lie
   let opener = null; // what had the focus before
@@ -108,9 +108,13 @@ export function createDrawing(app, send) {
         await send(picture, name, first);
       } catch (error) {
         turns.settled();
-        tell(el("p", { class: "vv-note", text: app.t("drawFailed", { reason: reasonOf(error, app.language) }) }));
+        failed(error);
       }
     });
+  }
+
+  function failed(error) {
+    tell(el("p", { class: "vv-note", text: app.t("drawFailed", { reason: reasonOf(error, app.language) }) }));
   }
 
   /** Whether the picture of the page is a drawing from here. */
@@ -152,20 +156,36 @@ function told(app) {
 }
 
 /**
- * One question at a time: on a slow network a later one could overtake an earlier one.
+ * One question at a time: on a slow network a later one could overtake an earlier one. One that got lost is asked again.
  * @param {() => void} ask  also about what was wanted while an answer was on its way
+ * @param {() => void} gaveUp  nobody answers
  * @returns {{wanted: () => void, settled: () => void}}  settled: it is answered, or nobody will answer it
  */
-export function createTurns(ask) {
-  let [asked, more, patience] = [false, false, 0];
+export function createTurns(ask, gaveUp) {
+  let [asked, more, patience, tries] = [false, false, 0, 0];
   return { wanted, settled };
 
   function wanted() {
     more = asked;
     if (asked) return;
-    asked = true;
-    patience = setTimeout(settled, PATIENCE_MS);
+    tries = 0;
+    begin();
+  }
+
+  function begin() {
+    [asked, more] = [true, false];
+    tries += 1;
+    patience = setTimeout(late, PATIENCE_MS);
     ask();
+  }
+
+  function late() {
+    if (tries < MOST_TRIES) {
+      begin();
+      return;
+    }
+    [asked, more] = [false, false];
+    gaveUp();
   }
 
   function settled() {

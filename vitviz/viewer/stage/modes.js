@@ -1,10 +1,14 @@
 /** Modes of the picture: look or erase, before or after; what was done that no pixel shows; and how few patches are left. */
 
+import { pictureCanvas } from "../parts/canvas.js";
 import { el, setText, show } from "../parts/dom.js";
 import { OPERATED, removedIn, touches } from "../state/experiment.js";
-import { answerOf, isAnswer, nameOf } from "../text/answer.js";
+import { answerOf, isAnswer, movedText, nameOf, vectorName } from "../text/answer.js";
 import { changeName } from "../text/words.js";
 import { choice } from "../parts/widgets.js";
+
+/** An answer that takes longer does not follow the hand. */
+const SLOW_MS = 1000;
 
 /**
  * @param {import("../main.js").App} app
@@ -23,26 +27,39 @@ export function createModes(app) {
   mode.root.dataset.control = "erase";
   // What is pressed here is not the picture.
   for (const kind of ["pointerdown", "pointermove", "pointerup", "click"]) root.addEventListener(kind, (event) => event.stopPropagation());
+  let [asked, waited] = [0, 0]; // since when an answer is on its way, and how long the last one took
+  let drawn = []; // the badges that stand there
   return { root, render };
 
   function render() {
     const changes = bench.list();
+    const coming = app.second.key === OPERATED && (app.second.coming || (!app.second.app && !app.second.error));
+    if (coming && !asked) asked = performance.now();
+    if (!coming && asked) [asked, waited] = [0, performance.now() - asked];
     show(mode.root, app.operates);
     mode.set(bench.paints());
     show(side.root, changes.length > 0 && bench.marks());
     side.set(bench.shows);
     // Where it is about heads, edges, positions or tokens of another picture, words have to say it.
-    const unseen = changes.filter((one) => !touches([one], "pixels") && removedIn([one], grid.rows * grid.cols).size === 0);
-    const said = bench.marks() && bench.shows === "after" ? unseen.map((one) => changeName(one, app)) : [];
-    if (said.join("/") !== [...badges.children].map(({ textContent }) => textContent).join("/")) {
-      badges.replaceChildren(...said.map((text) => el("li", { text })));
+    const { donors = {} } = (app.second.key === OPERATED && app.second.app?.source.manifest.pass) || {};
+    const unseen = changes.map((one, at) => ({ one, donor: donors[at] ?? null })).filter(({ one }) => !touches([one], "pixels") && removedIn([one], grid.rows * grid.cols).size === 0);
+    const told = bench.marks() && bench.shows === "after" ? unseen.map(({ one, donor }) => ({ text: changeName(one, app), donor })) : [];
+    if (told.length !== badges.children.length || told.some(({ text, donor }, at) => text !== drawn[at]?.text || donor !== drawn[at].donor)) {
+      badges.replaceChildren(...told.map(({ text, donor }) => el("li", {}, donor && pictureCanvas(donor.rgba, donor.height, donor.width, "vv-donor"), text)));
+      drawn = told;
     }
-    show(badges, said.length > 0);
+    show(badges, told.length > 0);
     show(finding, bench.erases());
     if (!bench.erases()) return;
     const { counted, now, dare } = found(changes);
     setText(finding, counted + " " + dare);
     if (!bench.underWay()) setText(heard, [counted, now, dare].join(" ")); // when the hand rests
+  }
+
+  /** What erasing shows of a model that has no answer here which one could keep. */
+  function without() {
+    if (manifest.model.trained === false) return t("eraseTwin");
+    return manifest.pass.answer ? t("eraseStranger") : manifest.pass.vector ? t("eraseVector", { what: vectorName(app) }) : "";
   }
 
   /** How many patches are out, what the model says now, and how few were enough on this device. */
@@ -52,12 +69,14 @@ export function createModes(app) {
     const { second } = app;
     const other = second.key === OPERATED && !second.coming ? second.app : null;
     const counted = out === 0 ? t("eraseStart") : t("erased", { out, patches });
-    const now = other && answerOf(other) ? t("erasedNow", { answer: answerOf(other).line }) : "";
-    if (!isAnswer(app.source)) return { counted, now, dare: "" };
+    const said = other && (answerOf(other)?.line ?? movedText(app, other));
+    const now = said ? t("erasedNow", { answer: said }) : "";
+    if (!isAnswer(app.source)) return { counted, now, dare: without() };
     const [before, after] = [manifest.pass.answer, other?.source.manifest.pass.answer];
     // Only what takes patches out counts. A photo of one's own often has the name of another: it is known by its analysis.
     const holds = out > 0 && after?.kind === before.kind && after.name === before.name && isAnswer(other.source)
       && changes.every((one) => removedIn([one], patches).size > 0);
+    if (waited > SLOW_MS) return { counted, now, dare: t("eraseSlow", { seconds: (waited / 1000).toFixed(1) }) };
     const { model, photo, pass, upload } = manifest;
     const best = app.records.best([model.name, upload ? pass.id : photo.name, grid.tokens, before.name].join("/"), holds ? patches - out : null);
     return { counted, now, dare: [t("eraseDare", { name: nameOf(before, app) }), best === null ? "" : t("eraseBest", { best })].join(" ").trim() };

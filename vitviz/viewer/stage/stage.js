@@ -20,8 +20,8 @@ import { createWelcome } from "./welcome.js";
 /**
  * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, focus: HTMLElement, render: (view: import("../types.js").View) => void,
- *   reading: () => string}}
- *   reading: the token that is pointed at, with its value
+ *   reading: () => string, arrange: (size: string) => void}}
+ *   reading: the token that is pointed at, with its value; arrange: for a size, "wide" or "narrow"
  */
 export function createStage(app) {
   const { t } = app;
@@ -49,8 +49,7 @@ export function createStage(app) {
   legend.root.dataset.control = "legend";
   const saying = el("p", { class: "vv-saying" });
   const under = el("p", { class: "vv-under" });
-  const root = el("section", { class: "vv-stage", "aria-label": t("stageTitle") },
-    frame, saying, legend.root, under);
+  const root = el("section", { class: "vv-stage", "aria-label": t("stageTitle") }, frame, saying, legend.root, under);
 
   const tokenOfEvent = (event) => {
     const tile = tiles.findIndex(({ root: node }) => node.contains(event.target));
@@ -64,7 +63,9 @@ export function createStage(app) {
   };
   explore(frame, tokenOfEvent, app);
 
-  return { root, focus: frame, render, reading: () => under.textContent };
+  // Beside the modes the sentence takes no height from the picture; on a phone nothing more is to stick to the top with it.
+  const arrange = (size) => (size === "wide" ? modes.root.append(saying) : frame.after(saying));
+  return { root, focus: frame, render, reading: () => under.textContent, arrange };
 
   /** Draws everything on the stage, synchronously in the handler of a pointer event. */
   function render(view) {
@@ -119,7 +120,7 @@ export function createStage(app) {
     const value = pointer === null ? null : shown.values[pointer];
     const { controls, decimals = 0 } = overlayNamed(shown.kind);
     const note = controls.includes("scale") && app.taste.scale === "heads"
-      ? t("scaleShared", { least: LEAST_TIMES }) : shown.uniform === null ? t("scale_" + shown.kind)
+      ? t("scaleShared", { least: LEAST_TIMES }) : shown.uniform === null ? t(shown.told ? "insideScale_" + shown.told : "scale_" + shown.kind)
         : t(app.facing() ? "scaleBoth" : "scaleOwn", { least: LEAST_TIMES });
     const ends = decimals === null ? { ends: digits } : { decimals };
     legend.render({ ...shown, ...(shown.colours === SPOTLIGHT && { table: shadeTable() }), note: [note, ...lightOf(shown)].join(" "), marked: value, ...ends });

@@ -15,7 +15,7 @@
  */
 
 import { Chance } from "../maths/chance.js";
-import { KINDS } from "./kinds.js";
+import { KINDS } from "../engine/kinds.js";
 import { OWN_PHOTO } from "./photos.js";
 
 /** The key of the analysis that stands beside as the experiment changed it. */
@@ -69,7 +69,7 @@ const picture = { write: String, read: (text) => (/^example-[a-z0-9-]{1,60}$/.te
 
 const SHAPES = { number, list, pairs, picture, word: { write: String, read: () => undefined } };
 
-/** The text of a field, and the field of a text: one of its words, or numbers. @param {import("./kinds.js").Form} form */
+/** The text of a field, and the field of a text: one of its words, or numbers. @param {import("../engine/kinds.js").Form} form */
 const formOf = ({ shape, words }) => ({
   write: (value) => (words.includes(value) ? value.replaceAll(" ", "-") : SHAPES[shape].write(value)),
   read: (text) => words.find((word) => word.replaceAll(" ", "-") === text) ?? SHAPES[shape].read(text),

@@ -2,6 +2,8 @@
 
 import { largest } from "../maths/colour.js";
 import { evenScale } from "../maths/difference.js";
+import { placeOf } from "../maths/geometry.js";
+import { insideMap, insideMeans } from "../maths/inside.js";
 import { patchScale, perToken, similarityScale, spanOf } from "../maths/scales.js";
 import { mainExplainer, questionOf } from "./explaining.js";
 import { attentionScale } from "./sharedscale.js";
@@ -9,8 +11,9 @@ import { attentionScale } from "./sharedscale.js";
 /**
  * An overlay: its values, one for each token and NaN where a token has none, and their scale; or why there are none.
  * @typedef {{kind: string, values: Float32Array|null,
- *   scale: import("../maths/scales.js").Scale, colours: string, uniform: number|null, painted?: Float32Array|null,
+ *   scale: import("../maths/scales.js").Scale, colours: string, uniform: number|null, painted?: Float32Array|null, told?: "rotary"|"bias",
  *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"positions"|"noPositions"|"explaining"|"explainFailed"|"explainAbsent"}} Overlay
+ *   told: what is shown in place of learned positions: what those inside attention do to a score
  *   kind: the id of its row; uniform: the value of uniform attention, null for values that are no shares of attention; painted: red,
  *     green, blue of each patch, in place of values
  * @typedef {(app: import("../main.js").App, token: number) => Partial<Overlay>} ValuesOf
@@ -45,7 +48,8 @@ export const OVERLAYS = [
     id: "rollout", figure: "rollout", controls: ["layer", "colours", "opacity"], link: ["first", "residual", "fusion"],
     valuesOf: rollout, flows: true, possible: (source) => source.relevance.possible, costs: (source) => Boolean(source.relevance.ask),
   },
-  { id: "positions", figure: "positions", later: true, controls: ["opacity"], valuesOf: positions },
+  { id: "positions", figure: "positions", later: true, controls: ["opacity"], valuesOf: positions,
+    says: (_selection, { told }) => (told ? "positions_" + told : "positions") },
   { id: "features", figure: "features", controls: ["layer", "colours", "opacity"], valuesOf: features, decimals: 3,
     says: (_selection, { painted }) => (painted ? "painted" : "features") },
   {
@@ -106,15 +110,25 @@ function rollout({ selection, source }, token) {
 }
 
 /** @type {ValuesOf} */
-function positions({ source }, token) {
+function positions({ source, selection }, token) {
   const shown = { scale: { min: -1, max: 1 }, colours: "diverging", uniform: null };
-  if (!source.positions.exists) return { ...shown, missing: "noPositions" };
-  if (token < source.grid.prefix) return { ...shown, missing: "prefix" };
-  const similar = source.positionMap(token);
-  if (!similar) return { ...shown, missing: "positions" };
-  const values = new Float32Array(source.grid.tokens).fill(NaN);
-  values.set(similar, source.grid.prefix);
-  return { ...shown, values };
+  const { grid } = source;
+  if (!source.positions.exists && !source.inside?.exists) return { ...shown, missing: "noPositions" };
+  if (token < grid.prefix) return { ...shown, missing: "prefix" };
+  const found = source.positions.exists ? { map: source.positionMap(token) } : told(source, selection, token);
+  if (!found?.map) return { ...shown, missing: "positions" };
+  const values = new Float32Array(grid.tokens).fill(NaN);
+  values.set(found.map, grid.prefix);
+  return { ...shown, ...found, values };
+}
+
+/** What positions inside attention do, in the chosen head or on the mean of the heads; null while they are loading. */
+function told({ inside: file, grid }, { layer, head }, token) {
+  const inside = file.get();
+  if (!inside) return null;
+  const place = /** @type {{row: number, col: number}} */ (placeOf(token, grid));
+  const map = head === "mean" || inside.heads === 1 ? insideMeans(inside, layer, place, grid) : insideMap(inside, layer, head, place, grid);
+  return { map, told: inside.kind, scale: { min: -inside.most, max: inside.most } };
 }
 
 /** @type {ValuesOf} */

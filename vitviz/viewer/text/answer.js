@@ -1,6 +1,7 @@
 /** The answer of a model to a picture, as a phrase, and the answers that come next. */
 
-import { grouped, percent } from "../maths/numbers.js";
+import { cosineDistance } from "../maths/difference.js";
+import { digits, grouped, percent } from "../maths/numbers.js";
 import { groupName, labelName } from "./words.js";
 
 /**
@@ -30,6 +31,19 @@ export function answerOf(app) {
 
 /** The class or the group that is answered, by the name that people read. */
 export const nameOf = ({ kind, name }, app) => (kind === "group" ? groupName(name, app) : labelName(name, app));
+
+/** What a model without names for classes gives in place of an answer, in words: its CLS token, or a vector. */
+export const vectorName = ({ t, source: { manifest: { model: { head, pool } } } }) => t(head === "none" && pool === "token" ? "vectorCls" : "vectorOther");
+
+/**
+ * How far that has moved in a changed pass, in words; "" where a model names classes, or gives no vector.
+ * @param {any} app
+ * @param {any} changed  the app of the changed model
+ */
+export function movedText(app, changed) {
+  const [before, after] = [app, changed].map(({ source }) => source.manifest.pass.vector);
+  return before && after ? app.t("vectorMoved", { what: vectorName(app), distance: digits(cosineDistance(before, after)) }) : "";
+}
 
 /** Whether an answer is one: of a model that was taught, sure, and of something that it knows. */
 export const isAnswer = ({ manifest: { pass: { answer }, model } }) =>

@@ -1,23 +1,26 @@
 /** What an intervention does, in few words: the sentences of vitviz/probe/intervene/intervention.py. */
 
-import { KINDS } from "../state/kinds.js";
+import { KINDS } from "../engine/kinds.js";
 
 const NAMED = 6; // so many patches are named; of more, their number
+const SQUARES = 3; // and of squares, whose names are longer
 
 /**
  * @param {import("../state/experiment.js").Intervention} one  with all of its fields, as in a manifest
  * @param {(key: string, values?: any) => string} t
+ * @param {{square: (patch: number) => string, token: (token: number) => string}|null} names  of squares and tokens on the page; null: by their numbers, as in Python
  * @returns {string}
  */
-export function changeText(one, t) {
+export function changeText(one, t, names = null) {
   const say = (key, values = {}) => t("experiment." + key, values);
   const { told_by: by, fields } = KINDS[one.kind];
   const values = { ...one };
-  if (Array.isArray(one.patches)) values.patches = named(one.patches, say);
+  if (Array.isArray(one.patches)) values.patches = named(one.patches, say, names);
   if (one.layers) values.where = where(one.layers, one.heads ?? "all", say);
   for (const [name, { shape }] of Object.entries(fields)) {
     if (shape === "pairs" && Array.isArray(one[name])) Object.assign(values, { query: one[name][0][0], key: one[name][0][1], count: one[name].length });
   }
+  if (names && values.count === 1) return t("cutEdge", { query: names.token(values.query), key: names.token(values.key), where: values.where });
   return say("did_" + one.kind + (by && "_" + ending(by, one[by])), values);
 }
 
@@ -33,7 +36,9 @@ function where(layers, heads, say) {
   return heads === "all" ? inLayers : say("in_heads", { where: inLayers, heads: heads.join(", ") });
 }
 
-function named(patches, say) {
+function named(patches, say, names) {
+  if (names && patches.length <= SQUARES) return patches.map(names.square).join("; ");
+  if (names) return say("many_patches", { count: patches.length });
   if (patches.length === 1) return say("one_patch", { patch: patches[0] });
   if (patches.length <= NAMED) return say("few_patches", { patches: patches.join(", ") });
   return say("many_patches", { count: patches.length });

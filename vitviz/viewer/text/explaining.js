@@ -53,6 +53,23 @@ export function costText(one, found, t) {
   return [...parts, ...(seconds > 0 ? [timeText(seconds, t)] : [])].join(", ");
 }
 
+/** A map that beats fewer of the random orders is no better than chance. */
+const SURE = 0.95;
+
+/**
+ * What the figures of a fair test say about one of its maps; see `Removal.sentence` in Python.
+ * @param {string} key
+ * @param {string} name
+ * @param {import("../data/fairtest.js").Result} result
+ */
+export function fairSentence(key, name, { maps, orders }, t) {
+  const { beaten, gain } = maps[key];
+  const values = { name, beaten, orders };
+  if (beaten < SURE * orders) return t("experiment.fair_chance", values);
+  if (key === "centre") return t("experiment.fair_centre", values);
+  return t(gain > maps.centre.gain ? "experiment.fair_better" : "experiment.fair_not_centre", values);
+}
+
 /** A time: 45 ms, 3.1 s. */
 export function timeText(seconds, t) {
   return seconds < 1 ? t("explainMs", { ms: Math.max(1, Math.round(1000 * seconds)) }) : t("explainSeconds", { seconds: seconds.toFixed(1) });

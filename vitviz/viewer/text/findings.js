@@ -2,7 +2,7 @@
 
 import { holdingHalf, prefixKind, strongest } from "../maths/attention.js";
 import { placeOf } from "../maths/geometry.js";
-import { insideMap } from "../maths/inside.js";
+import { insideMeans } from "../maths/inside.js";
 import { linesOf } from "../maths/marginals.js";
 import { multiple, percent, signed } from "../maths/numbers.js";
 import { firstAfter } from "../maths/predictions.js";
@@ -214,14 +214,25 @@ export function rolloutFinding(app, values, token) {
 export function insideFinding({ t, source: { grid }, selection: { layer } }, inside, place) {
   const { rows, cols } = grid;
   if (cols < 2) return "";
-  const at = (row, col) => {
-    const all = Array.from({ length: inside.heads }, (_, head) => insideMap(inside, layer, head, place, grid)[row * cols + col]);
-    return all.reduce((sum, value) => sum + value, 0) / all.length;
-  };
+  const means = insideMeans(inside, layer, place, grid);
+  const at = (row, col) => means[row * cols + col];
   const near = at(place.row, place.col + (place.col + 1 < cols ? 1 : -1));
   const far = at(2 * place.row < rows ? rows - 1 : 0, 2 * place.col < cols ? cols - 1 : 0);
   const text = (value) => signed(value, 2).trim();
   return t("insideFound_" + inside.kind, { near: text(near), far: text(far), mean: inside.heads > 1 ? t("insideMean") : "" });
+}
+
+/**
+ * From how many squares a pool gathers the answer; "" where there is one alone.
+ * @param {import("../main.js").App} app
+ * @param {Float32Array} values  of all tokens; they sum to 1
+ */
+export function poolFinding(app, values) {
+  const squares = squaresOf(app);
+  if (squares.length < 2) return "";
+  const [all, taken] = [squares.length, squares.map((at) => values[at])];
+  const best = squares[strongest(taken, 1)[0]];
+  return app.t("poolFound", { all, count: holdingHalf(taken), name: tokenName(best, app), times: multiple(values[best] * app.source.grid.tokens) });
 }
 
 /**

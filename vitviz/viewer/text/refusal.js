@@ -18,6 +18,10 @@ class Refusal extends Error {
   }
 }
 
+/** A refusal of this page, with one of its texts. @param {string} key */
+export const refusal = (key) => new Refusal(/** @type {Record<import("./language.js").Language, string>} */ (
+  Object.fromEntries(Object.keys(STRINGS).map((each) => [each, translator(each)(key)]))));
+
 /**
  * A host's reply; throws a `Refusal` if it has an `error`, in English, with `errors` by language.
  * @template Reply
@@ -26,7 +30,7 @@ class Refusal extends Error {
  */
 export function granted(reply) {
   // The reply is null or undefined when the host's server cannot be reached.
-  if (reply === undefined) throw new Refusal(Object.fromEntries(Object.keys(STRINGS).map((each) => [each, translator(each)("noReply")])));
+  if (reply === undefined) throw refusal("noReply");
   if (reply?.error) throw new Refusal({ ...reply.errors, en: reply.error }, reply);
   return reply;
 }

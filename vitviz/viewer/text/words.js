@@ -151,9 +151,15 @@ export function photoName({ t, source: { manifest: { photo } } }) {
  * @param {{t: (key: string, values?: any) => string, source: {manifest: import("../types.js").Manifest}}} app
  * @returns {string}
  */
-export function changesOf({ t, source: { manifest } }) {
-  return (manifest.pass.changes ?? []).map((one) => changeText(one, t)).join(", ");
+export function changesOf(app) {
+  return (app.source.manifest.pass.changes ?? []).map((one) => changeText(one, app.t, namesOf(app))).join(", ");
 }
+
+/** The names of a patch by its number in the grid, and of a token. */
+const namesOf = (app) => ({
+  square: (patch) => tokenName(app.source.grid.prefix + patch, app),
+  token: (token) => tokenName(token, app),
+});
 
 /**
  * A name of the model of an analysis, with the size of its pictures where that is not the model's own.
@@ -215,5 +221,5 @@ export function besideName({ kind, photo = "", name = "", names = {} }, { t, lan
  */
 export function changeName(one, app) {
   const donor = app.besides().find(({ key }) => key === one.from);
-  return changeText(donor ? { ...one, from: besideName(donor, app) } : one, app.t);
+  return changeText(donor ? { ...one, from: besideName(donor, app) } : one, app.t, namesOf(app));
 }

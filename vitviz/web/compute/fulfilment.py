@@ -25,7 +25,6 @@ from ...viewer import page
 from ...viewer.explanations import passes_of
 from ...viewer.payload import late_file, late_path, pack
 from ..host import limits
-from ..host.error_messages import in_each
 from ..store.files import file_name
 from .models import ModelSource
 from .orders import (
@@ -61,7 +60,7 @@ def fulfil(order: AnyOrder, models: ModelSource, turn: Turn = nullcontext) -> Re
     try:
         result = kinds[type(order)](order, models, turn, stages)
     except VitvizError as error:
-        result = Result(refused=Refusal.of(error))
+        result = Result(refused=Refusal.of(error, models.named))
     return replace(result, seconds=stages.seconds)
 
 
@@ -151,10 +150,10 @@ def _step(maps: Mapping[str, Any], columns: Sequence[Sequence[float]], steps: in
 
 
 def _told(removal: fairness.Removal) -> dict[str, Any]:
-    """A fair test in JSON's types, its sentences in every language."""
+    """A fair test in JSON's types; a page makes its sentences."""
     values = removal.to_dict()
-    for key, figures in values["maps"].items():
-        figures["sentence"] = in_each(removal.sentence(key))
+    for figures in values["maps"].values():
+        del figures["sentence"]
     return values
 
 

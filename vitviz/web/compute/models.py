@@ -3,10 +3,11 @@
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from ...errors import WeightsError
 from ...languages import Message, from_file
@@ -14,7 +15,7 @@ from ...model.checkpoints import FORMAT
 from ...model.config import ViTConfig
 from ...model.json_values import parse
 from ...model.key import ModelKey
-from ...model.menu import name_of
+from ...model.menu import name_of, out_of_reach
 from ...model.preprocess import MAX_SIDE
 from ...model.tensor_file import read_metadata
 from ...model.timm_models import terms_of_timm
@@ -58,17 +59,54 @@ class Menu:
         self.default = default or next(iter(self._sources))
         if self.default not in self:
             raise WeightsError(
-                Message("web.no_model", name=repr(self.default), names=tuple(self._sources))
+                Message("web.no_model", name=repr(self.default), names=", ".join(self._sources))
             )
 
     @property
     def choices(self) -> list[tuple[str, str]]:
-        """(title, key) of each model: the host's first, then the shipped ones, then timm's."""
+        """(title, key) of each model: the host's first, then the shipped ones, then timm's.
+
+        Those that cannot be had without a network, while there is none, say so.
+        """
+        return [
+            (Message("models.needs_network", title=one) if key in self._absent else one, key)
+            for key, one in self._titles.items()
+        ]
+
+    @cached_property
+    def _absent(self) -> frozenset[str]:
+        return out_of_reach()
+
+    @property
+    def _titles(self) -> dict[str, str]:
         titles = {key: self._title(key) for key in self._sources}
         for key, title in titles.items():
             if self._sources[key] != key and [*titles.values()].count(title) > 1:
                 titles[key] = Message("models.of_file", title=title, file=key)
-        return [(title, key) for key, title in titles.items()]
+        return titles
+
+    def named(self, text: str) -> str:
+        """A sentence with its models called as on the menu."""
+        if not isinstance(text, Message):
+            return text
+
+        titles = self._titles
+
+        def called(value: Any, quoted: bool = False) -> Any:
+            if isinstance(value, tuple):  # titles have commas of their own
+                return tuple(called(one, True) for one in value)
+            title = titles.get(value) if isinstance(value, str) else None
+            return Message("models.quoted", title=title) if title and quoted else title or value
+
+        return text.with_values(called)
+
+    @property
+    def shipped(self) -> dict[str, Path]:
+        """The files of those models that came with vitviz, by their keys."""
+        files = {key: WEIGHTS_DIR / f"{key}.safetensors" for key in self._sources}
+        return {
+            key: file for key, file in files.items() if self._sources[key] == key and file.is_file()
+        }
 
     def _title(self, key: str) -> str:
         if key in CURATED:
@@ -89,6 +127,8 @@ class ModelSource(Protocol):
 
     def get(self, key: ModelKey) -> LoadedModel: ...
 
+    def named(self, text: str) -> str: ...
+
 
 class Models(Menu):
     """The menu with its loaded models, in the process of the engine.
@@ -99,15 +139,20 @@ class Models(Menu):
     """
 
     def __init__(
-        self, added: Sequence[str] = (), default: str | None = None, device: str | None = None
+        self,
+        added: Sequence[str] = (),
+        default: str | None = None,
+        device: str | None = None,
+        weights: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> None:
         """Load the host's own models at once, so that a mistyped name fails at the start.
 
-        `device`: where they run, as torch names it. Raises `WeightsError` if one of them cannot be
+        `device`: where they run, as torch names it. `weights`: what `load` is told of some of
+        `added`. Raises `WeightsError` if one of them cannot be
         loaded, or the device cannot be used.
         """
         super().__init__(added, default)
-        self._device = device
+        self._device, self._told = device, weights or {}
         self._loaded: OrderedDict[ModelKey, LoadedModel] = OrderedDict()
         self._lock = threading.Lock()
         self._loading = {name: Turns(1, limits.LINE) for name in self._sources}
@@ -126,7 +171,7 @@ class Models(Menu):
         """
         if key.name not in self:
             raise WeightsError(
-                Message("web.no_model", name=repr(key.name[:80]), names=tuple(self._sources))
+                Message("web.no_model", name=repr(key.name[:80]), names=", ".join(self._sources))
             )
         if key.image_size is not None:
             key = self._checked(key)
@@ -189,7 +234,9 @@ class Models(Menu):
         side = CURATED[name].image_size if name in CURATED else None
         size = key.image_size or (None if side is None else (side, side))
         try:
-            loaded = load_key(replace(key, name=source, image_size=size), device=self._device)
+            told = self._told.get(source, {})
+            asked = replace(key, name=source, image_size=size)
+            loaded = load_key(asked, device=self._device, **told)
         except WeightsError as error:
             if self._starting or source == name or source not in error.message:
                 raise

@@ -1,6 +1,6 @@
 """Orders and results of an engine, as values that can be pickled."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -118,9 +118,12 @@ class Refusal(NamedTuple):
     of_picture: bool = False
 
     @classmethod
-    def of(cls, error: VitvizError) -> "Refusal":
-        """The refusal for an error: exceptions from another machine can lose their class."""
-        return cls(error.message, isinstance(error, ImageError))
+    def of(cls, error: VitvizError, said: Callable[[str], str] = lambda text: text) -> "Refusal":
+        """The refusal for an error: exceptions from another machine can lose their class.
+
+        `said` puts its sentence into other words.
+        """
+        return cls(said(error.message), isinstance(error, ImageError))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

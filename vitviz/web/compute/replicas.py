@@ -39,7 +39,9 @@ class Replica:
     def __init__(self, settings: Settings) -> None:
         """`settings`: those of the front; model files lie at the same place on every machine."""
         settings.apply()
-        self._models = Models(settings.models, settings.default_model, settings.device)
+        self._models = Models(
+            settings.models, settings.default_model, settings.device, settings.weights
+        )
 
     def __call__(self, order: AnyOrder) -> Result:
         return fulfil(order, self._models)

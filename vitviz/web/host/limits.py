@@ -76,6 +76,7 @@ ANALYSES_KNOWN = 1000  # analyses that a viewer can ask about
 SESSIONS_KNOWN = 200  # whose state Gradio keeps; a forgotten page shows its picture as before
 PILLOW_BLOCK_BYTES = 64 * 2**20  # blocks this large go back to the system when freed
 PAGES_KNOWN = 1000  # pages whose requests are known, see page_requests.py
+SIGNAL_SECONDS = 1  # until a signal to end is heard that did not reach the main thread
 CLOSING_SECONDS = 8  # for running requests when the app ends; `docker stop` kills after ten
 CLOSING_QUIET_SECONDS = 1  # without requests; a page fetches its files right after its answer
 PAGE_BYTES = 150e6  # of all layers in a page to take home

@@ -1,5 +1,6 @@
 """The settings of a host: models, address, limits. Each is a flag and an environment variable."""
 
+import argparse
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +11,11 @@ from typing import Any
 
 from ...arguments import Arguments
 from ...errors import VitvizError
+from ...model.weight_options import add_weight_options
 from . import limits
 
 LEVELS = ("debug", "info", "warning", "error")
+IN_PAGE = ("nothing", "experiments", "photos")
 EPILOG = """\
 Each option can also be an environment variable, for hosts that cannot pass arguments (a Hugging
 Face Space): VITVIZ_ and the option's name, such as VITVIZ_QUEUE for --queue; VITVIZ_MODELS has
@@ -61,10 +64,15 @@ def _switch(text: str) -> bool:
     return text.strip().lower() in ("1", "true", "yes", "on")
 
 
-def _level(text: str) -> str:
-    if text.strip().lower() not in LEVELS:
-        raise SettingsError(f"must be one of {', '.join(LEVELS)}, got {text!r}")
-    return text.strip().lower()
+def _one_of(words: Sequence[str]) -> Callable[[str], str]:
+    """A reader of one of these words."""
+
+    def read(text: str) -> str:
+        if text.strip().lower() not in words:
+            raise SettingsError(f"must be one of {', '.join(words)}, got {text!r}")
+        return text.strip().lower()
+
+    return read
 
 
 def _engine(text: str) -> str:
@@ -96,14 +104,35 @@ def _setting(
     return field(default=default, metadata=metadata)
 
 
+class _OfModel(argparse.Action):
+    """Keeps a value for the --model before it."""
+
+    KEPT = "weights"
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if not namespace.model:
+            parser.error(f"{option_string} must stand behind the --model that it is of")
+        kept = {**getattr(namespace, self.KEPT, {})}
+        kept[namespace.model[-1]] = {**kept.get(namespace.model[-1], {}), self.dest: values}
+        setattr(namespace, self.KEPT, kept)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """The settings of a host. None: the default in `limits`, or what Gradio and torch choose.
 
-    `models` are paths or names as `vitviz.load` takes them, shown first on the menu.
+    `models` are paths or names as `vitviz.load` takes them, shown first on the menu; `weights` what
+    `load` is told of some of them, by path or name.
     """
 
     models: tuple[str, ...] = ()
+    weights: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     default_model: str | None = _setting(
         _text,
         "the model that a visitor starts with (default: the first on the menu)",
@@ -145,6 +174,13 @@ class Settings:
         " cluster that this machine belongs to)",
         metavar="NAME",
     )
+    in_page: str = _setting(
+        _one_of(IN_PAGE),
+        "what a visitor's browser computes itself, with the shipped models: nothing, experiments,"
+        " or photos too (default), which are not uploaded then",
+        metavar="WHAT",
+        default="photos",
+    )
     passes: int | None = _setting(
         _whole(1, 64), "forward passes at a time (default: the usable cores)", limit="COMPUTING"
     )
@@ -182,7 +218,7 @@ class Settings:
         times=10**6,
     )
     log_level: str = _setting(
-        _level,
+        _one_of(LEVELS),
         "what is logged: debug, info (one JSON line per analysis), warning or error",
         metavar="LEVEL",
         default="warning",
@@ -216,6 +252,8 @@ class Settings:
             help="put a model on the menu: a checkpoint file, a folder of Hugging Face"
             " transformers, a timm name or owner/name of the hub; may be repeated",
         )
+        about = parser.add_argument_group("of the --model that stands before them")
+        add_weight_options(about, _OfModel)
         for one in options():
             flag, told = flag_of(one.name), one.metadata
             if told["read"] is _switch:
@@ -227,7 +265,8 @@ class Settings:
         given = parser.parse_args(argv)
         named = (name.strip() for name in environ.get("VITVIZ_MODELS", "").split(","))
         values: dict[str, Any] = {
-            "models": tuple(dict.fromkeys([*given.model, *filter(None, named)]))
+            "models": tuple(dict.fromkeys([*given.model, *filter(None, named)])),
+            "weights": getattr(given, _OfModel.KEPT, {}),
         }
         for one in options():
             variable, text = variable_of(one.name), getattr(given, one.name)
@@ -277,7 +316,7 @@ class Settings:
 
 
 def options() -> list[Any]:
-    """The fields of `Settings` that are one flag and one variable each; `models` is neither."""
+    """The fields of `Settings` that are a flag and a variable each: all but models, weights."""
     return [one for one in fields(Settings) if "read" in one.metadata]
 
 

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import gradio as gr
 from anyio import CapacityLimiter, to_thread
@@ -15,9 +15,9 @@ from starlette.middleware import Middleware
 
 from ... import viewer
 from ...errors import VitvizError
-from ...languages import ENGLISH, dictionary, languages, say
+from ...languages import ENGLISH, Message, dictionary, languages, say
 from ...model.key import ModelKey, read_size
-from ...viewer.bundle import language_of
+from ...viewer.bundle import language_of, without_comments
 from ..compute.engine import Engine, Local
 from ..compute.models import Menu, Models
 from ..compute.replicas import Replicas
@@ -35,6 +35,7 @@ from ..store.store import Upload
 from . import endpoints, zero_gpu
 from .components import Manifest, Viewer
 from .door import Door, Gate
+from .first import First
 from .gradio_inside import (
     NOT_UPLOADED,
     App,
@@ -45,17 +46,29 @@ from .gradio_inside import (
     upload_folder,
 )
 from .guard import guard
-from .sending import VIEWER_FILE, Light, thumbnail_file
+from .sending import (
+    RUNNING_FILE,
+    TEXTS_FILES,
+    VIEWER_FILE,
+    KeptFile,
+    Light,
+    thumbnail_file,
+    weights_file,
+)
 from .texts import TEXTS, translated
 from .theme import PAGE_CSS, theme
 from .zero_gpu import ZeroGpu
 
-PAGE_JS = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
-KEEPING_JS = (Path(__file__).parent / "keeping.js").read_text(encoding="utf-8")
+PAGE_JS, KEEPING_JS = (
+    without_comments((Path(__file__).parent / name).read_text(encoding="utf-8"))
+    for name in ("page.js", "keeping.js")
+)
 
 # What is sent in place of the picture input: the kept photo that the address is about, or the photo
 # of the input, sent again if the server has forgotten it (keeping.js).
 ASKED = "async (photo, ...others) => [await vitvizKept.asked(), ...others]"
+# Something else is shown than a photo that stays in the browser.
+LEFT = "(...all) => { vitvizKept.hold(null); return all; }"
 ALIVE = "async (photo, ...others) => [await vitvizKept.alive(photo), ...others]"
 
 # A page that opens for the projector has no strip, and says so before anything is drawn.
@@ -71,15 +84,24 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     cache = Cache(upload_folder())
     # Gradio takes this folder from the environment only; a component reads it when it is created.
     os.environ["GRADIO_TEMP_DIR"] = str(cache.folder)
-    watch = Watch()
+    watch, first = Watch(), First()
     service = Service(engine, menu, cache, watch)
+    shipped = menu.shipped if settings.in_page != "nothing" else {}
+    weights = {key: weights_file(path) for key, path in shipped.items()}
     texts, titles = translated(title for title, _ in service.menu.choices)
     with App(title="vitviz", analytics_enabled=False, fill_width=True) as demo:
-        _build_page(demo, service, titles)
+        _build_page(demo, service, titles, _in_page(settings, service, weights))
         if settings.tools():
             endpoints.add_tools(Programs(service.analyses, cache, "mcp"))
         endpoints.add(Programs(service.analyses, cache))
     demo.gate, demo.engine = Gate(cache), engine
+
+    def warm() -> None:
+        example, result = service.first()
+        if settings.login is None:  # else the document asks for a password
+            first.make(result, example)
+
+    demo.warm = warm
     cache.sweep_for_ever()
     demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)
     return demo, {
@@ -87,16 +109,18 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
         "server_port": settings.port,
         "share": settings.share,
         "theme": theme(),
-        "css": f"{PAGE_CSS}\n{hiding()}\n{viewer.css()}",
+        "css": f"{PAGE_CSS}\n{hiding()}\n{_grey()}\n{viewer.css()}",
         "head": f"{WALL}<script>{KEEPING_JS}</script>",
         "i18n": texts,
         "run_history": False,  # it would keep pictures and dead links in the browser
         "footer_links": ["api"],
         "app_kwargs": {
-            "middleware": [Middleware(Door, gate=demo.gate), Middleware(Light)],
+            "middleware": [Middleware(Door, gate=demo.gate), Middleware(Light, first=first)],
             "routes": [
                 *watch.routes(lambda: demo.gate.closing, cache.check_room),
-                *(file.route() for file in (VIEWER_FILE, *map(thumbnail_file, service.examples))),
+                *(file.route() for file in (VIEWER_FILE, RUNNING_FILE, *TEXTS_FILES.values())),
+                *(file.route() for file in weights.values()),
+                *(thumbnail_file(example).route() for example in service.examples),
             ],
         },
         "root_path": settings.root_path,
@@ -111,19 +135,37 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     }
 
 
+def _in_page(
+    settings: Settings, service: Service, weights: Mapping[str, KeptFile]
+) -> dict[str, Any]:
+    """What viewer.js is told: where the weights are of models that the page can run itself, whether
+    photos are analyzed there, and the model of digits.
+    """
+    return {
+        "weights": {key: file.path for key, file in weights.items()},
+        "photos": settings.in_page == "photos",
+        "digits": service.digits.model if service.digits else None,
+    }
+
+
 def _engine_of(settings: Settings) -> tuple[Engine, Menu]:
     """The engine that the settings ask for, and the menu of its models."""
     if (settings.engine or "local") != "local":
         # A model that cannot be loaded stops the start with a sentence here, but not in a replica.
-        Models(settings.models, settings.default_model, "cpu")
+        Models(settings.models, settings.default_model, "cpu", settings.weights)
         return Replicas(settings), Menu(settings.models, settings.default_model)
     device = "cpu" if zero_gpu.is_here() else settings.device
-    models = Models(settings.models, settings.default_model, device)
+    models = Models(settings.models, settings.default_model, device, settings.weights)
     local = ZeroGpu if zero_gpu.is_here() else Local
     return local(models, settings.threads), models
 
 
-def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData]) -> None:
+def _build_page(
+    demo: gr.Blocks,
+    service: Service,
+    titles: Mapping[str, I18nData],
+    in_page: Mapping[str, Any],
+) -> None:
     examples, default = service.examples, service.menu.default
     choices = [(titles.get(title, title), key) for title, key in service.menu.choices]
     photo = PhotoInput(
@@ -136,7 +178,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     )
     thumbnails, model, untrained, progress = _toolbar(examples, photo, choices, default)
     photo.render()
-    view = Viewer(elem_id="vv-viewer", server_functions=_server_functions(service))
+    view = Viewer(elem_id="vv-viewer", server_functions=_server_functions(service), **in_page)
     with gr.Row(elem_classes="vv-page-foot"):
         download = gr.DownloadButton(
             TEXTS("vv_download"),  # type: ignore[arg-type]  # Gradio translates it, as in others
@@ -146,7 +188,8 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
             min_width=280,
             elem_id="vv-download",
         )
-        gr.Markdown(TEXTS("vv_privacy"), elem_classes="vv-small")
+        told = TEXTS("vv_privacy_here") if in_page["photos"] else TEXTS("vv_privacy")
+        gr.Markdown(told, elem_classes="vv-small")
         # Seen while the browser keeps a photo (keeping.js).
         gr.Markdown(TEXTS("vv_kept"), elem_classes=["vv-small", "vv-keeps"])
         gr.Button(
@@ -165,7 +208,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     latest = {**once, "trigger_mode": "always_last"}
     chosen = [photo, model, shown, untrained]
     show, show_photo, show_example, invert, draw, resize, open_ = _page_functions(service)
-    photo.input(show_photo, chosen, **latest)
+    photo.input(show_photo, chosen, **latest, js=LEFT)
     model.select(show, chosen, **latest, js=ALIVE)  # its "input" is sent twice
     untrained.input(show, chosen, **latest, js=ALIVE)
     view.submit(show, chosen, **once, js=ALIVE)  # the viewer asks for an expired analysis again
@@ -174,7 +217,7 @@ def _build_page(demo: gr.Blocks, service: Service, titles: Mapping[str, I18nData
     # "always_last" would ask with what came with the event before; the service answers the newest.
     view.upload(draw, chosen[1:], **once, trigger_mode="multiple")
     view.select(resize, chosen, **once, trigger_mode="multiple", js=ALIVE)
-    thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest)
+    thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest, js=LEFT)
     demo.load(open_, [photo, model, shown], **once, js=ASKED)
     demo.load(None, js=_script(examples))
 
@@ -229,6 +272,13 @@ def _thumbnails(examples: Sequence[Example], photo: PhotoInput) -> gr.Dataset:
     return thumbnails
 
 
+def _grey() -> str:
+    """CSS for the models on the menu that need a network: Gradio cannot switch one of them off."""
+    ends = {say(Message("models.needs_network", title=""), one) for one in languages()}
+    options = ", ".join(f'[role="option"][aria-label$="{end}"]' for end in sorted(ends))
+    return f"{options} {{ color: var(--body-text-color-subdued) !important; }}"
+
+
 def _script(examples: Sequence[Example]) -> str:
     """page.js with its texts in all languages."""
     spoken = languages()
@@ -265,8 +315,11 @@ def _page_functions(service: Service) -> list[Callable[..., tuple[Any, ...]]]:
         event: gr.EventData,
         request: gr.Request | None = None,
     ) -> tuple[Any, ...]:
-        (upload, first), key = drawing_of(sent_with(event)), key_of(model, untrained, shown)
-        return places(service.draw(upload, key, shown, _session(request), first))
+        given, key = given_of(sent_with(event)), key_of(model, untrained, shown)
+        if given.size is not None:
+            key = replace(key, image_size=read_size(given.size))
+        upload, first, inverted, _ = given
+        return places(service.draw(upload, key, shown, _session(request), first, inverted))
 
     def resized(
         what: Any,
@@ -296,14 +349,32 @@ def key_of(name: str, untrained: bool, shown: Shown) -> ModelKey:
     return replace(shown.model.named(name), untrained=untrained is True)
 
 
-def drawing_of(sent: Any) -> tuple[Upload, bool]:
-    """The drawing that the viewer sent, and whether it is the first of the page.
+class Given(NamedTuple):
+    """A photo that the viewer gives; None: a drawing that stays in the browser.
+
+    first     whether it is the first drawing of the page
+    inverted  whether light and dark are exchanged
+    size      of the model's pictures, in place of the one that is shown
+    """
+
+    upload: Upload | None
+    first: bool
+    inverted: bool = False
+    size: str | None = None
+
+
+def given_of(sent: Any) -> Given:
+    """What the viewer sent with an event.
 
     The address can be anything: the store reads files of its own only.
     """
     match sent:
         case {"path": str(path), "name": str(name), "first": bool(first)}:
-            return Upload(path, name), first
+            size = sent.get("size")
+            inverted = sent.get("inverted") is True
+            return Given(Upload(path, name), first, inverted, None if size is None else str(size))
+        case {"first": True, **others} if not others:
+            return Given(None, True)
     raise VitvizError(NOT_UPLOADED)
 
 

@@ -9,13 +9,14 @@ import gradio as gr
 from gradio.data_classes import FileData, GradioModel
 
 from ...languages import Message, say
-from ...viewer.bundle import load
+from ...viewer.bundle import load, without_comments
 from ..host.error_messages import in_all
 from ..service.replies import with_places
 from .gradio_inside import StillHTML
-from .sending import VIEWER_FILE
+from .sending import RUNNING_FILE, TEXTS_FILES, VIEWER_FILE
 
-TEMPLATE = f"""<div class="vv-place"></div>
+TEMPLATE = f"""<p class="vv-no-texts" role="alert" hidden>
+{in_all(Message("web.no_texts"))}</p><div class="vv-place"></div>
 <div class="vv-absent" role="alert" hidden>
 <p>{in_all(Message("web.no_viewer"))}</p><button>{in_all(Message("viewer.tryAgain"), say)}</button>
 </div><vv-life></vv-life>"""
@@ -54,10 +55,13 @@ class Viewer(StillHTML):
     data_model = Manifest
 
     def __init__(self, value: Manifest | None = None, **kwargs: Any) -> None:
-        glue = (Path(__file__).parent / "viewer.js").read_text(encoding="utf-8")
+        texts = json.dumps({one: file.path for one, file in TEXTS_FILES.items()})
+        glue = without_comments((Path(__file__).parent / "viewer.js").read_text(encoding="utf-8"))
+        glue = glue.replace("__FILE__", VIEWER_FILE.path).replace("__TEXTS__", texts)
+        glue = glue.replace("__LOAD__", load()).replace("__RUNNING__", RUNNING_FILE.path)
         kwargs |= {
             "html_template": TEMPLATE,
-            "js_on_load": glue.replace("__LOAD__", load()).replace("__FILE__", VIEWER_FILE.path),
+            "js_on_load": glue,
             "apply_default_css": False,
         }
         super().__init__(value, **kwargs)

@@ -5,7 +5,7 @@ tests/test_gradio_inside.py names what an installed Gradio lacks, and lets no ot
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +50,7 @@ class App(gr.Blocks):
 
     gate: Gate
     engine: Engine
+    warm: Callable[[], None]  # called once, before it is launched
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

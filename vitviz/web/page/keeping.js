@@ -10,7 +10,8 @@ window.vitvizKept = (() => {
   const ready = Promise.race([visit(), new Promise((done) => { setTimeout(done, 3000); })]); // a browser can hang, too
   addEventListener("pageshow", ({ persisted }) => { if (persisted && recalled() !== tab) location.reload(); }); // it was forgotten
   setInterval(() => { if (!document.hidden) for (const one of photos.values()) put(one); }, HOUR / 12);
-  return { keep, alive, asked, forget, idOf: (path) => ids.get(path) ?? "", pathOf };
+  let own = null; // the photo that is shown and has not left this page: {address, name, file, inverted}; its address is its id
+  return { keep, alive, asked, forget, idOf: (path) => ids.get(path) ?? "", pathOf, own: () => own, take, hold, shown, share, stays };
 
   /** The name of this tab, which no other one has; null where the browser refuses. */
   function ours() {
@@ -87,13 +88,51 @@ window.vitvizKept = (() => {
     ids.set(address, id);
     const answer = await fetch(url, { cache: "force-cache" }).catch(() => null); // the page has fetched it to show it
     if (!answer?.ok) return;
-    const file = await answer.blob();
+    await store({ id, tab, name, at: 0, file: await answer.blob() });
+  }
+
+  async function store(one) {
+    const { id, name } = one;
     await ready;
-    photos.set(id, { id, tab, name, at: 0, file });
-    await put(photos.get(id)); // first, so that a reload in between finds one of them
+    photos.set(id, one);
+    await put(one); // first, so that a reload in between finds one of them
     for (const [other, { name: before }] of photos) {
       if (other !== id && (photos.size > MOST || (DRAWN.test(name) && DRAWN.test(before)))) drop(other);
     }
+  }
+
+  /** A photo does not leave this page, and is the one that is shown. */
+  function take(file, inverted = false, address = random()) {
+    ids.set(address, address);
+    own = { address, name: file.name ?? own.name, file, inverted };
+    return own;
+  }
+
+  /** Keeps a photo that has not left this page, once there is something to see of it. */
+  function shown({ address, name, file }) {
+    if (!photos.has(address)) store({ id: address, tab, name, at: 0, file, here: true });
+  }
+
+  /** Another photo that has not left this page is shown; null: one that the server has. */
+  function hold(photo) {
+    own = photo;
+  }
+
+  /** A photo that has not left this page, by its address. */
+  function stays(address) {
+    const one = photos.get(address);
+    return one?.here ? { address, name: one.name, file: one.file } : null;
+  }
+
+  /** Sends the photo that is shown and has not left this page; undefined if it is not taken. */
+  async function share() {
+    const { address, inverted } = own ?? {};
+    const one = photos.get(address);
+    const sent = one && await send(one);
+    if (!sent) return undefined;
+    own = null;
+    put(Object.assign(one, { here: false }));
+    return { path: sent.path, name: one.name, first: false, inverted };
   }
 
   /** A photo goes to the server, as Gradio uploads one; null if it is not taken. */
@@ -116,12 +155,15 @@ window.vitvizKept = (() => {
     return there && !there.ok ? await send(one) ?? photo : photo;
   }
 
-  /** The photo that this entry of the browser's history is about; null if there is none. */
+  /** The photo on the server that this entry of the browser's history is about; null if there is none. */
   async function asked() {
-    const id = history.state?.vitviz?.photo;
+    const { photo: id, link } = history.state?.vitviz ?? {};
+    own = null;
     if (!id) return null;
     await ready;
-    return photos.has(id) ? send(photos.get(id)) : null;
+    const one = photos.get(id);
+    if (one?.here) take(one.file, link?.invert === "1", id);
+    return one && !one.here ? send(one) : null;
   }
 
   /** The last address of a photo on the server; of an unknown one its id. */

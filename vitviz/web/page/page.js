@@ -12,6 +12,8 @@
     return node;
   };
 
+  const { vitvizKept } = window;
+
   // Gradio's picture input is not shown, except while the camera is on: these buttons operate it.
   const sources = () => document.querySelectorAll("#vv-photo [data-testid=source-select] button");
   const UPLOAD = 0, CAMERA = 1, CLIPBOARD = 2;
@@ -43,9 +45,14 @@
   const pressed = {
     "vv-upload": async () => { camera(false); (await fileInput()).click(); },
     "vv-camera": () => camera(!("vvCamera" in page.dataset)),
-    "vv-paste": () => { camera(false); sources()[CLIPBOARD].click(); },
+    "vv-paste": async () => {
+      camera(false);
+      const file = vitvizKept.takes?.() && await pasted();
+      if (file) give(file);
+      else sources()[CLIPBOARD].click();
+    },
     "vv-draw": () => { camera(false); document.dispatchEvent(new Event("vitviz-draw")); }, // it has the field, too
-    "vv-forget": () => window.vitvizKept.forget(),
+    "vv-forget": () => vitvizKept.forget(),
     "vv-lessons": () => document.dispatchEvent(new Event("vitviz-lessons")), // the viewer has the list
   };
   document.addEventListener("click", (event) => {
@@ -53,6 +60,29 @@
     if (button && Object.hasOwn(pressed, button.id)) pressed[button.id]();
     else if (button?.matches("#vv-photo [aria-label='capture photo']")) taken();
   });
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest?.("#vv-photo [aria-label='capture photo']") || !vitvizKept.takes?.()) return;
+    event.stopImmediatePropagation();
+    snap(find("#vv-photo video"));
+  }, true);
+  function snap(video) {
+    const canvas = Object.assign(document.createElement("canvas"), { width: video.videoWidth, height: video.videoHeight });
+    canvas.getContext("2d").drawImage(video, 0, 0);
+    canvas.toBlob((picture) => give(new File([picture], "webcam.png", { type: "image/png" })));
+    camera(false);
+  }
+  /** The picture on the clipboard; null where there is none, or the browser does not say. */
+  async function pasted() {
+    try {
+      for (const item of await navigator.clipboard.read()) {
+        const type = item.types.find((one) => one.startsWith("image/"));
+        if (type) return new File([await item.getType(type)], "pasted." + type.slice(6), { type });
+      }
+    } catch {
+      // Gradio says why
+    }
+    return null;
+  }
   /** Puts the camera away when its picture has arrived; Gradio ends the stream. */
   function taken() {
     const arrived = new MutationObserver(() => {
@@ -65,6 +95,25 @@
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && "vvCamera" in page.dataset) camera(false);
   });
+
+  // A picture that the page analyzes itself does not reach Gradio's input, which would upload it.
+  let sends = false;
+  document.addEventListener("change", (event) => {
+    const [file] = event.target.files ?? [];
+    if (sends || !file || !event.target.closest("#vv-photo") || !vitvizKept.takes?.()) return;
+    event.stopImmediatePropagation();
+    event.target.value = ""; // the same one can be chosen again
+    give(file);
+  }, true);
+  async function give(file) {
+    if (await vitvizKept.analyse(file)) return;
+    const files = new DataTransfer();
+    files.items.add(file);
+    sends = true;
+    await take(files.files);
+    sends = false;
+  }
+  document.addEventListener("vitviz-said", ({ detail }) => say(...(detail ? [detail[language()]] : [])));
 
   // A picture can be dropped, and pasted, anywhere on the page.
   const hasFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");

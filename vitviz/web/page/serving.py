@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def serve(demo: "App", options: dict[str, Any]) -> None:
-    """Launch the app and serve until SIGTERM or Ctrl-C.
+    """Load the model that a page begins with, launch the app, and serve until SIGTERM or Ctrl-C.
 
     Ctrl-C ends it at once. SIGTERM (of `docker stop`, systemd or a Space that is rebuilt) waits for
     running requests, and then ends the process by that signal. A second SIGTERM ends it at once;
@@ -29,10 +29,13 @@ def serve(demo: "App", options: dict[str, Any]) -> None:
         asked.set()
 
     try:
+        demo.warm()
         demo.launch(prevent_thread_lock=True, **options)
         # After `launch`, in which Gradio may set a handler of its own, to end its Node process.
         before = signal.signal(signal.SIGTERM, close)
-        asked.wait()
+        # The handler runs in this thread, which a signal that reaches another thread does not wake.
+        while not asked.wait(limits.SIGNAL_SECONDS):
+            pass
         _let_finish(demo)
     except KeyboardInterrupt:
         demo.gate.closing = True

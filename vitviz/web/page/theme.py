@@ -6,7 +6,9 @@ import gradio as gr
 from gradio.themes.utils.colors import Color
 from gradio.themes.utils.fonts import LocalFont
 
-PAGE_CSS = (Path(__file__).parent / "page.css").read_text(encoding="utf-8")
+from ...viewer.bundle import without_comments
+
+PAGE_CSS = without_comments((Path(__file__).parent / "page.css").read_text(encoding="utf-8"))
 
 # The semi-bold fonts that Gradio bundles lack most letters, so bold is 700. Korean needs a system
 # font.

@@ -1,5 +1,19 @@
 // Runs once when Gradio mounts the component; `element`, `props`, `server` and `watch` are its own.
 const load = __LOAD__;
+const fetched = (path) => load(new URL(path, document.baseURI).href);
+
+// The texts of a language that the viewer has not brought along, and whether they could be had.
+const files = __TEXTS__; // language -> path
+const silent = element.querySelector('.vv-no-texts');
+async function texts(language) {
+  silent.hidden = true;
+  try {
+    return await fetched(files[language]);
+  } catch (error) {
+    silent.hidden = false;
+    throw error;
+  }
+}
 
 // The address of the page gives the first selection and follows it, without a reload. What is looked at stands beside it in
 // the browser's history, with the photo, which no address can name. The rest of `history.state` belongs to Gradio.
@@ -33,6 +47,10 @@ const beside = async (key, id) => placed(await ask('beside', { id, beside: key }
 // The few files of an experiment come with the reply.
 const operate = (interventions, id, first) => ask('operate', { id, interventions, ...first });
 
+// What this page can compute itself, and by what.
+const running = async () => (await fetched('__RUNNING__')).running;
+const weights = Object.fromEntries(Object.entries(props.weights ?? {}).map(([name, path]) => [name, new URL(path, document.baseURI).href]));
+
 function placeOfFiles() {
   const { url } = props.value.picture;
   return url.slice(0, url.indexOf('/file=') + '/file='.length);
@@ -56,46 +74,135 @@ function placed(reply) {
   return { ...manifest, files: Object.fromEntries(files) };
 }
 
+// Whether the page analyzes photos with the model of a manifest itself.
+const runs = ({ name, untrained, image_size: size }) => props.photos && name in weights && !untrained && !size;
+
+// What the server made last, of an example where the photo has not left this page.
+let template = null;
+let awaited = null; // tells of the first
+const first = new Promise((done) => { awaited = done; });
+
+// Shows a photo that stays in this page; false if the server has to analyze it.
+async function analyse(photo) {
+  const done = await mounted.analyse(template, photo);
+  if (done) {
+    said(null);
+    vitvizKept.shown(photo);
+    here(true);
+    reveal(true);
+  }
+  return done;
+}
+
+// On a phone the viewer is below the controls, and one's own photo can come while one has scrolled down: scroll to it.
+let shown = 0;
+function reveal(own) {
+  shown += 1;
+  const { top } = element.getBoundingClientRect();
+  if (shown > 1 && (top > 0.6 * innerHeight || (own && top < 0))) {
+    element.scrollIntoView(); // at once: a smooth one ends where anything else scrolls, and the line of layers may
+  }
+}
+
+// Whether what is shown has not left this page: the file that the server offers is not of that.
+function here(is) {
+  document.documentElement.toggleAttribute('data-vv-here', is);
+}
+
+// A sentence by language, under the strip; null: none.
+function said(detail) {
+  document.dispatchEvent(new CustomEvent('vitviz-said', { detail }));
+}
+
+// A photo that a visitor gives; false if it has to be sent, as it always was.
+async function take(file, ...others) {
+  await first;
+  const before = vitvizKept.own();
+  try {
+    if (runs(template.model.key) && await analyse(vitvizKept.take(file, ...others))) return true;
+  } catch (error) {
+    vitvizKept.hold(before);
+    if (!error.said) throw error;
+    said(error.said);
+    return true;
+  }
+  vitvizKept.hold(null);
+  return false;
+}
+vitvizKept.takes = () => (template ? runs(template.model.key) : props.photos && (!props.value || props.value.text));
+vitvizKept.analyse = take;
+
 // A photo that is not shown itself, but stands beside.
 async function send(file) {
   const { path } = await upload(file);
   return { address: path, name: file.name };
 }
 
-// A drawing is uploaded as any photo is.
+// A drawing is what any photo is. The first of a page is for the model of digits.
 async function draw(picture, name, first) {
-  const { path } = await upload(new File([picture], name, { type: picture.type }));
-  trigger('upload', { path, name, first });
+  const file = new File([picture], name, { type: picture.type });
+  const other = first && template.model.key.name !== props.digits;
+  if (other && runs({ name: props.digits })) {
+    vitvizKept.take(file);
+    trigger('upload', { first });
+  } else if (other || !await take(file)) {
+    const { path } = await upload(file);
+    vitvizKept.hold(null);
+    trigger('upload', { path, name, first });
+  }
+}
+
+// What the server is asked for it does with a photo that it has.
+let wanted = {}; // also
+async function share() {
+  const sent = await vitvizKept.share();
+  if (sent) trigger('upload', { ...sent, ...wanted });
+  return sent;
 }
 
 function mount(viewer) {
   return viewer.mount({
-    element: element.querySelector('.vv-place'), ask, address, beside, operate, send, draw, takeHome, awaited: true, languages: true,
+    element: element.querySelector('.vv-place'), ask, address, beside, operate, weights, running, send, draw, takeHome, awaited: true, languages: true,
+    texts,
     again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
     reopen: () => trigger('retry'), // and this one as it opens the page
     entitle: (title) => { document.title = title + ' · vitviz'; },
-    invert: () => trigger('edit'),
-    resize: (size) => trigger('select', size),
+    own: vitvizKept.stays, share,
+    invert() {
+      const own = vitvizKept.own();
+      if (own) take(own.file, !own.inverted, own.address);
+      else trigger('edit');
+    },
+    resize(size) {
+      if (!vitvizKept.own()) trigger('select', size);
+      else {
+        wanted = { size };
+        mounted.need();
+      }
+    },
     go: (href) => location.assign(href), // a lesson goes on with another model or picture
   });
 }
 
 let mounted = null; // until the file of the viewer is here
-let shown = 0;
-function show() {
+async function show() {
   if (!props.value) return;
   if (!props.value.text) { // the page could not open with anything
     mounted.update(null);
     return;
   }
   const manifest = JSON.parse(props.value.text);
-  if (manifest.upload) vitvizKept.keep(manifest.upload, urlOf(manifest.upload.address));
-  mounted.update(placed({ manifest })); // a later analysis keeps what the visitor looks at
-  shown += 1;
-  // On a phone the viewer is below the controls, and one's own photo can come while one has scrolled down: scroll to it.
-  const { top } = element.getBoundingClientRect();
-  if (shown > 1 && (top > 0.6 * innerHeight || (manifest.upload && top < 0))) {
-    element.scrollIntoView(); // at once: a smooth one ends where anything else scrolls, and the line of layers may
+  template = placed({ manifest });
+  awaited();
+  const own = vitvizKept.own();
+  wanted = {};
+  if (own) {
+    if (!runs(template.model.key) || !await analyse(own)) mounted.need();
+  } else {
+    if (manifest.upload) vitvizKept.keep(manifest.upload, urlOf(manifest.upload.address));
+    mounted.update(template); // a later analysis keeps what the visitor looks at
+    here(false);
+    reveal(Boolean(manifest.upload));
   }
 }
 
@@ -109,13 +216,15 @@ function open({ type }) {
 Object.keys(opens).forEach((type) => document.addEventListener(type, open));
 
 let ended = false;
-load(new URL('__FILE__', document.baseURI).href).then((viewer) => {
+fetched('__FILE__').then(async (viewer) => {
+  if (!await viewer.prepare(document.documentElement.lang, texts)) document.documentElement.lang = 'en';
   if (ended) return;
   mounted = mount(viewer);
   watch('value', show); // is not called for a value that was set before
   show();
   if (pressed) open({ type: pressed });
 }, () => {
+  vitvizKept.takes = null;
   const absent = element.querySelector('.vv-absent');
   absent.hidden = false;
   element.querySelector('.vv-place').hidden = true; // nothing comes there

@@ -62,6 +62,9 @@ class _OnGpu:
         loaded = self._models.get(key)
         return replace(loaded, vit=loaded.vit.to(DEVICE))
 
+    def named(self, text: str) -> str:
+        return self._models.named(text)
+
 
 class ZeroGpu(Local):
     """Fulfils orders for large models on a borrowed GPU, all others here."""
@@ -75,7 +78,7 @@ class ZeroGpu(Local):
         try:
             loaded = self.models.get(order.model)  # before the fork, once for all
         except VitvizError as error:
-            return Result(refused=Refusal.of(error))
+            return Result(refused=Refusal.of(error, self.models.named))
         if loaded.card.num_parameters >= LARGE:
             try:
                 return with_gpu(order)

@@ -104,13 +104,20 @@ class Analyses:
             result = self.order(wanted, first=first)
             if result.refused:
                 return result.refused
-            files, saved, preview = self._placed(result)
+            example = next((one for one in self.examples if one.upload == wanted.photo), None)
+            # The picture input holds it, and nobody sees it there: of an example a small one.
+            small = (result.preview, "preview.png") if result.preview else None
+            small = (example.thumbnail(), example.upload.name) if example else small
+            files, saved, preview = self._placed(result, small)
             model = _with_sizes_here(result.manifest["model"])
             manifest = {**result.manifest, "model": model, "files": files, "link": link}
             beside = [*self.choices(wanted), *sizes(wanted, model)]
             manifest["beside"] = [one.to_dict() for one in beside]
-            if wanted.photo not in [example.upload for example in self.examples]:
+            if example is None:
                 manifest["upload"] = wanted.picture._asdict()
+            else:  # for a photo that stays in the browser, beside which this can stand
+                key = f"example-{Path(example.path).stem}"
+                manifest["itself"] = Choice(key, "example", example.name, wanted).to_dict()
             if link == START_LINK:
                 manifest["start"] = START
             return Made(manifest, saved, preview)
@@ -156,14 +163,14 @@ class Analyses:
         return result
 
     def _placed(
-        self, result: Result
+        self, result: Result, small: tuple[bytes, str] | None
     ) -> tuple[dict[str, Stored | Mapping[str, Any]], str, str | None]:
         """Put the files of a page into the store: those of the payload as "files" of the manifest,
-        and the addresses of the saved analysis and of the preview. All of them or none.
+        and the addresses of the saved analysis and of the preview `small`. All of them or none.
         """
         named = {path: (data, Path(path).name) for path, data in result.files.items()}
         rest = [(result.saved, result.saved_name)]
-        rest += [(result.preview, "preview.png")] if result.preview else []
+        rest += [small] if small else []
         addresses = self._store.put_all([*named.values(), *rest])
         stored = {
             path: Stored(address, name, len(data))

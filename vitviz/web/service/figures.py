@@ -22,11 +22,13 @@ class Given:
     film   of the model's training
     maps   the values of explainers, by key
     other  the analysis that stands beside
+    pool   where the query of the pool looks
     """
 
     film: bytes | None = None
     maps: Mapping[str, Tensor] = field(default_factory=dict)
     other: Analysis | None = None
+    pool: Tensor | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,6 +168,7 @@ FIGURES: dict[str, Callable[[Any, Analysis, WantedFigure, Given], Any]] = {
     "answers": _answers,
     "heads": _heads,
     "wall": _wall,
+    "pooling": lambda d, a, _, given: d.pooling(a, given.pool),
     "matrix": lambda d, a, w, _: d.matrix(a, w.layer, w.head),
     "statistics": lambda d, a, w, _: d.head_statistics(a, w.layer, w.head),
     "pair": _pair,

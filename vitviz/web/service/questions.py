@@ -11,7 +11,7 @@ from ...languages import Message
 from ...probe.analysis import Analysis
 from ...probe.explain.explainers import EXPLAINERS
 from ...viewer.explanations import explanation_name
-from ...viewer.payload import late_file, late_path, needs_model
+from ...viewer.payload import POOLING, late_file, late_path, needs_model
 from ..compute.engine import Engine
 from ..compute.fulfilment import PAGE
 from ..compute.orders import FairOrder, LateOrder, PageOrder, Refusal
@@ -102,14 +102,20 @@ class Questions:
         """Draw what the viewer shows as a figure for print: {"data": in base64}."""
         wanted, known = WantedFigure.of(question), self._analyses.known(asked.id)
         maps = {one: self._explained(asked, one, wanted) for one in wanted.explainers}
+        pool = self._pool(asked) if wanted.kind == POOLING else None
         many = VitvizError(Message("web.many_figures"))
         # One at a time: matplotlib has settings that are global to the process.
         with self._drawing.take(limits.DRAWING_WAIT_SECONDS, many):
             film = self._store.get(known.film) if known.film else None
             other = self._analyses.get(Asked.of(wanted.other)) if wanted.other else None
-            given = Given(film=film, maps=maps, other=other)
+            given = Given(film=film, maps=maps, other=other, pool=pool)
             data = wanted.drawn(self._analyses.get(asked), given)
         return {"data": base64.b64encode(data).decode()}
+
+    def _pool(self, asked: Asked) -> Tensor:
+        """Where the query of the pool looks, as a viewer gets it."""
+        with computing(self._asking):
+            return load(self._late_file(asked, POOLING))["shares"]
 
     def _explained(self, asked: Asked, explainer: str, wanted: WantedFigure) -> Tensor:
         """The values of an explainer, as a viewer gets them."""

@@ -13,7 +13,7 @@ from ...model.key import ModelKey, read_size
 from ...probe.capture.selection import choose
 from ..compute.engine import Engine
 from ..compute.models import Menu
-from ..compute.orders import Refusal
+from ..compute.orders import Order, Refusal, Result
 from ..host.error_messages import APOLOGY
 from ..host.watch import Watch
 from ..store.examples import Example
@@ -41,7 +41,7 @@ class Service:
         self.analyses = Analyses(engine, menu, store, watch)
         self.menu, self.examples = menu, self.analyses.examples
         self._questions = Questions(engine, self.analyses, store)
-        self._store = store
+        self._engine, self._store = engine, store
         self._requests = PageRequests()
 
     def show_photo(
@@ -72,20 +72,30 @@ class Service:
         inverted = not shown.inverted
         return self._meet(shown.photo, shown.model, shown, page, inverted=inverted)
 
+    @property
+    def digits(self) -> Example | None:
+        """The example of a digit, which is made for a model; None where that is not here."""
+        return next((example for example in self.examples if example.model), None)
+
     def draw(
         self,
-        upload: Upload,
+        upload: Upload | None,
         key: ModelKey,
         shown: Shown,
         page: str | None = None,
         first: bool = True,
+        inverted: bool = False,
     ) -> Reply:
         """Analyze a drawing: the first of a page in the model that the example of a digit is made
-        for, later ones in the model that the visitor has chosen since.
+        for, later ones in the model that the visitor has chosen since. Of one that stays in the
+        browser, None, the example is analyzed. A photo that the viewer sends is no `first`.
         """
-        digits = [example.model for example in self.examples if example.model]
-        key = key.named(digits[0]) if first and digits else key
-        return self._meet(upload, key, shown, page, place=True, inverted=False)
+        if first and self.digits:
+            key = key.named(self.digits.model or key.name)
+            upload = upload or self.digits.upload
+        if upload is None:
+            return Unchanged()
+        return self._meet(upload, key, shown, page, place=True, inverted=inverted)
 
     def _meet(
         self,
@@ -109,6 +119,9 @@ class Service:
             wanted = Shown(upload, key, None, inverted)
             made = self.analyses.make(wanted, first)
             if isinstance(made, Made):
+                # The picture input is told once that it holds an example: told again, it would
+                # lose what a visitor has pasted meanwhile.
+                place = place or (bool(made.preview) and not self._holds(upload, shown))
                 return self._deliver(request, made, wanted._replace(preview=made.preview), place)
             now = self._requests.failed(request, shown)
             if now is None:
@@ -127,9 +140,14 @@ class Service:
         self.analyses.remember(made.manifest, made.kept(now))
         photo: str | Left = Left.AS_IT_IS
         controls = delivery is not Delivery.BESIDE
-        if controls and (made.preview or place or delivery is Delivery.RESTORED):
+        if controls and (place or delivery is Delivery.RESTORED):
             photo = made.preview or now.picture.address
         return Answered(made.manifest, made.saved, now, photo, controls)
+
+    def _holds(self, upload: Upload, shown: Shown) -> bool:
+        """Whether the picture input shows this example already."""
+        ours = upload in [example.upload for example in self.examples]
+        return ours and upload == shown.photo and shown.preview is not None
 
     def _before(self, shown: Shown) -> str | None:
         """The address that the picture input showed before the refused picture, if it exists."""
@@ -154,6 +172,18 @@ class Service:
         special = {example.model for example in self.examples}
         return example.model or (self.menu.default if name in special else name)
 
+    def _beginning(self, name: str) -> Example:
+        """The example that a page begins with in a model."""
+        made_for = {example.model: example for example in reversed(self.examples)}
+        return made_for.get(name, self.examples[0])
+
+    def first(self) -> tuple[Example, Result]:
+        """What `open` shows where nothing is asked for. No visitor waits, so it is not counted."""
+        example = self._beginning(self.menu.default)
+        key = ModelKey(self._fitting(example, self.menu.default))
+        order = Order(photo=example.read(), name=example.upload.name, model=key)
+        return example, self._engine.run(order)
+
     def open(
         self,
         key: ModelKey,
@@ -177,12 +207,11 @@ class Service:
         first, named = _place_of(asked), asked.get("model") in self.menu
         name = asked["model"] if named else key.name
         by_name = {Path(example.path).stem: example for example in self.examples}
-        made_for = {example.model: example for example in reversed(self.examples)}
         example = by_name.get(asked.get("example", ""))
         own = kept if example is None else None
         inverted &= bool(own or example)
         if own is None and (example is None or not named):
-            example = example or made_for.get(name, self.examples[0])
+            example = example or self._beginning(name)
             name = self._fitting(example, name)
         try:
             key = ModelKey(name, untrained, read_size(asked["size"]) if asked.get("size") else None)
@@ -209,15 +238,16 @@ class Service:
     def _ours(self, upload: Upload, shown: Shown) -> Upload:
         """The example that an upload is a copy of, whose path never expires; else the upload.
 
-        A page sends an example back as a copy with another address. The copy is recognised by its
-        contents or, after it was deleted, by its name if the page shows that example.
+        A page sends an example back as a copy with another address, or as the preview of an answer
+        that is not shown any more. It is recognised by its contents or, after it was deleted, by
+        its name if the page shows that example.
         """
         for example in self.examples:
             own = example.upload
             if own.name != upload.name:
                 continue
             try:
-                same = self.analyses.read(upload) == example.read()
+                same = self.analyses.read(upload) in (example.read(), example.thumbnail())
             except ImageError:
                 same = own == shown.photo
             if same:

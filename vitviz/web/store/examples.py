@@ -1,6 +1,7 @@
 """The example pictures of the page; examples/README.md has their sources and licences."""
 
 import io
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,11 +35,16 @@ class Example(NamedTuple):
 
     def thumbnail(self) -> bytes:
         """The picture as a small JPEG, for a button: a twentieth of the file."""
-        small = io.BytesIO()
-        with Image.open(self.path) as picture:
-            fitted = ImageOps.fit(picture.convert("RGB"), (THUMBNAIL, THUMBNAIL))
-        fitted.save(small, "JPEG", quality=80)
-        return small.getvalue()
+        return _thumbnail(self.path)
+
+
+@cache
+def _thumbnail(path: str) -> bytes:
+    small = io.BytesIO()
+    with Image.open(path) as picture:
+        fitted = ImageOps.fit(picture.convert("RGB"), (THUMBNAIL, THUMBNAIL))
+    fitted.save(small, "JPEG", quality=80)
+    return small.getvalue()
 
 
 # The first is what a page shows that asks for nothing.

@@ -3,6 +3,7 @@
 import { el, freshId, show } from "../../parts/dom.js";
 import { ANSWER, targetOf } from "../../state/explaining.js";
 import { percent } from "../../maths/numbers.js";
+import { refuses } from "../../text/answer.js";
 import { className } from "../../text/explaining.js";
 import { labelName } from "../../text/words.js";
 
@@ -13,6 +14,7 @@ import { labelName } from "../../text/words.js";
 export function createClassMenu(app) {
   const { t } = app;
   const { pass: { predictions }, model: { labels } } = app.source.manifest;
+  const denied = refuses(app.source);
   const id = freshId("class");
   const select = el("select", { id, class: "vv-select",
     onchange: () => app.select({ target: select.value === ANSWER ? ANSWER : Number(select.value) }) });
@@ -41,9 +43,9 @@ export function createClassMenu(app) {
     // A class from a link, whose name was not sent.
     const missing = labels === null && !listed.includes(target) ? [option(target, className(target, app))] : [];
     select.replaceChildren(
-      option(ANSWER, t("explainAnswer", { label: className(predictions[0].index, app) })),
+      option(ANSWER, t(denied ? "explainNearest" : "explainAnswer", { label: className(predictions[0].index, app) })),
       el("optgroup", { label: t("explainProbable") }, ...predictions.map(({ index, probability }) =>
-        option(index, className(index, app) + " · " + percent(probability))), ...missing),
+        option(index, className(index, app) + (denied ? "" : " · " + percent(probability)))), ...missing),
       others.length > 0 ? el("optgroup", { label: t("explainOthers") }, ...others.map(({ index, label }) => option(index, label))) : "");
   }
 }

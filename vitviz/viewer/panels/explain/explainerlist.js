@@ -4,6 +4,7 @@ import { grouped } from "../../maths/numbers.js";
 import { MOST_MAPS, questionOf, shownExplainers, toggled } from "../../state/explaining.js";
 import { costText, explainerName, explainerSentence } from "../../text/explaining.js";
 import { el, setText, show } from "../../parts/dom.js";
+import { createFold } from "../../parts/fold.js";
 
 const PAPER = /^arXiv:[0-9]{4}\.[0-9]{4,5}$/;
 
@@ -19,7 +20,7 @@ export function createExplainerList(app) {
   const note = measured && tested ? t("explainTested", { pictures: grouped(tested.pictures), data: tested.data, date: tested.date })
     : t("explainUntested");
   const most = el("p", { class: "vv-note", role: "status" });
-  const root = el("section", { class: "vv-card-part" }, el("h4", { text: t("explainAll", { count: rows.length }) }),
+  const root = createFold(app, "explainers", t("explainAll", { count: rows.length }),
     el("ul", { class: "vv-explainers" }, ...rows.map((row) => row.root)), most, el("p", { class: "vv-note", text: note }));
   return {
     root,

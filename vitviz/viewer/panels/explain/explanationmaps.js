@@ -72,6 +72,9 @@ function createFigure(app, one) {
     setText(cost, costText(one, found, t));
     picture.render({ source: app.source, token, pointer, shown: { kind: "explain", uniform: null, missing: null, ...drawn } });
     show(progress, file.exists && !found && !file.error);
+    const { share } = file.file ?? {};
+    if (share === undefined) progress.removeAttribute("value");
+    else progress.value = share;
     const text = found ? "" : file.error ? t("explainLost", { reason: reason(file.error) }) : t(file.exists ? "explainComputing" : "explainAbsent");
     setText(said, text);
     show(said, text !== "");

@@ -1,8 +1,7 @@
 /** The fair test on the page: a button, progress, curves of removal with the band of random orders, and what they say. */
 
 import { questionOf, shownExplainers } from "../../state/explaining.js";
-import { className, explainerName, timeText } from "../../text/explaining.js";
-import { languageOf } from "../../text/language.js";
+import { className, explainerName, fairSentence, timeText } from "../../text/explaining.js";
 import { reasonOf } from "../../text/refusal.js";
 import { el, setText, show } from "../../parts/dom.js";
 import { byFall, quarterOf } from "../../maths/removal.js";
@@ -94,8 +93,7 @@ export function createFairTest(app) {
       format: (step) => t("fairStep", { gone: Math.round(result.removed[step] * all), all }) });
     shown = { best: byFall(result, lines.slice(0, -1))[0], step: quarterOf(result.removed), steps };
     knob.replaceChildren(steps.root);
-    const sentenceOf = (key) => result.maps[key].sentence[languageOf(app.language)] ?? result.maps[key].sentence.en;
-    sentences.replaceChildren(...lines.map(({ key, series }) => el("li", { class: "vv-fair-name vv-fair-" + series, text: sentenceOf(key) })));
+    sentences.replaceChildren(...lines.map(({ key, name, series }) => el("li", { class: "vv-fair-name vv-fair-" + series, text: fairSentence(key, name, result, t) })));
     body.replaceChildren(...lines.map(({ key, name }) => {
       const { deletion, insertion, gain, beaten } = result.maps[key];
       return el("tr", {}, el("th", { scope: "row", text: name }), ...[deletion, insertion, gain].map((value) =>

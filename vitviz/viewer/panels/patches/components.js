@@ -2,6 +2,7 @@
 
 import { pictureCanvas } from "../../parts/canvas.js";
 import { el, show } from "../../parts/dom.js";
+import { createFold } from "../../parts/fold.js";
 import { filterPicture } from "../../maths/embedding.js";
 import { percent } from "../../maths/numbers.js";
 import { createWaiting, lostText } from "../../parts/waiting.js";
@@ -14,13 +15,14 @@ export function createComponents(app) {
   const { t } = app;
   const { manifest, grid, components: file } = app.source;
   const waiting = createWaiting(app, "vv-note", "vv-button", file);
-  const root = el("section", { class: "vv-components", "aria-label": t("components") }, el("h4", { text: t("components") }), waiting.root);
+  const root = createFold(app, "components", t("components"), waiting.root);
+  root.classList.add("vv-components");
   show(root, file.exists); // a saved analysis has no model that they could be computed of
   let made = false;
   return { root, render };
 
   function render() {
-    if (!file.exists || made) return;
+    if (!file.exists || made || !root.open) return;
     const found = file.get();
     waiting.render(found ? "" : file.error ? lostText(t, file.error) : t("filtersLoading"), !found && file.error !== null);
     if (!found) return;

@@ -46,7 +46,8 @@ export function createFilters(app) {
     const intro = el("p", { class: "vv-intro" });
     const gallery = el("div", { class: "vv-filters" }, ...cards.map((card) => card.root));
     gallery.style.setProperty("--vv-ratio", grid.patchWidth / grid.patchHeight);
-    const strips = PARTS.map((part) => {
+    const learned = manifest.model.position_kinds.includes("learned");
+    const strips = PARTS.filter((part) => learned || part !== "position").map((part) => {
       const strip = createStrip(count, point);
       const name = el("span", { class: "vv-strip-name", text: t("token_" + part) });
       return { part, strip, root: el("div", { class: "vv-named-strip" }, name, strip.root) };
@@ -54,7 +55,7 @@ export function createFilters(app) {
     const sum = el("p", { class: "vv-under" });
     const norms = manifest.model.embedding_norms.map((name) => el("p", { class: "vv-note", text: t("norm_" + name) }));
     const body = el("div", { class: "vv-embedding" }, intro, gallery, reading,
-      el("h4", { text: t("tokenTitle") }), el("p", { class: "vv-intro", text: t("tokenIntro", { count, dim }) }),
+      el("h4", { text: t("tokenTitle") }), el("p", { class: "vv-intro", text: t(learned ? "tokenIntro" : "tokenIntroPlain", { count, dim }) }),
       el("div", { class: "vv-strips" }, ...strips.map((strip) => strip.root), sum), ...norms);
     return { root: body, render: (next) => { token = next; draw(); } };
 

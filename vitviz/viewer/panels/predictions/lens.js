@@ -1,6 +1,7 @@
 /** The logit lens: a line for each class over the layers, of its probability or its rank. */
 
-import { el } from "../../parts/dom.js";
+import { el, show } from "../../parts/dom.js";
+import { refuses } from "../../text/answer.js";
 import { labelName } from "../../text/words.js";
 import { createLineChart, createReading } from "../../parts/linechart.js";
 import { rankTicks, topShare } from "../../maths/lines.js";
@@ -40,6 +41,7 @@ function createView(app, lines) {
   const { t } = app;
   const { depth, num_classes: classes, pool } = app.source.manifest.model;
   const lens = lines.map((line) => ({ ...line, label: labelName(line.label, app) }));
+  const denied = refuses(app.source); // shares of classes that it has just denied
   const scale = choice({ label: t("lensScale"),
     options: LENSES.map((value) => ({ value, text: t("lens_" + value) })),
     onChoose: (value) => app.prefer({ lens: value }) });
@@ -63,16 +65,17 @@ function createView(app, lines) {
 
   function render() {
     const { layer } = app.selection;
-    const text = lensSentence(lens, layer, t);
+    const text = lensSentence(lens, layer, t, denied);
     scale.set(app.taste.lens);
-    chart.render({ ...charts[app.taste.lens], marked: layer, reading: text });
+    show(scale.root, !denied);
+    chart.render({ ...charts[denied ? "rank" : app.taste.lens], marked: layer, reading: text });
     reading.render(text);
   }
 
   function linesOf(field) {
-    return lens.map((line) => ({ name: line.label, values: line[field],
-      title: t("lensLine", { name: line.label, first: percent(line.probabilities[0]),
-        last: percent(line.probabilities[depth - 1]), rank: line.ranks[depth - 1] }) }));
+    const told = ({ label: name, probabilities: shares, ranks }) => (denied ? t("lensLineRanks", { name, first: ranks[0], last: ranks[depth - 1] })
+      : t("lensLine", { name, first: percent(shares[0]), last: percent(shares[depth - 1]), rank: ranks[depth - 1] }));
+    return lens.map((line) => ({ name: line.label, values: line[field], title: told(line) }));
   }
 }
 
@@ -81,14 +84,16 @@ function createView(app, lines) {
  * @param {{label: string, probabilities: number[], ranks: number[]}[]} lens  the answer first
  * @param {number} layer
  * @param {(key: string, values?: any) => string} t
+ * @param {boolean} denied  whether the answer is refused: then no share is told
  * @returns {string}
  */
-export function lensSentence(lens, layer, t) {
+export function lensSentence(lens, layer, t, denied = false) {
   if (lens.every(({ ranks }) => ranks[layer] === 1)) return t("lensEven", { layer });
   const first = lens.find(({ ranks }) => ranks[layer] === 1) ?? lens[0];
-  const said = t("lensReading", { layer, name: first.label, share: percent(first.probabilities[layer]) });
+  const said = denied ? t("lensReadingBare", { layer, name: first.label })
+    : t("lensReading", { layer, name: first.label, share: percent(first.probabilities[layer]) });
   if (first === lens[0]) return said;
   const [answer] = lens;
-  return said + " " + t("lensAnswer", { name: answer.label, share: percent(answer.probabilities[layer]),
-    rank: answer.ranks[layer] });
+  const [name, rank] = [answer.label, answer.ranks[layer]];
+  return said + " " + (denied ? t("lensAnswerBare", { name, rank }) : t("lensAnswer", { name, rank, share: percent(answer.probabilities[layer]) }));
 }

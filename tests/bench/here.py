@@ -1,0 +1,137 @@
+"""A page that computes itself: what visitors wait for, and what it costs them and the server."""
+
+import base64
+import os
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from playwright.sync_api import Page
+
+from tests.bench.browser import chromium
+from tests.running import app_process
+from vitviz.web.store.examples import FOLDER
+
+PHOTOS = ("dog.jpg", "cat.jpg", "bison.jpg")
+READY = ".vv-place[data-state=ready]"
+# From a drop on the page to its answer, ms.
+DROP = """([text, name]) => new Promise((done) => {
+  const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File([bytes], name));
+  const began = performance.now();
+  const watch = new MutationObserver(() => {
+    if (!document.querySelector(".vv-names")?.textContent.startsWith(name)) return;
+    watch.disconnect();
+    requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
+  });
+  watch.observe(document, { subtree: true, childList: true, characterData: true });
+  document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, dataTransfer }));
+})"""
+# From a move of the pen to the next square until the headline has the answer, ms; and the longest
+# that the page did not come round to a frame meanwhile.
+STROKE = """() => void (window.took = new Promise((done) => {
+  let [began, last, longest] = [0, 0, 0];
+  const frame = (now) => {
+    longest = Math.max(longest, now - last);
+    last = now;
+    if (began) requestAnimationFrame(frame);
+  };
+  window.addEventListener("pointermove", () => {
+    began = last = performance.now();
+    requestAnimationFrame(frame);
+  }, { capture: true, once: true });
+  const watch = new MutationObserver(() => {
+    if (!began || document.querySelector(".vv-title").classList.contains("vv-coming")) return;
+    watch.disconnect();
+    requestAnimationFrame(() => setTimeout(() => {
+      done([performance.now() - began, longest]);
+      began = 0;
+    }));
+  });
+  const everything = { subtree: true, childList: true, characterData: true, attributes: true };
+  watch.observe(document.querySelector(".vv-title"), everything);
+}))"""
+
+
+def here(visitors: int = 16) -> None:
+    """In the app, with both kinds of shipped models; then what so many visitors cost the server."""
+    print("### Computed in the page\n")
+    print("| model | from a dropped photo to its answer, ms: p50, longest | from a stroke to the")
+    print("headline, ms: p50, longest | longest without a frame, ms | memory of the tab, MB |")
+    print("|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as name, app_process(Path(name)) as (url, process):
+        for model in ("photos", "mnist"):
+            with chromium() as page:
+                _open(page, f"{url}/?model={model}")
+                drops = [_drop(page, PHOTOS[at % 3], f"{at}.jpg") for at in range(8)][1:]
+                strokes, frames = zip(*_strokes(page), strict=True)
+                cells = " | ".join(f"{median(ms):.0f}, {max(ms):.0f}" for ms in (drops, strokes))
+                print(
+                    f"| {model} | {cells} | {max(frames):.0f} | {_memory(page):.0f} |", flush=True
+                )
+        print(f"\n### What each of {visitors} visitors costs the server\n")
+        print("| what they do | processor, ms | requests after the page is ready |\n|---|---|---|")
+        for what in ("open the page", "drop a photo and take patches out, too"):
+            before, asked = _processor(process.pid), 0
+            for _ in range(visitors):
+                with chromium() as page:
+                    _open(page, f"{url}/?model=photos")
+                    seen: list[str] = []
+                    page.on("request", lambda one, seen=seen: seen.append(one.url))
+                    if what != "open the page":
+                        _drop(page, PHOTOS[0], "mine.jpg")
+                        _strokes(page)
+                    asked += len([one for one in seen if one.startswith(url)])
+            spent = 1000 * (_processor(process.pid) - before) / visitors
+            print(f"| {what} | {spent:.0f} | {asked / visitors:.1f} |", flush=True)
+    print(flush=True)
+
+
+def _open(page: Page, url: str) -> None:
+    page.goto(url)
+    page.locator(READY).wait_for(timeout=120_000)
+
+
+def _drop(page: Page, photo: str, name: str) -> float:
+    data = base64.b64encode((FOLDER / photo).read_bytes()).decode()
+    took = page.evaluate(DROP, [data, name])
+    page.locator(READY).wait_for(timeout=120_000)
+    return took
+
+
+def _strokes(page: Page) -> list[tuple[float, float]]:
+    page.locator(".vv-modes .vv-option >> nth=1").click()
+    box = page.locator(".vv-picture").first.bounding_box()
+    assert box
+    places = [
+        (box["x"] + box["width"] * (2 * at + 1) / 24, box["y"] + box["height"] * 0.4)
+        for at in range(2, 10)
+    ]
+    page.mouse.move(*places[0])
+    page.mouse.down()
+    found = []
+    for place in places[1:]:
+        page.evaluate(STROKE)
+        page.mouse.move(*place)
+        found.append(tuple(page.evaluate("() => window.took")))
+    page.mouse.up()
+    return found[1:]  # the first one brings the panel
+
+
+def _memory(page: Page) -> float:
+    """The memory that the processes of this tab share with nobody, MB."""
+    cdp = page.context.browser.new_browser_cdp_session()
+    found = cdp.send("SystemInfo.getProcessInfo")["processInfo"]
+    return max(_private(one["id"]) for one in found if one["type"] == "renderer") / 1000
+
+
+def _private(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+
+
+def _processor(pid: int) -> float:
+    """Seconds that a process has taken of a processor."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

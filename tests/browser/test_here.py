@@ -1,0 +1,213 @@
+"""A photo for a shipped model is analyzed in the page; the server has it only when asked."""
+
+import base64
+import shutil
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from tests.browser.conftest import comes_to
+from tests.browser.test_drawing import SEVEN, draw
+from tests.browser.test_links import address_says
+from tests.browser.test_returning import KEPT
+from tests.photographs import PHOTOGRAPHS
+from vitviz import Analysis, analyze, load
+from vitviz.web.store.examples import FOLDER
+
+HERE = "your photo stays on your device"
+QUESTION = "This needs the server: send this photo to it?"
+# A file that is dropped somewhere on the page, as a person drops it.
+DROP = """async ([text, name]) => {
+    const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([bytes], name));
+    document.body.dispatchEvent(new DragEvent("drop", { bubbles: true, dataTransfer }));
+}"""
+
+
+def sent(seen) -> list[str]:
+    """What a page has uploaded."""
+    return [one for one in seen.requests if "/upload" in one and "upload_progress" not in one]
+
+
+@pytest.fixture
+def own(tmp_path) -> Path:
+    """A photo that nobody tuned to, by a name that no example has."""
+    there = [one.path() for one in PHOTOGRAPHS if one.package == "gradio"]
+    return Path(shutil.copy(there[0] or FOLDER / "cat.jpg", tmp_path / "my photo.jpg"))
+
+
+def test_a_photo_is_answered_as_in_python_and_not_uploaded(visit, own, tmp_path) -> None:
+    seen = visit("?model=photos", fresh=True)
+    page = seen.page
+    seen.upload(own)
+    seen.ready("my photo.jpg")
+    assert page.locator(".vv-here").inner_text().endswith(HERE + ".")
+    ours = analyze(load("photos"), own)
+    page.locator("button", has_text="Save").first.click()
+    with page.expect_download() as coming:
+        page.locator(".vv-save-items button", has_text="safetensors").first.click()
+    saved = Analysis.load(coming.value.path())
+    assert saved.photo_name == "my photo.jpg"
+    assert (saved.trace.logits - ours.trace.logits).abs().max() < 1e-3
+    page.keyboard.press("Escape")
+    # An experiment, a reload and another shipped model are the page's, too.
+    seen.open_panel("Experiment")
+    page.get_by_role("button", name="the most attended").first.click()
+    seen.is_(beside="experiment", state="ready")
+    assert page.locator(".vv-computed").inner_text().startswith("Computed in this page")
+    address_says(page, panel="experiment", beside="experiment")
+    page.reload()
+    seen.ready("my photo.jpg")
+    seen.is_(beside="experiment", state="ready")
+    assert page.locator(".vv-here").is_visible()
+    page.locator("#vv-model input").click()
+    page.get_by_test_id("dropdown-option").filter(has_text="Handwritten digits").first.click()
+    seen.ready("my photo.jpg · ")
+    page.wait_for_function("location.search.includes('model=mnist')")
+    assert page.locator(".vv-here").is_visible()
+    page.go_back()
+    page.wait_for_function("location.search.includes('model=photos')")
+    seen.ready("my photo.jpg")
+    assert sent(seen) == []
+    # An example is the server's again.
+    page.get_by_role("button", name="dog", exact=True).click()
+    seen.ready("dog.jpg")
+    assert page.locator(".vv-here").count() == 0
+
+
+WEIGHTS = "**/gradio_api/photos-*.safetensors"
+
+
+def test_the_photo_is_there_before_the_weights_are(visit, own) -> None:
+    seen = visit("?model=photos", fresh=True)
+    page, held = seen.page, []
+    page.route(WEIGHTS, lambda route: held.append(route))
+    seen.upload(own)
+    photo = page.locator(".vv-stage img.vv-incoming")
+    photo.wait_for()
+    page.locator(".vv-incoming-note", has_text="The model is coming: ").wait_for()
+    bright = "getComputedStyle(document.querySelector('.vv-columns')).opacity"
+    assert (page.evaluate(bright), photo.evaluate("one => one.naturalWidth > 0")) == ("1", True)
+    box, frame = photo.bounding_box(), page.locator(".vv-stage .vv-picture").bounding_box()
+    assert box == pytest.approx(frame, abs=1)
+    held[0].continue_()
+    seen.ready("my photo.jpg")
+    assert photo.count() == 0
+    assert sent(seen) == []
+
+
+def test_where_the_weights_do_not_come_the_photo_goes_the_way_it_went(visit, own) -> None:
+    seen = visit("?model=photos", fresh=True)
+    seen.page.route(WEIGHTS, lambda route: route.abort())
+    seen.upload(own)
+    seen.ready("my photo.jpg")
+    assert len(sent(seen)) == 1
+    assert seen.page.locator(".vv-here").count() == 0
+    seen.complaints.clear()  # of the file that did not come
+
+
+def test_the_server_is_asked_before_it_gets_a_photo(visit, own) -> None:
+    seen = visit("?model=photos")
+    page = seen.page
+    seen.upload(own)
+    seen.ready("my photo.jpg")
+    page.locator(".vv-layer input").nth(3).check()
+    seen.is_(layer=3)
+    assert not page.locator(".vv-consent").is_visible()
+    asked = len(seen.requests)
+    seen.open_panel("Explanations")  # which the page computes
+    page.locator(".vv-explanation canvas").first.wait_for()
+    assert not page.locator(".vv-consent").is_visible()
+    page.locator("button", has_text="Save").first.click()
+    page.locator(".vv-save-items button", has_text="SVG").first.click()
+    page.locator(".vv-consent", has_text=QUESTION).wait_for()
+    page.keyboard.press("Escape")
+    assert sent(seen) == []
+    seen.open_panel("Rollout")
+    assert not page.locator(".vv-consent").is_visible()
+    seen.open_panel("Explanations")
+    assert not [one for one in seen.requests[asked:] if "component_server" in one]
+    page.locator(".vv-consent button").click()
+    page.wait_for_function("!document.querySelector('.vv-here')")
+    seen.ready("my photo.jpg")
+    seen.is_(panel="explain", layer=3)
+    assert len(sent(seen)) == 1
+    page.locator(".vv-explanation-body canvas").first.wait_for()
+    assert not page.locator(".vv-consent").is_visible()
+    page.reload()
+    seen.ready("my photo.jpg")
+    seen.is_(panel="explain", layer=3)
+    assert page.locator(".vv-here").count() == 0
+
+
+def test_a_model_that_is_not_shipped_asks(visit, own) -> None:
+    seen = visit("?model=photos", locale="ko-KR")
+    page = seen.page
+    seen.upload(own)
+    seen.ready("my photo.jpg")
+    page.locator("#vv-model input").click()
+    page.get_by_test_id("dropdown-option").filter(has_text="tiny-cls").click()
+    page.locator(".vv-consent", has_text="서버로 보낼까요?").wait_for()
+    assert sent(seen) == []
+    page.locator(".vv-consent button").click()
+    seen.ready("my photo.jpg · tiny-cls")
+    assert len(sent(seen)) == 1
+
+
+def test_what_is_no_picture_is_said_and_the_photo_before_stays(visit, own, pictures) -> None:
+    seen = visit("?model=photos")
+    page = seen.page
+    seen.upload(own)
+    seen.ready("my photo.jpg")
+    for name, says in (("text", "it is text"), ("empty", "is empty (0 bytes)")):
+        seen.upload(pictures[name])
+        page.locator("#vv-said").filter(has_text=says).wait_for()
+        seen.ready("my photo.jpg")
+    assert sent(seen) == []
+    # What Python alone can open goes the way that it always went.
+    seen.upload(pictures["scan"])
+    seen.ready("scan.tiff")
+    assert not page.locator("#vv-said").is_visible()
+    assert len(sent(seen)) == 1
+    assert page.locator(".vv-here").count() == 0
+
+
+def test_a_drawn_digit_is_answered_and_not_uploaded(visit) -> None:
+    seen = visit("?model=photos")
+    page = seen.page
+    page.locator("#vv-draw").click()
+    for stroke in (SEVEN, ((0.3, 0.55), (0.75, 0.55))):
+        draw(page, stroke)
+        page.wait_for_function(
+            """() => {
+                const { sent, shown } = document.querySelector(".vv-drawing").dataset;
+                return sent && shown === sent;
+            }"""
+        )
+    seen.model_is("Handwritten digits")
+    assert page.locator(".vv-drawing-word").inner_text() != ""
+    name = page.locator(".vv-drawing").get_attribute("data-shown")
+    comes_to(page, KEPT, [name])
+    assert sent(seen) == []
+
+
+def test_pasted_dropped_and_snapped_pictures_stay_too(visit, own, tmp_path) -> None:
+    seen = visit("?model=photos", permissions=["camera"])
+    page = seen.page
+    small = tmp_path / "small.png"
+    Image.open(own).resize((200, 160)).save(small)
+    page.evaluate(DROP, [base64.b64encode(small.read_bytes()).decode(), "dropped.png"])
+    seen.ready("dropped.png")
+    page.evaluate(DROP.replace('DragEvent("drop", { bubbles: true, dataTransfer })',
+        'ClipboardEvent("paste", { bubbles: true, clipboardData: dataTransfer })'),
+        [base64.b64encode(own.read_bytes()).decode(), "pasted.jpg"])  # fmt: skip
+    seen.ready("pasted.jpg")
+    page.locator("#vv-camera").click()
+    page.get_by_text("Click to Access Webcam").click()
+    page.wait_for_function("document.querySelector('#vv-photo video').videoWidth > 0")
+    page.locator("#vv-photo [aria-label='capture photo']").click()
+    seen.ready("webcam.png")
+    assert not page.locator("#vv-photo").is_visible()
+    assert sent(seen) == []

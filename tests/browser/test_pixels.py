@@ -1,0 +1,141 @@
+"""Decoding in the browser: pixels of a photo, and what is wrong with a file, as Python has them."""
+
+import base64
+import struct
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.models import photo as tiny_photo
+from tests.test_photo import encode, noise, png_header
+from vitviz.errors import ImageError
+from vitviz.languages import Message
+from vitviz.model.photo import open_photo
+from vitviz.viewer.bundle import HERE, join
+from vitviz.web.store.examples import EXAMPLES
+
+DECODE = """async ([name, text]) => {
+    const bytes = Uint8Array.from(atob(text), (one) => one.charCodeAt(0));
+    try {
+        const found = await decoding.decoded(new Blob([bytes]), name);
+        if (!found) return null;
+        const { data, width, height, notes } = found;
+        let rgba = "";
+        for (const byte of data) rgba += String.fromCharCode(byte);
+        return { rgba: btoa(rgba), size: [width, height], notes: notes.map(({ key }) => key) };
+    } catch (error) {
+        if (!error.told) throw error;
+        return { told: error.told };
+    }
+}"""
+
+
+@pytest.fixture
+def decode(open_page):
+    tab = open_page("<!doctype html><title>decoding</title>")
+    tab.evaluate(f"window.decoding = {join(HERE / 'data' / 'decoding.js', 'decoding.js')}; 0")
+
+    def decoded(data: bytes, name: str = "a.png"):
+        found = tab.evaluate(DECODE, [name, base64.b64encode(data).decode()])
+        if found and "rgba" in found:
+            width, height = found["size"]
+            found["rgba"] = np.frombuffer(base64.b64decode(found["rgba"]), np.uint8)
+            found["rgba"] = found["rgba"].reshape(height, width, 4)
+        return found
+
+    decoded.tab = tab
+    return decoded
+
+
+def keys(notes: tuple[str, ...]) -> list[str]:
+    return [note.key.removeprefix("photo.") for note in notes]
+
+
+def test_pixels_are_those_of_python(decode) -> None:
+    shot = Image.fromarray(noise(23, 31, 3))
+    exif = Image.Exif()
+    files = {example.path: example.read() for example in EXAMPLES}
+    for way in range(1, 9):
+        exif[0x0112] = way
+        files[f"turned {way}"] = encode(shot, "JPEG", quality=90, exif=exif.tobytes())
+    files["grey"] = encode(shot.convert("L"), "JPEG")
+    files["progressive"] = encode(shot, "JPEG", progressive=True, quality=70)
+    files["webp"] = encode(shot, "WEBP", lossless=True)
+    files["palette"] = encode(shot.quantize(16), "PNG")
+    files["bmp"] = encode(shot, "BMP")
+    for name, data in files.items():
+        found, ours = decode(data, name), open_photo(data, name)
+        assert (found["rgba"] == np.asarray(ours.image.convert("RGBA"))).all(), name
+        assert found["notes"] == keys(ours.notes), name
+
+
+def test_transparency_is_told_and_read_as_it_is(decode) -> None:
+    """A canvas multiplies colours with alpha: exact where a pixel is opaque or gone."""
+    rgba = noise(9, 11, 4)
+    rgba[..., 3] = np.where(rgba[..., 3] > 127, 255, 0)
+    found = decode(encode(Image.fromarray(rgba)))
+    assert found["notes"] == ["on_white"] == keys(open_photo(encode(Image.fromarray(rgba))).notes)
+    opaque = rgba[..., 3] == 255
+    assert (found["rgba"][opaque] == rgba[opaque]).all()
+    assert (found["rgba"][..., 3] == rgba[..., 3]).all()
+
+
+def bad_files() -> dict[str, bytes]:
+    png, jpeg = encode(Image.fromarray(tiny_photo())), encode(Image.fromarray(tiny_photo()), "JPEG")
+    frame = jpeg.index(b"\xff\xc0")
+    return {
+        "empty": b"",
+        "text": b"hello",
+        "korean": "안녕하세요".encode(),
+        "page": b"<!DOCTYPE html><html></html>",
+        "svg": b'<?xml version="1.0"?><svg></svg>',
+        "pdf": b"%PDF-1.7 ...",
+        "zip": b"PK\x03\x04\x00\x00",
+        "heic": b"\x00\x00\x00\x18ftypheic\x00\x00\x00\x00",
+        "video": b"\x00\x00\x00\x18ftypisom\x00\x00\x00\x00",
+        "icon": b"\x00\x00\x01\x00\x01\x00",
+        "noise": bytes(range(256)),
+        "large": png_header(9000, 9000),
+        "wide": jpeg[: frame + 5] + struct.pack(">HH", 9000, 9000) + jpeg[frame + 9 :],
+        "cut": png[: len(png) // 3],
+        "cut jpeg": jpeg[: len(jpeg) - 30],
+        "stub": jpeg[:40],
+    }
+
+
+def told(found) -> dict:
+    return {
+        "key": found.key.removeprefix("photo."),
+        "values": {k: value(v) for k, v in found.values.items()},
+    }
+
+
+def value(one):
+    return told(one) if isinstance(one, Message) else one
+
+
+def test_what_is_wrong_with_a_file_is_said_as_python_says_it(decode) -> None:
+    for name, data in bad_files().items():
+        with pytest.raises(ImageError) as refused:
+            open_photo(data, name)
+        assert decode(data, name) == {"told": told(refused.value.message)}, name
+
+
+def test_files_that_python_alone_opens_are_left_to_it(decode) -> None:
+    for kind in ("TIFF", "PPM", "JPEG2000"):
+        assert decode(encode(Image.fromarray(noise(5, 7, 3)), kind)) is None
+
+
+def test_a_browser_that_changes_pixels_is_found_out(decode) -> None:
+    picture = encode(Image.fromarray(noise(5, 7, 3)))
+    assert decode(picture)["notes"] == []
+    decode.tab.evaluate("""() => {
+        const { getImageData } = CanvasRenderingContext2D.prototype;
+        CanvasRenderingContext2D.prototype.getImageData = function (...place) {
+            const read = getImageData.apply(this, place);
+            read.data[40] ^= 1;
+            return read;
+        };
+    }""")
+    assert decode(picture)["notes"] == ["noise"]

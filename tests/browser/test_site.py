@@ -1,0 +1,199 @@
+"""The site without a server of its own: over plain HTTP, and from a folder by a double click."""
+
+import base64
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import PATIENCE_MS
+from tests.browser.test_experiment import answers, answers_are, table
+from vitviz import analyze, load
+from vitviz.site import write_site
+from vitviz.viewer import page as one_file
+from vitviz.web.store.examples import FOLDER
+
+READY = "[data-state=ready]"
+CHANGES = [
+    {"kind": "remove", "patches": [3, 9]},
+    {"kind": "head", "layer": 1, "head": 0, "by": "zero"},
+]
+LINK = "model=photos&example=dog&panel=experiment&beside=experiment"
+LINK += "&experiment=remove_3.9*head_1_0_zero"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    write_site(folder, ["photos", "mnist"])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@contextmanager
+def visiting(browser, address: str, **options):
+    """A tab that may throw nothing, and ask nobody but this address."""
+    context = browser.new_context(viewport={"width": 1366, "height": 768}, **options)
+    page, wrongs = context.new_page(), []
+    page.set_default_timeout(PATIENCE_MS)
+    page.on("pageerror", lambda error: wrongs.append(str(error)))
+    page.on("console", lambda said: said.type == "error" and wrongs.append(said.text))
+    inside = (address.rpartition("/")[0], "blob:", "data:")
+    page.on("request", lambda asked: asked.url.startswith(inside) or wrongs.append(asked.url))
+    yield page
+    context.close()
+    assert wrongs == []
+
+
+def title(page) -> str:
+    page.locator(READY).wait_for()
+    return page.locator(".vv-title h2").inner_text()
+
+
+def experiment_is_that_of_python(page) -> None:
+    """Of the link: the answers before and after."""
+    page.locator('[data-beside="experiment"]').wait_for()
+    loaded, photo = load("photos"), FOLDER / "dog.jpg"
+    answers_are(page, *(analyze(loaded, photo, interventions=one) for one in ([], CHANGES)))
+
+
+def test_a_visit_over_http(browser, address: str) -> None:
+    with visiting(browser, address, locale="en-US") as page:
+        page.goto(f"{address}?{LINK}")
+        experiment_is_that_of_python(page)
+        before = answers(page)
+        assert before[0] != before[1]
+        # Weights come once, under their hash, and running.js with them.
+        sent = page.evaluate("performance.getEntriesByType('resource').map(({ name }) => name)")
+        assert len([name for name in sent if name.endswith(".safetensors")]) == 1
+        # What only a server does is said in its place; nothing there can be pressed.
+        page.get_by_role("button", name="Save what you see").click()
+        assert page.get_by_text("Figures for print (SVG, PDF)").is_visible()
+        assert page.get_by_role("button", name="SVG").count() == 0
+        page.keyboard.press("Escape")
+        # Another example, and another model, are chosen above; Back leads to the one before.
+        page.get_by_role("button", name="cat").click()
+        page.wait_for_url("**example=cat**")
+        page.get_by_role("button", name="digit", exact=True).click()
+        page.wait_for_url("**model=mnist&example=digit**")
+        page.locator(".vv-names", has_text="digit.png").wait_for()
+        assert "3" in title(page)
+        page.go_back()
+        page.locator(".vv-names", has_text="cat.jpg").wait_for()
+        assert page.get_by_role("combobox", name="Model").input_value() == "photos"
+        # In Korean all of it is.
+        page.get_by_role("button", name="한국어").click()
+        page.get_by_role("group", name="예시 사진").wait_for()
+        page.get_by_role("combobox", name="모델").select_option(label="손글씨 숫자")
+        page.wait_for_url("**model=mnist&example=cat**")
+        page.reload()
+        assert page.locator("html").get_attribute("lang") == "ko"
+        title(page)
+
+
+def test_a_visit_to_the_folder_itself(browser, site: Path) -> None:
+    address = (site / "index.html").as_uri()
+    with visiting(browser, address, color_scheme="dark") as page:
+        page.goto(f"{address}#{LINK}")
+        assert page.locator("html.dark").count() == 1
+        experiment_is_that_of_python(page)
+        # The late files of the intact pass are made of the same model.
+        page.get_by_role("tab", name="Features").click()
+        page.locator(".vv-picture").first.wait_for()
+        page.get_by_role("button", name="Light or dark").click()
+        page.reload()
+        assert page.locator("html.dark").count() == 0
+        title(page)
+        page.locator(".vv-names", has_text="dog.jpg").wait_for()
+        page.get_by_role("combobox", name="Model").select_option("mnist")
+        page.wait_for_url("**#**model=mnist**")
+        # Explanations and fair tests need no server either.
+        page.get_by_role("tab", name="Explanations", exact=True).click()
+        page.get_by_text("Computed in this page, on your own device.").first.wait_for()
+        page.get_by_role("button", name="Test these maps").click()
+        page.locator(".vv-fair-found").wait_for()
+
+
+def shares_of(page) -> list[float]:
+    """The probabilities of the panel Predictions, of the classes in order, as they are saved."""
+    page.get_by_role("tab", name="Predictions").click()
+    rows = table(page, "classes")
+    return [float(row["probability"]) for row in sorted(rows, key=lambda row: int(row["class"]))]
+
+
+def test_a_photo_and_a_digit_are_analyzed_where_they_are(browser, address: str, tmp_path) -> None:
+    (mine := tmp_path / "mine.jpg").write_bytes((FOLDER / "bison.jpg").read_bytes())
+    with visiting(browser, address) as page:
+        page.goto(address)
+        title(page)
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.method))
+        page.locator("input[type=file]").first.set_input_files(mine)
+        page.locator(".vv-names", has_text="mine.jpg").wait_for()
+        found = shares_of(page)
+        exact = analyze(load("photos"), mine).predictions(len(found))
+        assert found == pytest.approx(
+            [one.probability for one in sorted(exact, key=lambda one: one.index)], abs=1e-5
+        )
+        assert {*asked} == {"GET"}  # it leaves the device by no way
+        # What is no picture is refused in a sentence, and what was shown stays.
+        page.locator("input[type=file]").first.set_input_files(Path(__file__))
+        page.get_by_text("is not a picture we can read: it is text").wait_for()
+        assert page.locator(".vv-names", has_text="mine.jpg").count() == 1
+        # In another model it is the same photo; beside it stands an example.
+        page.get_by_role("combobox", name="Model").select_option("mnist")
+        page.locator(".vv-names", has_text="Handwritten digits").wait_for()
+        assert page.locator(".vv-names", has_text="mine.jpg").count() == 1
+        page.get_by_role("button", name="Draw a digit").click()
+        box = page.locator(".vv-drawing canvas").first.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 5
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x, y + 3 * box["height"] / 5, steps=8)
+        page.mouse.up()
+        page.locator(".vv-drawing-word", has_text="1").wait_for()
+
+
+def test_a_page_of_one_file_takes_photos_and_experiments(open_page, tmp_path) -> None:
+    loaded = load("photos")
+    html = one_file(analyze(loaded, FOLDER / "dog.jpg"), engine=True)
+    tab = open_page(html, locale="en-US")
+    tab.locator("[data-state=ready]").wait_for()
+    before = tab.locator(".vv-title h2").inner_text()
+    (mine := tmp_path / "mine.jpg").write_bytes((FOLDER / "bison.jpg").read_bytes())
+    drop = """async ([name, coded]) => {
+        const bytes = Uint8Array.from(atob(coded), (one) => one.charCodeAt(0));
+        const dataTransfer = new DataTransfer();
+        dataTransfer.items.add(new File([bytes], name, { type: "image/jpeg" }));
+        const dropped = new DragEvent("drop", { dataTransfer, bubbles: true });
+        document.querySelector(".vv-picture").dispatchEvent(dropped);
+    }"""
+    tab.evaluate(drop, [mine.name, base64.b64encode(mine.read_bytes()).decode()])
+    tab.locator(".vv-names", has_text="mine.jpg").wait_for()
+    found = shares_of(tab)
+    exact = analyze(loaded, mine).predictions(len(found))
+    probabilities = [one.probability for one in sorted(exact, key=lambda one: one.index)]
+    assert found == pytest.approx(probabilities, abs=1e-5)
+    # Its own picture comes back, and what is changed in its pass is computed here.
+    tab.get_by_role("button", name="dog.jpg").click()
+    tab.locator(".vv-names", has_text="dog.jpg").wait_for()
+    assert tab.locator(".vv-title h2").inner_text() == before
+    tab.evaluate(f"location.hash = '{LINK}'")
+    experiment_is_that_of_python(tab)

@@ -1,0 +1,36 @@
+/** What a page says of a file before it decodes it. That takes a browser: tests/browser/test_pixels.py. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { PhotoError, decoded } from "../../vitviz/viewer/data/decoding.js";
+import { isTurned } from "../../vitviz/viewer/maths/photofile.js";
+
+const fileOf = (...parts) => new globalThis.Blob(parts.map((part) => (typeof part === "string" ? part : new Uint8Array(part))));
+const toldOf = (file) => decoded(file, "a.png").then(assert.fail, (error) => {
+  if (!(error instanceof PhotoError)) throw error;
+  return error.told;
+});
+
+test("a file that is no picture is told by its first bytes", async () => {
+  assert.equal((await toldOf(fileOf())).key, "empty");
+  assert.deepEqual((await toldOf(fileOf("hello"))).values.what, { key: "is_text", values: {} });
+  assert.equal((await toldOf(fileOf("\0\0\0\x18ftypheic"))).values.what.key, "is_heic");
+  assert.equal((await toldOf(fileOf([0x89], "PNG\r\n"))).values.what.key, "is_unknown");
+  assert.equal(await decoded(fileOf("II*\0"), "a.tiff"), null);
+});
+
+test("a picture of very many pixels is not decoded", async () => {
+  const size = [0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0x23, 0x28, 0, 0, 0x23, 0x28];
+  const { key, values } = await toldOf(fileOf(size));
+  assert.deepEqual([key, values.megapixels, values.size.values], ["too_large", "81", { width: "9,000", height: "9,000" }]);
+  size[19] = size[18] = 0;
+  assert.equal((await toldOf(fileOf(size))).key, "nothing_to_see");
+});
+
+test("EXIF data that ends too early turns nothing", () => {
+  const exif = [...new TextEncoder().encode("Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0")];
+  const jpeg = (parts) => Uint8Array.from([0xff, 0xd8, 0xff, 0xe1, 0, 2 + parts.length, ...parts]);
+  assert.equal(isTurned(jpeg(exif)), true);
+  for (let length = 0; length < exif.length - 2; length++) assert.equal(isTurned(jpeg(exif.slice(0, length))), false);
+});

@@ -1,0 +1,64 @@
+"""What a command line says of weights besides their name: options that `load` has too."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from .json_values import parse
+from .labels import IMAGENET
+
+
+def add_weight_options(options: Any, action: str | type[argparse.Action] = "store") -> None:
+    """Add them to a parser or a group of it; `action` is what argparse does with each value."""
+    add = options.add_argument
+    add(
+        "--arch",
+        metavar="NAME",
+        action=action,
+        help="timm's name of the architecture of a file that holds weights alone, such as "
+        "vit_small_patch16_224",
+    )
+    add(
+        "--labels",
+        type=_lines,
+        metavar="FILE",
+        action=action,
+        help="the names of the classes, one a line; or the word imagenet",
+    )
+    add(
+        "--key",
+        metavar="TEXT",
+        action=action,
+        help="which of several models in a file, such as state_dict_ema",
+    )
+    add(
+        "--preprocess",
+        type=_fields,
+        metavar="JSON",
+        action=action,
+        help='how its pictures are made, such as \'{"size": [224, 224], "mean": [0.5, 0.5, 0.5]}\'',
+    )
+
+
+def weight_options(asked: argparse.Namespace) -> dict[str, Any]:
+    """Those that were given, as `load` takes them; None for the others."""
+    return {name: getattr(asked, name) for name in ("arch", "labels", "key", "preprocess")}
+
+
+def _lines(text: str) -> str | list[str]:
+    """The names in a file, or the word that `load` knows."""
+    if text == IMAGENET:
+        return text
+    try:
+        names = Path(text).read_text("utf-8-sig").splitlines()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is no text"
+        raise argparse.ArgumentTypeError(f"{text[:80]} cannot be read: {reason}") from None
+    return [name.strip() for name in names if name.strip()]
+
+
+def _fields(text: str) -> Any:
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"JSON is expected: {error}") from None

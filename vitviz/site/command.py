@@ -1,0 +1,39 @@
+"""The door `vitviz site`: from its arguments to a folder of files, and what it says of them."""
+
+from collections.abc import Sequence
+
+from ..arguments import Arguments
+from .site import write_site
+
+DESCRIPTION = """\
+Write vitviz as a folder of files: the viewer, models that run in the browser, and the examples. It
+needs no server: put it on any web server, on GitHub Pages or into a Space of Hugging Face, or open
+its index.html by a double click.
+"""
+
+
+def site(argv: Sequence[str]) -> None:
+    """Write the site, and print its size, the terms, and what it lacks."""
+    options = Arguments("vitviz site", description=DESCRIPTION)
+    options.add_argument(
+        "folder", metavar="FOLDER", help="new, empty, or with an older site, which is replaced"
+    )
+    options.add_argument(
+        "--model",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a model that the page offers, of at most 25 million parameters: a name of `vitviz "
+        "models`, a checkpoint, any timm name; may be repeated, and the first is shown first "
+        "(default: the shipped ones)",
+    )
+    options.add_argument(
+        "--language", metavar="TAG", help="en or ko (default: that of the visitor's browser)"
+    )
+    asked = options.parse_args(argv)
+    report = write_site(asked.folder, asked.model, asked.language)
+    print(f"{asked.folder}/index.html: the whole site has {report.size / 1e6:.1f} MB")
+    for line in report.terms:
+        print(f"terms of {line}")
+    for line in report.lacks:
+        print(f"without a server there are no {line}")

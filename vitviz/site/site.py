@@ -1,0 +1,246 @@
+"""The site: the viewer, models that run in the page, and the examples, as files in a folder."""
+
+import base64
+import copy
+import hashlib
+import html
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import torch
+
+from ..errors import VitvizError, WeightsError
+from ..languages import ENGLISH, Message, in_others, languages, say
+from ..model.loaded import LoadedModel
+from ..model.menu import CURATED, list_models
+from ..model.weights import load
+from ..probe.analysis import analyze
+from ..viewer import css, in_page, pack
+from ..viewer.bundle import alone, alone_css, as_file, running_file, texts_file, value_file
+from ..web.service.questions import QUESTIONS
+from ..web.store.examples import EXAMPLES, FOLDER, START, START_LINK, Example
+
+HERE = Path(__file__).resolve().parent
+FILES = "files"  # the folder of all that has a hash in its name
+LIST = "vitviz-site.json"  # of what was written: a folder that has it may be written anew
+MOST_INLINE_BYTES = 8000  # of a file that comes with its manifest: a request would take longer
+# The questions of a viewer that a page answers itself, see alone.js.
+ANSWERED = {"rollout", "late", "fair", "beside", "operate"}
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written: bytes of all files, and one line for the terms of each model and of the
+    pictures, and for each thing that a server has and a site lacks.
+    """
+
+    size: int
+    terms: tuple[str, ...]
+    lacks: tuple[str, ...]
+
+
+def write_site(
+    folder: str | Path, models: Sequence[str] = (), language: str | None = None
+) -> Report:
+    """Write the site into a folder that is new, empty, or holds one; that one is replaced.
+
+    `models`: as `load` takes them, of which the first is shown first; by default the shipped ones.
+    `language`: what the page speaks until a visitor has chosen; by default that of the browser.
+    Raises `WeightsError` for a model that no page can run, before anything is written, and
+    `VitvizError` for a folder that holds something else.
+    """
+    if language is not None and language not in languages():
+        known = ", ".join(languages())
+        raise VitvizError(f"the language must be one of {known}, got {language!r}")
+    offered = _offered(models)
+    examples = [one for one in EXAMPLES if one.model is None or one.model in offered]
+    default = next(iter(offered))
+    first = next((one for one in examples if one.model == default), examples[0])
+    writer = _Writer(_claimed(Path(folder)))
+    told = {key: _model(writer, key, one, examples) for key, one in offered.items()}
+    site = {
+        "models": told,
+        "examples": {_key(one): _example(writer, one) for one in examples},
+        "start": {"model": default, "example": _key(first)},
+        "links": True,
+        "language": language,
+        "languages": {
+            one: writer.add(f"vitviz-{one}.js", texts_file(one).encode())
+            for one in languages()
+            if one != ENGLISH  # the viewer brings it
+        },
+        "running": writer.add("vitviz-running.js", running_file().encode()),
+        "texts": in_page.texts(),
+    }
+    writer.write("index.html", _page(writer, site).encode())
+    terms = (*(f"{key}: {_terms(one)}" for key, one in offered.items()), _of_pictures())
+    lacks = tuple(str(Message(f"site.lacks_{one}")) for one in QUESTIONS if one not in ANSWERED)
+    writer.write("README.md", _readme(terms, lacks, writer.size).encode())
+    writer.write(LIST, json.dumps([*writer.written, LIST], indent=0).encode())
+    return Report(writer.size, terms, lacks)
+
+
+class _Writer:
+    """Writes files into a folder, and knows which and how large they are."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.written, self.size = folder, dict[str, None](), 0
+
+    def write(self, path: str, data: bytes) -> None:
+        """A file with a name of its own; of a second one of the same path nothing is written."""
+        if path in self.written:
+            return
+        try:
+            (self.folder / path).parent.mkdir(exist_ok=True)
+            (self.folder / path).write_bytes(data)
+        except OSError as error:
+            raise VitvizError(
+                f"{self.folder / path} cannot be written: {error.strerror}"
+            ) from error
+        self.written[path] = None
+        self.size += len(data)
+
+    def add(self, name: str, data: bytes) -> str:
+        """A file whose name has the hash of its content; its path."""
+        stem, _, ending = name.rpartition(".")
+        path = f"{FILES}/{stem}-{hashlib.sha256(data).hexdigest()[:16]}.{ending}"
+        self.write(path, data)
+        return path
+
+
+def _claimed(folder: Path) -> Path:
+    """The folder, without the files of the site that it held; what is hidden may stay."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if (folder / LIST).is_file():
+            for path in json.loads((folder / LIST).read_text("utf-8")):
+                if (inside := folder / str(path)).resolve().is_relative_to(folder.resolve()):
+                    inside.unlink(missing_ok=True)
+        held = [one.name for one in folder.iterdir() if not one.name.startswith(".")]
+        left = [name for name in held if name != FILES or any((folder / FILES).iterdir())]
+    except (OSError, ValueError) as error:
+        raise VitvizError(f"the folder {folder} cannot be used: {error}") from error
+    if left:
+        raise VitvizError(f"{folder} holds {min(left)}, which is of no site; name another folder")
+    return folder
+
+
+def _offered(models: Sequence[str]) -> dict[str, LoadedModel]:
+    """The models by the names that pages know them by."""
+    offered: dict[str, LoadedModel] = {}
+    for name in models or [one for one in list_models() if one not in CURATED]:
+        loaded = load(name, device="cpu")
+        in_page.check(loaded.card)
+        key = loaded.card.name
+        if key in offered:
+            raise WeightsError(f"two models of the site are called {key}; rename a file")
+        offered[key] = loaded
+    return offered
+
+
+def _model(
+    writer: _Writer, key: str, loaded: LoadedModel, examples: Sequence[Example]
+) -> dict[str, Any]:
+    """What the page knows of a model at once, and the files of its weights and its examples."""
+    vit = copy.deepcopy(loaded.vit).half().float()  # as the page will have it
+    loaded, weights = replace(loaded, vit=vit), in_page.weights_of(loaded, torch.float16)
+    stem, analyzed, subject = _stem(key), {}, {}
+    for example in examples:
+        begins = {"model": key, "example": _key(example)} == START_LINK
+        wanted = (START["layer"], START["token"]) if begins else None
+        payload = pack(analyze(loaded, Path(example.path)), film=True, first=wanted)
+        subject = {**payload.manifest["model"], "sizes": []}
+        subject["key"]["name"] = key
+        sent = {name: one for name, one in payload.manifest.items() if name != "model"}
+        sent["pass"]["id"] = f"{key}/{_key(example)}"  # the same site whenever it is written
+        sent["files"] = {
+            name: {"late": True}
+            if in_page.MADE.fullmatch(name)
+            else _placed(writer, f"{stem}-{name}.js", payload.files[file["path"]])
+            for name, file in sent["files"].items()
+        }
+        sent |= {"start": START} if begins else {}
+        data = value_file(sent).encode()
+        analyzed[_key(example)] = writer.add(f"{stem}-{_key(example)}.js", data)
+    return {
+        **in_page.named(subject),
+        "path": writer.add(f"{stem}.js", value_file(subject).encode()),
+        "examples": analyzed,
+        "weights": {
+            "path": writer.add(f"{stem}.safetensors", weights),
+            "script": writer.add(f"{stem}-weights.js", _in_base64(weights)),
+        },
+    }
+
+
+def _placed(writer: _Writer, name: str, data: bytes) -> dict[str, Any]:
+    """Where the page finds a file of a payload: in its manifest, or beside it."""
+    if len(data) <= MOST_INLINE_BYTES:
+        return {"data": base64.b64encode(data).decode(), "size": len(data)}
+    return {"path": writer.add(name, _in_base64(data)), "size": len(data)}
+
+
+def _in_base64(data: bytes) -> bytes:
+    """A file for pages of files, which can fetch no other."""
+    return value_file(base64.b64encode(data).decode()).encode()
+
+
+def _example(writer: _Writer, example: Example) -> dict[str, Any]:
+    return {
+        "names": {ENGLISH: str(example.name), **in_others(example.name)},
+        "thumbnail": writer.add(f"{_key(example)}.jpg", example.thumbnail()),
+        "photo": writer.add(f"{_key(example)}-photo.js", _in_base64(example.read())),
+        "file": Path(example.path).name,
+        "model": example.model,
+    }
+
+
+def _key(example: Example) -> str:
+    return Path(example.path).stem
+
+
+def _stem(key: str) -> str:
+    """The name of a model as the beginning of a file's name."""
+    return "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in key)[:60]
+
+
+def _page(writer: _Writer, site: dict[str, Any]) -> str:
+    """index.html: it asks at once for what it shows first."""
+    viewer = writer.add("vitviz.js", as_file().encode())
+    style = writer.add("vitviz.css", f"{css()}\n{alone_css()}".encode())
+    start = site["models"][site["start"]["model"]]
+    hints = (viewer, start["path"], start["examples"][site["start"]["example"]])
+    title = f"vitviz · {say(Message('site.title'), site['language'] or ENGLISH)}"
+    return Template((HERE / "index.html").read_text(encoding="utf-8")).substitute(
+        title=html.escape(title),
+        language=site["language"] or ENGLISH,
+        style=style,
+        hints="\n".join(f'<link rel="preload" as="script" href="{one}">' for one in hints),
+        site=json.dumps(site, ensure_ascii=True).replace("<", "\\u003c"),
+        viewer=json.dumps(viewer),
+        alone=alone(),
+    )
+
+
+def _terms(loaded: LoadedModel) -> str:
+    details = loaded.card.details
+    told = details.get("terms") or details.get("license")
+    return str(told or "terms unknown: the owner of the weights says what may be done with them")
+
+
+def _of_pictures() -> str:
+    """The terms of the examples, as their README has them."""
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    return "example pictures: " + text.partition("\n\n")[2].partition(" They")[0]
+
+
+def _readme(terms: Sequence[str], lacks: Sequence[str], size: int) -> str:
+    """README.md of the site, with the head that makes a folder of files a Space."""
+    text = Template((HERE / "space.txt").read_text(encoding="utf-8"))
+    lists = {"terms": terms, "lacks": lacks}
+    items = {name: "\n".join(f"- {one}" for one in lines) for name, lines in lists.items()}
+    return text.substitute(items, size=f"{size / 1e6:.1f} MB")

@@ -1,0 +1,288 @@
+/** Alone: hosts the viewer where no server is: models, pictures and their files lie beside the page, or in it. */
+
+import { fetchUrl, fetchWithShare, ofBase64 } from "./data/files.js";
+import { load } from "./load.js";
+import { el, setText, show } from "./parts/dom.js";
+import { recall, remember } from "./state/memory.js";
+
+/**
+ * What `vitviz site` writes, and `page(engine=True)`. path, script, photo: of files that `read` takes; `names`: by language; `model` of an example:
+ * the one it is made for, null for any; `links`: whether an address can name model and example.
+ * @typedef {{
+ *   models: Record<string, {title: string, names: Record<string, string>, channels: number, path: string, examples: Record<string, string>,
+ *     weights: {path: string, script: string}}>,
+ *   examples: Record<string, {names: Record<string, string>, thumbnail: string, photo: string, file: string, model: string|null}>,
+ *   start: {model: string, example: string}, language: string|null, languages: Record<string, string>, running: string, links: boolean,
+ *   texts: Record<string, Record<string, string>>,
+ * }} Site
+ */
+
+/** What is shown: the keys of a model and of an example, and the address of a photo in place of that. @typedef {{model: string, example: string, photo?: string}} Shown */
+
+/** Photos of the visitor's that are kept while the page is open. */
+const MOST_PHOTOS = 8;
+
+const isFile = () => !location.protocol.startsWith("http");
+
+/** Reads what a file beside the page has. @param {string} path */
+const readBeside = (path) => load(new URL(path, document.baseURI).href);
+
+/**
+ * @param {{element: HTMLElement, strip: HTMLElement, site: Site, viewer: string|any, read?: (path: string) => Promise<any>, more?: any}} page
+ *   viewer: the file of the viewer, or what it exports; more: for the viewer, of a page that has one analysis
+ */
+export async function open({ element, strip, site, viewer: given, read = readBeside, more = {} }) {
+  const page = document.documentElement;
+  const texts = (language) => read(site.languages[language]);
+  const photos = createPhotos();
+  const bar = createBar(strip, site, { choose: (wanted) => choose(wanted), take: (file) => choose({ ...shown, photo: photos.add({ file, name: file.name }) }),
+    draw: () => mounted.openDrawing() });
+  const viewer = typeof given === "string" ? await read(given).catch((error) => { bar.say("lost"); throw error; }) : given;
+  const address = addressOf(site);
+  page.lang = viewer.firstLanguage(new URL(address.read()).search, site.language ?? undefined);
+  if (Object.keys(site.languages).length > 0 && !await viewer.prepare(page.lang, texts)) page.lang = "en";
+  let [turn, shown] = [0, /** @type {Shown} */ (named())];
+  const grey = Object.keys(site.models).filter((key) => site.models[key].channels === 1);
+  const digits = grey.find((key) => Object.values(site.examples).some(({ model }) => model === key)) ?? grey[0];
+  const mounted = viewer.mount({
+    element, address, awaited: true, languages: true, reopen: () => choose(named()),
+    ...(site.links ? { texts, beside, send: async (file) => ({ address: photos.add({ file, name: file.name }), name: file.name }) } : {}),
+    own: photos.get,
+    fetchFile: async (wanted, signal) => (wanted.path ? ofBase64(await read(wanted.path)) : fetchUrl(wanted, signal)),
+    weights: Object.fromEntries(Object.entries(site.models).map(([name, { weights }]) => [name, weights])),
+    running: async () => (await read(site.running)).running,
+    fetchWeights, invert,
+    draw: digits && ((file, name, first) => choose({ ...shown, model: first ? digits : shown.model, photo: photos.add({ file, name }) })),
+    entitle: (title) => { document.title = title + " · vitviz"; },
+    go: (href) => (isFile() ? location.replace("#" + new URL(href).search.slice(1)) : location.assign(href)),
+    ...more,
+  });
+  if (isFile() && site.links) window.addEventListener("hashchange", () => location.reload()); // another link was opened in the same tab
+  await choose(shown, more.selection);
+
+  /** Shows a model and a picture, unless something else is chosen before it has come. @param {Shown} wanted @param {any} [selection] */
+  async function choose(wanted, selection) {
+    const mine = ++turn;
+    bar.mark(wanted);
+    try {
+      const manifest = await manifestOf(wanted);
+      const photo = photos.get(wanted.photo);
+      if (mine !== turn) return;
+      const opened = photo ? await mounted.analyse(manifest, photo) : true;
+      if (!photo) mounted.update(manifest, selection);
+      if (mine !== turn) return;
+      if (opened) shown = wanted;
+      else refuse("unopened");
+    } catch (error) {
+      if (mine !== turn) return;
+      refuse("lost", error.said);
+      if (!error.said) throw error;
+    }
+  }
+
+  /** What was shown stays. @param {string} key @param {Record<string, string>} [sentences] */
+  function refuse(key, sentences) {
+    bar.mark(shown);
+    bar.say(key, sentences);
+  }
+
+  /** @param {Shown} wanted */
+  async function manifestOf({ model, example }) {
+    const { path, examples } = site.models[model];
+    const [subject, analyzed] = await Promise.all([read(path), read(examples[example])]);
+    const manifest = { ...analyzed, model: subject };
+    return site.links ? { ...manifest, link: { model, example }, itself: pictureOf(example), beside: besides({ model, example }) } : manifest;
+  }
+
+  function pictureOf(key) {
+    const { names } = site.examples[key];
+    return { key: "example-" + key, kind: "example", name: names.en, names };
+  }
+
+  /** What can stand beside: each differs in one thing. @param {Shown} now */
+  function besides({ model, example }) {
+    const models = Object.entries(site.models).filter(([key]) => key !== model)
+      .map(([key, { title, names }]) => ({ key: "model-" + key, kind: "model", name: title, names }));
+    return [...Object.keys(site.examples).filter((key) => key !== example).map(pictureOf), ...models];
+  }
+
+  /** @param {string} key */
+  function beside(key) {
+    const [, kind, name] = /** @type {RegExpExecArray} */ (/^(example|model)-(.*)$/.exec(key));
+    return manifestOf({ ...shown, [kind]: name });
+  }
+
+  /** The picture that is shown with light and dark exchanged, or as it was. */
+  async function invert() {
+    const { photo: path, file: name } = site.examples[shown.example];
+    const photo = photos.get(shown.photo) ?? { file: new Blob([ofBase64(await read(path))]), name };
+    await choose({ ...shown, photo: photos.add({ ...photo, inverted: !photo.inverted }) });
+  }
+
+  /** What the address names; for the rest, where the page begins. @returns {Shown} */
+  function named() {
+    const asked = new URL(address.read()).searchParams;
+    const [model, example] = [asked.get("model") ?? "", asked.get("example") ?? ""];
+    const photo = address.view?.()?.photo;
+    if (photos.get(photo) && model in site.models) return { ...site.start, model, photo };
+    if (!(model in site.models)) return example in site.examples ? fitting(site, example, site.start.model) : site.start;
+    if (example in site.examples) return { model, example };
+    return fitting(site, Object.keys(site.examples).find((key) => site.examples[key].model === model) ?? site.start.example, model);
+  }
+
+  async function fetchWeights({ path, script }, onShare) {
+    if (isFile() || !path) return ofBase64(await read(script)); // a page of files can fetch none
+    const told = (share) => {
+      bar.come(share);
+      onShare(share);
+    };
+    told(0);
+    try {
+      return await fetchWithShare(new URL(path, document.baseURI).href, told);
+    } finally {
+      bar.come(1);
+    }
+  }
+}
+
+/** The photos of the visitor: they are in the memory of this page alone. */
+function createPhotos() {
+  /** @type {Map<string, import("./types.js").OwnPhoto>} */
+  const all = new Map();
+  let count = 0;
+  return {
+    /** @param {string|undefined} address */
+    get: (address = "") => all.get(address),
+    /** @param {import("./types.js").OwnPhoto} photo  @returns {string} its address */
+    add(photo) {
+      const address = "own-" + ++count;
+      all.set(address, { ...photo, address });
+      if (all.size > MOST_PHOTOS) all.delete(/** @type {string} */ (all.keys().next().value));
+      return address;
+    },
+  };
+}
+
+/** An example in the model that it is made for; one for any is not shown to a model that has examples of its own. @returns {Shown} */
+function fitting({ examples, start }, example, model) {
+  const special = Object.values(examples).some((one) => one.model === model);
+  return { example, model: examples[example].model ?? (special ? start.model : model) };
+}
+
+/** The address of the page. Pages of files have one behind the #: it survives a reload, and links can hold it. @returns {import("./types.js").Address} */
+function addressOf({ links }) {
+  if (isFile() || !links) {
+    return {
+      read: () => (location.protocol === "about:" ? "page:" : location.href.split(/[?#]/)[0]) + "?" + (location.hash || location.search).slice(1),
+      write: (href) => history.replaceState(null, "", "#" + new URL(href).search.slice(1)),
+    };
+  }
+  return {
+    read: () => location.href,
+    view: () => history.state,
+    write(href, view, step) {
+      if (step) history.pushState(view, "", href);
+      else history.replaceState(view, "", href);
+    },
+    follow: (moved) => window.addEventListener("popstate", moved),
+  };
+}
+
+/**
+ * The controls above the viewer, in the language of the page.
+ * @param {HTMLElement} strip
+ * @param {Site} site
+ * @param {{choose: (wanted: Shown) => void, take: (file: File) => void, draw: () => void}} on
+ */
+function createBar(strip, site, { choose, take, draw }) {
+  const page = document.documentElement;
+  const textOf = (key, values = {}) => Object.entries(values).reduce((text, [name, value]) => text.replace("{" + name + "}", value),
+    (site.texts[page.lang] ?? site.texts.en)[key]);
+  let now = /** @type {Shown} */ (site.start);
+  let said = { key: "", values: {}, sentences: /** @type {Record<string, string>|undefined} */ (undefined) };
+  const note = el("p", { class: "vv-bar-note", role: "status", hidden: true });
+  const input = el("input", { type: "file", accept: "image/*", hidden: true, onchange: () => {
+    if (input.files?.[0]) take(input.files[0]);
+    input.value = ""; // the same photo can be chosen again
+  } });
+  const photo = el("button", { type: "button", class: "vv-bar-button vv-bar-main", onclick: () => input.click() });
+  const pen = Object.values(site.models).some(({ channels }) => channels === 1) ? el("button", { type: "button", class: "vv-bar-button", onclick: draw }) : null;
+  const thumbnails = Object.entries(site.examples).map(([key, { thumbnail }]) => el("button", {
+    type: "button", class: thumbnail ? "vv-bar-example" : "vv-bar-button", onclick: () => choose(fitting(site, key, now.model)) },
+  thumbnail ? el("img", { src: thumbnail, alt: "", width: 44, height: 44 }) : null));
+  const options = Object.keys(site.models).map((key) => el("option", { value: key }));
+  const menu = el("select", { class: "vv-bar-model", hidden: options.length < 2, onchange: () => choose({ ...now, model: menu.value }) }, ...options);
+  const theme = el("button", { type: "button", class: "vv-bar-button", text: "◐", onclick: () => {
+    const dark = page.classList.toggle("dark");
+    remember(() => localStorage, { theme: dark ? "dark" : "light" });
+    dress();
+  } });
+  const gallery = el("div", { class: "vv-bar-examples", role: "group" }, ...thumbnails);
+  const title = el("p");
+  strip.classList.add("vitviz", "vv-bar");
+  strip.replaceChildren(...(site.links ? [el("div", { class: "vv-bar-title" }, el("h1", { text: "vitviz" }), title)] : []), photo, input, pen ?? "", gallery, menu, theme, note);
+  const taste = recall(() => localStorage);
+  page.classList.toggle("dark", taste.theme ? taste.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+  new MutationObserver(speak).observe(page, { attributeFilter: ["lang"] });
+  takesPhotos(take);
+  dress();
+  speak();
+  return {
+    /** @param {Shown} shown */
+    mark(shown) {
+      now = shown;
+      tell("");
+      menu.value = shown.model;
+      Object.keys(site.examples).forEach((key, at) => thumbnails[at].setAttribute("aria-pressed", String(key === shown.example && !shown.photo)));
+    },
+    /** @param {string} key @param {Record<string, string>} [sentences]  in its place, by language */
+    say: (key, sentences) => tell(key, {}, sentences),
+    /** Weights are coming; 1: they are here. @param {number} share */
+    come: (share) => tell(share < 1 ? "coming" : "", { share: Math.floor(100 * share) + "%" }),
+  };
+
+  function tell(key, values = {}, sentences = undefined) {
+    said = { key, values, sentences };
+    setText(note, sentences?.[page.lang] ?? (key && textOf(key, values)));
+    show(note, key !== "");
+  }
+
+  function dress() {
+    strip.dataset.theme = page.classList.contains("dark") ? "dark" : "light";
+  }
+
+  function speak() {
+    setText(title, textOf("title"));
+    setText(photo, textOf("photo"));
+    if (pen) setText(pen, textOf("draw"));
+    tell(said.key, said.values, said.sentences);
+    for (const [node, key] of /** @type {[HTMLElement, string][]} */ ([[gallery, "examples"], [menu, "model"], [theme, "theme"]])) node.setAttribute("aria-label", textOf(key));
+    [theme.title, photo.title] = [textOf("theme"), textOf("stays")];
+    Object.values(site.examples).forEach(({ names, thumbnail }, at) => {
+      thumbnails[at].title = names[page.lang] ?? names.en;
+      if (!thumbnail) setText(thumbnails[at], thumbnails[at].title);
+    });
+    Object.values(site.models).forEach(({ title: english, names }, at) => setText(options[at], names[page.lang] ?? english));
+  }
+}
+
+/** A picture can be dropped, and pasted, anywhere on the page, but where the viewer takes it itself. @param {(file: File) => void} take */
+function takesPhotos(take) {
+  const root = document.documentElement;
+  for (const type of ["dragover", "drop"]) {
+    document.addEventListener(type, (event) => {
+      const { dataTransfer, target } = /** @type {DragEvent} */ (event);
+      if (!dataTransfer?.types.includes("Files") || /** @type {Element} */ (target).closest?.(".vv-takes-photos")) return;
+      event.preventDefault();
+      root.classList.toggle("vv-bar-dropping", type === "dragover");
+      if (type === "drop" && dataTransfer.files[0]) take(dataTransfer.files[0]);
+    });
+  }
+  document.addEventListener("dragleave", ({ relatedTarget }) => {
+    if (!relatedTarget) root.classList.remove("vv-bar-dropping");
+  });
+  document.addEventListener("paste", ({ target, clipboardData }) => {
+    const written = /** @type {Element} */ (target).closest?.("input, textarea");
+    if (!written && clipboardData?.files[0]) take(clipboardData.files[0]);
+  });
+}

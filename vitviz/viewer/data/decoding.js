@@ -1,0 +1,95 @@
+/** Decoding: a photo in a file becomes pixels, in this browser, or one sentence says why not. */
+
+import { formatOf, framesIn, isInInks, isTurned, lookOf, sizeIn } from "../maths/photofile.js";
+import { isTranslucent } from "../maths/pixels.js";
+
+/** As in vitviz/model/photo.py. */
+const MOST_BYTES = 32 * 1024 * 1024;
+const MOST_PIXELS = 64e6;
+const ALLOWED = { key: "allowed", values: { megabytes: 32, megapixels: 64 } };
+
+/** Formats whose files say their size at once. */
+const TELL = ["JPEG", "PNG", "GIF"];
+
+/** A text of photo.json, or that the browser's pixels are noisy ("noise"); values can be such texts, too. @typedef {{key: string, values: Record<string, any>}} Told */
+
+/** A file that is no picture; `told` says why. */
+export class PhotoError extends Error {
+  /** @param {string} key @param {Record<string, any>} values */
+  constructor(key, values) {
+    super(key);
+    this.told = { key, values };
+  }
+}
+
+/**
+ * The pixels of a photo, upright, and what was done to them; null for a file that the host alone can open.
+ * @param {Blob} file
+ * @param {string} name
+ * @returns {Promise<{data: Uint8ClampedArray, width: number, height: number, notes: Told[], bitmap: ImageBitmap}|null>}
+ *   data: red, green, blue, alpha; bitmap: the same, to be closed
+ */
+export async function decoded(file, name) {
+  const quoted = quotedAsPython(name);
+  if (file.size === 0) throw new PhotoError("empty", { name: quoted, allowed: ALLOWED });
+  if (file.size > MOST_BYTES) throw new PhotoError("too_long", { name: quoted, megabytes: 32, allowed: ALLOWED });
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const format = formatOf(bytes);
+  if (format === "") return null;
+  const noPicture = (what, values = {}) => new PhotoError("no_picture", { name: quoted, what: { key: "is_" + what, values }, allowed: ALLOWED });
+  if (format === null) throw noPicture(lookOf(bytes));
+  const size = sizeIn(bytes, format);
+  if (!size && TELL.includes(format)) throw noPicture("damaged", { format });
+  checkSize(quoted, size);
+  let bitmap;
+  try {
+    bitmap = await createImageBitmap(file, { colorSpaceConversion: "none", premultiplyAlpha: "none" });
+  } catch {
+    if (format === "AVIF") return null; // some browsers do not know it
+    throw new PhotoError("cut_off", { name: quoted, format });
+  }
+  const { width, height } = bitmap;
+  checkSize(quoted, [width, height]);
+  const data = pixelsOf(bitmap, width, height);
+  const notes = /** @type {Told[]} */ ([]);
+  const note = (key, values = {}) => notes.push({ key, values });
+  if (!readsExactly()) note("noise");
+  const count = framesIn(bytes, format);
+  if (count > 1) note(...(count === Infinity ? ["first_frame"] : ["first_of", { count }]));
+  if (isTranslucent(data)) note("on_white");
+  else if (format === "JPEG" && isInInks(bytes)) note("from_cmyk");
+  if (format === "JPEG" && isTurned(bytes)) note("upright");
+  return { data, width, height, notes, bitmap };
+}
+
+/** Python's `repr` of one line. @param {string} name */
+function quotedAsPython(name) {
+  const quote = name.includes("'") && !name.includes('"') ? '"' : "'";
+  return quote + name.replaceAll("\\", "\\\\").replaceAll(quote, "\\" + quote) + quote;
+}
+
+function checkSize(name, size) {
+  if (!size) return;
+  const [width, height] = size;
+  if (width < 1 || height < 1) throw new PhotoError("nothing_to_see", { name, width, height });
+  if (width * height <= MOST_PIXELS) return;
+  const grouped = (number) => number.toLocaleString("en");
+  throw new PhotoError("too_large", { name, size: { key: "size", values: { width: grouped(width), height: grouped(height) } },
+    megapixels: (width * height / 1e6).toFixed(0), most: 64 });
+}
+
+function pixelsOf(drawn, width, height) {
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width, height });
+  const context = canvas.getContext("2d", { willReadFrequently: true });
+  if (drawn instanceof ImageData) context.putImageData(drawn, 0, 0);
+  else context.drawImage(drawn, 0, 0);
+  return context.getImageData(0, 0, width, height).data;
+}
+
+/** Whether this browser gives pixels back as they are. Some change them a little, so that no page can tell a visitor by them. */
+function readsExactly() {
+  const known = new ImageData(16, 16);
+  for (let at = 0; at < known.data.length; at++) known.data[at] = at % 4 === 3 ? 255 : at * 37 % 256;
+  return pixelsOf(known, 16, 16).every((value, at) => value === known.data[at]);
+}

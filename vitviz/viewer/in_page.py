@@ -1,0 +1,105 @@
+"""In the page: which models its engine runs, and what a page without a server has of them."""
+
+import re
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ..errors import WeightsError
+from ..languages import ENGLISH, dictionary, languages
+from ..model.checkpoints import save_checkpoint
+from ..model.config import ViTConfig
+from ..model.loaded import LoadedModel, ModelCard
+
+# As in engine/weights.js.
+
+MOST_PARAMETERS = 25_000_000
+MOST_TOKENS = 1400
+MOST_KEPT = 2**26  # numbers that a pass leaves behind
+PAGE_TEXTS = ("examples", "model", "photo", "draw")  # those that the app has, too
+# Names of the files of a payload that a page makes of its own pass, as `filesOf` in data/made.js.
+MADE = re.compile(r"(layer|tokens|mixing)-\d+|statistics|features|embedding|lens")
+# The values that switches have here which the engine does not know, as in engine/config.js.
+HERE = {
+    "relative_bias": False,
+    "patch_norm_before": False,
+    "patch_norm_after": False,
+    "norm": "layernorm",
+    "post_norm": False,
+}
+
+
+def unknown_switches(config: ViTConfig) -> list[str]:
+    """The switches of a config that the page's engine does not know; [] for one that runs there."""
+    others = [name for name, usual in HERE.items() if getattr(config, name) != usual]
+    return [*others, *(["global_pool"] if config.global_pool == "map" else [])]
+
+
+def check(card: ModelCard) -> None:
+    """Raise `WeightsError`, with the reason, for a model that a page cannot run."""
+    config = card.config
+    kept = 4 * (config.depth + 1) * config.num_tokens * config.embed_dim
+    for count, most, of in (
+        (card.num_parameters, MOST_PARAMETERS, "parameters"),
+        (config.num_tokens, MOST_TOKENS, "tokens"),
+        (kept, MOST_KEPT, "numbers in a pass"),
+    ):
+        if count > most:
+            raise WeightsError(
+                f"{card.name} has {count:,} {of}; a page without a server runs models of at most "
+                f"{most:,}"
+            )
+    if unknown := unknown_switches(config):
+        raise WeightsError(
+            f"{card.name} has what the engine of a page does not know ({', '.join(unknown)}): "
+            "only Python and a server run it"
+        )
+    if not card.trained:
+        raise WeightsError(f"{card.name} is not trained; a page without a server has no twins")
+    if card.resized_from:
+        raise WeightsError(f"{card.name} has another size here; a page runs it at its own alone")
+
+
+def weights_of(loaded: LoadedModel, dtype: torch.dtype | None = None) -> bytes:
+    """The model as the `.safetensors` file that the page's engine reads. `dtype`: of its numbers;
+    None: half precision where that loses nothing, else single.
+    """
+    state, card = loaded.vit.state_dict(), loaded.card
+    half = all(torch.equal(one.half().float(), one.float()) for one in state.values())
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        save_checkpoint(
+            path,
+            state,
+            config=card.config,
+            preprocess=loaded.preprocess,
+            labels=card.labels,
+            details=card.details,
+            words=card.words,
+            dtype=dtype or (torch.float16 if half else torch.float32),
+        )
+        return path.read_bytes()
+
+
+def named(subject: Mapping[str, Any]) -> dict[str, Any]:
+    """What alone.js knows of a model before it reads more, from the "model" of a manifest."""
+    texts = {one: kinds.get("texts", {}) for one, kinds in subject["words"].items()}
+    title = subject["title"]
+    names = {one: known[title] for one, known in texts.items() if title in known}
+    return {"title": title, "names": names, "channels": subject["image"]["channels"]}
+
+
+def texts() -> dict[str, dict[str, str]]:
+    """The texts of alone.js, by language."""
+    told = {}
+    for language in languages():
+        site = dictionary(ENGLISH, "site") | dictionary(language, "site")
+        page = dictionary(ENGLISH, "page") | dictionary(language, "page")
+        told[language] = {key: page[key] for key in PAGE_TEXTS}
+        told[language] |= {
+            key: one for key, one in site.items() if not key.startswith(("lacks_", "shown"))
+        }
+    return told

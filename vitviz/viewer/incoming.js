@@ -1,0 +1,84 @@
+/** Incoming: a photo whose answer is being computed in this page stands there as bright as it is; what only the host can do with it asks. */
+
+import { el, setText } from "./parts/dom.js";
+import { percent } from "./maths/numbers.js";
+import { isDrawn } from "./state/photos.js";
+import { refusal } from "./text/refusal.js";
+
+/**
+ * @param {import("./main.js").App} app
+ * @param {import("./types.js").Host} host
+ * @param {import("./screen.js").Screen} screen
+ * @param {() => void} render
+ */
+export function createIncoming(app, host, screen, render) {
+  const image = el("img", { class: "vv-incoming", alt: "", onerror: () => image.remove() });
+  const note = el("p", { class: "vv-incoming-note", role: "status" });
+  let turn = 0; // of what is wanted
+  let model = /** @type {import("./types.js").Model|null} */ (null);
+  return {
+    here: () => note.isConnected, end, need,
+    /**
+     * Shows a photo until its manifest is made, and then that, unless something else is wanted by then.
+     * @param {import("./types.js").Manifest} template
+     * @param {import("./types.js").OwnPhoto} photo
+     * @param {Promise<import("./types.js").Manifest|null>} making
+     * @param {(manifest: import("./types.js").Manifest) => void} update
+     * @returns {Promise<boolean>}  whether there was one
+     */
+    async during(template, photo, making, update) {
+      end();
+      const mine = turn;
+      model = template.model;
+      begin(photo);
+      let manifest = null;
+      try {
+        manifest = await making;
+      } finally {
+        if (mine === turn && !manifest) {
+          clear();
+          render();
+        }
+      }
+      if (mine === turn && manifest) update(manifest); // the photo goes with the board that it stands on
+      return mine !== turn || manifest !== null;
+    },
+    /** @param {import("./main.js").App["runner"]} runnerOf */
+    render(runnerOf) {
+      const { state = "", share = 0 } = (model && runnerOf(model)) ?? {};
+      setText(note, state === "coming" ? app.t("weightsComing", { share: percent(share) }) : "");
+    },
+    /** @returns {never} */
+    refuse() {
+      need();
+      throw refusal("needsServer");
+    },
+  };
+
+  /** @param {import("./types.js").OwnPhoto} photo */
+  function begin({ file, name }) {
+    if (!screen.board || isDrawn(name)) return;
+    URL.revokeObjectURL(image.src);
+    image.src = URL.createObjectURL(file);
+    screen.board.root.querySelector(".vv-picture").append(image, note);
+    screen.setState("loading");
+    render();
+  }
+
+  /** Something else is shown. */
+  function end() {
+    turn += 1;
+    clear();
+  }
+
+  function clear() {
+    image.remove();
+    note.remove();
+  }
+
+  /** Asks whether the photo that is shown may be sent. */
+  function need() {
+    if (host.share) app.needed.add(app.selection.panel);
+    render();
+  }
+}

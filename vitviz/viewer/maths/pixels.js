@@ -1,0 +1,158 @@
+/** Pixels: how a photo becomes what a model sees, as vitviz/model/preprocess.py and photo.py do it, byte for byte. */
+
+import { resized } from "./resampling.js";
+
+/**
+ * What a model takes, as its checkpoint says it; see `Preprocess` in Python.
+ * @typedef {{size: [number, number], channels: number, mean: number[], std: number[], crop_pct: number,
+ *   crop_mode: "center"|"squash"|"border", crop_floor?: boolean, interpolation: string}} Preprocess
+ * @typedef {import("./resampling.js").Picture} Picture
+ */
+
+/** Of a larger photo only the part inside the crop is resized. */
+const MOST_RESIZED = 2 ** 25;
+
+/** To the nearest whole number; from the middle to the even one. @param {number} value */
+export function rounded(value) {
+  const down = Math.floor(value);
+  return value - down === 0.5 ? down + down % 2 : Math.round(value);
+}
+
+/** Whether a picture in colours has a pixel that lets something through. @param {Uint8Array|Uint8ClampedArray} rgba */
+export function isTranslucent(rgba) {
+  for (let at = 3; at < rgba.length; at += 4) if (rgba[at] < 255) return true;
+  return false;
+}
+
+/**
+ * A picture as the model's channels, 1 (grey) or 3 (red, green, blue); what is transparent lies on white.
+ * @param {{data: Uint8Array|Uint8ClampedArray, width: number, height: number}} photo  red, green, blue, alpha
+ * @param {number} channels
+ * @param {boolean} invert  whether light and dark are exchanged
+ * @returns {Picture}
+ */
+export function inChannels({ data: rgba, width, height }, channels, invert = false) {
+  const data = new Uint8ClampedArray(width * height * channels);
+  const flip = invert ? 255 : 0;
+  for (let at = 0, to = 0; at < rgba.length; at += 4, to += channels) {
+    let [red, green, blue] = [rgba[at], rgba[at + 1], rgba[at + 2]];
+    const alpha = rgba[at + 3];
+    if (alpha < 255) [red, green, blue] = [onWhite(red, alpha), onWhite(green, alpha), onWhite(blue, alpha)];
+    if (channels === 1) data[to] = flip ^ (red * 19595 + green * 38470 + blue * 7471 + 0x8000 >> 16);
+    else [data[to], data[to + 1], data[to + 2]] = [flip ^ red, flip ^ green, flip ^ blue];
+  }
+  return { data, width, height, channels };
+}
+
+/** As Pillow lays a value over white. */
+function onWhite(value, alpha) {
+  if (alpha === 0) return 255;
+  const sum = value * alpha * 128 + 255 * (255 - alpha) * 128 + 0x80 * 128;
+  return (sum >> 8) + sum >> 8 >> 7;
+}
+
+/**
+ * What the model sees, before normalisation.
+ * @param {Picture} photo  in the model's channels
+ * @param {Preprocess} preprocess
+ * @returns {Picture}
+ */
+export function pictureOf(photo, preprocess) {
+  const [height, width] = preprocess.size;
+  const [fullHeight, fullWidth] = fullSize(photo, preprocess);
+  let [top, left] = [offset(fullHeight, height, preprocess), offset(fullWidth, width, preprocess)];
+  const method = /** @type {import("./resampling.js").Method} */ (preprocess.interpolation);
+  if (fullHeight * fullWidth <= MOST_RESIZED) return framed(resized(photo, fullWidth, fullHeight, method), top, left, preprocess);
+  const [y, rows] = kept(fullHeight, top, height);
+  const [x, cols] = kept(fullWidth, left, width);
+  const [down, right] = [photo.height / fullHeight, photo.width / fullWidth];
+  const part = resized(photo, cols, rows, method, [x * right, y * down, Math.min((x + cols) * right, photo.width), Math.min((y + rows) * down, photo.height)]);
+  [top, left] = [top - y, left - x];
+  return framed(part, top, left, preprocess);
+}
+
+/** The size of the whole photo before the crop, (height, width). */
+function fullSize({ width, height }, { size, crop_pct: share, crop_mode: mode }) {
+  const [high, wide] = size.map((side) => Math.max(1, Math.floor(side / share)));
+  if (mode === "squash") return [high, wide];
+  if (mode === "center" && high === wide) {
+    const long = Math.trunc(high * Math.max(height, width) / Math.min(height, width));
+    return height <= width ? [high, long] : [long, high];
+  }
+  const ratio = Math[mode === "border" ? "max" : "min"](height / high, width / wide);
+  return [Math.max(1, rounded(height / ratio)), Math.max(1, rounded(width / ratio))];
+}
+
+/** Where the crop begins; below 0 where it needs a margin. */
+function offset(full, side, { crop_floor: floor = false }) {
+  if (full < side) return -Math.floor((side - full) / 2);
+  return floor ? Math.floor((full - side) / 2) : rounded((full - side) / 2);
+}
+
+/** The first place and the number of places of an axis that lie inside the crop. */
+function kept(full, start, side) {
+  const first = Math.max(start, 0);
+  return [first, Math.min(start + side, full) - first];
+}
+
+/**
+ * The part of a photo that a model sees: top, left, bottom, right, in its pixels. It reaches beyond the photo where there is a margin.
+ * @param {{width: number, height: number}} photo
+ * @param {Preprocess} preprocess
+ */
+export function framing(photo, preprocess) {
+  const [height, width] = preprocess.size;
+  const [fullHeight, fullWidth] = fullSize(photo, preprocess);
+  const [top, left] = [offset(fullHeight, height, preprocess), offset(fullWidth, width, preprocess)];
+  const [down, right] = [photo.height / fullHeight, photo.width / fullWidth];
+  return [top * down, left * right, (top + height) * down, (left + width) * right];
+}
+
+/** The colour around a photo that does not fill the picture. @param {Preprocess} preprocess */
+export const marginOf = ({ mean, crop_mode: mode }) => mean.map((value) => (mode === "border" ? rounded(255 * value) : 0));
+
+/** Of so many places a side, by how many levels channels differ that are seen as a colour, and the share of such in a coloured picture. */
+const [PLACES, COLOURFUL, COLOURED] = [64, 40, 0.05];
+
+/** Whether a share of the pixels has a colour that is seen as one, and not only a tint. @param {Picture} photo  of 3 channels */
+export function hasColours({ data, width, height }) {
+  const places = (side) => Array.from({ length: PLACES }, (_, at) => Math.floor((at + 0.5) * side / PLACES));
+  const columns = places(width);
+  let count = 0;
+  for (const row of places(height)) {
+    for (const col of columns) {
+      const at = 3 * (row * width + col);
+      const colour = [data[at], data[at + 1], data[at + 2]];
+      if (Math.max(...colour) - Math.min(...colour) > COLOURFUL) count += 1;
+    }
+  }
+  return count / PLACES ** 2 > COLOURED;
+}
+
+/** A part of a picture, with a margin where it is too small. @returns {Picture} */
+function framed({ data, width, height, channels }, top, left, preprocess) {
+  const { size: [rows, cols] } = preprocess;
+  const fill = marginOf(preprocess);
+  const out = new Uint8ClampedArray(rows * cols * channels);
+  for (let row = 0; row < rows; row++) {
+    for (let col = 0; col < cols; col++) {
+      const [y, x] = [row + top, col + left];
+      const inside = y >= 0 && y < height && x >= 0 && x < width;
+      for (let one = 0; one < channels; one++) {
+        out[(row * cols + col) * channels + one] = inside ? data[(y * width + x) * channels + one] : fill[one];
+      }
+    }
+  }
+  return { data: out, width: cols, height: rows, channels };
+}
+
+/** What a picture becomes before it enters the model: (picture / 255 - mean) / std. (h, w, C) bytes -> (C, h, w) */
+export function normalised({ config, preprocess: { mean, std } }, picture) {
+  const { in_chans: channels, image_size: [height, width] } = config;
+  const pixels = new Float32Array(picture.length);
+  for (let c = 0; c < channels; c++) {
+    const [middle, spread] = [Math.fround(mean[c]), Math.fround(std[c])];
+    for (let i = 0; i < height * width; i++) pixels[c * height * width + i] = Math.fround(Math.fround(picture[i * channels + c] / 255) - middle) / spread;
+  }
+  return pixels;
+}

@@ -1,0 +1,28 @@
+/** Running: what a page computes passes with. It comes as a file of its own, when strokes or a photo are near. */
+
+import { analysed } from "./data/analysed.js";
+import { explanationFile, fairStep } from "./data/explained.js";
+import { filesOf, named } from "./data/made.js";
+import { savedOf } from "./data/saved.js";
+import { createEngine } from "./engine/client.js";
+import { parseSafetensors, readMetadata } from "./maths/safetensors.js";
+import { saidOf } from "./text/phototold.js";
+
+/**
+ * A model that runs in this page. Rejected with a FormatError for what is none.
+ * @param {ArrayBuffer} buffer  a .safetensors file of vitviz
+ */
+async function started(buffer) {
+  const engine = createEngine();
+  const facts = await engine.load(buffer);
+  return { engine, known: { facts, described: JSON.parse(readMetadata(buffer).vitviz), tensors: parseSafetensors(buffer) } };
+}
+
+/**
+ * said: a text about a photo in every language.
+ * @typedef {{started: typeof started, filesOf: typeof filesOf, named: typeof named, savedOf: typeof savedOf, said: typeof saidOf, explanationFile: typeof explanationFile, fairStep: typeof fairStep,
+ *   analysed: (wanted: Omit<import("./data/analysed.js").Wanted, "say">) => ReturnType<typeof analysed>}} Running
+ */
+
+/** @type {Running} */
+export const running = { started, filesOf, named, savedOf, said: saidOf, explanationFile, fairStep, analysed: (wanted) => analysed({ ...wanted, say: saidOf }) };

@@ -1,0 +1,19 @@
+// First: takes picture and answer out of the document when the viewer has drawn its own, or says why there is none.
+(() => {
+  const said = __SAID__; // language -> answer
+  const first = document.querySelector(".vv-first");
+  const IN_ITS_PLACE = "[data-state=ready], [data-state=error], .vv-absent:not([hidden])";
+  let spoken = null;
+  try {
+    spoken = JSON.parse(localStorage.getItem("vitviz-taste")).language;
+  } catch {
+    // nothing is remembered, or the browser refuses
+  }
+  if (spoken in said) Object.assign(first.querySelector("p"), { lang: spoken, textContent: said[spoken] });
+  if (history.state?.vitviz?.photo || location.hash) first.remove(); // a photo or a lesson of one's own comes back
+  new MutationObserver((_, observer) => {
+    if (!document.querySelector(IN_ITS_PLACE)) return;
+    observer.disconnect();
+    first.remove();
+  }).observe(document, { subtree: true, childList: true, attributeFilter: ["data-state", "hidden"] });
+})();
