@@ -166,10 +166,12 @@ def test_a_manifest_made_in_the_page_is_that_of_python(page_of, name: str) -> No
 
 
 def test_a_photo_does_not_take_the_place_of_another(page_of) -> None:
-    """An older photo that was opened later threw out the newest, which was then sent to the host."""
+    """An older photo, opened later, threw out the newest, which was then sent to the host."""
     tab, data = page_of("photos").tab, encode(Image.fromarray(noise(5, 7, 3)), "PNG")
     asked = ["one.png", base64.b64encode(data).decode(), template("photos"), False, None]
-    made = tab.evaluate(f"asked => Promise.all([...Array(12)].map(() => ({ANALYSE})(asked)))", asked)
+    made = tab.evaluate(
+        f"asked => Promise.all([...Array(12)].map(() => ({ANALYSE})(asked)))", asked
+    )
     assert len({one["manifest"]["pass"]["id"] for one in made}) == 12
 
 

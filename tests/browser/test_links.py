@@ -12,6 +12,7 @@ from vitviz.web.store.examples import FOLDER
 
 LAYER = ".vv-layer input"
 TIMES = "\N{MULTIPLICATION SIGN}"
+JOIN = "**/queue/join*"  # what Gradio asks with
 
 
 def asked(url: str) -> dict[str, str]:
@@ -103,13 +104,22 @@ def test_a_link_with_a_size_shows_its_patches_and_keeps_it_while_one_looks_aroun
 
 
 def test_the_photo_is_shown_in_more_patches_and_beside_the_models_own_size(visit, models, pictures):
-    seen = visit("?model=tiny-cls&panel=patches", "red-panda.jpg · tiny-cls")
+    seen, asked = visit("?model=tiny-cls&panel=patches", "red-panda.jpg · tiny-cls"), []
     page = seen.page
     seen.upload(pictures["first"])
     seen.ready("first.png · tiny-cls")
     sizes = page.get_by_role("region", name="More squares, or fewer")
     assert sizes.get_by_role("button", pressed=True).inner_text() == f"4 {TIMES} 4, its own"
     assert not sizes.get_by_text("Compare with its own size").is_visible()
+    page.route(JOIN, lambda route: asked.append(route))
+    with page.expect_request(JOIN):
+        sizes.get_by_text(f"8 {TIMES} 8, 4.8 times the work").click()
+    coming = sizes.get_by_text(f"The server is computing it with 8 {TIMES} 8 squares")
+    coming.wait_for()
+    asked[0].fulfill(status=429, json={"detail": "busy"})  # it says so itself, under the strip
+    coming.wait_for(state="detached")
+    seen.complaints[:] = [one for one in seen.complaints if "429" not in one]
+    page.unroute(JOIN)
     sizes.get_by_text(f"8 {TIMES} 8, 4.8 times the work").click()
     seen.ready(f"first.png · tiny-cls at 64 {TIMES} 64 pixels")
     want = analyze(load(models["cls"], image_size=64), pictures["first"]).predictions(1)

@@ -4,9 +4,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser.conftest import PATIENCE_MS, comes_to
+from tests.browser.conftest import PATIENCE_MS, comes_to, stop_time
 from tests.browser.test_drawing import draw
-from tests.browser.test_links import LAYER, address_says
+from tests.browser.test_links import JOIN, LAYER, address_says
 from tests.running import app_process, free_port
 
 KEPT = """new Promise((done) => {
@@ -56,6 +56,23 @@ def test_a_reload_keeps_photo_and_view_and_no_other_tab_has_them(visit, pictures
     beside.reload()
     beside.locator(".vv-place[data-state=ready]").wait_for()
     comes_to(beside, KEPT, [])
+
+
+def test_the_address_follows_again_when_the_way_back_is_refused(visit):
+    seen = visit("?example=dog", "dog.jpg")
+    page = seen.page
+    page.get_by_role("button", name="bison").click()
+    seen.ready("bison.jpg")
+    address_says(page, example="bison")
+    stop_time(page)
+    page.route(JOIN, lambda route: route.fulfill(status=429, json={"detail": "too many ask"}))
+    page.go_back()
+    page.locator("#vv-said", has_text="too many ask").wait_for()
+    page.locator(LAYER).nth(1).check()
+    seen.is_(layer=1)
+    page.clock.run_for(300)
+    address_says(page, example="bison", layer=1)
+    seen.complaints[:] = [one for one in seen.complaints if "429" not in one]
 
 
 def test_a_photo_is_forgotten_everywhere(visit, pictures):

@@ -50,7 +50,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  *   select: (wanted: any) => void, sketch: (wanted: any) => void, settled: (selection: import("./state/state.js").Selection) => void, prefer: (wanted: any) => void,
  *   point: (token: number|null, exploring: boolean) => void, preview: (token: number|null) => void, freeze: (on: boolean) => void,
  *   pair: () => {query: number, key: number}, light: (part: import("./types.js").Lit) => void,
- *   language: string, again: null|(() => void), invert: null|(() => void), resize: null|((size: string) => void),
+ *   language: string, again: null|(() => void), invert: null|(() => void), resize: null|((size: string) => void), resizing: string,
  *   ask: null|((name: string, params: any) => Promise<any>), link: null|(() => string),
  *   undo: () => void, redo: () => void, switchLanguage: () => void,
  *   choose: (token: number) => void, pin: (token: number) => void, release: () => void,
@@ -71,9 +71,10 @@ export function firstLanguage(search, otherwise = navigator.language) {
  * @param {import("./types.js").Host} host
  * @returns {{update: (manifest: any|null, selection?: any) => void,
  *   analyse: (template: import("./types.js").Manifest, photo: import("./types.js").OwnPhoto) => Promise<boolean>, need: () => void,
- *   select: (wanted: any) => void, openLessons: () => void, openDrawing: () => void, destroy: () => void}}
+ *   over: () => void, select: (wanted: any) => void, openLessons: () => void, openDrawing: () => void, destroy: () => void}}
  *   analyse: shows a photo that stays in this page, in the model of a manifest; false where the host has to analyze it. Rejected for what is no
- *     picture, with the sentence by language as `said`. need: asks whether the photo that is shown may be sent
+ *     picture, with the sentence by language as `said`. need: asks whether the photo that is shown may be sent. over: what the host was asked
+ *     for has come, or will not
  */
 export function mount(host) {
   const { address = null } = host;
@@ -120,8 +121,17 @@ export function mount(host) {
   const update = (manifest, wanted, awaited) => opening.update(computing.completed(manifest), wanted, awaited);
   update(host.manifest ?? null, host.selection, host.awaited);
   return {
-    analyse: (template, photo) => incoming.during(template, photo, computing.analyse(template, photo), update), need: incoming.need,
+    analyse: (template, photo) => incoming.during(template, photo, computing.analyse(template, photo), update),
+    need() {
+      app.resizing = "";
+      incoming.need();
+    },
     update: (manifest, selection) => { incoming.end(); update(manifest, selection); },
+    over() {
+      app.resizing = "";
+      if (!opening.loading() && !incoming.here()) telling.release();
+      render();
+    },
     select: (wanted) => app.source && app.select(wanted),
     openLessons: app.openLessons, openDrawing: screen.openDrawing,
     destroy() {
@@ -171,10 +181,15 @@ export const prepare = learn;
 /** What the app is at first: what it has of its host, and nothing to look at. @returns {any} */
 function createApp({ texts = null, address = null, again = null, invert = null, resize = null, languages = false, taste = null }, asked) {
   const app = {
-    t: null, languages, again, invert, resize, history: null, selection: null, source: null, second: null, needed: new Set(), looksOpen: false, optionsOpen: false, moved: false, panels: PANELS, records: recordBook(storage),
+    t: null, languages, again, invert, history: null, selection: null, source: null, second: null, resizing: "", needed: new Set(), looksOpen: false, optionsOpen: false, moved: false, panels: PANELS, records: recordBook(storage),
     forTeacher: Boolean(address) && new URL(address.read()).searchParams.get("key") === "true", // opens the key of a lesson
     taste: [recall(storage), taste, asked].reduce((base, wanted) => validTaste(wanted, base, PANELS), startTaste(PANELS)),
     panel: () => panelOf(PANELS, app.selection.panel),
+    /** Shows the photo in another size, which is `resizing` until the host has answered. */
+    resize: resize && ((size) => {
+      app.resizing = size;
+      resize(size);
+    }),
     facing: () => app.second?.app ?? null,
     async switchLanguage() {
       const next = nextLanguage(app.language);

@@ -33,6 +33,10 @@ export function createTelling(app, screen, { onSelect = null, address = null }) 
     hold() {
       heldUntil = performance.now() + PATIENCE_MS;
     },
+    /** What the address is about will not be shown. */
+    release() {
+      heldUntil = 0;
+    },
     /** Writes selection and taste into the address when they have rested, and tells the host a selection. */
     settle(selected = false) {
       news ||= selected;

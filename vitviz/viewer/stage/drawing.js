@@ -103,14 +103,10 @@ export function createDrawing(app, send) {
     root.dataset.sent = nameOf(sent);
     const [name, first] = [nameOf(sent), !isDrawing()];
     before = app.source;
-    field.picture(async (picture) => {
-      try {
-        await send(picture, name, first);
-      } catch (error) {
-        turns.settled();
-        failed(error);
-      }
-    });
+    field.picture((picture) => send(picture, name, first).catch((error) => {
+      turns.settled();
+      failed(error);
+    }));
   }
 
   function failed(error) {

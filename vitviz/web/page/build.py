@@ -64,6 +64,8 @@ PAGE_JS, KEEPING_JS = (
     for name in ("page.js", "keeping.js")
 )
 
+# A request of the page is over, also where it was refused or brought nothing new.
+OVER = "() => { document.dispatchEvent(new Event('vitviz-over')); }"
 # What is sent in place of the picture input: the kept photo that the address is about, or the photo
 # of the input, sent again if the server has forgotten it (keeping.js).
 ASKED = "async (photo, ...others) => [await vitvizKept.asked(), ...others]"
@@ -212,11 +214,11 @@ def _build_page(
     model.select(show, chosen, **latest, js=ALIVE)  # its "input" is sent twice
     untrained.input(show, chosen, **latest, js=ALIVE)
     view.submit(show, chosen, **once, js=ALIVE)  # the viewer asks for an expired analysis again
-    view.retry(open_, [photo, model, shown], **latest, js=ASKED)  # Back or Forward was pressed
+    view.retry(open_, [photo, model, shown], **latest, js=ASKED).then(None, js=OVER)  # Back
     view.edit(invert, chosen, **once)
     # "always_last" would ask with what came with the event before; the service answers the newest.
     view.upload(draw, chosen[1:], **once, trigger_mode="multiple")
-    view.select(resize, chosen, **once, trigger_mode="multiple", js=ALIVE)
+    view.select(resize, chosen, **once, trigger_mode="multiple", js=ALIVE).then(None, js=OVER)
     thumbnails.click(show_example, [thumbnails, model, shown, untrained], **latest, js=LEFT)
     demo.load(open_, [photo, model, shown], **once, js=ASKED)
     demo.load(None, js=_script(examples))

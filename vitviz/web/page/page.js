@@ -165,6 +165,7 @@
     if (ours) said.textContent = ours(t);
     said.closest(".toast-body").querySelector("button").setAttribute("aria-label", t.close);
     say(...said.cloneNode(true).childNodes);
+    document.dispatchEvent(new Event("vitviz-over")); // Gradio tells of no end where its queue took nothing
   }
   function say(...nodes) {
     find("#vv-said .html-container")?.replaceChildren(...nodes);

@@ -215,6 +215,10 @@ function open({ type }) {
 }
 Object.keys(opens).forEach((type) => document.addEventListener(type, open));
 
+// A request of the viewer is over; what it brought is on its way by the next task.
+const over = () => setTimeout(() => mounted?.over());
+document.addEventListener('vitviz-over', over);
+
 let ended = false;
 fetched('__FILE__').then(async (viewer) => {
   if (!await viewer.prepare(document.documentElement.lang, texts)) document.documentElement.lang = 'en';
@@ -240,6 +244,7 @@ if (!customElements.get('vv-life')) {
 element.querySelector('vv-life').ended = () => {
   ended = true;
   Object.keys(opens).forEach((type) => document.removeEventListener(type, open));
+  document.removeEventListener('vitviz-over', over);
   window.removeEventListener('popstate', followed);
   mounted?.destroy();
 };
