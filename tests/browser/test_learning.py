@@ -146,6 +146,9 @@ def test_the_film_of_a_training_plays(visit, models, pictures):
     page.keyboard.press("Home")
     assert reading.inner_text().startswith("Epoch 0,")
     before = canvas(page)
+    assert (
+        page.locator(".vv-film").get_by_role("radio", name="mean").count() == 0
+    )  # but the stage's
     seen.choose("1")
     seen.is_(head=1)
     assert canvas(page) != before

@@ -174,17 +174,18 @@ function createAccuracy(app, film, onMoment) {
   };
 }
 
-/** The pictures of the film, with the attention from CLS and the predictions. The line chooses the layer, where the film has them all. */
+/** The pictures of the film, with the attention from CLS and the predictions. The line chooses the layer, and the stage the head, where the film has them all. */
 function createLooks(app, film) {
   const { t } = app;
   const title = el("h4");
-  const layer = film.layers === app.source.manifest.model.depth ? null : slider({ label: t("layer"), min: 0, max: film.layers - 1, step: 1,
+  const { depth, num_heads: heads } = app.source.manifest.model;
+  const layer = film.layers === depth ? null : slider({ label: t("layer"), min: 0, max: film.layers - 1, step: 1,
     format: (value) => t("ofCount", { value, last: film.layers - 1 }), onInput: (value) => app.select({ layer: value }) });
-  const head = choice({ label: t("head"), wrap: true, onChoose: (value) => app.select({ head: value }),
+  const head = film.heads === heads ? null : choice({ label: t("head"), wrap: true, onChoose: (value) => app.select({ head: value }),
     options: ["mean", ...Array(film.heads).keys()].map((value) => ({ value, text: value === "mean" ? t("mean") : String(value) })) });
   const pictures = film.names.map((_, picture) => createPicture(app, film, picture));
   const root = el("div", { class: "vv-film" }, title,
-    el("div", { class: "vv-knobs" }, layer && layer.root, head.root),
+    layer || head ? el("div", { class: "vv-knobs" }, layer && layer.root, head && head.root) : null,
     el("div", { class: "vv-figures vv-thirds" }, ...pictures.map((one) => one.root)),
     el("p", { class: "vv-note", text: t("filmLooksNote") }));
   return {
@@ -194,7 +195,7 @@ function createLooks(app, film) {
         head: app.selection.head === "mean" ? "mean" : Math.min(app.selection.head, film.heads - 1) };
       setText(title, t("filmLooks", chosen));
       layer?.set(chosen.layer);
-      head.set(chosen.head);
+      head?.set(chosen.head);
       for (const one of pictures) one.render(moment, chosen);
     },
   };
