@@ -49,11 +49,16 @@ ROTARY = (
 
 
 def drawn(name: str) -> LoadedModel:
-    """A small model with weights by `Chance`: each parameter, in order of the names, with its
-    place as seed.
-    """
+    """A small model with weights by `Chance`."""
     loaded = tiny(name) if name in TINY else _other(OTHERS[name])
     vit = ViT(loaded.card.config).eval().requires_grad_(False)
+    draw_into(vit)
+    return replace(loaded, vit=vit)
+
+
+@torch.no_grad()
+def draw_into(vit: ViT) -> None:
+    """Weights by `Chance`: each parameter, in order of the names, with its place as seed."""
     for seed, (key, parameter) in enumerate(sorted(vit.named_parameters())):
         numbers = Chance(seed, "noise").normals(parameter.numel()).float().view(parameter.shape)
         if parameter.ndim >= 2 and key.endswith("weight"):
@@ -63,7 +68,6 @@ def drawn(name: str) -> LoadedModel:
         else:
             numbers = 0.5 * numbers
         parameter.copy_(numbers)
-    return replace(loaded, vit=vit)
 
 
 def _other(config: ViTConfig) -> LoadedModel:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tests import engine_fixture, explained_fixture, gradients_fixture
+from tests import engine_fixture, explained_fixture, gradients_fixture, learner_fixture
 from tests.chance_fixture import draws
 from tests.models import TINY, as_sent, photo, tiny
 from tests.operated_fixture import CASES, operated
@@ -181,7 +181,8 @@ def write(folder: Path) -> None:
     """One JSON file for each of the tiny models; in folders operated passes, draws, examples and
     passes for the page's engine, and pixels.
     """
-    for inner in ("operated", "chance", "results", "engine", "pixels", "gradients", "explained"):
+    inside = "operated chance results engine pixels gradients explained learner"
+    for inner in inside.split():
         (folder / inner).mkdir(parents=True, exist_ok=True)
     text = json.dumps(draws())  # to the last bit
     (folder / "chance" / "draws.json").write_text(text + "\n", encoding="utf-8")
@@ -195,6 +196,9 @@ def write(folder: Path) -> None:
     for name in engine_fixture.ALL:
         text = json.dumps(_rounded(gradients_fixture.small(name)))
         (folder / "gradients" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    for name, told in learner_fixture.runs().items():
+        text = json.dumps(_rounded(told))
+        (folder / "learner" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
     for name in explained_fixture.NAMES:
         text = json.dumps(_rounded(explained_fixture.small(name)))
         (folder / "explained" / f"{name}.json").write_text(text + "\n", encoding="utf-8")

@@ -120,7 +120,7 @@ export function checkCases(core, fresh, config, { cases, picture, other, intact 
 }
 
 /** Asserts that numbers are those of which Python tells some and the length: to a ten-thousandth of the largest, or of what lengths are like. */
-function assertSome(actual, { length, some }, where) {
+export function assertSome(actual, { length, some }, where) {
   const step = Math.max(1, Math.floor(actual.length / 24));
   const found = Array.from(actual).filter((_, at) => at % step === 0);
   const bound = 1e-4 * Math.max(1e-3, actual.reduce((most, one) => Math.max(most, Math.abs(one)), 0), length / Math.sqrt(actual.length));

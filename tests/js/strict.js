@@ -8,7 +8,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-const STRICT = /^\S*viewer\/(?:maths|engine|state)\//;
+const STRICT = /^\S*viewer\/(?:maths|engine|learn|state)\//;
 const FINDING = /^\S*viewer\/\S+\(\d+,\d+\): error /;
 
 /** The findings of tsc that count, each with the lines below it that belong to it. */

@@ -15,7 +15,8 @@ from ..languages import ENGLISH, dictionary, languages
 HERE = Path(__file__).resolve().parent
 STRINGS = HERE / "text" / "strings.js"  # reads a folder, which a browser cannot
 PHOTO = HERE / "text" / "phototexts.js"  # reads it, too
-WORKER = HERE / "engine" / "workertext.js"  # a worker of a blob imports nothing: it is one text
+# A worker of a blob imports nothing: it is one text, made of the worker.js beside each of these.
+WORKERS = tuple(HERE / room / "workertext.js" for room in ("engine", "learn"))
 STYLES = (
     "viewer.css",
     "panels.css",
@@ -93,7 +94,7 @@ def join(entry: Path, name: str, spoken: Collection[str] | None = None) -> str:
     `name` is what a debugger shows as the file; `spoken`: the languages it has texts of, by default
     all.
     """
-    made = {STRINGS: _strings(spoken), WORKER: _worker(), PHOTO: _photo()}
+    made = {STRINGS: _strings(spoken), PHOTO: _photo()} | {one: _worker(one) for one in WORKERS}
     return f"{_joined(entry, made)}\n//# sourceURL={name}\n"
 
 
@@ -144,9 +145,9 @@ def _visit(
 
 
 @cache
-def _worker() -> str:
-    """The module that replaces `WORKER`: the engine's worker as a classic script."""
-    text = _joined(HERE / "engine" / "worker.js", {})
+def _worker(text_file: Path) -> str:
+    """The module that replaces one of `WORKERS`: its worker as a classic script."""
+    text = _joined(text_file.with_name("worker.js"), {})
     return f"export const WORKER = {json.dumps(text, ensure_ascii=False)};\n"
 
 

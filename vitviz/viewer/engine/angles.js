@@ -47,19 +47,19 @@ function axis({ kind, offset, reference }, which, count) {
 /**
  * Turn the pair of channels m and m + d / 2 of each token by angle m, in the place of `x`.
  * @param {Float32Array} f
- * @param {number} at  of numbers (H, rows, stride)
+ * @param {number} at  of numbers (H, N, d)
  * @param {Angles} angles
- * @param {{heads: number, tokens: number, all: number, rows: number, dim: number, stride: number}} sizes
- *   of the sequence; all: the tokens that have angles
+ * @param {{heads: number, tokens: number, all: number, apart: number, dim: number, stride: number}} sizes
+ *   of the sequence; all: the tokens that have angles; apart: from head to head, and stride: from token to token, in numbers
  * @param {ArrayLike<number>|null} places  the token in whose place each one stands; null: each in its own
  * @param {1|-1} [way]  -1: back
  */
-export function turn(f, at, angles, { heads, tokens, all, rows, dim, stride }, places, way = 1) {
+export function turn(f, at, angles, { heads, tokens, all, apart, dim, stride }, places, way = 1) {
   const half = dim / 2;
   for (let head = 0; head < heads; head++) {
     for (let token = 0; token < tokens; token++) {
       const from = ((angles.heads === 1 ? 0 : head) * all + (places ? places[token] : token)) * half;
-      const x = at + (head * rows + token) * stride;
+      const x = at + head * apart + token * stride;
       for (let m = 0; m < half; m++) {
         const [a, b, cos, sin] = [f[x + m], f[x + half + m], angles.cos[from + m], way * angles.sin[from + m]];
         f[x + m] = a * cos - b * sin;

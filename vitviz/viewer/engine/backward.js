@@ -43,14 +43,9 @@ function linearBack({ kernels, at }, from, { b, depth, cols }, to, count, add = 
 
 /** The gradients of a matrix and its bias: of `count` rows that it was multiplied with, and the gradient behind it. */
 function linearWeights({ kernels, f, at }, { depth, cols, name, first, out, into, raw }, rows, gradient, count, weights) {
-  const keys = up(count);
-  f.fill(0, at.turned / 4, at.turned / 4 + cols * keys);
-  kernels.spread(gradient, cols, at.turned, 1, keys, count, cols);
-  for (let col = 0; col < depth; col += 8) kernels.move(rows + 4 * col, depth, at.columns + 4 * col * keys, 8, keys, 8);
-  kernels.product(at.turned, keys, at.columns, at.zero, at.matrix, depth, cols, keys, depth, 0);
+  kernels.strided(gradient, 1, cols, rows, depth, at.matrix, depth, cols, count, depth, 0);
   const matrix = taken({ f }, at.matrix, out, into, depth);
-  const bias = new Float32Array(out);
-  for (let row = 0; row < out; row++) for (let i = 0; i < count; i++) bias[row] += f[gradient / 4 + i * cols + row];
+  const bias = summed({ kernels, f, at }, gradient, cols, count, out);
   if (raw) { // what is multiplied with has a gain in it
     const gains = new Float32Array(out);
     for (let row = 0; row < out; row++) {
@@ -67,22 +62,19 @@ function linearWeights({ kernels, f, at }, { depth, cols, name, first, out, into
   addTo(weights, name + ".bias", bias, first);
 }
 
+/** The sums of the columns of some rows. */
+function summed({ kernels, f, at }, rows, stride, count, width) {
+  f.fill(0, at.matrix / 4, at.matrix / 4 + stride);
+  kernels.sums(rows, stride, at.matrix, count, stride);
+  return f.slice(at.matrix / 4, at.matrix / 4 + width);
+}
+
 /** The gradients of a LayerNorm's gain and shift: of `count` rows that entered it, and the gradient behind it. */
-function normWeights({ f, config }, { name, width }, rows, gradient, count, stride, weights) {
-  const [gain, shift] = [new Float32Array(width), new Float32Array(width)];
-  for (let row = 0; row < count; row++) {
-    const [x, d] = [rows / 4 + row * stride, gradient / 4 + row * stride];
-    let mean = 0, variance = 0;
-    for (let i = 0; i < width; i++) mean += f[x + i] / width;
-    for (let i = 0; i < width; i++) variance += (f[x + i] - mean) ** 2 / width;
-    const scale = 1 / Math.sqrt(variance + config.norm_eps);
-    for (let i = 0; i < width; i++) {
-      gain[i] += f[d + i] * (f[x + i] - mean) * scale;
-      shift[i] += f[d + i];
-    }
-  }
-  addTo(weights, name + ".weight", gain);
-  addTo(weights, name + ".bias", shift);
+function normWeights({ kernels, f, at, config }, { name, width }, rows, gradient, count, stride, weights) {
+  f.fill(0, at.matrix / 4, at.matrix / 4 + stride);
+  kernels.normGain(rows, gradient, at.matrix, count, width, stride, config.norm_eps);
+  addTo(weights, name + ".weight", f.slice(at.matrix / 4, at.matrix / 4 + width));
+  addTo(weights, name + ".bias", summed({ kernels, f, at }, gradient, stride, count, width));
 }
 
 /** The gradient before a LayerNorm, added to what is at `to`; of `count` rows that entered it. */

@@ -10,6 +10,7 @@
  *     const { values } = await engine.work({ picture, explainer: "occlusion", target: 3 });   // in slices, between which others are served
  */
 
+import { workerPort } from "./port.js";
 import { errorOf, serving } from "./serving.js";
 import { WORKER } from "./workertext.js";
 
@@ -42,8 +43,6 @@ export class Overtaken extends Error {}
  *     any more, then it is rejected with `Overtaken`, as it is when another model is loaded.
  *   stop: end the worker; everything that waits is rejected.
  */
-
-/** What runs `serving`, and replies to what is posted. @typedef {{post: (question: any) => void, close: () => void}} Port */
 
 const MOST_RESTARTS = 1;
 
@@ -180,26 +179,7 @@ function takenFrom(donors, interventions) {
   });
 }
 
-/** A worker of this text, from a blob: the only kind that pages of files have in all browsers. @returns {Port} */
-function workerPort(text, hear, failed) {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
-  const worker = new Worker(address);
-  worker.onmessage = ({ data }) => hear(data);
-  worker.onerror = (event) => {
-    event.preventDefault();
-    failed();
-  };
-  worker.onmessageerror = failed;
-  return {
-    post: (question) => worker.postMessage(question),
-    close() {
-      worker.terminate();
-      URL.revokeObjectURL(address);
-    },
-  };
-}
-
-/** The page itself: it computes when what it does now is done. @returns {Port} */
+/** The page itself: it computes when what it does now is done. @returns {import("./port.js").Port} */
 function pagePort(hear) {
   const serve = serving();
   let open = true;

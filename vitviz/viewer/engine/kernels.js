@@ -9,6 +9,9 @@ import { MODULE } from "./module.js";
 /**
  * product  out = a b + bias, or with `add` more than 0 that is added to out; b is packed (see `pack` of machine.js), and so many rows of a
  *          are multiplied (a multiple of 4) as have so many numbers (`depth`, a multiple of 4); `cols`: a multiple of 8
+ * strided  the same without packing: number k of row i of a stands i down and k along from `a` on, so that a may be read as its transpose, and
+ *          b has its rows as they are; `depth` is any number
+ * sums     of each of so many columns (a multiple of 4), added to what is at `to`
  * spread   number c of row r of `width` numbers goes to place r down + c across
  * move     the first `width` numbers of each row to rows with another stride
  * softmax  of `count` scores in each row, times `scale`, in their place; to `stats` goes for each row the largest, and the sum
@@ -17,9 +20,14 @@ import { MODULE } from "./module.js";
  * gelu     of so many numbers (a multiple of 4) in their place; or with `gradient` that times its slope there, in the place of the gradient
  * softmaxBack  what the gradient of shares, which `softmax` left at `at`, is for the scores, in the place of the gradient
  * normBack  what a gradient behind `norm` is before it, added to the rows at `to`; what fills their stride is no gradient
+ * normGain  what it is for the gain of `norm`, added to what is at `sums`
+ * adamw    so many numbers (a multiple of 4) learn by their gradients, each of which is times `shorter`: means and squares move towards
+ *          it by the shares `first` and `second`, the numbers are times `keeps` and less `rate` mean / (`root` sqrt(square) + eps)
  * @typedef {{
  *   memory: ArrayBuffer, simd: boolean,
  *   product: (a: number, lda: number, b: number, bias: number, out: number, ldo: number, rows: number, depth: number, cols: number, add: number) => void,
+ *   strided: (a: number, down: number, along: number, b: number, ldb: number, out: number, ldo: number, rows: number, depth: number, cols: number, add: number) => void,
+ *   sums: (from: number, lda: number, to: number, rows: number, width: number) => void,
  *   spread: (from: number, lda: number, to: number, down: number, across: number, rows: number, width: number) => void,
  *   move: (from: number, lda: number, to: number, ldo: number, rows: number, width: number) => void,
  *   softmax: (at: number, rows: number, count: number, stride: number, scale: number, stats: number) => void,
@@ -27,6 +35,8 @@ import { MODULE } from "./module.js";
  *   gelu: (at: number, count: number, gradient: number) => void,
  *   softmaxBack: (at: number, gradient: number, rows: number, stride: number, scale: number) => void,
  *   normBack: (from: number, gradient: number, to: number, gain: number, rows: number, width: number, stride: number, eps: number) => void,
+ *   normGain: (from: number, gradient: number, sums: number, rows: number, width: number, stride: number, eps: number) => void,
+ *   adamw: (at: number, gradient: number, mean: number, square: number, count: number, shorter: number, keeps: number, first: number, second: number, rate: number, root: number, eps: number) => void,
  * }} Kernels
  */
 
@@ -59,8 +69,19 @@ export function plainKernels(bytes) {
     product(a, lda, b, bias, out, ldo, rows, depth, cols, add) {
       for (let col = 0; col < cols; col += 8) {
         for (let row = 0; row < rows; row++) {
-          panelRow(f, a / 4 + row * lda, b / 4 + col * depth, bias / 4 + col, out / 4 + row * ldo + col, depth, add);
+          panelRow(f, a / 4 + row * lda, 1, b / 4 + col * depth, 8, out / 4 + row * ldo + col, depth, add);
+          for (let at = col; at < col + 8; at++) f[out / 4 + row * ldo + at] += f[bias / 4 + at];
         }
+      }
+    },
+    strided(a, down, along, b, ldb, out, ldo, rows, depth, cols, add) {
+      for (let row = 0; row < rows; row++) {
+        for (let col = 0; col < cols; col += 8) panelRow(f, a / 4 + row * down, along, b / 4 + col, ldb, out / 4 + row * ldo + col, depth, add);
+      }
+    },
+    sums(from, lda, to, rows, width) {
+      for (let row = 0; row < rows; row++) {
+        for (let i = 0; i < width; i++) f[to / 4 + i] += f[from / 4 + row * lda + i];
       }
     },
     spread(from, lda, to, down, across, rows, width) {
@@ -112,6 +133,22 @@ export function plainKernels(bytes) {
         for (let i = 0; i < width; i++) f[to / 4 + row * stride + i] += scale * (f[gain / 4 + i] * f[d + i] - first - (f[x + i] - mean) * scale * second);
       }
     },
+    normGain(from, gradient, sums, rows, width, stride, eps) {
+      for (let row = 0; row < rows; row++) {
+        const [x, d] = [from / 4 + row * stride, gradient / 4 + row * stride];
+        const { mean, scale } = moments(f, x, width, eps);
+        for (let i = 0; i < width; i++) f[sums / 4 + i] += f[d + i] * (f[x + i] - mean) * scale;
+      }
+    },
+    adamw(at, gradient, mean, square, count, shorter, keeps, first, second, rate, root, eps) {
+      const [p, g, m, v] = [at / 4, gradient / 4, mean / 4, square / 4];
+      for (let i = 0; i < count; i++) {
+        const slope = shorter * f[g + i];
+        f[m + i] += first * (slope - f[m + i]);
+        f[v + i] += second * (slope * slope - f[v + i]);
+        f[p + i] = keeps * f[p + i] - rate * f[m + i] / (root * Math.sqrt(f[v + i]) + eps);
+      }
+    },
     gelu(at, count, gradient) {
       for (let i = 0; i < count; i++) {
         const x = f[at / 4 + i];
@@ -132,10 +169,10 @@ function moments(f, start, width, eps) {
 }
 
 /** One row of `a` with 8 columns: eight sums at once. */
-function panelRow(f, a, b, bias, out, depth, add) {
-  let s0 = f[bias], s1 = f[bias + 1], s2 = f[bias + 2], s3 = f[bias + 3], s4 = f[bias + 4], s5 = f[bias + 5], s6 = f[bias + 6], s7 = f[bias + 7];
-  for (let at = 0; at < depth; at++, b += 8) {
-    const x = f[a + at];
+function panelRow(f, a, along, b, ldb, out, depth, add) {
+  let s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0;
+  for (let at = 0; at < depth; at++, a += along, b += ldb) {
+    const x = f[a];
     s0 += x * f[b];
     s1 += x * f[b + 1];
     s2 += x * f[b + 2];

@@ -1,14 +1,14 @@
 ;; The kernels of a pass by SIMD of 128 bits; kernels.js says what each does, and has the same in plain JavaScript.
 ;; No relaxed SIMD: some browsers refuse a whole module for one such instruction. Run `node tests/js/assemble.js` after a change.
 (module
-  (import "page" "memory" (memory 1))
+  (import "page" "memory" (memory 1)) ;; $zero is a local that nothing is written to: shorter than a constant
 
   ;; A tile of 4 rows and 8 columns is what 16 registers hold; of both matrices every number that is read is used at least four times.
   (func (export "product") (param $a i32) (param $lda i32) (param $b i32) (param $bias i32) (param $out i32) (param $ldo i32)
     (param $rows i32) (param $depth i32) (param $cols i32) (param $add i32)
     (local $row i32) (local $at i32) (local $end i32) (local $left i32) (local $to i32)
     (local $a0 i32) (local $a1 i32) (local $a2 i32) (local $a3 i32) (local $o0 i32) (local $o1 i32) (local $o2 i32) (local $o3 i32)
-    (local $x v128) (local $b0 v128) (local $b1 v128)
+    (local $x v128) (local $b0 v128) (local $b1 v128) (local $zero v128)
     (local $c00 v128) (local $c01 v128) (local $c10 v128) (local $c11 v128) (local $c20 v128) (local $c21 v128) (local $c30 v128) (local $c31 v128)
     (local.set $lda (i32.shl (local.get $lda) (i32.const 2)))
     (local.set $ldo (i32.shl (local.get $ldo) (i32.const 2)))
@@ -24,10 +24,10 @@
         (local.set $o1 (i32.add (local.get $o0) (local.get $ldo)))
         (local.set $o2 (i32.add (local.get $o1) (local.get $ldo)))
         (local.set $o3 (i32.add (local.get $o2) (local.get $ldo)))
-        (local.set $c00 (v128.const i32x4 0 0 0 0)) (local.set $c01 (v128.const i32x4 0 0 0 0))
-        (local.set $c10 (v128.const i32x4 0 0 0 0)) (local.set $c11 (v128.const i32x4 0 0 0 0))
-        (local.set $c20 (v128.const i32x4 0 0 0 0)) (local.set $c21 (v128.const i32x4 0 0 0 0))
-        (local.set $c30 (v128.const i32x4 0 0 0 0)) (local.set $c31 (v128.const i32x4 0 0 0 0))
+        (local.set $c00 (local.get $zero)) (local.set $c01 (local.get $zero))
+        (local.set $c10 (local.get $zero)) (local.set $c11 (local.get $zero))
+        (local.set $c20 (local.get $zero)) (local.set $c21 (local.get $zero))
+        (local.set $c30 (local.get $zero)) (local.set $c31 (local.get $zero))
         (loop $four
           ;; number 0 of four of each row, times eight columns
           (local.set $b0 (v128.load offset=0 (local.get $at))) (local.set $b1 (v128.load offset=16 (local.get $at)))
@@ -88,6 +88,71 @@
       (local.set $bias (i32.add (local.get $bias) (i32.const 32)))
       (local.set $out (i32.add (local.get $out) (i32.const 32)))
       (br_if $panel (i32.gt_s (local.tee $cols (i32.sub (local.get $cols) (i32.const 8))) (i32.const 0)))))
+
+  ;; The same tile without packing: number k of row i of a stands i down and k along, so that a can be read as its transpose.
+  (func (export "strided") (param $a i32) (param $down i32) (param $along i32) (param $b i32) (param $ldb i32) (param $out i32) (param $ldo i32)
+    (param $rows i32) (param $depth i32) (param $cols i32) (param $add i32)
+    (local $k i32) (local $at i32) (local $col i32) (local $a0 i32) (local $a1 i32) (local $a2 i32) (local $a3 i32)
+    (local $o0 i32) (local $o1 i32) (local $o2 i32) (local $o3 i32) (local $x v128) (local $b0 v128) (local $b1 v128) (local $zero v128)
+    (local $c00 v128) (local $c01 v128) (local $c10 v128) (local $c11 v128) (local $c20 v128) (local $c21 v128) (local $c30 v128) (local $c31 v128)
+    (local.set $down (i32.shl (local.get $down) (i32.const 2))) (local.set $along (i32.shl (local.get $along) (i32.const 2)))
+    (local.set $ldb (i32.shl (local.get $ldb) (i32.const 2))) (local.set $ldo (i32.shl (local.get $ldo) (i32.const 2)))
+    (local.set $cols (i32.shl (local.get $cols) (i32.const 2)))
+    (loop $tile
+      (local.set $col (i32.const 0))
+      (loop $panel
+        (local.set $a0 (local.get $a)) (local.set $at (i32.add (local.get $b) (local.get $col))) (local.set $k (local.get $depth))
+        (local.set $a1 (i32.add (local.get $a0) (local.get $down)))
+        (local.set $a2 (i32.add (local.get $a1) (local.get $down)))
+        (local.set $a3 (i32.add (local.get $a2) (local.get $down)))
+        (local.set $o0 (i32.add (local.get $out) (local.get $col)))
+        (local.set $o1 (i32.add (local.get $o0) (local.get $ldo)))
+        (local.set $o2 (i32.add (local.get $o1) (local.get $ldo)))
+        (local.set $o3 (i32.add (local.get $o2) (local.get $ldo)))
+        (local.set $c00 (local.get $zero)) (local.set $c01 (local.get $zero))
+        (local.set $c10 (local.get $zero)) (local.set $c11 (local.get $zero))
+        (local.set $c20 (local.get $zero)) (local.set $c21 (local.get $zero))
+        (local.set $c30 (local.get $zero)) (local.set $c31 (local.get $zero))
+        (if (local.get $add) (then
+          (local.set $c00 (v128.load (local.get $o0))) (local.set $c01 (v128.load offset=16 (local.get $o0)))
+          (local.set $c10 (v128.load (local.get $o1))) (local.set $c11 (v128.load offset=16 (local.get $o1)))
+          (local.set $c20 (v128.load (local.get $o2))) (local.set $c21 (v128.load offset=16 (local.get $o2)))
+          (local.set $c30 (v128.load (local.get $o3))) (local.set $c31 (v128.load offset=16 (local.get $o3)))
+        ))
+        (loop $each
+          (local.set $b0 (v128.load (local.get $at))) (local.set $b1 (v128.load offset=16 (local.get $at)))
+          (local.set $x (v128.load32_splat (local.get $a0)))
+          (local.set $c00 (f32x4.add (local.get $c00) (f32x4.mul (local.get $x) (local.get $b0)))) (local.set $c01 (f32x4.add (local.get $c01) (f32x4.mul (local.get $x) (local.get $b1))))
+          (local.set $x (v128.load32_splat (local.get $a1)))
+          (local.set $c10 (f32x4.add (local.get $c10) (f32x4.mul (local.get $x) (local.get $b0)))) (local.set $c11 (f32x4.add (local.get $c11) (f32x4.mul (local.get $x) (local.get $b1))))
+          (local.set $x (v128.load32_splat (local.get $a2)))
+          (local.set $c20 (f32x4.add (local.get $c20) (f32x4.mul (local.get $x) (local.get $b0)))) (local.set $c21 (f32x4.add (local.get $c21) (f32x4.mul (local.get $x) (local.get $b1))))
+          (local.set $x (v128.load32_splat (local.get $a3)))
+          (local.set $c30 (f32x4.add (local.get $c30) (f32x4.mul (local.get $x) (local.get $b0)))) (local.set $c31 (f32x4.add (local.get $c31) (f32x4.mul (local.get $x) (local.get $b1))))
+          (local.set $a0 (i32.add (local.get $a0) (local.get $along))) (local.set $a1 (i32.add (local.get $a1) (local.get $along)))
+          (local.set $a2 (i32.add (local.get $a2) (local.get $along))) (local.set $a3 (i32.add (local.get $a3) (local.get $along)))
+          (local.set $at (i32.add (local.get $at) (local.get $ldb)))
+          (br_if $each (local.tee $k (i32.sub (local.get $k) (i32.const 1)))))
+        (v128.store (local.get $o0) (local.get $c00)) (v128.store offset=16 (local.get $o0) (local.get $c01))
+        (v128.store (local.get $o1) (local.get $c10)) (v128.store offset=16 (local.get $o1) (local.get $c11))
+        (v128.store (local.get $o2) (local.get $c20)) (v128.store offset=16 (local.get $o2) (local.get $c21))
+        (v128.store (local.get $o3) (local.get $c30)) (v128.store offset=16 (local.get $o3) (local.get $c31))
+        (br_if $panel (i32.lt_u (local.tee $col (i32.add (local.get $col) (i32.const 32))) (local.get $cols))))
+      (local.set $a (i32.add (local.get $a) (i32.shl (local.get $down) (i32.const 2))))
+      (local.set $out (i32.add (local.get $out) (i32.shl (local.get $ldo) (i32.const 2))))
+      (br_if $tile (i32.gt_s (local.tee $rows (i32.sub (local.get $rows) (i32.const 4))) (i32.const 0)))))
+
+  (func (export "sums") (param $from i32) (param $lda i32) (param $to i32) (param $rows i32) (param $width i32)
+    (local $i i32) (local $place i32)
+    (local.set $width (i32.shl (local.get $width) (i32.const 2)))
+    (loop $row
+      (local.set $i (i32.const 0))
+      (loop $four
+        (v128.store (local.tee $place (i32.add (local.get $to) (local.get $i)))
+          (f32x4.add (v128.load (local.get $place)) (v128.load (i32.add (local.get $from) (local.get $i)))))
+        (br_if $four (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 16))) (local.get $width))))
+      (local.set $from (i32.add (local.get $from) (i32.shl (local.get $lda) (i32.const 2))))
+      (br_if $row (local.tee $rows (i32.sub (local.get $rows) (i32.const 1))))))
 
   (func (export "spread") (param $from i32) (param $lda i32) (param $to i32) (param $down i32) (param $across i32) (param $rows i32) (param $width i32)
     (local $at i32) (local $end i32) (local $place i32)
@@ -165,10 +230,10 @@
       (br_if $row (local.tee $rows (i32.sub (local.get $rows) (i32.const 1))))))
 
   (func (export "softmaxBack") (param $at i32) (param $gradient i32) (param $rows i32) (param $stride i32) (param $scale f32)
-    (local $i i32) (local $bytes i32) (local $sum v128)
+    (local $i i32) (local $bytes i32) (local $sum v128) (local $zero v128)
     (local.set $bytes (i32.shl (local.get $stride) (i32.const 2)))
     (loop $row
-      (local.set $sum (v128.const i32x4 0 0 0 0)) (local.set $i (i32.const 0))
+      (local.set $sum (local.get $zero)) (local.set $i (i32.const 0))
       (loop $four
         (local.set $sum (f32x4.add (local.get $sum) (f32x4.mul (v128.load (i32.add (local.get $at) (local.get $i))) (v128.load (i32.add (local.get $gradient) (local.get $i))))))
         (br_if $four (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 16))) (local.get $bytes))))
@@ -184,13 +249,13 @@
   ;; The mean of a row, and one over its deviation. The zeros that fill a stride are in both sums: they add nothing to the first, and the
   ;; square of the mean each to the second.
   (func $moments (param $from i32) (param $width i32) (param $bytes i32) (param $eps f32) (result f32 f32)
-    (local $i i32) (local $sums v128) (local $mean f32) (local $x v128) (local $count f32)
+    (local $i i32) (local $sums v128) (local $x v128) (local $zero v128) (local $mean f32) (local $count f32)
     (local.set $count (f32.convert_i32_u (local.get $width)))
     (loop $four
       (local.set $sums (f32x4.add (local.get $sums) (v128.load (i32.add (local.get $from) (local.get $i)))))
       (br_if $four (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 16))) (local.get $bytes))))
     (local.set $mean (f32.div (call $sum (local.get $sums)) (local.get $count)))
-    (local.set $sums (v128.const i32x4 0 0 0 0)) (local.set $i (i32.const 0))
+    (local.set $sums (local.get $zero)) (local.set $i (i32.const 0))
     (loop $four
       (local.set $x (f32x4.sub (v128.load (i32.add (local.get $from) (local.get $i))) (f32x4.splat (local.get $mean))))
       (local.set $sums (f32x4.add (local.get $sums) (f32x4.mul (local.get $x) (local.get $x))))
@@ -219,13 +284,13 @@
   ;; With z the normalised row and g its gradient times the gain: (g - mean of g - z mean of g z) over the deviation.
   (func (export "normBack") (param $from i32) (param $gradient i32) (param $to i32) (param $gain i32) (param $rows i32) (param $width i32)
     (param $stride i32) (param $eps f32)
-    (local $i i32) (local $bytes i32) (local $count v128) (local $means v128) (local $scale v128) (local $g v128) (local $z v128) (local $first v128) (local $second v128)
+    (local $i i32) (local $bytes i32) (local $count v128) (local $means v128) (local $scale v128) (local $g v128) (local $z v128) (local $first v128) (local $second v128) (local $zero v128)
     (local.set $bytes (i32.shl (local.get $stride) (i32.const 2)))
     (local.set $count (f32x4.splat (f32.convert_i32_u (local.get $width))))
     (loop $row
       (call $moments (local.get $from) (local.get $width) (local.get $bytes) (local.get $eps))
       (local.set $scale (f32x4.splat)) (local.set $means (f32x4.splat))
-      (local.set $first (v128.const i32x4 0 0 0 0)) (local.set $second (v128.const i32x4 0 0 0 0)) (local.set $i (i32.const 0))
+      (local.set $first (local.get $zero)) (local.set $second (local.get $zero)) (local.set $i (i32.const 0))
       (loop $four
         (local.set $g (f32x4.mul (v128.load (i32.add (local.get $gain) (local.get $i))) (v128.load (i32.add (local.get $gradient) (local.get $i)))))
         (local.set $z (f32x4.mul (local.get $scale) (f32x4.sub (v128.load (i32.add (local.get $from) (local.get $i))) (local.get $means))))
@@ -244,10 +309,44 @@
       (local.set $to (i32.add (local.get $to) (local.get $bytes)))
       (br_if $row (local.tee $rows (i32.sub (local.get $rows) (i32.const 1))))))
 
+  ;; What a gradient behind `norm` is for its gain, added to what is at `sums`: the normalised row times the gradient.
+  (func (export "normGain") (param $from i32) (param $gradient i32) (param $sums i32) (param $rows i32) (param $width i32)
+    (param $stride i32) (param $eps f32)
+    (local $i i32) (local $bytes i32) (local $means v128) (local $scale v128) (local $place i32)
+    (local.set $bytes (i32.shl (local.get $stride) (i32.const 2)))
+    (loop $row
+      (call $moments (local.get $from) (local.get $width) (local.get $bytes) (local.get $eps))
+      (local.set $scale (f32x4.splat)) (local.set $means (f32x4.splat))
+      (local.set $i (i32.const 0))
+      (loop $four
+        (v128.store (local.tee $place (i32.add (local.get $sums) (local.get $i))) (f32x4.add (v128.load (local.get $place))
+          (f32x4.mul (v128.load (i32.add (local.get $gradient) (local.get $i))) (f32x4.mul (local.get $scale)
+            (f32x4.sub (v128.load (i32.add (local.get $from) (local.get $i))) (local.get $means))))))
+        (br_if $four (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 16))) (local.get $bytes))))
+      (local.set $from (i32.add (local.get $from) (local.get $bytes))) (local.set $gradient (i32.add (local.get $gradient) (local.get $bytes)))
+      (br_if $row (local.tee $rows (i32.sub (local.get $rows) (i32.const 1))))))
+
+  ;; As torch.optim.AdamW: the weight decays by itself, then the mean of its gradients over the root of the mean of their squares is taken.
+  (func (export "adamw") (param $at i32) (param $gradient i32) (param $mean i32) (param $square i32) (param $count i32)
+    (param $shorter f32) (param $keeps f32) (param $first f32) (param $second f32) (param $rate f32) (param $root f32) (param $eps f32)
+    (local $g v128) (local $m v128) (local $v v128)
+    (loop $four
+      (local.set $g (f32x4.mul (v128.load (local.get $gradient)) (f32x4.splat (local.get $shorter))))
+      (local.set $m (v128.load (local.get $mean))) (local.set $v (v128.load (local.get $square)))
+      (v128.store (local.get $mean) (local.tee $m (f32x4.add (local.get $m) (f32x4.mul (f32x4.splat (local.get $first)) (f32x4.sub (local.get $g) (local.get $m))))))
+      (v128.store (local.get $square) (local.tee $v (f32x4.add (local.get $v) (f32x4.mul (f32x4.splat (local.get $second))
+        (f32x4.sub (f32x4.mul (local.get $g) (local.get $g)) (local.get $v))))))
+      (v128.store (local.get $at) (f32x4.sub (f32x4.mul (v128.load (local.get $at)) (f32x4.splat (local.get $keeps)))
+        (f32x4.div (f32x4.mul (local.get $m) (f32x4.splat (local.get $rate)))
+          (f32x4.add (f32x4.mul (f32x4.sqrt (local.get $v)) (f32x4.splat (local.get $root))) (f32x4.splat (local.get $eps))))))
+      (local.set $at (i32.add (local.get $at) (i32.const 16))) (local.set $gradient (i32.add (local.get $gradient) (i32.const 16)))
+      (local.set $mean (i32.add (local.get $mean) (i32.const 16))) (local.set $square (i32.add (local.get $square) (i32.const 16)))
+      (br_if $four (i32.gt_s (local.tee $count (i32.sub (local.get $count) (i32.const 4))) (i32.const 0)))))
+
   ;; x Phi(x), erf by Abramowitz and Stegun 7.1.26; its slope is Phi(x) + x phi(x). In pieces of at most 256 numbers, whose exponentials
   ;; stand at address 16.
   (func (export "gelu") (param $at i32) (param $count i32) (param $gradient i32)
-    (local $i i32) (local $piece i32) (local $x v128) (local $t v128) (local $e v128)
+    (local $i i32) (local $piece i32) (local $x v128) (local $t v128) (local $e v128) (local $zero v128)
     (loop $pieces
       (local.set $piece (select (local.get $count) (i32.const 256) (i32.lt_u (local.get $count) (i32.const 256)))) (local.set $i (i32.const 0))
       (loop $four
@@ -267,7 +366,7 @@
           (f32x4.add (f32x4.splat (f32.const 1.421413741)) (f32x4.mul (local.get $t)
           (f32x4.add (f32x4.splat (f32.const -1.453152027)) (f32x4.mul (local.get $t) (f32x4.splat (f32.const 1.061405429))))))))))))))
         (local.set $t (v128.bitselect (local.get $t) (f32x4.sub (f32x4.splat (f32.const 1)) (local.get $t))
-          (f32x4.lt (local.get $x) (v128.const i32x4 0 0 0 0))))
+          (f32x4.lt (local.get $x) (local.get $zero))))
         (if (local.get $gradient)
           (then
             (v128.store (local.get $gradient) (f32x4.mul (v128.load (local.get $gradient)) (f32x4.add (local.get $t)

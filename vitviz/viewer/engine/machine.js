@@ -109,7 +109,7 @@ export function makeMachine({ config, preprocess, weights: w }, makeKernels) {
     dq: take(heads * rows * up(d)), dk: take(heads * rows * up(d)), dv: take(heads * rows * up(d)), dmixed: take(heads * rows * up(d)),
     dscores: take(rows * rows), turned: take(rows * Math.max(rows, longest)), before: take(rows * up(hidden)), dhidden: take(rows * up(hidden)),
     dother: take(rows * up(hidden)), dpatches: take(rows * up(pixels)), dpooled: take(answers * up(config.pooled_dim)),
-    dlogits: take(answers * up(config.num_classes || 1)), matrix: take(largest), columns: take(rows * longest), normed: take(rows * Math.max(longest, heads * up(d))),
+    dlogits: take(answers * up(config.num_classes || 1)), matrix: take(largest), normed: take(rows * Math.max(longest, heads * up(d))),
   };
   const kernels = makeKernels(end);
   const f = new Float32Array(kernels.memory);

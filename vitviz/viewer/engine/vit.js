@@ -170,7 +170,7 @@ function attention(m, layer, surgery, count, keeps) {
 }
 
 /** What `turn` has to know of q and k. */
-export const turnedOf = ({ config, rows }, tokens) => ({ heads: config.num_heads, tokens, all: config.num_tokens, rows, dim: config.head_dim, stride: up(config.head_dim) });
+export const turnedOf = ({ config, rows }, tokens) => ({ heads: config.num_heads, tokens, all: config.num_tokens, apart: rows * up(config.head_dim), dim: config.head_dim, stride: up(config.head_dim) });
 
 /** The MLP of equation 3, of the tokens at `y`, added to those at `x`; or gated (SwiGLU). */
 function mlp(m, { gate, other, hiddenNorm, fc2 }, count) {

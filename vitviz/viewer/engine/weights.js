@@ -79,8 +79,8 @@ function parametersOf(buffer, config) {
   }));
 }
 
-/** The shape of every parameter by its name, as vitviz/model/vit.py makes them. */
-function shapesOf(c) {
+/** The shape of every parameter by its name, as vitviz/model/vit.py makes them. @param {import("./config.js").Config} c @returns {Record<string, number[]>} */
+export function shapesOf(c) {
   const [dim, hidden] = [c.embed_dim, c.mlp_hidden_dim];
   const shapes = {};
   const linear = (name, out, into, bias = true) => {

@@ -1,0 +1,53 @@
+/** Runs of the page's learner, as Python's training makes them: tests/learner_fixture.py. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+
+import { readModel } from "../../vitviz/viewer/engine/weights.js";
+import { Trainer, USUAL } from "../../vitviz/viewer/learn/trainer.js";
+import { Chance } from "../../vitviz/viewer/maths/chance.js";
+import { assertSome, checkpointOf } from "./engine.js";
+import { assertClose } from "./fixture.js";
+
+const FOLDER = process.env.VITVIZ_FIXTURE
+  ? new URL("file://" + process.env.VITVIZ_FIXTURE + "/") : new URL("fixture/", import.meta.url);
+const told = (name) => JSON.parse(readFileSync(new URL("learner/" + name + ".json", FOLDER), "utf8"));
+
+export const RUNS = ["cls", "mean", "registers", "registers_mean", "none", "none_mean", "rotary", "rotary_mean", "rotary_registers"].map((name) => ({ name, ...told(name) }));
+export const STARTS = told("starts");
+
+/** The pictures of the fixture: noise that is brighter from class to class. */
+export function noise() {
+  const levels = new Chance(1, "noise").integers(20 * 784);
+  const labels = Uint8Array.from({ length: 20 }, (_, at) => at % 3);
+  const all = { pixels: Uint8Array.from(levels, (level, at) => level % 200 + 20 * labels[Math.floor(at / 784)]), labels };
+  return { train: all, test: all, classes: ["a", "b", "c"] };
+}
+
+export const SETTINGS = { ...USUAL, batch: 5, epochs: 2.5, seed: 3, dim: 16 };
+
+/** Asserts that gradients, losses and what is learned in ten steps are torch's. */
+export function checkRun({ config, parameters, mean, std, gradients, losses, learned, logits }, makeKernels) {
+  const size = { size: config.image_size, channels: 1, mean, std };
+  const { weights } = readModel(checkpointOf({ config, preprocess: size, parameters }));
+  const trainer = new Trainer(SETTINGS, noise(), makeKernels, { config, weights });
+  assert.deepEqual([[trainer.mean], [trainer.std]], [mean, std]);
+  assert.equal(trainer.steps, losses.length);
+  losses.forEach((loss, step) => {
+    assertClose([trainer.step().loss], [loss], 1e-4 * Math.max(1, loss));
+    if (step > 0) return;
+    const found = trainer.gradients();
+    assert.deepEqual(Object.keys(found).sort(), Object.keys(gradients).sort());
+    for (const [name, some] of Object.entries(gradients)) assertSome(found[name], some, name);
+  });
+  const after = readModel(trainer.weights()).weights;
+  // Softmax does not feel a bias of all keys alike, and what its gradient is rounded to decides where it goes.
+  const felt = (name, numbers, third = numbers.length / 3) => (name.endsWith("qkv.bias") && !config.rotary ? Float32Array.of(...numbers.subarray(0, third), ...numbers.subarray(2 * third)) : numbers);
+  for (const [name, some] of Object.entries(learned)) assertSome(felt(name, after[name]), some, name);
+  const { probabilities } = trainer.measure();
+  const shares = logits.flatMap((row) => {
+    const all = row.reduce((sum, one) => sum + Math.exp(one), 0);
+    return row.map((one) => Math.exp(one) / all);
+  });
+  assertClose(probabilities, shares, 1e-3);
+}

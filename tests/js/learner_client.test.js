@@ -1,0 +1,108 @@
+/** The client of the learner: it plays, pauses within a step, and goes on in the page where there is no worker. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { createLearner } from "../../vitviz/viewer/learn/client.js";
+import { serving } from "../../vitviz/viewer/learn/serving.js";
+import { SETTINGS, noise } from "./learner.js";
+
+const LONG = { ...SETTINGS, epochs: 500 };
+
+/** Workers of which each step waits until it is let. */
+function fakeWorkers() {
+  const workers = [];
+  const worker = (text, hear, failed) => {
+    const later = [];
+    const serve = serving((event) => hear(structuredClone(event)), (run) => later.push(run));
+    const made = { asked: [], later, closed: false, die: failed, ready: () => hear({ ready: true }), answer: () => hear(structuredClone(serve(structuredClone(made.asked.shift())))) };
+    workers.push(made);
+    return { post: (question) => made.asked.push(question), close: () => { made.closed = true; } };
+  };
+  return { workers, worker };
+}
+
+test("without a worker the page learns, and tells to the end how far it is", async () => {
+  const all = [];
+  let end;
+  const over = new Promise((resolve) => { end = resolve; });
+  const learner = createLearner({ told: (told) => {
+    all.push(told);
+    if (told.state === "done") end();
+  } });
+  assert.equal(learner.where(), "page");
+  await assert.rejects(learner.measure(), /no run has begun/);
+  await assert.rejects(learner.begin({ ...SETTINGS, batch: 21 }, noise()), RangeError);
+  const { parameters, steps, simd } = await learner.begin(SETTINGS, noise());
+  assert.deepEqual([parameters, steps, simd], [7731, 10, true]);
+  assert.deepEqual(all, []);
+  const first = await learner.step();
+  assert.deepEqual([first.state, first.step, first.steps], ["paused", 1, 10]);
+  await learner.play();
+  await over;
+  const last = all[all.length - 1];
+  assert.deepEqual([last.state, last.step], ["done", 10]);
+  assert.ok(last.seconds > 0 && last.rate < SETTINGS.lr);
+  assert.deepEqual([(await learner.step()).step, (await learner.play()).state], [10, "done"]);
+  const { right, probabilities } = await learner.measure(7);
+  assert.equal(probabilities.length, 21);
+  assert.ok(right >= 0 && right <= 1);
+  assert.ok((await learner.weights()).byteLength > 4 * parameters);
+  assert.equal((await learner.apart(3)).index, 3);
+  learner.stop();
+  assert.equal(all[all.length - 1].state, "stopped");
+  await assert.rejects(learner.step(), /stopped/);
+});
+
+test("a pause takes effect within a step, and no two plays run at once", async () => {
+  const { workers, worker } = fakeWorkers();
+  const learner = createLearner({ worker: "text", ports: { worker, page: null } });
+  const [made] = workers;
+  const answered = (asked) => {
+    made.answer();
+    return asked;
+  };
+  const goOn = () => made.later.shift()();
+  await answered(learner.begin(LONG, noise()));
+  await answered(learner.play());
+  for (let step = 0; step < 5; step++) goOn();
+  assert.deepEqual([(await answered(learner.pause())).step, made.later.length], [5, 1]);
+  goOn();
+  assert.equal(made.later.length, 0);
+  assert.equal((await answered(learner.step())).step, 6);
+  await answered(learner.play());
+  await answered(learner.pause());
+  await answered(learner.play());
+  await answered(learner.play());
+  assert.equal(made.later.length, 2); // one of the play that was paused, which ends
+  goOn();
+  goOn();
+  assert.equal(made.later.length, 1);
+  const { right } = await answered(learner.measure());
+  assert.ok(right >= 0);
+  assert.deepEqual([(await answered(learner.pause())).state, (await answered(learner.step())).step], ["paused", 8]);
+  await answered(learner.play());
+  await answered(learner.begin(LONG, noise())); // a new run does not go on by itself
+  while (made.later.length > 0) goOn();
+  assert.equal((await answered(learner.pause())).step, 0);
+});
+
+test("where no worker comes to life the page learns; one that dies has lost the run, and says so", async () => {
+  const forbidden = createLearner({ worker: "text", ports: { worker: () => { throw new Error("no"); }, page: (hear) => fakeWorkers().worker("", hear, () => {}) } });
+  assert.equal(forbidden.where(), "page");
+  const [{ workers, worker }, page, all] = [fakeWorkers(), fakeWorkers(), []];
+  const learner = createLearner({ worker: "text", ports: { worker, page: (hear) => page.worker("", hear, () => {}) } });
+  const begun = learner.begin(LONG, noise());
+  workers[0].die();
+  assert.ok(workers[0].closed);
+  page.workers[0].answer();
+  assert.equal((await begun).steps, 2000);
+  assert.equal(learner.where(), "page");
+  const other = createLearner({ worker: "text", ports: { worker, page: (hear) => page.worker("", hear, () => {}) }, told: (told) => all.push(told.state) });
+  workers[1].ready();
+  const lost = other.begin(LONG, noise());
+  workers[1].die();
+  await assert.rejects(lost, /died/);
+  assert.deepEqual(all, ["stopped"]);
+  await assert.rejects(other.play(), /stopped/);
+});

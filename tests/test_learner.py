@@ -1,0 +1,76 @@
+"""The learner of the page, in Node: a run of the shipped digits is that of `vitviz train`."""
+
+import json
+import subprocess
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+import vitviz
+from tests import learner_fixture
+from tests.test_engine import ROOT, compare
+from tests.test_payload import NODE, needs_node
+from tests.viewer_fixture import FOLDER
+from vitviz.train.dataset import read
+from vitviz.train.recipes import RECIPES
+from vitviz.train.run import Run
+from vitviz.train.scores import logits_of, score
+from vitviz.viewer.bundle import HERE, join
+
+STEPS = 8
+
+
+@needs_node
+@pytest.mark.parametrize("positions", ["learned", "rotary", "none"])
+def test_a_run_in_the_page_takes_the_steps_of_python(positions: str, tmp_path: Path) -> None:
+    """From the same seed: weights, order of the pictures, losses; and Python reads what it kept."""
+    recipe = RECIPES["playground"].changed({"positions": positions, "seed": 1})
+    train, test = (read("digits", split, recipe.cut()) for split in ("train", "test"))
+    run = Run(recipe, train, torch.device("cpu"))
+    losses = [run.learn(*batch)["loss"] for batch in islice(run.batches(), STEPS)]
+    kept = tmp_path / "kept.safetensors"
+    digits = tmp_path / "digits.json"
+    digits.write_text(json.dumps(learner_fixture.shipped()), encoding="utf-8")
+    asked = {"settings": {"positions": positions, "seed": 1}, "steps": STEPS, "weights": str(kept)}
+    assert NODE is not None
+    result = subprocess.run(
+        [NODE, str(ROOT / "tests/js/learner_run.js"), str(digits)],
+        input=json.dumps(asked) + "\n",
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
+    found = json.loads(result.stdout)
+    assert found["losses"] == pytest.approx(losses, rel=1e-3)
+    assert found["parameters"] == sum(one.numel() for one in run.vit.parameters())
+    loaded = vitviz.load(kept)
+    assert loaded.card.config == recipe.config(10)
+    assert loaded.card.labels == train.labels
+    logits = logits_of(loaded.vit, test.images, loaded.preprocess.mean, loaded.preprocess.std)
+    assert score(logits, test.targets, None)["top1"] == pytest.approx(found["right"], abs=2e-3)
+    for name, one in run.vit.named_parameters():
+        bound = 2e-3 * max(float(one.detach().abs().max()), 0.05)
+        if name.endswith("qkv.bias"):  # what is noise to AdamW is noise here, too
+            continue
+        assert torch.allclose(loaded.vit.get_parameter(name), one, rtol=0, atol=bound), name
+
+
+def test_the_committed_runs_are_those_of_this_code() -> None:
+    for name, fresh in learner_fixture.runs().items():
+        kept = json.loads((FOLDER / "learner" / f"{name}.json").read_text("utf-8"))
+        compare(json.loads(json.dumps(fresh)), kept, name)
+
+
+@needs_node
+def test_the_worker_of_the_learner_is_one_text(tmp_path: Path) -> None:
+    (tmp_path / "worker.js").write_text(join(HERE / "learn" / "worker.js", "worker.js"))
+    assert NODE is not None
+    result = subprocess.run([NODE, "--check", str(tmp_path / "worker.js")], capture_output=True)
+    assert result.returncode == 0, result.stderr
+    client = join(HERE / "learn" / "client.js", "client.js", ())
+    (worker,) = [line for line in client.split("\n") if line.startswith("const WORKER = ")]
+    assert "class Twister" in worker
+    assert "class Core" not in client  # who learns need not run passes

@@ -1,0 +1,143 @@
+/**
+ * Client: a model that learns in this page, asked from the page.
+ *
+ *     const learner = createLearner({ told: ({ state, step, loss }) => ... });
+ *     const { parameters, steps } = await learner.begin(settings, digits);   // USUAL has settings
+ *     learner.play();
+ *     const { right } = await learner.measure();
+ */
+
+import { workerPort } from "../engine/port.js";
+import { serving } from "./serving.js";
+import { WORKER } from "./workertext.js";
+
+/**
+ * @typedef {import("./serving.js").Told} Told
+ * @typedef {{parameters: number, steps: number, simd: boolean, config: any, mean: number, std: number}} Begun
+ *   simd: whether by WebAssembly; in plain JavaScript it takes ten times as long
+ * @typedef {{
+ *   begin: (settings: Partial<import("./trainer.js").Settings>, digits: import("./trainer.js").Digits) => Promise<Begun>,
+ *   play: () => Promise<Told>, pause: () => Promise<Told>, step: () => Promise<Told>,
+ *   measure: (count?: number) => Promise<{right: number, loss: number, probabilities: Float32Array}>,
+ *   weights: () => Promise<ArrayBuffer>,
+ *   apart: (index: number, name?: string) => Promise<ReturnType<import("./trainer.js").Trainer["apart"]>>,
+ *   where: () => "worker"|"page", stop: () => void,
+ * }} Learner
+ *   begin: a new run in place of the one before; rejected with a RangeError for settings that make none. The digits stay the page's.
+ *   play: on to the last step; pause: after the step that is on its way; step: one step, and pause. They give how far the run is then.
+ *   measure: of the test digits as it is now: the share that is right, the mean loss, and (count, classes) probabilities; of all, or the first so many.
+ *   weights: a .safetensors file that `vitviz.load` reads, and engine/client.js
+ *   apart: a step for one training digit, taken apart and not taken; see trainer.js
+ *   where: what computes; stop: end it; everything that waits is rejected, and everything that is asked later.
+ */
+
+/**
+ * @param {{told?: (told: Told) => void, worker?: string, ports?: {worker: typeof workerPort, page: typeof pagePort}}} [options]
+ *   told: hears how far the run is, about ten times a second while it plays, and whenever it begins to play, pauses, steps, ends or stops;
+ *   worker: its text, "" for none; ports: how a worker and a page are made to serve
+ * @returns {Learner}
+ */
+export function createLearner({ told = () => {}, worker = WORKER, ports = { worker: workerPort, page: pagePort } } = {}) {
+  /** @type {Map<number, {question: any, resolve: (value: any) => void, reject: (error: Error) => void}>} */
+  const waiting = new Map();
+  let [where, ready, isOver, count] = [/** @type {"worker"|"page"} */ (worker ? "worker" : "page"), false, false, 0];
+  let last = /** @type {Told} */ ({ state: "paused", step: 0, steps: 0, loss: null, rate: 0, seconds: 0 });
+  let port = open();
+
+  function open() {
+    if (where === "page") return ports.page(hear);
+    try {
+      return ports.worker(worker, hear, failed);
+    } catch {
+      where = "page"; // a policy of the host forbids workers
+      return ports.page(hear);
+    }
+  }
+
+  function say(parts) {
+    last = { ...last, ...parts };
+    told(last);
+  }
+
+  function hear(reply) {
+    ready = true;
+    if (isOver) return;
+    if (reply.told) say(reply.told);
+    const asked = waiting.get(reply.id);
+    if (!asked) return;
+    waiting.delete(reply.id);
+    if (reply.error) asked.reject(new (reply.error.kind === "RangeError" ? RangeError : Error)(reply.error.message));
+    else {
+      if (["play", "pause", "step"].includes(asked.question.what)) say(reply.value);
+      asked.resolve(reply.value);
+    }
+  }
+
+  /** The worker never came to life, for a policy forbids it: then the page computes. Or it died, and what was learned is lost. */
+  function failed() {
+    if (isOver || where === "page") return;
+    if (ready) {
+      end("the run was lost: the worker that learned has died");
+      return;
+    }
+    port.close();
+    where = "page";
+    port = open();
+    for (const { question } of waiting.values()) port.post(question);
+  }
+
+  function end(why) {
+    if (isOver) return;
+    isOver = true;
+    port.close();
+    for (const { reject } of waiting.values()) reject(new Error(why));
+    waiting.clear();
+    say({ state: "stopped" });
+  }
+
+  function ask(what, of) {
+    return new Promise((resolve, reject) => {
+      if (isOver) {
+        reject(new Error("the learner of this page has stopped"));
+        return;
+      }
+      const question = { id: ++count, what, of };
+      waiting.set(question.id, { question, resolve, reject });
+      port.post(question);
+    });
+  }
+
+  return {
+    async begin(settings, digits) {
+      const begun = await ask("begin", { settings, digits });
+      last = { state: "paused", step: 0, steps: begun.steps, loss: null, rate: settings.lr ?? 0, seconds: 0 };
+      return begun;
+    },
+    play: () => ask("play"),
+    pause: () => ask("pause"),
+    step: () => ask("step"),
+    measure: (some) => ask("measure", { count: some }),
+    weights: () => ask("weights"),
+    apart: (index, name) => ask("apart", { index, name }),
+    where: () => where,
+    stop: () => end("the learner of this page has stopped"),
+  };
+}
+
+/** The page itself: it learns when what it does now is done, one step at a time. @returns {import("../engine/port.js").Port} */
+function pagePort(hear) {
+  let isOpen = true;
+  const tell = (event) => {
+    if (isOpen) hear(event);
+  };
+  const later = (run) => setTimeout(() => {
+    if (isOpen) run();
+  });
+  const serve = serving(tell, later);
+  return {
+    post: (question) => later(() => tell(serve(question))),
+    close() {
+      isOpen = false;
+    },
+  };
+}

@@ -1,0 +1,303 @@
+/**
+ * Trainer: a small Vision Transformer that learns digits step by step, by the recipe "playground" of vitviz/train/recipes.py: AdamW, a
+ * learning rate that falls along a cosine, gradients shortened to 5. The same settings make the same run, to the rounding of a processor.
+ */
+
+import { readConfig } from "../engine/config.js";
+import { eachLine } from "../engine/vit.js";
+import { Chance } from "../maths/chance.js";
+import { writeSafetensors } from "../maths/safetensors.js";
+import { backward, forward, makeBatch, packAll } from "./batch.js";
+import { drawn, read, write } from "./parameters.js";
+import { Twister } from "./twister.js";
+
+/**
+ * positions: how a patch tells its place; pool: what the answer is read from; train: so many digits are learned from, evenly taken; labels: each digit's own, or
+ * those of all dealt out anew, which can only be learned by heart; patches: as they lie, or moved in every picture in the same way, or in each in its own.
+ * @typedef {{positions: "learned"|"none"|"rotary", patch: number, dim: number, depth: number, heads: number, pool: "cls"|"mean", train: number, lr: number,
+ *   batch: number, epochs: number, seed: number, labels: "true"|"shuffled", patches: "ordered"|"same"|"each"}} Settings
+ * @typedef {{pixels: Uint8Array, labels: Uint8Array}} Pictures  (n, 28, 28), 0 to 255, and the class of each
+ * @typedef {{train: Pictures, test: Pictures, classes: string[]}} Digits
+ */
+
+/** What is not a setting here, as the recipe has it. */
+const RECIPE = { side: 28, firsts: 0.9, squares: 0.95, eps: 1e-8, decay: 0.05, clip: 5, final: 0.01 };
+
+/** How far a weight is moved to see what the loss does. */
+const FINITE = 2 ** -5;
+
+/** @type {Settings} */
+export const USUAL = { positions: "learned", patch: 7, dim: 48, depth: 2, heads: 4, pool: "cls", train: 4000, lr: 5e-3, batch: 32, epochs: 10, seed: 0, labels: "true", patches: "ordered" };
+
+/** The config of a model with these settings, as Python writes it. @param {Settings} settings @param {number} classes */
+function configOf({ positions, patch, dim, depth, heads, pool }, classes) {
+  return {
+    image_size: [RECIPE.side, RECIPE.side], patch_size: [patch, patch], in_chans: 1, num_classes: classes, embed_dim: dim, depth, num_heads: heads,
+    pos_embed: positions === "learned", rotary: positions === "rotary" ? { kind: "axial" } : null,
+    class_token: pool === "cls", global_pool: pool === "cls" ? "token" : "avg",
+  };
+}
+
+/** Mean and deviation of all pixels from 0 to 1, as vitviz/train/dataset.py rounds them. @param {Uint8Array} pixels @param {ArrayLike<number>} chosen  pictures */
+function momentsOf(pixels, chosen, count) {
+  const levels = new Float64Array(256);
+  for (let one = 0; one < chosen.length; one++) for (let at = chosen[one] * count; at < (chosen[one] + 1) * count; at++) levels[pixels[at]] += 1 / count / chosen.length;
+  const mean = levels.reduce((sum, share, level) => sum + share * level / 255, 0);
+  const variance = levels.reduce((sum, share, level) => sum + share * (level / 255 - mean) ** 2, 0);
+  const four = (value) => Math.round(1e4 * value) / 1e4;
+  return { mean: four(mean), std: Math.max(four(Math.sqrt(variance)), 1e-4) };
+}
+
+/** The loss of each picture, and at `probabilities` those of its classes. */
+function answersOf({ f, at, classes: stride, config: { num_classes: classes } }, count, probabilities, first) {
+  for (let one = 0; one < count; one++) {
+    const logits = at.logits / 4 + one * stride;
+    let [most, sum] = [-Infinity, 0];
+    for (let i = 0; i < classes; i++) most = Math.max(most, f[logits + i]);
+    for (let i = 0; i < classes; i++) sum += probabilities[first + one * classes + i] = Math.exp(f[logits + i] - most);
+    for (let i = 0; i < classes; i++) probabilities[first + one * classes + i] /= sum;
+  }
+}
+
+export class Trainer {
+  /**
+   * Throws a RangeError for settings that make no model, or fewer digits than one step needs.
+   * @param {Settings} settings @param {Digits} digits @param {(bytes: number) => import("../engine/kernels.js").Kernels} makeKernels
+   * @param {{config?: any, weights?: Record<string, Float32Array>}} [of]  another model, and what it begins with
+   */
+  constructor(settings, digits, makeKernels, { config = configOf(settings, digits.classes.length), weights } = {}) {
+    const { train, batch, epochs, seed, labels } = this.settings = settings;
+    this.digits = digits;
+    this.described = config;
+    this.config = readConfig(config);
+    const all = digits.train.labels.length;
+    const chosen = Uint32Array.from({ length: Math.min(train, all) }, (_, at) => Math.floor(at * all / Math.min(train, all)));
+    this.chosen = chosen;
+    this.stepsPerEpoch = Math.floor(chosen.length / batch);
+    if (this.stepsPerEpoch < 1) throw new RangeError(chosen.length + " digits do not fill one step of " + batch);
+    this.steps = Math.max(1, Math.round(epochs * this.stepsPerEpoch));
+    this.labels = Uint8Array.from(chosen, (one) => digits.train.labels[one]);
+    if (labels === "shuffled") this.labels = Uint8Array.from(new Chance(seed, "scramble").permutation(chosen.length), (other) => digits.train.labels[chosen[other]]);
+    const pixels = RECIPE.side ** 2;
+    Object.assign(this, momentsOf(digits.train.pixels, chosen, pixels));
+    const m = this.m = makeBatch(this.config, batch, makeKernels);
+    this.#values = Float32Array.from({ length: 256 }, (_, level) => Math.fround(Math.fround(level / 255) - Math.fround(this.mean)) / Math.fround(this.std));
+    this.#places = new Uint32Array(pixels);
+    const line = this.config.patch_size[1];
+    eachLine(this.config, m.pixels, (from, to) => { for (let i = 0; i < line; i++) this.#places[from + i] = to + i; });
+    this.#moves = this.#movesOf();
+    this.#probabilities = new Float32Array(batch * this.config.num_classes);
+    for (const [name, numbers] of Object.entries(weights ?? drawn(this.config, seed))) write(m.numbers, m.layout.all[name], numbers);
+    packAll(m);
+  }
+
+  /** @type {import("./batch.js").Batch} */
+  m;
+  /** @type {Settings} */
+  settings;
+  /** @type {Digits} */
+  digits;
+  described;
+  /** @type {import("../engine/config.js").Config} */
+  config;
+  mean = 0;
+  std = 1;
+  stepsDone = 0;
+  /** What each value of a pixel is for the model. */
+  #values = new Float32Array(0);
+  /** Where each pixel lies among the patches of its picture. */
+  #places = new Uint32Array(0);
+  /** Where the patches of all pictures, of those to train first, are moved to, or of one for all. */
+  #moves = /** @type {Uint8Array|null} */ (null);
+  #probabilities = new Float32Array(0);
+  #epoch = -1;
+  #order = new Uint32Array(0);
+
+  #movesOf() {
+    const { patches, seed } = this.settings;
+    if (patches === "ordered") return null;
+    const { num_patches: P } = this.config;
+    const chance = new Chance(seed, "shuffle");
+    const count = patches === "same" ? 1 : this.digits.train.labels.length + this.digits.test.labels.length;
+    const moves = new Uint8Array(count * P);
+    for (let one = 0; one < count; one++) moves.set(chance.permutation(P), one * P);
+    return moves;
+  }
+
+  /** Puts a picture among the patches of a batch. */
+  #put(pictures, one, place) {
+    const { m, config: { num_patches: P } } = this;
+    const [f, pixels, to] = [m.f, RECIPE.side ** 2, m.at.patches / 4 + place * P * m.pixels];
+    const from = one * pixels;
+    const isAlike = this.settings.patches === "same";
+    const row = isAlike ? 0 : (pictures === this.digits.test ? this.digits.train.labels.length : 0) + one;
+    for (let i = 0; i < pixels; i++) {
+      let at = this.#places[i];
+      if (this.#moves) at = this.#moves[row * P + Math.floor(at / m.pixels)] * m.pixels + at % m.pixels;
+      f[to + at] = this.#values[pictures.pixels[from + i]];
+    }
+  }
+
+  /** The place among the chosen digits of each of the next step, as vitviz/train/order.py orders them. */
+  #next() {
+    const [epoch, place] = [Math.floor(this.stepsDone / this.stepsPerEpoch), this.stepsDone % this.stepsPerEpoch];
+    if (epoch !== this.#epoch) {
+      this.#order = new Twister(this.settings.seed * 1_000_003 + epoch).permutation(this.chosen.length);
+      this.#epoch = epoch;
+    }
+    return this.#order.subarray(place * this.settings.batch, (place + 1) * this.settings.batch);
+  }
+
+  /** The learning rate of the next step. */
+  get rate() {
+    const progress = (1 - Math.cos(Math.PI * this.stepsDone / Math.max(1, this.steps))) / 2;
+    return this.settings.lr * (1 - (1 - RECIPE.final) * progress);
+  }
+
+  /** The loss of pictures that lie at `patches`, and the gradients of all parameters. @param {ArrayLike<number>} labels */
+  #learn(labels) {
+    const { m, config: { num_classes: classes } } = this;
+    const count = labels.length;
+    forward(m, count);
+    answersOf(m, count, this.#probabilities, 0);
+    let loss = 0;
+    for (let one = 0; one < count; one++) {
+      loss -= Math.log(Math.max(this.#probabilities[one * classes + labels[one]], 1e-38)) / count;
+      for (let i = 0; i < classes; i++) m.f[m.at.dlogits / 4 + one * m.classes + i] = (this.#probabilities[one * classes + i] - Number(i === labels[one])) / count;
+    }
+    backward(m, count);
+    return loss;
+  }
+
+  /** By what gradients are shortened, so that all together are no longer than the recipe allows. */
+  #shorter() {
+    const { gradients } = this.m;
+    let sum = 0;
+    for (let i = 0; i < gradients.length; i++) sum += gradients[i] * gradients[i];
+    return Math.min(1, RECIPE.clip / (Math.sqrt(sum) + 1e-6));
+  }
+
+  /** What `adamw` takes, for a step that is the next one. */
+  #update() {
+    const { rate, stepsDone } = this;
+    const [first, second] = [1 - RECIPE.firsts ** (stepsDone + 1), 1 - RECIPE.squares ** (stepsDone + 1)];
+    return { rate: rate / first, root: 1 / Math.sqrt(second), decay: 1 - rate * RECIPE.decay };
+  }
+
+  /** One step of AdamW. @returns {{loss: number, rate: number}}  of its digits, before it */
+  step() {
+    const { m, rate } = this;
+    const next = this.#next();
+    next.forEach((place, one) => this.#put(this.digits.train, this.chosen[place], one));
+    const loss = this.#learn(this.#labelsOf(next));
+    const { rate: learned, root, decay } = this.#update();
+    const { decayed, size } = m.layout;
+    const shorter = this.#shorter();
+    for (const [from, to, keeps] of [[0, decayed, decay], [decayed, size, 1]]) {
+      const [p, g, means, squares] = [m.p, m.g, m.m, m.v].map((part) => part + 4 * from);
+      m.kernels.adamw(p, g, means, squares, to - from, shorter, keeps, 1 - RECIPE.firsts, 1 - RECIPE.squares, learned, root, RECIPE.eps);
+    }
+    packAll(m);
+    this.stepsDone += 1;
+    return { loss, rate };
+  }
+
+  #asked = new Uint8Array(0);
+  #labelsOf(places) {
+    if (this.#asked.length !== places.length) this.#asked = new Uint8Array(places.length);
+    places.forEach((place, one) => { this.#asked[one] = this.labels[place]; });
+    return this.#asked;
+  }
+
+  /**
+   * The test digits, or the first so many of them: the share that is right, the mean loss, and the probabilities, (count, classes).
+   * @param {number} [count]
+   */
+  measure(count = this.digits.test.labels.length) {
+    const { m, digits: { test }, config: { num_classes: classes }, settings: { batch } } = this;
+    const probabilities = new Float32Array(count * classes);
+    let [right, loss] = [0, 0];
+    for (let first = 0; first < count; first += batch) {
+      const some = Math.min(batch, count - first);
+      for (let one = 0; one < some; one++) this.#put(test, first + one, one);
+      forward(m, some);
+      answersOf(m, some, probabilities, first * classes);
+    }
+    for (let one = 0; one < count; one++) {
+      const row = probabilities.subarray(one * classes, (one + 1) * classes);
+      const label = test.labels[one];
+      right += Number(row.every((other, i) => other < row[label] || (other === row[label] && i >= label))); // the first of the largest
+      loss -= Math.log(Math.max(row[label], 1e-38)) / count;
+    }
+    return { right: right / count, loss, probabilities };
+  }
+
+  /** A .safetensors file that `vitviz.load` reads. @returns {ArrayBuffer} */
+  weights() {
+    const { layout: { all }, numbers } = this.m;
+    const { seed, positions } = this.settings;
+    const tensors = Object.fromEntries(Object.values(all).map((one) => [one.name, { shape: one.shape, data: read(numbers, one) }]));
+    const size = this.config.image_size;
+    const described = {
+      config: this.described, labels: this.digits.classes,
+      preprocess: { size, channels: 1, mean: [this.mean], std: [this.std], crop_pct: 1, crop_mode: "center", interpolation: "bicubic" },
+      details: { title: "playground", seed: String(seed), recipe: JSON.stringify({ name: "playground", seed, positions, wide_start: true, zero_head: true }), steps: String(this.stepsDone) },
+      words: {},
+    };
+    return writeSafetensors(tensors, { vitviz: JSON.stringify(described) });
+  }
+
+  /**
+   * A step that learns from one digit alone, taken apart and not taken: what the model answers, the loss, how long the gradient of each parameter
+   * is, and of one weight (the one with the steepest slope, or the steepest of the parameter `name`) the gradient, the same by a finite difference, and what AdamW would add to it.
+   * @param {number} index  of a training digit @param {string} [name]
+   */
+  apart(index, name = "") {
+    const { m, config: { num_classes: classes }, digits: { train } } = this;
+    const place = this.chosen.indexOf(index);
+    const label = place < 0 ? train.labels[index] : this.labels[place];
+    this.#put(train, index, 0);
+    const lossNow = () => {
+      packAll(m);
+      forward(m, 1);
+      answersOf(m, 1, this.#probabilities, 0);
+      return -Math.log(Math.max(this.#probabilities[label], 1e-38));
+    };
+    const loss = this.#learn([label]);
+    const [logits, gradients] = [m.at.logits, m.at.dlogits].map((part) => m.f.slice(part / 4, part / 4 + classes));
+    const probabilities = this.#probabilities.slice(0, classes);
+    const slopes = this.gradients();
+    const lengths = Object.fromEntries(Object.entries(slopes).map(([one, numbers]) => [one, Math.hypot(...numbers)]));
+    const steepest = (numbers) => numbers.reduce((best, one, at) => (Math.abs(one) > Math.abs(numbers[best]) ? at : best), 0);
+    const matrices = Object.values(m.layout.all).filter((one) => (name ? one.name === name : one.shape.length > 1));
+    const [chosen] = matrices.sort((one, other) => Math.abs(slopes[other.name][steepest(slopes[other.name])]) - Math.abs(slopes[one.name][steepest(slopes[one.name])]));
+    if (!chosen) throw new RangeError("the model has no parameter " + name);
+    const at = steepest(slopes[chosen.name]);
+    const there = chosen.at + Math.floor(at / chosen.into) * chosen.stride + at % chosen.into;
+    const [value, gradient] = [m.numbers[there], m.gradients[there]];
+    const shorter = this.#shorter();
+    const difference = (h) => {
+      const sides = [value + h, value - h].map((moved) => {
+        m.numbers[there] = moved;
+        return [m.numbers[there], lossNow()];
+      });
+      m.numbers[there] = value;
+      return (sides[0][1] - sides[1][1]) / (sides[0][0] - sides[1][0]);
+    };
+    // Two steps together leave no error of the third order (Richardson).
+    const finite = (4 * difference(FINITE / 2) - difference(FINITE)) / 3;
+    packAll(m);
+    const { rate, root, decay } = this.#update();
+    const [mean, square] = [m.m, m.v].map((part) => m.f[part / 4 + there]);
+    const moved = mean + (1 - RECIPE.firsts) * (shorter * gradient - mean);
+    const squared = square + (1 - RECIPE.squares) * ((shorter * gradient) ** 2 - square);
+    const kept = there < m.layout.decayed ? decay : 1;
+    const update = (kept - 1) * value - rate * moved / (Math.sqrt(squared) * root + RECIPE.eps);
+    return { index, label, logits, probabilities, gradients, loss, lengths, rate: this.rate, step: this.stepsDone, shorter, weight: { name: chosen.name, shape: chosen.shape, at, value, gradient, finite, mean, square, update } };
+  }
+
+  /** The gradients of the batch that was learned from last, by their names. @returns {Record<string, Float32Array>} */
+  gradients() {
+    return Object.fromEntries(Object.values(this.m.layout.all).map((one) => [one.name, read(this.m.gradients, one)]));
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Twister: the numbers that torch draws on a processor, so that a run begins as `python -m vitviz.train` begins it with the same
+ * seed, and sees its pictures in the same order. It is the Mersenne Twister (Matsumoto and Nishimura 1998, MT19937).
+ */
+
+const [WORDS, AHEAD] = [624, 397];
+
+export class Twister {
+  #state = new Uint32Array(WORDS);
+  #next = WORDS;
+
+  /** @param {number} seed  a whole number from 0 on, of which torch takes the lower 32 bits */
+  constructor(seed) {
+    this.#state[0] = seed % 2 ** 32;
+    for (let at = 1; at < WORDS; at++) {
+      const before = this.#state[at - 1];
+      this.#state[at] = Math.imul(before ^ (before >>> 30), 1812433253) + at;
+    }
+  }
+
+  #renew() {
+    const state = this.#state;
+    for (let at = 0; at < WORDS; at++) {
+      const both = (state[at] & 0x80000000) | (state[(at + 1) % WORDS] & 0x7fffffff);
+      state[at] = state[(at + AHEAD) % WORDS] ^ (both >>> 1) ^ (both & 1 ? 0x9908b0df : 0);
+    }
+    this.#next = 0;
+  }
+
+  /** The next word, from 0 to 2 ** 32 - 1. */
+  word() {
+    if (this.#next === WORDS) this.#renew();
+    let word = this.#state[this.#next++];
+    word ^= word >>> 11;
+    word ^= (word << 7) & 0x9d2c5680;
+    word ^= (word << 15) & 0xefc60000;
+    return (word ^ (word >>> 18)) >>> 0;
+  }
+
+  /** Leaves out so many words. @param {number} count */
+  skip(count) {
+    for (let at = 0; at < count; at++) this.word();
+  }
+
+  /** From 0 to below 1, with 24 bits. */
+  #share() {
+    return (this.word() & 0xffffff) / 2 ** 24;
+  }
+
+  /** As `uniform_` fills a tensor. @param {number} count @param {number} bound  numbers lie between this and its negative */
+  uniforms(count, bound) {
+    const [from, width] = [Math.fround(-bound), Math.fround(2 * Math.fround(bound))];
+    return Float32Array.from({ length: count }, () => Math.fround(this.#share() * width) + from);
+  }
+
+  /** As `normal_` fills a tensor: Box-Muller, eight pairs at a time. @param {number} count  16 or more @param {number} deviation */
+  normals(count, deviation) {
+    if (count < 16) throw new RangeError("fewer than 16 numbers are drawn in another way");
+    const shares = Float64Array.from({ length: count }, () => this.#share());
+    const made = new Float32Array(count);
+    const sixteen = (first) => {
+      for (let at = first; at < first + 8; at++) {
+        const [radius, angle] = [Math.sqrt(-2 * Math.log(1 - shares[at])), 2 * Math.PI * shares[at + 8]];
+        made[at] = radius * Math.cos(angle) * deviation;
+        made[at + 8] = radius * Math.sin(angle) * deviation;
+      }
+    };
+    for (let first = 0; first + 16 <= count; first += 16) sixteen(first);
+    if (count % 16) { // the last sixteen are drawn anew
+      for (let at = count - 16; at < count; at++) shares[at] = this.#share();
+      sixteen(count - 16);
+    }
+    return made;
+  }
+
+  /** As `torch.randperm` orders the numbers below n. @param {number} n */
+  permutation(n) {
+    const order = new Uint32Array(n).map((_, place) => place);
+    for (let place = 0; place < n - 1; place++) {
+      const other = place + this.word() % (n - place);
+      const moved = order[place];
+      order[place] = order[other];
+      order[other] = moved;
+    }
+    return order;
+  }
+}

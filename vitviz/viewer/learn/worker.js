@@ -1,0 +1,16 @@
+/** The worker: a model learns beside the page, so that the pointer never waits. It is a classic one, whose text bundle.py makes. */
+
+import { serving } from "./serving.js";
+
+// Timers of a page wait at least 4 ms, which is as long as a step takes; messages do not.
+const { port1, port2 } = new MessageChannel();
+let next = () => {};
+port1.onmessage = () => next();
+const later = (run) => {
+  next = run;
+  port2.postMessage(null);
+};
+const serve = serving((event) => globalThis.postMessage(event), later);
+
+globalThis.addEventListener("message", ({ data }) => globalThis.postMessage(serve(data)));
+globalThis.postMessage({ ready: true });
