@@ -10,6 +10,8 @@ from playwright.sync_api import Page
 
 from tests.bench.browser import chromium
 from tests.running import app_process
+from vitviz import analyze, load
+from vitviz.viewer import page as one_file
 from vitviz.web.store.examples import FOLDER
 
 PHOTOS = ("dog.jpg", "cat.jpg", "bison.jpg")
@@ -52,6 +54,42 @@ STROKE = """() => void (window.took = new Promise((done) => {
   const everything = { subtree: true, childList: true, characterData: true, attributes: true };
   watch.observe(document.querySelector(".vv-title"), everything);
 }))"""
+
+# How long each question to the engine waits for its answer, ms.
+PASSES = """window.passes = [];
+  const post = Worker.prototype.postMessage;
+  Worker.prototype.postMessage = function (question, ...rest) {
+    const began = performance.now();
+    if (question.wish) this.addEventListener("message",
+      () => passes.push(performance.now() - began), { once: true });
+    return post.call(this, question, ...rest);
+  };"""
+FILM = """(seconds) => new Promise((done) => {
+  const frames = () => Number(document.querySelector(".vv-living").dataset.frames);
+  const [before, began] = [frames(), performance.now()];
+  passes.length = 0;
+  setTimeout(() => done([(frames() - before) / (performance.now() - began) * 1000,
+    passes.sort((a, b) => a - b)[passes.length >> 1]]), 1000 * seconds);
+})"""
+
+
+def living(seconds: int = 10) -> None:
+    """The camera's living picture in the page of one file: its rate, and a frame in passes."""
+    print("### The living picture\n")
+    print("| model | pictures a second | a pass, ms: p50 | a picture, in passes |")
+    print("|---|---|---|---|")
+    flags = ("--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream")
+    for model, photo in (("photos", "dog.jpg"), ("mnist", "digit.png")):
+        with tempfile.TemporaryDirectory() as folder, chromium(*flags) as page:
+            path = Path(folder) / "page.html"
+            html = one_file(analyze(load(model), FOLDER / photo), engine=True)
+            path.write_text(f"<script>{PASSES}</script>{html}", "utf-8")
+            page.goto(path.as_uri())
+            page.get_by_role("button", name="Camera", exact=True).click(timeout=120_000)
+            page.locator(".vv-living[data-frames]").wait_for(timeout=120_000)
+            rate, passed = page.evaluate(FILM, seconds)
+            print(f"| {model} | {rate:.1f} | {passed:.1f} | {1000 / rate / passed:.2f} |")
+    print(flush=True)
 
 
 def here(visitors: int = 16) -> None:

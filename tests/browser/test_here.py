@@ -205,9 +205,9 @@ def test_pasted_dropped_and_snapped_pictures_stay_too(visit, own, tmp_path) -> N
         [base64.b64encode(own.read_bytes()).decode(), "pasted.jpg"])  # fmt: skip
     seen.ready("pasted.jpg")
     page.locator("#vv-camera").click()
-    page.get_by_text("Click to Access Webcam").click()
-    page.wait_for_function("document.querySelector('#vv-photo video').videoWidth > 0")
-    page.locator("#vv-photo [aria-label='capture photo']").click()
+    page.wait_for_function("document.querySelector('.vv-living')?.dataset.frames > 2")
+    page.get_by_role("button", name="Keep this picture").click()
     seen.ready("webcam.png")
+    assert page.locator(".vv-here").is_visible()
     assert not page.locator("#vv-photo").is_visible()
     assert sent(seen) == []

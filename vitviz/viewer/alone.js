@@ -36,7 +36,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   const texts = (language) => read(site.languages[language]);
   const photos = createPhotos();
   const bar = createBar(strip, site, { choose: (wanted) => choose(wanted), take: (file) => choose({ ...shown, photo: photos.add({ file, name: file.name }) }),
-    draw: () => mounted.openDrawing() });
+    draw: () => mounted.openDrawing(), film: () => mounted.openCamera() });
   const viewer = typeof given === "string" ? await read(given).catch((error) => { bar.say("lost"); throw error; }) : given;
   const address = addressOf(site);
   page.lang = viewer.firstLanguage(new URL(address.read()).search, site.language ?? undefined);
@@ -51,7 +51,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     fetchFile: async (wanted, signal) => (wanted.path ? ofBase64(await read(wanted.path)) : fetchUrl(wanted, signal)),
     weights: Object.fromEntries(Object.entries(site.models).map(([name, { weights }]) => [name, weights])),
     running: async () => (await read(site.running)).running,
-    fetchWeights, invert,
+    fetchWeights, invert, take: (file, name) => choose({ ...shown, photo: photos.add({ file, name }) }),
     draw: digits && ((file, name, first) => choose({ ...shown, model: first ? digits : shown.model, photo: photos.add({ file, name }) })),
     entitle: (title) => { document.title = title + " · vitviz"; },
     go: (href) => (isFile() ? location.replace("#" + new URL(href).search.slice(1)) : location.assign(href)),
@@ -192,9 +192,9 @@ function addressOf({ links }) {
  * The controls above the viewer, in the language of the page.
  * @param {HTMLElement} strip
  * @param {Site} site
- * @param {{choose: (wanted: Shown) => void, take: (file: File) => void, draw: () => void}} on
+ * @param {{choose: (wanted: Shown) => void, take: (file: File) => void, draw: () => void, film: () => void}} on
  */
-function createBar(strip, site, { choose, take, draw }) {
+function createBar(strip, site, { choose, take, draw, film }) {
   const page = document.documentElement;
   const textOf = (key, values = {}) => Object.entries(values).reduce((text, [name, value]) => text.replace("{" + name + "}", value),
     (site.texts[page.lang] ?? site.texts.en)[key]);
@@ -206,6 +206,7 @@ function createBar(strip, site, { choose, take, draw }) {
     input.value = ""; // the same photo can be chosen again
   } });
   const photo = el("button", { type: "button", class: "vv-bar-button vv-bar-main", onclick: () => input.click() });
+  const camera = el("button", { type: "button", class: "vv-bar-button", onclick: film });
   const pen = Object.values(site.models).some(({ channels }) => channels === 1) ? el("button", { type: "button", class: "vv-bar-button", onclick: draw }) : null;
   const thumbnails = Object.entries(site.examples).map(([key, { thumbnail }]) => el("button", {
     type: "button", class: thumbnail ? "vv-bar-example" : "vv-bar-button", onclick: () => choose(fitting(site, key, now.model)) },
@@ -220,7 +221,7 @@ function createBar(strip, site, { choose, take, draw }) {
   const gallery = el("div", { class: "vv-bar-examples", role: "group" }, ...thumbnails);
   const title = el("p");
   strip.classList.add("vitviz", "vv-bar");
-  strip.replaceChildren(...(site.links ? [el("div", { class: "vv-bar-title" }, el("h1", { text: "vitviz" }), title)] : []), photo, input, pen ?? "", gallery, menu, theme, note);
+  strip.replaceChildren(...(site.links ? [el("div", { class: "vv-bar-title" }, el("h1", { text: "vitviz" }), title)] : []), photo, input, camera, pen ?? "", gallery, menu, theme, note);
   const taste = recall(() => localStorage);
   page.classList.toggle("dark", taste.theme ? taste.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
   new MutationObserver(speak).observe(page, { attributeFilter: ["lang"] });
@@ -254,10 +255,11 @@ function createBar(strip, site, { choose, take, draw }) {
   function speak() {
     setText(title, textOf("title"));
     setText(photo, textOf("photo"));
+    setText(camera, textOf("film"));
     if (pen) setText(pen, textOf("draw"));
     tell(said.key, said.values, said.sentences);
     for (const [node, key] of /** @type {[HTMLElement, string][]} */ ([[gallery, "examples"], [menu, "model"], [theme, "theme"]])) node.setAttribute("aria-label", textOf(key));
-    [theme.title, photo.title] = [textOf("theme"), textOf("stays")];
+    [theme.title, photo.title, camera.title] = [textOf("theme"), textOf("stays"), textOf("film_title")];
     Object.values(site.examples).forEach(({ names, thumbnail }, at) => {
       thumbnails[at].title = names[page.lang] ?? names.en;
       if (!thumbnail) setText(thumbnails[at], thumbnails[at].title);

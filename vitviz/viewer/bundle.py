@@ -152,8 +152,10 @@ def _worker(text_file: Path) -> str:
 
 
 def _photo() -> str:
-    """The module that replaces `PHOTO`: what is said of photos, in all languages."""
-    texts = {one: dictionary(one, "photo") for one in languages()}
+    """The module that replaces `PHOTO`: what is said of photos and of the camera, in all
+    languages.
+    """
+    texts = {one: dictionary(one, "photo") | dictionary(one, "camera") for one in languages()}
     return f"export const PHOTO = {json.dumps(texts, ensure_ascii=False)};\n"
 
 

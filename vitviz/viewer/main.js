@@ -1,6 +1,7 @@
 /** mount: puts the viewer into an element, and keeps it in step with manifest and page. */
 
 import { createAsking } from "./asking.js";
+import { createCamera } from "./camera.js";
 import { createComputing } from "./computing.js";
 import { listenToKeys } from "./keyboard.js";
 import { createIncoming } from "./incoming.js";
@@ -71,7 +72,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  * @param {import("./types.js").Host} host
  * @returns {{update: (manifest: any|null, selection?: any) => void,
  *   analyse: (template: import("./types.js").Manifest, photo: import("./types.js").OwnPhoto) => Promise<boolean>, need: () => void,
- *   over: () => void, select: (wanted: any) => void, openLessons: () => void, openDrawing: () => void, destroy: () => void}}
+ *   over: () => void, select: (wanted: any) => void, openLessons: () => void, openDrawing: () => void, openCamera: () => void, destroy: () => void}}
  *   analyse: shows a photo that stays in this page, in the model of a manifest; false where the host has to analyze it. Rejected for what is no
  *     picture, with the sentence by language as `said`. need: asks whether the photo that is shown may be sent. over: what the host was asked
  *     for has come, or will not
@@ -87,6 +88,7 @@ export function mount(host) {
   const incoming = createIncoming(app, host, screen, render);
   const computing = createComputing(host, render, fetchFile, incoming.refuse);
   const asking = createAsking(app, host, computing, fetchFile, noticing, incoming.refuse, render);
+  const camera = createCamera(app, host, screen, computing.prepare);
   const telling = createTelling(app, screen, host);
   const returning = createReturning(app, address, telling, host.reopen ?? null);
   const second = createSecondSource(app, asking.manifestOf, fetchFile, render);
@@ -133,9 +135,10 @@ export function mount(host) {
       render();
     },
     select: (wanted) => app.source && app.select(wanted),
-    openLessons: app.openLessons, openDrawing: screen.openDrawing,
+    openLessons: app.openLessons, openDrawing: screen.openDrawing, openCamera: camera.toggle,
     destroy() {
       opening.destroy();
+      camera.close();
       telling.stop();
       deaf();
       surroundings.stop();
@@ -169,6 +172,7 @@ export function mount(host) {
     if (app.bench.marks()) computing.prepare(source.manifest.model);
     app.second = second.follow();
     incoming.render(computing.runner);
+    camera.render();
     if (!opening.loading() && !incoming.here()) screen.setState(source.failure ? "error" : "ready");
     const { shown } = screen.draw();
     if (shown.missing === "layer" || app.panel().needs === "layer") source.store.want(() => source === app.source && render());

@@ -1,4 +1,4 @@
-/** Running: what a page computes passes with. It comes as a file of its own, when strokes or a photo are near. */
+/** Running: what a page computes passes with. It comes as a file of its own, when strokes, a photo or the camera are near. */
 
 import { analysed } from "./data/analysed.js";
 import { explanationFile, fairStep } from "./data/explained.js";
@@ -6,6 +6,7 @@ import { filesOf, named } from "./data/made.js";
 import { savedOf } from "./data/saved.js";
 import { createEngine } from "./engine/client.js";
 import { parseSafetensors, readMetadata } from "./maths/safetensors.js";
+import { createLiving } from "./stage/living.js";
 import { saidOf } from "./text/phototold.js";
 
 /**
@@ -20,9 +21,9 @@ async function started(buffer) {
 
 /**
  * said: a text about a photo in every language.
- * @typedef {{started: typeof started, filesOf: typeof filesOf, named: typeof named, savedOf: typeof savedOf, said: typeof saidOf, explanationFile: typeof explanationFile, fairStep: typeof fairStep,
+ * @typedef {{started: typeof started, filesOf: typeof filesOf, named: typeof named, savedOf: typeof savedOf, said: typeof saidOf, explanationFile: typeof explanationFile, fairStep: typeof fairStep, living: typeof createLiving,
  *   analysed: (wanted: Omit<import("./data/analysed.js").Wanted, "say">) => ReturnType<typeof analysed>}} Running
  */
 
 /** @type {Running} */
-export const running = { started, filesOf, named, savedOf, said: saidOf, explanationFile, fairStep, analysed: (wanted) => analysed({ ...wanted, say: saidOf }) };
+export const running = { started, filesOf, named, savedOf, said: saidOf, explanationFile, fairStep, living: createLiving, analysed: (wanted) => analysed({ ...wanted, say: saidOf }) };

@@ -24,10 +24,8 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
   if (taken) frameTaken(content, taken);
   element.replaceChildren(root);
   const drawing = draw ? createDrawing(app, draw) : null;
-  if (drawing) {
-    root.prepend(drawing.root);
-    new ResizeObserver(lay).observe(drawing.root); // also when it is opened and closed
-  }
+  const pads = new ResizeObserver(lay); // hears, too, when one is opened and closed
+  if (drawing) open(drawing.root);
   /** @type {Message|null} */
   let message = null; // kept to write it in another language
   let title = ""; // that the host was told
@@ -35,7 +33,7 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
     root, live,
     /** Null while a message stands in its place. @type {ReturnType<typeof createBoard>|null} */
     board: null,
-    openDrawing: () => drawing?.open(),
+    openDrawing: () => drawing?.open(), open,
     /** Makes the board for the source of the app. */
     showBoard() {
       const focusAgain = keepFocus(content);
@@ -99,14 +97,21 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
   };
   return screen;
 
-  /** The field lies in the place of the picture. It is no part of the board, for that is made anew while one draws. */
+  /** Shows what lies in the place of the picture: the drawing field, or the camera. @param {HTMLElement} pad */
+  function open(pad) {
+    root.prepend(pad);
+    pads.observe(pad);
+  }
+
+  /** It is no part of the board, for that is made anew while one draws. */
   function lay() {
-    const board = drawing && !drawing.root.hidden ? screen.board : null;
+    const pad = /** @type {HTMLElement|null} */ (root.querySelector(":scope > .vv-drawing:not([hidden])"));
+    const board = pad ? screen.board : null;
     root.classList.toggle("vv-writing", board !== null);
     if (!board) return;
     const top = board.root.querySelector(".vv-columns").getBoundingClientRect().top - root.getBoundingClientRect().top;
     const wide = root.dataset.size === "wide";
-    for (const [name, size] of Object.entries({ top, width: board.root.querySelector(wide ? ".vv-left" : ".vv-columns").clientWidth, height: drawing.root.offsetHeight })) {
+    for (const [name, size] of Object.entries({ top, width: board.root.querySelector(wide ? ".vv-left" : ".vv-columns").clientWidth, height: pad.offsetHeight })) {
       root.style.setProperty("--vv-pad-" + name, size + "px");
     }
   }

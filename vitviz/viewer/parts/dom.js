@@ -70,10 +70,12 @@ export function guardFocus(node, draw, otherwise) {
   if (lost && !moved) otherwise.focus({ preventScroll: true });
 }
 
+// The viewer, and what comes later as a file of its own, have this module each.
+const mine = Math.random().toString(36).slice(2, 8);
 let count = 0;
 
 /** An id that no other element of the page has, for labels and radio groups. */
 export function freshId(stem) {
   count += 1;
-  return "vitviz-" + stem + "-" + count;
+  return "vitviz-" + stem + "-" + mine + "-" + count;
 }

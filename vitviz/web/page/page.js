@@ -44,7 +44,10 @@
   }
   const pressed = {
     "vv-upload": async () => { camera(false); (await fileInput()).click(); },
-    "vv-camera": () => camera(!("vvCamera" in page.dataset)),
+    "vv-camera": () => {
+      if ("vvCamera" in page.dataset || !vitvizKept.takes?.()) camera(!("vvCamera" in page.dataset));
+      else document.dispatchEvent(new Event("vitviz-camera")); // the viewer has a living picture
+    },
     "vv-paste": async () => {
       camera(false);
       const file = vitvizKept.takes?.() && await pasted();
@@ -60,17 +63,13 @@
     if (button && Object.hasOwn(pressed, button.id)) pressed[button.id]();
     else if (button?.matches("#vv-photo [aria-label='capture photo']")) taken();
   });
+  // By now another model was chosen, whose pictures do not leave the page.
   document.addEventListener("click", (event) => {
     if (!event.target.closest?.("#vv-photo [aria-label='capture photo']") || !vitvizKept.takes?.()) return;
     event.stopImmediatePropagation();
-    snap(find("#vv-photo video"));
-  }, true);
-  function snap(video) {
-    const canvas = Object.assign(document.createElement("canvas"), { width: video.videoWidth, height: video.videoHeight });
-    canvas.getContext("2d").drawImage(video, 0, 0);
-    canvas.toBlob((picture) => give(new File([picture], "webcam.png", { type: "image/png" })));
     camera(false);
-  }
+    pressed["vv-camera"]();
+  }, true);
   /** The picture on the clipboard; null where there is none, or the browser does not say. */
   async function pasted() {
     try {

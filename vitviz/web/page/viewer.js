@@ -162,7 +162,7 @@ async function share() {
 
 function mount(viewer) {
   return viewer.mount({
-    element: element.querySelector('.vv-place'), ask, address, beside, operate, weights, running, send, draw, takeHome, awaited: true, languages: true,
+    element: element.querySelector('.vv-place'), ask, address, beside, operate, weights, running, send, draw, take: (picture, name) => draw(picture, name, false), takeHome, awaited: true, languages: true,
     texts,
     again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
     reopen: () => trigger('retry'), // and this one as it opens the page
@@ -207,7 +207,7 @@ async function show() {
 }
 
 // The buttons above the page. The last one that was pressed before the viewer was here is kept for it.
-const opens = { 'vitviz-lessons': 'openLessons', 'vitviz-draw': 'openDrawing' };
+const opens = { 'vitviz-lessons': 'openLessons', 'vitviz-draw': 'openDrawing', 'vitviz-camera': 'openCamera' };
 let pressed = null;
 function open({ type }) {
   if (mounted) mounted[opens[type]]();

@@ -1,0 +1,163 @@
+"""The camera's living picture: answered in the page, frame after frame, and never kept or sent."""
+
+import base64
+from functools import cache
+
+import pytest
+from PIL import Image
+
+from tests.browser.test_site import shares_of
+from vitviz import analyze, load
+from vitviz.viewer import page as one_file
+from vitviz.web.store.examples import FOLDER
+
+# What is wanted of the browser and of the model, and the picture that is kept.
+WATCH = """
+    window.seen = { tracks: [], wishes: [], kept: null };
+    const ask = navigator.mediaDevices?.getUserMedia;
+    if (ask) navigator.mediaDevices.getUserMedia = async (wanted) => {
+        const stream = await ask.call(navigator.mediaDevices, wanted);
+        seen.tracks.push(...stream.getTracks());
+        return stream;
+    };
+    const post = Worker.prototype.postMessage;
+    Worker.prototype.postMessage = function (question, ...rest) {
+        if (question.wish) seen.wishes = [...seen.wishes.slice(-9), question.wish.interventions];
+        return post.call(this, question, ...rest);
+    };
+    const write = HTMLCanvasElement.prototype.toBlob;
+    HTMLCanvasElement.prototype.toBlob = function (done, type, ...rest) {
+        if (!type) seen.kept = this.toDataURL("image/png");
+        return write.call(this, done, type, ...rest);
+    };
+"""
+LIVE = "document.querySelector('.vv-living')?.dataset.frames"
+TRACKS = "seen.tracks.map(({ kind, readyState }) => kind + ' ' + readyState)"
+
+
+@cache
+def html() -> str:
+    return one_file(analyze(load("photos"), FOLDER / "dog.jpg"), engine=True)
+
+
+@pytest.fixture
+def filming(open_page):
+    """Open the page of one file, and its camera."""
+
+    def opened(script: str = WATCH, **options):
+        tab = open_page(f"<script>{script}</script>" + html(), locale="en-US", **options)
+        tab.locator("[data-state=ready]").wait_for()
+        tab.get_by_role("button", name="Camera", exact=True).click()
+        tab.locator(".vv-living").wait_for()
+        return tab
+
+    return opened
+
+
+def answers(tab, more: int = 3) -> int:
+    """Wait until so many more frames are answered; how many are by then."""
+    begun = int(tab.evaluate(LIVE) or 0)
+    return tab.wait_for_function(f"Number({LIVE}) >= {begun + more} && {LIVE}").json_value()
+
+
+def test_frames_are_answered_and_the_one_that_is_kept_is_an_ordinary_photo(
+    filming, tmp_path
+) -> None:
+    tab = filming()
+    answers(tab)
+    assert tab.evaluate(TRACKS) == ["video live"]  # no sound
+    living = tab.locator(".vv-living")
+    living.get_by_role("button", name="Stop").click()
+    assert tab.evaluate(TRACKS) == ["video ended"]
+    living.get_by_text("The camera is off.").wait_for()
+    word = living.locator(".vv-drawing-word").inner_text()  # of the last frame, which stays
+    living.get_by_role("button", name="Keep this picture").click()
+    tab.locator(".vv-names", has_text="webcam.png").wait_for()
+    assert living.count() == 0
+    assert word.lower() in tab.locator(".vv-title h2").inner_text().lower()
+    (kept := tmp_path / "webcam.png").write_bytes(
+        base64.b64decode(tab.evaluate("seen.kept").partition(",")[2])
+    )
+    assert len(Image.open(kept).convert("RGB").getcolors(2**20)) > 1  # a picture, and not black
+    found = shares_of(tab)
+    exact = analyze(load("photos"), kept).predictions(len(found))
+    shares = [one.probability for one in sorted(exact, key=lambda one: one.index)]
+    assert found == pytest.approx(shares, abs=1e-5)
+
+
+def test_patches_are_taken_out_of_the_living_picture(filming) -> None:
+    tab = filming()
+    answers(tab)
+    picture, living = tab.locator(".vv-living .vv-picture"), tab.locator(".vv-living")
+    box = picture.bounding_box()
+    picture.click(position={"x": box["width"] * 2.5 / 12, "y": box["height"] * 1.5 / 12})
+    tab.wait_for_function("seen.wishes.at(-1)?.[0]?.patches.join() === '14'")
+    assert tab.evaluate("seen.wishes.at(-1)[0].kind") == "remove"
+    # By the keyboard: from the first patch to the right, and down.
+    for key in ("ArrowRight", "ArrowDown", "Enter"):
+        picture.press(key)
+    tab.wait_for_function("seen.wishes.at(-1)?.[0]?.patches.join() === '13,14'")
+    assert living.locator(".vv-heard").inner_text() == "row 1, col 1: taken out"
+    picture.press("Enter")
+    tab.wait_for_function("seen.wishes.at(-1)?.[0]?.patches.join() === '14'")
+    living.get_by_role("button", name="Put all patches back").click()
+    tab.wait_for_function("seen.wishes.at(-1)?.length === 0")
+    answers(tab)
+    # The page's own controls are those that they were, in another language too.
+    assert tab.get_by_role("group", name="Head").get_by_role("radio", checked=True).count() == 1
+    tab.get_by_role("button", name="한국어").click()
+    living.get_by_role("button", name="이 장면 쓰기").wait_for()
+    answers(tab)
+    assert tab.evaluate(TRACKS) == ["video live"]
+
+
+@pytest.mark.parametrize("way", ["hidden", "escape", "close", "again", "example", "leave"])
+def test_the_camera_is_off_when_nobody_looks(filming, way: str) -> None:
+    tab = filming()
+    answers(tab)
+    if way == "hidden":
+        tab.evaluate(
+            """Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
+            document.dispatchEvent(new Event("visibilitychange"))"""
+        )
+        tab.get_by_text("because nobody saw this page").wait_for()
+        assert tab.evaluate(TRACKS) == ["video ended"]
+        tab.evaluate("delete document.hidden")
+        tab.locator(".vv-living").get_by_role("button", name="Start").click()
+        answers(tab)
+        assert tab.evaluate(TRACKS) == ["video ended", "video live"]
+        return
+    if way == "escape":
+        tab.keyboard.press("Escape")
+    elif way == "close":
+        tab.locator(".vv-living").get_by_role("button", name="Close").click()
+    elif way == "again":
+        tab.get_by_role("button", name="Camera", exact=True).click()
+    elif way == "example":
+        tab.get_by_role("button", name="dog.jpg").click()
+    else:
+        tab.evaluate("window.dispatchEvent(new Event('pagehide'))")
+    tab.wait_for_function(f"{TRACKS}.join() === 'video ended'")
+    assert tab.locator(".vv-living").count() == (1 if way == "leave" else 0)
+    assert tab.locator(".vv-writing").count() == (1 if way == "leave" else 0)
+
+
+REFUSED = (
+    "navigator.mediaDevices.getUserMedia = async () => {{ throw new DOMException('', '{}'); }}"
+)
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (REFUSED.format("NotAllowedError"), "This page may not use the camera."),
+        (REFUSED.format("NotFoundError"), "There is no camera here."),
+        (REFUSED.format("NotReadableError"), "The camera does not answer"),
+        ("delete Navigator.prototype.mediaDevices", "Browsers give the camera only to pages"),
+    ],
+)
+def test_where_there_is_no_camera_a_sentence_says_why(filming, script: str, said: str) -> None:
+    tab = filming(script)
+    tab.locator(".vv-living").get_by_text(said).wait_for()
+    assert tab.locator(".vv-living").get_by_role("button", name="Start").is_visible()
+    assert tab.locator(".vv-living").get_by_role("button", name="Stop").count() == 0

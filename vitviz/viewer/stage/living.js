@@ -1,0 +1,216 @@
+/** Living: the camera's picture with what the model answers and where it looks, as often as the model can; nothing of it is kept or sent. */
+
+import { attentionRows, meanOfHeads } from "../maths/attention.js";
+import { SPOTLIGHT, colourTable, shadeTable } from "../maths/colour.js";
+import { cutsOf } from "../maths/cuts.js";
+import { neighbour, placeOf, tokenAt } from "../maths/geometry.js";
+import { percent } from "../maths/numbers.js";
+import { inChannels, pictureOf } from "../maths/pixels.js";
+import { resultsOf } from "../maths/predictions.js";
+import { patchScale } from "../maths/scales.js";
+import { answerOf, rivalsOf } from "../text/answer.js";
+import { saidOf } from "../text/phototold.js";
+import { counted } from "../text/words.js";
+import { mapCanvas } from "../parts/canvas.js";
+import { el, setText, show } from "../parts/dom.js";
+import { button, choice } from "../parts/widgets.js";
+import { createMarks } from "./marks.js";
+import { placeBox } from "./picture.js";
+import { createStream } from "./stream.js";
+
+/** A screen reader hears once in so long what is answered, and so often is it said how many pictures a second there are. */
+const TELL_MS = 2000;
+
+/**
+ * @param {any} app
+ * @param {{runner: import("../runners.js").Runner, take: (picture: Blob, name: string) => void, close: () => void}} on
+ *   runner: of the model that is shown; take: makes a picture the photo of the page; close: nobody needs the camera any more
+ * @returns {{root: HTMLElement, render: () => void, end: () => void}}
+ */
+export function createLiving(app, { runner, take, close }) {
+  const say = (key, values = {}) => saidOf({ key, values })[app.language];
+  const field = createField(app, say, () => render());
+  const stream = createStream((now) => { state = now; render(); if (now === "on") film(); });
+  const [word, why, note, rate, heard] = [el("p", { class: "vv-drawing-word" }), el("p", { class: "vv-note" }), el("p", { role: "status" }),
+    el("p", { class: "vv-note" }), el("p", { class: "vv-heard", role: "status" })];
+  const root = el("section", { class: "vv-drawing vv-living", onkeydown: keyed });
+  const tools = {};
+  let [state, language, frames, filming] = ["coming", "", 0, 0];
+  let answered = /** @type {ImageData|null} */ (null); // the last frame that was
+  field.root.prepend(stream.video);
+  field.root.append(note);
+  render();
+  begin();
+  return { root, render, end() { state = "closed"; stream.end(); root.remove(); } };
+
+  async function begin() {
+    await runner.ready;
+    if (state !== "coming") return;
+    if (runner.engine) stream.start();
+    else state = "no_model";
+    render();
+  }
+
+  /** Everything anew in another language; else what may have changed. */
+  function render() {
+    if (state === "closed") return;
+    if (language !== app.language) build();
+    root.dataset.state = state;
+    setText(note, state === "on" ? "" : say("camera_" + state, { share: percent(runner.share) }));
+    show(note, state !== "on");
+    const possible = { keep: answered, start: !["coming", "asking", "on", "no_model"].includes(state), stop: stream.isOn(), other: stream.others()[0], back: field.out.size > 0 };
+    for (const [name, one] of Object.entries(possible)) show(tools[name], Boolean(one));
+  }
+
+  function build() {
+    language = app.language;
+    const pressed = { keep, start: () => stream.start(), stop: stream.stop, other: () => stream.start(stream.others()[0]), back: field.back };
+    for (const [name, onClick] of Object.entries(pressed)) tools[name] = button({ text: say("camera_" + name), title: say("camera_" + name + "_title"), onClick });
+    root.setAttribute("aria-label", say("camera_title"));
+    root.replaceChildren(
+      el("header", { class: "vv-help-head" }, el("h3", { text: say("camera_title") }), button({ text: "✕", title: app.t("close"), onClick: close })),
+      el("div", { class: "vv-drawing-row" }, field.root,
+        el("div", { class: "vv-drawing-side" }, el("div", { class: "vv-living-answer" }, word, why), el("div", { class: "vv-drawing-tools" }, ...Object.values(tools)), field.build(heard))),
+      el("p", { class: "vv-note", text: say("camera_cover") }), rate, el("p", { class: "vv-note", text: say("camera_private") }), heard);
+  }
+
+  /** Frame after frame: the newest one, when the answer to the one before is drawn. */
+  async function film() {
+    const mine = ++filming;
+    const { engine, known: { facts } } = /** @type {any} */ (runner);
+    const goesOn = () => mine === filming && state === "on";
+    let [since, before] = [performance.now(), frames];
+    for (;;) {
+      await new Promise(requestAnimationFrame); // there is none while nobody sees the page
+      if (!goesOn()) return;
+      const frame = field.shoot(stream.video);
+      if (!frame) continue;
+      const seen = pictureOf(inChannels(frame, facts.preprocess.channels), facts.preprocess);
+      const interventions = field.out.size > 0 ? [{ kind: "remove", patches: [...field.out].sort((a, b) => a - b) }] : [];
+      const pass = await engine.run({ picture: new Uint8Array(seen.data), interventions, lane: "living" });
+      if (!goesOn()) return;
+      field.draw(pass);
+      answer(pass, facts);
+      [answered, root.dataset.frames] = [frame, String(++frames)];
+      show(tools.keep, true);
+      const passed = performance.now() - since;
+      if (passed < TELL_MS) continue;
+      setText(rate, say("camera_rate", { rate: (1000 * (frames - before) / passed).toFixed(0) }));
+      setText(heard, word.textContent);
+      [since, before] = [performance.now(), frames];
+    }
+  }
+
+  /** @param {import("../engine/core.js").Pass} pass */
+  function answer({ logits }, facts) {
+    const { manifest } = app.source;
+    const { model } = manifest;
+    const results = resultsOf(model.head === "classes" ? logits : [], model, model.labels ?? facts.labels ?? {});
+    const of = { t: app.t, language, source: { manifest: { ...manifest, pass: results } } };
+    const found = answerOf(of);
+    setText(word, found?.text ?? say("camera_no_classes"));
+    setText(why, found?.note || rivalsOf(of).map(({ name, probability }) => name + " " + percent(probability)).join(", "));
+  }
+
+  /** Makes the last frame that was answered the photo of the page. */
+  function keep() {
+    const { width, height } = /** @type {ImageData} */ (answered);
+    const canvas = Object.assign(document.createElement("canvas"), { width, height });
+    canvas.getContext("2d").putImageData(answered, 0, 0);
+    close();
+    canvas.toBlob((blob) => take(blob, "webcam.png"));
+  }
+
+  /** The keys of the viewer mean something else here. */
+  function keyed(event) {
+    event.stopPropagation();
+    if (event.key === "Escape") close();
+  }
+}
+
+/**
+ * The picture: a frame, where a token looks in it, and patches that are taken out.
+ * @param {any} app
+ * @param {(key: string, values?: any) => string} say
+ * @param {() => void} changed  other patches are out
+ */
+function createField(app, say, changed) {
+  const { grid, manifest: { model } } = app.source;
+  const [view, shot] = [el("canvas", { class: "vv-pixels" }), el("canvas")]; // of the last answer; of the next one
+  const pen = shot.getContext("2d", { willReadFrequently: true });
+  const map = mapCanvas(grid.rows, grid.cols, "vv-overlay");
+  const marks = createMarks(grid);
+  const cursor = el("div", { class: "vv-box vv-pointed" });
+  const root = el("div", { class: "vv-picture", tabindex: "0", role: "application", onclick: tapped }, view, map.canvas, marks.canvas, cursor);
+  const out = /** @type {Set<number>} */ (new Set());
+  let token = grid.prefix;
+  let looks = grid.prefix > 0 ? "cls" : "selected"; // where the map is from; "none"
+  placeBox(cursor, -1, grid);
+  for (const side of ["width", "height"]) map.canvas.style[side] = marks.canvas.style[side];
+  root.style.aspectRatio = model.image.width + " / " + model.image.height;
+  root.style.setProperty("--vv-ratio", model.image.width / model.image.height);
+  return { root, out, build, shoot, draw, back() { out.clear(); root.focus({ preventScroll: true }); changed(); } };
+
+  /** @param {HTMLElement} heard  what a screen reader hears */
+  function build(heard) {
+    root.setAttribute("aria-label", say("camera_picture"));
+    root.onkeydown = (event) => steered(event, heard);
+    const seen = choice({ label: say("camera_looks"), wrap: true, onChoose: (value) => { looks = value; },
+      options: (grid.prefix > 0 ? ["cls", "selected", "none"] : ["selected", "none"]).map((value) => ({ value, text: say("camera_looks_" + value), title: say("camera_looks_" + value + "_title") })) });
+    seen.set(looks);
+    return seen.root;
+  }
+
+  /** The frame of now, in the shape of the model's pictures: making the rest smaller would take time. Null before there is one. @param {HTMLVideoElement} video */
+  function shoot(video) {
+    const { videoWidth: across, videoHeight: down } = video;
+    if (across === 0 || video.readyState < video.HAVE_CURRENT_DATA) return null;
+    const scale = Math.min(across / model.image.width, down / model.image.height);
+    const [width, height] = [Math.floor(scale * model.image.width), Math.floor(scale * model.image.height)];
+    for (const one of [shot, view]) if (one.width !== width || one.height !== height) Object.assign(one, { width, height });
+    pen.drawImage(video, Math.floor((width - across) / 2), Math.floor((height - down) / 2));
+    return pen.getImageData(0, 0, width, height);
+  }
+
+  /** @param {import("../engine/core.js").Pass} pass  of the last frame */
+  function draw(pass) {
+    view.getContext("2d").drawImage(shot, 0, 0);
+    marks.draw(pass.removed);
+    const values = mapOf(pass);
+    const { colours, opacity } = app.taste;
+    if (values) map.draw(values, grid.prefix, patchScale(values, grid), colours === SPOTLIGHT ? shadeTable() : colourTable(colours));
+    else map.clear();
+    map.canvas.style.opacity = String(colours === SPOTLIGHT ? 1 : opacity);
+  }
+
+  /** Where a token looks: CLS at the end, on the mean of its heads, or what is selected on the page; null: nothing is to be seen. */
+  function mapOf({ layers, removed }) {
+    const { layer, head, direction, token: of } = looks === "cls" ? { layer: model.depth - 1, head: "mean", direction: "from", token: 0 } : app.selection;
+    if (looks === "none" || removed.includes(of - grid.prefix)) return null;
+    const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = model;
+    const isCut = cutsOf({ model, pass: /** @type {any} */ ({ changes: [], removed }) }, layer);
+    const rows = attentionRows({ ...layers[layer], heads, tokens, dim, scale, isCut, bias: null }, of, direction);
+    return head === "mean" ? meanOfHeads(rows, heads) : rows.subarray(head * tokens, (head + 1) * tokens);
+  }
+
+  /** Takes a patch out, or puts it back; one has to stay. */
+  function change(patch) {
+    if (!out.delete(patch) && out.size < grid.rows * grid.cols - 1) out.add(patch);
+    changed();
+  }
+
+  function tapped({ clientX, clientY }) {
+    const box = root.getBoundingClientRect();
+    const at = tokenAt(clientX - box.left, clientY - box.top, box, grid);
+    if (at !== null) change(at - grid.prefix);
+  }
+
+  function steered(event, heard) {
+    if (["Enter", " "].includes(event.key)) change(token - grid.prefix);
+    else if (event.key.startsWith("Arrow")) token = Math.max(grid.prefix, neighbour(token, event.key, grid));
+    else return;
+    event.preventDefault();
+    placeBox(cursor, token, grid);
+    setText(heard, app.t("patchShort", counted(placeOf(token, grid), app)) + ": " + say(out.has(token - grid.prefix) ? "camera_out" : "camera_in"));
+  }
+}

@@ -1,0 +1,75 @@
+/** Stream: a camera of this device, which is off whenever nobody sees the page. */
+
+/** More pixels than the models see, and few enough to be made smaller ten times a second. */
+const SIZE = { width: { ideal: 640 }, height: { ideal: 480 } };
+/** Why there is no picture, by the name of the browser's error. */
+const FAILURES = { NotAllowedError: "refused", SecurityError: "refused", NotFoundError: "none", NotReadableError: "busy" };
+
+/**
+ * @param {(state: string) => void} told  hears "asking", "on", and why there is no picture: "insecure", "refused", "none", "busy", "failed", "stopped", "hidden", "lost"
+ * @returns {{video: HTMLVideoElement, start: (camera?: string) => Promise<void>, stop: () => void, isOn: () => boolean, others: () => string[], end: () => void}}
+ *   start: by default the camera that looks at the person; others: the cameras after this one
+ */
+export function createStream(told) {
+  const video = document.createElement("video");
+  Object.assign(video, { muted: true, playsInline: true, tabIndex: -1, ariaHidden: "true" });
+  let turn = 0; // of what is wanted
+  let stream = /** @type {MediaStream|null} */ (null);
+  let cameras = /** @type {string[]} */ ([]);
+  const stop = () => off("stopped");
+  const hide = () => { if (document.hidden) off("hidden"); };
+  document.addEventListener("visibilitychange", hide);
+  window.addEventListener("pagehide", stop);
+  return {
+    video, start, stop, isOn: () => stream !== null,
+    others() {
+      const at = cameras.indexOf(stream?.getVideoTracks()[0].getSettings().deviceId ?? "");
+      return stream ? [...cameras.slice(at + 1), ...cameras.slice(0, Math.max(at, 0))] : [];
+    },
+    end() {
+      stop();
+      document.removeEventListener("visibilitychange", hide);
+      window.removeEventListener("pagehide", stop);
+    },
+  };
+
+  async function start(camera) {
+    off("asking");
+    const mine = turn;
+    if (!navigator.mediaDevices) { // browsers give it to pages alone that nobody can have changed on their way
+      off("insecure");
+      return;
+    }
+    try {
+      const coming = await navigator.mediaDevices.getUserMedia({ audio: false, video: { ...SIZE, ...(camera ? { deviceId: { exact: camera } } : { facingMode: "user" }) } });
+      if (mine !== turn) {
+        close(coming);
+        return;
+      }
+      stream = coming;
+      stream.getVideoTracks()[0].addEventListener("ended", () => { if (stream === coming) off("lost"); });
+      video.srcObject = stream;
+      await video.play();
+      const devices = await navigator.mediaDevices.enumerateDevices();
+      cameras = devices.filter(({ kind }) => kind === "videoinput").map(({ deviceId }) => deviceId);
+      if (mine === turn) told("on");
+    } catch (error) {
+      if (mine !== turn) return;
+      off(FAILURES[error.name] ?? "failed");
+      if (!FAILURES[error.name]) throw error;
+    }
+  }
+
+  /** @param {string} why */
+  function off(why) {
+    turn += 1;
+    close(stream);
+    stream = video.srcObject = null;
+    told(why);
+  }
+}
+
+/** @param {MediaStream|null} stream */
+function close(stream) {
+  stream?.getTracks().forEach((track) => track.stop());
+}
