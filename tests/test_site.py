@@ -81,7 +81,10 @@ def test_every_file_that_is_named_is_there_and_no_other(site: Path) -> None:
     found = told(site)
     named = {*re.findall(r'"(files/[^"]+)"', (site / "index.html").read_text("utf-8"))}
     for model in found["models"].values():
-        for path in model["examples"].values():
+        for path in [
+            *model["examples"].values(),
+            *([model["twin"]["like"]] if model["twin"] else []),
+        ]:
             sent = value(site / path)
             named |= {file["path"] for file in sent["files"].values() if "path" in file}
     assert written(site) == {*named, "index.html", "README.md", LIST}

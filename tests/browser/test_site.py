@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import PATIENCE_MS
+from tests.browser.test_beside import THERE, shows
 from tests.browser.test_experiment import answers, answers_are, table
-from vitviz import analyze, load
+from vitviz import analyze, compare, load
 from vitviz.site import write_site
 from vitviz.viewer import page as one_file
 from vitviz.web.store.examples import FOLDER
@@ -129,6 +130,21 @@ def test_a_visit_to_the_folder_itself(browser, site: Path) -> None:
         page.get_by_text("Computed in this page, on your own device.").first.wait_for()
         page.get_by_role("button", name="Test these maps").click()
         page.locator(".vv-fair-found").wait_for()
+
+
+def test_the_untrained_twin_is_drawn_where_it_is_looked_at(browser, site: Path, tmp_path) -> None:
+    (mine := tmp_path / "mine.jpg").write_bytes((FOLDER / "bison.jpg").read_bytes())
+    models = [load("photos", pretrained=pretrained) for pretrained in (True, False)]
+    with visiting(browser, (site / "index.html").as_uri(), locale="en-US") as page:
+        asked = "model=photos&example=dog&panel=attention&layer=2&head=mean&token=70"
+        page.goto(f"{(site / 'index.html').as_uri()}#{asked}&beside=untrained")
+        for photo in (FOLDER / "dog.jpg", mine):
+            page.locator(".vv-beside h3", has_text=photo.name).wait_for()
+            page.locator(f"{THERE} > .vv-under", has_text=":").wait_for()
+            assert page.locator(".vv-beside h3").inner_text().endswith("untrained")
+            two = compare(*(analyze(loaded, photo) for loaded in models))
+            shows(page, two.attention(2, None, 70), 70, 70)
+            page.locator("input[type=file]").first.set_input_files(mine)
 
 
 def shares_of(page) -> list[float]:

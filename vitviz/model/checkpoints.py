@@ -43,7 +43,20 @@ def save_checkpoint(
     A "temperature" in `details` divides the logits before the softmax. `words` are those of
     `ModelCard`. Raises `OSError` if the file cannot be written; no part of it is left then.
     """
-    text = json.dumps(
+    text = describe(config, preprocess, labels, details, words)
+    tensors = {name: tensor.detach().to("cpu", dtype) for name, tensor in state_dict.items()}
+    write_tensors(path, tensors, {FORMAT: text})
+
+
+def describe(
+    config: ViTConfig,
+    preprocess: Preprocess,
+    labels: tuple[str, ...] | None,
+    details: Mapping[str, str],
+    words: Mapping[str, Any] | None,
+) -> str:
+    """What a checkpoint says of its weights, in JSON."""
+    return json.dumps(
         {
             "config": config.to_dict(),
             "preprocess": preprocess.to_dict(),
@@ -53,8 +66,6 @@ def save_checkpoint(
             "words": dict(words or {}),
         }
     )
-    tensors = {name: tensor.detach().to("cpu", dtype) for name, tensor in state_dict.items()}
-    write_tensors(path, tensors, {FORMAT: text})
 
 
 def rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from ..languages import Message
 from .config import ViTConfig
@@ -80,6 +81,67 @@ def draw(
         vit = ViT(config)
     begin(vit, zero_head=zero_head, wide_start=wide_start)
     return vit.state_dict()
+
+
+class _Heard(TorchDispatchMode):
+    """Notes what torch draws, in its order: place in memory, count, way, the two numbers that say
+    from where, and the first number that came out.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.draws: list[tuple[int, int, str, list[float], float]] = []
+
+    def __torch_dispatch__(
+        self, func: Any, _types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        result = func(*args, **(kwargs or {}))
+        if (way := func.__name__.partition("_.")[0]) in ("normal", "uniform"):
+            drawn, *by = args
+            first = float(drawn.flatten()[0])
+            self.draws.append((drawn.data_ptr(), drawn.numel(), way, by, first))
+        return result
+
+
+LEAST_DRAWN = 16  # of fewer normal numbers torch draws each in another way
+
+
+def draws(loaded: LoadedModel) -> dict[str, Any] | None:
+    """How the weights of `twin(loaded)` are drawn, for a page that has no torch, as JSON; None for
+    weights of another kind. maths/draws.js of the viewer draws them.
+
+    seed: of torch's generator; shapes: of every weight; same: those that are all one number; steps:
+    in order, either `skip`, so many 32-bit words, or the weight `name`, `way` "normal" with `by`
+    mean and deviation or "uniform" with `by` least and most, times `factor`.
+    """
+    details = loaded.card.details
+    seed, heard = first_seed(details), _Heard()
+    seed = DEFAULT_SEED if seed is None else seed
+    with heard:
+        state = draw(
+            loaded.card.config,
+            seed,
+            zero_head=starts_with_zero_head(details),
+            wide_start=recipe_of(details).get("wide_start") is True,
+        )
+    names = {weight.data_ptr(): name for name, weight in state.items()}
+    last = {place: at for at, (place, *_) in enumerate(heard.draws)}
+    same = {name: float(one.flatten()[0]) for name, one in state.items() if one.min() == one.max()}
+    steps: list[dict[str, Any]] = []
+    for at, (place, count, way, by, first) in enumerate(heard.draws):
+        if way == "normal" and count < LEAST_DRAWN:
+            return None
+        name = names.get(place)
+        if name and name not in same and last[place] == at and state[name].numel() == count:
+            factor = float(state[name].flatten()[0]) / first
+            steps.append({"name": name, "way": way, "by": by, "factor": factor})
+        else:
+            again = LEAST_DRAWN if way == "normal" and count % LEAST_DRAWN else 0
+            steps.append({"skip": count + again})
+    if {*same, *(step.get("name") for step in steps)} < state.keys():
+        return None
+    shapes = {name: list(weight.shape) for name, weight in state.items()}
+    return {"seed": seed, "shapes": shapes, "same": same, "steps": steps}
 
 
 @torch.no_grad()

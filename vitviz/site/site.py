@@ -174,6 +174,29 @@ def _model(
             "path": writer.add(f"{stem}.safetensors", weights),
             "script": writer.add(f"{stem}-weights.js", _in_base64(weights)),
         },
+        "twin": _twin(writer, key, loaded, examples[0]),
+    }
+
+
+def _twin(
+    writer: _Writer, key: str, loaded: LoadedModel, example: Example
+) -> dict[str, str] | None:
+    """The untrained twin: what it is drawn from, and what is true of every picture in it."""
+    if (found := in_page.twin_of(loaded)) is None:
+        return None
+    (other, drawn), stem = found, f"{_stem(key)}-untrained"
+    payload = pack(analyze(other, Path(example.path)))
+    told = payload.manifest
+    told["model"]["sizes"] = []
+    told["model"]["key"]["name"] = key
+    told["files"] = {
+        name: _placed(writer, f"{stem}-{name}.js", payload.files[file["path"]])
+        for name, file in told["files"].items()
+        if not in_page.NOT_OF_TWIN.fullmatch(name)
+    }
+    return {
+        "draws": writer.add(f"{stem}-draws.js", value_file(drawn).encode()),
+        "like": writer.add(f"{stem}.js", value_file(told).encode()),
     }
 
 

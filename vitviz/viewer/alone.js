@@ -10,7 +10,7 @@ import { recall, remember } from "./state/memory.js";
  * the one it is made for, null for any; `links`: whether an address can name model and example.
  * @typedef {{
  *   models: Record<string, {title: string, names: Record<string, string>, channels: number, path: string, examples: Record<string, string>,
- *     weights: {path: string, script: string}}>,
+ *     weights: {path: string, script: string}, twin: {draws: string, like: string}|null}>,
  *   examples: Record<string, {names: Record<string, string>, thumbnail: string, photo: string, file: string, model: string|null}>,
  *   start: {model: string, example: string}, language: string|null, languages: Record<string, string>, running: string, links: boolean,
  *   texts: Record<string, Record<string, string>>,
@@ -46,10 +46,10 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   const digits = grey.find((key) => Object.values(site.examples).some(({ model }) => model === key)) ?? grey[0];
   const mounted = viewer.mount({
     element, address, awaited: true, languages: true, reopen: () => choose(named()),
-    ...(site.links ? { texts, beside, send: async (file) => ({ address: photos.add({ file, name: file.name }), name: file.name }) } : {}),
+    ...(site.links ? { texts, beside, twin, send: async (file) => ({ address: photos.add({ file, name: file.name }), name: file.name }) } : {}),
     own: photos.get,
     fetchFile: async (wanted, signal) => (wanted.path ? ofBase64(await read(wanted.path)) : fetchUrl(wanted, signal)),
-    weights: Object.fromEntries(Object.entries(site.models).map(([name, { weights }]) => [name, weights])),
+    weights: Object.fromEntries(Object.entries(site.models).flatMap(([name, { weights, twin: drawn }]) => [[name, weights], ["untrained " + name, drawn]])),
     running: async () => (await read(site.running)).running,
     fetchWeights, invert, take: (file, name) => choose({ ...shown, photo: photos.add({ file, name }) }),
     draw: digits && ((file, name, first) => choose({ ...shown, model: first ? digits : shown.model, photo: photos.add({ file, name }) })),
@@ -103,7 +103,8 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   function besides({ model, example }) {
     const models = Object.entries(site.models).filter(([key]) => key !== model)
       .map(([key, { title, names }]) => ({ key: "model-" + key, kind: "model", name: title, names }));
-    return [...Object.keys(site.examples).filter((key) => key !== example).map(pictureOf), ...models];
+    const untrained = site.models[model].twin ? [{ key: "untrained", kind: "untrained" }] : [];
+    return [...untrained, ...Object.keys(site.examples).filter((key) => key !== example).map(pictureOf), ...models];
   }
 
   /** @param {string} key */
@@ -112,10 +113,21 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     return manifestOf({ ...shown, [kind]: name });
   }
 
+  /** The file of a picture. @param {Shown} wanted @returns {Promise<import("./types.js").OwnPhoto>} */
+  async function photoOf({ photo, example }) {
+    const { photo: path, file: name } = site.examples[example];
+    return photos.get(photo) ?? { file: new Blob([ofBase64(await read(path))]), name };
+  }
+
+  async function twin() {
+    const { model } = shown;
+    const [like, photo] = await Promise.all([read(/** @type {any} */ (site.models[model].twin).like), photoOf(shown)]);
+    return { like, photo };
+  }
+
   /** The picture that is shown with light and dark exchanged, or as it was. */
   async function invert() {
-    const { photo: path, file: name } = site.examples[shown.example];
-    const photo = photos.get(shown.photo) ?? { file: new Blob([ofBase64(await read(path))]), name };
+    const photo = await photoOf(shown);
     await choose({ ...shown, photo: photos.add({ ...photo, inverted: !photo.inverted }) });
   }
 
@@ -130,7 +142,8 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     return fitting(site, Object.keys(site.examples).find((key) => site.examples[key].model === model) ?? site.start.example, model);
   }
 
-  async function fetchWeights({ path, script }, onShare) {
+  async function fetchWeights({ path, script, draws }, onShare) {
+    if (draws) return read(draws);
     if (isFile() || !path) return ofBase64(await read(script)); // a page of files can fetch none
     const told = (share) => {
       bar.come(share);

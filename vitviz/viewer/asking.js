@@ -78,6 +78,10 @@ export function createAsking(app, host, computing, fetchFile, noticing, need, re
     if (key === KEPT) return kept;
     const { manifest, manifest: { like, upload, photo: { inverted } } } = app.source;
     const { path = "" } = /** @type {any} */ (photos.asked(key));
+    if (key === "untrained" && host.twin) {
+      const { like: template, photo } = await host.twin();
+      return await computing.analyse(template, { ...photo, inverted }) ?? need();
+    }
     const own = host.own?.(path);
     if (own) return await computing.analyse(like ?? manifest, own) ?? need();
     const fetched = async () => computing.completed(await allowed(host.beside(photos.asked(key), (like ?? manifest).pass.id)));

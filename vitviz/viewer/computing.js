@@ -2,7 +2,7 @@
 
 import { readPicture } from "./data/analysis.js";
 import { fetchChecked, notHere } from "./data/files.js";
-import { createRunners } from "./runners.js";
+import { createRunners, weightsName } from "./runners.js";
 import { takesFromOthers, touches } from "./state/experiment.js";
 import { refusal } from "./text/refusal.js";
 
@@ -62,8 +62,8 @@ export function createComputing({ weights = {}, running, ask, operate: operateTh
   }
 
   /** Whether explanations of a pass can be had: its model may come here. @param {import("./types.js").Manifest} manifest */
-  function explains({ model: { key: { name, untrained, image_size: size } }, pass }) {
-    return Boolean(weights[name]) && !untrained && !size && !takesFromOthers(pass.changes);
+  function explains({ model, pass }) {
+    return Boolean(weights[weightsName(model)]) && !model.key.image_size && !takesFromOthers(pass.changes);
   }
 
   /**
@@ -95,7 +95,7 @@ export function createComputing({ weights = {}, running, ask, operate: operateTh
    * @param {any} manifest  what is none stays as it is
    */
   function completed(manifest) {
-    if (ask || !manifest?.files || !weights[manifest.model.key.name]) return manifest;
+    if (ask || !manifest?.files || !weights[weightsName(manifest.model)]) return manifest;
     let files = /** @type {Promise<Record<string, import("./types.js").PayloadFile>>|null} */ (null);
     const make = (name) => async (signal) => {
       files ??= intact(manifest).catch((error) => { files = null; throw error; });

@@ -10,9 +10,10 @@ import torch
 
 from ..errors import WeightsError
 from ..languages import ENGLISH, dictionary, languages
-from ..model.checkpoints import save_checkpoint
+from ..model.checkpoints import describe, save_checkpoint
 from ..model.config import ViTConfig
 from ..model.loaded import LoadedModel, ModelCard
+from ..model.untrained import draws, twin
 
 # As in engine/weights.js.
 
@@ -22,6 +23,8 @@ MOST_KEPT = 2**26  # numbers that a pass leaves behind
 PAGE_TEXTS = ("examples", "model", "photo", "draw")  # those that the app has, too
 # Names of the files of a payload that a page makes of its own pass, as `filesOf` in data/made.js.
 MADE = re.compile(r"(layer|tokens|mixing)-\d+|statistics|features|embedding|lens")
+# Those that the untrained twin of a page makes, or needs not.
+NOT_OF_TWIN = re.compile(MADE.pattern + "|first|picture|photograph|whole|untrained")
 # The values that switches have here which the engine does not know, as in engine/config.js.
 HERE = {
     "relative_bias": False,
@@ -82,6 +85,19 @@ def weights_of(loaded: LoadedModel, dtype: torch.dtype | None = None) -> bytes:
             dtype=dtype or (torch.float16 if half else torch.float32),
         )
         return path.read_bytes()
+
+
+def twin_of(loaded: LoadedModel) -> tuple[LoadedModel, dict[str, Any]] | None:
+    """The untrained twin of a model, and what a page draws it from (data/twin.js); None where
+    that would be other weights.
+    """
+    steps = draws(loaded)
+    if steps is None:
+        return None
+    other = twin(loaded)
+    card = other.card
+    text = describe(card.config, other.preprocess, card.labels, card.details, card.words)
+    return other, {**steps, "vitviz": text}
 
 
 def named(subject: Mapping[str, Any]) -> dict[str, Any]:

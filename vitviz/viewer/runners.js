@@ -15,6 +15,9 @@ const MOST_PLAIN = 1e8;
  *   engine: import("./engine/client.js").Engine|null, tools: import("./running.js").Running|null, known: import("./data/made.js").Known|null}} Runner
  */
 
+/** What the weights of a model are known by: its name, and of its untrained twin another one. @param {import("./types.js").Model} model */
+export const weightsName = ({ key: { name, untrained } }) => (untrained ? "untrained " + name : name);
+
 /**
  * `mayBeSlow`: nobody else is there to run a model.
  * @param {Pick<import("./types.js").Host, "weights"|"running"|"fetchWeights"> & {mayBeSlow: boolean}} host
@@ -23,15 +26,15 @@ const MOST_PLAIN = 1e8;
 export function createRunners({ weights = {}, running, fetchWeights = fetchWithShare, mayBeSlow }, render) {
   /** @type {Map<string, Runner>} */
   const runners = new Map(); // by the names of their models
-  return { prepare, runner: ({ key }) => runners.get(key.name) };
+  return { prepare, runner: (model) => runners.get(weightsName(model)) };
 
   /**
    * What runs a model here, once its weights have come: to be called when strokes are near.
    * @param {import("./types.js").Model} model
    */
   function prepare(model) {
-    const { name, untrained, image_size: size } = model.key;
-    if (!weights[name] || untrained || size) return undefined;
+    const name = weightsName(model);
+    if (!weights[name] || model.key.image_size) return undefined;
     const known = runners.get(name);
     if (known && (known.state !== "failed" || known.tries === MOST_TRIES)) return known;
     /** @type {Runner} */

@@ -4,6 +4,7 @@ import { analysed } from "./data/analysed.js";
 import { explanationFile, fairStep } from "./data/explained.js";
 import { filesOf, named } from "./data/made.js";
 import { savedOf } from "./data/saved.js";
+import { checkpointOf } from "./data/twin.js";
 import { createEngine } from "./engine/client.js";
 import { parseSafetensors, readMetadata } from "./maths/safetensors.js";
 import { createLiving } from "./stage/living.js";
@@ -11,9 +12,10 @@ import { saidOf } from "./text/phototold.js";
 
 /**
  * A model that runs in this page. Rejected with a FormatError for what is none.
- * @param {ArrayBuffer} buffer  a .safetensors file of vitviz
+ * @param {ArrayBuffer|any} given  a .safetensors file of vitviz, or what an untrained twin is drawn from
  */
-async function started(buffer) {
+async function started(given) {
+  const buffer = given instanceof ArrayBuffer ? given : checkpointOf(given);
   const engine = createEngine();
   const facts = await engine.load(buffer);
   return { engine, known: { facts, described: JSON.parse(readMetadata(buffer).vitviz), tensors: parseSafetensors(buffer) } };

@@ -168,7 +168,7 @@
  *   invert?: () => void, resize?: (size: string) => void, beside?: (key: string|{path: string, name: string}, id: string) => Promise<any>,
  *   send?: (file: File) => Promise<{address: string, name: string}>,
  *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void, weights?: Record<string, any>, fetchWeights?: (address: any, onShare: (share: number) => void) => Promise<ArrayBuffer>, running?: () => Promise<import("./running.js").Running>,
- *   go?: (href: string) => void, own?: (address: string) => OwnPhoto|null, share?: () => Promise<any>, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>, take?: (picture: Blob, name: string) => void, awaited?: boolean}} Host
+ *   go?: (href: string) => void, own?: (address: string) => OwnPhoto|null, share?: () => Promise<any>, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>, take?: (picture: Blob, name: string) => void, twin?: () => Promise<{like: Manifest, photo: OwnPhoto}>, awaited?: boolean}} Host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
  *   selection, taste: some of the initial fields; invalid values are ignored.
@@ -190,6 +190,7 @@
  *   taken: what a page that was taken home has of the one it was made in: note, lesson, guesses, worksheet.
  *   takeHome: makes such a page, of the analysis with an id; the reply has its `html`, or refuses.
  *   draw: analyzes a drawing; the first in the model of digits. take: shows a picture of the camera as any photo is shown.
+ *   twin: the photo that is shown, and any analysis in the untrained twin of its model, which this page runs.
  *   languages: offer a button that changes the language of the page.
  */
 
