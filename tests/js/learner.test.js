@@ -9,7 +9,7 @@ import { bestKernels, plainKernels } from "../../vitviz/viewer/engine/kernels.js
 import { packAll } from "../../vitviz/viewer/learn/batch.js";
 import { drawn, read, write } from "../../vitviz/viewer/learn/parameters.js";
 import { Trainer, USUAL } from "../../vitviz/viewer/learn/trainer.js";
-import { Twister } from "../../vitviz/viewer/learn/twister.js";
+import { Twister } from "../../vitviz/viewer/maths/twister.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
 import { assertSome } from "./engine.js";
 import { assertClose } from "./fixture.js";

@@ -91,20 +91,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     const { path, examples } = site.models[model];
     const [subject, analyzed] = await Promise.all([read(path), read(examples[example])]);
     const manifest = { ...analyzed, model: subject };
-    return site.links ? { ...manifest, link: { model, example }, itself: pictureOf(example), beside: besides({ model, example }) } : manifest;
-  }
-
-  function pictureOf(key) {
-    const { names } = site.examples[key];
-    return { key: "example-" + key, kind: "example", name: names.en, names };
-  }
-
-  /** What can stand beside: each differs in one thing. @param {Shown} now */
-  function besides({ model, example }) {
-    const models = Object.entries(site.models).filter(([key]) => key !== model)
-      .map(([key, { title, names }]) => ({ key: "model-" + key, kind: "model", name: title, names }));
-    const untrained = site.models[model].twin ? [{ key: "untrained", kind: "untrained" }] : [];
-    return [...untrained, ...Object.keys(site.examples).filter((key) => key !== example).map(pictureOf), ...models];
+    return site.links ? { ...manifest, link: { model, example }, itself: pictureOf(site, example), beside: besides(site, { model, example }) } : manifest;
   }
 
   /** @param {string} key */
@@ -156,6 +143,19 @@ export async function open({ element, strip, site, viewer: given, read = readBes
       bar.come(1);
     }
   }
+}
+
+function pictureOf({ examples }, key) {
+  const { names } = examples[key];
+  return { key: "example-" + key, kind: "example", name: names.en, names };
+}
+
+/** What can stand beside: each differs in one thing. @param {Site} site @param {Shown} now */
+function besides(site, { model, example }) {
+  const models = Object.entries(site.models).filter(([key]) => key !== model)
+    .map(([key, { title, names }]) => ({ key: "model-" + key, kind: "model", name: title, names }));
+  const untrained = site.models[model].twin ? [{ key: "untrained", kind: "untrained" }] : [];
+  return [...untrained, ...Object.keys(site.examples).filter((key) => key !== example).map((key) => pictureOf(site, key)), ...models];
 }
 
 /** The photos of the visitor: they are in the memory of this page alone. */

@@ -5,7 +5,7 @@
 
 import { up } from "../engine/machine.js";
 import { shapesOf } from "../engine/weights.js";
-import { Twister } from "./twister.js";
+import { Twister } from "../maths/twister.js";
 
 /**
  * Where a parameter lies: `at`, a place among all (in numbers), as so many `rows` of `into` numbers with a stride.
@@ -72,7 +72,8 @@ export function drawn(config, seed) {
     made[name] = chance.normals(size(name), 0.02).map((one) => (name === "head.weight" ? 0 : one * factor));
   }
   const [out, ...rest] = shapes["patch_embed.proj.weight"];
-  made["patch_embed.proj.weight"] = chance.uniforms(out * product(rest), Math.sqrt(6 / (out + product(rest))));
+  const bound = Math.sqrt(6 / (out + product(rest)));
+  made["patch_embed.proj.weight"] = chance.uniforms(out * product(rest), -bound, bound);
   for (const name of ["cls_token", "reg_token", "pos_embed"]) if (shapes[name]) made[name] = chance.normals(size(name), 0.02).map((one) => one * 25);
   return made;
 }

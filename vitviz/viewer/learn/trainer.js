@@ -9,7 +9,7 @@ import { Chance } from "../maths/chance.js";
 import { writeSafetensors } from "../maths/safetensors.js";
 import { backward, forward, makeBatch, packAll } from "./batch.js";
 import { drawn, read, write } from "./parameters.js";
-import { Twister } from "./twister.js";
+import { Twister } from "../maths/twister.js";
 
 /**
  * positions: how a patch tells its place; pool: what the answer is read from; train: so many digits are learned from, evenly taken; labels: each digit's own, or

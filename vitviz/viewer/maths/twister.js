@@ -1,6 +1,6 @@
 /**
- * Twister: the numbers that torch draws on a processor, so that a run begins as `python -m vitviz.train` begins it with the same
- * seed, and sees its pictures in the same order. It is the Mersenne Twister (Matsumoto and Nishimura 1998, MT19937).
+ * Twister: the numbers that torch draws on a processor, so that weights and the order of pictures are those of Python with the same seed. It
+ * is the Mersenne Twister (Matsumoto and Nishimura 1998, MT19937).
  */
 
 const [WORDS, AHEAD] = [624, 397];
@@ -47,22 +47,22 @@ export class Twister {
     return (this.word() & 0xffffff) / 2 ** 24;
   }
 
-  /** As `uniform_` fills a tensor. @param {number} count @param {number} bound  numbers lie between this and its negative */
-  uniforms(count, bound) {
-    const [from, width] = [Math.fround(-bound), Math.fround(2 * Math.fround(bound))];
+  /** As `uniform_` fills a tensor. @param {number} count @param {number} least @param {number} most */
+  uniforms(count, least, most) {
+    const [from, width] = [Math.fround(least), Math.fround(Math.fround(most) - Math.fround(least))];
     return Float32Array.from({ length: count }, () => Math.fround(this.#share() * width) + from);
   }
 
-  /** As `normal_` fills a tensor: Box-Muller, eight pairs at a time. @param {number} count  16 or more @param {number} deviation */
-  normals(count, deviation) {
+  /** As `normal_` fills a tensor: Box-Muller, eight pairs at a time. @param {number} count  16 or more @param {number} deviation @param {number} [mean] */
+  normals(count, deviation, mean = 0) {
     if (count < 16) throw new RangeError("fewer than 16 numbers are drawn in another way");
     const shares = Float64Array.from({ length: count }, () => this.#share());
     const made = new Float32Array(count);
     const sixteen = (first) => {
       for (let at = first; at < first + 8; at++) {
         const [radius, angle] = [Math.sqrt(-2 * Math.log(1 - shares[at])), 2 * Math.PI * shares[at + 8]];
-        made[at] = radius * Math.cos(angle) * deviation;
-        made[at + 8] = radius * Math.sin(angle) * deviation;
+        made[at] = radius * Math.cos(angle) * deviation + mean;
+        made[at + 8] = radius * Math.sin(angle) * deviation + mean;
       }
     };
     for (let first = 0; first + 16 <= count; first += 16) sixteen(first);
