@@ -134,10 +134,11 @@ test("a step taken apart is the one that is taken, and its gradient a finite dif
   for (let step = 0; step < 5; step++) trainer.step();
   for (const name of ["", "blocks.0.attn.qkv.weight", "blocks.0.norm1.bias", "pos_embed", "patch_embed.proj.weight"]) {
     const index = order[trainer.stepsDone];
-    const { weight, loss, label, probabilities, rate, lengths } = trainer.apart(index, name);
+    const { weight, loss, label, probabilities, gradients, rate, lengths } = trainer.apart(index, name);
     assert.equal(weight.name, name || weight.name);
     assert.equal(label, trainer.labels[index]);
     assertClose([-Math.log(probabilities[label])], [loss], 1e-6);
+    assertClose(gradients, probabilities.map((share, i) => share - Number(i === label)), 1e-7);
     assertClose([weight.finite], [weight.gradient], 2e-3 * Math.max(0.05, Math.abs(weight.gradient)));
     const before = trainer.m.numbers.slice();
     assert.deepEqual(trainer.step(), { loss, rate });

@@ -84,7 +84,26 @@ test("a pause takes effect within a step, and no two plays run at once", async (
   await answered(learner.play());
   await answered(learner.begin(LONG, noise())); // a new run does not go on by itself
   while (made.later.length > 0) goOn();
-  assert.equal((await answered(learner.pause())).step, 0);
+  const { step, loss, seconds } = await answered(learner.pause());
+  assert.deepEqual([step, loss, seconds], [0, null, 0]);
+});
+
+test("a run whose loss is no number any more stops with a sentence, and another can begin", async () => {
+  const states = [];
+  let stopped;
+  const over = new Promise((resolve) => { stopped = resolve; });
+  const learner = createLearner({ told: ({ state, step }) => {
+    states.push([state, step]);
+    if (state === "stopped") stopped();
+  } });
+  await learner.begin({ ...LONG, lr: 1e30 }, noise());
+  await learner.play();
+  await over;
+  assert.deepEqual(states, [["playing", 0], ["stopped", 1]]);
+  for (const asked of [learner.measure(), learner.step(), learner.play()]) await assert.rejects(asked, /^RangeError: after 1 steps the loss is no number/);
+  await learner.begin(LONG, noise());
+  assert.equal((await learner.step()).step, 1);
+  learner.stop();
 });
 
 test("where no worker comes to life the page learns; one that dies has lost the run, and says so", async () => {

@@ -61,7 +61,7 @@ export function turn(f, at, angles, { heads, tokens, all, apart, dim, stride }, 
       const from = ((angles.heads === 1 ? 0 : head) * all + (places ? places[token] : token)) * half;
       const x = at + head * apart + token * stride;
       for (let m = 0; m < half; m++) {
-        const [a, b, cos, sin] = [f[x + m], f[x + half + m], angles.cos[from + m], way * angles.sin[from + m]];
+        const a = f[x + m], b = f[x + half + m], cos = angles.cos[from + m], sin = way * angles.sin[from + m];
         f[x + m] = a * cos - b * sin;
         f[x + half + m] = a * sin + b * cos;
       }

@@ -7,7 +7,7 @@ import { Trainer, USUAL } from "./trainer.js";
 const TELL_MS = 100;
 
 /**
- * How far a run is. loss: the mean of the steps since it was told last; rate: the learning rate; seconds: that it has learned for.
+ * How far a run is. state: "stopped" is a run that cannot go on; loss: the mean of the steps since it was told last; rate: the learning rate; seconds: that it has learned for.
  * @typedef {{state: "playing"|"paused"|"done"|"stopped", step: number, steps: number, loss: number|null, rate: number, seconds: number}} Told
  */
 
@@ -19,10 +19,12 @@ const TELL_MS = 100;
 export function serving(tell, later) {
   /** @type {Trainer|null} */
   let trainer = null;
+  let broken = /** @type {Error|null} */ (null);
   let [playing, lossSum, losses, milliseconds, toldAt, turn] = [false, 0, 0, 0, 0, 0];
 
   const known = () => {
     if (!trainer) throw new Error("no run has begun");
+    if (broken) throw broken;
     return trainer;
   };
   /** @returns {Told} */
@@ -33,25 +35,33 @@ export function serving(tell, later) {
     [lossSum, losses, toldAt] = [0, 0, performance.now()];
     return { state, step, steps, loss, rate, seconds: milliseconds / 1000 };
   };
+  /** One step; false: it was none, and all that is asked later is answered with the reason, until another run begins. */
   const take = () => {
     const begun = performance.now();
-    const { loss } = known().step();
-    milliseconds += performance.now() - begun;
-    lossSum += loss;
-    losses += 1;
+    try {
+      const { loss } = known().step();
+      milliseconds += performance.now() - begun;
+      lossSum += loss;
+      losses += 1;
+      return true;
+    } catch (error) {
+      tell({ told: { ...now(), state: "stopped" } });
+      [playing, broken] = [false, error];
+      return false;
+    }
   };
   /** Steps of one play; a pause in between ends it. */
   const goOn = (mine) => {
-    if (!playing || mine !== turn) return;
-    take();
+    if (!playing || mine !== turn || !take()) return;
     playing = known().stepsDone < known().steps;
     if (!playing || performance.now() - toldAt >= TELL_MS) tell({ told: now() });
     if (playing) later(() => goOn(mine));
   };
   const answers = {
     begin({ settings, digits }) {
-      playing = false;
+      [playing, broken] = [false, null];
       [lossSum, losses, milliseconds] = [0, 0, 0];
+      trainer = null;
       trainer = new Trainer({ ...USUAL, ...settings }, digits, bestKernels);
       const { steps, m, described, mean, std } = trainer;
       return { parameters: m.layout.count, steps, simd: m.kernels.simd, config: described, mean, std };

@@ -48,7 +48,22 @@ function momentsOf(pixels, chosen, count) {
   return { mean: four(mean), std: Math.max(four(Math.sqrt(variance)), 1e-4) };
 }
 
-/** The loss of each picture, and at `probabilities` those of its classes. */
+/** The place of the number that is farthest from 0. @param {ArrayLike<number>} numbers */
+function steepest(numbers) {
+  let most = 0;
+  for (let at = 1; at < numbers.length; at++) if (Math.abs(numbers[at]) > Math.abs(numbers[most])) most = at;
+  return most;
+}
+
+/** The loss of a picture of a batch, exact also where it is next to nothing. */
+function lossOf({ f, at, classes: stride, config: { num_classes: classes } }, one, label) {
+  const logits = at.logits / 4 + one * stride;
+  let others = 0;
+  for (let i = 0; i < classes; i++) if (i !== label) others += Math.exp(f[logits + i] - f[logits + label]);
+  return Math.log1p(others);
+}
+
+/** The probabilities of the classes, from place `first` on. */
 function answersOf({ f, at, classes: stride, config: { num_classes: classes } }, count, probabilities, first) {
   for (let one = 0; one < count; one++) {
     const logits = at.logits / 4 + one * stride;
@@ -162,7 +177,7 @@ export class Trainer {
     answersOf(m, count, this.#probabilities, 0);
     let loss = 0;
     for (let one = 0; one < count; one++) {
-      loss -= Math.log(Math.max(this.#probabilities[one * classes + labels[one]], 1e-38)) / count;
+      loss += lossOf(m, one, labels[one]) / count;
       for (let i = 0; i < classes; i++) m.f[m.at.dlogits / 4 + one * m.classes + i] = (this.#probabilities[one * classes + i] - Number(i === labels[one])) / count;
     }
     backward(m, count);
@@ -184,7 +199,10 @@ export class Trainer {
     return { rate: rate / first, root: 1 / Math.sqrt(second), decay: 1 - rate * RECIPE.decay };
   }
 
-  /** One step of AdamW. @returns {{loss: number, rate: number}}  of its digits, before it */
+  /**
+   * One step of AdamW. Throws a RangeError before a loss or a gradient that is no number reaches the weights.
+   * @returns {{loss: number, rate: number}}  of its digits, before it
+   */
   step() {
     const { m, rate } = this;
     const next = this.#next();
@@ -193,6 +211,7 @@ export class Trainer {
     const { rate: learned, root, decay } = this.#update();
     const { decayed, size } = m.layout;
     const shorter = this.#shorter();
+    if (!Number.isFinite(loss + shorter)) throw new RangeError("after " + this.stepsDone + " steps the loss is no number any more: take a lower learning rate");
     for (const [from, to, keeps] of [[0, decayed, decay], [decayed, size, 1]]) {
       const [p, g, means, squares] = [m.p, m.g, m.m, m.v].map((part) => part + 4 * from);
       m.kernels.adamw(p, g, means, squares, to - from, shorter, keeps, 1 - RECIPE.firsts, 1 - RECIPE.squares, learned, root, RECIPE.eps);
@@ -213,7 +232,8 @@ export class Trainer {
    * The test digits, or the first so many of them: the share that is right, the mean loss, and the probabilities, (count, classes).
    * @param {number} [count]
    */
-  measure(count = this.digits.test.labels.length) {
+  measure(count = Infinity) {
+    count = Math.min(count, this.digits.test.labels.length);
     const { m, digits: { test }, config: { num_classes: classes }, settings: { batch } } = this;
     const probabilities = new Float32Array(count * classes);
     let [right, loss] = [0, 0];
@@ -222,12 +242,12 @@ export class Trainer {
       for (let one = 0; one < some; one++) this.#put(test, first + one, one);
       forward(m, some);
       answersOf(m, some, probabilities, first * classes);
+      for (let one = 0; one < some; one++) loss += lossOf(m, one, test.labels[first + one]) / count;
     }
     for (let one = 0; one < count; one++) {
       const row = probabilities.subarray(one * classes, (one + 1) * classes);
       const label = test.labels[one];
       right += Number(row.every((other, i) => other < row[label] || (other === row[label] && i >= label))); // the first of the largest
-      loss -= Math.log(Math.max(row[label], 1e-38)) / count;
     }
     return { right: right / count, loss, probabilities };
   }
@@ -241,15 +261,16 @@ export class Trainer {
     const described = {
       config: this.described, labels: this.digits.classes,
       preprocess: { size, channels: 1, mean: [this.mean], std: [this.std], crop_pct: 1, crop_mode: "center", interpolation: "bicubic" },
-      details: { title: "playground", seed: String(seed), recipe: JSON.stringify({ name: "playground", seed, positions, wide_start: true, zero_head: true }), steps: String(this.stepsDone) },
+      details: { seed: String(seed), recipe: JSON.stringify({ name: "playground", seed, positions, wide_start: true, zero_head: true }), steps: String(this.stepsDone) },
       words: {},
     };
     return writeSafetensors(tensors, { vitviz: JSON.stringify(described) });
   }
 
   /**
-   * A step that learns from one digit alone, taken apart and not taken: what the model answers, the loss, how long the gradient of each parameter
-   * is, and of one weight (the one with the steepest slope, or the steepest of the parameter `name`) the gradient, the same by a finite difference, and what AdamW would add to it.
+   * A step that learns from one digit alone, taken apart and not taken: what the model answers, the loss, the gradient of the logits, how long that of each
+   * parameter is; and of one weight (the one with the steepest slope, or the steepest of the parameter `name`) its place `at` in the parameter, the
+   * gradient, the same by a finite difference, the means that AdamW keeps, and what it would add.
    * @param {number} index  of a training digit @param {string} [name]
    */
   apart(index, name = "") {
@@ -257,35 +278,36 @@ export class Trainer {
     const place = this.chosen.indexOf(index);
     const label = place < 0 ? train.labels[index] : this.labels[place];
     this.#put(train, index, 0);
-    const lossNow = () => {
-      packAll(m);
-      forward(m, 1);
-      answersOf(m, 1, this.#probabilities, 0);
-      return -Math.log(Math.max(this.#probabilities[label], 1e-38));
-    };
     const loss = this.#learn([label]);
     const [logits, gradients] = [m.at.logits, m.at.dlogits].map((part) => m.f.slice(part / 4, part / 4 + classes));
-    const probabilities = this.#probabilities.slice(0, classes);
-    const slopes = this.gradients();
-    const lengths = Object.fromEntries(Object.entries(slopes).map(([one, numbers]) => [one, Math.hypot(...numbers)]));
-    const steepest = (numbers) => numbers.reduce((best, one, at) => (Math.abs(one) > Math.abs(numbers[best]) ? at : best), 0);
-    const matrices = Object.values(m.layout.all).filter((one) => (name ? one.name === name : one.shape.length > 1));
-    const [chosen] = matrices.sort((one, other) => Math.abs(slopes[other.name][steepest(slopes[other.name])]) - Math.abs(slopes[one.name][steepest(slopes[one.name])]));
-    if (!chosen) throw new RangeError("the model has no parameter " + name);
-    const at = steepest(slopes[chosen.name]);
-    const there = chosen.at + Math.floor(at / chosen.into) * chosen.stride + at % chosen.into;
-    const [value, gradient] = [m.numbers[there], m.gradients[there]];
-    const shorter = this.#shorter();
+    const slopes = Object.entries(this.gradients()).map(([one, numbers]) => ({ one, numbers, at: steepest(numbers), length: Math.sqrt(numbers.reduce((sum, slope) => sum + slope * slope, 0)) }));
+    const known = slopes.filter(({ one }) => (name ? one === name : m.layout.all[one].shape.length > 1));
+    if (known.length === 0) throw new RangeError("the model has no parameter " + name);
+    const { one, at } = known[steepest(known.map(({ numbers, at: most }) => numbers[most]))];
+    return {
+      index, label, logits, probabilities: this.#probabilities.slice(0, classes), gradients, loss, lengths: Object.fromEntries(slopes.map(({ one: each, length }) => [each, length])),
+      rate: this.rate, step: this.stepsDone, ...this.#weightApart(m.layout.all[one], at, label),
+    };
+  }
+
+  /** The number `at` of a parameter, in a step for the digit whose gradients are known. */
+  #weightApart({ name, shape, at: first, into, stride }, at, label) {
+    const { m } = this;
+    const there = first + Math.floor(at / into) * stride + at % into;
+    const [value, gradient, shorter] = [m.numbers[there], m.gradients[there], this.#shorter()];
+    const lossAt = (moved) => {
+      m.numbers[there] = moved;
+      packAll(m);
+      forward(m, 1);
+      return lossOf(m, 0, label);
+    };
     const difference = (h) => {
-      const sides = [value + h, value - h].map((moved) => {
-        m.numbers[there] = moved;
-        return [m.numbers[there], lossNow()];
-      });
-      m.numbers[there] = value;
-      return (sides[0][1] - sides[1][1]) / (sides[0][0] - sides[1][0]);
+      const [above, below] = [Math.fround(value + h), Math.fround(value - h)];
+      return (lossAt(above) - lossAt(below)) / (above - below);
     };
     // Two steps together leave no error of the third order (Richardson).
     const finite = (4 * difference(FINITE / 2) - difference(FINITE)) / 3;
+    m.numbers[there] = value;
     packAll(m);
     const { rate, root, decay } = this.#update();
     const [mean, square] = [m.m, m.v].map((part) => m.f[part / 4 + there]);
@@ -293,7 +315,7 @@ export class Trainer {
     const squared = square + (1 - RECIPE.squares) * ((shorter * gradient) ** 2 - square);
     const kept = there < m.layout.decayed ? decay : 1;
     const update = (kept - 1) * value - rate * moved / (Math.sqrt(squared) * root + RECIPE.eps);
-    return { index, label, logits, probabilities, gradients, loss, lengths, rate: this.rate, step: this.stepsDone, shorter, weight: { name: chosen.name, shape: chosen.shape, at, value, gradient, finite, mean, square, update } };
+    return { shorter, weight: { name, shape, at, value, gradient, finite, mean, square, update } };
   }
 
   /** The gradients of the batch that was learned from last, by their names. @returns {Record<string, Float32Array>} */
