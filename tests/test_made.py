@@ -12,6 +12,7 @@ from safetensors.torch import load, load_file
 from tests.test_payload import JS, needs_node, node
 from vitviz import Analysis, analyze
 from vitviz import load as load_model
+from vitviz.model.checkpoints import save_checkpoint
 from vitviz.model.menu import WEIGHTS_DIR
 from vitviz.probe.intervene.intervention import Transplant
 from vitviz.viewer.payload import FIRST, late_file, layer_name, layer_path, pack
@@ -67,6 +68,18 @@ def _from(donor: Analysis, one: dict) -> dict:
     return {**one, "from": donor} if "from" in one else one
 
 
+def _without_classes(folder: Path) -> Path:
+    """The model of digits without its head: it gives a vector."""
+    loaded = load_model("mnist")
+    state = {k: one for k, one in loaded.vit.state_dict().items() if not k.startswith("head.")}
+    config = replace(loaded.card.config, num_classes=0)
+    path = folder / "no-classes.safetensors"
+    save_checkpoint(
+        path, state, config=config, preprocess=loaded.preprocess, labels=None, details={}
+    )
+    return path
+
+
 def _in_base64(analysis: Analysis) -> str:
     return base64.b64encode(analysis.picture.numpy().tobytes()).decode()
 
@@ -78,13 +91,18 @@ def _in_base64(analysis: Analysis) -> str:
         ("photos", "dog.jpg"),
         ("mnist-rotary", "digit.png"),
         ("mnist-none", "digit.png"),
+        ("no-classes", "digit.png"),
     ],
     ids=lambda one: one[0],
 )
 def made(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[Path, dict[str, Analysis]]:
     """What a page makes of every change of a picture in one model, as a folder, and Python's."""
     name, picture = request.param
-    loaded, folder = load_model(name), tmp_path_factory.mktemp("made")
+    folder = tmp_path_factory.mktemp("made")
+    weights = (
+        _without_classes(folder) if name == "no-classes" else WEIGHTS_DIR / f"{name}.safetensors"
+    )
+    loaded = load_model(weights if name == "no-classes" else name)
     changes = {of: one for of, one in CHANGES.items() if (name, of) != ("mnist-none", "positions")}
     donor = analyze(loaded, FOLDER / "cat.jpg")
     analyses = {
@@ -92,7 +110,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[Path, dict[s
         for of, list_ in changes.items()
     }
     question = {
-        "weights": str(WEIGHTS_DIR / f"{name}.safetensors"),
+        "weights": str(weights),
         "picture": _in_base64(analyses["intact"]),
         "other": {"name": donor.photo_name, "picture": _in_base64(donor)},
         "cases": [],
@@ -125,7 +143,7 @@ def test_the_files_of_a_page_are_those_of_python(made, changes: str) -> None:
     late = [one for one, file in manifest["files"].items() if file.get("late")]
     late = [one for one in late if one.startswith(("features", "stat", "lens", "tokens", "mix"))]
     mixes = changes not in ("heads", "branches")  # these do not add what the model has them add
-    assert len(late) == 3 + (1 + mixes) * analysis.trace.depth
+    assert len(late) == 2 + (analysis.lens is not None) + (1 + mixes) * analysis.trace.depth
     wanted |= {f"{one}.safetensors": load(late_file(analysis, one)) for one in late}
     wanted["embedding.safetensors"] = load(ours["embedding.safetensors"])
     assert {path.name for path in folder.glob("*.safetensors")} == set(wanted)

@@ -11,6 +11,7 @@ import { Core } from "../../vitviz/viewer/engine/core.js";
 import { attentionRows, decodeLayer } from "../../vitviz/viewer/maths/attention.js";
 import { expectTensor, parseSafetensors, writeSafetensors } from "../../vitviz/viewer/maths/safetensors.js";
 import { running } from "../../vitviz/viewer/running.js";
+import { reasonOf } from "../../vitviz/viewer/text/refusal.js";
 import { drained } from "./engine.js";
 import { assertClose } from "./fixture.js";
 
@@ -40,6 +41,16 @@ function page(fetches, weights = { mnist: "https://host/mnist-1234.safetensors" 
 }
 
 const ask = (computing, interventions, model = MODEL) => computing.operate({ source: sourceOf(model), interventions, layer: 1, token: 5 });
+
+test("without a host what cannot be done is refused in a sentence of every language", async () => {
+  const computing = createComputing(/** @type {any} */ ({ weights: { mnist: "there" }, running: async () => running, fetchWeights: async () => new Uint8Array(WEIGHTS).buffer }), () => {});
+  const all = Array.from({ length: 49 }, (_, at) => at);
+  const refused = (interventions, language) => ask(computing, interventions).then(() => "", (error) => reasonOf(error, language));
+  assert.equal(await refused([{ kind: "remove", patches: all }], "en"), "nothing would be left of the picture; at least one patch has to stay");
+  assert.equal(await refused([{ kind: "remove", patches: [3, 49] }], "en"), "remove: patches count from 0 to 48 in this model, got 49");
+  assert.match(await refused([{ kind: "remove", patches: all }], "ko"), /^[^a-z_]+$/);
+  assert.match(await refused([{ kind: "wish" }], "en"), /^an intervention has a kind, one of remove, .*; got \{"kind":"wish"\}$/);
+});
 
 test("the host answers until the weights have come; then the page does, and asks nobody", async () => {
   const { asked, fetched, computing, until } = page(() => new globalThis.Response(WEIGHTS, { headers: { "content-length": String(WEIGHTS.length) } }));

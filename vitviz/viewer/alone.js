@@ -176,6 +176,20 @@ function createPhotos() {
   };
 }
 
+/** @param {Site} site @param {string} key */
+function pictureOf({ examples }, key) {
+  const { names } = examples[key];
+  return { key: "example-" + key, kind: "example", name: names.en, names };
+}
+
+/** What can stand beside: each differs in one thing. @param {Site} site @param {Shown} now */
+function besides(site, { model, example }) {
+  const models = Object.entries(site.models).filter(([key]) => key !== model)
+    .map(([key, { title, names }]) => ({ key: "model-" + key, kind: "model", name: title, names }));
+  const untrained = site.models[model].twin ? [{ key: "untrained", kind: "untrained" }] : [];
+  return [...untrained, ...Object.keys(site.examples).filter((key) => key !== example).map((key) => pictureOf(site, key)), ...models];
+}
+
 /** An example in the model that it is made for; one for any is not shown to a model that has examples of its own. @returns {Shown} */
 function fitting({ examples, start }, example, model) {
   const special = Object.values(examples).some((one) => one.model === model);

@@ -152,10 +152,15 @@ def _worker(text_file: Path) -> str:
 
 
 def _photo() -> str:
-    """The module that replaces `PHOTO`: what is said of photos and of the camera, in all
-    languages.
+    """The module that replaces `PHOTO`: what is said of photos, of the camera and of experiments,
+    in all languages.
     """
-    texts = {one: dictionary(one, "photo") | dictionary(one, "camera") for one in languages()}
+    texts = {
+        one: dictionary(one, "photo")
+        | dictionary(one, "camera")
+        | {f"experiment.{key}": text for key, text in dictionary(one, "experiments").items()}
+        for one in languages()
+    }
     return f"export const PHOTO = {json.dumps(texts, ensure_ascii=False)};\n"
 
 

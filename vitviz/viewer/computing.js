@@ -4,7 +4,7 @@ import { readPicture } from "./data/analysis.js";
 import { fetchChecked, notHere } from "./data/files.js";
 import { createRunners, weightsName } from "./runners.js";
 import { takesFromOthers, touches } from "./state/experiment.js";
-import { refusal } from "./text/refusal.js";
+import { granted, refusal } from "./text/refusal.js";
 
 /**
  * @param {import("./types.js").Host} host
@@ -56,8 +56,10 @@ export function createComputing({ weights = {}, running, ask, operate: operateTh
       const donors = await donorsOf(runner, interventions, async (key) => { const one = await other(key); return [one, await pixelsOf(one)]; }, lane);
       return await operateHere(runner, source, interventions, donors, { layer, token }, lane);
     } catch (error) {
-      if (!operateThere) throw error;
-      return there(); // it says in every language what cannot be done
+      if (operateThere) return there(); // it says in every language what cannot be done
+      if (!error.key) throw error;
+      const errors = runner.tools.said({ key: "experiment." + error.key, values: error.values });
+      return granted({ error: errors.en, errors });
     }
   }
 

@@ -63,7 +63,7 @@ export function filesOf(found, model, pass, known) {
   };
   const files = {
     first: file(() => ({ rows: { shape: [heads, tokens], data: attentionRows(layerOf(first.layer), first.token, first.direction) },
-      ...(model.head === "classes" ? { logits: { shape: [model.num_classes], data: found.logits } } : {}), ...donated(found, image) })),
+      ...answered(found, model), ...donated(found, image) })),
     picture: file(() => ({ pixels: { shape: [image.height, image.width, image.channels], data: found.picture } })),
     statistics: file(statistics), features: file(features), embedding: file(() => embeddingOf(found, model, known)),
   };
@@ -75,6 +75,12 @@ export function filesOf(found, model, pass, known) {
     if (mixes) files["mixing-" + String(layer).padStart(2, "0")] = file(() => mixingOf(found, layer, model, known));
   });
   return files;
+}
+
+/** What a model answers, or the one vector that it gives in place of an answer; that of each token is none. */
+function answered({ logits }, { head, num_classes: classes, pool }) {
+  if (head === "classes") return { logits: { shape: [classes], data: logits } };
+  return pool === "" ? {} : { vector: { shape: [logits.length], data: logits } };
 }
 
 /** A pass that names whose tokens were put in, in place of keys. @param {import("../engine/core.js").Pass} run @param {Record<string, Donor>} donors  by keys @returns {Found} */

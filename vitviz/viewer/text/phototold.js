@@ -1,4 +1,4 @@
-/** Told: what is said of a photo, in every language, with the sentences of Python. */
+/** Told: what is said of a photo or an experiment, in every language, with the sentences of Python. */
 
 import { withParticles } from "./particles.js";
 import { PHOTO } from "./phototexts.js";
@@ -12,5 +12,11 @@ export const saidOf = (told) => Object.fromEntries(Object.keys(PHOTO).map((langu
 /** @param {import("../data/decoding.js").Told} told @param {string} language @returns {string} */
 function said({ key, values }, language) {
   const text = PHOTO[language][key] ?? PHOTO.en[key];
-  return withParticles(text.replace(/\{(\w+)\}/g, (_, name) => (values[name]?.key ? said(values[name], language) : String(values[name]))));
+  return withParticles(text.replace(/\{(\w+)\}/g, (_, name) => valueOf(values[name], language)));
+}
+
+/** A value as text: one can be such a text itself, a list, or JSON. */
+function valueOf(value, language) {
+  if (value?.key) return said(value, language);
+  return Array.isArray(value) ? value.join(", ") : typeof value === "object" ? JSON.stringify(value) : String(value);
 }
