@@ -833,6 +833,9 @@ def test_a_page_to_take_home_has_the_layers_that_were_asked_for(desk, upload):
     assert "tokens-02.safetensors" in files
     assert "tokens-00.safetensors" not in files
     assert b'id="taken">null<' in data  # what a visitor wrote never came here
+    assert b'id="weights"' not in data
+    running = desk.ask("take_home", {**wanted, "layers": [2], "engine": True})
+    assert b'id="weights"' in desk._store.get(running["path"])
     for wrong in ([], [3], [True], ["0"], "all", None):
         assert (
             "Layers of the analysis" in desk.ask("take_home", {**wanted, "layers": wrong})["error"]

@@ -9,6 +9,7 @@ from PIL import Image
 
 from tests.browser.conftest import comes_to
 from tests.browser.test_drawing import SEVEN, draw
+from tests.browser.test_experiment import table
 from tests.browser.test_links import address_says
 from tests.browser.test_returning import KEPT
 from tests.photographs import PHOTOGRAPHS
@@ -211,3 +212,31 @@ def test_pasted_dropped_and_snapped_pictures_stay_too(visit, own, tmp_path) -> N
     assert page.locator(".vv-here").is_visible()
     assert not page.locator("#vv-photo").is_visible()
     assert sent(seen) == []
+
+
+def test_a_page_with_its_model_is_taken_home(visit, open_page, own, tmp_path) -> None:
+    seen = visit("?model=photos&example=dog", wait_for="dog.jpg")
+    page = seen.page
+    page.locator("button", has_text="Save").first.click()
+    take = page.locator(".vv-take")
+    promised = take.get_by_text("The page will have about")
+    without = float(promised.inner_text().split()[-2])
+    take.get_by_text("With the model").click()
+    with page.expect_download() as coming:
+        take.get_by_role("button", name="Make the page").click()
+    coming.value.save_as(tmp_path / "home.html")
+    text = (tmp_path / "home.html").read_text("utf-8")
+    size = float(promised.inner_text().split()[-2])
+    assert size > without + 7
+    assert len(text.encode()) / 1e6 == pytest.approx(size, rel=0.1)
+    home = open_page(text, locale="en-US")
+    home.locator(".vv-names", has_text="dog.jpg").wait_for()
+    home.locator("input[type=file]").first.set_input_files(own)
+    home.locator(".vv-names", has_text="my photo.jpg").wait_for()
+    (best,) = analyze(load("photos"), own).predictions(1)
+    home.get_by_role("tab", name="Predictions").click()
+    rows = table(home, "classes")
+    assert (int(rows[0]["class"]), float(rows[0]["probability"])) == (
+        best.index,
+        pytest.approx(best.probability, abs=1e-5),
+    )

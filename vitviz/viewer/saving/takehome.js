@@ -13,6 +13,8 @@ const MOST_NOTE = 2000;
 const MANY_TOKENS = 400;
 /** The viewer itself in such a page, and what late files and lists have besides. */
 const SHELL_BYTES = 1.1e6;
+/** And what runs a model, without its weights. */
+const ENGINE_BYTES = 4e5;
 /** Late files of the values are only in pages of small models: as in payload.py. */
 const MOST_MIXING_BYTES = 1e7;
 /** What is still worked out is waited for, up to half a minute. */
@@ -33,6 +35,7 @@ export function createTakeHome(app, download, nameOf) {
   const taught = neededBy(app);
   const layers = new Set([...Array(manifest.model.depth).keys()].filter((layer) => !few || layer === selection.layer || layer === manifest.model.depth - 1 || taught.layers.includes(layer)));
   let film = showsFilm(selection) || taught.film;
+  let engine = false;
   const note = el("textarea", { rows: 3, maxlength: MOST_NOTE });
   const said = el("p", { class: "vv-note", role: "status" });
   const size = el("p", { class: "vv-note" });
@@ -47,22 +50,23 @@ export function createTakeHome(app, download, nameOf) {
   });
   const filmed = manifest.files.film ? toggle({ label: t("takeFilm"), onSwitch(on) { film = on; tell(); } }) : null;
   filmed?.set(film);
+  const runs = app.here.explains(manifest) ? toggle({ label: t("takeEngine"), onSwitch(on) { engine = on; tell(); } }) : null;
   const make = button({ text: t("takeMake"), title: t("takeMake"), onClick: save });
   tell();
   return el("section", { class: "vv-take" }, el("h4", { text: t("take") }), el("p", { class: "vv-note", text: t("takeHelp") }),
     el("label", {}, el("span", { text: t("takeNote") }), note),
-    el("fieldset", {}, el("legend", { text: t("takeLayers") }), el("div", { class: "vv-take-layers" }, ...boxes)), filmed?.root ?? null,
+    el("fieldset", {}, el("legend", { text: t("takeLayers") }), el("div", { class: "vv-take-layers" }, ...boxes)), filmed?.root ?? null, runs?.root ?? null,
     size, el("div", { class: "vv-save-items" }, make), said);
 
   function tell() {
-    setText(size, t("takeSize", { size: megabytes(estimate(manifest, layers, film)) }));
+    setText(size, t("takeSize", { size: megabytes(estimate(manifest, layers, film) + (engine ? ENGINE_BYTES + (8 / 3) * manifest.model.num_parameters : 0)) }));
   }
 
   async function save() {
     setText(said, t("takeBusy"));
     try {
       const outcomes = app.course.lesson() ? await settled(() => sheetIsReady(app) && app.course.outcomes()) : {};
-      const { html } = await app.takeHome({ ...app.source.asked, layers: [...layers], film });
+      const { html } = await app.takeHome({ ...app.source.asked, layers: [...layers], film, engine });
       const page = filled(html, taken(outcomes));
       download(new Blob([page], { type: "text/html;charset=utf-8" }), nameOf());
       setText(said, t("takeDone", { size: megabytes(new TextEncoder().encode(page).length) }));

@@ -164,7 +164,7 @@ def _page(order: PageOrder, models: ModelSource, turn: Turn, _stages: _Stages) -
     if layers * _page_bytes_of_layer(held) > limits.PAGE_BYTES:
         raise VitvizError(Message("web.page_large", most=round(limits.PAGE_BYTES / 1e6)))
     with turn():
-        text = page(held, film=order.film, layers=order.layers)
+        text = page(held, film=order.film, layers=order.layers, engine=order.engine)
     return Result(files={PAGE: text.encode()})
 
 

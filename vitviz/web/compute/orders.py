@@ -100,12 +100,14 @@ class PageOrder:
 
     saved, model  as of `LateOrder`
     layers        that are in it; None: all. film: with the film of the training
+    engine        with the model, so that it takes photos and makes experiments
     """
 
     saved: bytes = field(repr=False)
     model: ModelKey
     layers: Sequence[int] | None = None
     film: bool = False
+    engine: bool = False
 
 
 AnyOrder = Order | OperateOrder | LateOrder | FairOrder | PageOrder

@@ -139,7 +139,11 @@ class Questions:
             case _:
                 raise SelectionError("layers of the analysis are needed, and whether with the film")
         order = PageOrder(
-            saved=self._analyses.saved(asked), model=known.shown.model, layers=chosen, film=film
+            saved=self._analyses.saved(asked),
+            model=known.shown.model,
+            layers=chosen,
+            film=film,
+            engine=question.get("engine") is True,
         )
         result = self._engine.run(order)
         if result.refused:
