@@ -150,7 +150,7 @@ async function operateHere({ engine, tools, known }, { manifest, picture }, inte
   const passes = Object.fromEntries(Object.entries(donors).map(([key, { pass }]) => [key, pass]));
   const found = tools.named(await engine.run({ picture: picture.here.pixels, interventions, donors: passes, lane }), donors);
   /** @type {import("./types.js").Pass} */
-  const pass = { changes: found.interventions, removed: found.removed, first: { ...first, direction: "from" }, here: true };
+  const pass = { changes: found.interventions, removed: found.removed, first: { ...first, direction: "from" }, here: true, ...tools.labelsOf(model, known) };
   const repaints = touches(found.interventions, "pixels");
   const { picture: repainted, ...files } = tools.filesOf(found, model, pass, known);
   return { pass, files: repaints ? { ...files, picture: repainted } : files, save: () => tools.savedOf(found, manifest, known) };

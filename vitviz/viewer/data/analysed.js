@@ -1,6 +1,6 @@
 /** Analysed: a photo that never left the page, as vitviz/probe/analysis.py and vitviz/viewer/payload.py do it with one that came. */
 
-import { filesOf } from "./made.js";
+import { filesOf, labelsOf } from "./made.js";
 import { decoded } from "./decoding.js";
 import { HERE } from "./files.js";
 import { savedOf } from "./saved.js";
@@ -46,7 +46,7 @@ export async function analysed({ file, name: called, template, engine, known, sa
   // A lane of its own: a photo that is not the newest one any more must not take the place of the newest, which would be sent to the host.
   const found = await engine.run({ picture: new Uint8Array(seen.data), lane: id });
   /** @type {any} */
-  const pass = { id, changes: [], removed: [], here: true, first: firstOf(model, first) };
+  const pass = { id, changes: [], removed: [], here: true, first: firstOf(model, first), ...labelsOf(model, known) };
   const said = notes.map(say);
   const told = { name, notes: said.map(({ en }) => en), inverted, dark_ink: model.light_ink_only && isDarkOnLight(seen),
     frame: photograph && photograph.frame.map((share) => Number(share.toFixed(5))), words: wordsOf(said) };

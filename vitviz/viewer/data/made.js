@@ -83,6 +83,9 @@ function answered({ logits }, { head, num_classes: classes, pool }) {
   return pool === "" ? {} : { vector: { shape: [logits.length], data: logits } };
 }
 
+/** The names of all classes, for a pass in a model whose manifest has not room for them. @param {import("../types.js").Model} model @param {Known} known */
+export const labelsOf = ({ labels }, { facts }) => (labels === null && facts.labels ? { labels: facts.labels } : {});
+
 /** A pass that names whose tokens were put in, in place of keys. @param {import("../engine/core.js").Pass} run @param {Record<string, Donor>} donors  by keys @returns {Found} */
 export function named(run, donors) {
   const { interventions } = run;
