@@ -145,19 +145,6 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   }
 }
 
-function pictureOf({ examples }, key) {
-  const { names } = examples[key];
-  return { key: "example-" + key, kind: "example", name: names.en, names };
-}
-
-/** What can stand beside: each differs in one thing. @param {Site} site @param {Shown} now */
-function besides(site, { model, example }) {
-  const models = Object.entries(site.models).filter(([key]) => key !== model)
-    .map(([key, { title, names }]) => ({ key: "model-" + key, kind: "model", name: title, names }));
-  const untrained = site.models[model].twin ? [{ key: "untrained", kind: "untrained" }] : [];
-  return [...untrained, ...Object.keys(site.examples).filter((key) => key !== example).map((key) => pictureOf(site, key)), ...models];
-}
-
 /** The photos of the visitor: they are in the memory of this page alone. */
 function createPhotos() {
   /** @type {Map<string, import("./types.js").OwnPhoto>} */
