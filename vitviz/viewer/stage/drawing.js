@@ -21,7 +21,7 @@ const [PATIENCE_MS, MOST_TRIES] = [10_000, 3];
  * @returns {{root: HTMLElement, open: () => void, render: () => void}}
  */
 export function createDrawing(app, send) {
-  const field = createPenField(app, changed, lifted);
+  const field = createPenField(app, changed, () => { if (resting) deliver(); }); // a pen that is lifted rests
   let [resting, sent, movedAt, language] = [0, 0, 0, ""];
   const turns = createTurns(ask, () => failed(refusal("noReply")));
   let before = null; // the analysis of the page when the drawing was asked
@@ -72,11 +72,6 @@ export function createDrawing(app, send) {
       el("header", { class: "vv-help-head" }, el("h3", { text: t("draw") }), button({ text: "✕", title: t("close"), onClick: close })),
       el("div", { class: "vv-drawing-row" }, node,
         el("div", { class: "vv-drawing-side" }, said, placing.root, el("div", { class: "vv-drawing-tools" }, ...tools), thick, where, help)));
-  }
-
-  /** A pen that is lifted rests. */
-  function lifted() {
-    if (resting) deliver();
   }
 
   function changed() {
