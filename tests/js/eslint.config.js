@@ -1,7 +1,7 @@
 /** The rules of eslint for the viewer: mistakes, not style. */
 
 const browser = Object.fromEntries([
-  "AbortController", "MessageChannel", "Blob", "BigInt", "CSSMediaRule", "DOMException", "Event", "HTMLElement", "Image", "ImageData",
+  "AbortController", "MessageChannel", "Blob", "BigInt", "CSSMediaRule", "DOMException", "Event", "HTMLElement", "Image", "ImageData", "OffscreenCanvas",
   "CustomEvent", "DataTransfer", "MutationObserver", "ResizeObserver", "TextDecoder", "TextEncoder", "URL", "URLSearchParams", "WebAssembly", "Worker", "XMLSerializer", "atob", "btoa", "clearInterval", "clearTimeout",
   "createImageBitmap", "File",
   "customElements", "document", "fetch", "getComputedStyle", "history", "innerHeight", "localStorage",

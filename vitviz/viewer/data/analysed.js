@@ -5,10 +5,6 @@ import { decoded } from "./decoding.js";
 import { HERE } from "./files.js";
 import { savedOf } from "./saved.js";
 import { isDarkOnLight } from "../maths/ink.js";
-import { framing, hasColours, inChannels, marginOf, pictureOf } from "../maths/pixels.js";
-
-/** As vitviz/model/photograph.py has them, but that a page need not care for bytes. */
-const [LONGEST, WHOLE_LONGEST, FINER, SEEN, QUALITY] = [512, 192, 1.2, 0.995, 0.82];
 
 /** Files that say nothing of a photo. */
 const OF_MODEL = ["positions", "untrained", "filters", "inside", "film"];
@@ -33,15 +29,12 @@ export async function analysed({ file, name: called, template, engine, known, sa
   const { model } = template;
   const photo = await decoded(file, name);
   if (!photo) return null;
-  const inModel = inChannels(photo, preprocess.channels, inverted);
-  const seen = pictureOf(inModel, preprocess);
-  const notes = [...photo.notes];
+  const { seen, photograph, ...about } = await engine.see({ bitmap: photo.bitmap, preprocess, inverted });
+  const notes = photo.notes(about);
   if (inverted) notes.push({ key: "inverted", values: {} });
-  if (preprocess.channels === 1 && hasColours(inChannels(photo, 3))) {
+  if (about.coloured) {
     notes.push({ key: (labels ?? ["?"]).every((label) => /^\d$/.test(label)) ? "grey_copy_digits" : "grey_copy", values: {} });
   }
-  const photograph = await photographOf(photo, preprocess, inverted);
-  photo.bitmap.close();
   const id = HERE + Math.random().toString(36).slice(2);
   // A lane of its own: a photo that is not the newest one any more must not take the place of the newest, which would be sent to the host.
   const found = await engine.run({ picture: new Uint8Array(seen.data), lane: id });
@@ -90,47 +83,6 @@ function wordsOf(said) {
     for (const [language, one] of Object.entries(others)) if (one !== en) (words[language] ??= {})[en] = one;
   }
   return words;
-}
-
-/**
- * The part of the photo that the model saw, and the whole of it, as small JPEG files; null if they show nothing that the model's pixels do not.
- * @param {{bitmap: ImageBitmap, width: number, height: number}} photo
- * @param {import("../maths/pixels.js").Preprocess} preprocess
- * @returns {Promise<null|{crop: Uint8Array|null, whole: Uint8Array|null, frame: number[]}>}
- */
-async function photographOf({ bitmap, width, height }, preprocess, inverted) {
-  const [top, left, bottom, right] = framing({ width, height }, preprocess);
-  const share = (edge, side) => Math.min(Math.max(edge / side, 0), 1);
-  const frame = [share(top, height), share(left, width), share(bottom, height) - share(top, height), share(right, width) - share(left, width)];
-  const [rows, cols] = preprocess.size;
-  const scale = Math.min(LONGEST / Math.max(rows, cols), Math.max((bottom - top) / rows, (right - left) / cols));
-  const small = Math.min(1, WHOLE_LONGEST / Math.max(width, height));
-  const side = (length) => Math.max(1, Math.round(length));
-  const drawn = (across, down, x, y, wide, high) => jpegOf(bitmap, { width: side(across), height: side(down) }, [x, y, wide, high], preprocess, inverted);
-  const crop = scale < FINER ? null : await drawn(cols * scale, rows * scale, left, top, right - left, bottom - top);
-  const whole = Math.min(frame[2], frame[3]) >= SEEN ? null : await drawn(width * small, height * small, 0, 0, width, height);
-  return crop || whole ? { crop, whole, frame } : null;
-}
-
-/** A place of a picture in another size, in the model's channels: for the eye alone. */
-async function jpegOf(bitmap, { width, height }, [x, y, across, down], preprocess, inverted) {
-  const canvas = Object.assign(document.createElement("canvas"), { width, height });
-  const context = canvas.getContext("2d", { willReadFrequently: true });
-  const fill = marginOf(preprocess);
-  Object.assign(context, { imageSmoothingQuality: "high", fillStyle: "rgb(" + Array.from({ length: 3 }, (_, at) => fill[at % fill.length]) + ")" });
-  context.fillRect(0, 0, width, height);
-  const [left, top] = [Math.max(x, 0), Math.max(y, 0)];
-  const [wide, high] = [Math.min(x + across, bitmap.width) - left, Math.min(y + down, bitmap.height) - top];
-  /** @type {[number, number, number, number]} */
-  const place = [(left - x) / across * width, (top - y) / down * height, wide / across * width, high / down * height];
-  context.clearRect(...place);
-  context.drawImage(bitmap, left, top, wide, high, ...place);
-  const drawn = context.getImageData(0, 0, width, height);
-  const { data, channels } = inChannels(drawn, preprocess.channels, inverted);
-  for (let at = 0; at < drawn.data.length; at++) drawn.data[at] = at % 4 === 3 ? 255 : data[Math.floor(at / 4) * channels + Math.min(at % 4, channels - 1)];
-  context.putImageData(drawn, 0, 0);
-  const blob = await new Promise((done) => canvas.toBlob(done, "image/jpeg", QUALITY));
-  return new Uint8Array(await blob.arrayBuffer());
 }
 
 /** @returns {Record<string, import("../types.js").PayloadFile>} */

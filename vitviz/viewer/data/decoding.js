@@ -1,7 +1,6 @@
 /** Decoding: a photo in a file becomes pixels, in this browser, or one sentence says why not. */
 
 import { formatOf, framesIn, isInInks, isTurned, lookOf, sizeIn } from "../maths/photofile.js";
-import { isTranslucent } from "../maths/pixels.js";
 
 /** As in vitviz/model/photo.py. */
 const MOST_BYTES = 32 * 1024 * 1024;
@@ -23,11 +22,11 @@ export class PhotoError extends Error {
 }
 
 /**
- * The pixels of a photo, upright, and what was done to them; null for a file that the host alone can open.
+ * A photo, upright, and what was done to it; null for a file that the host alone can open.
  * @param {Blob} file
  * @param {string} name
- * @returns {Promise<{data: Uint8ClampedArray, width: number, height: number, notes: Told[], bitmap: ImageBitmap}|null>}
- *   data: red, green, blue, alpha; bitmap: the same, to be closed
+ * @returns {Promise<{bitmap: ImageBitmap, notes: (pixels: {exact: boolean, translucent: boolean}) => Told[]}|null>}
+ *   notes: by what engine/seeing.js finds in its pixels
  */
 export async function decoded(file, name) {
   const quoted = quotedAsPython(name);
@@ -50,16 +49,19 @@ export async function decoded(file, name) {
   }
   const { width, height } = bitmap;
   checkSize(quoted, [width, height]);
-  const data = pixelsOf(bitmap, width, height);
-  const notes = /** @type {Told[]} */ ([]);
-  const note = (key, values = {}) => notes.push({ key, values });
-  if (!readsExactly()) note("noise");
-  const count = framesIn(bytes, format);
-  if (count > 1) note(...(count === Infinity ? ["first_frame"] : ["first_of", { count }]));
-  if (isTranslucent(data)) note("on_white");
-  else if (format === "JPEG" && isInInks(bytes)) note("from_cmyk");
-  if (format === "JPEG" && isTurned(bytes)) note("upright");
-  return { data, width, height, notes, bitmap };
+  return { bitmap, notes };
+
+  function notes({ exact, translucent }) {
+    const told = /** @type {Told[]} */ ([]);
+    const note = (key, values = {}) => told.push({ key, values });
+    if (!exact) note("noise");
+    const count = framesIn(bytes, format);
+    if (count > 1) note(...(count === Infinity ? ["first_frame"] : ["first_of", { count }]));
+    if (translucent) note("on_white");
+    else if (format === "JPEG" && isInInks(bytes)) note("from_cmyk");
+    if (format === "JPEG" && isTurned(bytes)) note("upright");
+    return told;
+  }
 }
 
 /** Python's `repr` of one line. @param {string} name */
@@ -76,20 +78,4 @@ function checkSize(name, size) {
   const grouped = (number) => number.toLocaleString("en");
   throw new PhotoError("too_large", { name, size: { key: "size", values: { width: grouped(width), height: grouped(height) } },
     megapixels: (width * height / 1e6).toFixed(0), most: 64 });
-}
-
-function pixelsOf(drawn, width, height) {
-  const canvas = document.createElement("canvas");
-  Object.assign(canvas, { width, height });
-  const context = canvas.getContext("2d", { willReadFrequently: true });
-  if (drawn instanceof ImageData) context.putImageData(drawn, 0, 0);
-  else context.drawImage(drawn, 0, 0);
-  return context.getImageData(0, 0, width, height).data;
-}
-
-/** Whether this browser gives pixels back as they are. Some change them a little, so that no page can tell a visitor by them. */
-function readsExactly() {
-  const known = new ImageData(16, 16);
-  for (let at = 0; at < known.data.length; at++) known.data[at] = at % 4 === 3 ? 255 : at * 37 % 256;
-  return pixelsOf(known, 16, 16).every((value, at) => value === known.data[at]);
 }

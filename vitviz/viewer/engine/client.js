@@ -7,10 +7,12 @@
  *     const intact = await engine.run({ picture });
  *     const after = await engine.run({ picture, interventions: [{ kind: "remove", patches: [40, 41] }] });
  *     const quick = await engine.run({ picture, interventions, answer: true });   // only logits
+ *     const { seen } = await engine.see({ bitmap, preprocess, inverted: false });   // a photo as the model sees it
  *     const { values } = await engine.work({ picture, explainer: "occlusion", target: 3 });   // in slices, between which others are served
  */
 
 import { workerPort } from "./port.js";
+import { DRAWS_IN_WORKERS, seenOf } from "./seeing.js";
 import { errorOf, serving } from "./serving.js";
 import { WORKER } from "./workertext.js";
 
@@ -33,12 +35,14 @@ export class Overtaken extends Error {}
  * @typedef {{
  *   load: (buffer: ArrayBuffer) => Promise<import("./core.js").Facts>,
  *   run: (wanted: Wanted) => Promise<import("./core.js").Pass>,
+ *   see: (photo: import("./seeing.js").Photo) => ReturnType<typeof seenOf>,
  *   work: (task: import("./core.js").Task, of?: {told?: (share: number) => void, signal?: AbortSignal}) => Promise<any>,
  *   state: () => State, stop: () => void,
  * }} Engine
  *   load: read a model and forget the one before; rejected with a FormatError. The buffer stays the page's.
  *   run: one pass; rejected with a SelectionError (its `key` and `values` are of languages/en/experiments.json), with `Overtaken`, or
  *     with an Error when the engine stopped. What it gives is only to be read: later passes share parts of it.
+ *   see: what a photo becomes, whose bitmap goes there and does not come back.
  *   work: a longer task, which every pass that is wanted meanwhile goes ahead of. told: hears the share that is done; signal: nobody needs it
  *     any more, then it is rejected with `Overtaken`, as it is when another model is loaded.
  *   stop: end the worker; everything that waits is rejected.
@@ -58,8 +62,7 @@ export function createEngine({ worker = WORKER, told = () => {}, ports = { worke
   let waiting = [];
   let flying = /** @type {typeof waiting[0]|null} */ (null);
   let model = /** @type {ArrayBuffer|null} */ (null);
-  let ready = false;
-  let count = 0;
+  let [ready, count] = [false, 0];
   let port = open();
 
   function open() {
@@ -74,8 +77,7 @@ export function createEngine({ worker = WORKER, told = () => {}, ports = { worke
   }
 
   function change(parts) {
-    Object.assign(state, parts);
-    told({ ...state });
+    told({ ...Object.assign(state, parts) });
   }
 
   function next() {
@@ -118,7 +120,9 @@ export function createEngine({ worker = WORKER, told = () => {}, ports = { worke
     }
     change(ready ? { restarts: state.restarts + 1 } : { where: "page" });
     port = open();
-    const again = begun ? [begun] : [];
+    const isLost = Boolean(begun?.question.photo); // its bitmap went with the worker
+    if (isLost) begun?.reject(new Error("the engine of this page has stopped"));
+    const again = begun && !isLost ? [begun] : [];
     const loads = [...again, ...waiting].some(({ question }) => question.load);
     if (model && !loads) again.unshift(entry({ load: model }, null, () => {}, () => {}));
     waiting = [...again, ...waiting];
@@ -158,6 +162,7 @@ export function createEngine({ worker = WORKER, told = () => {}, ports = { worke
     run({ donors = {}, lane = "", interventions = [], ...wish }) {
       return ask({ wish: { ...wish, interventions, donors: takenFrom(donors, interventions) } }, lane);
     },
+    see: (photo) => (DRAWS_IN_WORKERS ? ask({ photo }, "photo " + ++count) : seenOf(photo)),
     work(wish, of = {}) {
       const number = ++count;
       return ask({ task: { number, wish } }, "task " + number, of);

@@ -13,7 +13,7 @@ export function workerPort(text, hear, failed) {
   };
   worker.onmessageerror = failed;
   return {
-    post: (question) => worker.postMessage(question),
+    post: (question) => worker.postMessage(question, question.photo ? [question.photo.bitmap] : []),
     close() {
       worker.terminate();
       URL.revokeObjectURL(address);

@@ -3,6 +3,7 @@
 import { FormatError } from "../maths/safetensors.js";
 import { Core } from "./core.js";
 import { bestKernels } from "./kernels.js";
+import { seenOf } from "./seeing.js";
 import { SelectionError } from "./surgery.js";
 
 /** So long a task goes on before others are served. */
@@ -11,8 +12,8 @@ const SLICE_MS = 30;
 const MOST_TASKS = 4;
 
 /**
- * A question: a model to load, a pass to run, or a slice of a task, to which the reply is the share that is done, or `made`; and its reply, with the same number. An error crosses to the page as its parts.
- * @typedef {{id: number, load?: ArrayBuffer, wish?: import("./core.js").Wish, task?: {number: number, wish: import("./core.js").Task}}} Question
+ * A question: a model to load, a pass to run, a photo to see, or a slice of a task, to which the reply is the share that is done, or `made`; and its reply, with the same number. An error crosses to the page as its parts.
+ * @typedef {{id: number, load?: ArrayBuffer, wish?: import("./core.js").Wish, photo?: import("./seeing.js").Photo, task?: {number: number, wish: import("./core.js").Task}}} Question
  * @typedef {{id: number, value?: any, error?: {kind: string, message: string, key?: string, values?: any}}} Reply
  */
 
@@ -34,9 +35,9 @@ export function serving() {
       return { share: value };
     }
   };
-  return async ({ id, load, wish, task }) => {
+  return async ({ id, load, wish, photo, task }) => {
     try {
-      return { id, value: load ? core.load(load) : task ? slice(task) : core.run(/** @type {import("./core.js").Wish} */ (wish)) };
+      return { id, value: load ? core.load(load) : photo ? await seenOf(photo) : task ? slice(task) : core.run(/** @type {import("./core.js").Wish} */ (wish)) };
     } catch (error) {
       const kind = [SelectionError, FormatError].find((one) => error instanceof one)?.name ?? "Error";
       return { id, error: { kind, message: String(error.message), key: error.key, values: error.values } };

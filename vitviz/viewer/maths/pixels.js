@@ -114,15 +114,18 @@ export const marginOf = ({ mean, crop_mode: mode }) => mean.map((value) => (mode
 /** Of so many places a side, by how many levels channels differ that are seen as a colour, and the share of such in a coloured picture. */
 const [PLACES, COLOURFUL, COLOURED] = [64, 40, 0.05];
 
-/** Whether a share of the pixels has a colour that is seen as one, and not only a tint. @param {Picture} photo  of 3 channels */
+/**
+ * Whether a share of the pixels has a colour that is seen as one, and not only a tint.
+ * @param {{data: Uint8Array|Uint8ClampedArray, width: number, height: number}} photo  red, green, blue, alpha
+ */
 export function hasColours({ data, width, height }) {
   const places = (side) => Array.from({ length: PLACES }, (_, at) => Math.floor((at + 0.5) * side / PLACES));
   const columns = places(width);
   let count = 0;
   for (const row of places(height)) {
     for (const col of columns) {
-      const at = 3 * (row * width + col);
-      const colour = [data[at], data[at + 1], data[at + 2]];
+      const at = 4 * (row * width + col);
+      const { data: colour } = inChannels({ data: data.subarray(at, at + 4), width: 1, height: 1 }, 3);
       if (Math.max(...colour) - Math.min(...colour) > COLOURFUL) count += 1;
     }
   }
