@@ -25,7 +25,8 @@ const REMOVE = { kind: "remove", patches: [3, 7] };
 const FILES = { first: {}, picture: {}, "layer-01": { late: true }, "tokens-02": { late: true }, "mixing-00": { late: true }, statistics: { late: true }, features: { late: true },
   embedding: { late: true }, lens: { late: true }, filters: { late: true } };
 
-const sourceOf = (model) => /** @type {any} */ ({ manifest: { model, pass: { id: "first" } }, picture: { here: { pixels: PICTURE }, fetch: async () => {} } });
+const shown = (manifest) => /** @type {any} */ ({ manifest, picture: { here: { pixels: PICTURE }, fetch: async () => {} }, taken: [], take(layers) { this.taken.push(layers); } });
+const sourceOf = (model) => shown({ model, pass: { id: "first" } });
 const unread = () => new Promise(() => {});
 const buffers = (files, name) => fetchChecked(unread, files[name], new AbortController().signal);
 
@@ -54,6 +55,23 @@ test("without a host the page names all classes, and refuses what cannot be done
   assert.equal(await refused([{ kind: "remove", patches: [3, 3] }], "en"), "remove names 3 twice under patches");
   const { en } = running.said({ key: "experiment.no_kind", values: { kinds: ["remove", "keep"], value: { kind: "wish" } } });
   assert.equal(en, 'an intervention has a kind, one of remove, keep; got {"kind":"wish"}');
+});
+
+test("an intact pass that the host has rounded is computed here, too: where nothing was changed there is no difference", async () => {
+  const { computing, until } = page(() => new globalThis.Response(WEIGHTS));
+  await ask(computing, [REMOVE]);
+  await until(() => computing.runner(MODEL)?.state === "here");
+  const source = sourceOf(MODEL);
+  const late = { kind: "head", layer: 2, head: 1, by: "zero" };
+  for (const interventions of [[late], [late, { ...late, head: 0 }]]) {
+    const { files } = await computing.operate({ source, interventions, layer: 1, token: 5 });
+    assert.equal(source.taken.length, 1);
+    const changed = decodeLayer(await buffers(files, layerName(1)), { model: MODEL, pass: { changes: [], removed: [] } }, 1);
+    for (const name of ["q", "k", "lse"]) assert.deepEqual(changed[name], source.taken[0][1][name]);
+  }
+  const here = shown({ model: MODEL, pass: { id: "here-1", here: true } });
+  await computing.operate({ source: here, interventions: [late], layer: 1, token: 5 });
+  assert.deepEqual(here.taken, [], "of a photo that never left the page it is");
 });
 
 test("the host answers until the weights have come; then the page does, and asks nobody", async () => {
@@ -150,7 +168,7 @@ test("without a host the page makes the late files of an intact pass, once its m
     else await assert.rejects(buffers(completed.files, name), { kind: "no_host" }, name);
   }
   assert.deepEqual(asked, ["beside"]);
-  const source = /** @type {any} */ ({ manifest: completed, picture: { here: { pixels: PICTURE }, fetch: async () => {} } });
+  const source = shown(completed);
   const { pass } = await computing.operate({ source, interventions: [REMOVE], layer: 1, token: 5 });
   assert.deepEqual(pass.removed, [3, 7]);
   // Tokens of another picture, all of them before the first block: the answer is that of the other picture.

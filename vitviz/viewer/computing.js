@@ -15,6 +15,8 @@ import { granted, refusal } from "./text/refusal.js";
 export function createComputing({ weights = {}, running, ask, operate: operateThere, fetchWeights }, render, fetchFile, need) {
   const { prepare, runner: runnerOf } = createRunners({ weights, running, fetchWeights, mayBeSlow: !operateThere }, render);
   let count = 0;
+  /** Whose layers are this page's, as those of a changed pass are. @type {WeakSet<import("./data/source.js").Source>} */
+  const own = new WeakSet();
   return { operate, analyse, prepare, completed, explains, answer, operates: Boolean(operateThere) || Object.keys(weights).length > 0, runner: runnerOf };
 
   /**
@@ -54,6 +56,11 @@ export function createComputing({ weights = {}, running, ask, operate: operateTh
       count += 1; // each wish in a lane of its own: who asks here waits for the answer
       const lane = String(count);
       const donors = await donorsOf(runner, interventions, async (key) => { const one = await other(key); return [one, await pixelsOf(one)]; }, lane);
+      if (!source.manifest.pass.here && !own.has(source)) {
+        const { layers } = await /** @type {any} */ (runner.engine).run({ picture: source.picture.here?.pixels, lane });
+        source.take(layers);
+        own.add(source);
+      }
       return await operateHere(runner, source, interventions, donors, { layer, token }, lane);
     } catch (error) {
       if (operateThere) return there(); // it says in every language what cannot be done

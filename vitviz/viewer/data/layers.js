@@ -69,8 +69,8 @@ export class LayerStore {
     const file = fileOf(this.manifest, layerName(layer));
     const buffer = await fetchChecked(this.fetchFile, file, this.stop.signal);
     const decoded = decodeLayer(buffer, this.manifest, layer);
-    this.provide(layer, decoded);
-    return decoded;
+    if (!this.get(layer)) this.provide(layer, decoded); // somebody may have made it meanwhile
+    return /** @type {import("../maths/attention.js").Layer} */ (this.get(layer));
   }
 
   /** Keeps a layer that somebody has made, in place of its file. @param {import("../maths/attention.js").Layer} decoded */

@@ -121,6 +121,17 @@ export class Source {
     if (this.picture.error) throw this.picture.error;
   }
 
+  /**
+   * Takes the layers of an intact pass as this page has computed them, in place of those of its files: they are rounded, and what is
+   * subtracted from them would show it.
+   * @param {import("../engine/vit.js").Looked[]} layers
+   */
+  take(layers) {
+    const { num_heads: heads, num_tokens: tokens, head_dim: dim, scale } = this.manifest.model;
+    layers.forEach((one, layer) => this.store.provide(layer, { ...one, heads, tokens, dim, scale, isCut: null, bias: null }));
+    this.maps.remembered.clear();
+  }
+
   /** Whether the attention of a selection comes ahead of its layer, so that the layer need not be waited for. */
   showsAhead({ layer, token, direction }) {
     const { first } = this.manifest.pass;
