@@ -149,7 +149,8 @@ test("an experiment stays beside until its next answer is here, and goes with it
   select({ experiment: "remove_1", beside: OPERATED });
   assert.equal(second.follow().app, null);
   const first = (await answer(0, "one")).app;
-  assert.equal(first.source.manifest.pass.id, "one");
+  const { source: one } = first;
+  assert.equal(one.manifest.pass.id, "one");
   assert.deepEqual(sideNames(/** @type {any} */ (app), first), ["intact", "changed"]);
   assert.deepEqual(fetched.filter((path) => path.startsWith("layer")), [], "what is shown came ahead: no layer is needed");
   select({ token: 3 });
@@ -164,7 +165,8 @@ test("an experiment stays beside until its next answer is here, and goes with it
   assert.equal((await answer(1, "late")).app, first, "an overtaken answer is not shown");
   const now = await answer(2, "two");
   assert.deepEqual([now.app.source.manifest.pass.id, now.coming], ["two", false]);
-  assert.ok(first.source.disposed);
+  assert.equal(now.app, first, "what draws the one draws the next");
+  assert.deepEqual([one.disposed, first.source.disposed], [true, false]);
   select({ experiment: "remove_0-15" });
   second.follow();
   asked[3].reject(new Error("nothing would be left"));

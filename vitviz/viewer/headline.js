@@ -63,6 +63,9 @@ function createCut(app) {
   } });
 }
 
+/** Where a bar as wide as its track lies that ends at a share: moving it needs no layout in each of its frames. */
+const upTo = (share) => "translateX(calc(max(2px, " + 100 * share + "%) - 100%))";
+
 /** Answers with a thin bar each; a bar whose share was another before moves from there, unless motion is unwanted. */
 function createShares() {
   const root = el("ul", { class: "vv-rivals" });
@@ -76,14 +79,14 @@ function createShares() {
       if (shares.map(({ name }) => name).join("/") !== rows.map(({ name }) => name).join("/")) {
         rows = shares.map(({ name, before, probability }) => {
           const [fill, text] = [el("span", { class: "vv-fill" }), el("b")];
-          fill.style.width = 100 * (before ?? probability) + "%";
+          fill.style.transform = upTo(before ?? probability);
           return { name, fill, text, node: el("li", {}, el("span", { text: name }), el("span", { class: "vv-track", "aria-hidden": "true" }, fill), text) };
         });
         root.replaceChildren(...rows.map(({ node }) => node));
         void root.offsetWidth; // the bars stand where they were, so that they can be seen to move
       }
       shares.forEach(({ probability, text }, at) => {
-        rows[at].fill.style.width = 100 * probability + "%";
+        rows[at].fill.style.transform = upTo(probability);
         setText(rows[at].text, text);
       });
     },

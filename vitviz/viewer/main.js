@@ -27,6 +27,9 @@ import { languageOf, nextLanguage } from "./text/language.js";
 import { learn } from "./text/learning.js";
 import { translator } from "./text/words.js";
 
+/** An answer that comes within so long needs no word that it is on its way. */
+const SOON_MS = 100;
+
 const storage = () => localStorage;
 
 /**
@@ -83,6 +86,7 @@ export function mount(host) {
   const noticing = (error) => { if (isGone(error)) returning.renew(); throw error; };
   const fetchFile = (file, signal) => (host.fetchFile ?? fetchUrl)(file, signal).catch(noticing);
   const link = address ? readLink(address.read(), PANELS) : null;
+  let late = 0;
   const app = createApp(host, link);
   const screen = createScreen(app, host, render);
   const incoming = createIncoming(app, host, screen, render);
@@ -96,7 +100,7 @@ export function mount(host) {
   // While a lesson asks for patches, a tap or click on the picture is a guess.
   const guessing = (otherwise) => (token) => (app.course.takes() ? app.course.take(token) : otherwise(token));
   Object.assign(app, pointer, { pin: guessing(pointer.pin), choose: guessing(pointer.choose) },
-    createChoosing(app, storage, (selected) => { render(); telling.settle(selected); }),
+    createChoosing(app, storage, (selected) => { render(); telling.settle(selected); }, sketch),
     createCurriculum(app, host, asking.results, storage, screen.root, render), {
       bench: createBench(app, render),
       share: () => { returning.expect(); return asking.share(); },
@@ -160,7 +164,16 @@ export function mount(host) {
     Object.assign(app, { language, t: translator(language) });
   }
 
+  /** A hand moves: its question goes ahead of all drawing, and its answer is drawn, or that it takes a while. */
+  function sketch() {
+    app.second = second.follow();
+    clearTimeout(late);
+    late = setTimeout(render, SOON_MS);
+    telling.settle();
+  }
+
   function render() {
+    clearTimeout(late);
     if (!app.source || !screen.board) return;
     const missed = app.course.missed();
     if (missed) { // it belongs to the step that is open, and is nothing to undo

@@ -61,11 +61,14 @@ export function createSecondSource(app, manifestOf, fetchFile, render) {
       if (signal.aborted) return;
       const next = new Source(manifest, fetchFile, app.ask, () => next === source && render(), key === OPERATED ? app.source : null, app.here);
       coming = next;
-      await next.loaded(beginsWithPhotograph(app, app.selection));
+      // What is made in this page is drawn at once, and not a second time with its layer.
+      const ahead = manifest.pass.here && app.panel().needs === "layer" ? next.store.ensure(app.selection.layer) : null;
+      await Promise.all([next.loaded(beginsWithPhotograph(app, app.selection)), ahead]);
       if (coming !== next) return;
       source?.dispose();
       [source, coming] = [next, null];
-      now = { ...nothing(key), app: secondApp(app, next) };
+      now = { ...nothing(key), app: now.app ?? secondApp(app, next) };
+      now.app.source = next; // what draws an experiment draws its next answer
     } catch (error) {
       if (signal.aborted) return;
       drop();

@@ -82,11 +82,11 @@ function createTabPanel(app, page) {
   const panel = create(app);
   const code = createCode(app, app.panel());
   page.append(panel.root, code.root);
-  let facing = null; // {app, panel, both, nodes} of the second analysis
+  let facing = null; // {source, panel, both, nodes} of the second analysis
   return {
     /** Drops an analysis that was closed, also while the tab is hidden: an analysis is large. */
     settle() {
-      if (facing && facing.app !== app.facing()) leave();
+      if (facing && facing.source !== app.facing()?.source) leave();
     },
     render(view, second) {
       const other = alone ? null : app.facing();
@@ -115,7 +115,7 @@ function createTabPanel(app, page) {
     panel.root.before(...(shared ? [shared.root] : []), names[0]);
     panel.root.after(names[1], twin.root);
     page.classList.add("vv-twice");
-    facing = { app: other, panel: twin, both: shared, nodes: [...(shared ? [shared.root] : []), ...names, twin.root] };
+    facing = { source: other.source, panel: twin, both: shared, nodes: [...(shared ? [shared.root] : []), ...names, twin.root] };
   }
 
   function leave() {

@@ -83,8 +83,8 @@ function createAnswers(app) {
         : !other || second.coming ? t("experimentComing") : before ? t("experimentAnswers", { before, after }) : t("experimentNoAnswers"));
       show(sentence, sentence.textContent !== "");
       setText(where, other ? whereComputed(other, app) : "");
-      if (drawn === other) return;
-      drawn = other;
+      if (drawn === (other?.source ?? null)) return;
+      drawn = other?.source ?? null;
       bars.replaceChildren(...(other ? [createAnswerBars(app, other).root] : []));
     },
   };

@@ -153,12 +153,12 @@ function createSide(app, name) {
   const picture = createPicture(app);
   explore(picture.root, picture.tokenOf, app);
   const reading = el("p", { class: "vv-under" });
-  const root = el("figure", { class: "vv-figure" },
-    el("figcaption", {}, el("b", { text: name }), el("span", { text: answerOf(app)?.line ?? "" })),
-    picture.root, reading);
+  const answer = el("span");
+  const root = el("figure", { class: "vv-figure" }, el("figcaption", {}, el("b", { text: name }), answer), picture.root, reading);
   return {
     root,
     render(view) {
+      setText(answer, answerOf(app)?.line ?? "");
       picture.render(view);
       setText(reading, readingOf(app, view.shown, view.pointer ?? view.token));
     },

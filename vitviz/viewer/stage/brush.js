@@ -62,7 +62,6 @@ export function createBrush(app) {
     for (const patch of patchesBetween(stroke.at, to, size, grid)) stroke.patches.add(patch);
     stroke.at = to;
     render();
-    bench.sketch([...stroke.patches]);
   }
 
   /** While one erases, or its panel or a lesson is open, what the experiment does is marked on the picture. */

@@ -35,10 +35,8 @@ export function createPicture(app, ...above) {
   lines.style.setProperty("--vv-rows", grid.rows);
   const pointed = el("div", { class: "vv-box vv-pointed" });
   const selected = el("div", { class: "vv-box vv-selected" });
-  const { removed = [] } = manifest.pass;
-  const gone = removed.length > 0 ? createMarks(grid) : null;
-  gone?.draw(removed);
-  const root = el("div", { class: "vv-picture" }, pixels.canvas, photo.canvas, overlay.canvas, ...(gone ? [gone.canvas] : []), lines, pointed, ...above, selected);
+  let gone = null; // marks on the patches that are taken out, once there are some
+  const root = el("div", { class: "vv-picture" }, pixels.canvas, photo.canvas, overlay.canvas, lines, pointed, ...above, selected);
   root.style.aspectRatio = width + " / " + height;
   root.style.setProperty("--vv-ratio", width / height);
   return {
@@ -54,6 +52,9 @@ export function createPicture(app, ...above) {
       const { photograph } = app.source;
       const own = bare ? app.taste.sight === "photograph" && photograph.exists && !photograph.error : showsPhotograph(app, shown);
       photo.draw(own && !changed ? photograph.get() : null);
+      const { removed = [] } = app.source.manifest.pass;
+      if (removed.length > 0 && !gone) lines.before((gone = createMarks(grid)).canvas);
+      gone?.draw(removed);
       show(lines, app.taste.grid);
       placeBox(selected, token, grid);
       selected.classList.toggle("vv-pinned", app.selection.pinned);

@@ -9,8 +9,9 @@ import { validTaste } from "./taste.js";
  * @param {import("../main.js").App} app
  * @param {() => Storage} storage
  * @param {(selected: boolean) => void} onChange  selected: the selection has changed, not the taste
+ * @param {() => void} onSketch
  */
-export function createChoosing(app, storage, onChange) {
+export function createChoosing(app, storage, onChange, onSketch) {
   return {
     select(wanted) {
       const next = validSelection(wanted, app.selection, app.shape());
@@ -19,7 +20,7 @@ export function createChoosing(app, storage, onChange) {
     /** Selects while a hand still moves: no step of the history. */
     sketch(wanted) {
       app.settled(validSelection(wanted, app.selection, app.shape()));
-      onChange(false);
+      onSketch();
     },
     settled(selection) {
       app.selection = selection;

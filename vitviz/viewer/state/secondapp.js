@@ -42,7 +42,7 @@ export function secondApp(app, source) {
   };
   /** @type {any} */
   const other = Object.create(app, {
-    source: { value: source },
+    source: { value: source, writable: true }, // of an experiment the next one follows
     selection: { get: selection },
     pointed: { get: () => there(app.pointed) },
     previewed: { get: () => there(app.previewed) },

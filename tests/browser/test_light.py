@@ -1,0 +1,49 @@
+"""A page that computes itself stays light on a slow machine: what it does is counted, not timed."""
+
+from tests.browser.test_erase import ERASE, PLACE, places, said, settled
+from tests.browser.test_experiment import PANDA
+from vitviz import analyze, load
+
+ROW = [(6, col) for col in range(2, 10)]
+COUNT = """() => {
+  window.counts = { passes: 0, elements: 0, others: 0 };
+  const count = (prototype, name, what) => {
+    const plain = prototype[name];
+    prototype[name] = function (...given) {
+      counts[what(...given)] += 1;
+      return plain.apply(this, given);
+    };
+  };
+  count(Worker.prototype, "postMessage", (asked) => (asked.wish ? "passes" : "others"));
+  count(Document.prototype, "createElement", () => "elements");
+}"""
+
+
+def test_a_slow_machine_erases_and_hovers(visit) -> None:
+    """With a quarter of the processor: right numbers, a pass for each square, little made anew."""
+    page = visit("?model=photos").page
+    page.locator(ERASE).click()
+    way = places(page, *ROW)
+    page.mouse.move(*way[0])
+    page.mouse.down()
+    page.mouse.move(*way[1])
+    page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    page.evaluate(COUNT)
+    for place in way[2:]:
+        page.mouse.move(*place, steps=5)
+    page.mouse.up()
+    changes = [{"kind": "remove", "patches": [row * 12 + col for row, col in ROW]}]
+    settled(page, said(analyze(load("photos"), PANDA, interventions=changes)))
+    page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
+    counts = page.evaluate("counts")
+    assert 1 <= counts["passes"] <= len(ROW)
+    # The panel of the changed model is made anew; what stands beside is drawn again.
+    assert counts["elements"] < 180 * counts["passes"]
+    page.locator(".vv-modes .vv-option").first.click()  # one looks again
+    page.locator(".vv-stage .vv-under", has_text="patch").wait_for()
+    page.evaluate("Object.assign(counts, { passes: 0, elements: 0 })")
+    for place in way:
+        page.mouse.move(*place)
+    page.locator(".vv-stage .vv-under", has_text="row 6, col 9").wait_for()
+    assert page.evaluate("[counts.passes, counts.elements]") == [0, 0]
