@@ -5,6 +5,7 @@ import { SPOTLIGHT } from "../maths/colour.js";
 import { mainExplainer, shownExplainers, targetOf } from "../state/explaining.js";
 import { overlayNamed } from "../state/overlays.js";
 import { el, setText, show } from "../parts/dom.js";
+import { download } from "../parts/download.js";
 import { showsPhotograph } from "../stage/picture.js";
 import { stageSaves } from "../state/saves.js";
 import { snapshot } from "./snapshot.js";
@@ -135,11 +136,4 @@ export function captionOf(app, { view, about }) {
 function toldOf(app) {
   const [own, other] = [app, app.facing?.()].map((side) => side && changesOf({ ...side, t: app.t, source: side.source }));
   return [...(own ? [app.t("changed", { changes: own })] : []), ...(other ? [app.t("captionBeside", { changes: other })] : [])];
-}
-
-function download(blob, name) {
-  const url = URL.createObjectURL(blob);
-  const link = el("a", { href: url, download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
