@@ -7,8 +7,9 @@ import pytest
 
 from tests.browser.conftest import comes_to
 from tests.models import photo, tiny
-from vitviz import analyze
+from vitviz import analyze, load
 from vitviz.viewer import page
+from vitviz.web.store.examples import FOLDER
 
 AXE = Path(__file__).parents[1] / "js" / "node_modules" / "axe-core" / "axe.min.js"
 RUN = """async (only = null) => {
@@ -61,6 +62,28 @@ def test_no_fault_with_two_beside_each_other(open_page, scheme, only):
         # Twice the same panel has its regions twice, each in a group with a name.
         found = [one for one in tab.evaluate(RUN, only) if not one.startswith("landmark-unique")]
         assert found == [], panel.inner_text()
+
+
+@needs_axe
+@pytest.mark.parametrize(
+    ("locale", "scheme", "only"),
+    [("en-US", "light", None), ("en-US", "dark", "colours"), ("ko-KR", "light", "words")],
+)
+def test_no_fault_in_the_playground(open_page, locale, scheme, only):
+    html = page(analyze(load("mnist"), FOLDER / "digit.png"), engine=True)
+    tab = open_page(html, locale=locale, color_scheme=scheme)
+    name = "Playground" if locale == "en-US" else "놀이터"
+    tab.get_by_role("button", name=name, exact=True).click()
+    tab.wait_for_selector(".vv-play-page[data-state=ready]")
+    tab.evaluate(AXE.read_text("utf-8") + "; 0")
+    tab.locator(".vv-play-player").click()
+    tab.wait_for_selector(".vv-play-guess[data-state=right]")
+    tab.locator(".vv-play-player").click()
+    tab.locator(".vv-play-away").click()
+    tab.locator(".vv-play-apart .vv-button").click()
+    tab.wait_for_selector(".vv-play-steps li")
+    tab.evaluate(SETTLED)
+    assert tab.evaluate(RUN.replace(".vitviz", ".vv-play"), only) == []
 
 
 @needs_axe

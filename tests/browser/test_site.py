@@ -125,6 +125,14 @@ def test_a_visit_to_the_folder_itself(browser, site: Path) -> None:
         page.locator(".vv-names", has_text="dog.jpg").wait_for()
         page.get_by_role("combobox", name="Model").select_option("mnist")
         page.wait_for_url("**#**model=mnist**")
+        # A model learns in this page, too, from digits that lie beside it.
+        page.get_by_role("button", name="Playground").click()
+        page.locator(".vv-play-page[data-state=ready]").wait_for()
+        page.get_by_role("button", name="One step").click()
+        page.locator(".vv-play-page[data-step='1']").wait_for()
+        page.wait_for_url("**#**play=standard**")
+        page.keyboard.press("Escape")
+        page.wait_for_url(lambda url: "play=" not in url)
         # Explanations and fair tests need no server either.
         page.get_by_role("tab", name="Explanations", exact=True).click()
         page.get_by_text("Computed in this page, on your own device.").first.wait_for()

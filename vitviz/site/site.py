@@ -20,7 +20,16 @@ from ..model.menu import CURATED, list_models
 from ..model.weights import load
 from ..probe.analysis import analyze
 from ..viewer import css, in_page, pack
-from ..viewer.bundle import alone, alone_css, as_file, running_file, texts_file, value_file
+from ..viewer.bundle import (
+    alone,
+    alone_css,
+    as_file,
+    digits,
+    playing_file,
+    running_file,
+    texts_file,
+    value_file,
+)
 from ..web.service.questions import QUESTIONS
 from ..web.store.examples import EXAMPLES, FOLDER, START, START_LINK, Example
 
@@ -74,6 +83,11 @@ def write_site(
             if one != ENGLISH  # the viewer brings it
         },
         "running": writer.add("vitviz-running.js", running_file().encode()),
+        "playing": writer.add("vitviz-play.js", playing_file().encode()),
+        "digits": {
+            name.partition(".")[0]: writer.add(f"digits-{name}.js", _in_base64(sheet))
+            for name, sheet in digits().items()
+        },
         "texts": in_page.texts(),
     }
     writer.write("index.html", _page(writer, site).encode())

@@ -12,7 +12,7 @@ import { recall, remember } from "./state/memory.js";
  *   models: Record<string, {title: string, names: Record<string, string>, channels: number, path: string, examples: Record<string, string>,
  *     weights: {path: string, script: string}, twin: {draws: string, like: string}|null}>,
  *   examples: Record<string, {names: Record<string, string>, thumbnail: string, photo: string, file: string, model: string|null}>,
- *   start: {model: string, example: string}, language: string|null, languages: Record<string, string>, running: string, links: boolean,
+ *   start: {model: string, example: string}, language: string|null, languages: Record<string, string>, running: string, playing: string, digits: Record<string, string>, links: boolean,
  *   texts: Record<string, Record<string, string>>,
  * }} Site
  */
@@ -36,7 +36,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
   const texts = (language) => read(site.languages[language]);
   const photos = createPhotos();
   const bar = createBar(strip, site, { choose: (wanted) => choose(wanted), take: (file) => choose({ ...shown, photo: photos.add({ file, name: file.name }) }),
-    draw: () => mounted.openDrawing(), film: () => mounted.openCamera() });
+    draw: () => mounted.openDrawing(), film: () => mounted.openCamera(), play: () => mounted.openPlayground() });
   const viewer = typeof given === "string" ? await read(given).catch((error) => { bar.say("lost"); throw error; }) : given;
   const address = addressOf(site);
   page.lang = viewer.firstLanguage(new URL(address.read()).search, site.language ?? undefined);
@@ -51,6 +51,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     fetchFile: async (wanted, signal) => (wanted.path ? ofBase64(await read(wanted.path)) : fetchUrl(wanted, signal)),
     weights: Object.fromEntries(Object.entries(site.models).flatMap(([name, { weights, twin: drawn }]) => [[name, weights], ["untrained " + name, drawn]])),
     running: async () => (await read(site.running)).running,
+    playing: () => read(site.playing), digitsOf: async (part) => ofBase64(await read(site.digits[part])),
     fetchWeights, invert, take: (file, name) => choose({ ...shown, photo: photos.add({ file, name }) }),
     draw: digits && ((file, name, first) => choose({ ...shown, model: first ? digits : shown.model, photo: photos.add({ file, name }) })),
     entitle: (title) => { document.title = title + " · vitviz"; },
@@ -206,9 +207,9 @@ function addressOf({ links }) {
  * The controls above the viewer, in the language of the page.
  * @param {HTMLElement} strip
  * @param {Site} site
- * @param {{choose: (wanted: Shown) => void, take: (file: File) => void, draw: () => void, film: () => void}} on
+ * @param {{choose: (wanted: Shown) => void, take: (file: File) => void, draw: () => void, film: () => void, play: () => void}} on
  */
-function createBar(strip, site, { choose, take, draw, film }) {
+function createBar(strip, site, { choose, take, draw, film, play }) {
   const page = document.documentElement;
   const textOf = (key, values = {}) => Object.entries(values).reduce((text, [name, value]) => text.replace("{" + name + "}", value),
     (site.texts[page.lang] ?? site.texts.en)[key]);
@@ -222,6 +223,7 @@ function createBar(strip, site, { choose, take, draw, film }) {
   const photo = el("button", { type: "button", class: "vv-bar-button vv-bar-main", onclick: () => input.click() });
   const camera = el("button", { type: "button", class: "vv-bar-button", onclick: film });
   const pen = Object.values(site.models).some(({ channels }) => channels === 1) ? el("button", { type: "button", class: "vv-bar-button", onclick: draw }) : null;
+  const playing = el("button", { type: "button", class: "vv-bar-button", onclick: play });
   const thumbnails = Object.entries(site.examples).map(([key, { thumbnail }]) => el("button", {
     type: "button", class: thumbnail ? "vv-bar-example" : "vv-bar-button", onclick: () => choose(fitting(site, key, now.model)) },
   thumbnail ? el("img", { src: thumbnail, alt: "", width: 44, height: 44 }) : null));
@@ -235,7 +237,7 @@ function createBar(strip, site, { choose, take, draw, film }) {
   const gallery = el("div", { class: "vv-bar-examples", role: "group" }, ...thumbnails);
   const title = el("p");
   strip.classList.add("vitviz", "vv-bar");
-  strip.replaceChildren(...(site.links ? [el("div", { class: "vv-bar-title" }, el("h1", { text: "vitviz" }), title)] : []), photo, input, camera, pen ?? "", gallery, menu, theme, note);
+  strip.replaceChildren(...(site.links ? [el("div", { class: "vv-bar-title" }, el("h1", { text: "vitviz" }), title)] : []), photo, input, camera, pen ?? "", gallery, playing, menu, theme, note);
   const taste = recall(() => localStorage);
   page.classList.toggle("dark", taste.theme ? taste.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
   new MutationObserver(speak).observe(page, { attributeFilter: ["lang"] });
@@ -271,6 +273,7 @@ function createBar(strip, site, { choose, take, draw, film }) {
     setText(photo, textOf("photo"));
     setText(camera, textOf("film"));
     if (pen) setText(pen, textOf("draw"));
+    setText(playing, textOf("play"));
     tell(said.key, said.values, said.sentences);
     for (const [node, key] of /** @type {[HTMLElement, string][]} */ ([[gallery, "examples"], [menu, "model"], [theme, "theme"]])) node.setAttribute("aria-label", textOf(key));
     [theme.title, photo.title, camera.title] = [textOf("theme"), textOf("stays"), textOf("film_title")];

@@ -5,16 +5,20 @@ Indentation, and comments that have lines of their own (`/** ... */` and `// ...
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from ..languages import ENGLISH, dictionary, languages
+from .explanations import of_digits
 
 HERE = Path(__file__).resolve().parent
 STRINGS = HERE / "text" / "strings.js"  # reads a folder, which a browser cannot
 PHOTO = HERE / "text" / "phototexts.js"  # reads it, too
+PLAY = HERE / "play" / "playtexts.js"  # and it
+PLAY_STYLE = HERE / "play" / "playstyle.js"  # reads a file
+EXPLAINERS = HERE / "play" / "explainers.js"  # knows none
 # A worker of a blob imports nothing: it is one text, made of the worker.js beside each of these.
 WORKERS = tuple(HERE / room / "workertext.js" for room in ("engine", "learn"))
 STYLES = (
@@ -27,6 +31,7 @@ STYLES = (
     "teaching.css",
     "experiment.css",
 )
+DIGITS = HERE.parent / "train" / "digits"  # sheets, to train with
 LEFT = "document.currentScript.viewer"  # what load.js takes from the element of a file
 # Texts that say what an intervention does, see strings.js, and what a fair test found.
 CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
@@ -63,6 +68,21 @@ def running_file() -> str:
     return f"{LEFT} = {join(HERE / 'running.js', 'vitviz-running.js', ())}"
 
 
+def playing() -> str:
+    """The playground as an expression: what play/playground.js exports."""
+    return join(HERE / "play" / "playground.js", "vitviz-play.js", ())
+
+
+def playing_file() -> str:
+    """The playground as a file of its own, for `load`."""
+    return f"{LEFT} = {playing()}"
+
+
+def digits() -> dict[str, bytes]:
+    """The sheets of digits that the playground trains with, by the names of their files."""
+    return {f"{part}.png": (DIGITS / f"{part}.png").read_bytes() for part in ("train", "test")}
+
+
 def alone() -> str:
     """What hosts the viewer where no server is, as an expression: what alone.js exports."""
     return join(HERE / "alone.js", "vitviz-alone.js", ())
@@ -94,7 +114,13 @@ def join(entry: Path, name: str, spoken: Collection[str] | None = None) -> str:
     `name` is what a debugger shows as the file; `spoken`: the languages it has texts of, by default
     all.
     """
-    made = {STRINGS: _strings(spoken), PHOTO: _photo()} | {one: _worker(one) for one in WORKERS}
+    made = {
+        STRINGS: _strings(spoken),
+        PHOTO: _by_language("PHOTO", _photo),
+        PLAY: _by_language("TEXTS", lambda one: dictionary(one, "play")),
+        PLAY_STYLE: f"export const STYLE = {json.dumps(_style('play.css'))};\n",
+        EXPLAINERS: f"export const EXPLAINERS = {json.dumps(of_digits(), ensure_ascii=False)};\n",
+    } | {one: _worker(one) for one in WORKERS}
     return f"{_joined(entry, made)}\n//# sourceURL={name}\n"
 
 
@@ -119,8 +145,11 @@ def language_of() -> str:
 @cache
 def css() -> str:
     """The style of the viewer, without backslash, backtick or ${, so that it fits in templates."""
-    style = "\n".join((HERE / "style" / name).read_text(encoding="utf-8") for name in STYLES)
-    return without_comments(style)
+    return "\n".join(map(_style, STYLES))
+
+
+def _style(name: str) -> str:
+    return without_comments((HERE / "style" / name).read_text(encoding="utf-8"))
 
 
 def without_comments(text: str) -> str:
@@ -151,17 +180,17 @@ def _worker(text_file: Path) -> str:
     return f"export const WORKER = {json.dumps(text, ensure_ascii=False)};\n"
 
 
-def _photo() -> str:
-    """The module that replaces `PHOTO`: what is said of photos, of the camera and of experiments,
-    in all languages.
-    """
-    texts = {
-        one: dictionary(one, "photo")
-        | dictionary(one, "camera")
-        | {f"experiment.{key}": text for key, text in dictionary(one, "experiments").items()}
-        for one in languages()
-    }
-    return f"export const PHOTO = {json.dumps(texts, ensure_ascii=False)};\n"
+def _by_language(name: str, told: Callable[[str], dict[str, str]]) -> str:
+    """A module that has texts in all languages."""
+    texts = {one: told(one) for one in languages()}
+    return f"export const {name} = {json.dumps(texts, ensure_ascii=False)};\n"
+
+
+def _photo(language: str) -> dict[str, str]:
+    """What is said of photos, of the camera and of experiments."""
+    experiments = dictionary(language, "experiments").items()
+    told = dictionary(language, "photo") | dictionary(language, "camera")
+    return told | {f"experiment.{key}": text for key, text in experiments}
 
 
 def _strings(spoken: Collection[str] | None = None) -> str:

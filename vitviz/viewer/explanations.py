@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..errors import SelectionError, VitvizError
 from ..languages import in_others
+from ..probe.capture.grid import PatchGrid
 from ..probe.explain.explainers import EXPLAINERS, Explainer
 from ..probe.explain.explanation import explained
 from ..probe.measure.measurements import fair_tests_of
@@ -83,21 +84,40 @@ def _listed(
     "late": whether its values can be asked for, else only those in the payload are there.
     """
     return [
-        {
-            "key": one.key,
-            "name": str(one.name),
-            "names": in_others(one.name),
-            "sentence": str(one.sentence),
-            "sentences": in_others(one.sentence),
-            "paper": one.paper,
-            "signed": one.signed,
-            "needs": sorted(one.needs),
-            "passes": one.passes(analysis.grid),
+        _described(one, analysis.grid)
+        | {
             "measured": measured.get(one.key),
             "late": late and (analysis.loaded is not None or not one.runs_the_model),
         }
         for one in _possible(analysis)
     ]
+
+
+def _described(one: Explainer, grid: PatchGrid) -> dict[str, Any]:
+    return {
+        "key": one.key,
+        "name": str(one.name),
+        "names": in_others(one.name),
+        "sentence": str(one.sentence),
+        "sentences": in_others(one.sentence),
+        "paper": one.paper,
+        "signed": one.signed,
+        "needs": sorted(one.needs),
+        "passes": one.passes(grid),
+    }
+
+
+def of_digits() -> dict[int, list[dict[str, Any]]]:
+    """Of the models that learn digits in the page, by the side of a patch in pixels: as `_listed`,
+    all made by the page.
+    """
+    grids = {side: PatchGrid((28, 28), (side, side), 1) for side in (4, 7, 14)}
+    return {
+        side: [
+            _described(one, grid) | {"measured": None, "late": True} for one in EXPLAINERS.values()
+        ]
+        for side, grid in grids.items()
+    }
 
 
 def _tested(found: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@ import { createComputing } from "./computing.js";
 import { listenToKeys } from "./keyboard.js";
 import { createIncoming } from "./incoming.js";
 import { createOpening } from "./opening.js";
+import { createPlaying } from "./playing.js";
 import { createReturning } from "./returning.js";
 import { createScreen } from "./screen.js";
 import { createSecondSource } from "./secondsource.js";
@@ -75,7 +76,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  * @param {import("./types.js").Host} host
  * @returns {{update: (manifest: any|null, selection?: any) => void,
  *   analyse: (template: import("./types.js").Manifest, photo: import("./types.js").OwnPhoto) => Promise<boolean>, need: () => void,
- *   over: () => void, select: (wanted: any) => void, openLessons: () => void, openDrawing: () => void, openCamera: () => void, destroy: () => void}}
+ *   over: () => void, select: (wanted: any) => void, openLessons: () => void, openDrawing: () => void, openCamera: () => void, openPlayground: () => void, destroy: () => void}}
  *   analyse: shows a photo that stays in this page, in the model of a manifest; false where the host has to analyze it. Rejected for what is no
  *     picture, with the sentence by language as `said`. need: asks whether the photo that is shown may be sent. over: what the host was asked
  *     for has come, or will not
@@ -88,7 +89,8 @@ export function mount(host) {
   const link = address ? readLink(address.read(), PANELS) : null;
   let late = 0;
   const app = createApp(host, link);
-  const screen = createScreen(app, host, render);
+  const playing = createPlaying(app, host, show);
+  const screen = createScreen(app, { ...host, draw: playing.draw }, render);
   const incoming = createIncoming(app, host, screen, render);
   const computing = createComputing(host, render, fetchFile, incoming.refuse);
   const asking = createAsking(app, host, computing, fetchFile, noticing, incoming.refuse, render);
@@ -124,10 +126,9 @@ export function mount(host) {
   speak(surroundings.language);
   screen.dress(surroundings);
   const deaf = listenToKeys(app, screen, telling.readAloud);
-  const update = (manifest, wanted, awaited) => opening.update(computing.completed(manifest), wanted, awaited);
   update(host.manifest ?? null, host.selection, host.awaited);
   return {
-    analyse: (template, photo) => incoming.during(template, photo, computing.analyse(template, photo), update),
+    analyse: show,
     need() {
       app.resizing = "";
       incoming.need();
@@ -139,7 +140,7 @@ export function mount(host) {
       render();
     },
     select: (wanted) => app.source && app.select(wanted),
-    openLessons: app.openLessons, openDrawing: screen.openDrawing, openCamera: camera.toggle,
+    openLessons: app.openLessons, openDrawing: screen.openDrawing, openCamera: camera.toggle, openPlayground: playing.open,
     destroy() {
       opening.destroy();
       camera.close();
@@ -149,6 +150,15 @@ export function mount(host) {
       screen.root.remove();
     },
   };
+
+  function update(manifest, wanted, awaited) {
+    opening.update(computing.completed(manifest), wanted, awaited);
+  }
+
+  /** A photo that stays in this page. */
+  function show(template, photo) {
+    return incoming.during(template, photo, computing.analyse(template, photo), update);
+  }
 
   /** Speaks another language, if its texts can be had; else the page stays in the one that it has. */
   async function change(language) {

@@ -15,7 +15,7 @@ from ..errors import WeightsError
 from ..languages import Message, languages, say
 from ..model.loaded import LoadedModel
 from . import in_page
-from .bundle import HERE, alone, alone_css, bundle, css, join
+from .bundle import HERE, alone, alone_css, bundle, css, digits, join, playing
 from .payload import Payload, pack
 
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ def _alone(
         "language": None,
         "languages": {},
         "running": "running",
+        "playing": "playing",
+        "digits": {part: f"digits-{part}" for part in ("train", "test")},
         "links": False,
         "texts": in_page.texts(),
     }
@@ -109,9 +111,11 @@ def _alone(
     return {
         "strip": '<header id="strip"></header>',
         "style": alone_css(),
-        "engine": f"{{ site: {_json(site)}, alone: {alone()}, running: {running} }}",
+        "engine": f"{{ site: {_json(site)}, alone: {alone()}, running: {running}, "
+        f"playing: {playing()} }}",
         "parts": _part("weights", in_page.weights_of(model))
-        + _part("picture", _png(analysis.picture)),
+        + _part("picture", _png(analysis.picture))
+        + "".join(_part(f"digits-{name[:-4]}", sheet) for name, sheet in digits().items()),
     }
 
 

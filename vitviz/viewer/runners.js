@@ -47,7 +47,7 @@ export function createRunners({ weights = {}, running, fetchWeights = fetchWithS
   /** @param {Runner} runner */
   async function start(runner, { num_parameters: parameters, num_tokens: tokens }, address) {
     try {
-      const weighed = fetchWeights(address, (share) => { runner.share = share; render(); });
+      const weighed = address instanceof ArrayBuffer ? address : fetchWeights(address, (share) => { runner.share = share; render(); });
       const [buffer, tools] = await Promise.all([weighed, /** @type {() => Promise<import("./running.js").Running>} */ (running)()]);
       const { engine, known } = await tools.started(buffer);
       const { unknown, simd } = known.facts;

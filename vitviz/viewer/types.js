@@ -167,7 +167,7 @@
  *   address?: Address, reopen?: () => void, again?: () => void,
  *   invert?: () => void, resize?: (size: string) => void, beside?: (key: string|{path: string, name: string}, id: string) => Promise<any>,
  *   send?: (file: File) => Promise<{address: string, name: string}>,
- *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void, weights?: Record<string, any>, fetchWeights?: (address: any, onShare: (share: number) => void) => Promise<ArrayBuffer>, running?: () => Promise<import("./running.js").Running>,
+ *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void, weights?: Record<string, any>, fetchWeights?: (address: any, onShare: (share: number) => void) => Promise<ArrayBuffer>, running?: () => Promise<import("./running.js").Running>, playing?: () => Promise<any>, digitsOf?: (part: "train"|"test") => Promise<ArrayBuffer>,
  *   go?: (href: string) => void, own?: (address: string) => OwnPhoto|null, share?: () => Promise<any>, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>, take?: (picture: Blob, name: string) => void, twin?: () => Promise<{like: Manifest, photo: OwnPhoto}>, awaited?: boolean}} Host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
@@ -180,7 +180,7 @@
  *   operate: fetches the manifest of the first analysis, by its id, with what is changed in its pass; the rows
  *     of a layer and a token come ahead.
  *   weights: addresses of the weights of models that the page can run itself, by their names; fetchWeights: of such an address, by
- *     default that of a file; running: what runs them. A host without `ask` has the page make late files, too.
+ *     default that of a file; running: what runs them; playing: the playground, digitsOf: what it trains with. A host without `ask` has the page make late files, too.
  *   again: runs the analysis once more, when its files have expired.
  *   entitle: is told what is shown, for the title of the page.
  *   resize: analyzes the photo in another size of the model's pictures, "144" or "144x192".

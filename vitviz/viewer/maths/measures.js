@@ -60,7 +60,7 @@ const LEAST = 1e-12; // share of the variance below which a direction is none
 const RANGE = [0.01, 0.99]; // quantiles of the scores that become the ends of a colour
 
 /**
- * The three directions in which patches differ most: scores (P * 3), shares of the variance (3), ends of the colours (2 * 3).
+ * The three directions in which patches differ most, (3 * D): scores (P * 3), shares of the variance (3), ends of the colours (2 * 3).
  * The largest number of each direction is positive.
  * @param {Float32Array} patches  (P * D)
  * @param {number} dim
@@ -73,17 +73,18 @@ export function principal(patches, dim) {
   const total = rows.reduce((sum, value) => sum + value * value, 0) || 1;
   const { values, vectors } = largest(gram, count);
   const scores = new Float32Array(count * 3);
-  const [explained, range] = [new Float32Array(3), new Float32Array(6)];
+  const [explained, range, directions] = [new Float32Array(3), new Float32Array(6), new Float32Array(3 * dim)];
   for (let one = 0; one < Math.min(3, vectors.length) && values[one] > LEAST * total; one++) {
     const direction = new Float64Array(dim);
     for (let at = 0; at < count; at++) for (let i = 0; i < dim; i++) direction[i] += vectors[one][at] * rows[at * dim + i];
     const most = direction.reduce((best, value) => (Math.abs(value) > Math.abs(best) ? value : best), 0);
-    const length = Math.sqrt(direction.reduce((sum, value) => sum + value * value, 0)) || 1;
-    for (let at = 0; at < count; at++) scores[at * 3 + one] = direction.reduce((sum, value, i) => sum + value * rows[at * dim + i], 0) / (most < 0 ? -length : length);
+    const length = (Math.sqrt(direction.reduce((sum, value) => sum + value * value, 0)) || 1) * (most < 0 ? -1 : 1);
+    directions.set(direction.map((value) => value / length), one * dim);
+    for (let at = 0; at < count; at++) scores[at * 3 + one] = direction.reduce((sum, value, i) => sum + value * rows[at * dim + i], 0) / length;
     explained[one] = Math.max(0, values[one]) / total;
     RANGE.forEach((share, end) => { range[end * 3 + one] = quantile(scores.filter((_, at) => at % 3 === one), share); });
   }
-  return { scores, explained, range };
+  return { scores, explained, range, directions };
 }
 
 /** Rows without their mean, in 64 bits. */

@@ -75,7 +75,8 @@ function logSumExp(values) {
   return most + Math.log(values.reduce((sum, value) => sum + Math.exp(value - most), 0));
 }
 
-function softmax(logits, temperature) {
+/** @param {ArrayLike<number>} logits @param {number} temperature @returns {number[]} */
+export function softmax(logits, temperature) {
   const scaled = Array.from(logits, (logit) => logit / temperature);
   const most = scaled.reduce((a, b) => Math.max(a, b), -Infinity);
   const powers = scaled.map((value) => Math.exp(value - most));

@@ -47,6 +47,8 @@ from .gradio_inside import (
 )
 from .guard import guard
 from .sending import (
+    DIGITS_FILES,
+    PLAYING_FILE,
     RUNNING_FILE,
     TEXTS_FILES,
     VIEWER_FILE,
@@ -120,7 +122,8 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
             "middleware": [Middleware(Door, gate=demo.gate), Middleware(Light, first=first)],
             "routes": [
                 *watch.routes(lambda: demo.gate.closing, cache.check_room),
-                *(file.route() for file in (VIEWER_FILE, RUNNING_FILE, *TEXTS_FILES.values())),
+                *(file.route() for file in (VIEWER_FILE, RUNNING_FILE, PLAYING_FILE)),
+                *(file.route() for file in (*TEXTS_FILES.values(), *DIGITS_FILES.values())),
                 *(file.route() for file in weights.values()),
                 *(thumbnail_file(example).route() for example in service.examples),
             ],
@@ -237,6 +240,7 @@ def _toolbar(
         gr.Button(TEXTS("vv_draw"), elem_id="vv-draw", elem_classes="vv-icon", scale=0)
         thumbnails = _thumbnails(examples, photo)
         gr.Button(TEXTS("vv_lessons"), elem_id="vv-lessons", scale=0)
+        gr.Button(TEXTS("vv_play"), elem_id="vv-play", scale=0)
         model = gr.Dropdown(
             choices,
             value=default,

@@ -13,7 +13,7 @@ from ...viewer.bundle import load, without_comments
 from ..host.error_messages import in_all
 from ..service.replies import with_places
 from .gradio_inside import StillHTML
-from .sending import RUNNING_FILE, TEXTS_FILES, VIEWER_FILE
+from .sending import DIGITS_FILES, PLAYING_FILE, RUNNING_FILE, TEXTS_FILES, VIEWER_FILE
 
 TEMPLATE = f"""<p class="vv-no-texts" role="alert" hidden>
 {in_all(Message("web.no_texts"))}</p><div class="vv-place"></div>
@@ -59,6 +59,9 @@ class Viewer(StillHTML):
         glue = without_comments((Path(__file__).parent / "viewer.js").read_text(encoding="utf-8"))
         glue = glue.replace("__FILE__", VIEWER_FILE.path).replace("__TEXTS__", texts)
         glue = glue.replace("__LOAD__", load()).replace("__RUNNING__", RUNNING_FILE.path)
+        glue = glue.replace("__PLAYING__", PLAYING_FILE.path)
+        for part, file in DIGITS_FILES.items():
+            glue = glue.replace(f"__{part.upper()}__", file.path)
         kwargs |= {
             "html_template": TEMPLATE,
             "js_on_load": glue,

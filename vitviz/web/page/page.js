@@ -56,6 +56,7 @@
     },
     "vv-draw": () => { camera(false); document.dispatchEvent(new Event("vitviz-draw")); }, // it has the field, too
     "vv-forget": () => vitvizKept.forget(),
+    "vv-play": () => document.dispatchEvent(new Event("vitviz-play")),
     "vv-lessons": () => document.dispatchEvent(new Event("vitviz-lessons")), // the viewer has the list
   };
   document.addEventListener("click", (event) => {

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...languages import ENGLISH, languages, spoken
-from ...viewer.bundle import as_file, running_file, texts_file
+from ...viewer.bundle import as_file, digits, playing_file, running_file, texts_file
 from ..host.error_messages import preferred
 from ..store.examples import Example
 from .first import First
@@ -71,6 +71,11 @@ TEXTS_FILES = {  # of the languages that the viewer does not bring along
 
 
 RUNNING_FILE = KeptFile("vitviz-running", running_file().encode(), "js", "text/javascript")
+PLAYING_FILE = KeptFile("vitviz-play", playing_file().encode(), "js", "text/javascript")
+DIGITS_FILES = {
+    name.partition(".")[0]: KeptFile(f"digits-{name.partition('.')[0]}", sheet, "png", "image/png")
+    for name, sheet in digits().items()
+}
 
 
 @cache

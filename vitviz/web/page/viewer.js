@@ -26,7 +26,7 @@ const address = {
     return view ? { ...view, photo: vitvizKept.pathOf(view.photo) } : null;
   },
   write(href, view, step) {
-    const state = { ...history.state, vitviz: { ...view, photo: vitvizKept.idOf(view.photo) } };
+    const state = view ? { ...history.state, vitviz: { ...view, photo: vitvizKept.idOf(view.photo) } } : history.state;
     if (step) history.pushState(state, '', href);
     else if (href !== location.href || JSON.stringify(state) !== JSON.stringify(history.state)) history.replaceState(state, '', href);
   },
@@ -49,6 +49,13 @@ const operate = (interventions, id, first) => ask('operate', { id, interventions
 
 // What this page can compute itself, and by what.
 const running = async () => (await fetched('__RUNNING__')).running;
+const playing = () => fetched('__PLAYING__');
+const digits = { train: '__TRAIN__', test: '__TEST__' };
+async function digitsOf(part) {
+  const answer = await fetch(new URL(digits[part], document.baseURI));
+  if (!answer.ok) throw new Error('status ' + answer.status);
+  return answer.arrayBuffer();
+}
 const weights = Object.fromEntries(Object.entries(props.weights ?? {}).map(([name, path]) => [name, new URL(path, document.baseURI).href]));
 
 function placeOfFiles() {
@@ -163,7 +170,7 @@ async function share() {
 function mount(viewer) {
   return viewer.mount({
     element: element.querySelector('.vv-place'), ask, address, beside, operate, weights, running, send, draw, take: (picture, name) => draw(picture, name, false), takeHome, awaited: true, languages: true,
-    texts,
+    texts, playing, digitsOf,
     again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
     reopen: () => trigger('retry'), // and this one as it opens the page
     entitle: (title) => { document.title = title + ' · vitviz'; },
@@ -207,7 +214,7 @@ async function show() {
 }
 
 // The buttons above the page. The last one that was pressed before the viewer was here is kept for it.
-const opens = { 'vitviz-lessons': 'openLessons', 'vitviz-draw': 'openDrawing', 'vitviz-camera': 'openCamera' };
+const opens = { 'vitviz-lessons': 'openLessons', 'vitviz-draw': 'openDrawing', 'vitviz-camera': 'openCamera', 'vitviz-play': 'openPlayground' };
 let pressed = null;
 function open({ type }) {
   if (mounted) mounted[opens[type]]();

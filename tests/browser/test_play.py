@@ -1,0 +1,175 @@
+"""The playground: a model learns in the page, beside the viewer."""
+
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.browser.test_drawing import SEVEN, draw
+from vitviz import Analysis, analyze, load
+from vitviz.viewer import page as one_file
+from vitviz.web.store.examples import FOLDER
+
+PAGE = ".vv-play-page"
+DIGITS = re.compile(r"/digits-(train|test)-[0-9a-f]{16}\.png$")
+
+
+def playing(page) -> None:
+    page.get_by_role("button", name="Play: let it learn").click()
+
+
+def pause(page) -> None:
+    page.get_by_role("button", name="Pause", exact=False).click()
+
+
+def step_is_above(page, step: int) -> None:
+    page.wait_for_function(f"Number(document.querySelector('{PAGE}').dataset.step) > {step}")
+
+
+def right_is_above(page, percent: float) -> None:
+    big = "document.querySelector('.vv-play-big').textContent"
+    page.wait_for_function(f"parseFloat({big}) > {percent}")
+
+
+def in_address(page) -> str | None:
+    return parse_qs(urlsplit(page.url).query).get("play", [None])[0]
+
+
+def test_it_learns_and_a_second_run_without_positions_learns_beside_it(visit) -> None:
+    seen = visit(fresh=True)
+    page = seen.page
+    assert not any(DIGITS.search(one) or "vitviz-play" in one for one in seen.requests)
+    page.get_by_role("button", name="Playground").click()
+    page.locator(PAGE).wait_for()
+    assert {DIGITS.search(one)[1] for one in seen.requests if DIGITS.search(one)} == {
+        "train",
+        "test",
+    }
+    assert page.get_by_role("dialog", name="Playground").is_visible()
+    # Ten classes, and as many digits of each: it is right as often as one that guesses.
+    page.wait_for_function("document.querySelector('.vv-play-big').textContent === '10.0%'")
+    playing(page)
+    step_is_above(page, 20)
+    right_is_above(page, 30)
+    assert page.locator(".vv-play-guess[data-state=right]").count() > 0
+    page.get_by_role("button", name="Take the positions away").click()
+    page.locator(f"{PAGE}[data-runs='2']").wait_for()
+    assert in_address(page) == "positions_none"
+    step_is_above(page, 5)
+    assert page.locator(".vv-play-curves").first.locator("polyline").count() == 2
+    runs = page.get_by_role("group", name="Runs").get_by_role("button")
+    assert [re.sub(r"[\d.]+%$", "", one) for one in runs.all_inner_texts()] == [
+        "standard\n",
+        "positions: none\n",
+    ]
+    pause(page)
+    page.get_by_role("button", name="Play: let it learn").wait_for()
+    runs.first.click()
+    page.wait_for_function("!location.search.includes('positions_none')")
+    assert in_address(page) == "standard"
+    page.keyboard.press("Escape")
+    assert page.locator(PAGE).is_hidden()
+    assert in_address(page) is None
+    seen.ready("red-panda.jpg")
+
+
+def test_a_link_brings_the_same_run_back(visit) -> None:
+    losses = []
+    for _ in range(2):
+        seen = visit("?play=positions_none*patch_14*seed_1", wait_for="")
+        page = seen.page
+        page.locator(f"{PAGE}[data-state=ready]").wait_for()
+        assert page.get_by_role("radio", name="none").is_checked()
+        for at in range(3):
+            page.get_by_role("button", name="One step").click()
+            page.locator(f"{PAGE}[data-step='{at + 1}']").wait_for()
+        losses.append(page.locator(".vv-play-curves polyline").last.get_attribute("points"))
+        assert in_address(page) == "positions_none*patch_14*seed_1"
+    assert losses[0] == losses[1] != ""
+    assert len(losses[0].split(" ")) == 3
+    # What a link cannot name is as usual.
+    odd = visit("?play=dim_4800000*nothing", wait_for="").page
+    odd.locator(f"{PAGE}[data-state=ready]").wait_for()
+    assert in_address(odd) == "standard"
+
+
+def test_a_tab_that_is_hidden_pauses_and_says_so_and_keys_play(visit) -> None:
+    page = visit("?play=patch_14", wait_for="").page
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    page.locator(".vv-play h2").click()
+    page.keyboard.press(" ")
+    step_is_above(page, 3)
+    page.evaluate(
+        """() => {
+            Object.defineProperty(document, 'hidden', { get: () => true, configurable: true });
+            document.dispatchEvent(new Event('visibilitychange'));
+            delete document.hidden;
+        }"""
+    )
+    page.get_by_text("Paused, because this tab was out of sight.").wait_for()
+    page.get_by_role("button", name="Play: let it learn").wait_for()
+    page.keyboard.press(" ")
+    page.get_by_role("button", name="Pause", exact=False).wait_for()
+    assert page.get_by_text("Paused, because").count() == 0
+
+
+def test_what_it_learned_opens_in_the_viewer_and_in_python(visit, tmp_path) -> None:
+    seen = visit("?play=patch_14", wait_for="")
+    page = seen.page
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    playing(page)
+    right_is_above(page, 30)
+    pause(page)
+    page.locator(".vv-play-guess").nth(4).click()
+    page.locator(".vv-play-inside").scroll_into_view_if_needed()
+    page.get_by_role("img", name="Where CLS looks").wait_for()
+    with page.expect_download() as coming:
+        page.get_by_role("button", name="Save the model").click()
+    assert re.fullmatch(r"playground-patch_14-\d+\.safetensors", coming.value.suggested_filename)
+    file = tmp_path / "mine.safetensors"
+    coming.value.save_as(file)
+    # Read back it is a run of its own, and as good as it was.
+    page.locator("input[type=file][accept='.safetensors']").set_input_files(file)
+    page.locator(".vv-play-run[aria-pressed=true]", has_text="mine").wait_for()
+    page.wait_for_function(
+        """() => {
+            const rights = [...document.querySelectorAll('.vv-play-run b')];
+            return new Set(rights.map(one => one.textContent)).size === 1 && rights.length === 2;
+        }"""
+    )
+    page.get_by_role("button", name="Open in the viewer").click()
+    seen.ready("digit-4.png")
+    assert in_address(page) is None
+    with page.expect_download() as coming:
+        page.locator("button", has_text="Save").first.click()
+        page.locator(".vv-save-items button", has_text="safetensors").first.click()
+    page.keyboard.press("Escape")
+    theirs = Analysis.load(coming.value.path())
+    ours = analyze(load(file), theirs.picture.numpy()[..., 0])
+    assert (theirs.trace.logits - ours.trace.logits).abs().max() < 1e-3
+    # What is drawn is for this model, too.
+    page.locator("#vv-draw").click()
+    draw(page, SEVEN)
+    seen.ready("drawing-")
+    assert page.locator(".vv-names").inner_text().endswith("· mine")
+    page.keyboard.press("Escape")
+    for panel in ("Positions", "Patches", "Features", "Explanations", "Experiment", "Model"):
+        seen.open_panel(panel)
+        seen.is_(state="ready")
+    # The example that was there before is chosen as ever.
+    page.locator("#vv-examples img").first.click()
+    seen.ready("red-panda.jpg")
+
+
+@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
+def test_the_one_file_with_its_engine_has_it_too(open_page, locale) -> None:
+    html = one_file(analyze(load("mnist"), FOLDER / "digit.png"), engine=True)
+    page = open_page(html, locale=locale)
+    name = {"en-US": "Playground", "ko-KR": "놀이터"}[locale]
+    page.get_by_role("button", name=name, exact=True).click()
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    page.locator(".vv-play-player").click()
+    step_is_above(page, 3)
+    page.wait_for_function("location.hash.includes('play=standard')")
+    page.keyboard.press("Escape")
+    page.wait_for_function("!location.hash.includes('play=')")

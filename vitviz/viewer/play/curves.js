@@ -1,0 +1,50 @@
+/** Curves: what was measured of every run, over its steps, in one plot. */
+
+import { heightOf, spread } from "../maths/lines.js";
+import { el } from "../parts/dom.js";
+import { svg } from "../parts/svg.js";
+
+const SIZE = 1000; // units of the drawing, which is stretched
+const MOST_POINTS = 150; // of a curve; more are averaged
+
+/**
+ * @param {{label: string, axis: string, scale: import("../maths/lines.js").Scale, ticks: {value: number, text: string}[]}} of
+ * @returns {{root: HTMLElement, render: (lines: {number: number, points: import("./runs.js").Point[], lit: boolean}[], steps: number, ends: string[]) => void}}
+ *   steps: the width of the plot; ends: what stands under its two ends
+ */
+export function createCurves({ label, axis, scale, ticks }) {
+  const rules = ticks.map(({ value }) => svg("line", { class: "vv-axis", x1: 0, x2: SIZE, y1: SIZE * heightOf(value, scale), y2: SIZE * heightOf(value, scale) }));
+  const places = spread(ticks.map(({ value }) => heightOf(value, scale)), 0.08);
+  const names = ticks.map(({ text }, at) => {
+    const tick = el("span", { text });
+    tick.style.top = 100 * places[at] + "%";
+    return tick;
+  });
+  const paths = svg("g");
+  const below = [el("span"), el("span", { text: axis }), el("span")];
+  const root = el("div", { class: "vv-linechart vv-play-curves", role: "img", "aria-label": label }, el("p", { class: "vv-play-axis", text: label }),
+    el("div", { class: "vv-plot-ticks", "aria-hidden": "true" }, ...names),
+    el("div", { class: "vv-plot" }, svg("svg", { viewBox: "0 0 " + SIZE + " " + SIZE, preserveAspectRatio: "none", "aria-hidden": "true" }, ...rules, paths)),
+    el("div", { class: "vv-play-below", "aria-hidden": "true" }, ...below));
+  return {
+    root,
+    render(lines, steps, [first, last]) {
+      [below[0].textContent, below[2].textContent] = [first, last];
+      paths.replaceChildren(...[...lines].sort((a, b) => Number(a.lit) - Number(b.lit)).map(({ number, points, lit }) => svg("polyline", {
+        class: "vv-series vv-series-" + number % 6 + (lit ? " vv-lit" : ""),
+        points: averaged(points).map(({ step, value }) => (SIZE * step / Math.max(1, steps)).toFixed(1) + "," + (SIZE * heightOf(value, scale)).toFixed(1)).join(" "),
+      })));
+    },
+  };
+}
+
+/** At most so many points: the means of neighbours. @param {import("./runs.js").Point[]} points */
+export function averaged(points, most = MOST_POINTS) {
+  const size = Math.ceil(points.length / most);
+  if (size <= 1) return points;
+  return Array.from({ length: Math.ceil(points.length / size) }, (_, at) => {
+    const part = points.slice(at * size, (at + 1) * size);
+    const mean = (of) => part.reduce((sum, one) => sum + of(one), 0) / part.length;
+    return { step: mean(({ step }) => step), value: mean(({ value }) => value) };
+  });
+}

@@ -1,0 +1,39 @@
+/** Looking: runs the model of a file in this page, beside those that learn. */
+
+import { createEngine } from "../engine/client.js";
+import { FormatError, parseSafetensors, readMetadata } from "../maths/safetensors.js";
+import { softmax } from "../maths/predictions.js";
+import { digitAt } from "./digits.js";
+
+/** What is looked at in one go. @typedef {{facts: import("../engine/core.js").Facts, described: any, tensors: Record<string, import("../maths/safetensors.js").Tensor>}} Known */
+
+export function createLooking() {
+  const engine = createEngine();
+  let last = /** @type {Promise<any>} */ (Promise.resolve());
+  /** One after the other: each needs the model that it has loaded. @template Made @param {() => Promise<Made>} task @returns {Promise<Made>} */
+  const alone = (task) => {
+    const made = last.then(task);
+    last = made.then(() => {}, () => {});
+    return made;
+  };
+  /** @param {ArrayBuffer} buffer @returns {Promise<Known>} */
+  const load = async (buffer) => ({ facts: await engine.load(buffer), described: JSON.parse(readMetadata(buffer).vitviz), tensors: parseSafetensors(buffer) });
+  return {
+    /** A model, and its pass of a digit. @param {ArrayBuffer} buffer @param {Uint8Array} picture */
+    look: (buffer, picture) => alone(async () => ({ known: await load(buffer), pass: await engine.run({ picture }) })),
+    /** What a model is. @param {ArrayBuffer} buffer */
+    read: (buffer) => alone(() => load(buffer)),
+    /** The answers of a model to digits, (digits x classes). Rejected with a FormatError for one of something else. @param {ArrayBuffer} buffer @param {import("./playground.js").Digits} digits */
+    answers: (buffer, { test, classes }) => alone(async () => {
+      const { facts: { config, unknown } } = await load(buffer);
+      const { image_size: size, in_chans: channels, num_classes: count } = config;
+      if (unknown.length > 0 || String(size) !== "28,28" || channels !== 1 || count !== classes.length) throw new FormatError(size.join(" x ") + ", " + count);
+      const answers = new Float32Array(test.labels.length * count);
+      for (let at = 0; at < test.labels.length; at++) {
+        const { logits } = await engine.run({ picture: digitAt(test, at), answer: true });
+        answers.set(softmax(logits, 1), at * count);
+      }
+      return answers;
+    }),
+  };
+}

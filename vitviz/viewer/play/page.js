@@ -1,0 +1,96 @@
+/** Page: what is seen of the runs. */
+
+import { grouped, percent } from "../maths/numbers.js";
+import { el, setText, show } from "../parts/dom.js";
+import { allow, button, dressPlayer } from "../parts/widgets.js";
+import { createApart } from "./apart.js";
+import { createChanges } from "./changes.js";
+import { createCurves } from "./curves.js";
+import { SHOWN, createGuesses } from "./guesses.js";
+import { createInside } from "./inside.js";
+import { nameOf } from "./settings.js";
+
+const MOST_LOSS = 2.5;
+
+/**
+ * @param {{say: import("./saying.js").Say, digits: import("./playground.js").Digits, runs: import("./runs.js").Runs, on: Record<string, (...all: any[]) => void>}} of
+ */
+export function createPage({ say, digits, runs, on }) {
+  const { test, classes } = digits;
+  const player = button({ sign: "play", title: say("play"), onClick: on.play });
+  const playText = el("span");
+  const step = button({ text: say("step"), title: say("stepTitle"), onClick: () => runs.step() });
+  const again = button({ text: say("again"), title: say("againTitle"), onClick: () => { runs.again(); } });
+  const copy = button({ text: say("link"), title: say("linkTitle"), onClick: on.link });
+  player.classList.add("vv-play-player");
+  const buttons = el("div", { class: "vv-play-buttons" }, player, step, again, copy);
+  const [big, of, state, note] = [el("b", { class: "vv-play-big" }), el("span"), el("p", { class: "vv-play-state" }), el("p", { class: "vv-play-note" })];
+  const live = el("p", { class: "vv-live", role: "status" });
+  const list = el("div", { class: "vv-play-runs", role: "group", "aria-label": say("runs") });
+  const shares = [0, 0.25, 0.5, 0.75, 1].map((value) => ({ value, text: 100 * value + "%" }));
+  const rights = createCurves({ label: say("rightCurve", { count: grouped(test.labels.length) }), axis: say("stepAxis"), scale: { min: 0, max: 1 }, ticks: shares });
+  const losses = createCurves({ label: say("lossCurve"), axis: say("stepAxis"), scale: { min: 0, max: MOST_LOSS }, ticks: [0, 0.5, 1, 1.5, 2].map((value) => ({ value, text: String(value) })) });
+  const guesses = createGuesses(digits, say, on.choose);
+  const changes = createChanges(say, {
+    change: (parts) => on.start({ ...runs.current.settings, ...parts }),
+    takeAway: () => on.start({ ...runs.current.settings, positions: "none" }, true),
+  });
+  const result = el("section", { class: "vv-play-result", "aria-label": say("result") }, buttons, el("p", { class: "vv-play-right" }, big, of), state, note, list, rights.root, losses.root);
+  const shown = el("section", { class: "vv-play-digits", "aria-label": say("guesses", { count: SHOWN }) }, el("h3", { text: say("guesses", { count: SHOWN }) }), el("p", { class: "vv-note", text: say("guessesNote") }), guesses.root);
+  const input = el("input", { type: "file", accept: ".safetensors", hidden: true, onchange: () => { if (input.files?.[0]) on.load(input.files[0]); input.value = ""; } });
+  const files = el("div", { class: "vv-play-buttons" }, button({ text: say("show"), title: say("showTitle"), onClick: on.show }),
+    button({ text: say("save"), title: say("saveTitle"), onClick: on.save }), button({ text: say("load"), title: say("loadTitle"), onClick: () => input.click() }), input);
+  const inside = createInside(digits, say);
+  const within = el("section", { class: "vv-play-inside", "aria-label": say("inside") }, el("h3", { text: say("inside") }), files, inside.root, createApart(digits, say, (index) => runs.apart(index)).root);
+  const columns = el("div", { class: "vv-play-columns" }, result, shown, changes.root, within);
+  // A form of its own: radio buttons of the viewer can have the same names.
+  const root = el("form", { class: "vv-play-page", onsubmit: (event) => event.preventDefault() }, columns, el("p", { class: "vv-note", text: say("terms") }), live);
+  const chips = new Map(); // by the numbers of runs
+  return { root, render, inside, showsInside: () => within.getBoundingClientRect().top < innerHeight, speak: () => setText(live, spoken()), hear: (text) => setText(note, text) };
+
+  function spoken() {
+    const run = runs.current;
+    return run.rights.length > 0 ? say("spoken", { step: grouped(run.step), steps: grouped(run.steps), right: percent(run.rights.at(-1).value) }) : "";
+  }
+
+  function render({ run, chosen, hidden }) {
+    const playing = runs.playing;
+    const last = run.rights.at(-1);
+    dressPlayer(player, playing, say(playing ? "pause" : "play"));
+    player.append(playText);
+    setText(playText, say(playing ? "pauseText" : "playText"));
+    allow(player, playing || runs.all.some(({ learner, state: one }) => learner && one !== "done"));
+    allow(step, Boolean(run.learner) && run.state !== "done");
+    show(again, run.name === null);
+    setText(big, last ? percent(last.value) : "–");
+    setText(of, say("ofDigits", { count: grouped(test.labels.length), chance: percent(1 / classes.length) }));
+    setText(state, run.name !== null ? "" : run.steps ? say("state", { step: grouped(run.step), steps: grouped(run.steps), parameters: grouped(run.parameters), rate: Math.round(run.pace) }) : say("beginning"));
+    const said = { ready: "ready", done: "done", failed: "failed" }[run.state];
+    setText(note, hidden ? say("hidden") : said ? say(said, { why: run.why }) : "");
+    renderRuns(run);
+    const steps = Math.max(...runs.all.map((one) => one.steps));
+    const lines = (of_) => runs.all.map((one) => ({ number: one.number, points: of_(one), lit: one === run }));
+    rights.render(lines((one) => one.rights), steps, ["0", grouped(steps)]);
+    losses.render(lines((one) => one.losses), steps, ["0", grouped(steps)]);
+    guesses.render(run.answers, chosen);
+    inside.confuse(run.answers);
+    changes.render(run.settings);
+    Object.assign(root.dataset, { state: run.state, step: run.step, runs: runs.all.length });
+  }
+
+  function renderRuns(current) {
+    for (const number of [...chips.keys()]) if (!runs.all.some((run) => run.number === number)) { chips.get(number).node.remove(); chips.delete(number); }
+    for (const run of runs.all) {
+      if (!chips.has(run.number)) {
+        const right = el("b");
+        const node = el("button", { type: "button", class: "vv-play-run vv-series-" + run.number % 6, onclick: () => runs.choose(run) }, el("i", { "aria-hidden": "true" }),
+          el("span", { text: run.name ?? nameOf(run.settings, say) }), right);
+        chips.set(run.number, { node, right });
+        list.append(node);
+      }
+      const { node, right } = chips.get(run.number);
+      node.setAttribute("aria-pressed", String(run === current));
+      setText(right, run.rights.length ? percent(run.rights.at(-1).value) : "");
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/** Playing: opens the playground, which comes as a file of its own, and shows what has learned there. */
+
+/** A model from the playground. @typedef {{template: import("./types.js").Manifest, buffer: ArrayBuffer, photo: import("./types.js").OwnPhoto}} Adopted */
+
+/**
+ * @param {import("./main.js").App} app
+ * @param {import("./types.js").Host} host
+ * @param {(template: import("./types.js").Manifest, photo: import("./types.js").OwnPhoto) => Promise<boolean>} show
+ * @returns {{open: () => Promise<void>, draw: import("./types.js").Host["draw"]}}  draw: what is drawn is for the model that has learned here, while that is shown
+ */
+export function createPlaying(app, { element, address = null, playing, digitsOf, weights = {}, draw }, show) {
+  /** @type {Promise<{open: () => void}>|null} */
+  let coming = null;
+  let ours = /** @type {import("./types.js").Manifest|null} */ (null);
+  if (playing && address && new URL(address.read()).searchParams.has("play")) open();
+  return { open, draw: draw && (async (file, name, first) => {
+    if (ours && app.source?.manifest.like === ours) await show(ours, { file, name });
+    else await draw(file, name, first);
+  }) };
+
+  async function open() {
+    coming ??= make();
+    try {
+      (await coming).open();
+    } catch (error) {
+      coming = null; // it can be asked for again
+      throw error;
+    }
+  }
+
+  async function make() {
+    const { createPlayground } = await playing();
+    return createPlayground({ element, address, adopt,
+      fetchDigits: async () => { const [train, test] = await Promise.all([digitsOf("train"), digitsOf("test")]); return { train, test }; } });
+  }
+
+  /** Shows a model that has learned here, as any other. @param {Adopted} adopted */
+  function adopt({ template, buffer, photo }) {
+    weights[template.model.key.name] = buffer;
+    ours = template;
+    return show(template, photo);
+  }
+}
