@@ -22,14 +22,15 @@ export function createCarrying(runs, digits, adopt) {
   return { look, show, save, load };
 
   /**
-   * What is inside a run, if there is news and the last look is some time ago; null: there is not.
-   * @param {import("./runs.js").Run} run @param {number} chosen  a test digit
+   * What is inside a run, if there is news, somebody sees it (`isSeen` is asked last: the page is laid out for it), and the last look is some
+   * time ago; null: there is not.
+   * @param {import("./runs.js").Run} run @param {number} chosen  a test digit @param {() => boolean} isSeen
    * @returns {Promise<import("./inside.js").Looked|null>}
    */
-  async function look(run, chosen) {
+  async function look(run, chosen, isSeen) {
     const wanted = [run.number, run.step, chosen].join();
     const soon = run.state === "playing" && performance.now() < lookedAt + LOOKED_MS;
-    if (last === wanted || soon || (!run.weights && (!run.learner || run.state === "coming" || run.state === "failed"))) return null;
+    if (last === wanted || soon || (!run.weights && (!run.learner || run.state === "coming" || run.state === "failed")) || !isSeen()) return null;
     [last, lookedAt] = [wanted, performance.now()];
     const step = run.name === null ? run.step : null;
     const weights = await runs.weights(run).catch((error) => {

@@ -128,7 +128,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     const run = runs?.current;
     if (!page || !run || !dialog.open) return;
     page.render({ run, chosen, hidden });
-    if (page.showsInside()) carrying.look(run, chosen).then((found) => found && page.inside.draw(found));
+    carrying.look(run, chosen, page.showsInside).then((found) => found && page.inside.draw(found));
     tell(address, run.name === null ? written(run.settings) : null);
     const now = performance.now();
     if (run.state !== "playing" || now > spokenAt + SPOKEN_MS) {
