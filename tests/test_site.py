@@ -28,7 +28,7 @@ from vitviz.model.loaded import ModelCard
 from vitviz.site import write_site
 from vitviz.site.site import ANSWERED, LIST, MOST_INLINE_BYTES
 from vitviz.viewer import in_page, pack, page
-from vitviz.viewer.bundle import HERE
+from vitviz.viewer.bundle import HERE, digits, playing
 from vitviz.web.service.questions import QUESTIONS
 from vitviz.web.store.examples import EXAMPLES, FOLDER, START
 
@@ -262,8 +262,10 @@ def test_a_page_of_one_file_has_the_model_where_it_is_asked_for(
     (file := tmp_path / "weights.safetensors").write_bytes(weights)
     ours, theirs = tiny_analysis.loaded.vit.state_dict(), vitviz.load(file).vit.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)  # to the last bit
-    assert len(plain) < len(whole) < len(plain) + 4 * len(weights) / 3 + 400_000
-    assert whole.count("</script>") == plain.count("</script>") + 2
+    learns = len(playing()) + 4 * sum(map(len, digits().values())) / 3
+    assert learns < 1_700_000  # the playground, which few open
+    assert len(plain) < len(whole) < len(plain) + 4 * len(weights) / 3 + learns + 400_000
+    assert whole.count("</script>") == plain.count("</script>") + 4
 
 
 def test_a_page_without_a_model_that_it_can_run_is_refused(tiny_analysis) -> None:
