@@ -23,7 +23,6 @@ from vitviz import (
     analyze,
 )
 from vitviz.languages import say
-from vitviz.probe.explain import perturb
 from vitviz.probe.explain.case import Case
 from vitviz.probe.explain.explainers import Explainer
 from vitviz.probe.intervene.chance import Chance
@@ -226,32 +225,136 @@ def test_attention_norm_is_refused_where_the_terms_cannot_be_told_apart() -> Non
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_grad_cam_by_hand(name: str) -> None:
-    """The last block again, from the tokens before it, with the norm's output as a leaf."""
-    analysis, target = analysis_of(name), 1
-    vit, block = analysis.loaded.vit, analysis.loaded.vit.blocks[-1]
-    x = analysis.trace.tokens[-2].clone()[None]
+@pytest.mark.parametrize("layer", [None, 0])
+def test_grad_cam_by_hand(name: str, layer: int | None) -> None:
+    """A block again, from the tokens before it, with the norm's output as a leaf."""
+    analysis, target = analysis_of(name), (1, 2)
+    vit = analysis.loaded.vit
+    at = analysis.trace.depth - 1 if layer is None else layer
+    block, *later = vit.blocks[at:]
+    x = analysis.trace.tokens[at].clone()[None]
     normed = block.norm1(x).requires_grad_()
     x = x + block.ls1(block.attn(normed))
     x = x + block.ls2(block.mlp(block.norm2(x)))
-    (gradient,) = torch.autograd.grad(vit.forward_head(vit.norm(x))[0, target], normed)
+    for one in later:
+        x = one(x)
+    logits = vit.forward_head(vit.norm(x))[0]
+    (gradient,) = torch.autograd.grad(logits[1] - logits[2], normed)
     first = analysis.grid.num_prefix_tokens
     expected = torch.zeros(analysis.grid.num_tokens)
     for token in range(first, analysis.grid.num_tokens):
         weights = gradient[0, first:].mean(0)
         expected[token] = max(0.0, float(normed[0, token].detach() @ weights))
-    assert_close(analysis.explain("grad_cam", target=target), expected, atol=1e-5, rtol=1e-4)
+    found = analysis.explain("grad_cam", target=target, layer=layer)
+    assert_close(found, expected, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-def test_integrated_gradients_add_up_to_the_rise_of_the_logit(name: str, monkeypatch) -> None:
+def test_integrated_gradients_add_up_to_the_rise_of_the_logit(name: str) -> None:
     analysis, target = analysis_of(name), 1
-    monkeypatch.setattr(perturb, "STEPS", 400)
     plain = analysis.pixels.mean((1, 2), keepdim=True).expand_as(analysis.pixels)
     vit = analysis.loaded.vit
     rise = analysis.trace.logits[target] - vit(plain[None])[0, target]
-    found = analysis.explain("integrated_gradients", target=target)
+    found = analysis.explain("integrated_gradients", target=target, steps=400)
     assert found.sum().item() == pytest.approx(rise.item(), abs=0.02)
+
+
+def baselines(analysis: Analysis) -> dict[str, torch.Tensor]:
+    """Pixels by the name of the baseline, made without the code that is tested."""
+    shape, mean, std = analysis.pixels.shape, analysis.preprocess.mean, analysis.preprocess.std
+    black = torch.tensor([-m / s for m, s in zip(mean, std, strict=True)]).view(-1, 1, 1)
+    own = torch.linspace(-1, 1, analysis.pixels.numel()).view(shape)
+    plain = analysis.pixels.mean((1, 2), keepdim=True)
+    return {"black": black.expand(shape), "mean": plain.expand(shape), "own": own}
+
+
+def by_patch(analysis: Analysis, pixels: torch.Tensor) -> torch.Tensor:
+    """Values of pixels (C, h, w), summed over each patch, after zeros for prefix tokens."""
+    grid = analysis.grid
+    sums = [
+        grid.patch(pixels.permute(1, 2, 0), t).sum()
+        for t in range(grid.num_prefix_tokens, grid.num_tokens)
+    ]
+    return torch.cat([torch.zeros(grid.num_prefix_tokens), torch.stack(sums)])
+
+
+@pytest.mark.parametrize("baseline", ["black", "mean", "own"])
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_integrated_gradients_are_those_of_the_definition(name: str, baseline: str) -> None:
+    """Step by step with autograd, through the model as it stands; captum where it is installed."""
+    analysis, steps = analysis_of(name), 5
+    vit, start = analysis.loaded.vit, baselines(analysis)[baseline]
+    total = torch.zeros_like(start)
+    for k in range(steps):
+        x = (start + (k + 0.5) / steps * (analysis.pixels - start)).requires_grad_()
+        logits = vit(x[None])[0]
+        total += torch.autograd.grad(logits[2] - logits[0], x)[0]
+    expected = by_patch(analysis, (analysis.pixels - start) * total / steps)
+    given = start if baseline == "own" else baseline
+    found = analysis.explain("integrated_gradients", target=(2, 0), baseline=given, steps=steps)
+    assert_close(found, expected, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.filterwarnings("ignore")  # captum's own
+@pytest.mark.parametrize("baseline", ["black", "mean", "own"])
+def test_integrated_gradients_are_captums(baseline: str) -> None:
+    attr = pytest.importorskip("captum.attr")
+    analysis, start = analysis_of("no_cls"), None
+    start = baselines(analysis)[baseline]
+    theirs = attr.IntegratedGradients(analysis.loaded.vit).attribute(
+        analysis.pixels[None], start[None], target=1, n_steps=9, method="riemann_middle"
+    )
+    given = start if baseline == "own" else baseline
+    ours = analysis.explain("integrated_gradients", target=1, baseline=given, steps=9)
+    assert_close(ours, by_patch(analysis, theirs[0].detach()).float(), atol=1e-5, rtol=1e-4)
+
+
+def test_a_baseline_of_noise_is_the_one_of_interventions() -> None:
+    analysis = analysis_of("cls")
+    patches = list(range(analysis.grid.num_patches))
+    noise = analysis.operate([{"kind": "replace", "patches": patches, "by": "noise", "seed": 0}])
+    named = analysis.explain("integrated_gradients", target=1, baseline="noise", steps=3)
+    given = analysis.explain("integrated_gradients", target=1, baseline=noise.pixels, steps=3)
+    assert_close(named, given)
+
+
+@pytest.mark.parametrize("key", ["integrated_gradients", "occlusion", "attention_gradient"])
+def test_the_difference_of_two_classes_is_the_difference_of_their_maps(key: str) -> None:
+    """Of explainers that are linear in the logit."""
+    for name in CLASSIFIERS:
+        analysis = analysis_of(name)
+        both = analysis.explain(key, target=(1, 3))
+        alone = [analysis.explain(key, target=one) for one in (1, 3)]
+        assert_close(both, alone[0] - alone[1], atol=1e-5, rtol=1e-4)
+
+
+def test_the_first_of_two_classes_may_be_the_answer() -> None:
+    analysis = analysis_of("cls")
+    best, label = int(analysis.trace.logits.argmax()), analysis.card.labels[2]
+    for key in ("generic", "gradient_rollout"):
+        named = analysis.explain(key, target=(best, 2))
+        assert torch.equal(analysis.explain(key, target=(None, label)), named)
+        assert not torch.allclose(named, analysis.explain(key, target=best))
+
+
+def test_options_of_explainers_are_used_or_refused() -> None:
+    analysis = analysis_of("cls")
+    ours = analysis.explain("attention", 3, layer=1, head=0)
+    assert torch.equal(ours, analysis.attention(1, 0, 3))
+    ours = analysis.explain("rollout", 3, residual=0.2, first=1, last=1, head_fusion="max")
+    assert torch.equal(ours, analysis.rollout(3, 1, head_fusion="max", residual=0.2, first=1))
+    for key, options, sentence in (
+        ("attention", {"heads": 1}, "attention has no option 'heads'; there are layer, head"),
+        ("generic", {"layer": 1}, "generic has no option 'layer'; it has none"),
+        ("grad_cam", {"layer": 9}, "layer must be a whole number from 0 to 2, got 9"),
+        ("integrated_gradients", {"steps": 0}, "steps must be a whole number of at least 1"),
+        ("integrated_gradients", {"baseline": "white"}, 'baseline must be "mean", "black"'),
+        ("integrated_gradients", {"baseline": torch.zeros(3)}, "pixels of shape"),
+    ):
+        with pytest.raises(SelectionError, match=re.escape(sentence)):
+            analysis.explain(key, target=1, **options)
+    with pytest.raises(SelectionError):
+        analysis.explain("generic", target=(1, 99))
 
 
 def test_integrated_gradients_of_a_linear_model_are_weight_times_difference() -> None:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from ..model.loaded import LoadedModel
-from ..probe.analysis import Analysis
+from ..probe.analysis import Analysis, Target
 from ..probe.explain.explainers import EXPLAINERS, chosen
 from .figure_parts import (
     COLOURS,
@@ -31,7 +31,7 @@ def explain(
     analysis: Analysis,
     keys: Sequence[str] | None = None,
     token: int = 0,
-    target: int | str | None = None,
+    target: Target = None,
     *,
     loaded: LoadedModel | None = None,
 ) -> Figure:
@@ -42,19 +42,22 @@ def explain(
     keys = [chosen(key).key for key in (EXPLAINERS if keys is None else keys)]
     case = analysis.case(*keys, target=target, loaded=loaded)
     values = {key: EXPLAINERS[key](case, token) for key in keys}
-    return explained(analysis, values, token, case.target)
+    of = case.target
+    if of is not None and case.other is not None:
+        return explained(analysis, values, token, (of, case.other))
+    return explained(analysis, values, token, of)
 
 
 def explained(
     analysis: Analysis,
     maps: Mapping[str, ArrayLike],
     token: int = 0,
-    target: int | None = None,
+    target: int | tuple[int, int] | None = None,
     *,
     spotlight: bool = False,
 ) -> Figure:
     """The picture, and maps that explainers have made, by key, (N,) each; `target` None: for no
-    class.
+    class; two: for the difference of their logits.
 
     Each has its own scale, because their units differ; blue speaks against the class and orange for
     it where values have a sign. `spotlight`: where they have none, the photo itself is dimmed in
@@ -80,7 +83,8 @@ def explained(
         bar(figure, image, ax, "")
     whose = token_name(analysis, token)
     labels = analysis.card.labels
-    name = f'"{labels[target]}"' if labels and target is not None else f"class {target}"
-    of_class = "" if target is None else f"for {name}, "
+    classes = target if isinstance(target, tuple) else () if target is None else (target,)
+    names = [f'"{labels[one]}"' if labels else f"class {one}" for one in classes]
+    of_class = f"for {' minus '.join(names)}, " if names else ""
     title(figure, f"How much each patch matters {of_class}seen from {whose}; each its own scale")
     return figure

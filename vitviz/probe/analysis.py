@@ -17,7 +17,7 @@ from ..model.preprocess import Preprocess
 from ..model.untrained import first_seed
 from . import saved
 from .capture.grid import PatchGrid
-from .capture.selection import count_of, whole
+from .capture.selection import count_of
 from .capture.trace import Trace
 from .explain import explainers, fairness
 from .explain.case import Case
@@ -39,6 +39,7 @@ from .measure.predictions import (
     KnownOrNot,
     Prediction,
     Results,
+    class_named,
     classes_of,
     not_taught,
     results_of,
@@ -47,6 +48,9 @@ from .measure.shapes import Step, steps
 from .measure.turning import Turn, turn_of
 from .summary import facts
 from .verify import verify
+
+Class = int | str | None  # its number or name; None: the one that the model answers
+Target = Class | tuple[Class, Class]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -267,21 +271,25 @@ class Analysis:
         self,
         key: str,
         token: int = 0,
-        target: int | str | None = None,
+        target: Target = None,
         *,
         loaded: LoadedModel | None = None,
+        **options: Any,
     ) -> Tensor:
         """How much every token matters, by one of `EXPLAINERS`. (N,)
 
         token   whose view it is, where an explainer has a query token; 0 is CLS in most models
-        target  the class that is explained, its number or name; None: the one the model answers
+        target  the class that is explained, its number or name; None: the one the model answers;
+                two classes: the difference of their logits, the first minus the second
         loaded  the model, for an analysis read from a file, which does not hold it
+        options `layer` and `head` of attention; `head_fusion`, `residual`, `first` and `last` of
+                rollout; `layer` of grad_cam; `baseline` and `steps` of integrated_gradients
 
-        Raises `SelectionError` for what does not exist: an explainer, a token, a class; and
-        `VitvizError` if the model has to run and is not at hand.
+        Raises `SelectionError` for what does not exist: an explainer, a token, a class, an option;
+        and `VitvizError` if the model has to run and is not at hand.
         """
         explainer = explainers.chosen(key)
-        return explainer(self.case(key, target=target, loaded=loaded), token)
+        return explainer(self.case(key, target=target, loaded=loaded), token, **options)
 
     def fair_test(
         self,
@@ -308,7 +316,7 @@ class Analysis:
     def case(
         self,
         *keys: str,
-        target: int | str | None = None,
+        target: Target = None,
         loaded: LoadedModel | None = None,
     ) -> Case:
         """All that these explainers look at (all explainers if none is named), after at most one
@@ -321,18 +329,26 @@ class Analysis:
         loaded = self._model(loaded, "explain") if runs else None
         vit = loaded.vit if loaded else None
         of_class = [one.key for one in chosen if "class" in one.needs]
+        target, second = target if isinstance(target, tuple) else (target, None)
         index = self.class_index(target, of_class[0]) if of_class else None
+        other = self.class_index(second, of_class[0]) if of_class and second is not None else None
         trace = self.trace
         needs = frozenset().union(*(one.needs for one in chosen))
         if "gradients" in needs or ("values" in needs and trace.v is None):
             wanted = index if "gradients" in needs else None
             trace = trace_with_values(self._model(loaded, "explain"), self.pass_, wanted)
+        if trace.g is not None and other is not None:  # gradients of a difference are differences
+            less = trace_with_values(self._model(loaded, "explain"), self.pass_, other)
+            assert less.g is not None
+            trace = replace(trace, g=trace.g - less.g)
         return Case(
             trace=trace,
             grid=self.grid,
             pixels=self.pixels,
             vit=vit,
             target=index,
+            other=other,
+            preprocess=self.preprocess,
             surgery=self.pass_.surgery,
         )
 
@@ -342,28 +358,8 @@ class Analysis:
         Raises `SelectionError` for a class that the model does not have, for a model without any,
         and for None where classes have no names: the largest of them may be no answer.
         """
-        card, labels = self.card, self.card.labels or ()
-        count = card.config.num_classes
-        if card.head not in ("classes", "embedding"):
-            raise SelectionError(Message("experiments.no_classes", name=card.name, key=key))
-        if target is None and not labels:
-            raise SelectionError(
-                Message("experiments.no_names", name=card.name, key=key, last=count - 1)
-            )
-        if target is None:
-            return int(self.trace.logits.argmax())
-        number = labels.index(target) if target in labels else whole(target)
-        if number is None or not 0 <= number < count:
-            wrong = repr(target)[:40]
-            raise SelectionError(
-                Message(
-                    "experiments.no_class",
-                    name=self.card.name,
-                    target=wrong,
-                    last=count - 1,
-                )
-            )
-        return number
+        number = class_named(self.card, target, key)
+        return int(self.trace.logits.argmax()) if number is None else number
 
     def operate(
         self,
@@ -553,30 +549,45 @@ def analyze(
     model has no place for or that contradict each other, and `CaptureError` if the model computes
     numbers that are not finite.
     """
-    card, preprocess, pos_embed = loaded.card, loaded.preprocess, loaded.vit.pos_embed
-    surgery = Surgery(read_interventions(interventions), card.config)
+    surgery = Surgery(read_interventions(interventions), loaded.card.config)
     photo = open_photo(image)
-    if invert:
-        photo = photo.invert()
-    height, width = card.config.image_size
-    picture = preprocess.picture(photo)
+    around, picture = seen(loaded, photo.invert() if invert else photo, surgery)
+    return Analysis(**around, pass_=forward(loaded, picture, surgery, values=values))
+
+
+def seen(loaded: LoadedModel, photo: Photo, surgery: Surgery) -> tuple[dict[str, Any], Tensor]:
+    """All that an analysis holds besides its pass, by name, and the picture that the pass begins
+    with; see `picture_of`.
+    """
+    card, preprocess, pos_embed = loaded.card, loaded.preprocess, loaded.vit.pos_embed
+    around = {
+        "card": card,
+        "preprocess": preprocess,
+        "positions": None if pos_embed is None else Positions.of(pos_embed, card.config),
+        "loaded": loaded,
+        "photo_name": photo.name,
+        "notes": (*photo.notes, *_notes(photo, card, preprocess)),
+        "inverted": photo.inverted,
+        "photograph": surgery.photograph(
+            Photograph.of(photo, preprocess, card.config.image_size),
+        ),
+    }
+    return around, picture_of(loaded, photo)
+
+
+def picture_of(loaded: LoadedModel, photo: Photo) -> Tensor:
+    """The photo as the model sees it, before its pixels are changed. uint8 (h, w, C)
+
+    Raises `ImageError` where the preprocessing makes less than the model needs.
+    """
+    height, width = loaded.card.config.image_size
+    picture = loaded.preprocess.picture(photo)
     if picture.shape[0] < height or picture.shape[1] < width:
         raise ImageError(
             f"the model needs {height} x {width} pixels, preprocessing makes {tuple(picture.shape)}"
         )
     # A patch size that does not divide the image leaves a margin that the model never sees.
-    picture = picture[:height, :width].contiguous()
-    return Analysis(
-        card=card,
-        preprocess=preprocess,
-        positions=None if pos_embed is None else Positions.of(pos_embed, card.config),
-        loaded=loaded,
-        photo_name=photo.name,
-        notes=(*photo.notes, *_notes(photo, card, preprocess)),
-        inverted=photo.inverted,
-        photograph=surgery.photograph(Photograph.of(photo, preprocess, (height, width))),
-        pass_=forward(loaded, picture, surgery, values=values),
-    )
+    return picture[:height, :width].contiguous()
 
 
 def _notes(photo: Photo, card: ModelCard, preprocess: Preprocess) -> Iterator[Message]:

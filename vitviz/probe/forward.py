@@ -1,5 +1,6 @@
 """Pass: one forward pass of a picture through a model, as interventions change it."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -42,8 +43,29 @@ def forward(loaded: LoadedModel, picture: Tensor, surgery: Surgery, *, values: b
     `values`: the trace keeps v. Raises `CaptureError` if the model computes numbers that are not
     finite.
     """
-    picture = surgery.picture(picture)
-    pixels = loaded.preprocess.pixels(picture)
+    (pass_,) = forwards(loaded, [picture], surgery, values=values)
+    return sound(pass_, loaded)
+
+
+def sound(pass_: Pass, loaded: LoadedModel) -> Pass:
+    """The pass itself. Raises `CaptureError` if the model computed numbers that are not finite."""
+    trace = pass_.trace
+    v = [] if trace.v is None else [trace.v]
+    if not all(map(is_sound, (trace.q, trace.k, trace.tokens, trace.logits, *v))):
+        raise CaptureError(Message("models.without_bounds", name=loaded.card.name))
+    return pass_
+
+
+def forwards(
+    loaded: LoadedModel, pictures: Sequence[Tensor], surgery: Surgery, *, values: bool
+) -> Iterator[Pass]:
+    """Run a model on some pictures together; a pass of each, which nobody has checked (`sound`).
+
+    The passes come one by one, and of several each has memory of its own: whoever keeps one keeps
+    no other.
+    """
+    pictures = [surgery.picture(one) for one in pictures]
+    pixels = torch.cat([loaded.preprocess.pixels(one) for one in pictures])
     embedded: list[Tensor] = []
     with (
         torch.inference_mode(),
@@ -57,24 +79,23 @@ def forward(loaded: LoadedModel, picture: Tensor, surgery: Surgery, *, values: b
             lambda _module, _args, out: embedded.append(out),
         )
         logits = loaded.vit(pixels.to(loaded.device))
-    trace = surgery.traced(recorder.trace(logits))
-    heard = (trace.q, trace.k, trace.tokens, logits, *([] if trace.v is None else [trace.v]))
-    if not all(map(is_sound, heard)):
-        raise CaptureError(Message("models.without_bounds", name=loaded.card.name))
-    lens = None
-    if loaded.card.head == "classes" and has_lens(loaded.vit):
-        with surgery.applied(loaded.vit):
-            lens = logit_lens(loaded.vit, trace.tokens)
     pos_embed = loaded.vit.pos_embed
     placed = None if pos_embed is None else surgery.positions(pos_embed)
-    return Pass(
-        surgery=surgery,
-        picture=picture,
-        pixels=pixels[0].contiguous(),
-        trace=trace,
-        embedding=Embedding.of(loaded.vit, embedded[0][0], positions=placed),
-        lens=lens,
-    )
+    has_answer = loaded.card.head == "classes" and has_lens(loaded.vit)
+    for place, heard in enumerate(recorder.traces(logits)):
+        trace = surgery.traced(heard if len(pictures) == 1 else heard.copy())
+        lens = None
+        if has_answer:
+            with surgery.applied(loaded.vit):
+                lens = logit_lens(loaded.vit, trace.tokens)
+        yield Pass(
+            surgery=surgery,
+            picture=pictures[place],
+            pixels=pixels[place].clone(),
+            trace=trace,
+            embedding=Embedding.of(loaded.vit, embedded[0][place], positions=placed),
+            lens=lens,
+        )
 
 
 def trace_with_values(loaded: LoadedModel, pass_: Pass, target: int | None) -> Trace:

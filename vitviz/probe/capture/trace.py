@@ -1,7 +1,7 @@
 """Trace: what one forward pass of one image left behind, and the attention that follows from it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -82,6 +82,13 @@ class Trace:
     @property
     def head_dim(self) -> int:
         return self.q.shape[3]
+
+    def copy(self) -> "Trace":
+        """The same numbers in memory of their own, for one of several that share theirs."""
+        parts = {name: getattr(self, name) for name in ("q", "k", "tokens", "logits", "v", "g")}
+        return replace(
+            self, **{name: one.clone() for name, one in parts.items() if one is not None}
+        )
 
     def attention(self, layer: int) -> Tensor:
         """softmax(scale q k^T + bias) of a layer. (H, N, N), [head, query, key], rows sum to 1

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from ...errors import CaptureError
+from ...model.preprocess import Preprocess
 from ...model.products import fast_products
 from ...model.vit import Places, Tokens, ViT
 from ..capture.grid import PatchGrid
@@ -29,6 +30,8 @@ class Case:
     vit     the model; None for explainers that need the trace alone
     pixels  (C, h, w), what entered the model
     target  the class that is explained; None for explainers that know no class
+    other   another class: what is explained is the difference of both logits, target minus other
+    preprocess  how pixels are made of a picture, for baselines; None for explainers without
     surgery the interventions of the pass; None: none
     seed    of the random map. It is 0 for every picture that a page shows: a number made of pixels
             would turn with each of them that another decoder rounds otherwise
@@ -39,6 +42,8 @@ class Case:
     pixels: Tensor
     vit: ViT | None = None
     target: int | None = None
+    other: int | None = None
+    preprocess: Preprocess | None = None
     surgery: Surgery | None = None
     seed: int = 0
 
@@ -55,6 +60,14 @@ class Case:
         if self.target is None:
             raise CaptureError("this case has no class; Case(target=...) names one")
         return self.target
+
+    def score(self, logits: Tensor) -> Tensor:
+        """What is explained: the logit of `target`, or of it minus `other`. (..., C) -> (...)
+
+        Raises `CaptureError` where the case names no class.
+        """
+        score = logits[..., self.class_index]
+        return score if self.other is None else score - logits[..., self.other]
 
     @property
     def patches(self) -> Tensor:

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from inspect import signature
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -149,7 +150,7 @@ def _placed(grid: PatchGrid, patches: Tensor) -> Tensor:
 class Explainer:
     """One way to say how much every token matters.
 
-    function  (case, token) -> (N,); the docstring defines it
+    function  (case, token, *, options) -> (N,); the docstring defines it
     needs     "token": the values are those for one query token; "class": for one class; "values",
               "gradients": the trace of the case holds v, or v and g; "pass": it runs the model
               once itself, forward and back; "passes": many times, so it costs as much as many
@@ -160,7 +161,7 @@ class Explainer:
     """
 
     key: str
-    function: Callable[[Case, int], Tensor]
+    function: Callable[..., Tensor]
     needs: frozenset[Need] = frozenset()
     signed: bool = False
     paper: str = ""
@@ -187,9 +188,22 @@ class Explainer:
             return self.runs(grid)
         return 3 if self.needs & {"gradients", "pass"} else int("values" in self.needs)
 
-    def __call__(self, case: Case, token: int = 0) -> Tensor:
-        """The values of all tokens. (N,) Raises `SelectionError` for a token that is not there."""
-        return self.function(case, case.trace.check_token(token)).detach()
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of what may be chosen besides the token and the class."""
+        found = signature(self.function).parameters.values()
+        return tuple(one.name for one in found if one.kind is one.KEYWORD_ONLY)
+
+    def __call__(self, case: Case, token: int = 0, **options: Any) -> Tensor:
+        """The values of all tokens. (N,)
+
+        Raises `SelectionError` for a token or an option that is not there.
+        """
+        for name in options:
+            if name not in self.options:
+                there = f"there are {', '.join(self.options)}" if self.options else "it has none"
+                raise SelectionError(f"{self.key} has no option {name!r}; {there}")
+        return self.function(case, case.trace.check_token(token), **options).detach()
 
 
 def _needs(*needs: Need) -> frozenset[Need]:
@@ -201,13 +215,24 @@ EXPLAINERS: dict[str, Explainer] = {
     for one in (
         Explainer(
             key="attention",
-            function=lambda case, token: attention(case.trace, token),
+            function=lambda case, token, *, layer=None, head=None: attention(
+                case.trace, token, layer=layer, head=head
+            ),
             needs=_needs("token"),
             paper="arXiv:2010.11929",
         ),
         Explainer(
             key="rollout",
-            function=lambda case, token: rollout(case.trace, token),
+            function=lambda case, token, *, head_fusion="mean", residual=0.5, first=0, last=None: (
+                rollout(
+                    case.trace,
+                    token,
+                    head_fusion=head_fusion,
+                    residual=residual,
+                    first=first,
+                    last=last,
+                )
+            ),
             needs=_needs("token"),
             paper="arXiv:2005.00928",
         ),

@@ -75,13 +75,14 @@ def gradient_rollout(case: Case, token: int) -> Tensor:
     return row
 
 
-def grad_cam(case: Case, _token: int) -> Tensor:
+def grad_cam(case: Case, _token: int, *, layer: int | None = None) -> Tensor:
     """relu of the channels of each patch, weighted with their mean gradients. (N,), none negative
 
-    Read where the last attention begins, after its norm: behind it the patches of a model that
-    answers from CLS have no gradient at all. Prefix tokens, which have no place, get 0. Selvaraju
-    et al. 2016, arXiv:1610.02391, equations 1 and 2.
+    Read where the attention of a layer begins, after its norm. `layer` None: the last one; behind
+    it the patches of a model that answers from CLS have no gradient at all. Prefix tokens, which
+    have no place, get 0. Selvaraju et al. 2016, arXiv:1610.02391, equations 1 and 2.
     """
+    at = -1 if layer is None else case.trace.check_layer(layer)
     heard: list[Tensor] = []
 
     def hear(_module: object, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -90,9 +91,9 @@ def grad_cam(case: Case, _token: int) -> Tensor:
 
     device = next(case.model.parameters()).device
     with torch.enable_grad(), case.operated(), listening() as listen:
-        listen(case.model.blocks[-1].attn.register_forward_pre_hook, hear)
+        listen(case.model.blocks[at].attn.register_forward_pre_hook, hear)
         logits = case.model(case.pixels[None].to(device))
-        (gradient,) = torch.autograd.grad(logits[0, case.class_index], heard)
+        (gradient,) = torch.autograd.grad(case.score(logits[0]), heard)
     first = case.grid.num_prefix_tokens
     weights = gradient[0, first:].mean(dim=0)
     values = (heard[0].detach()[0] @ weights).relu().float().cpu()

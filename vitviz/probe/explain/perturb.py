@@ -4,7 +4,10 @@ import torch
 from einops import reduce
 from torch import Tensor
 
+from ...errors import CaptureError, SelectionError
 from ..capture.grid import PatchGrid
+from ..capture.selection import count_of
+from ..intervene.chance import Chance
 from .case import Case
 
 WINDOWS = (1, 3)  # sides of the windows that occlusion takes out, in patches
@@ -29,7 +32,7 @@ def occlusion(case: Case, _token: int) -> Tensor:
     After Zeiler & Fergus 2013, arXiv:1311.2901, section 4.2, but with nothing put in place of what
     is gone.
     """
-    grid, whole = case.grid, case.trace.logits[case.class_index]
+    grid, whole = case.grid, case.score(case.trace.logits)
     places = torch.arange(grid.num_patches).view(grid.rows, grid.cols)
     there = torch.zeros(grid.num_patches, dtype=torch.bool)
     there[case.patches] = True
@@ -42,7 +45,7 @@ def occlusion(case: Case, _token: int) -> Tensor:
         if not len(gone):
             continue
         kept = [(there & ~one).nonzero().view(-1) for one in gone]
-        fall = whole - case.logits_with_patches(kept)[:, case.class_index]
+        fall = whole - case.score(case.logits_with_patches(kept))
         shared = gone * (fall / gone.sum(dim=1))[:, None]
         means.append(shared.sum(dim=0) / gone.sum(dim=0).clamp(min=1))
     values = torch.zeros(grid.num_tokens)
@@ -51,30 +54,63 @@ def occlusion(case: Case, _token: int) -> Tensor:
     return values
 
 
-def integrated_gradients(case: Case, _token: int) -> Tensor:
+def integrated_gradients(
+    case: Case, _token: int, *, baseline: str | Tensor = "mean", steps: int = STEPS
+) -> Tensor:
     """The gradients of the pixels on a straight way to the picture. (N,), signed; prefix get 0
 
-    (x - x0) times the mean gradient of the logit at `STEPS` places between x0, a picture of this
-    one's mean colour, and x; summed over the pixels of each patch. All patches together give the
-    logit of x minus that of x0. Sundararajan et al. 2017, arXiv:1703.01365, equation 3, by the
-    midpoint rule.
+    (x - x0) times the mean gradient of the logit at `steps` places between x0 and x; summed over
+    the pixels of each patch. All patches together give the logit of x minus that of x0.
+    Sundararajan et al. 2017, arXiv:1703.01365, equation 3, by the midpoint rule.
+
+    baseline  x0: "mean", a picture of this one's mean colour; "black"; "noise", which the seed of
+              the case decides; or pixels as they enter the model, (C, h, w)
+
+    Raises `SelectionError` for other values.
     """
-    vit, grid = case.model, case.grid
+    vit, grid, steps = case.model, case.grid, count_of(steps, "steps")
     device = next(vit.parameters()).device
     pixels = case.pixels.to(device)
-    baseline = pixels.mean(dim=(1, 2), keepdim=True).expand_as(pixels)
-    places = (torch.arange(STEPS, device=device) + 0.5) / STEPS
+    start = _baseline(case, baseline).to(pixels)
+    places = (torch.arange(steps, device=device) + 0.5) / steps
     total = torch.zeros_like(pixels)
-    for some in case.batches(STEPS):
-        way = torch.lerp(baseline, pixels, places[some].view(-1, 1, 1, 1)).requires_grad_()
+    for some in case.batches(steps):
+        way = torch.lerp(start, pixels, places[some].view(-1, 1, 1, 1)).requires_grad_()
         with torch.enable_grad(), case.operated():
-            logits = case.answer(vit.norm_pre(vit.embed(way)))[:, case.class_index].sum()
-            (gradient,) = torch.autograd.grad(logits, way)
+            score = case.score(case.answer(vit.norm_pre(vit.embed(way)))).sum()
+            (gradient,) = torch.autograd.grad(score, way)
         total += gradient.sum(dim=0)
-    parts = (pixels - baseline) * total / STEPS
+    parts = (pixels - start) * total / steps
     ph, pw = grid.patch_size
     values = torch.zeros(grid.num_tokens)
     values[grid.num_prefix_tokens :] = (
         reduce(parts, "c (rows ph) (cols pw) -> (rows cols)", "sum", ph=ph, pw=pw).float().cpu()
     )
     return values
+
+
+def _baseline(case: Case, baseline: str | Tensor) -> Tensor:
+    """The pixels that the way begins with. (C, h, w)"""
+    shape = case.pixels.shape
+    if isinstance(baseline, Tensor):
+        if baseline.shape != shape:
+            raise SelectionError(
+                f"a baseline must be pixels of shape {tuple(shape)}, got {tuple(baseline.shape)}"
+            )
+        return baseline
+    if baseline == "mean":
+        return case.pixels.mean(dim=(1, 2), keepdim=True).expand_as(case.pixels)
+    if baseline not in ("black", "noise"):
+        raise SelectionError(
+            f'baseline must be "mean", "black", "noise" or a tensor, got {baseline!r:.40}'
+        )
+    if case.preprocess is None:
+        raise CaptureError(
+            "this case knows no black; Case(preprocess=...) tells how pixels are made"
+        )
+    channels, height, width = shape
+    picture = torch.zeros(height, width, channels, dtype=torch.uint8)
+    if baseline == "noise":
+        drawn = Chance(case.seed, "noise").below([256] * picture.numel())
+        picture = drawn.to(torch.uint8).view_as(picture)
+    return case.preprocess.pixels(picture)[0]

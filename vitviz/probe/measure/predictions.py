@@ -6,9 +6,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from ...errors import SelectionError
 from ...languages import ENGLISH, Message
 from ...model.json_values import parse
 from ...model.loaded import ModelCard
+from ..capture.selection import whole
 
 # An answer whose calibrated probability is below this is shown as "not sure". Calibrated means that
 # of the answers given with 25 %, about one in four is right. Such an answer is wrong most of the
@@ -148,6 +150,29 @@ def classes_of(card: ModelCard) -> Classes:
         calibrated="temperature" in card.details,
         threshold=card.threshold if named else None,
     )
+
+
+def class_named(card: ModelCard, target: int | str | None, key: str) -> int | None:
+    """The number of a class; None for None, which is the class that the model answers.
+
+    `key`: what asks for it. Raises `SelectionError` as `Analysis.class_index` does.
+    """
+    labels, count = card.labels or (), card.config.num_classes
+    if card.head not in ("classes", "embedding"):
+        raise SelectionError(Message("experiments.no_classes", name=card.name, key=key))
+    if target is None:
+        if not labels:
+            raise SelectionError(
+                Message("experiments.no_names", name=card.name, key=key, last=count - 1)
+            )
+        return None
+    number = labels.index(target) if target in labels else whole(target)
+    if number is None or not 0 <= number < count:
+        wrong = repr(target)[:40]
+        raise SelectionError(
+            Message("experiments.no_class", name=card.name, target=wrong, last=count - 1)
+        )
+    return number
 
 
 @dataclass(frozen=True, slots=True)
