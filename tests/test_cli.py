@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import vitviz
 from tests.models import photo, tiny
 from tests.running import ROOT, save_tiny
 from tests.viewer_fixture import film
-from vitviz import Analysis, analyze, cli
+from vitviz import Analysis, analyze, cli, look
 from vitviz.layers import layer_table
 
 
@@ -202,7 +203,7 @@ def test_a_model_without_classes_or_cls(capsys, tmp_path, picture) -> None:
     ("options", "sentence"),
     [
         (["--layer", "3"], "layer must be a whole number from 0 to 2, got 3"),
-        (["--layer", "-1"], "layer must be a whole number from 0 to 2, got -1"),
+        (["--layer", "-4"], "layer must be a whole number from 0 to 2, got -4"),
         (["--head", "2"], "head must be a whole number from 0 to 1, got 2"),
         (["--token", "17"], "token must be a whole number from 0 to 16, got 17"),
         (["--token", "4,0"], "the grid has rows 0 to 3 and cols 0 to 3, got (4, 0)"),
@@ -217,15 +218,106 @@ def test_a_wrong_selection_is_refused_before_anything_is_written(
     assert set(tmp_path.rglob("*")) == before
 
 
-def test_several_photos_are_refused(capsys, picture) -> None:
-    assert "one photo at a time, got 3;" in misused(capsys, *[picture] * 3)
+@pytest.mark.usefixtures("undrawn")
+def test_several_photos_end_with_a_table_and_a_sentence_for_each_that_is_broken(
+    capsys, tmp_path, model, picture
+) -> None:
+    photos = tmp_path / "photos"
+    (photos / "more").mkdir(parents=True)
+    for at, name in enumerate(["dog.png", "fox.png", "more/dog.png"]):
+        Image.fromarray(photo(40 + at, 60)).save(photos / name)
+    for at in range(2):
+        (photos / f"bad{at}.jpg").write_bytes(b"no photo")
+    out = tmp_path / "out"
+    arguments = [picture, photos, "--model", model, "--out", out, "--only", "rollout", "lens"]
+    code, told, err = call(capsys, *arguments)
+    assert code == 1
+    folders = [Path(line.split()[0]).name for line in told.splitlines()]
+    assert folders == ["cat", "dog", "fox", "dog-2"]
+    assert [line.split(" ")[0] for line in err.splitlines()] == ["'bad0.jpg'", "'bad1.jpg'"]
+    best = analyze(vitviz.load(model), picture).answer()
+    assert f"{best.probability:.1%}  {best.name}" in told.splitlines()[0]
+    names = sorted(path.name for path in (out / "dog-2").iterdir())
+    assert names == ["analysis.safetensors", "lens.png", "rollout-token-0.png", "summary.json"]
+    ours, alone = Analysis.load(out / "fox" / "analysis.safetensors"), photos / "fox.png"
+    torch.testing.assert_close(
+        ours.trace.logits, analyze(vitviz.load(model), alone).trace.logits, rtol=1e-5, atol=1e-5
+    )
+    assert call(capsys, *arguments)[1].split() == told.split()  # the same folders
+
+
+def test_numbers_alone_are_written_or_printed(
+    capsys, tmp_path, monkeypatch, model, picture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    here = ["--model", model, "--layer", "-1"]
+    code, out, err = call(capsys, picture, *here, "--json", "--explain", "rollout")
+    assert (code, err) == (0, "")
+    analysis = analyze(vitviz.load(model), picture)
+    told = json.loads(out)
+    assert told.pop("explained")["values"]["rollout"] == pytest.approx(analysis.rollout().tolist())
+    assert told == json.loads(json.dumps(analysis.summary()))
+    code, out, _ = call(capsys, picture, picture, *here, "--json")
+    assert [json.loads(line)["photo"]["name"] for line in out.splitlines()] == ["cat.png"] * 2
+    assert [path.name for path in tmp_path.iterdir() if "vitviz" in path.name] == []
+    assert call(capsys, picture, *here, "--no-figures", "--out", "numbers")[0] == 0
+    names = sorted(path.name for path in Path("numbers").iterdir())
+    assert names == ["analysis.safetensors", "summary.json"]
+    assert "cannot be used" in refused(capsys, picture, *here, "--device", "no-such-device")
+
+
+def test_examples_have_names(capsys, monkeypatch, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, _ = call(capsys, "look", "red-panda", "--model", "photos", "--json")
+    assert code == 0
+    assert json.loads(out)["photo"]["name"] == "red-panda.jpg"
+    Path("cat").write_bytes(b"no photo")  # a file comes first
+    assert "'cat' is not a picture" in refused(capsys, "look", "cat")
+
+
+def test_every_figure_can_be_asked_for_alone(tmp_path, picture) -> None:
+    asked = cli.look_options().parse_args([str(picture), "--head", "1", "--token", "1,1"])
+    named = set()
+    for loaded in (tiny("cls"), vitviz.load("mnist")):
+        analysis = analyze(loaded, picture)
+        wanted = look.Wanted.of(analysis, asked)
+        wanted = replace(wanted, explained=(["rollout"], None))
+        named |= {name.split("-")[0] for name in look.figures_of(analysis, wanted)}
+    assert named <= {*cli.FIGURES}
+    assert {*cli.FIGURES} - named <= {"training"}
+
+
+def test_a_survey_is_written_and_goes_on(capsys, tmp_path, model, picture) -> None:
+    out = tmp_path / "out"
+    (tmp_path / "bad.jpg").write_bytes(b"no photo")
+    arguments = ["survey", tmp_path, "--model", model, "--twin", "--measures", "norms"]
+    code, told, err = call(capsys, *arguments, "--out", out)
+    assert code == 1
+    assert "a picture costs about as much as" in err.splitlines()[0]
+    assert err.splitlines()[-1].startswith("'bad.jpg'")
+    names = sorted(path.name for path in out.iterdir())
+    first, twin = "tiny-cls", "tiny-cls-untrained"
+    files = [
+        f"{one}{end}" for one in (first, twin) for end in ("-heads.csv", "-pictures.csv", ".jsonl")
+    ]
+    assert names == sorted([*files, "figure7.png"])
+    assert told.startswith(f"{first}: 1 pictures, 1 broken, mean confidence")
+    heads = vitviz.survey(vitviz.load(model), [picture], progress=False)
+    assert (out / f"{first}-heads.csv").read_text().splitlines()[1].split(",")[:2] == ["0", "0"]
+    found = float((out / f"{first}-heads.csv").read_text().splitlines()[1].split(",")[2])
+    assert found == pytest.approx(float(heads.mean()[0, 0]), rel=1e-5)
+    before = (out / f"{first}.jsonl").read_text()
+    assert call(capsys, *arguments, "--out", out)[0] == 1
+    assert (out / f"{first}.jsonl").read_text().startswith(before)
+    assert call(capsys, "survey", picture, "--model", model, "--out", out, "--no-figures")[0] == 1
 
 
 def test_mistakes_are_answered_in_one_sentence(capsys, tmp_path, model, picture) -> None:
     (tmp_path / "bad.jpg").write_bytes(b"not a photo")
     refused(capsys, tmp_path / "bad.jpg", "--model", model)
     refused(capsys, tmp_path / "missing.jpg", "--model", model)
-    refused(capsys, tmp_path, "--model", model)
+    (tmp_path / "empty").mkdir()
+    refused(capsys, tmp_path / "empty", "--model", model)
     refused(capsys, picture, "--model", "no-such-model")
     refused(capsys, picture, "--model", tmp_path / "missing.safetensors")
     assert "Not a directory" in refused(
@@ -447,7 +539,7 @@ def test_changes_that_cannot_be_are_refused(capsys, model, picture, options, sen
         (["--format", "bmp"], "--format: invalid choice: 'bmp' (choose from"),
         (["--out"], "--out: expected one argument"),
         (["--layer=--"], "--layer=--: -- is no value of an option"),
-        (["--lyer", "3"], "there is no option --lyer (did you mean --layer?)"),
+        (["--lyer", "3"], "there is no option --lyer (did you mean --layer or --only?)"),
         (["--nothing-like=1"], "there is no option --nothing-like;"),
         (["--html", "second.jpg"], "'second.jpg' is one word too many"),
     ],

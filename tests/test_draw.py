@@ -18,7 +18,17 @@ from PIL import Image
 
 from tests.models import TINY, photo, tiny, with_pass
 from tests.viewer_fixture import film
-from vitviz import EXPLAINERS, Analysis, SelectionError, VitvizError, analyze, draw
+from vitviz import (
+    EXPLAINERS,
+    Analysis,
+    SelectionError,
+    Survey,
+    VitvizError,
+    ablate,
+    analyze,
+    draw,
+    survey,
+)
 from vitviz.draw.figure_parts import LEAST_TIMES, SIGNED, percent, shares
 from vitviz.model.resize import resized
 from vitviz.probe.compare import compare
@@ -696,3 +706,63 @@ def test_a_spotlight_shows_explanations_without_a_sign(tmp_path) -> None:
     for format_ in ("png", "svg", "pdf"):
         draw.save(figure, path := tmp_path / f"figure.{format_}")
         assert path.stat().st_size > 1000
+
+
+# --- many pictures, axes of a caller, notebooks ---------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def surveys() -> list[Survey]:
+    pictures = [photo(40 + i, 60) for i in range(4)]
+    return [survey(tiny(name), pictures, progress=False) for name in ("cls", "rotary")]
+
+
+def test_figure_7_has_a_dot_for_each_head_and_its_interval(surveys) -> None:
+    (ax,) = draw.figure7(*surveys).axes
+    for one, drawn in zip(surveys, ax.containers, strict=True):
+        line, _, (bars,) = drawn
+        mean, error = one.mean().numpy(), one.error().numpy()
+        assert np.allclose(np.sort(line.get_ydata()), np.sort(mean.ravel()))
+        layers = np.repeat(np.arange(len(mean)), mean.shape[1])
+        assert (np.round(line.get_xdata()) == layers).all()
+        order = mean.argsort(axis=1)
+        half = np.take_along_axis(error, order, axis=1).ravel() * 2
+        found = [(ends[1, 1] - ends[0, 1]) / 2 for ends in bars.get_segments()]
+        assert np.allclose(found, half, atol=1e-6)
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["tiny cls, 4 pictures", "tiny rotary, 4 pictures"]
+
+
+def test_the_figure_of_an_ablation_has_a_cell_for_each_head() -> None:
+    found = ablate(tiny("cls"), [photo()], progress=False)
+    ax = draw.ablation(found).axes[0]
+    falls = np.asarray(found.logits.mean(dim=1)).reshape(3, 2)
+    assert np.allclose(np.asarray(ax.images[0].get_array()), falls)
+    other = ablate(tiny("cls"), [photo()], [{"kind": "swap", "patches": [0, 1]}])
+    with pytest.raises(SelectionError, match="every head turned off"):
+        draw.ablation(other)
+
+
+def test_figures_are_drawn_into_axes_of_a_caller(tiny_analysis, surveys) -> None:
+    ablation = ablate(tiny("cls"), [photo()], progress=False)
+    for make in (
+        lambda **o: draw.attention(tiny_analysis, 1, **o),
+        lambda **o: draw.wall(tiny_analysis, **o),
+        lambda **o: draw.matrix(tiny_analysis, 1, **o),
+        lambda **o: draw.answers(tiny_analysis, tiny_analysis, **o),
+        lambda **o: draw.figure7(surveys[0], **o),
+        lambda **o: draw.ablation(ablation, **o),
+    ):
+        figure = Figure()
+        one, other = figure.subplots(1, 2)
+        figure.suptitle("mine")
+        assert make(ax=one) is figure
+        assert one.has_data()
+        assert not other.has_data()
+        assert figure.get_suptitle() == "mine"
+
+
+def test_a_notebook_shows_a_figure(tiny_analysis) -> None:
+    png = draw.matrix(tiny_analysis, 1)._repr_png_()
+    with Image.open(io.BytesIO(png)) as image:
+        assert image.width > 500

@@ -18,12 +18,13 @@ ROOMS = {
     "languages": 0,
     "model": 1,
     "probe": 2,
-    "train": 3,
-    "draw": 3,
-    "viewer": 3,
-    "notebook": 4,
-    "public": 5,
-    "": 6,
+    "many": 3,
+    "train": 4,
+    "draw": 4,
+    "viewer": 4,
+    "notebook": 5,
+    "public": 6,
+    "": 7,
 }
 # The groups of a room, in the same order; "" are the files of the room itself.
 GROUPS = {
@@ -31,7 +32,8 @@ GROUPS = {
     "web": ("host", "store", "compute", "service", "page", ""),
 }
 # "" is vitviz/__init__.py, which hands out the public names.
-ROOMS |= {"web": 7, "look": 7, "layers": 7, "site": 8, "cli": 9, "__main__": 10}
+ROOMS |= {"web": 8, "look": 8, "layers": 8, "surveys": 9, "site": 9}
+ROOMS |= {"cli": 10, "__main__": 11}
 # Answers are computed without Gradio; these files show them on the page.
 GRADIO = ("web/page/",)
 # Which files may import a package that is slow, or that only one room should know.

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.models import photo, tiny
-from vitviz import Analysis, analyze, notebook
+from vitviz import Analysis, analyze, compare, notebook
 from vitviz.probe.measure.predictions import Answer
 from vitviz.viewer import page
 
@@ -51,6 +51,15 @@ def test_a_cell_is_the_page_of_one_file_in_a_frame(analysis):
     assert strange.sub("", unescape(inside[0])) == strange.sub("", page(analysis))
     assert "allow-same-origin" not in inside[1]
     assert html.endswith("</iframe>")
+
+
+def test_a_comparison_shows_both_side_by_side(analysis):
+    other = analyze(tiny("no_cls"), photo())
+    html = compare(analysis, other)._repr_html_()
+    (inside,) = re.findall(r'<iframe srcdoc="([^"]*)"', html)
+    strange = re.compile(r'"id": "[0-9a-f]{32}"')  # a random id
+    expected = page(analysis, beside=other)
+    assert strange.sub("", unescape(inside)) == strange.sub("", expected)
 
 
 def test_names_from_outside_are_text(analysis):

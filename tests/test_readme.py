@@ -242,6 +242,8 @@ def test_every_command_is_understood(monkeypatch: pytest.MonkeyPatch) -> None:
         rest = [one for one in rest if one not in ("--help", "...")]
         if word == "look" and rest:
             cli.look_options().parse_args(rest)
+        elif word == "survey" and rest:
+            cli.survey_options().parse_args(rest)
         elif word == "serve":
             Settings.from_args(rest, {})
         elif word == "train":
@@ -272,6 +274,7 @@ def test_the_python_examples_run(
         "README.md": {"photo.safetensors"},
         "vitviz/probe/README.md": {"photo.safetensors"},
         "vitviz/draw/README.md": {"heads.svg"},
+        "vitviz/many/README.md": {"survey.jsonl", "figure7.svg", "ablation.png"},
         "vitviz/model/README.md": {"best.pth"},
         "vitviz/viewer/README.md": {"photo.html", "both.html"},
         "vitviz/web/README.md": set(),

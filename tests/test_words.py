@@ -54,7 +54,7 @@ def test_every_word_has_help_under_its_own_name(capsys, name) -> None:
 
 @pytest.mark.parametrize("name", cli.WORDS)
 def test_a_mistake_after_a_word_is_one_line_under_its_name(capsys, name) -> None:
-    takes_one = name in ("look", "site", "summary")
+    takes_one = name in ("look", "site", "summary", "survey")
     status, out, err = said(capsys, name, *["x"] * takes_one, "--no-such-option")
     assert (status, out) == (2, "")
     no_option = "there is no option --no-such-option"
@@ -68,6 +68,7 @@ def test_a_mistake_after_a_word_is_one_line_under_its_name(capsys, name) -> None
 def test_the_example_of_every_word_is_understood(name, monkeypatch) -> None:
     """Each is run as far as its arguments are read."""
     monkeypatch.setattr("vitviz.look.look", lambda asked: None)
+    monkeypatch.setattr("vitviz.surveys.write_survey", lambda asked: None)
     monkeypatch.setattr("vitviz.layers.layer_table", lambda *_, **__: "")
     monkeypatch.setattr("vitviz.train.command.train_and_save", lambda asked: None)
     monkeypatch.setattr("vitviz.site.command.write_site", lambda *_: Report(0, (), ()))
@@ -125,11 +126,11 @@ def test_a_first_word_that_is_none_is_a_photo(capsys, asked, arguments, word, re
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ("lokk photo.jpg", "'lokk' is neither a file nor one of the words look, serve, train"),
+        ("lokk photo.jpg", "'lokk' is neither a file nor one of the words look, survey, serve, train"),
         ("lokk photo.jpg", "(did you mean look?)"),
-        ("Serve", "(did you mean serve?)"),
+        ("Serve", "(did you mean serve or survey?)"),
         ("dog", "'dog' is neither a file nor one of the words"),
-        ("", "name a photo, or one of the words look, serve, train"),
+        ("", "name a photo, or one of the words look, survey, serve, train"),
     ],
 )
 def test_an_unknown_word_is_told_in_one_line(capsys, asked, arguments, line) -> None:

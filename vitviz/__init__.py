@@ -15,7 +15,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "EXPLAINERS",
+    "Ablation",
     "Analysis",
+    "BrokenPicture",
     "CaptureError",
     "ImageError",
     "LoadedModel",
@@ -25,12 +27,15 @@ __all__ = [
     "Prediction",
     "Preprocess",
     "SelectionError",
+    "Survey",
     "Trace",
     "ViT",
     "ViTConfig",
     "VitvizError",
     "WeightsError",
+    "ablate",
     "analyze",
+    "analyze_many",
     "capture",
     "compare",
     "from_timm",
@@ -39,8 +44,9 @@ __all__ = [
     "open_photo",
     "rollout",
     "rollout_matrix",
+    "survey",
 ]
-_ROOMS = ("errors", "languages", "model", "notebook", "probe")  # where these names are from
+_ROOMS = ("errors", "languages", "many", "model", "notebook", "probe")  # where these names are from
 
 
 def __getattr__(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -34,6 +35,11 @@ Run a Vision Transformer once on a photo and write down what happened inside:
                          model what was measured, and the film of its training
   explain.json           with --explain: how much every token matters, by each explainer
 """
+EXAMPLE = re.compile(r"[a-z-]{1,30}")  # what may be the name of an example
+FIGURES = (
+    *("patches", "attention", "heads", "wall", "matrix", "statistics", "rollout", "features"),
+    *("pair", "patch", "positions", "predictions", "lens", "measured", "explain", "training"),
+)
 LOOK_EPILOG = """\
 Without --out every photo has a folder of its own: where two would have the same name (a/dog.jpg and
 b/dog.jpg), the second one ends in -2, and the output says so. A folder named with --out is written
@@ -41,12 +47,34 @@ to only if it is new, empty, or holds what vitviz wrote for the same photo and m
 into the folder of that name, whatever it holds, and replaces files of the same names, and nothing
 else.
 
+Several photos, or a folder of them, go into folders in one folder, which without --out is called
+vitviz-look-MODEL. A table of the answers comes at the end, and on stderr a sentence for each photo
+that cannot be read; the exit status is 1 then.
+
 examples:
   vitviz look cat.jpg
+  vitviz look *.jpg photos/ --no-figures
+  vitviz look cat dog --only attention rollout
   vitviz look cat.jpg --untrained
   vitviz look cat.jpg --layer 5 --head 2 --token 7,7 --format svg --out slides
   vitviz look cat.jpg --explain generic occlusion --target "tabby cat"
   vitviz look cat.jpg --remove 64,65,76,77 --head-off 5,2
+"""
+SURVEY = """\
+Run a Vision Transformer over many pictures, and write what it does with them:
+
+  MODEL-heads.csv     how far every head looks (mean attention distance, in pixels), with the
+                      standard error over the pictures
+  MODEL-pictures.csv  the answer to each picture, its probability, and the sentence for a broken one
+  MODEL.jsonl         all numbers of each picture; a survey that was stopped goes on from it
+  figure7.png         how far every head looks, by layer
+"""
+SURVEY_EPILOG = """\
+The exit status is 1 if some pictures cannot be read; a sentence for each is on stderr.
+
+examples:
+  vitviz survey photos/ --twin
+  vitviz survey val/ --labels-of-folders --model deit_tiny_patch16_224 --measures entropy attention
 """
 # Every explainer has such a sentence; the list of the explainers themselves takes torch.
 SENTENCE = "explainer_"
@@ -57,14 +85,32 @@ EXPLAINER_KEYS = [
 ]
 
 
-def look(argv: Sequence[str]) -> None:
-    options = look_options()
-    asked = options.parse_args(argv)
-    if len(asked.photo) > 1:
-        options.error(f"one photo at a time, got {len(asked.photo)}")
+def look(argv: Sequence[str]) -> int:
+    asked = look_options().parse_args(argv)
+    asked.photo = _with_examples(asked.photo)
     from .look import look
 
-    look(asked)
+    return look(asked)
+
+
+def survey(argv: Sequence[str]) -> int:
+    asked = survey_options().parse_args(argv)
+    asked.pictures = _with_examples(asked.pictures)
+    from .surveys import write_survey
+
+    return write_survey(asked)
+
+
+def _with_examples(photos: Sequence[str]) -> list[str]:
+    """Files as they are, and the files of examples that are named: cat, digit, ..."""
+    return [_example(one) if EXAMPLE.fullmatch(one) else one for one in photos]
+
+
+def _example(name: str) -> str:
+    from .web.store.examples import EXAMPLES
+
+    files = {Path(one.path).stem: one.path for one in EXAMPLES}
+    return name if Path(name).exists() else files.get(name, name)
 
 
 def serve(argv: Sequence[str]) -> None:
@@ -112,7 +158,8 @@ class Word(NamedTuple):
 
 
 WORDS = {
-    "look": Word("write numbers and figures of a photo", "cat.jpg --explain generic", look),
+    "look": Word("write numbers and figures of photos", "cat.jpg --explain generic", look),
+    "survey": Word("measure a model on many pictures", "photos/ --twin", survey),
     "serve": Word("start the page, for a browser", "--port 8080", serve),
     "train": Word("train a model, or measure one", "--recipe mnist --download", train),
     "site": Word("write a page that needs no server", "public", site),
@@ -182,29 +229,21 @@ def table() -> str:
 
 
 def look_options() -> Arguments:
-    usage = "%(prog)s PHOTO [--OPTION VALUE ...]"
+    usage = "%(prog)s PHOTO ... [--OPTION VALUE ...]"
     result = Arguments("vitviz look", usage=usage, description=LOOK, epilog=LOOK_EPILOG)
     add = result.add_argument
-    add("photo", nargs="+", metavar="PHOTO", help="an image file")
     add(
-        "--model",
-        default=DEFAULT_MODEL,
-        metavar="NAME",
-        help="a name of `vitviz models`, a checkpoint file, a folder of Hugging Face transformers, "
-        "any timm name, or owner/name of the hub (default: %(default)s)",
+        "photo",
+        nargs="+",
+        metavar="PHOTO",
+        help="an image file, a folder of them, or the name of an example (cat)",
     )
-    _add_weights(result)
-    add(
-        "--invert",
-        action="store_true",
-        help="exchange light and dark first: for a dark digit on paper, if the model was taught "
-        "white on black",
-    )
+    _add_model(result)
     add(
         "--layer",
         type=whole_number,
         metavar="N",
-        help="counted from 0 (default: the last layer)",
+        help="counted from 0, or from the end as -1 (default: the last layer)",
     )
     add(
         "--head",
@@ -230,8 +269,28 @@ def look_options() -> Arguments:
     )
     add("--target", metavar="CLASS", help="the class that --explain explains (default: the answer)")
     _add_changes(result)
+    _add_files(result)
+    return result
+
+
+def _add_files(options: Arguments) -> None:
+    """What is written, and where."""
+    add = options.add_argument_group("what is written").add_argument
     add("--out", type=Path, metavar="FOLDER", help="(default: vitviz-PHOTO-MODEL, in this folder)")
     add("--format", choices=("png", "svg", "pdf"), default="png", help="of the figures")
+    add(
+        "--only",
+        nargs="+",
+        choices=FIGURES,
+        metavar="NAME",
+        help=f"only these figures: {', '.join(FIGURES)}",
+    )
+    add("--no-figures", action="store_true", help="numbers alone, which is much faster")
+    add(
+        "--json",
+        action="store_true",
+        help="print the summary of each photo as one line of JSON, and write nothing",
+    )
     add("--html", action="store_true", help="write the viewer too, as one page without a server")
     add(
         "--html-engine",
@@ -240,7 +299,54 @@ def look_options() -> Arguments:
         "million parameters)",
     )
     add("--force", action="store_true", help="write into a folder that is not from vitviz")
+
+
+def survey_options() -> Arguments:
+    usage = "%(prog)s FOLDER ... [--OPTION VALUE ...]"
+    result = Arguments("vitviz survey", usage=usage, description=SURVEY, epilog=SURVEY_EPILOG)
+    add = result.add_argument
+    add("pictures", nargs="+", metavar="FOLDER", help="folders of pictures, or single ones")
+    _add_model(result)
+    add("--twin", action="store_true", help="the untrained twin too, in the same figure")
+    add(
+        "--measures",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="besides answers and distances: entropy, norms, prefix, or the key of an explainer, "
+        "whose maps are averaged; what each costs is said first",
+    )
+    add(
+        "--labels-of-folders",
+        action="store_true",
+        help="the folder that a picture lies in is its class",
+    )
+    add("--batch-size", type=whole_number, metavar="N", help="pictures in one pass of the model")
+    add("--out", type=Path, metavar="FOLDER", help="(default: vitviz-survey-MODEL, in this folder)")
+    add("--format", choices=("png", "svg", "pdf"), default="png", help="of the figure")
+    add("--no-figures", action="store_true", help="tables alone")
     return result
+
+
+def _add_model(options: Arguments) -> None:
+    """Which model, and how photos come to it."""
+    options.add_argument(
+        "--model",
+        default=DEFAULT_MODEL,
+        metavar="NAME",
+        help="a name of `vitviz models`, a checkpoint file, a folder of Hugging Face transformers, "
+        "any timm name, or owner/name of the hub (default: %(default)s)",
+    )
+    _add_weights(options)
+    options.add_argument(
+        "--invert",
+        action="store_true",
+        help="exchange light and dark first: for a dark digit on paper, if the model was taught "
+        "white on black",
+    )
+    options.add_argument(
+        "--device", metavar="NAME", help="such as cpu or cuda:1 (default: a GPU, if there is one)"
+    )
 
 
 def _add_changes(options: Arguments) -> None:

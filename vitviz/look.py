@@ -1,15 +1,20 @@
-"""What `vitviz look` does with a photo: numbers and figures are written into a folder."""
+"""What `vitviz look` does with photos: numbers and figures of each are written into a folder."""
 
 import argparse
 import json
+import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from .errors import VitvizError
+from .many.analyses import analyze_many
+from .many.pictures import BrokenPicture, is_folder
 from .model.key import ModelKey
+from .model.loaded import LoadedModel
 from .model.weight_options import weight_options
 from .model.weights import load_key
 from .probe.analysis import Analysis, analyze
@@ -21,42 +26,37 @@ from .probe.measure.measurements import measurements_of
 ANALYSIS = "analysis.safetensors"
 
 
-def look(arguments: argparse.Namespace) -> None:
-    """Analyze the photo, write all files, print the predictions and the paths.
+def look(arguments: argparse.Namespace) -> int:
+    """Analyze the photos, write all files, print the predictions and the paths. Returns the exit
+    status: 1 if some of several photos were broken.
 
-    `arguments`: as `cli.look_options` reads them. Raises `VitvizError` for what the photo, the
+    `arguments`: as `cli.look_options` reads them. Raises `VitvizError` for what a single photo, the
     model or the disk cannot give; nothing is written before all selections are checked.
     """
-    (photo,) = arguments.photo
     key = ModelKey(arguments.model, arguments.untrained, arguments.image_size)
-    model = "-".join(filter(None, (_word(key.name), "untrained" * key.untrained, key.size)))
     changes = interventions(arguments)
-    model += "-inverted" if arguments.invert else ""
-    model += "-changed" if changes else ""
-    default = Path(f"vitviz-{_word(photo)}-{model}")
-    loaded = load_key(key, **weight_options(arguments))
-    analysis = analyze(loaded, Path(photo), invert=arguments.invert, interventions=changes)
-    layer = choose_layer(analysis, arguments.layer)
+    loaded = load_key(key, device=arguments.device, **weight_options(arguments))
     if arguments.html_engine:
         from .viewer import in_page
 
         in_page.check(loaded.card)
-    head = arguments.head if arguments.head is None else analysis.trace.check_head(arguments.head)
-    token = choose_token(analysis, arguments.token)
-    explained = choose_explainers(analysis, arguments.explain, arguments.target)
-    notes = list(analysis.notes)
-    if analysis.dark_ink():
-        notes.append(
-            f"dark strokes on light, but {analysis.card.name} was taught light strokes on dark only"
-            + ("" if analysis.inverted else ": try --invert")
-        )
+    first = arguments.photo[0]
+    if len(arguments.photo) > 1 or is_folder(first):
+        return _look_at_many(loaded, changes, arguments)
+    analysis = analyze(loaded, Path(first), invert=arguments.invert, interventions=changes)
+    wanted = Wanted.of(analysis, arguments)
+    if arguments.json:
+        print(wanted.as_json(analysis))
+        return 0
+    notes = notes_of(analysis)
     if arguments.out is None and not arguments.force:
+        default = Path(f"vitviz-{word(first)}-{_with(arguments)}")
         folder = own_folder(default, analysis)
         if folder != default:
             other = held_by_another(default, analysis)
-            notes.append(f"{default} holds {other}: {photo} goes to {folder}")
+            notes.append(f"{default} holds {other}: {first} goes to {folder}")
     else:
-        folder = arguments.out or default
+        folder = arguments.out or Path(f"vitviz-{word(first)}-{_with(arguments)}")
         claim(folder, analysis, force=arguments.force)
     for note in notes:
         print(f"note: {note}")
@@ -70,30 +70,148 @@ def look(arguments: argparse.Namespace) -> None:
         print(f"(score {told.score:.3g}, below the model's threshold of {told.threshold:.3g})")
     elif (phrase := analysis.answer()) is not None and phrase.sure is False:
         print(f"not sure: the best guess is {phrase.name}, {phrase.probability:.1%}")
-    html = arguments.html or arguments.html_engine
-    options = (arguments.format, html, explained, arguments.html_engine)
-    for path in write(analysis, folder, layer, head, token, *options):
+    for path in write(analysis, folder, wanted):
         print(path)
+    return 0
 
 
-def write(
-    analysis: Analysis,
-    folder: Path,
-    layer: int,
-    head: int | None,
-    token: int,
-    kind: str = "png",
-    html: bool = False,
-    explained: tuple[list[str], int | None] | None = None,
-    engine: bool = False,
-) -> list[Path]:
-    """Write numbers and figures into a folder that exists; returns the files, in order.
+def _look_at_many(
+    loaded: LoadedModel, changes: list[dict[str, Any]], arguments: argparse.Namespace
+) -> int:
+    """The same for several photos, in folders in one folder, and a table of the answers."""
+    parent = arguments.out or Path(f"vitviz-look-{_with(arguments)}")
+    rows, broken, noted = [], [], []
+    for one in analyze_many(
+        loaded, arguments.photo, invert=arguments.invert, interventions=changes
+    ):
+        if isinstance(one, BrokenPicture):
+            broken.append(one)
+            continue
+        wanted = Wanted.of(one, arguments)
+        noted += [f"note: {one.photo_name}: {note}" for note in notes_of(one)]
+        if arguments.json:
+            print(wanted.as_json(one))
+            continue
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unusable(parent, error) from error
+        folder = parent / word(one.photo_name)
+        if arguments.force:
+            claim(folder, one, force=True)
+        else:
+            folder = own_folder(folder, one)
+        write(one, folder, wanted)
+        rows.append((str(folder), *_in_words(one)))
+    wide = max((len(row[0]) for row in rows), default=0)
+    for name, share, answer in rows:
+        print(f"{name:{wide}}  {share:>6}  {answer}".rstrip())
+    for line in [*noted, *(one.sentence for one in broken)]:
+        print(" ".join(line.splitlines()), file=sys.stderr)
+    return 1 if broken else 0
 
-    `explained`: the keys of explainers and the class that they explain. `engine`: the page has the
-    model, too.
+
+def _in_words(analysis: Analysis) -> tuple[str, str]:
+    """The probability of the answer, and the answer; empty for a model that names no classes."""
+    answer = analysis.answer()
+    if answer is None:
+        return "", ""
+    doubt = " (not sure)" * (answer.sure is False)
+    doubt = " (none of the classes)" if answer.known is False else doubt
+    return f"{answer.probability:.1%}", answer.name + doubt
+
+
+def notes_of(analysis: Analysis) -> list[str]:
+    """What may surprise whoever brought the photo."""
+    notes = [str(note) for note in analysis.notes]
+    if analysis.dark_ink():
+        notes.append(
+            f"dark strokes on light, but {analysis.card.name} was taught light strokes on dark only"
+            + ("" if analysis.inverted else ": try --invert")
+        )
+    return notes
+
+
+def _with(arguments: argparse.Namespace) -> str:
+    """The model and what is changed, for the name of a folder."""
+    key = ModelKey(arguments.model, arguments.untrained, arguments.image_size)
+    model = "-".join(filter(None, (word(key.name), "untrained" * key.untrained, key.size)))
+    return model + "-inverted" * arguments.invert + "-changed" * bool(interventions(arguments))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What is to be written of one analysis.
+
+    explained  the keys of explainers and the class that they explain
+    only       which figures, by the first words of their names (`FIGURES`); None: all
+    html       the viewer too; engine: with the model in it
     """
+
+    layer: int
+    head: int | None
+    token: int
+    kind: str = "png"
+    html: bool = False
+    engine: bool = False
+    explained: tuple[list[str], int | None] | None = None
+    only: frozenset[str] | None = None
+
+    @classmethod
+    def of(cls, analysis: Analysis, asked: argparse.Namespace) -> "Wanted":
+        """Raises `VitvizError` for what this analysis does not have."""
+        head = asked.head if asked.head is None else analysis.trace.check_head(asked.head)
+        only = None if asked.only is None else frozenset(asked.only)
+        return cls(
+            layer=choose_layer(analysis, asked.layer),
+            head=head,
+            token=choose_token(analysis, asked.token),
+            kind=asked.format,
+            html=asked.html or asked.html_engine,
+            engine=asked.html_engine,
+            explained=choose_explainers(analysis, asked.explain, asked.target),
+            only=frozenset() if asked.no_figures else only,
+        )
+
+    def as_json(self, analysis: Analysis) -> str:
+        """The summary in one line."""
+        summary = analysis.summary()
+        if self.explained is not None:
+            summary["explained"] = relevance(analysis, self.token, *self.explained)
+        return json.dumps(summary, ensure_ascii=False)
+
+
+def write(analysis: Analysis, folder: Path, wanted: Wanted) -> list[Path]:
+    """Write numbers and figures into a folder that exists; returns the files, in order."""
+    paths = [folder / "summary.json", folder / ANALYSIS]
+    text = json.dumps(analysis.summary(), ensure_ascii=False, indent=2) + "\n"
+    write_text(paths[0], text)
+    analysis.save(paths[1])
+    if wanted.explained is not None:
+        paths.append(folder / "explain.json")
+        told = relevance(analysis, wanted.token, *wanted.explained)
+        write_text(paths[-1], json.dumps(told) + "\n")
+    if wanted.html:
+        from .viewer import page
+
+        paths.append(folder / "viewer.html")
+        write_text(paths[-1], page(analysis, engine=wanted.engine))
+    if wanted.only == frozenset():
+        return paths
     from . import draw  # takes a second, for matplotlib; --help need not wait for it
 
+    for name, figure in figures_of(analysis, wanted).items():
+        if wanted.only is None or name.split("-")[0] in wanted.only:
+            paths.append(folder / f"{name}.{wanted.kind}")
+            draw.save(figure(), paths[-1])
+    return paths
+
+
+def figures_of(analysis: Analysis, wanted: Wanted) -> dict[str, Callable[[], Any]]:
+    """What draws each figure that there is of an analysis, by the name of its file."""
+    from . import draw
+
+    layer, head, token, explained = wanted.layer, wanted.head, wanted.token, wanted.explained
     where = f"layer-{layer}-token-{token}"
     which = f"head-{'mean' if head is None else head}"
     figures: dict[str, Callable[[], Any]] = {
@@ -125,22 +243,7 @@ def write(
         figures[f"training-layer-{layer}-{which}"] = lambda: draw.training(
             Film.read(film), analysis.card, layer, head
         )
-    paths = [folder / "summary.json", folder / ANALYSIS]
-    text = json.dumps(analysis.summary(), ensure_ascii=False, indent=2) + "\n"
-    _write_text(paths[0], text)
-    analysis.save(paths[1])
-    if explained is not None:
-        paths.append(folder / "explain.json")
-        _write_text(paths[-1], json.dumps(relevance(analysis, token, *explained)) + "\n")
-    if html:
-        from .viewer import page
-
-        paths.append(folder / "viewer.html")
-        _write_text(paths[-1], page(analysis, engine=engine))
-    for name, figure in figures.items():
-        paths.append(folder / f"{name}.{kind}")
-        draw.save(figure(), paths[-1])
-    return paths
+    return figures
 
 
 def relevance(
@@ -240,8 +343,13 @@ def _unusable(folder: Path, error: OSError) -> VitvizError:
 
 
 def choose_layer(analysis: Analysis, layer: int | None) -> int:
-    """The layer asked for, or the last. Raises `SelectionError` if the model has no such layer."""
-    return analysis.trace.check_layer(analysis.trace.depth - 1 if layer is None else layer)
+    """The layer asked for, or the last; -1 is the last, -2 the one before.
+
+    Raises `SelectionError` if the model has no such layer.
+    """
+    depth = analysis.trace.depth
+    layer = depth - 1 if layer is None else layer
+    return analysis.trace.check_layer(layer + depth if -depth <= layer < 0 else layer)
 
 
 def choose_token(analysis: Analysis, token: str | list[int] | None) -> int:
@@ -283,13 +391,13 @@ def choose_explainers(
         raise VitvizError(f"{expected}, got {target[:80]!r}") from None
 
 
-def _word(name: str) -> str:
+def word(name: str) -> str:
     """A path or model name as letters, digits and hyphens, for the name of a folder."""
     stem = Path(name).name.removesuffix(Path(name).suffix) or name
     return "".join(letter if letter.isalnum() else "-" for letter in stem).strip("-") or "photo"
 
 
-def _write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
     try:
         path.write_text(text, "utf-8")
     except OSError as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .probe.analysis import Analysis
+    from .probe.compare import Comparison
 
 MOST_BYTES = 24_000_000  # of HTML in one cell: notebooks keep it in their file and load it whole
 HEIGHT_PX = 820  # of the frame: the picture, its controls and the beginning of a panel
@@ -21,8 +22,15 @@ UNTRUSTED = (
 )
 
 
-def cell(analysis: "Analysis") -> str:
+def both(comparison: "Comparison") -> str:
+    """The `cell` of two analyses: the viewer of the first with the second beside it."""
+    return cell(comparison.first, comparison.second)
+
+
+def cell(analysis: "Analysis", beside: "Analysis | None" = None) -> str:
     """HTML of an analysis for a notebook, as `_repr_html_` gives it; at most `MOST_BYTES` long.
+
+    `beside`: another one, which stands beside it.
 
     The page of one file in a frame of its own. `srcdoc` needs neither a server nor a file, which
     Jupyter, VS Code and Colab would each serve differently, and browsers refuse long `data:`
@@ -31,9 +39,10 @@ def cell(analysis: "Analysis") -> str:
     """
     from .viewer import pack, page  # most analyses are never shown in a cell
 
-    payload = pack(analysis)
-    if 4 * sum(map(len, payload.files.values())) / 3 < MOST_BYTES:  # base64; else why write it
-        text = escape(page(payload))
+    payload, other = pack(analysis), None if beside is None else pack(beside)
+    files = [*payload.files.values(), *(other.files.values() if other else ())]
+    if 4 * sum(map(len, files)) / 3 < MOST_BYTES:  # base64; else why write it
+        text = escape(page(payload, beside=other))
         html = HIDDEN_BESIDE_VIEWER + _small(analysis, UNTRUSTED)
         html += (
             f'<iframe srcdoc="{text}" sandbox="{SANDBOX}" title="{escape(repr(analysis))}" '
@@ -42,12 +51,13 @@ def cell(analysis: "Analysis") -> str:
         )
         if len(html.encode()) <= MOST_BYTES:
             return html
+    call = "analysis" if beside is None else "both.first, beside=both.second"
     return _small(
         analysis,
         f"<p>The viewer would take more than the {MOST_BYTES // 1_000_000} MB that a cell may "
         "have. As a file of its own it opens in any browser:</p>"
         "<pre>from pathlib import Path\n\nfrom vitviz import viewer\n\n"
-        'Path("photo.html").write_text(viewer.page(analysis), encoding="utf-8")</pre>',
+        f'Path("photo.html").write_text(viewer.page({call}), encoding="utf-8")</pre>',
     )
 
 

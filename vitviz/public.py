@@ -2,19 +2,25 @@
 # ruff: noqa: F401
 
 from .errors import CaptureError, ImageError, SelectionError, VitvizError, WeightsError
+from .many.ablation import Ablation, ablate
+from .many.analyses import analyze_many
+from .many.pictures import BrokenPicture
+from .many.survey import Survey, survey
 from .model.config import ViTConfig
 from .model.loaded import LoadedModel, ModelCard
 from .model.photo import Photo, open_photo
 from .model.preprocess import Preprocess
 from .model.vit import ViT
 from .model.weights import from_timm, list_models, load
-from .notebook import cell
+from .notebook import both, cell
 from .probe.analysis import Analysis, analyze
 from .probe.capture.grid import PatchGrid
 from .probe.capture.recorder import capture
 from .probe.capture.trace import Trace
-from .probe.compare import compare
+from .probe.compare import Comparison, compare
 from .probe.explain.explainers import EXPLAINERS, rollout, rollout_matrix
 from .probe.measure.predictions import Prediction
 
-Analysis._repr_html_ = cell  # what a notebook asks for; probe/ does not know the viewer
+# What a notebook asks for; probe/ does not know the viewer.
+Analysis._repr_html_ = cell
+Comparison._repr_html_ = both

@@ -16,7 +16,7 @@ import torch
 def main() -> None:
     """Run the parts that are named, all of them by default."""
     in_browser = ("viewer", "large", "paint", "start", "arrive")
-    parts = ("analysis", "engine", "learn", *in_browser, "here", "living", "classroom", "faults")
+    parts = ("analysis", "many", "engine", "learn", *in_browser, "here", "living", "classroom", "faults")
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("part", nargs="*", help=", ".join(parts))
     parser.add_argument("--rounds", type=int, default=15, help="pairs per ratio (default: 15)")
@@ -34,6 +34,9 @@ def main() -> None:
             command = [sys.executable, "-m", "tests.bench.analysis", str(threads)]
             environ = {**os.environ, "OMP_NUM_THREADS": str(threads)}
             subprocess.run([*command, str(arguments.rounds)], env=environ, check=True)
+    if "many" in chosen:
+        command = [sys.executable, "-m", "tests.bench.many", str(arguments.rounds)]
+        subprocess.run(command, env={**os.environ, "OMP_NUM_THREADS": "2"}, check=True)
     if "engine" in chosen:
         from tests.bench.engine import engine
 

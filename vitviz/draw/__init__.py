@@ -14,14 +14,17 @@ from .maps import attention, heads, matrix, pooling, rollout, wall
 from .models import measured, training
 from .patches import patch, patch_grid
 from .probabilities import answers, lens, predictions
+from .surveys import ablation, figure7
 from .tokens import features, mosaic, position_similarity
 
 __all__ = [
+    "ablation",
     "answers",
     "attention",
     "explain",
     "explained",
     "features",
+    "figure7",
     "filters",
     "head_statistics",
     "heads",

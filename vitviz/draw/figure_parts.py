@@ -67,6 +67,15 @@ def save(figure: Figure, path: str | Path) -> None:
         raise VitvizError(f"the figure could not be written to {path}: {error}") from error
 
 
+class Sheet(Figure):
+    """A figure that a notebook shows, whether or not its matplotlib draws inline."""
+
+    def _repr_png_(self) -> bytes:
+        file = BytesIO()
+        self.savefig(file, format="png", dpi=DPI)
+        return file.getvalue()
+
+
 def sheet(
     width: float, height: float, card: ModelCard, *, photo_name: str = "", paper: str = ""
 ) -> Figure:
@@ -77,11 +86,23 @@ def sheet(
     source += [f"source: {paper}"] if paper else []
     told = _lines(source, width)
     # A long list of what was changed has room of its own, below a figure that stays as large.
-    figure = Figure(figsize=(width, height + LINE * max(0, told.count("\n") - 1)))
+    figure = Sheet(figsize=(width, height + LINE * max(0, told.count("\n") - 1)))
     figure.set_layout_engine("constrained")
     # As the x label of the whole figure, because constrained layout keeps room for that.
     figure.supxlabel(told, fontsize=7, color="0.35", parse_math=False, fontfamily=fonts())
     return figure
+
+
+def stage(
+    ax: Axes | None, width: float, height: float, card: ModelCard, **about: str
+) -> tuple[Figure, Axes]:
+    """The one picture of a `sheet`, as figure and axes; or the axes that a caller has."""
+    if ax is not None:
+        figure = ax.get_figure(root=True)
+        assert figure is not None  # axes that were taken out of their figure
+        return figure, ax
+    figure = sheet(width, height, card, **about)
+    return figure, figure.subplots()
 
 
 def panels(analysis: Analysis, count: int, *, size: float, paper: str) -> tuple[Figure, list[Axes]]:
@@ -119,6 +140,9 @@ def ratio_of(shape: tuple[int, int]) -> float:
 
 
 def title(figure: Figure, text: str) -> None:
+    """Put above a `Sheet`; the figure of a caller (`stage`) has a title of its own."""
+    if not isinstance(figure, Sheet):
+        return
     size = min(12.0, figure.get_figwidth() * 125 / len(text))  # a long title on a narrow figure
     figure.suptitle(text, fontsize=size, parse_math=False)
 

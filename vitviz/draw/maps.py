@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
@@ -34,9 +35,9 @@ from .figure_parts import (
     picture,
     ratio_of,
     shares,
-    sheet,
     show,
     solid,
+    stage,
     tiled,
     title,
     token_name,
@@ -56,24 +57,38 @@ def attention(
     direction: Direction = "from",
     vmax: float | None = None,
     spotlight: bool = False,
+    ax: Axes | None = None,
 ) -> Figure:
     """One attention map: the token in the picture, its map, and the map over the picture.
 
     `head` None is the mean of the heads. `vmax` is the top of the colour scale; None: the largest
     value shown, at least three times uniform attention. `spotlight`: in place of colours over the
-    picture, the photo itself is dimmed where attention is low. Raises `SelectionError` for a layer,
-    head or token that the model does not have.
+    picture, the photo itself is dimmed where attention is low. `ax`: draw the last of the three
+    there, in place of a figure. Raises `SelectionError` for a layer, head or token that the model
+    does not have.
     """
     values = np.asarray(analysis.attention(layer, head, token, direction))
-    figure, axes = panels(analysis, 3, size=3.4, paper=f"{VIT}, equation 6")
     top = top_of(patch_map(analysis, values), vmax, analysis.trace.num_tokens)
+
+    def over(ax: Axes) -> AxesImage:
+        ax.set_axis_off()
+        if spotlight:
+            return dimmed(ax, analysis, values, top)
+        picture(ax, analysis)
+        return show(ax, analysis, values, top, alpha=OPACITY)
+
+    if ax is not None:
+        figure, _ = stage(ax, 0, 0, analysis.card)
+        image = over(ax)
+        mark(ax, analysis, token)
+        caption(ax, f"layer {layer}, {head_name(analysis, head)}")
+        if not spotlight:
+            bar(figure, solid(image), ax, attention_label(analysis), clipped=vmax is not None)
+        return figure
+    figure, axes = panels(analysis, 3, size=3.4, paper=f"{VIT}, equation 6")
     picture(axes[0], analysis)
     image = show(axes[1], analysis, values, top, colours=SHADES if spotlight else COLOURS)
-    if spotlight:
-        dimmed(axes[2], analysis, values, top)
-    else:
-        picture(axes[2], analysis)
-        show(axes[2], analysis, values, top, alpha=OPACITY)
+    over(axes[2])
     for ax in axes:
         mark(ax, analysis, token)
     caption(axes[0], "the picture")
@@ -154,36 +169,37 @@ def wall(
     *,
     direction: Direction = "from",
     scale: Literal["shared", "layer", "own"] = "shared",
+    ax: Axes | None = None,
 ) -> Figure:
     """The attention maps of all heads of all layers, and the mean of each layer's heads.
 
     `scale` "shared": one colour scale for all; "layer": each layer up to its own largest patch,
     which stands beside it; "own": each map up to its own, which stands below it. A scale ends at
     least at three times uniform attention, so that an even map looks even.
+    `ax`: draw there, in place of a figure of its own.
     Raises `SelectionError` for a token that the model does not have.
     """
     grid, depth = analysis.grid, analysis.trace.depth
     maps = _all_maps(analysis, token, direction)
-    axes = {"shared": None, "layer": (1, 2, 3), "own": (2, 3)}[scale]
+    together = {"shared": None, "layer": (1, 2, 3), "own": (2, 3)}[scale]
     tokens = analysis.trace.num_tokens
-    tops = np.maximum(maps.max(axis=axes, keepdims=True), least_top(tokens))
+    tops = np.maximum(maps.max(axis=together, keepdims=True), least_top(tokens))
     tops = np.broadcast_to(tops, (*maps.shape[:2], 1, 1))
     top = top_of(maps, None, tokens) if scale == "shared" else 1.0
     shown = maps if scale == "shared" else maps / tops
     # Numbers below the maps need room; without them the gap must still be seen between large maps.
     right = max(1, round(grid.cols / 12))
     down = max(1, round(grid.rows / 5)) if scale == "own" else max(1, round(grid.rows / 12))
-    columns = maps.shape[1]
-    size = min(1.1, 11 / columns)
+    size = min(1.1, 11 / (columns := maps.shape[1]))
     height = depth * size * ratio_of(grid.image_size) * (1 + down / grid.rows)
-    figure = sheet(
+    figure, ax = stage(
+        ax,
         max(columns * size, 3.4) + 2.3,
         max(height, 2.4) + 1.0,
         analysis.card,
         photo_name=photo_of(analysis),
         paper=f"{VIT}, equation 6",
     )
-    ax = figure.subplots()
     image = ax.imshow(
         tiled(shown, down, right), cmap=COLOURS, vmin=0, vmax=top, interpolation="nearest"
     )
@@ -240,12 +256,18 @@ def _frame(ax: Axes, row: int, col: int) -> None:
 
 
 def matrix(
-    analysis: Analysis, layer: int, head: int | None = None, *, vmax: float | None = None
+    analysis: Analysis,
+    layer: int,
+    head: int | None = None,
+    *,
+    vmax: float | None = None,
+    ax: Axes | None = None,
 ) -> Figure:
     """A whole attention map: a row for every query, a column for every key; prefix tokens apart.
 
     `head` None is the mean of the heads. `vmax` is the top of the colour scale; None: the
     quantile `SHOWN` of all numbers, because with the few above it the rest would be dark.
+    `ax`: draw there, in place of a figure of its own.
     Raises `SelectionError` for a layer or head that the model does not have.
     """
     values = np.asarray(analysis.attention_matrix(layer, head))
@@ -256,14 +278,14 @@ def matrix(
     gap = max(1, len(values) // 100) if prefix else 0
     canvas = np.insert(values, [prefix] * gap, np.nan, axis=0)
     canvas = np.insert(canvas, [prefix] * gap, np.nan, axis=1)
-    figure = sheet(
+    figure, ax = stage(
+        ax,
         7.6,
         7.1,
         analysis.card,
         photo_name=photo_of(analysis),
         paper=f"{VIT}, equation 6",
     )
-    ax = figure.subplots()
     # In print each number stays a square with edges, unless there are more numbers than pixels.
     fine = "none" if len(values) <= MOST_SHARP else "antialiased"
     shown = np.ma.masked_invalid(canvas)

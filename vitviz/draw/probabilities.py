@@ -1,5 +1,6 @@
 """Probabilities of classes: the predictions, and the logit lens, which asks after each block."""
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..errors import VitvizError
@@ -16,6 +17,7 @@ from .figure_parts import (
     photo_of,
     picture,
     sheet,
+    stage,
     title,
 )
 
@@ -59,9 +61,9 @@ def predictions(analysis: Analysis, k: int = 5) -> Figure:
     return figure
 
 
-def answers(before: Analysis, after: Analysis, k: int = 5) -> Figure:
+def answers(before: Analysis, after: Analysis, k: int = 5, *, ax: Axes | None = None) -> Figure:
     """The k most probable classes of two analyses, each class with both probabilities; below, what
-    was changed in the second.
+    was changed in the second. `ax`: draw there, in place of a figure of its own.
 
     Raises `VitvizError` if one of the models names no classes.
     """
@@ -69,8 +71,8 @@ def answers(before: Analysis, after: Analysis, k: int = 5) -> Figure:
         if not one.predictions(1):
             raise VitvizError(Message("models.no_classes", name=one.card.name))
     rows = compare(before, after).answers(k)
-    figure = sheet(7.4, 0.5 * len(rows) + 1.6, after.card, photo_name=photo_of(after))
-    ax = figure.subplots()
+    height = 0.5 * len(rows) + 1.6
+    figure, ax = stage(ax, 7.4, height, after.card, photo_name=photo_of(after))
     places = range(len(rows))
     for shift, name, colour, shares in (
         (-0.2, "before", BLUE, [row.first for row in rows]),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -60,6 +60,8 @@ class Comparison:
 
     first: Analysis
     second: Analysis
+
+    _repr_html_: ClassVar[Callable[["Comparison"], str]]  # for a notebook; `public.py` puts it in
 
     @property
     def same_grid(self) -> bool:

@@ -1,0 +1,382 @@
+"""Many pictures give what one gives alone, and a broken one ends nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch.testing import assert_close
+
+import vitviz
+from tests.models import photo, spread, tiny
+from vitviz import BrokenPicture, LoadedModel, SelectionError, VitvizError, analyze
+from vitviz.many.measures import MEASURES, price
+from vitviz.many.pictures import pictures_of
+
+
+def pictures(count: int = 5) -> list[np.ndarray]:
+    """Pictures of different sizes and contents."""
+    return [np.roll(photo(40 + 6 * i, 60 - 4 * i), 9 * i, axis=1) for i in range(count)]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """Two folders with two pictures each, one that is broken, and what is no picture."""
+    for place, array in enumerate(pictures(4)):
+        path = tmp_path / "photos" / ("class 1", "class 2")[place % 2] / f"{place}.png"
+        path.parent.mkdir(exist_ok=True, parents=True)
+        Image.fromarray(array).save(path)
+    (tmp_path / "photos" / "class 1" / "broken.jpg").write_bytes(b"no picture")
+    (tmp_path / "photos" / "notes.txt").write_text("about them")
+    (tmp_path / "photos" / ".hidden.png").write_bytes(b"")
+    return tmp_path / "photos"
+
+
+def close(ours: torch.Tensor, theirs: torch.Tensor) -> None:
+    assert_close(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, None])
+def test_each_analysis_is_that_of_analyze(any_tiny_vit: LoadedModel, batch_size: int) -> None:
+    changes = [
+        {"kind": "remove", "patches": [1]},
+        {"kind": "head", "layer": 1, "head": 1, "by": "mean"},
+    ]
+    many = vitviz.analyze_many(
+        any_tiny_vit, pictures(), batch_size=batch_size, values=True, interventions=changes
+    )
+    for ours, array in zip(many, pictures(), strict=True):
+        alone = analyze(any_tiny_vit, array, values=True, interventions=changes)
+        for name in ("q", "k", "v", "tokens", "logits"):
+            close(getattr(ours.trace, name), getattr(alone.trace, name))
+        assert torch.equal(ours.picture, alone.picture)
+        assert torch.equal(ours.pixels, alone.pixels)
+        close(ours.embedding.content, alone.embedding.content)
+        assert (ours.lens is None) == (alone.lens is None)
+        if ours.lens is not None:
+            close(ours.lens, alone.lens)
+        assert ours.notes == alone.notes
+        assert ours.changes() == alone.changes() != ""
+        assert ours.verify() < 1e-4
+
+
+def test_light_and_dark_are_exchanged_where_it_is_asked(tiny_vit: LoadedModel) -> None:
+    few = pictures(2)
+    alone = [analyze(tiny_vit, one, invert=True) for one in few]
+    for ours, one in zip(vitviz.analyze_many(tiny_vit, few, invert=True), alone, strict=True):
+        close(ours.trace.logits, one.trace.logits)
+        assert ours.inverted
+    far = torch.stack([one.head_statistics().distance for one in alone])
+    for measures in (["distance"], ["distance", "norms"]):
+        found = vitviz.survey(tiny_vit, few, measures, invert=True, progress=False)
+        close(found.values["distance"], far)
+    off = [{"kind": "head", "layer": 1, "head": 0, "by": "zero"}]
+    lost = vitviz.ablate(tiny_vit, few, off, target=2, invert=True, progress=False)
+    falls = [one.trace.logits[2] - one.operate(off).trace.logits[2] for one in alone]
+    close(lost.logits[0], torch.stack(falls))
+
+
+def test_an_analysis_that_is_kept_keeps_no_other(tiny_vit: LoadedModel) -> None:
+    for one in vitviz.analyze_many(tiny_vit, pictures(), values=True):
+        for tensor in (one.trace.q, one.trace.k, one.trace.v, one.trace.tokens, one.pixels):
+            assert tensor.untyped_storage().nbytes() == tensor.nbytes
+
+
+def test_a_broken_picture_is_a_value_in_its_place(tiny_vit: LoadedModel) -> None:
+    few = pictures(3)
+    found = list(vitviz.analyze_many(tiny_vit, [few[0], b"no picture", few[1]], batch_size=2))
+    assert isinstance(found[1], BrokenPicture)
+    assert found[1].name == "picture 1"
+    assert "'picture 1'" in found[1].sentence
+    close(found[2].trace.logits, analyze(tiny_vit, few[1]).trace.logits)
+
+
+def test_numbers_without_bounds_break_one_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded, few = tiny("cls"), pictures(3)
+    broken = analyze(loaded, few[1]).trace.logits
+
+    def sound(values: torch.Tensor) -> bool:
+        return not (values.shape == broken.shape and torch.allclose(values, broken, atol=1e-4))
+
+    monkeypatch.setattr("vitviz.probe.forward.is_sound", sound)
+    monkeypatch.setattr("vitviz.many.survey.is_sound", sound)
+    found = list(vitviz.analyze_many(loaded, few))
+    assert [isinstance(one, BrokenPicture) for one in found] == [False, True, False]
+    for measures in (("answer",), ("answer", "norms")):
+        surveyed = vitviz.survey(loaded, few, measures, progress=False)
+        assert [one.name for one in surveyed.broken] == ["picture 1"]
+        assert surveyed.broken[0].sentence == found[1].sentence
+
+
+def test_what_cannot_be_done_is_said_before_a_picture_is_opened(tiny_vit: LoadedModel) -> None:
+    def never() -> Any:
+        raise AssertionError
+        yield
+
+    head = {"kind": "head", "layer": 9, "head": 0, "by": "zero"}
+    with pytest.raises(SelectionError, match="layer"):
+        vitviz.analyze_many(tiny_vit, never(), interventions=[head])
+    with pytest.raises(SelectionError, match="batch_size"):
+        vitviz.analyze_many(tiny_vit, never(), batch_size=0)
+    with pytest.raises(
+        SelectionError, match="there is no measure 'colour'; there are answer, dist"
+    ):
+        vitviz.survey(tiny_vit, never(), ["colour"])
+    with pytest.raises(SelectionError, match="layer"):
+        vitviz.ablate(tiny_vit, never(), [head])
+    with pytest.raises(SelectionError, match="no intervention"):
+        vitviz.ablate(tiny_vit, never(), [])
+    with pytest.raises(VitvizError, match="a int came"):
+        vitviz.analyze_many(tiny_vit, 7)
+    with pytest.raises(VitvizError, match="no pictures in"):
+        vitviz.survey(tiny_vit, [])
+
+
+class Items(torch.utils.data.Dataset):
+    """A data set with pairs of picture and class, of which one cannot be read."""
+
+    classes = ("class 1", "class 2")
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, place: int) -> tuple[Any, int]:
+        if place == 2:
+            raise OSError("the disk is gone")
+        return Image.fromarray(pictures(4)[place]), place % 2
+
+
+def test_pictures_come_from_anywhere(tiny_vit: LoadedModel, files: Path) -> None:
+    array = photo(32, 40)
+    alone = analyze(tiny_vit, array).trace.logits
+    tensor = torch.from_numpy(array).movedim(-1, 0)
+    batch = torch.stack([tensor, tensor.flip(-1)])
+    for source in (
+        array,
+        Image.fromarray(array),
+        tensor,
+        tensor / 255,
+        [tensor],
+        [array],
+        np.stack([array, array]),
+        batch,
+        (one for one in [array]),
+        torch.utils.data.TensorDataset(batch, torch.tensor([3, 1])),
+    ):
+        first, *_ = vitviz.analyze_many(tiny_vit, source)
+        close(first.trace.logits, alone)
+    (broken,) = vitviz.analyze_many(tiny_vit, [tensor / 255 - 0.5])
+    assert "0 to 1" in broken.sentence or "from 0" in broken.sentence
+
+    names = [Path(one.name).relative_to(files).as_posix() for one in pictures_of(files)]
+    assert names == [
+        "class 1/0.png",
+        "class 1/2.png",
+        "class 1/broken.jpg",
+        "class 2/1.png",
+        "class 2/3.png",
+    ]
+    both = [one.name for one in pictures_of([files / "class 2", str(files / "notes.txt")])]
+    assert both == [
+        str(files / "class 2/1.png"),
+        str(files / "class 2/3.png"),
+        str(files / "notes.txt"),
+    ]
+    found = vitviz.survey(tiny_vit, Items(), progress=False)
+    assert [one.label for one in found.pictures] == ["class 1", "class 2", "class 2"]
+    assert "the disk is gone" in found.broken[0].sentence
+
+
+# --- survey ---------------------------------------------------------------------------------------
+
+
+def test_a_survey_is_the_mean_of_analyses(any_tiny_vit: LoadedModel) -> None:
+    arrays = pictures()
+    alone = [analyze(any_tiny_vit, one) for one in arrays]
+    far = torch.stack([one.head_statistics().distance for one in alone])
+    names = ("answer", "distance", "entropy", "norms", "prefix", "centre")
+    for measures in (("answer", "distance"), names):
+        found = vitviz.survey(any_tiny_vit, arrays, measures, batch_size=2, progress=False)
+        close(found.values["distance"], far)
+        close(found.mean(), far.mean(dim=0))
+        close(found.error(), far.std(dim=0) / 5**0.5)
+        for told, one in zip(found.pictures, alone, strict=True):
+            best = one.predictions(1)
+            assert told.answer == (best[0].label if best else None)
+            if best:
+                assert told.probability == pytest.approx(best[0].probability, abs=1e-5)
+    entropy = torch.stack([one.head_statistics().entropy for one in alone])
+    close(found.values["entropy"], entropy)
+    first = any_tiny_vit.card.config.num_prefix_tokens
+    for measured, one in zip(found.values["prefix"], alone, strict=True):
+        whole = torch.stack([one.trace.attention(layer) for layer in range(one.trace.depth)])
+        close(measured, whole[:, :, first:, :first].sum(dim=-1).mean(dim=-1))
+    norms = [one.trace.tokens[:, first:].norm(dim=-1).mean(dim=-1) for one in alone]
+    assert_close(found.values["norms"], torch.stack(norms), rtol=1e-5, atol=1e-4)
+
+
+def test_distances_of_a_map_that_is_known() -> None:
+    """Without queries attention is even: the mean distance is that of all pairs of patches.
+
+    2 x 2 patches of 4 pixels: each has itself (0), two neighbours (4) and one diagonal.
+    """
+    config = vitviz.ViTConfig(image_size=8, patch_size=4, embed_dim=8, depth=1, num_heads=2)
+    vit = spread(vitviz.ViT(config)).eval().requires_grad_(False)
+    vit.blocks[0].attn.qkv.weight.zero_()
+    vit.blocks[0].attn.qkv.bias.zero_()
+    card = vitviz.ModelCard(name="even", source="", config=config)
+    loaded = LoadedModel(vit, card, vitviz.Preprocess(size=(8, 8)))
+    found = vitviz.survey(loaded, pictures(3), progress=False)
+    close(found.mean(), torch.full((1, 2), (0 + 4 + 4 + 32**0.5) / 4))
+    close(found.error(), torch.zeros(1, 2))
+
+
+def test_mean_maps_are_those_of_the_explainers(tiny_vit: LoadedModel) -> None:
+    found = vitviz.survey(tiny_vit, pictures(3), ["attention", "grad_cam"], progress=False)
+    for key in ("attention", "grad_cam"):
+        maps = [
+            one.grid.to_map(one.explain(key)) for one in (analyze(tiny_vit, a) for a in pictures(3))
+        ]
+        close(found.mean(key), torch.stack(maps).mean(dim=0))
+    with pytest.raises(SelectionError, match="has no CLS token, from which attention is seen"):
+        vitviz.survey(tiny("no_cls"), pictures(1), ["attention"], progress=False)
+
+
+def test_what_a_measure_costs_is_said_first(tiny_vit: LoadedModel, capsys) -> None:
+    assert price(["answer", "distance"], tiny_vit) == ""
+    assert "occlusion" in MEASURES
+    vitviz.survey(tiny_vit, pictures(1), ["answer", "occlusion"])
+    err = capsys.readouterr().err
+    # 16 windows of one patch and 4 of 3 x 3, what is kept for them, and the picture's own pass.
+    assert err.startswith("a picture costs about as much as 23 forward passes in place of 1")
+    vitviz.survey(tiny_vit, pictures(1), ["answer", "occlusion"], progress=False)
+    vitviz.survey(tiny_vit, pictures(1))
+    assert capsys.readouterr().err == ""
+
+
+def test_labels_say_what_is_right(tiny_vit: LoadedModel, files: Path) -> None:
+    found = vitviz.survey(tiny_vit, files, labels="folders", progress=False)
+    assert [one.label for one in found.pictures] == ["class 1", "class 1", "class 2", "class 2"]
+    right = [one.answer == one.label for one in found.pictures]
+    assert [one.right for one in found.pictures] == right
+    assert found.accuracy == sum(right) / 4
+    numbers = [int(analyze(tiny_vit, one).trace.logits.argmax()) for one in pictures(3)]
+    assert vitviz.survey(tiny_vit, pictures(3), labels=numbers, progress=False).accuracy == 1
+    spoken = [f"CLASS_{number}" for number in numbers]
+    assert vitviz.survey(tiny_vit, pictures(3), labels=spoken, progress=False).accuracy == 1
+    unknown = vitviz.survey(tiny_vit, pictures(3), labels=["a", "b", "c"], progress=False)
+    assert unknown.accuracy is None
+    with pytest.raises(VitvizError, match="3 pictures need as many labels, got 2"):
+        vitviz.survey(tiny_vit, pictures(3), labels=[1, 2])
+    with pytest.raises(VitvizError, match='"folders"'):
+        vitviz.survey(tiny_vit, pictures(3), labels="folder")
+
+
+def test_a_survey_goes_on_from_its_file(tiny_vit, files, tmp_path, monkeypatch) -> None:
+    file = tmp_path / "survey.jsonl"
+    whole = vitviz.survey(tiny_vit, files, file=tmp_path / "whole.jsonl", progress=False)
+    few = vitviz.survey(tiny_vit, files / "class 1", file=file, progress=False)
+    assert len(few.pictures) == 2
+    with file.open("a") as unfinished:
+        unfinished.write('{"picture": "half')
+    opened = []
+    take = vitviz.many.pictures.Picture.open
+    monkeypatch.setattr(
+        "vitviz.many.pictures.Picture.open", lambda self: opened.append(self.name) or take(self)
+    )
+    again = vitviz.survey(tiny_vit, files, file=file, progress=False)
+    assert [Path(name).name for name in opened] == ["broken.jpg", "1.png", "3.png"]
+    assert [one.picture for one in again.pictures] == [one.picture for one in whole.pictures]
+    assert [one.answer for one in again.pictures] == [one.answer for one in whole.pictures]
+    assert_close(again.mean(), whole.mean(), rtol=1e-6, atol=1e-6)
+    assert again.broken == whole.broken
+    assert [json.loads(line) for line in file.read_text().splitlines()]
+    opened.clear()
+    vitviz.survey(tiny_vit, files, file=file, progress=False)
+    assert [Path(name).name for name in opened] == ["broken.jpg"]
+    for wrong in (
+        lambda: vitviz.survey(tiny("no_cls"), files, file=file),
+        lambda: vitviz.survey(tiny_vit, files, ["answer"], file=file),
+        lambda: vitviz.survey(tiny_vit, files, file=file, invert=True),
+    ):
+        with pytest.raises(
+            VitvizError, match=r"survey\.jsonl is no survey of this model with these"
+        ):
+            wrong()
+    file.write_text(file.read_text() + "no JSON\n")
+    with pytest.raises(VitvizError, match="is damaged"):
+        vitviz.survey(tiny_vit, files, file=file)
+    with pytest.raises(VitvizError, match="cannot be used"):
+        vitviz.survey(tiny_vit, files, file=tmp_path / "nowhere" / "survey.jsonl")
+
+
+def test_tables_are_written_as_csv(tiny_vit: LoadedModel, files: Path) -> None:
+    found = vitviz.survey(tiny_vit, files, ["answer", "distance", "norms"], progress=False)
+    head, *rows = found.to_csv().splitlines()
+    assert head == "layer,head,distance,distance_error"
+    assert len(rows) == 6
+    assert float(rows[3].split(",")[2]) == pytest.approx(float(found.mean()[1, 1]), abs=1e-6)
+    lines = found.pictures_to_csv().splitlines()
+    assert lines[0] == "picture,answer,probability,known,label,right,sentence"
+    assert len(lines) == 6
+    assert "broken.jpg,,,,,," in lines[-1]
+    pandas = pytest.importorskip("pandas")
+    assert isinstance(found.to_pandas(), pandas.DataFrame)
+    one = vitviz.survey(tiny_vit, pictures(1), progress=False)
+    assert one.error().isnan().all()
+    with pytest.raises(SelectionError, match="'entropy' was not measured, only distance"):
+        one.mean("entropy")
+    with pytest.raises(SelectionError, match="no picture could be used"):
+        vitviz.survey(tiny_vit, [b""], progress=False).mean()
+
+
+# --- ablation -------------------------------------------------------------------------------------
+
+
+def test_an_ablation_is_what_operate_says(any_tiny_vit: LoadedModel) -> None:
+    card = any_tiny_vit.card
+    if card.head != "classes":
+        with pytest.raises(SelectionError):
+            vitviz.ablate(any_tiny_vit, pictures())
+        return
+    changes = [
+        {"kind": "head", "layer": 1, "head": 1, "by": "zero"},
+        [{"kind": "remove", "patches": [2]}, {"kind": "branch", "layer": 0, "branch": "mlp"}],
+        {"kind": "swap", "patches": [0, 3]},
+    ]
+    found = vitviz.ablate(any_tiny_vit, [*pictures(), b""], changes, batch_size=2, progress=False)
+    assert [one.name for one in found.broken] == ["picture 5"]
+    for place, array in enumerate(pictures()):
+        before = analyze(any_tiny_vit, array)
+        target = before.class_index(None)
+        assert int(found.targets[place]) == target
+        for row, one in enumerate(changes):
+            after = before.operate(one if isinstance(one, list) else [one])
+            fall = before.trace.logits[target] - after.trace.logits[target]
+            close(found.logits[row, place], fall)
+            shares = [
+                {p.index: p.probability for p in a.predictions(99)}[target] for a in (before, after)
+            ]
+            assert float(found.probability[row, place]) == pytest.approx(
+                shares[0] - shares[1], abs=1e-5
+            )
+            assert bool(found.kept[row, place]) == (after.class_index(None) == target)
+
+
+def test_every_head_is_turned_off_unless_told_otherwise(tiny_vit: LoadedModel) -> None:
+    found = vitviz.ablate(tiny_vit, pictures(3), target="class 2", progress=False)
+    assert found.logits.shape == (6, 3)
+    assert found.targets.tolist() == [2, 2, 2]
+    head, *rows = found.to_csv().splitlines()
+    assert head == "changed,logits,logits_error,probability,probability_error,kept"
+    assert rows[3].startswith('"layer 1, head 1 off"')
+    one = found.table()[3]
+    assert one["logits"] == pytest.approx(float(found.logits[3].mean()), abs=1e-6)
+    assert one["logits_error"] == pytest.approx(float(found.logits[3].std() / 3**0.5), abs=1e-6)
+    alone = [analyze(tiny_vit, a) for a in pictures(3)]
+    off = [a.operate([{"kind": "head", "layer": 1, "head": 1, "by": "zero"}]) for a in alone]
+    falls = [a.trace.logits[2] - b.trace.logits[2] for a, b in zip(alone, off, strict=True)]
+    close(found.logits[3], torch.stack(falls))

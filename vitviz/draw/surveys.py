@@ -1,0 +1,104 @@
+"""Figures of many pictures: how far every head looks, by layer, with its standard error."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..errors import SelectionError
+from ..many.ablation import Ablation
+from ..many.survey import Survey
+from ..probe.capture.grid import PatchGrid
+from ..probe.measure.heads import distances
+from .figure_parts import BLUE, GREY, ORANGE, SIGNED, VIT, bar, chart, fonts, stage, title
+
+WIDTH = 0.56  # of a layer's dots together, in layers
+
+
+def figure7(first: Survey, second: Survey | None = None, *, ax: Axes | None = None) -> Figure:
+    """Mean attention distance of every head by layer: figure 7, right, of the ViT paper.
+
+    A dot for each head, and a bar of two standard errors either way over the pictures, where it is
+    longer than the dot. `second`: another model, or the same one untrained, in the same axes.
+    `ax`: draw there, in place of a figure of its own. Raises `SelectionError` for a survey without
+    distances.
+    """
+    surveys = [one for one in (first, second) if one is not None]
+    paper = f"{VIT}, figure 7 (right)"
+    figure, ax = stage(ax, 6.4, 4.2, first.card, photo_name=_counted(surveys), paper=paper)
+    tops, depths = [], []
+    for one, colour, marker in zip(surveys, (BLUE, ORANGE), "os", strict=False):
+        mean, error = (np.asarray(found) for found in (one.mean(), one.error()))
+        depth, heads = mean.shape
+        # Side by side in the order of their distance, so that intervals do not hide each other.
+        aside = WIDTH * ((np.arange(heads) + 0.5) / heads - 0.5)
+        order = mean.argsort(axis=1)
+        x = (np.arange(depth)[:, None] + aside).ravel()
+        mean, error = (np.take_along_axis(each, order, axis=1).ravel() for each in (mean, error))
+        n = len(one.pictures)
+        ax.errorbar(
+            x,
+            mean,
+            yerr=2 * np.nan_to_num(error),
+            fmt=marker,
+            markersize=4,
+            color=colour,
+            alpha=0.75,
+            elinewidth=1,
+            markeredgewidth=0,
+            label=f"{_name(one)}, {n:,} pictures",
+        )
+        tops.append(float(mean.max()))
+        depths.append(depth)
+    grid = PatchGrid.of(first.card.config)
+    even = float(distances(grid).mean())
+    ax.axhline(even, color=GREY, linestyle="--", linewidth=1)
+    chart(ax, f"dashed: even attention to all patches, {even:.3g} pixels")
+    ax.set_ylim(0, 1.08 * max(even, *tops))
+    ax.set_xticks(range(0, max(depths), -(-max(depths) // 12)))
+    ax.set_xlabel("layer", fontsize=8)
+    ax.set_ylabel("mean attention distance, in pixels", fontsize=8)
+    ax.grid(axis="y", alpha=0.25)
+    ax.set_axisbelow(True)
+    ax.legend(fontsize=7, frameon=False, prop={"family": fonts(), "size": 7}, loc="lower right")
+    title(figure, "How far every head looks")
+    return figure
+
+
+def ablation(found: Ablation, *, ax: Axes | None = None) -> Figure:
+    """What the logit of the answer loses without each head: a cell for each, mean over pictures.
+
+    Raises `SelectionError` unless each intervention turns one head off, each head once.
+    """
+    config = found.card.config
+    values = np.full((config.depth, config.num_heads), np.nan)
+    for row, changes in zip(found.table(), found.interventions, strict=False):
+        if len(changes) == 1 and changes[0].kind == "head":
+            place = changes[0].to_dict()
+            values[place["layer"], place["head"]] = row["logits"]
+    if np.isnan(values).any():
+        raise SelectionError("this figure is of every head turned off: ablate(loaded, pictures)")
+    count = f"{len(found.pictures):,} pictures"
+    size = 1.6 + 0.5 * config.num_heads, 1.4 + 0.4 * config.depth
+    figure, ax = stage(ax, *size, found.card, photo_name=count)
+    top = float(np.abs(values).max()) or 1.0
+    image = ax.imshow(values, cmap=SIGNED, vmin=-top, vmax=top, aspect="auto")
+    ax.set_xticks(range(config.num_heads))
+    ax.set_yticks(range(config.depth))
+    ax.tick_params(labelsize=7)
+    ax.set_xlabel("head", fontsize=8)
+    ax.set_ylabel("layer", fontsize=8)
+    bar(figure, image, ax, "fall of the logit of the answer")
+    title(figure, "What the answer loses without each head")
+    return figure
+
+
+def _name(survey: Survey) -> str:
+    return survey.card.name if survey.card.trained else f"{survey.card.name}, untrained"
+
+
+def _counted(surveys: Sequence[Survey]) -> str:
+    """In place of the name of a photo."""
+    counts = dict.fromkeys(f"{len(one.pictures):,} pictures" for one in surveys)
+    return " and ".join(counts)

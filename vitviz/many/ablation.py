@@ -1,0 +1,174 @@
+"""ablate: what the answers to many pictures lose by each of several interventions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..errors import CaptureError, SelectionError, VitvizError
+from ..languages import Message
+from ..model.loaded import LoadedModel, ModelCard
+from ..model.products import fast_products
+from ..probe.analysis import picture_of
+from ..probe.capture.trace import is_sound
+from ..probe.intervene.intervention import Head, Intervention
+from ..probe.intervene.intervention import read as read_interventions
+from ..probe.intervene.surgery import Surgery
+from ..probe.measure.predictions import class_named, softmax
+from .analyses import in_batches, size_of
+from .pictures import BrokenPicture, Picture, pictures_of, watched
+from .survey import as_csv
+
+Changes = Intervention | Mapping[str, Any] | Sequence[Intervention | Mapping[str, Any]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Ablation:
+    """What n answers lose by each of i interventions, or lists of them.
+
+    interventions     each as a list of what is changed in one pass
+    pictures          their names
+    targets      (n,)     the class of each: the answer of the intact model, or the one named
+    logits       (i, n)   the fall of its logit: intact minus changed
+    probability  (i, n)   the fall of its probability, in [-1, 1]
+    kept         (i, n)   bool: whether the most probable class is still that of the intact model
+    broken                the pictures that gave nothing, each with its sentence
+    """
+
+    card: ModelCard
+    interventions: tuple[tuple[Intervention, ...], ...]
+    pictures: tuple[str, ...]
+    targets: Tensor
+    logits: Tensor
+    probability: Tensor
+    kept: Tensor
+    broken: tuple[BrokenPicture, ...]
+
+    def __repr__(self) -> str:
+        of = f"{len(self.interventions)} interventions x {len(self.pictures)} pictures"
+        return f"Ablation({self.card.name}: {of})"
+
+    def table(self) -> list[dict[str, Any]]:
+        """A row for each intervention: what it is, the mean falls with their standard errors, and
+        the share of answers that stay.
+        """
+        n = len(self.pictures)
+
+        def row(place: int, changes: tuple[Intervention, ...]) -> dict[str, Any]:
+            found: dict[str, Any] = {"changed": "; ".join(str(one.sentence()) for one in changes)}
+            for name in ("logits", "probability"):
+                values = getattr(self, name)[place].double()
+                found[name] = float(values.mean())
+                found[f"{name}_error"] = float(values.std() / n**0.5) if n > 1 else float("nan")
+            return found | {"kept": float(self.kept[place].double().mean())}
+
+        return [row(*one) for one in enumerate(self.interventions)] if n else []
+
+    def to_csv(self) -> str:
+        """`table` as text."""
+        return as_csv(self.table())
+
+
+def each_head(loaded: LoadedModel) -> list[Head]:
+    """Every head of the model off, one after another: what `ablate` does unless told otherwise."""
+    config = loaded.card.config
+    return [
+        Head(layer=layer, head=head, by="zero")
+        for layer in range(config.depth)
+        for head in range(config.num_heads)
+    ]
+
+
+def ablate(
+    loaded: LoadedModel,
+    pictures: Any,
+    interventions: Sequence[Changes] | None = None,
+    *,
+    target: int | str | None = None,
+    batch_size: int | None = None,
+    invert: bool = False,
+    progress: bool = True,
+) -> Ablation:
+    """What each intervention takes from the answer to each picture; the passes go in batches.
+
+    pictures       a folder, paths, Pillow images, arrays, a tensor or a data set: `pictures_of`
+    interventions  each one change or a list of changes, as `analyze` takes them, and each is tried
+                   alone; None: every head off (`each_head`)
+    target         the class whose logit is watched; None: the answer to each picture
+
+    The logits are those of `Analysis.operate` up to float rounding. Raises `SelectionError` for
+    what the model has no place for and for a model without classes, `VitvizError` for what holds no
+    pictures, all before the first picture is opened.
+    """
+    config = loaded.card.config
+    wanted = each_head(loaded) if interventions is None else interventions
+    lists = [[one] if isinstance(one, Intervention | Mapping) else [*one] for one in wanted]
+    surgeries = [Surgery(read_interventions(one), config) for one in lists]
+    if not surgeries:
+        raise SelectionError("no intervention is named")
+    fixed = class_named(loaded.card, target, "ablate")
+    intact = Surgery((), config)
+    names: list[str] = []
+    broken: list[BrokenPicture] = []
+    parts: list[tuple[Tensor, ...]] = []
+    found = watched(pictures_of(pictures), progress)
+    for batch in in_batches(found, size_of(batch_size, loaded)):
+        opened, failed = _opened(loaded, batch, invert)
+        broken += failed
+        if not opened:
+            continue
+        seen = [picture for _, picture in opened]
+        before = _logits(loaded, seen, intact)
+        targets = before.argmax(dim=1) if fixed is None else torch.full((len(seen),), fixed)
+        after = torch.stack([_logits(loaded, seen, surgery) for surgery in surgeries])
+        names += [name for name, _ in opened]
+        parts.append((targets, *_falls(before, after, targets, loaded.card.temperature)))
+    none = torch.empty(len(surgeries), 0)
+    targets, logits, probability, kept = (
+        (torch.cat(one, dim=-1) for one in zip(*parts, strict=True))
+        if parts
+        else (torch.empty(0).long(), none, none, none.bool())
+    )
+    changes = tuple(surgery.interventions for surgery in surgeries)
+    return Ablation(
+        loaded.card, changes, tuple(names), targets, logits, probability, kept, tuple(broken)
+    )
+
+
+def _falls(
+    before: Tensor, after: Tensor, targets: Tensor, temperature: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Of logits and probabilities, and whether answers stay. (n, C), (i, n, C) -> (i, n) each"""
+
+    def of(values: Tensor) -> Tensor:
+        where = targets.expand(values.shape[:-1])[..., None]
+        return values.gather(-1, where)[..., 0]
+
+    less = of(softmax(before, temperature)) - of(softmax(after, temperature))
+    return of(before) - of(after), less.float(), before.argmax(dim=-1) == after.argmax(dim=-1)
+
+
+def _opened(
+    loaded: LoadedModel, batch: Sequence[Picture], invert: bool
+) -> tuple[list[tuple[str, Tensor]], list[BrokenPicture]]:
+    """The pictures as the model sees them, (h, w, C) uint8, by name; and those that are broken."""
+    opened, broken = [], []
+    for one in batch:
+        try:
+            photo, _ = one.open()
+            opened.append((one.name, picture_of(loaded, photo.invert() if invert else photo)))
+        except VitvizError as error:
+            broken.append(BrokenPicture(one.name, str(error)))
+    return opened, broken
+
+
+def _logits(loaded: LoadedModel, pictures: Sequence[Tensor], surgery: Surgery) -> Tensor:
+    """Of one pass of all pictures, as a surgery changes it. (n, C) Raises `CaptureError`."""
+    pixels = torch.cat([loaded.preprocess.pixels(surgery.picture(one)) for one in pictures])
+    with torch.inference_mode(), fast_products(), surgery.applied(loaded.vit):
+        logits = loaded.vit(pixels.to(loaded.device)).float().cpu()
+    if not is_sound(logits):
+        raise CaptureError(Message("models.without_bounds", name=loaded.card.name))
+    return logits

@@ -1,0 +1,98 @@
+"""analyze_many: the analyses of many pictures, one after another, whose passes go in batches."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from ..errors import CaptureError, VitvizError
+from ..model.loaded import LoadedModel
+from ..probe.analysis import Analysis, seen
+from ..probe.capture.selection import count_of
+from ..probe.explain.case import TOGETHER
+from ..probe.forward import forwards, sound
+from ..probe.intervene.intervention import Intervention
+from ..probe.intervene.intervention import read as read_interventions
+from ..probe.intervene.surgery import Surgery
+from .pictures import BrokenPicture, Label, Picture, pictures_of, watched
+
+ON_A_GPU = 8  # times as many tokens together: it has no caches to leave
+
+
+def analyze_many(
+    loaded: LoadedModel,
+    pictures: Any,
+    *,
+    batch_size: int | None = None,
+    invert: bool = False,
+    values: bool = False,
+    interventions: Sequence[Intervention | Mapping[str, Any]] = (),
+    progress: bool = True,
+) -> Iterator[Analysis | BrokenPicture]:
+    """The analysis of each picture in turn, equal to that of `analyze` up to float rounding.
+
+    pictures      a folder, paths, Pillow images, arrays, a tensor or a data set: `pictures_of`
+    batch_size    of one pass of the model; None: what its processor takes at a time
+    progress      whether a bar is shown, where stderr is a terminal
+    and the other parameters are those of `analyze`. A picture that gives no analysis gives a
+    `BrokenPicture` with the sentence for it, in its place. Only the pictures and passes of one
+    batch are held; whoever keeps an analysis keeps it alone.
+
+    Raises `SelectionError` as `analyze` does, and `VitvizError` for what holds no pictures, both
+    before the first picture is opened.
+    """
+    surgery = Surgery(read_interventions(interventions), loaded.card.config)
+    found = watched(pictures_of(pictures), progress)
+    batches = in_batches(found, size_of(batch_size, loaded))
+    return (one for one, _ in labelled(loaded, batches, surgery, invert=invert, values=values))
+
+
+def size_of(batch_size: int | None, loaded: LoadedModel) -> int:
+    """How many pictures go through the model together. Raises `SelectionError` for less than 1."""
+    if batch_size is not None:
+        return count_of(batch_size, "batch_size")
+    tokens = TOGETHER if loaded.device.type == "cpu" else ON_A_GPU * TOGETHER
+    return max(1, tokens // loaded.card.config.num_tokens)
+
+
+def in_batches(pictures: Iterable[Picture], size: int) -> Iterator[list[Picture]]:
+    """Lists of so many pictures, the last one shorter."""
+    batch: list[Picture] = []
+    for one in pictures:
+        batch.append(one)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def labelled(
+    loaded: LoadedModel,
+    batches: Iterable[list[Picture]],
+    surgery: Surgery,
+    *,
+    invert: bool = False,
+    values: bool = False,
+) -> Iterator[tuple[Analysis | BrokenPicture, Label]]:
+    """The analysis of each picture, and its class where that is known."""
+    for batch in batches:
+        opened: list[tuple[dict[str, Any], Tensor, Label] | BrokenPicture] = []
+        for one in batch:
+            try:
+                photo, label = one.open()
+                around, picture = seen(loaded, photo.invert() if invert else photo, surgery)
+                opened.append((around, picture, label))
+            except VitvizError as error:
+                opened.append(BrokenPicture(one.name, str(error)))
+        whole = [each[1] for each in opened if not isinstance(each, BrokenPicture)]
+        passes = forwards(loaded, whole, surgery, values=values) if whole else iter(())
+        for one, each in zip(batch, opened, strict=True):
+            if isinstance(each, BrokenPicture):
+                yield each, None
+                continue
+            around, _, label = each
+            try:
+                yield Analysis(**around, pass_=sound(next(passes), loaded)), label
+            except CaptureError as error:
+                yield BrokenPicture(one.name, str(error)), None

@@ -1,0 +1,152 @@
+"""MEASURES: what a survey can measure of each picture, and what each costs in forward passes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..errors import SelectionError
+from ..model.loaded import LoadedModel
+from ..model.products import fast_products
+from ..probe.analysis import Analysis
+from ..probe.capture.grid import PatchGrid
+from ..probe.capture.recorder import listening
+from ..probe.capture.score import scores
+from ..probe.capture.trace import CACHED
+from ..probe.explain.explainers import EXPLAINERS
+from ..probe.measure.heads import distances
+
+ANSWER, DISTANCE = "answer", "distance"
+QUICK = (ANSWER, DISTANCE)  # what a pass gives that keeps no trace
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One number, or several, of a picture.
+
+    sentence  what the numbers are, with their shape
+    of        computes them from an analysis
+    price     forward passes that it costs besides the one of the picture, on two cores
+    """
+
+    sentence: str
+    of: Callable[[Analysis], Tensor]
+    price: float
+
+
+def _prefix(analysis: Analysis) -> Tensor:
+    """The share of the attention of patches that goes to prefix tokens. (L, H)"""
+    first = analysis.grid.num_prefix_tokens
+    layers = range(analysis.trace.depth)
+    maps = (analysis.trace.attention(layer) for layer in layers)
+    return torch.stack([one[:, first:, :first].sum(dim=-1).mean(dim=-1) for one in maps])
+
+
+def _norms(analysis: Analysis) -> Tensor:
+    """The mean length of the patch tokens, after embedding and after each block. (L + 1,)"""
+    return analysis.trace.tokens[:, analysis.grid.num_prefix_tokens :].norm(dim=-1).mean(dim=-1)
+
+
+def _explained(key: str) -> Measure:
+    explainer = EXPLAINERS[key]
+
+    def of(analysis: Analysis) -> Tensor:
+        # Seen from CLS; a map of the patch in the corner would say nothing.
+        if "token" in explainer.needs and not analysis.card.config.class_token:
+            raise SelectionError(f"{analysis.card.name} has no CLS token, from which {key} is seen")
+        return analysis.grid.to_map(analysis.explain(key))
+
+    return Measure(f"the map of the explainer {key}, (rows, cols)", of, 1.0)
+
+
+MEASURES = {
+    ANSWER: Measure("the class and its probability", lambda one: one.trace.logits, 0),
+    DISTANCE: Measure(
+        "mean attention distance of each head, in pixels, (layers, heads)",
+        lambda one: one.head_statistics().distance,
+        0.3,
+    ),
+    "entropy": Measure(
+        "entropy of each head, in nats, (layers, heads)",
+        lambda one: one.head_statistics().entropy,
+        1.0,
+    ),
+    "prefix": Measure(
+        "share of the attention of patches that goes to prefix tokens, (layers, heads)",
+        _prefix,
+        1.0,
+    ),
+    "norms": Measure("mean length of the patch tokens, (layers + 1)", _norms, 0.0),
+    **{key: _explained(key) for key in EXPLAINERS},
+}
+KEEPING = 1.0  # forward passes that an analysis costs besides its own, which all but `QUICK` need
+
+
+def chosen(measures: Sequence[str]) -> tuple[str, ...]:
+    """The measures by name, each once. Raises `SelectionError` for one that is not there."""
+    names = (measures,) if isinstance(measures, str) else tuple(dict.fromkeys(measures))
+    for name in names:
+        if name not in MEASURES:
+            known = ", ".join(MEASURES)
+            raise SelectionError(f"there is no measure {name!r:.40}; there are {known}")
+    return names
+
+
+def price(measures: Sequence[str], loaded: LoadedModel) -> str:
+    """What they cost, in a sentence; "" for answers and distances, which cost next to nothing."""
+    grid = PatchGrid.of(loaded.card.config)
+    costs = {}
+    for name in chosen(measures):
+        if name not in QUICK:
+            passes = EXPLAINERS[name].passes(grid) if name in EXPLAINERS else 0
+            costs[name] = MEASURES[name].price + passes
+    if not costs:
+        return ""
+    parts = ", ".join(f"{name} {cost:.0f}" for name, cost in costs.items())
+    total = 1 + KEEPING + sum(costs.values())
+    return (
+        f"a picture costs about as much as {total:.0f} forward passes in place of 1, because of "
+        f"the measures beyond answers and distances: {parts}"
+    )
+
+
+def quick(loaded: LoadedModel, pictures: Sequence[Tensor], far: bool) -> tuple[Tensor, Tensor]:
+    """Logits (B, C) of pictures, uint8 (h, w, C) each, and, if `far`, the distances (B, L, H).
+
+    Distances are those of `head_statistics`, computed where q and k are in the processor's cache:
+    no trace is kept, and no map.
+    """
+    vit, config = loaded.vit, loaded.card.config
+    away = distances(PatchGrid.of(config)).flatten().to(loaded.device)
+    first, heard = config.num_prefix_tokens, {}
+
+    def hear(layer: int) -> Callable[..., None]:
+        attn = vit.blocks[layer].attn
+
+        def hear_tap(_module: object, _args: object, qkv: tuple[Tensor, ...]) -> None:
+            q, k = (one[:, :, first:].float() for one in qkv[:2])
+            bias = attn.score_bias(None, None)
+            bias = None if bias is None else bias[..., first:, first:]
+            size = q.shape[1] * q.shape[2] ** 2 if loaded.device.type == "cpu" else 1
+            together = max(1, 2 * CACHED // size)
+            # The softmax over patches alone is attention between patches, rescaled to sum to 1.
+            heard[layer] = (
+                torch.cat(
+                    [
+                        scores(*some, attn.scale, bias=bias).softmax(dim=-1).flatten(2) @ away
+                        for some in zip(q.split(together), k.split(together), strict=True)
+                    ]
+                )
+                / q.shape[2]
+            )
+
+        return hear_tap
+
+    pixels = torch.cat([loaded.preprocess.pixels(one) for one in pictures])
+    with torch.inference_mode(), fast_products(), listening() as listen:
+        for layer in range(config.depth if far else 0):
+            listen(vit.blocks[layer].attn.tap.register_forward_hook, hear(layer))
+        logits = vit(pixels.to(loaded.device)).float().cpu()
+    layers = [heard[layer].cpu() for layer in sorted(heard)]
+    return logits, torch.stack(layers, dim=1) if far else logits.new_zeros(len(logits), 0)

@@ -1,0 +1,176 @@
+"""Where many pictures are: in files, folders, lists, tensors and data sets, opened one by one."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+from tqdm import tqdm
+
+from ..errors import ImageError, VitvizError
+from ..model.photo import DECODER_ERRORS, Photo, open_photo
+
+# What a file in a folder is called that is taken for a picture; others are passed over. A file that
+# is named itself is opened whatever it is called.
+ENDINGS = (
+    *(".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"),
+    *(".jp2", ".ppm", ".pgm", ".pbm", ".pnm"),
+)
+Label = int | str | None  # the class of a picture: its number, its name, or not known
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenPicture:
+    """A picture of many that gave no result, and the sentence that says why."""
+
+    name: str
+    sentence: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Picture:
+    """One picture of many, which is opened when it is its turn.
+
+    name   of its file as it was given, or "picture 17", counted from 0
+    take   gives what `open_photo` takes, and the class: its number, its name, or None
+    """
+
+    name: str
+    take: Callable[[], tuple[Any, Label]]
+
+    def open(self) -> tuple[Photo, Label]:
+        """The picture, upright, and its class. Raises `ImageError` with the sentence for it."""
+        try:
+            source, label = self.take()
+        except DECODER_ERRORS as error:  # what a data set raises is its own
+            raise ImageError(f"{self.name} cannot be opened: {error}") from error
+        named = isinstance(source, str | Path | Photo) or bool(getattr(source, "filename", ""))
+        return open_photo(_channels_last(source), None if named else self.name), label
+
+
+def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Iterable[Picture]:
+    """The pictures that a user means; a sequence where their number is known.
+
+    source  a path; a folder, with all the folders in it; a Pillow image, array or `Photo`; a tensor
+            (N, C, h, w) or an array (N, h, w, C); a `torch.utils.data.Dataset`, whose items are
+            pictures or pairs of picture and class; or any iterable of these. Tensors hold whole
+            numbers from 0 to 255 or floats from 0 to 1, not normalised
+    labels  the class of each picture, its number or name; "folders": the name of the folder that a
+            file lies in
+
+    Raises `VitvizError` for what holds no pictures.
+    """
+    if isinstance(labels, str) and labels != "folders":
+        raise VitvizError(f'labels must be "folders" or one for each picture, got {labels[:80]!r}')
+    by_folder = labels == "folders"
+    given = None if labels is None or isinstance(labels, str) else [*labels]
+    found: Iterable[Picture]
+    if _is_one(source):
+        found = list(_each(0, source, by_folder))
+    elif hasattr(source, "__getitem__") and hasattr(source, "__len__"):
+        files = isinstance(source, list | tuple) and any(
+            isinstance(one, str | Path) for one in source
+        )
+        if files:  # only then can one of them be many
+            found = [
+                one for place, each in enumerate(source) for one in _each(place, each, by_folder)
+            ]
+        else:
+            found = [
+                Picture(f"picture {place}", partial(_item, source, place))
+                for place in range(len(source))
+            ]
+    elif isinstance(source, Iterable):
+        found = (one for place, each in enumerate(source) for one in _each(place, each, by_folder))
+    else:
+        raise VitvizError(
+            "pictures can be a folder, a list, a tensor or a data set; "
+            f"a {type(source).__name__} came"
+        )
+    if isinstance(found, list) and not found:
+        raise VitvizError(f"there are no pictures in {str(source)[:80]!r}")
+    if given is None:
+        return found
+    if isinstance(found, list) and len(found) != len(given):
+        raise VitvizError(f"{len(found)} pictures need as many labels, got {len(given)}")
+    pairs = zip(found, given, strict=True)
+    labelled = (Picture(one.name, partial(_labelled, one, label)) for one, label in pairs)
+    return list(labelled) if isinstance(found, list) else labelled
+
+
+def watched(pictures: Iterable[Picture], progress: bool) -> Iterator[Picture]:
+    """The same, with a bar on stderr as they are taken, only where that is a terminal."""
+    total = len(pictures) if isinstance(pictures, Sequence) else None
+    # tqdm's None: a bar on a terminal alone
+    disable = None if progress else True
+    yield from tqdm(pictures, total=total, unit=" pictures", leave=False, disable=disable)
+
+
+def is_folder(path: str | Path) -> bool:
+    """Whether there is a folder; False for what no disk takes for a name."""
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):  # too long, a null byte
+        return False
+
+
+def _is_one(source: Any) -> bool:
+    if isinstance(source, Tensor | np.ndarray):
+        return source.ndim < 4
+    return isinstance(source, str | Path | bytes | Image.Image | Photo)
+
+
+def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
+    """The pictures of a folder in the order of their names; else the one that it is."""
+    if not isinstance(source, str | Path):
+        return iter([Picture(f"picture {place}", partial(_pair, source))])
+    path = Path(source)
+    files = [path]
+    if is_folder(path):
+        files = sorted(
+            one
+            for one in path.rglob("*")
+            if one.suffix.lower() in ENDINGS
+            and not any(part.startswith(".") for part in one.relative_to(path).parts)
+        )
+    return (
+        Picture(str(one), partial(_pair, (one, one.absolute().parent.name) if by_folder else one))
+        for one in files
+    )
+
+
+def _item(source: Any, place: int) -> tuple[Any, Label]:
+    """An item of a data set or a sequence; numbers of its classes become names where it has any."""
+    picture, label = _pair(source[place])
+    names = getattr(source, "classes", ())  # as data sets of torchvision have them
+    return picture, str(names[label]) if isinstance(label, int) and label < len(names) else label
+
+
+def _pair(item: Any) -> tuple[Any, Label]:
+    if not isinstance(item, tuple | list):
+        return item, None
+    if len(item) < 2:
+        raise ValueError("an item must be a picture, or a picture and its class")
+    picture, label = item[:2]
+    if isinstance(label, str) or label is None:
+        return picture, label
+    return picture, int(label)
+
+
+def _labelled(picture: Picture, label: Label) -> tuple[Any, Label]:
+    return picture.take()[0], label
+
+
+def _channels_last(source: Any) -> Any:
+    """A tensor of torch, (C, h, w) or (h, w), as an array that `open_photo` takes."""
+    if not isinstance(source, Tensor):
+        return source
+    array = source.detach().cpu()
+    if array.dtype in (torch.float16, torch.bfloat16):
+        array = array.float()
+    return np.ascontiguousarray((array.movedim(0, -1) if array.ndim == 3 else array).numpy())
