@@ -51,6 +51,8 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     dialog.showModal();
     render();
     if (runs) return;
+    failure = ""; // of the last time
+    build();
     try {
       digits = await readDigits(await fetchDigits());
     } catch (error) {
@@ -75,7 +77,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     const head = el("header", { class: "vv-play-head" }, el("div", {}, el("h2", { text: say("title") }), el("p", { class: "vv-note", text: say("goal") })), close);
     dialog.setAttribute("aria-label", say("title"));
     const waiting = el("p", { class: "vv-play-waiting", role: "status", text: failure ? say("lost", { why: failure }) : say("coming") });
-    page = runs ? createPage({ say, digits, runs, on: { start, play, choose, show, load, link: () => copyLink(say).then(page.hear), save: () => carrying.save(runs.current) } }) : null;
+    page = runs ? createPage({ say, digits, runs, on: { start, play, show, choose: (at) => { chosen = at; later(); }, load, link: () => copyLink(say).then(page.hear), save: () => carrying.save(runs.current) } }) : null;
     dialog.replaceChildren(el("style", { text: STYLE }), head, page?.root ?? waiting);
     render();
   }
@@ -109,11 +111,6 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     hidden = false;
     if (runs.playing) runs.pause();
     else runs.play();
-    later();
-  }
-
-  function choose(at) {
-    chosen = at;
     later();
   }
 
