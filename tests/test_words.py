@@ -126,7 +126,10 @@ def test_a_first_word_that_is_none_is_a_photo(capsys, asked, arguments, word, re
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ("lokk photo.jpg", "'lokk' is neither a file nor one of the words look, survey, serve, train"),
+        (
+            "lokk photo.jpg",
+            "'lokk' is neither a file nor one of the words look, survey, serve, train",
+        ),
         ("lokk photo.jpg", "(did you mean look?)"),
         ("Serve", "(did you mean serve or survey?)"),
         ("dog", "'dog' is neither a file nor one of the words"),

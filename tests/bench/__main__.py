@@ -16,7 +16,17 @@ import torch
 def main() -> None:
     """Run the parts that are named, all of them by default."""
     in_browser = ("viewer", "large", "paint", "start", "arrive")
-    parts = ("analysis", "many", "engine", "learn", *in_browser, "here", "living", "classroom", "faults")
+    parts = (
+        "analysis",
+        "many",
+        "engine",
+        "learn",
+        *in_browser,
+        "here",
+        "living",
+        "classroom",
+        "faults",
+    )
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("part", nargs="*", help=", ".join(parts))
     parser.add_argument("--rounds", type=int, default=15, help="pairs per ratio (default: 15)")

@@ -112,9 +112,11 @@ def watched(pictures: Iterable[Picture], progress: bool) -> Iterator[Picture]:
 
 
 def is_folder(path: str | Path) -> bool:
-    """Whether there is a folder; False for what no disk takes for a name."""
+    """Whether there is a folder; False for what no disk takes for a name, and for "", which Python
+    takes for the folder that one is in.
+    """
     try:
-        return Path(path).is_dir()
+        return path != "" and Path(path).is_dir()
     except (OSError, ValueError):  # too long, a null byte
         return False
 
@@ -131,11 +133,12 @@ def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
         return iter([Picture(f"picture {place}", partial(_pair, source))])
     path = Path(source)
     files = [path]
-    if is_folder(path):
+    if is_folder(source):
         files = sorted(
             one
             for one in path.rglob("*")
             if one.suffix.lower() in ENDINGS
+            and one.is_file()
             and not any(part.startswith(".") for part in one.relative_to(path).parts)
         )
     return (
