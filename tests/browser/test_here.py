@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
-from tests.browser.conftest import comes_to
+from tests.browser.conftest import PATIENCE_MS, comes_to
 from tests.browser.test_drawing import SEVEN, draw
 from tests.browser.test_experiment import table
 from tests.browser.test_links import address_says
@@ -121,6 +122,8 @@ def test_the_server_is_asked_before_it_gets_a_photo(visit, own) -> None:
     seen.open_panel("Explanations")  # which the page computes
     page.locator(".vv-explanation canvas").first.wait_for()
     assert not page.locator(".vv-consent").is_visible()
+    # A figure is offered of what has come.
+    expect(page.locator(".vv-explanation", has_text="ms here")).to_have_count(2, timeout=PATIENCE_MS)
     page.locator("button", has_text="Save").first.click()
     page.locator(".vv-save-items button", has_text="SVG").first.click()
     page.locator(".vv-consent", has_text=QUESTION).wait_for()

@@ -32,6 +32,8 @@ test("fewer layers make a smaller page, and the film a larger one", () => {
   const step = of(0, 1) - of(0);
   assert.ok(step > 4000 && Math.abs(of(0, 1, 2) - of(0, 1) - step) < 1e-6);
   assert.equal(estimate(manifest, new Set([0]), true) - of(0), 40_000);
+  const here = { ...manifest, files: { picture: {}, "layer-00": { make: null }, film: {} } }; // of a photo that stays in the page
+  assert.ok(Math.abs(estimate(here, new Set([0]), false) - (of(0) - 4 / 3 * (300 + 3000 - 4 * 10 * 8))) < 1e-6);
 });
 
 test("guesses that came with a page are known, and those made in it are newer", () => {

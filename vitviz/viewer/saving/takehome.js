@@ -115,7 +115,8 @@ function showsFilm({ panel }) {
 export function estimate({ files, model: { depth, num_tokens: tokens, embed_dim: dim } }, layers, film) {
   const others = Object.entries(files).filter(([name]) => !name.startsWith("layer-") && name !== "film")
     .reduce((sum, [, file]) => sum + (file.size ?? 0), 0);
-  const own = [...layers].reduce((sum, layer) => sum + files[layerName(layer)].size + 2 * tokens * dim, 0);
+  const halves = 4 * tokens * dim; // q and k of a layer that was computed here, and has no size yet
+  const own = [...layers].reduce((sum, layer) => sum + (files[layerName(layer)].size ?? halves) + 2 * tokens * dim, 0);
   const mixing = dim * (2 * dim + 6 * tokens);
   const values = depth * mixing > MOST_MIXING_BYTES ? 0 : layers.size * mixing;
   return SHELL_BYTES + (4 / 3) * (others + own + values + (film ? files.film?.size ?? 0 : 0));
