@@ -13,8 +13,8 @@ const MOST_NOTE = 2000;
 const MANY_TOKENS = 400;
 /** The viewer itself in such a page, and what late files and lists have besides. */
 const SHELL_BYTES = 1.1e6;
-/** And what runs a model, without its weights. */
-const ENGINE_BYTES = 4e5;
+/** And what runs a model, without its weights; with the playground and its digits. */
+const ENGINE_BYTES = 2.05e6;
 /** Late files of the values are only in pages of small models: as in payload.py. */
 const MOST_MIXING_BYTES = 1e7;
 /** What is still worked out is waited for, up to half a minute. */
