@@ -16,6 +16,8 @@ import { read, written } from "./settings.js";
 
 const SPOKEN_MS = 10_000; // a screen reader hears how it goes so seldom
 const PLAY = "play"; // of the address
+// Gradio puts selectors of its own before the viewer's rules, and with an id these are above them all the same.
+const RULES = STYLE.replaceAll(".vitviz", ".vitviz:not(#vv)");
 
 /**
  * address: of the page; fetchDigits: the sheets of digits, as PNG files; adopt: shows a model and a digit in the viewer.
@@ -78,7 +80,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     dialog.setAttribute("aria-label", say("title"));
     const waiting = el("p", { class: "vv-play-waiting", role: "status", text: failure ? say("lost", { why: failure }) : say("coming") });
     page = runs ? createPage({ say, digits, runs, on: { start, play, show, choose: (at) => { chosen = at; later(); }, load, link: () => copyLink(say).then(page.hear), save: () => carrying.save(runs.current) } }) : null;
-    dialog.replaceChildren(el("style", { text: STYLE }), head, page?.root ?? waiting);
+    dialog.replaceChildren(el("style", { text: RULES }), head, page?.root ?? waiting);
     render();
   }
 
