@@ -78,6 +78,16 @@ def test_it_learns_and_a_second_run_without_positions_learns_beside_it(visit) ->
     seen.ready("red-panda.jpg")
 
 
+def test_it_is_played_by_keys_as_soon_as_it_is_there(visit) -> None:
+    page = visit("?play=patch_14", wait_for="").page
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    page.keyboard.press("s")
+    page.locator(f"{PAGE}[data-step='1']").wait_for()
+    page.keyboard.press("Space")
+    step_is_above(page, 2)
+    assert page.locator(PAGE).is_visible()
+
+
 def test_a_link_brings_the_same_run_back(visit) -> None:
     losses = []
     for _ in range(2):

@@ -128,7 +128,7 @@ def survey(
     """What a model does with many pictures; each value is that of a single `Analysis`.
 
     pictures  a folder, paths, Pillow images, arrays, a tensor or a data set: `pictures_of`
-    measures  some of `MEASURES`; answers and distances cost a third of a forward pass, and what any
+    measures  some of `MEASURES`; answers and distances need the forward pass alone, and what any
               other costs is said first, on stderr, unless `progress` is False
     labels    the class of each picture; "folders": the name of the folder that it lies in
     file      is written after each batch, one line of JSON for each picture. What it has already is

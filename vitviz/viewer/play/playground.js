@@ -66,6 +66,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     runs = new Runs({ digits, createLearner, changed: later }, read(asked ?? ""));
     carrying = createCarrying(runs, digits, adopt);
     build();
+    dialog.querySelector(".vv-play-player").focus(); // what had the focus while the digits came is gone
   }
 
   /** The viewer is there again; what was learned stays. */
@@ -138,7 +139,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
 
   function onKey(event) {
     const does = page && { " ": play, s: () => runs.step() }[event.key];
-    if (!does || event.target.closest("button, input, summary, a") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!does || (event.key === " " && event.target.closest("button, input, summary, a")) || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     does();
   }
