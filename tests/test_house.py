@@ -32,7 +32,7 @@ GROUPS = {
     "web": ("host", "store", "compute", "service", "page", ""),
 }
 # "" is vitviz/__init__.py, which hands out the public names.
-ROOMS |= {"web": 8, "look": 8, "layers": 8, "surveys": 9, "site": 9}
+ROOMS |= {"web": 8, "look": 8, "layers": 8, "surveys": 9, "site": 9, "exercise": 9}
 ROOMS |= {"cli": 10, "__main__": 11}
 # Answers are computed without Gradio; these files show them on the page.
 GRADIO = ("web/page/",)

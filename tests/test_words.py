@@ -54,7 +54,7 @@ def test_every_word_has_help_under_its_own_name(capsys, name) -> None:
 
 @pytest.mark.parametrize("name", cli.WORDS)
 def test_a_mistake_after_a_word_is_one_line_under_its_name(capsys, name) -> None:
-    takes_one = name in ("look", "site", "summary", "survey")
+    takes_one = name in ("exercise", "look", "site", "summary", "survey")
     status, out, err = said(capsys, name, *["x"] * takes_one, "--no-such-option")
     assert (status, out) == (2, "")
     no_option = "there is no option --no-such-option"
@@ -71,13 +71,16 @@ def test_the_example_of_every_word_is_understood(name, monkeypatch) -> None:
     monkeypatch.setattr("vitviz.surveys.write_survey", lambda asked: None)
     monkeypatch.setattr("vitviz.layers.layer_table", lambda *_, **__: "")
     monkeypatch.setattr("vitviz.train.command.train_and_save", lambda asked: None)
+    monkeypatch.setattr("vitviz.exercise.command.write_exercise", lambda *_: ("a", "b"))
     monkeypatch.setattr("vitviz.site.command.write_site", lambda *_: Report(0, (), ()))
     monkeypatch.setattr("vitviz.web.command.build_app", lambda asked: ())
     monkeypatch.setattr("vitviz.web.command.serve", lambda: None)
     assert cli.main([name, *cli.WORDS[name].example.split()]) == 0
 
 
-@pytest.mark.parametrize("arguments", ["--help", "look --help", "serve --help", "models", "lokk"])
+@pytest.mark.parametrize(
+    "arguments", ["--help", "look --help", "serve --help", "exercise --help", "models", "lokk"]
+)
 def test_what_only_reads_arguments_imports_nothing_slow(arguments: str) -> None:
     slow = ["torch", "gradio", "timm", "matplotlib", "torchvision", "safetensors"]
     script = f"""

@@ -131,6 +131,12 @@ def train(argv: Sequence[str]) -> int:
     return main([*argv])
 
 
+def exercise(argv: Sequence[str]) -> int:
+    from .exercise.command import exercise
+
+    return exercise(argv)
+
+
 def summary(argv: Sequence[str]) -> None:
     options = Arguments("vitviz summary", description="Print every layer: shape and parameters.")
     options.add_argument("model", metavar="MODEL", help="as --model of vitviz look; no download")
@@ -163,6 +169,7 @@ WORDS = {
     "serve": Word("start the page, for a browser", "--port 8080", serve),
     "train": Word("train a model, or measure one", "--recipe mnist --download", train),
     "site": Word("write a page that needs no server", "public", site),
+    "exercise": Word("write a ViT with gaps to fill in", "my_vit", exercise),
     "summary": Word("print the layers of a model", "vit_base_patch16_224", summary),
     "models": Word("print the names of models", "", models),
 }

@@ -1,0 +1,298 @@
+"""The exercise with seven gaps: filled in it is vitviz's ViT, and each mistake is called by its name."""
+
+import json
+import runpy
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+
+from tests.test_languages import placeholders
+from vitviz import VitvizError, load
+from vitviz.cli import main
+from vitviz.exercise import check, write_exercise
+from vitviz.exercise.checking import check_file, right_parts
+from vitviz.exercise.gaps import GAPS
+from vitviz.exercise.my_vit import Attention, Block, PatchEmbed, ViT
+from vitviz.languages import dictionary
+
+# What somebody writes who has not seen ours: other functions, the same numbers.
+ANOTHER = {
+    "patches = ...": "patches = nn.functional.unfold(pixels, s, stride=s).transpose(1, 2)",
+    "q, k, v = ..., ..., ...": (
+        "q, k, v = (t.unflatten(2, (self.heads, -1)).transpose(1, 2) for t in numbers.chunk(3, 2))"
+    ),
+    "shares = ...": "shares = F.softmax(torch.einsum('bhnd,bhmd->bhnm', q, k) * k.size(3)**-.5, 3)",
+    "joined = ...": "joined = (shares @ v).transpose(1, 2).flatten(2)",
+    "x = ...\n        x = ...": "x = self.attn(self.norm1(x)) + x\n        x = self.mlp(self.norm2(x)) + x",
+    "x = ...": "x = torch.concat((cls, patches), 1) + self.pos_embed",
+    "logits = ...": "logits = self.head(self.norm(x)[:, 0])",
+}
+
+
+def heads_moved_wrongly(form: str) -> Any:
+    return lambda self, numbers: tuple(rearrange(numbers, form, three=3, h=self.heads))
+
+
+def patches_cut(form: str) -> Any:
+    return lambda self, pixels: rearrange(pixels, form, y=self.side, x=self.side)
+
+
+def post_norm(self: Any, x: torch.Tensor) -> torch.Tensor:
+    x = self.norm1(x + self.attn(x))
+    return self.norm2(x + self.mlp(x))
+
+
+def no_norm(self: Any, x: torch.Tensor) -> torch.Tensor:
+    x = x + self.attn(x)
+    return x + self.mlp(x)
+
+
+def no_sum(self: Any, x: torch.Tensor) -> torch.Tensor:
+    return self.mlp(self.norm2(self.attn(self.norm1(x))))
+
+
+def side_by_side(self: Any, x: torch.Tensor) -> torch.Tensor:
+    return x + self.attn(self.norm1(x)) + self.mlp(self.norm2(x))
+
+
+def with_cls(self: Any, patches: torch.Tensor) -> torch.Tensor:
+    return torch.cat([self.cls_token, patches], dim=1)
+
+
+# (class, method, gap, what a mistaken student writes there, the key of its sentence)
+PLANTED = [
+    (PatchEmbed, "cut", "cut", patches_cut("b c (r y) (q x) -> b (r q) (y x c)"), "colours_last"),
+    (PatchEmbed, "cut", "cut", patches_cut("b c (r y) (q x) -> b (q r) (c y x)"), "columns_first"),
+    (
+        Attention,
+        "split",
+        "split",
+        heads_moved_wrongly("b n (h three d) -> three b h n d"),
+        "heads_first",
+    ),
+    (
+        Attention,
+        "split",
+        "split",
+        heads_moved_wrongly("b n (three d h) -> three b h n d"),
+        "heads_last",
+    ),
+    (Attention, "shares", "shares", lambda _self, q, k: torch.softmax(q @ k.mT, -1), "no_root"),
+    (
+        Attention,
+        "shares",
+        "shares",
+        lambda self, q, k: torch.softmax(q @ k.mT / self.proj.in_features**0.5, -1),
+        "wrong_root",
+    ),
+    (
+        Attention,
+        "shares",
+        "shares",
+        lambda _self, q, k: torch.softmax(q @ k.mT / q.shape[-1] ** 0.5, 2),
+        "over_queries",
+    ),
+    (
+        Attention,
+        "shares",
+        "shares",
+        lambda _self, q, k: q @ k.mT / q.shape[-1] ** 0.5,
+        "no_softmax",
+    ),
+    (
+        Attention,
+        "join",
+        "join",
+        lambda _self, shares, v: (shares @ v).reshape(1, shares.shape[-1], -1),
+        "heads_not_moved",
+    ),
+    (
+        Attention,
+        "join",
+        "join",
+        lambda _self, shares, v: (shares @ v).permute(0, 2, 3, 1).flatten(2),
+        "heads_interleaved",
+    ),
+    (Block, "forward", "block", no_sum, "no_sum"),
+    (Block, "forward", "block", no_norm, "no_norm"),
+    (Block, "forward", "block", post_norm, "norm_after"),
+    (Block, "forward", "block", side_by_side, "side_by_side"),
+    (
+        ViT,
+        "tokens",
+        "tokens",
+        lambda self, patches: torch.cat([patches, self.cls_token], 1) + self.pos_embed,
+        "cls_last",
+    ),
+    (ViT, "tokens", "tokens", with_cls, "no_positions"),
+    (
+        ViT,
+        "tokens",
+        "tokens",
+        lambda self, patches: with_cls(self, patches + self.pos_embed[:, 1:]),
+        "cls_without_position",
+    ),
+    (ViT, "answer", "answer", lambda self, x: self.head(self.norm(x).mean(1)), "mean"),
+    (ViT, "answer", "answer", lambda self, x: self.head(x[:, 0]), "no_last_norm"),
+]
+
+
+def keys(report: Any) -> dict[str, str]:
+    return {gap: one.key.removeprefix("exercise.") for gap, one in report.sentences.items()}
+
+
+ALL_RIGHT = dict.fromkeys(GAPS, "right")
+
+
+def test_filled_in_it_is_the_vit_of_vitviz_and_knows_both_pictures() -> None:
+    report = check(ViT)
+    assert keys(report) == ALL_RIGHT
+    assert report.right
+    assert report.whole.values["digit"].values["answer"] == "3"
+    assert report.whole.values["photo"].values["answer"] == "red panda"
+    assert str(check(ViT, "ko-KR")).startswith("1. 패치: 맞습니다")
+    assert "레서판다" in str(check(ViT, "ko"))
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_what_is_written_has_seven_gaps_that_another_hand_fills(
+    tmp_path: Path, language: str
+) -> None:
+    file, notebook = write_exercise(tmp_path / "new", language)
+    assert file.read_text("utf-8").count("= ...") == 8, "the block has two lines"
+    assert set(keys(check_file(file)).values()) == {"open"}
+    text = file.read_text("utf-8")
+    for gap, line in ANOTHER.items():
+        assert gap in text
+        text = text.replace(gap, line, 1)
+    file.write_text(text, "utf-8")
+    assert check_file(file).right
+    cells = json.loads(notebook.read_text("utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    assert len(code) == 6
+    names: dict[str, Any] = {}
+    for cell in code[:-1]:
+        exec(cell, names)
+    assert set(keys(check(names["ViT"])).values()) == {"open"}
+    assert "check(ViT" in code[-1]
+
+
+def test_the_file_says_what_is_right_when_it_is_run(tmp_path, capsys) -> None:
+    file, _ = write_exercise(tmp_path)
+    runpy.run_path(str(file), run_name="__main__")
+    assert capsys.readouterr().out.splitlines()[-1] == "0 of 7 are right."
+
+
+@pytest.mark.parametrize(("owner", "method", "gap", "mistaken", "key"), PLANTED)
+def test_a_planted_mistake_is_called_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, owner: type, method: str, gap: str, mistaken: Any, key: str
+) -> None:
+    monkeypatch.setattr(owner, method, mistaken)
+    report = check(ViT)
+    assert keys(report) == ALL_RIGHT | {gap: f"mistake_{key}"}, "and nothing else is blamed"
+    assert not report.right
+    assert report.whole.values == {"done": 6, "of": 7}
+
+
+def test_every_known_mistake_was_planted_and_has_its_sentence() -> None:
+    known = [(gap, key) for gap, one in GAPS.items() for key in one.mistakes]
+    assert sorted(known) == sorted((gap, key) for _, _, gap, _, key in PLANTED)
+    said = {key for key in dictionary("en", "exercise") if key.startswith("mistake_")}
+    assert said == {f"mistake_{key}" for _, key in known}
+    for language in ("en", "ko"):
+        texts = dictionary(language, "exercise")
+        assert {f"gap_{gap}" for gap in GAPS} | {f"name_{gap}" for gap in GAPS} <= set(texts)
+    assert not placeholders(texts["gap_cut"])
+
+
+@pytest.mark.parametrize(
+    ("mistaken", "sentence"),
+    [
+        (lambda _self, _q, _k: None, "1 tensor(s) are expected here, and NoneType came"),
+        (lambda _self, q, _k: q, "the shape is (1, 4, 50, 32) and should be (1, 4, 50, 50)"),
+        (lambda _self, q, k: q @ k, "it stops with RuntimeError: "),
+        (lambda _self, q, k: (q @ k.mT) * float("nan"), "they differ by up to nan"),
+        (lambda _self, q, k: (q @ k.mT / 7).softmax(-1), "the numbers are not: they differ by"),
+    ],
+)
+def test_whatever_else_is_wrong_is_said(
+    monkeypatch: pytest.MonkeyPatch, mistaken: Any, sentence: str
+) -> None:
+    monkeypatch.setattr(Attention, "shares", mistaken)
+    report = check(ViT)
+    assert sentence in report.sentences["shares"]
+    assert [key for key in keys(report).values() if key != "right"] != []
+    assert str(report).splitlines()[2].startswith("3. softmax: ")
+
+
+def test_a_change_outside_of_the_gaps_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        ViT, "forward", lambda self, pixels: self.answer(self.tokens(self.patch_embed(pixels)))
+    )
+    report = check(ViT)
+    assert keys(report) == ALL_RIGHT
+    assert report.whole.key == "exercise.not_whole"
+    assert not report.right
+    with pytest.raises(
+        VitvizError, match="The shipped weights do not fit into this ViT: RuntimeError"
+    ):
+        check(lambda **_sizes: torch.nn.Linear(2, 3))
+
+
+def test_what_a_gap_changes_in_place_stays_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Block.forward
+
+    def in_place(self: Any, x: torch.Tensor) -> torch.Tensor:
+        x += self.attn(self.norm1(x))
+        x += self.mlp(self.norm2(x))
+        return x
+
+    monkeypatch.setattr(Block, "forward", in_place)
+    assert check(ViT).right
+    assert right is not in_place
+
+
+def test_right_parts_worked_by_hand() -> None:
+    vit = load("mnist").vit
+    pixels = torch.arange(28 * 28.0).view(1, 1, 28, 28) / 784
+    parts = right_parts(vit, pixels)
+    patch = parts["cut"].expected[0][0, 8]  # second row, second column: rows 4 to 7, columns 4 to 7
+    assert torch.equal(patch, pixels[0, 0, 4:8, 4:8].flatten())
+    assert torch.allclose(parts["shares"].expected[0].sum(-1), torch.ones(1, 4, 50))
+    assert torch.allclose(parts["answer"].expected[0], vit(pixels), atol=1e-5)
+    assert (
+        F.cosine_similarity(
+            parts["tokens"].expected[0][0, 0], (vit.cls_token + vit.pos_embed)[0, 0], 0
+        )
+        > 0.9999
+    )
+
+
+def test_the_command_writes_checks_and_refuses(tmp_path: Path, capsys: Any) -> None:
+    folder = tmp_path / "my"
+    assert main(["exercise", str(folder), "--language", "ko"]) == 0
+    assert f"vitviz exercise --check {folder / 'my_vit.py'}" in capsys.readouterr().out
+    assert main(["exercise", str(folder)]) == 1
+    assert "is there already, and stays as it is" in capsys.readouterr().err
+    assert main(["exercise", "--check", str(folder / "my_vit.py"), "--language", "ko"]) == 1
+    assert "7개 가운데 0개가 맞습니다." in capsys.readouterr().out
+    assert main(["exercise", "--check", str(folder / "none.py")]) == 1
+    assert "cannot be read: No such file" in capsys.readouterr().err
+    (folder / "bad.py").write_text("ViT = 1 / 0")
+    assert main(["exercise", "--check", str(folder / "bad.py")]) == 1
+    assert "stops with ZeroDivisionError: division by zero" in capsys.readouterr().err
+    (folder / "empty.py").write_text("ViT = 3")
+    assert main(["exercise", "--check", str(folder / "empty.py")]) == 1
+    assert "has no class ViT" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["exercise", str(folder), "--language", "xx"])
+    assert "--language is one of en, ko, got 'xx'" in capsys.readouterr().err
+    (tmp_path / "file").write_text("")
+    assert main(["exercise", str(tmp_path / "file")]) == 1
+    assert "nothing can be written" in capsys.readouterr().err
+    assert "vitviz.exercise.my_vit" in sys.modules

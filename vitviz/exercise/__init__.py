@@ -1,0 +1,23 @@
+"""The exercise: a Vision Transformer with seven gaps, and a check that it is the one of vitviz.
+
+my_vit.py     filled in: what is asked for
+writing.py    the file and the notebook with gaps, in a language
+gaps.py       what is called at each gap, and the mistakes that people make there
+checking.py   each gap on its own, then the whole, with the shipped weights
+command.py    `vitviz exercise`
+"""
+
+from typing import Any
+
+from .writing import write_exercise
+
+__all__ = ["Report", "check", "write_exercise"]
+
+
+def __getattr__(name: str) -> Any:
+    """`check` and its `Report` import torch, which writing the exercise need not wait for."""
+    if name in ("Report", "check"):
+        from . import checking
+
+        return getattr(checking, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

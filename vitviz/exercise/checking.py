@@ -1,0 +1,235 @@
+"""Whether a filled-in ViT is the one of vitviz: each gap on its own, then the whole.
+
+A gap is given what vitviz's own model has at that place, with the shipped weights, and compared with
+what that makes of it. So a mistake in one gap is not blamed on another, and who has computed the same
+as a mistake that people make is told which it is.
+"""
+
+import runpy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from ..errors import VitvizError
+from ..languages import Message, language_of, say
+from ..model.vit import ViT
+from ..model.weights import load
+from ..probe.analysis import Analysis, analyze
+from ..web.store.examples import EXAMPLES
+from .gaps import GAPS, LAYER
+
+# Digits have one channel, photos three; no sizes of theirs are equal.
+PICTURES = {"mnist": "digit.png", "photos": "red-panda.jpg"}
+RIGHT = Message("exercise.right")
+TOLERANCE = 1e-5  # of the largest number that is compared
+
+
+class Right(NamedTuple):
+    """What a gap is given, and what vitviz makes of it."""
+
+    given: tuple[Tensor, ...]
+    expected: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `check` found. `str` of it are lines in its language.
+
+    sentences  of each gap: right, still open, or what is wrong with it
+    whole      of the model; what it says to two pictures where it is right
+    right      whether all gaps and the whole are
+    """
+
+    sentences: Mapping[str, Message]
+    whole: Message
+    right: bool
+    language: str = "en"
+
+    def __str__(self) -> str:
+        names = [say(Message(f"exercise.name_{gap}"), self.language) for gap in self.sentences]
+        said = [say(one, self.language) for one in self.sentences.values()]
+        lines = [
+            f"{place}. {name}: {sentence}"
+            for place, (name, sentence) in enumerate(zip(names, said, strict=True), 1)
+        ]
+        return "\n".join([*lines, "", say(self.whole, self.language)])
+
+
+def check(vit: Callable[..., nn.Module], language: str = "en") -> Report:
+    """Compare a filled-in class `ViT` with vitviz's, with the weights of both shipped models.
+
+    vit       has the parts and parameters of the exercise; it is called with image_size,
+              patch_size, channels, classes, dim, depth and heads
+    language  of the report: a tag (BCP 47)
+
+    What the student's lines raise stands in the report. Raises `VitvizError` if the shipped weights
+    do not fit into the class.
+    """
+    language = language_of(language)
+    sentences: dict[str, Message] = {}
+    wholes = []
+    for name, picture in PICTURES.items():
+        loaded = load(name, device="cpu")
+        path = next(one.path for one in EXAMPLES if one.path.endswith(picture))
+        analysis = analyze(loaded, path)
+        model = _filled(loaded.vit, vit)
+        for gap, right in right_parts(loaded.vit, analysis.pixels[None]).items():
+            if (
+                sentences.get(gap, RIGHT) == RIGHT
+            ):  # the first model that a gap is wrong for is told
+                sentences[gap] = _of_gap(gap, model, right, loaded.vit)
+        wholes.append(_of_whole(model, loaded.vit, analysis, language))
+    sentences = {gap: sentences[gap] for gap in GAPS}
+    done = sum(one == RIGHT for one in sentences.values())
+    wrong = [one for one in wholes if one.key != "exercise.answers"]
+    if done < len(GAPS):
+        whole = Message("exercise.to_do", done=done, of=len(GAPS))
+    elif wrong:  # something outside of the gaps was changed
+        whole = Message("exercise.not_whole", what=wrong[0])
+    else:
+        whole = Message("exercise.done", digit=wholes[0], photo=wholes[1])
+    return Report(sentences, whole, whole.key == "exercise.done", language)
+
+
+def check_file(path: str | Path, language: str = "en") -> Report:
+    """`check` of the class `ViT` in a file, which is run. Raises `VitvizError` if it has none."""
+    try:
+        vit = runpy.run_path(str(path)).get("ViT")
+    except OSError as error:
+        raise VitvizError(f"{path} cannot be read: {error.strerror}") from error
+    except Exception as error:  # noqa: BLE001  # whatever a student's code can raise
+        raise VitvizError(f"{path} stops with {_told(error)}") from error
+    if not isinstance(vit, type):
+        raise VitvizError(f"{path} has no class ViT")
+    return check(vit, language)
+
+
+def _filled(ours: ViT, vit: Callable[..., nn.Module]) -> Any:
+    """The student's model with the weights of ours."""
+    config = ours.config
+    weights = ours.state_dict()  # the exercise knows the filters as rows of a matrix
+    weights["patch_embed.proj.weight"] = weights["patch_embed.proj.weight"].flatten(1)
+    try:
+        model = vit(
+            image_size=config.image_size[0],
+            patch_size=config.patch_size[0],
+            channels=config.in_chans,
+            classes=config.num_classes,
+            dim=config.embed_dim,
+            depth=config.depth,
+            heads=config.num_heads,
+        )
+        model.load_state_dict(weights)
+    except Exception as error:  # noqa: BLE001  # whatever a student's code can raise
+        raise VitvizError(Message("exercise.no_fit", error=_told(error))) from error
+    return model.eval()
+
+
+@torch.inference_mode()
+def right_parts(vit: ViT, pixels: Tensor) -> dict[str, Right]:
+    """What vitviz's model is given and makes at the place of each gap, of pixels (1, C, h, w)."""
+    heard: dict[str, tuple[Tensor, ...]] = {}
+    attn, side = vit.blocks[LAYER].attn, vit.config.patch_size[0]
+    hooks = [
+        attn.qkv.register_forward_hook(lambda _module, _given, out: heard.update(numbers=(out,))),
+        attn.tap.register_forward_hook(lambda _module, _given, out: heard.update(qkv=out[:3])),
+        attn.proj.register_forward_pre_hook(lambda _module, given: heard.update(joined=given)),
+    ]
+    patches, states = vit.patch_embed(pixels), [vit.embed(pixels)]
+    for block in vit.blocks:
+        states.append(block(states[-1]))
+    for hook in hooks:
+        hook.remove()
+    q, k, v = heard["qkv"]
+    shares = torch.softmax(q @ k.mT * attn.scale, dim=-1)
+    return {
+        # torch cuts squares too, and in the same order.
+        "cut": Right((pixels,), (F.unfold(pixels, side, stride=side).mT,)),
+        "split": Right(heard["numbers"], (q, k, v)),
+        "shares": Right((q, k), (shares,)),
+        "join": Right((shares, v), heard["joined"]),
+        "block": Right((states[LAYER],), (states[LAYER + 1],)),
+        "tokens": Right((patches,), (states[0],)),
+        "answer": Right((states[-1],), (vit.forward_head(vit.norm(states[-1])),)),
+    }
+
+
+@torch.inference_mode()
+def _of_gap(gap: str, model: Any, right: Right, ours: ViT) -> Message:
+    """The sentence about a gap. A block is compared with our attention in it, whatever theirs does."""
+    block = model.blocks[LAYER]
+    theirs, block.attn = block.attn, ours.blocks[LAYER].attn if gap == "block" else block.attn
+    try:
+        made = GAPS[gap].call(model, *(one.clone() for one in right.given))
+        parts = tuple(made) if isinstance(made, tuple | list) else (made,)
+        wrong = _no_numbers(parts, right.expected)
+        return wrong or _of_numbers(gap, model, parts, right)
+    except Exception as error:  # noqa: BLE001  # whatever a student's code can raise
+        return Message("exercise.stops", error=_told(error))
+    finally:
+        block.attn = theirs
+
+
+def _no_numbers(parts: Sequence[Any], expected: Sequence[Tensor]) -> Message | None:
+    """Why what came cannot be compared with what is expected; None if it can."""
+    if any(part is ... for part in parts):
+        return Message("exercise.open")
+    if len(parts) != len(expected) or not all(isinstance(one, Tensor) for one in parts):
+        got = ", ".join(type(one).__name__ for one in parts)
+        return Message("exercise.no_tensor", got=got, count=len(expected))
+    for part, right in zip(parts, expected, strict=True):
+        if part.shape != right.shape:
+            got, wanted = str(tuple(part.shape)), str(tuple(right.shape))
+            return Message("exercise.shape", got=got, wanted=wanted)
+    return None
+
+
+def _of_numbers(gap: str, model: Any, parts: Sequence[Tensor], right: Right) -> Message:
+    apart = _apart(parts, right.expected)
+    if apart <= TOLERANCE:
+        return RIGHT
+    for key, mistake in GAPS[gap].mistakes.items():
+        made = mistake(model, *right.given)
+        if _apart(parts, made if isinstance(made, tuple) else (made,)) <= TOLERANCE:
+            return Message(f"exercise.mistake_{key}")
+    return Message("exercise.differs", apart=f"{apart:.2g}")
+
+
+@torch.inference_mode()
+def _of_whole(model: Any, ours: ViT, analysis: Analysis, language: str) -> Message:
+    """What the student's model says to the picture, or why it is not ours."""
+    pixels = analysis.pixels[None]
+    try:
+        logits, expected = model(pixels), ours(pixels)
+        if wrong := _no_numbers((logits,), (expected,)):
+            return wrong
+    except Exception as error:  # noqa: BLE001  # whatever a student's code can raise
+        return Message("exercise.stops", error=_told(error))
+    apart = _apart((logits,), (expected,))
+    if not apart <= TOLERANCE:
+        return Message("exercise.differs", apart=f"{apart:.2g}")
+    card = analysis.card
+    shares = torch.softmax(logits[0] / card.temperature, dim=-1)
+    answer = card.labels[int(shares.argmax())] if card.labels else ""
+    answer = card.words.get(language, {}).get("labels", {}).get(answer, answer)
+    percent = f"{100 * float(shares.max()):.1f}"
+    return Message("exercise.answers", answer=answer, percent=percent, apart=f"{apart:.0e}")
+
+
+def _apart(parts: Sequence[Tensor], expected: Sequence[Tensor]) -> float:
+    """The largest difference as a share of the largest number; infinite where shapes differ."""
+    if any(a.shape != b.shape for a, b in zip(parts, expected, strict=True)):
+        return float("inf")
+    gaps = [(a - b).abs().max() for a, b in zip(parts, expected, strict=True)]
+    return float(max(gaps) / max(one.abs().max() for one in expected))
+
+
+def _told(error: Exception) -> str:
+    """What a student's lines raised, in one line."""
+    lines = str(error).strip().splitlines() or [""]
+    return f"{type(error).__name__}: {lines[0][:200]}"

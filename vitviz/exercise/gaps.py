@@ -1,0 +1,135 @@
+"""The gaps, in the order of the file: what is called of a student's model there, and what people write in its place."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import torch
+from einops import rearrange
+from torch import Tensor
+
+LAYER = 1  # the block whose parts are compared; any would do
+
+
+class Gap(NamedTuple):
+    """`call(model, ...)` runs the student's lines; `mistakes` compute what a mistake computes there.
+
+    The key of a mistake is that of its sentence, `mistake_KEY`.
+    """
+
+    call: Callable[..., Any]
+    mistakes: Mapping[str, Callable[..., Any]]
+
+
+def _cut(form: str) -> Callable[..., Tensor]:
+    def cut(model: Any, pixels: Tensor) -> Tensor:
+        return rearrange(pixels, form, y=model.patch_embed.side, x=model.patch_embed.side)
+
+    return cut
+
+
+def _split(form: str) -> Callable[..., tuple[Tensor, ...]]:
+    def split(model: Any, numbers: Tensor) -> tuple[Tensor, ...]:
+        return tuple(rearrange(numbers, form, three=3, h=model.blocks[LAYER].attn.heads))
+
+    return split
+
+
+def _scores(q: Tensor, k: Tensor, width: int) -> Tensor:
+    return q @ k.mT / width**0.5
+
+
+def _mixed(form: str) -> Callable[..., Tensor]:
+    return lambda _model, shares, v: rearrange(shares @ v, form)
+
+
+def _with_cls(model: Any, patches: Tensor, positions: Tensor | float = 0.0) -> Tensor:
+    cls = model.cls_token.expand(len(patches), -1, -1)
+    return torch.cat([cls, patches + positions], dim=1)
+
+
+def _no_sum(model: Any, x: Tensor) -> Tensor:
+    block = model.blocks[LAYER]
+    return block.mlp(block.norm2(block.attn(block.norm1(x))))
+
+
+def _no_norm(model: Any, x: Tensor) -> Tensor:
+    block = model.blocks[LAYER]
+    x = x + block.attn(x)
+    return x + block.mlp(x)
+
+
+def _norm_after(model: Any, x: Tensor) -> Tensor:
+    block = model.blocks[LAYER]
+    x = block.norm1(x + block.attn(x))
+    return block.norm2(x + block.mlp(x))
+
+
+def _side_by_side(model: Any, x: Tensor) -> Tensor:
+    block = model.blocks[LAYER]
+    return x + block.attn(block.norm1(x)) + block.mlp(block.norm2(x))
+
+
+GAPS = {
+    "cut": Gap(
+        lambda model, pixels: model.patch_embed.cut(pixels),
+        {
+            "colours_last": _cut("b c (rows y) (cols x) -> b (rows cols) (y x c)"),
+            "columns_first": _cut("b c (rows y) (cols x) -> b (cols rows) (c y x)"),
+        },
+    ),
+    "split": Gap(
+        lambda model, numbers: model.blocks[LAYER].attn.split(numbers),
+        {
+            "heads_first": _split("b n (h three d) -> three b h n d"),
+            "heads_last": _split("b n (three d h) -> three b h n d"),
+        },
+    ),
+    "shares": Gap(
+        lambda model, q, k: model.blocks[LAYER].attn.shares(q, k),
+        {
+            "no_root": lambda _model, q, k: _scores(q, k, 1).softmax(dim=-1),
+            "wrong_root": lambda _model, q, k: _scores(q, k, q.shape[1] * q.shape[-1]).softmax(
+                dim=-1
+            ),
+            "over_queries": lambda _model, q, k: _scores(q, k, q.shape[-1]).softmax(dim=-2),
+            "no_softmax": lambda _model, q, k: _scores(q, k, q.shape[-1]),
+        },
+    ),
+    "join": Gap(
+        lambda model, shares, v: model.blocks[LAYER].attn.join(shares, v),
+        {
+            "heads_not_moved": lambda _model, shares, v: (shares @ v).reshape(
+                v.shape[0], v.shape[2], -1
+            ),
+            "heads_interleaved": _mixed("b h n d -> b n (d h)"),
+        },
+    ),
+    "block": Gap(
+        lambda model, x: model.blocks[LAYER](x),
+        {
+            "no_sum": _no_sum,
+            "no_norm": _no_norm,
+            "norm_after": _norm_after,
+            "side_by_side": _side_by_side,
+        },
+    ),
+    "tokens": Gap(
+        lambda model, patches: model.tokens(patches),
+        {
+            "cls_last": lambda model, patches: (
+                _with_cls(model, patches).roll(-1, dims=1) + model.pos_embed
+            ),
+            "no_positions": _with_cls,
+            "cls_without_position": lambda model, patches: _with_cls(
+                model, patches, model.pos_embed[:, 1:]
+            ),
+        },
+    ),
+    "answer": Gap(
+        lambda model, x: model.answer(x),
+        {
+            "mean": lambda model, x: model.head(model.norm(x).mean(dim=1)),
+            "no_last_norm": lambda model, x: model.head(x[:, 0]),
+        },
+    ),
+}

@@ -1,0 +1,91 @@
+"""The exercise as a file and as a notebook: the filled-in ViT, with gaps, in a language."""
+
+import json
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from ..errors import VitvizError
+from ..languages import Message, language_of, say
+
+FILLED = Path(__file__).parent / "my_vit.py"
+FILE, NOTEBOOK = "my_vit.py", "my_vit.ipynb"
+GAP = re.compile(r"(?P<left> +(?P<names>[\w, ]+) =) .*")
+TEXT = re.compile(r"(?P<indent> *)#: (?P<key>\w+)")
+CELL = re.compile(r"^# %%.*\n", re.MULTILINE)
+WIDTH = 88
+
+
+def write_exercise(folder: str | Path, language: str = "en") -> list[Path]:
+    """Write `my_vit.py` and `my_vit.ipynb` into a folder, which is made. Returns their paths.
+
+    language  a tag (BCP 47); one that is not spoken here gets English. Raises `VitvizError` where
+    one of the files is there already (it may be half filled in), or where nothing can be written.
+    """
+    language, folder = language_of(language), Path(folder)
+    texts = {FILE: exercise(language), NOTEBOOK: notebook(language)}
+    paths = [folder / name for name in texts]
+    for path in paths:
+        if path.exists():
+            raise VitvizError(f"{path} is there already, and stays as it is: name another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in zip(paths, texts.values(), strict=True):
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise VitvizError(f"nothing can be written to {folder}: {error.strerror}") from error
+    return paths
+
+
+def exercise(language: str) -> str:
+    """The file with gaps: it checks itself when it is run."""
+    first = f'"""{_said("title", language)}\n\n{_filled(_said("how_file", language), "")}\n"""\n'
+    last = f'if __name__ == "__main__":\n{textwrap.indent(_checking(language), "    ")}'
+    return "\n\n".join([first, *(cell.strip("\n") + "\n" for cell in cells(language)), last])
+
+
+def notebook(language: str) -> str:
+    """The notebook with gaps, format 4.5 of Jupyter, as JSON."""
+    intro = f"# {_said('title', language)}\n\n{_said('how_notebook', language)}"
+    code = [*cells(language), _checking(language)]
+    first = {"cell_type": "markdown", "id": "intro", "metadata": {}, "source": intro}
+    made: list[dict[str, Any]] = [first]
+    for place, cell in enumerate(code):
+        told = {"cell_type": "code", "id": f"cell-{place}", "source": cell.strip("\n")}
+        made.append({**told, "execution_count": None, "metadata": {}, "outputs": []})
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    about = {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(about, ensure_ascii=False, indent=1) + "\n"
+
+
+def cells(language: str) -> list[str]:
+    """The cells of code: each gap is `...`, and above it stands what belongs there."""
+    _, *filled = CELL.split(FILLED.read_text(encoding="utf-8"))
+    return [_with_gaps(cell, language) for cell in filled]
+
+
+def _with_gaps(cell: str, language: str) -> str:
+    lines, in_gap = [], False
+    for line in cell.splitlines():
+        text, gap = TEXT.fullmatch(line), GAP.fullmatch(line)
+        in_gap = text["key"].startswith("gap_") if text else in_gap and "return" not in line
+        if text:
+            lines.append(_filled(_said(text["key"], language), f"{text['indent']}# "))
+        elif gap and in_gap:
+            lines.append(f"{gap['left']} {', '.join(['...'] * len(gap['names'].split(',')))}")
+        else:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _checking(language: str) -> str:
+    return f'from vitviz.exercise import check\n\nprint(check(ViT, language="{language}"))\n'
+
+
+def _filled(text: str, start: str) -> str:
+    return textwrap.fill(text, WIDTH, initial_indent=start, subsequent_indent=start)
+
+
+def _said(key: str, language: str) -> str:
+    return say(Message(f"exercise.{key}"), language)
