@@ -16,6 +16,7 @@ from tests.running import ROOT
 from vitviz import Analysis, open_photo
 from vitviz.probe.measure.film import Film
 from vitviz.probe.measure.heads import head_statistics
+from vitviz.probe.measure.mixing import Mix, mix, mixing
 from vitviz.probe.measure.pairs import Pair, pair
 from vitviz.probe.measure.positions import Positions, similarity
 
@@ -47,6 +48,43 @@ def patches(seen: Seen, at: At) -> Tensor:
 
 def one(seen: Seen, at: At) -> Pair:
     return pair(seen.analysis.trace, at["layer"], at["head"], at["token"], at["partner"])
+
+
+def gathered(seen: Seen, at: At) -> Mix:
+    trace, vit = seen.analysis.trace, seen.analysis.loaded.vit
+    return mix(trace, mixing(trace, vit, at["layer"]), at["layer"], at["head"], at["token"])
+
+
+def parts_of_change(seen: Seen, at: At) -> Tensor:
+    """The part of each head along the change, as a share of its length. (H,)"""
+    found = gathered(seen, at)
+    return found.parts @ found.change / (found.change @ found.change)
+
+
+def value_length(seen: Seen, at: At) -> float:
+    found = gathered(seen, at)
+    return float(found.attention @ found.v.norm(dim=-1))
+
+
+def norm_of_twice(seen: Seen, at: At) -> str:
+    token = gathered(seen, at).before
+    once, twice = (torch.nn.functional.layer_norm(one, one.shape) for one in (token, 2 * token))
+    return "same" if torch.allclose(once, twice, atol=1e-3) else "another"
+
+
+def loss(logits: Tensor, seen: Seen) -> float:
+    """Of the most probable class, by torch itself."""
+    logits = logits / seen.analysis.card.temperature
+    return float(torch.nn.functional.cross_entropy(logits, logits.argmax()))
+
+
+def push(seen: Seen, at: At) -> float:
+    """The slope of that loss for the logit of the class."""
+    logits = (seen.analysis.trace.logits / seen.analysis.card.temperature).clone().requires_grad_()
+    (slope,) = torch.autograd.grad(
+        torch.nn.functional.cross_entropy(logits, logits.argmax()), logits
+    )
+    return float(slope[logits.argmax()])
 
 
 def cosine(positions: Positions, seen: Seen, first: int, second: int) -> float:
@@ -216,6 +254,37 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
     "pairShare": lambda seen, at: float(row(seen, at, at["token"])[at["partner"]]),
     "raisedShare": lambda seen, at: raised(float(row(seen, at, at["token"])[at["partner"]])),
     "raisedOthers": lambda seen, at: "shrink",
+    "valueNumber": lambda seen, at: float(gathered(seen, at).v[at["partner"], 0]),
+    "handedOn": lambda seen, at: float(
+        gathered(seen, at).attention[at["partner"]] * gathered(seen, at).v[at["partner"], 0]
+    ),
+    "mixedLength": lambda seen, at: float(gathered(seen, at).mixed.norm()),
+    "valueLength": value_length,
+    "mixedOrValues": lambda seen, at: (
+        "shorter" if float(gathered(seen, at).mixed.norm()) < value_length(seen, at) else "longer"
+    ),
+    "joinedNumbers": lambda seen, at: config(seen).embed_dim,
+    "largestHead": lambda seen, at: str(int(parts_of_change(seen, at).argmax())),
+    "largestPart": lambda seen, at: float(parts_of_change(seen, at).max()),
+    "tokenLength": lambda seen, at: float(gathered(seen, at).before.norm()),
+    "changeLength": lambda seen, at: float(gathered(seen, at).change.norm()),
+    "changeOfToken": lambda seen, at: float(
+        gathered(seen, at).change.norm() / gathered(seen, at).before.norm()
+    ),
+    "keptDirection": lambda seen, at: float(
+        torch.cosine_similarity(gathered(seen, at).before, gathered(seen, at).after, dim=0)
+    ),
+    "normOfTwice": norm_of_twice,
+    "filled": lambda seen, at: "right",  # test_exercise.py holds the lines
+    "lossOfWord": lambda seen, at: loss(seen.analysis.trace.logits, seen),
+    "lossOfChance": lambda seen, at: loss(torch.zeros(config(seen).num_classes), seen),
+    "pushOfWord": push,
+    "shareBeside": lambda seen, at: share_of(seen.beside, top(seen.beside)),
+    "morePushed": lambda seen, at: (
+        "beside"
+        if share_of(seen.beside, top(seen.beside)) < share_of(seen.analysis, top(seen.analysis))
+        else "this"
+    ),
     "filmTop1": lambda seen, at: facts(seen, at)["top1"],
     "filmImages": lambda seen, at: facts(seen, at)["images"],
     "filmPeak": peak,

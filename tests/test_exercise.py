@@ -1,9 +1,13 @@
-"""The exercise with seven gaps: filled in it is vitviz's ViT, and each mistake is called by its name."""
+"""The exercise with seven gaps: filled in it is vitviz's ViT, and mistakes are named."""
 
 import json
+import math
+import re
 import runpy
 import sys
+import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,14 +15,18 @@ import torch
 import torch.nn.functional as F
 from einops import rearrange
 
+from tests.running import ROOT
 from tests.test_languages import placeholders
-from vitviz import VitvizError, load
+from vitviz import VitvizError, analyze, load
 from vitviz.cli import main
 from vitviz.exercise import check, write_exercise
 from vitviz.exercise.checking import check_file, right_parts
-from vitviz.exercise.gaps import GAPS
+from vitviz.exercise.gaps import GAPS, LAYER
 from vitviz.exercise.my_vit import Attention, Block, PatchEmbed, ViT
+from vitviz.exercise.writing import cells
 from vitviz.languages import dictionary
+
+DIGIT = ROOT / "vitviz" / "web" / "examples" / "digit.png"
 
 # What somebody writes who has not seen ours: other functions, the same numbers.
 ANOTHER = {
@@ -28,7 +36,9 @@ ANOTHER = {
     ),
     "shares = ...": "shares = F.softmax(torch.einsum('bhnd,bhmd->bhnm', q, k) * k.size(3)**-.5, 3)",
     "joined = ...": "joined = (shares @ v).transpose(1, 2).flatten(2)",
-    "x = ...\n        x = ...": "x = self.attn(self.norm1(x)) + x\n        x = self.mlp(self.norm2(x)) + x",
+    "x = ...\n        x = ...": (
+        "x = self.attn(self.norm1(x)) + x\n        x = self.mlp(self.norm2(x)) + x"
+    ),
     "x = ...": "x = torch.concat((cls, patches), 1) + self.pos_embed",
     "logits = ...": "logits = self.head(self.norm(x)[:, 0])",
 }
@@ -271,6 +281,63 @@ def test_right_parts_worked_by_hand() -> None:
         )
         > 0.9999
     )
+
+
+def line_of(lesson: str, option: str, language: str) -> str:
+    """The code in an option of a lesson, behind the words that say what it does."""
+    return dictionary(language, "lessons")[f"{lesson}_line_option_{option}"].split(": ", 1)[1]
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_lines_that_lessons_offer_are_right_and_wrong_as_they_say(language: str) -> None:
+    analysis = analyze(load("mnist"), DIGIT)
+    right = right_parts(load("mnist").vit, analysis.pixels[None])
+    shares, v = right["join"].given
+    block = load("mnist").vit.blocks[LAYER]
+    sizes = {"B": 1, "N": 50, "D": 128, "rearrange": rearrange}
+    parts = {name: getattr(block, name) for name in ("norm1", "attn", "norm2", "mlp")}
+    cases = [
+        ("gather", "join", "joined", {**sizes, "shares": shares, "v": v}),
+        ("block", "block", "x", {**parts, "x": right["block"].given[0]}),
+    ]
+    model = SimpleNamespace(blocks=load("mnist").vit.blocks)
+    for lesson, gap, result, names in cases:
+        offered = [
+            key.split("_line_option_")[1]
+            for key in dictionary("en", "lessons")
+            if key.startswith(f"{lesson}_line_option_")
+        ]
+        for option in offered:
+            known = dict(names)
+            exec(line_of(lesson, option, language), known)
+            if option == "right":
+                torch.testing.assert_close(known[result], right[gap].expected[0])
+            else:
+                wrong = GAPS[gap].mistakes[option](model, *right[gap].given)
+                torch.testing.assert_close(known[result], wrong)
+                assert not torch.allclose(known[result], right[gap].expected[0], atol=1e-2)
+    logits, classes = torch.tensor([[2.0, 0.0, 1.0]], requires_grad=True), torch.tensor([0])
+    losses = {}
+    for option in ("right", "softmax_twice", "no_slope"):
+        known = {"F": F, "logits": logits, "classes": classes}
+        exec(line_of("learn", option, language), known)
+        losses[option] = known["loss"]
+    assert losses["right"].item() == pytest.approx(-math.log(logits.softmax(1)[0, 0].item()))
+    (steep,) = torch.autograd.grad(losses["right"], logits)
+    (flat,) = torch.autograd.grad(losses["softmax_twice"], logits)
+    assert flat.norm() < 0.6 * steep.norm()
+    assert not losses["no_slope"].requires_grad
+
+
+def test_the_code_that_lessons_show_stands_in_the_exercise() -> None:
+    code = (ROOT / "vitviz/viewer/lessons/codelines.js").read_text("utf-8")
+    shown = dict(re.findall(r"(\w+): `(.*?)`", code, re.DOTALL))
+    assert set(shown) == {"join", "block", "step"}
+    gaps = "\n".join(cells("en"))
+    for name in ("join", "block"):
+        bare = re.sub(r" +#(?! \().*", "", gaps)  # without what is to be done there
+        lines = [line for line in bare.splitlines() if line.strip()]
+        assert textwrap.indent(shown[name], "    ") in "\n".join(lines)
 
 
 def test_the_command_writes_checks_and_refuses(tmp_path: Path, capsys: Any) -> None:

@@ -47,7 +47,7 @@ SHOWN = {
 # (lesson, step) of the claims that the present weights have turned: there the page tells the other
 # sentence, which is as true. Each lesson has others that hold.
 TURNED = {("black", "painted")}
-LATE = ("lens", "statistics", "untrained")
+LATE = ("lens", "statistics", "untrained", "mixing-01", "mixing-02")
 MAPS = ("attention", "random", "centre", "attention_gradient")
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")

@@ -1,8 +1,8 @@
 """Whether a filled-in ViT is the one of vitviz: each gap on its own, then the whole.
 
-A gap is given what vitviz's own model has at that place, with the shipped weights, and compared with
-what that makes of it. So a mistake in one gap is not blamed on another, and who has computed the same
-as a mistake that people make is told which it is.
+A gap is given what vitviz's own model has at that place, with the shipped weights, and compared
+with what that makes of it. So a mistake in one gap is not blamed on another, and who has computed
+the same as a mistake that people make is told which it is.
 """
 
 import runpy
@@ -102,7 +102,7 @@ def check_file(path: str | Path, language: str = "en") -> Report:
         vit = runpy.run_path(str(path)).get("ViT")
     except OSError as error:
         raise VitvizError(f"{path} cannot be read: {error.strerror}") from error
-    except Exception as error:  # noqa: BLE001  # whatever a student's code can raise
+    except Exception as error:  # whatever a student's code can raise
         raise VitvizError(f"{path} stops with {_told(error)}") from error
     if not isinstance(vit, type):
         raise VitvizError(f"{path} has no class ViT")
@@ -125,7 +125,7 @@ def _filled(ours: ViT, vit: Callable[..., nn.Module]) -> Any:
             heads=config.num_heads,
         )
         model.load_state_dict(weights)
-    except Exception as error:  # noqa: BLE001  # whatever a student's code can raise
+    except Exception as error:  # whatever a student's code can raise
         raise VitvizError(Message("exercise.no_fit", error=_told(error))) from error
     return model.eval()
 
@@ -161,7 +161,7 @@ def right_parts(vit: ViT, pixels: Tensor) -> dict[str, Right]:
 
 @torch.inference_mode()
 def _of_gap(gap: str, model: Any, right: Right, ours: ViT) -> Message:
-    """The sentence about a gap. A block is compared with our attention in it, whatever theirs does."""
+    """The sentence about a gap. A block is compared with our attention in it."""
     block = model.blocks[LAYER]
     theirs, block.attn = block.attn, ours.blocks[LAYER].attn if gap == "block" else block.attn
     try:

@@ -1,4 +1,4 @@
-"""The gaps, in the order of the file: what is called of a student's model there, and what people write in its place."""
+"""The gaps, in the order of the file: what is called there, and what people write by mistake."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ LAYER = 1  # the block whose parts are compared; any would do
 
 
 class Gap(NamedTuple):
-    """`call(model, ...)` runs the student's lines; `mistakes` compute what a mistake computes there.
+    """`call(model, ...)` runs the student's lines; `mistakes` compute what a mistake computes.
 
     The key of a mistake is that of its sentence, `mistake_KEY`.
     """

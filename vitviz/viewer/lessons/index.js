@@ -2,8 +2,11 @@
 
 import { ask } from "./ask.js";
 import { black } from "./black.js";
+import { block } from "./block.js";
 import { cut } from "./cut.js";
+import { gather } from "./gather.js";
 import { hide } from "./hide.js";
+import { learn } from "./learn.js";
 import { matter } from "./matter.js";
 import { notes } from "./notes.js";
 import { number } from "./number.js";
@@ -15,4 +18,4 @@ import { when } from "./when.js";
 import { where } from "./where.js";
 
 /** @type {import("./steps.js").Lesson[]} */
-export const LESSONS = [cut, where, shuffle, ask, number, school, when, matter, black, hide, transplant, unknown, notes];
+export const LESSONS = [cut, where, shuffle, ask, number, gather, block, school, when, matter, black, hide, transplant, unknown, notes, learn];

@@ -3,6 +3,8 @@
 import { overlap } from "../maths/attention.js";
 import { attentionAt } from "../data/film.js";
 import { insideMeans } from "../maths/inside.js";
+import { dot } from "../maths/attention.js";
+import { lengthOf, mixOf, valueOf } from "../maths/mixing.js";
 import { placeOf } from "../maths/geometry.js";
 import { pairOf } from "../maths/pair.js";
 import { patchValues } from "../maths/patch.js";
@@ -45,6 +47,20 @@ function pairAt(source, { layer, head, token, partner }) {
   if (head === "mean") return undefined;
   const decoded = layerOf(source, layer);
   return decoded && pairOf(decoded, head, token, partner);
+}
+
+/** What a layer makes of shares and values; null while a file is loading, undefined for a mean of heads. */
+const mixingAt = (source, at, read) => (at.head === "mean" ? undefined
+  : withinAll([layerOf(source, at.layer), fetched(source.mixing(at.layer))], ([, mixing]) => read(mixing)));
+
+/** What attention adds to the token. */
+const mixAt = (source, at, read) => mixingAt(source, at, (mixing) => read(mixOf(mixing, source.maps.of(at.layer, at.token, "from").rows, at.head, at.token)));
+
+/** The row minus its mean, divided by its deviation: LayerNorm without its learned gains. */
+function normed(row) {
+  const mean = row.reduce((sum, value) => sum + value, 0) / row.length;
+  const centred = row.map((value) => value - mean);
+  return centred.map((value) => (value * Math.sqrt(row.length)) / lengthOf(centred));
 }
 
 /** A value of something that can be loading (null) or missing (undefined). */
@@ -212,6 +228,42 @@ export const TRUTHS = {
     const others = (1 - share) / (share * Math.E + 1 - share);
     return others < 1 - share ? "shrink" : others > 1 - share ? "grow" : "stay";
   }) },
+
+  // What is gathered, and what becomes of it.
+  /** The first number of the value of the partner, and that times the share which the token gives it. */
+  valueNumber: { unit: "number", of: (source, at) => mixingAt(source, at, (mixing) => valueOf(mixing, at.head, at.partner)[0]) },
+  handedOn: { unit: "number", of: (source, at) => mixingAt(source, at, (mixing) => pairAt(source, at).share * valueOf(mixing, at.head, at.partner)[0]) },
+  mixedLength: { unit: "number", of: (source, at) => mixAt(source, at, ({ mixed }) => lengthOf(mixed)) },
+  /** The mean length of the values that are mixed, each as often as its share says. */
+  valueLength: { unit: "number", of: (source, at) => mixingAt(source, at, (mixing) => rowOf(source, at, at.token).reduce((sum, share, token) =>
+    sum + share * lengthOf(valueOf(mixing, at.head, token)), 0)) },
+  mixedOrValues: { unit: "which", of: (source, at) => withinAll(["mixedLength", "valueLength"].map((name) => TRUTHS[name].of(source, at, null, () => null)),
+    ([mixed, mean]) => (mixed < mean * 0.999 ? "shorter" : mixed > mean * 1.001 ? "longer" : "same")) },
+  joinedNumbers: { unit: "count", of: ({ manifest: { model } }) => model.num_heads * model.head_dim },
+  /** The head that makes most of what attention adds to the token, and how much of it. */
+  largestHead: { unit: "which", of: (source, at) => mixAt(source, at, ({ shares }) => String(best(shares.slice(0, -1)))) },
+  largestPart: { unit: "share", of: (source, at) => mixAt(source, at, ({ shares }) => Math.max(...shares.slice(0, -1))) },
+  tokenLength: { unit: "number", of: (source, at) => mixAt(source, at, ({ before }) => lengthOf(before)) },
+  changeLength: { unit: "number", of: (source, at) => mixAt(source, at, ({ change }) => lengthOf(change)) },
+  changeOfToken: { unit: "share", of: (source, at) => mixAt(source, at, ({ before, change }) => lengthOf(change) / lengthOf(before)) },
+  keptDirection: { unit: "cosine", of: (source, at) => mixAt(source, at, ({ before, after }) =>
+    dot(before, 0, after, 0, before.length) / (lengthOf(before) * lengthOf(after))) },
+  /** What a norm makes of a token that is twice as long. */
+  normOfTwice: { unit: "which", of: (source, at) => mixAt(source, at, ({ before }) => {
+    const [once, twice] = [normed(before), normed(before.map((value) => 2 * value))].map(lengthOf);
+    return twice > once * 1.5 ? "twice" : twice < once / 1.5 ? "half" : "same";
+  }) },
+  /** The line that belongs into the gap: the check of the exercise knows it. */
+  filled: { unit: "which", of: () => "right" },
+
+  // What a training would do with the answer, if it is the right one.
+  lossOfWord: { unit: "number", of: ({ manifest: { pass: { predictions } } }) => predictions[0] && -Math.log(predictions[0].probability) },
+  lossOfChance: { unit: "number", of: ({ manifest: { model } }) => (model.num_classes ? Math.log(model.num_classes) : undefined) },
+  /** The slope of the loss for the logit of the class. */
+  pushOfWord: { unit: "number", of: ({ manifest: { pass: { predictions } } }) => predictions[0] && predictions[0].probability - 1 },
+  shareBeside: { unit: "share", of: (_source, _at, other) => within(other, ({ manifest: { pass: { predictions } } }) => predictions[0]?.probability) },
+  morePushed: { unit: "which", of: ({ manifest: { pass: { predictions: [own] } } }, _at, other) => own &&
+    within(other, ({ manifest: { pass: { predictions: [theirs] } } }) => (theirs.probability < own.probability ? "beside" : "this")) },
 
   // The film of a training.
   filmTop1: { unit: "share", of: (source, at) => within(fetched(source.film), (film) => film.moments[momentOf(film, at)].top1) },

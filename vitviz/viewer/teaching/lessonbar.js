@@ -1,5 +1,6 @@
 /** The lesson bar: the sentences of a step, its question, and after the guess the gap to the truth. */
 
+import { CODE } from "../lessons/codelines.js";
 import { codeOf, hasCodes } from "../lessons/codes.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createInput } from "./inputs.js";
@@ -23,6 +24,7 @@ export function createLessonBar(app) {
   const elsewhere = el("p", { class: "vv-note" });
   const home = button({ text: t("lessonHome"), title: t("lessonHome"), onClick: () => course.home() });
   const text = el("div", { class: "vv-lesson-text" });
+  const lines = el("pre", { class: "vv-lesson-lines", tabindex: "0" });
   const question = el("p", { class: "vv-lesson-question" });
   const answer = el("div", { class: "vv-lesson-answer" });
   const code = el("output", { class: "vv-lesson-code" });
@@ -41,7 +43,7 @@ export function createLessonBar(app) {
   const root = el("section", { class: "vv-lesson", "aria-label": t("lesson") },
     el("header", { class: "vv-lesson-head" }, title, where, leave),
     el("div", { class: "vv-lesson-elsewhere" }, elsewhere, home),
-    text, question, answer, codes, waiting, truth,
+    text, lines, question, answer, codes, waiting, truth,
     el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next), teacher.root);
   let drawn = ""; // the step whose texts and inputs are drawn
   let input = null; // of the open question: {root, render}
@@ -70,6 +72,8 @@ export function createLessonBar(app) {
     show(elsewhere, astray);
     show(home, astray && app.travels);
     paragraphs(text, said(app, "") ?? t("lessonLoading"));
+    setText(lines, CODE[step.code] ?? "");
+    show(lines, step.code !== undefined);
     setText(question, (asked && said(app, "question")) ?? "");
     show(question, asked !== null && value !== undefined);
     build(lesson, step, asked);

@@ -1,5 +1,6 @@
 /** Worksheets: a lesson on paper, and its key, computed from the analysis on the screen. */
 
+import { CODE } from "../lessons/codelines.js";
 import { pictureCanvas } from "../parts/canvas.js";
 import { el } from "../parts/dom.js";
 import { percentBox } from "../maths/geometry.js";
@@ -89,7 +90,9 @@ function onPaper(there, key) {
   const { course } = there;
   const question = course.question();
   const truth = question ? course.truth() : undefined;
+  /** @type {HTMLElement[]} */
   const words = (said(there, "") ?? "").split("\n").map((text) => el("p", { text }));
+  if (course.step().code) words.push(el("pre", { text: CODE[course.step().code] }));
   if (question && truth !== undefined) {
     words.push(el("p", { class: "question", text: said(there, "question") ?? "" }));
     if (question.kind === "choose") {

@@ -1,0 +1,21 @@
+/** Lesson What is gathered: from shares and values to what the heads of a layer hand on. */
+
+const STATE = { panel: "qk", layer: 1, head: 2, token: [0.37, 0.45], partner: "strongest" };
+const SHARE = { truth: "pairShare" };
+
+/** @type {import("./steps.js").Lesson} */
+export const gather = {
+  id: "gather", minutes: 10, model: "photos", example: "red-panda",
+  steps: [
+    { id: "value", state: STATE, values: { share: SHARE, number: { truth: "valueNumber" } },
+      question: { kind: "number", truth: "handedOn", min: -2, max: 2 } },
+    { id: "mix", state: STATE, values: { mixed: { truth: "mixedLength" }, mean: { truth: "valueLength" } },
+      question: { kind: "choose", truth: "mixedOrValues", options: ["longer", "same", "shorter"] } },
+    { id: "heads", state: STATE, question: { kind: "number", truth: "joinedNumbers", min: 0, max: 400 } },
+    { id: "whose", state: STATE, values: { part: { truth: "largestPart" } },
+      question: { kind: "choose", truth: "largestHead", options: "heads" },
+      claim: { truth: "largestPart", below: 0.5 }, reveal: { shows: ["panel"] } },
+    { id: "line", state: STATE, code: "join", question: { kind: "choose", truth: "filled", options: ["heads_not_moved", "right", "heads_interleaved"] } },
+    { id: "end", state: STATE, shows: ["panel"] },
+  ],
+};
