@@ -27,7 +27,7 @@ from vitviz import analyze
 from vitviz.languages import dictionary, languages
 from vitviz.model.menu import CURATED, WEIGHTS_DIR, list_models
 from vitviz.viewer import bundle
-from vitviz.viewer.bundle import as_file, texts_file
+from vitviz.viewer.bundle import as_file, texts_files
 from vitviz.web.compute.orders import Refusal, Result
 from vitviz.web.page.components import TEMPLATE
 from vitviz.web.page.first import First, said_of
@@ -67,18 +67,28 @@ def test_the_file_is_the_viewer_under_the_hash_of_its_content():
     assert KeptFile("vitviz", content + b" ", "js", "text/javascript").path != VIEWER_FILE.path
 
 
+def left_by(file: str) -> dict:
+    return json.loads(re.fullmatch(r"document\.currentScript\.viewer = (.*);\n", file)[1])
+
+
 def test_the_viewer_brings_english_and_other_languages_are_files_of_their_own():
     for language in set(languages()) - {"en"}:
         said = dictionary(language, "viewer")["untrainedNote"]
         assert said in bundle()  # of a page of one file
         assert said not in as_file()
-        left = re.fullmatch(r"document\.currentScript\.viewer = (.*);\n", texts_file(language))
-        texts = json.loads(left[1])
+        texts = left_by(texts_files()[language])
         assert texts["STRINGS"]["untrainedNote"] == said
-        assert texts["STRINGS"]["lesson.ask"] == dictionary(language, "lessons")["ask"]
+        assert "lesson.ask" not in texts["STRINGS"]
         assert texts["GLOSSARY"] == dictionary(language, "glossary")
         assert TEXTS_FILES[language].path.startswith(f"gradio_api/vitviz-{language}-")
     assert dictionary("en", "viewer")["untrainedNote"] in as_file()
+    for language in languages():
+        asked = dictionary(language, "lessons")["ask_goal"]
+        assert asked in bundle()
+        assert asked not in as_file()  # nobody needs it who opens no lesson
+        texts = left_by(texts_files()[f"lessons-{language}"])
+        assert texts["STRINGS"]["lesson.ask_goal"] == asked
+        assert TEXTS_FILES[f"lessons-{language}"].path.endswith(".js")
     assert len(as_file().encode()) < 0.9 * len(bundle().encode())
 
 

@@ -204,3 +204,30 @@ def test_a_teacher_opens_the_worksheet_and_its_key(visit, panda) -> None:
             words.bounding_box()["x"] + words.bounding_box()["width"] <= picture.bounding_box()["x"]
         )
         assert file.locator(".sheet").first.locator("i").count() == 24
+
+
+def test_the_texts_of_lessons_come_when_one_is_opened_and_are_asked_for_again(visit) -> None:
+    seen = visit("?model=photos", wait_for=PANDA)
+    page = seen.page
+    texts = "**/vitviz-lessons-*"
+    assert not [one for one in seen.requests if "vitviz-lessons" in one]
+    page.route(texts, lambda route: route.abort())
+    page.get_by_role("button", name="Guided lessons").first.click()
+    page.get_by_role("alert").filter(has_text="The texts of this language could not").wait_for()
+    expect(page.locator(".vv-lesson-list")).to_have_count(0)
+    page.unroute(texts)
+    page.get_by_role("button", name="Guided lessons").first.click()
+    expect(page.locator(".vv-lesson-list")).to_contain_text(dictionary("en", "lessons")["gather"])
+    blocked = [one for one in seen.complaints if "ERR_FAILED" in one]
+    seen.complaints[:] = [one for one in seen.complaints if one not in blocked]
+
+
+def test_a_line_of_code_is_chosen_for_the_gap(visit) -> None:
+    seen = visit("?model=photos&example=red-panda&lesson=gather&step=5&lang=ko", wait_for=PANDA)
+    page = seen.page
+    assert "\n    joined = ...\n" in page.locator(".vv-lesson-lines").inner_text()
+    ours = dictionary("ko", "lessons")
+    page.get_by_role("radio", name=ours["gather_line_option_heads_not_moved"]).check()
+    page.get_by_role("button", name=dictionary("ko", "viewer")["lessonReveal"]).click()
+    expect(page.locator(".vv-lesson-right")).to_have_text(ours["gather_line_option_right"])
+    expect(page.locator(".vv-lesson-why")).to_have_text(ours["gather_line_why"])

@@ -27,7 +27,7 @@ from ..viewer.bundle import (
     digits,
     playing_file,
     running_file,
-    texts_file,
+    texts_files,
     value_file,
 )
 from ..web.service.questions import QUESTIONS
@@ -78,9 +78,8 @@ def write_site(
         "links": True,
         "language": language,
         "languages": {
-            one: writer.add(f"vitviz-{one}.js", texts_file(one).encode())
-            for one in languages()
-            if one != ENGLISH  # the viewer brings it
+            name: writer.add(f"vitviz-{name}.js", text.encode())
+            for name, text in texts_files().items()
         },
         "running": writer.add("vitviz-running.js", running_file().encode()),
         "playing": writer.add("vitviz-play.js", playing_file().encode()),

@@ -33,7 +33,7 @@ const readBeside = (path) => load(new URL(path, document.baseURI).href);
  */
 export async function open({ element, strip, site, viewer: given, read = readBeside, more = {} }) {
   const page = document.documentElement;
-  const texts = (language) => read(site.languages[language]);
+  const texts = (name) => read(site.languages[name]);
   const photos = createPhotos();
   const bar = createBar(strip, site, { choose: (wanted) => choose(wanted), take: (file) => choose({ ...shown, photo: photos.add({ file, name: file.name }) }),
     draw: () => mounted.openDrawing(), film: () => mounted.openCamera(), play: () => mounted.openPlayground() });

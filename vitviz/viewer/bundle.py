@@ -58,9 +58,14 @@ def as_file() -> str:
     return f"{LEFT} = {join(HERE / 'main.js', 'vitviz.js', (ENGLISH,))}"
 
 
-def texts_file(language: str) -> str:
-    """The texts of another language as a file of its own, for `load`: what `learn` takes."""
-    return value_file({name: said(language) for name, said in TEXTS.items()})
+def texts_files() -> dict[str, str]:
+    """Files for `load` of the texts that `as_file` lacks, by the names that learning.js asks for:
+    a language, and the lessons of each.
+    """
+    others = [one for one in languages() if one != ENGLISH]
+    texts = {one: {name: said(one) for name, said in TEXTS.items()} for one in others}
+    lessons = {f"lessons-{one}": {"STRINGS": _lessons(one)} for one in languages()}
+    return {name: value_file(said) for name, said in (texts | lessons).items()}
 
 
 def running_file() -> str:
@@ -195,13 +200,17 @@ def _photo(language: str) -> dict[str, str]:
 
 def _strings(spoken: Collection[str] | None = None) -> str:
     """The module that replaces `STRINGS`: it has the names of all languages, and the texts of those
-    that are spoken (None: of all).
+    that are spoken; None: all texts of all, those of lessons, too.
     """
+    whole = spoken is None
     spoken = languages() if spoken is None else spoken
     texts: dict[str, dict[str, Any]] = {
         name: {one: said(one) if one in spoken else {} for one in languages()}
         for name, said in TEXTS.items()
     }
+    if whole:
+        for one in spoken:
+            texts["STRINGS"][one] |= _lessons(one)
     if spoken:
         texts["SNIPPETS"] = {
             kind: (HERE / "snippets" / f"with_{kind}.py").read_text(encoding="utf-8")
@@ -218,14 +227,14 @@ def _glossary(language: str) -> dict[str, str]:
 
 
 def _texts(language: str) -> dict[str, str]:
-    """What `STRINGS` has of a language: its texts for the viewer, and others with a prefix."""
-    others = (("lesson", "lessons", ""), ("experiment", "experiments", CHANGES))
-    return dictionary(language, "viewer") | {
-        f"{prefix}.{key}": text
-        for prefix, subject, named in others
-        for key, text in dictionary(language, subject).items()
-        if re.search(named, key)
-    }
+    """What `STRINGS` has of a language: its texts for the viewer, and some on experiments."""
+    experiments = dictionary(language, "experiments").items()
+    told = {f"experiment.{key}": text for key, text in experiments if re.search(CHANGES, key)}
+    return dictionary(language, "viewer") | told
+
+
+def _lessons(language: str) -> dict[str, str]:
+    return {f"lesson.{key}": text for key, text in dictionary(language, "lessons").items()}
 
 
 TEXTS = {"STRINGS": _texts, "GLOSSARY": _glossary}

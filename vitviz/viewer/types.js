@@ -151,7 +151,7 @@
  *   view?: () => import("./telling.js").Told|null, follow?: (moved: () => void) => void}} Address
  */
 
-/** @typedef {(language: import("./text/language.js").Language) => Promise<{STRINGS: any, GLOSSARY: any}>} Texts */
+/** @typedef {(name: string) => Promise<{STRINGS: any, GLOSSARY?: any}>} Texts  of a language ("de"), or of its lessons ("lessons-de") */
 
 /**
  * A photo that has not left this page; address: how the host calls it. inverted: whether light and dark are exchanged.

@@ -5,6 +5,7 @@ import { LESSONS } from "../lessons/index.js";
 import { createOutcomes } from "../lessons/outcomes.js";
 import { createShelf } from "../lessons/shelf.js";
 import { guessBook, lessonBook } from "../state/memory.js";
+import { knowsLessons, learnLessons } from "../text/learning.js";
 import { createLessonList } from "./lessonlist.js";
 
 /**
@@ -16,14 +17,27 @@ import { createLessonList } from "./lessonlist.js";
  * @param {HTMLElement} root  gets the list of lessons
  * @param {() => void} render
  */
-export function createCurriculum(app, { address = null, go = null, taken = null }, results, storage, root, render) {
+export function createCurriculum(app, { address = null, go = null, taken = null, texts = null }, results, storage, root, render) {
   const shelf = createShelf(lessonBook(storage), () => address?.read() ?? null, taken?.lesson ?? null);
   const guesses = guessBook(storage, taken?.guesses);
   const travels = Boolean(go && address);
   const lessons = [...LESSONS]; // and the own one
   shelve();
   const course = createCourse(app, lessons, guesses, travel, createOutcomes(results, taken?.outcomes ?? {}, render), render);
-  return { shelf, guesses, travels, course, collect, openLessons };
+  let [coming, lost] = [/** @type {Promise<boolean>|null} */ (null), ""]; // lost: the language whose texts could not be had
+  return { shelf, guesses, travels, course, collect, openLessons, speaksLessons };
+
+  /** Whether the texts of lessons are here; if not, they are fetched, and the page is drawn when they have come. */
+  function speaksLessons() {
+    if (!knowsLessons(app.language) && lost !== app.language) fetchTexts().then(render);
+    return knowsLessons(app.language);
+  }
+
+  async function fetchTexts() {
+    const { language } = app;
+    coming ??= learnLessons(language, texts).finally(() => { coming = null; });
+    lost = await coming ? "" : language;
+  }
 
   /** Puts the own lesson after the others, where there is one. */
   function shelve() {
@@ -50,7 +64,9 @@ export function createCurriculum(app, { address = null, go = null, taken = null 
     return stepLink(address.read(), origin, { lang: app.language, projector: app.taste.projector });
   }
 
-  function openLessons() {
+  async function openLessons() {
+    await fetchTexts();
+    if (!knowsLessons(app.language)) return; // the host has said why
     root.querySelector(".vv-lesson-list")?.remove();
     const dialog = createLessonList(app, lessons, travels ? linkTo : null);
     root.append(dialog);

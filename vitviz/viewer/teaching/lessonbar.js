@@ -61,6 +61,11 @@ export function createLessonBar(app) {
     const lesson = course.lesson();
     show(root, lesson !== null);
     if (!lesson) return;
+    if (app.speaksLessons()) renderStep(lesson);
+    else setText(title, t("lessonLoading"));
+  }
+
+  function renderStep(lesson) {
     const step = course.step();
     const asked = course.question();
     const value = asked && course.truth();

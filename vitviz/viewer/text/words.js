@@ -14,16 +14,17 @@ import { STRINGS } from "./strings.js";
  * @returns {(key: string, values?: Record<string, *>) => string}
  */
 export function translator(language) {
-  const texts = { ...STRINGS.en, ...STRINGS[languageOf(language)] };
+  const texts = STRINGS[languageOf(language)]; // more can come to them
   return (key, values = {}) => {
-    if (!(key in texts)) throw new Error("no text named " + key);
-    return withParticles(texts[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name])));
+    const text = texts[key] ?? STRINGS.en[key];
+    if (text === undefined) throw new Error("no text named " + key);
+    return withParticles(text.replace(/\{(\w+)\}/g, (_, name) => String(values[name])));
   };
 }
 
 /** Whether there is a text with this key. */
 export function hasText(key) {
-  return key in STRINGS.en;
+  return Object.values(STRINGS).some((texts) => key in texts);
 }
 
 /** The names of the values that a text has places for. */

@@ -14,8 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...languages import ENGLISH, languages, spoken
-from ...viewer.bundle import as_file, digits, playing_file, running_file, texts_file
+from ...languages import spoken
+from ...viewer.bundle import as_file, digits, playing_file, running_file, texts_files
 from ..host.error_messages import preferred
 from ..store.examples import Example
 from .first import First
@@ -63,10 +63,9 @@ def _brotli(body: bytes) -> dict[str, bytes]:
 
 
 VIEWER_FILE = KeptFile("vitviz", as_file().encode(), "js", "text/javascript")
-TEXTS_FILES = {  # of the languages that the viewer does not bring along
-    one: KeptFile(f"vitviz-{one}", texts_file(one).encode(), "js", "text/javascript")
-    for one in languages()
-    if one != ENGLISH
+TEXTS_FILES = {  # that the viewer does not bring along
+    name: KeptFile(f"vitviz-{name}", text.encode(), "js", "text/javascript")
+    for name, text in texts_files().items()
 }
 
 

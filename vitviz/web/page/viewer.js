@@ -2,13 +2,13 @@
 const load = __LOAD__;
 const fetched = (path) => load(new URL(path, document.baseURI).href);
 
-// The texts of a language that the viewer has not brought along, and whether they could be had.
-const files = __TEXTS__; // language -> path
+// Texts that the viewer has not brought along, and whether they could be had.
+const files = __TEXTS__; // the name of what is said -> path
 const silent = element.querySelector('.vv-no-texts');
-async function texts(language) {
+async function texts(name) {
   silent.hidden = true;
   try {
-    return await fetched(files[language]);
+    return await fetched(files[name]);
   } catch (error) {
     silent.hidden = false;
     throw error;
