@@ -306,6 +306,7 @@ def test_a_host_who_names_a_wrong_model_gets_a_sentence(folder):
     command = [sys.executable, ROOT / "app.py", "--model", "missing.safetensors"]
     ended = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     assert ended.returncode == 1
+    assert ended.stdout == "vitviz starts: its address comes in some seconds\n"
     assert ended.stderr.strip() == "vitviz serve: there is no checkpoint file missing.safetensors"
 
 

@@ -17,4 +17,5 @@ def serve_page(argv: Sequence[str]) -> None:
         level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s"
     )
     logging.getLogger("vitviz").setLevel(settings.log_level.upper())
+    print("vitviz starts: its address comes in some seconds", flush=True)
     serve(*build_app(settings))
