@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from tests.models import photo, tiny, with_pass
-from vitviz import Analysis, analyze
+from vitviz import Analysis, SelectionError, analyze, load
 from vitviz.model.loaded import KNOWN_OR_NOT
-from vitviz.probe.measure.predictions import NOT_SURE, groups_of
+from vitviz.probe.measure.predictions import NOT_SURE, class_named, groups_of
 
 WORDS = ("dog", "cat", "dog", "bird", "cat", "fish", "dog")
 
@@ -134,3 +134,12 @@ def test_the_summary_tells_the_answer(grouped: Analysis) -> None:
     summary = json.loads(json.dumps(grouped.summary(2)))
     assert summary["answer"]["kind"] == "group"
     assert [group["name"] for group in summary["groups"]] == [g.name for g in grouped.groups(2)]
+
+
+def test_a_class_is_named_as_the_page_says_it_in_any_language() -> None:
+    card = load("photos").card
+    number = card.labels.index("lesser panda")
+    for name in ("lesser panda", "red panda", "레서판다", number):
+        assert class_named(card, name, "explain") == number
+    with pytest.raises(SelectionError, match="has no class 'a red panda'"):
+        class_named(card, "a red panda", "explain")

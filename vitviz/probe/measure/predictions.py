@@ -155,6 +155,7 @@ def classes_of(card: ModelCard) -> Classes:
 def class_named(card: ModelCard, target: int | str | None, key: str) -> int | None:
     """The number of a class; None for None, which is the class that the model answers.
 
+    `target`: its number, its label, or what it is called in any language, as the page says it.
     `key`: what asks for it. Raises `SelectionError` as `Analysis.class_index` does.
     """
     labels, count = card.labels or (), card.config.num_classes
@@ -166,7 +167,10 @@ def class_named(card: ModelCard, target: int | str | None, key: str) -> int | No
                 Message("experiments.no_names", name=card.name, key=key, last=count - 1)
             )
         return None
-    number = labels.index(target) if target in labels else whole(target)
+    said = (words.get("labels", {}) for words in card.words.values())
+    called = {name: label for names in said for label, name in names.items()}
+    label = target if target in labels else called.get(str(target))
+    number = labels.index(label) if label in labels else whole(target)
     if number is None or not 0 <= number < count:
         wrong = repr(target)[:40]
         raise SelectionError(
