@@ -161,3 +161,21 @@ def test_where_there_is_no_camera_a_sentence_says_why(filming, script: str, said
     tab.locator(".vv-living").get_by_text(said).wait_for()
     assert tab.locator(".vv-living").get_by_role("button", name="Start").is_visible()
     assert tab.locator(".vv-living").get_by_role("button", name="Stop").count() == 0
+
+
+def test_an_engine_that_stops_is_said_and_the_camera_is_off(filming) -> None:
+    broken = """
+        const sent = Worker.prototype.postMessage;
+        Worker.prototype.postMessage = function (question, ...rest) {
+            if (window.broken && question.wish) this.dispatchEvent(new ErrorEvent("error"));
+            else sent.call(this, question, ...rest);
+        };
+    """
+    tab = filming(WATCH + broken)
+    answers(tab)
+    tab.evaluate("window.broken = true")
+    living = tab.locator(".vv-living")
+    living.get_by_text("The model in this page has stopped").wait_for()
+    assert tab.evaluate(TRACKS) == ["video ended"]
+    assert living.get_by_role("button", name="Start", exact=True).is_hidden()
+    tab.complaints[:] = [one for one in tab.complaints if "stopped twice" not in one]

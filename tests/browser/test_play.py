@@ -188,3 +188,18 @@ def test_the_one_file_with_its_engine_has_it_too(open_page, locale) -> None:
     page.wait_for_function("location.hash.includes('play=standard')")
     page.keyboard.press("Escape")
     page.wait_for_function("!location.hash.includes('play=')")
+
+
+def test_a_playground_that_does_not_come_is_said_and_asked_for_again(visit) -> None:
+    seen = visit()
+    page = seen.page
+    page.route("**/vitviz-play-*", lambda route: route.abort())
+    page.get_by_role("button", name="Playground").click()
+    note = page.get_by_role("alert").filter(has_text="What was to be opened could not be loaded")
+    note.wait_for()
+    page.unroute("**/vitviz-play-*")
+    page.get_by_role("button", name="Playground").click()
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    assert note.is_hidden()
+    lost = ("ERR_FAILED", "no file at")
+    seen.complaints[:] = [one for one in seen.complaints if not any(map(one.__contains__, lost))]

@@ -140,7 +140,7 @@ export function mount(host) {
       render();
     },
     select: (wanted) => app.source && app.select(wanted),
-    openLessons: app.openLessons, openDrawing: screen.openDrawing, openCamera: camera.toggle, openPlayground: playing.open,
+    openLessons: app.openLessons, openDrawing: screen.openDrawing, openCamera: () => screen.fetching(camera.toggle), openPlayground: () => screen.fetching(playing.open),
     destroy() {
       opening.destroy();
       camera.close();

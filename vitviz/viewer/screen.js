@@ -1,7 +1,7 @@
 /** The screen: what stands in the element of the host: the drawing field, and the board or a message in its place. */
 
 import { createBoard } from "./board.js";
-import { el, guardFocus, keepFocus } from "./parts/dom.js";
+import { el, guardFocus, keepFocus, setText, show } from "./parts/dom.js";
 import { button } from "./parts/widgets.js";
 import { frameTaken } from "./saving/takehome.js";
 import { createDrawing } from "./stage/drawing.js";
@@ -20,7 +20,8 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
   const root = el("div", { class: "vitviz" });
   const live = el("p", { class: "vv-live", "aria-live": "polite" });
   const content = el("div");
-  root.append(content, live);
+  const lost = el("p", { class: "vv-note", role: "alert", hidden: true });
+  root.append(lost, content, live);
   if (taken) frameTaken(content, taken);
   element.replaceChildren(root);
   const drawing = draw ? createDrawing(app, draw) : null;
@@ -34,6 +35,17 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
     /** Null while a message stands in its place. @type {ReturnType<typeof createBoard>|null} */
     board: null,
     openDrawing: () => drawing?.open(), open,
+    /** Opens what comes as a file of its own; one that does not come is told until it is tried again. */
+    async fetching(opening) {
+      show(lost, false);
+      try {
+        await opening();
+      } catch (error) {
+        setText(lost, app.t("partLost", { reason: error.message }));
+        show(lost, true);
+        throw error;
+      }
+    },
     /** Makes the board for the source of the app. */
     showBoard() {
       const focusAgain = keepFocus(content);

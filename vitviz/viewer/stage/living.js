@@ -58,7 +58,7 @@ export function createLiving(app, { runner, take, close }) {
     root.dataset.state = state;
     setText(note, state === "on" ? "" : say("camera_" + state, { share: percent(runner.share) }));
     show(note, state !== "on");
-    const possible = { keep: answered, start: !["coming", "asking", "on", "no_model"].includes(state), stop: stream.isOn(), other: stream.others()[0], back: field.out.size > 0 };
+    const possible = { keep: answered, start: !["coming", "asking", "on", "no_model", "broken"].includes(state), stop: stream.isOn(), other: stream.others()[0], back: field.out.size > 0 };
     for (const [name, one] of Object.entries(possible)) show(tools[name], Boolean(one));
   }
 
@@ -74,11 +74,23 @@ export function createLiving(app, { runner, take, close }) {
       el("p", { class: "vv-note", text: say("camera_cover") }), rate, el("p", { class: "vv-note", text: say("camera_private") }), heard);
   }
 
-  /** Frame after frame: the newest one, when the answer to the one before is drawn. */
   async function film() {
     const mine = ++filming;
-    const { engine, known: { facts } } = /** @type {any} */ (runner);
     const goesOn = () => mine === filming && state === "on";
+    try {
+      await answerFrames(goesOn);
+    } catch (error) {
+      if (!goesOn()) return; // a newer film has overtaken it
+      stream.stop();
+      state = "broken";
+      render();
+      throw error;
+    }
+  }
+
+  /** Frame after frame: the newest one, when the answer to the one before is drawn. Rejected when the engine stops. */
+  async function answerFrames(goesOn) {
+    const { engine, known: { facts } } = /** @type {any} */ (runner);
     let [since, before] = [performance.now(), frames];
     for (;;) {
       await new Promise(requestAnimationFrame); // there is none while nobody sees the page
