@@ -95,12 +95,12 @@ test("names of tokens", () => {
 
 test("shares in one column have as many decimals as each other", () => {
   const of = (...shares) => percents(shares).map((text) => text.replace("%", ""));
-  assert.deepEqual(of(0.97, 0.001, 0.00091, 0.0004, 0), ["97.0", "0.1", "0.1", "< 0.1", "0.0"]);
-  assert.deepEqual(of(0.0013, 0.001, 0.00091, 0.00003), ["0.13", "0.10", "0.09", "< 0.01"]);
+  assert.deepEqual(of(0.97, 0.001, 0.00091, 0.0004, 0), ["97.0", "0.1", "0.1", "<\u00a00.1", "0.0"]);
+  assert.deepEqual(of(0.0013, 0.001, 0.00091, 0.00003), ["0.13", "0.10", "0.09", "<\u00a00.01"]);
   assert.deepEqual(of(0.012, 0.0096), ["1.2", "1.0"]);
-  assert.deepEqual(of(1e-9), ["< 0.000001"]);
+  assert.deepEqual(of(1e-9), ["<\u00a00.000001"]);
   assert.deepEqual(of(1, 0), ["100.0", "0.0"]);
-  assert.deepEqual(of(0.99995, 0.00005), ["> 99.9", "< 0.1"]);
+  assert.deepEqual(of(0.99995, 0.00005), [">\u00a099.9", "<\u00a00.1"]);
   assert.deepEqual(of(0, 0), ["0.0", "0.0"]);
   assert.deepEqual(of(), []);
 });
@@ -125,7 +125,7 @@ test("numbers in words", () => {
   assert.deepEqual([4.23, 0.31, 57.12, 123.4, 0.0951, 0.012, 0.00031, 0].map(multiple),
     ["4.2", "0.3", "57.1", "123", "0.1", "0.01", "0.0003", "0.0"]);
   assert.deepEqual([0.1234, 1, 0.9998, 0.9999999, 0, 0.00085, 0.000002, 1e-9].map(percent),
-    ["12.3%", "100.0%", "> 99.9%", "100.0%", "0.0%", "0.085%", "0.0002%", "< 0.0001%"]);
+    ["12.3%", "100.0%", ">\u00a099.9%", "100.0%", "0.0%", "0.085%", "0.0002%", "<\u00a00.0001%"]);
   assert.deepEqual([1, -1, -0.001].map((value) => signed(value)), ["\u20071.00", "\u22121.00", "\u20070.00"]);
   assert.equal(grouped(86567656), "86,567,656");
   assert.equal(inGroups("2442240"), "2,442,240");

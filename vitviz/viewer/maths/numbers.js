@@ -49,7 +49,7 @@ const WHOLE = 1 - 1e-6;
  * @returns {string}
  */
 export function percent(share) {
-  if (share > 0 && share < 0.000001) return "< 0.0001%";
+  if (share > 0 && share < 0.000001) return "<\u00a00.0001%";
   if (share > 0 && share < 0.00095) return Number((100 * share).toPrecision(2)) + "%";
   return rounded(share, 1) + "%";
 }
@@ -70,8 +70,8 @@ export function percents(shares) {
 function rounded(share, decimals) {
   const text = (100 * share).toFixed(decimals);
   const least = 10 ** -decimals;
-  if (share > 0 && Number(text) === 0) return "< " + least.toFixed(decimals);
-  if (share < WHOLE && Number(text) === 100) return "> " + (100 - least).toFixed(decimals);
+  if (share > 0 && Number(text) === 0) return "<\u00a0" + least.toFixed(decimals);
+  if (share < WHOLE && Number(text) === 100) return ">\u00a0" + (100 - least).toFixed(decimals);
   return text;
 }
 
