@@ -8,7 +8,7 @@ import torch
 from PIL import Image
 from torch.testing import assert_close
 
-from tests.models import TINY, photo, spread, tiny
+from tests.models import TINY, photo, spread, tiny, with_pass
 from vitviz import Analysis, SelectionError, ViT, ViTConfig, VitvizError, analyze, capture
 from vitviz.model.weights import LoadedModel
 
@@ -36,6 +36,11 @@ def test_verify_finds_no_difference_and_would_find_one(name: str) -> None:
     loaded = tiny(name)
     analysis = analyze(loaded, photo())
     assert analysis.verify() < 1e-4
+    if loaded.vit.attn_pool is not None:  # what the pool looks at is in question too
+        others = analysis.trace.tokens.clone()
+        others[-1] += torch.randn_like(others[-1])
+        other = with_pass(analysis, trace=replace(analysis.trace, tokens=others))
+        assert other.verify() > 1e-3
     analysis.trace.q[1] += 1.0 * torch.randn_like(analysis.trace.q[1])
     assert analysis.verify() > 1e-3
 

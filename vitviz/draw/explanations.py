@@ -65,8 +65,10 @@ def explained(
     """
     size = 3.4 if len(maps) == 1 else 2.4
     figure, (first, *axes) = panels(analysis, 1 + len(maps), size=size, paper="")
+    pooled = analysis.card.config.global_pool == "map"  # they begin at its query, not at a token
     picture(first, analysis)
-    mark(first, analysis, token)
+    if not pooled:
+        mark(first, analysis, token)
     caption(first, "the picture")
     for (key, tensor), ax in zip(maps.items(), axes, strict=True):
         explainer, values = chosen(key), np.asarray(tensor)
@@ -77,11 +79,12 @@ def explained(
         if light:
             image.remove()  # only its scale is shown
             dimmed(ax, analysis, values, top)
-        mark(ax, analysis, token)
+        if not pooled:
+            mark(ax, analysis, token)
         said = f"at 0 the photo has {DIMMEST:.0%} of its light" if light else ""
         caption(ax, "\n".join(filter(None, (explainer.name, explainer.paper, said))))
         bar(figure, image, ax, "")
-    whose = token_name(analysis, token)
+    whose = "the query of the pool" if pooled else token_name(analysis, token)
     labels = analysis.card.labels
     classes = target if isinstance(target, tuple) else () if target is None else (target,)
     names = [f'"{labels[one]}"' if labels else f"class {one}" for one in classes]

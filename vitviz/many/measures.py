@@ -53,7 +53,8 @@ def _explained(key: str) -> Measure:
 
     def of(analysis: Analysis) -> Tensor:
         # Seen from CLS; a map of the patch in the corner would say nothing.
-        if "token" in explainer.needs and not analysis.card.config.class_token:
+        config = analysis.card.config
+        if "token" in explainer.within(config).needs and not config.class_token:
             raise SelectionError(f"{analysis.card.name} has no CLS token, from which {key} is seen")
         return analysis.grid.to_map(analysis.explain(key))
 

@@ -278,7 +278,8 @@ class Analysis:
     ) -> Tensor:
         """How much every token matters, by one of `EXPLAINERS`. (N,)
 
-        token   whose view it is, where an explainer has a query token; 0 is CLS in most models
+        token   whose view it is, where an explainer has a query token; 0 is CLS in most models.
+                Where an attention pool gathers the answer (SigLIP), it is that of the pool's query
         target  the class that is explained, its number or name; None: the one the model answers;
                 two classes: the difference of their logits, the first minus the second
         loaded  the model, for an analysis read from a file, which does not hold it
@@ -324,7 +325,8 @@ class Analysis:
 
         Raises as `explain` does.
         """
-        chosen = [explainers.chosen(key) for key in keys or explainers.EXPLAINERS]
+        asked = [explainers.chosen(key) for key in keys or explainers.EXPLAINERS]
+        chosen = [one.within(self.card.config) for one in asked]
         runs = any(one.runs_the_model for one in chosen)
         loaded = self._model(loaded, "explain") if runs else None
         vit = loaded.vit if loaded else None
@@ -432,10 +434,10 @@ class Analysis:
     def pooling_map(self, loaded: LoadedModel | None = None) -> Tensor:
         """Where the learned query that pools the tokens looks. (H, N), rows sum to 1
 
-        See `measure.inside.pooling_map`. Pass the model of an analysis read from a file, or
+        See `measure.inside.Pool`. Pass the model of an analysis read from a file, or
         `VitvizError` is raised; `SelectionError` for a model that pools in another way.
         """
-        return inside.pooling_map(self._model(loaded, "pooling_map").vit, self.trace)
+        return inside.pool_of(self._model(loaded, "pooling_map").vit, self.trace).shares
 
     def turn(
         self, layer: int, head: int, query: int, key: int, loaded: LoadedModel | None = None
@@ -485,8 +487,9 @@ class Analysis:
         """Run the model once more; return how far this trace is from what its blocks compute.
 
         For every layer softmax(scale q k^T) from this trace is multiplied with the block's values,
-        sent through the block's projection and compared with the block's own attention output. The
-        largest absolute difference is returned; float rounding leaves about 1e-5.
+        sent through the block's projection and compared with the block's own attention output; so
+        is what an attention pool gathers after them. The largest absolute difference is returned;
+        float rounding leaves about 1e-5.
         An analysis read from a file does not hold its model: pass it, or `VitvizError` is raised.
         """
         return verify(self.pass_, self._model(loaded, "verify"))

@@ -1,4 +1,4 @@
-"""Whether the attention of a trace is what the blocks of its model really use."""
+"""Whether the attention of a trace is what the blocks of its model, and its pool, really use."""
 
 import torch
 from einops import rearrange
@@ -7,6 +7,7 @@ from torch import Tensor
 from ..model.loaded import LoadedModel
 from .capture.recorder import capture, listening
 from .forward import Pass
+from .measure.inside import pool_of
 
 
 @torch.inference_mode()
@@ -15,7 +16,8 @@ def verify(pass_: Pass, loaded: LoadedModel) -> float:
     `Analysis.verify`.
     """
     outputs: dict[int, Tensor] = {}
-    surgery = pass_.surgery
+    pooled: list[Tensor] = []
+    surgery, pool = pass_.surgery, loaded.vit.attn_pool
     with (
         listening() as listen,
         surgery.applied(loaded.vit),
@@ -26,6 +28,8 @@ def verify(pass_: Pass, loaded: LoadedModel) -> float:
                 block.attn.register_forward_hook,
                 lambda _module, _args, out, layer=layer: outputs.update({layer: out}),
             )
+        if pool is not None:
+            listen(pool.proj.register_forward_hook, lambda _module, _args, out: pooled.append(out))
         loaded.vit(pass_.pixels[None].to(loaded.device))
     worst = 0.0
     for layer, block in enumerate(loaded.vit.blocks):
@@ -34,4 +38,7 @@ def verify(pass_: Pass, loaded: LoadedModel) -> float:
         mixed = rearrange(surgery.heads_off(layer, mixed), "1 h n d -> n (h d)")
         ours = block.attn.proj(block.attn.norm(mixed))
         worst = max(worst, float((ours - outputs[layer][0]).abs().max()))
+    if pool is not None:
+        ours = pool.proj(pool_of(loaded.vit, pass_.trace).gathered.to(pooled[0]))
+        worst = max(worst, float((ours - pooled[0][0]).abs().max()))
     return worst

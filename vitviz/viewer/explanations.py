@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..errors import SelectionError, VitvizError
 from ..languages import in_others
+from ..model.config import ViTConfig
 from ..probe.capture.grid import PatchGrid
 from ..probe.explain.explainers import EXPLAINERS, Explainer
 from ..probe.explain.explanation import explained
@@ -35,10 +36,12 @@ def is_explanation(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def runs_the_model(name: str) -> bool:
+def runs_the_model(name: str, config: ViTConfig) -> bool:
     """Whether the values of this name can only be computed with the model."""
     found = _NAME.fullmatch(name)
-    return found is not None and found[1] in EXPLAINERS and EXPLAINERS[found[1]].runs_the_model
+    if found is None or found[1] not in EXPLAINERS:
+        return False
+    return EXPLAINERS[found[1]].within(config).runs_the_model
 
 
 def passes_of(analysis: "Analysis", name: str) -> int:
@@ -151,7 +154,7 @@ def beforehand(analysis: "Analysis", token: int) -> dict[str, dict[str, Tensor]]
 
 
 def _possible(analysis: "Analysis") -> Iterator[Explainer]:
-    """All explainers; without those for a class where the model names none."""
+    """All explainers as they are in this model; without those for a class where it names none."""
     for one in EXPLAINERS.values():
         if "class" not in one.needs or analysis.card.head == "classes":
-            yield one
+            yield one.within(analysis.card.config)

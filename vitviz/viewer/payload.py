@@ -189,12 +189,12 @@ def _of_layer(layer: int) -> tuple[str, str]:
     return tokens_name(layer), mixing_name(layer)
 
 
-def needs_model(name: str) -> bool:
+def needs_model(name: str, config: ViTConfig) -> bool:
     """Whether this late file can only be made of an analysis that holds its model."""
     return (
         name in (FILTERS, INSIDE, POOLING)
         or name.startswith(MIXING)
-        or explanations.runs_the_model(name)
+        or explanations.runs_the_model(name, config)
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -12,8 +13,10 @@ from ...model.preprocess import Preprocess
 from ...model.products import fast_products
 from ...model.vit import Places, Tokens, ViT
 from ..capture.grid import PatchGrid
+from ..capture.recorder import listening
 from ..capture.trace import Trace
 from ..intervene.surgery import Surgery
+from ..measure.inside import Pool, pool_of
 
 # Tokens that go through the model at a time: with fewer, calls cost more than products; more only
 # leave the caches. A graph for a backward pass keeps some ten times as much of each.
@@ -73,6 +76,37 @@ class Case:
     def patches(self) -> Tensor:
         """The patches that no intervention took out. (n,) indices of patches"""
         return torch.arange(self.grid.num_patches) if self.surgery is None else self.surgery.present
+
+    @cached_property
+    def pool(self) -> Pool | None:
+        """What gathers the answer, where a learned query does; None in other models."""
+        gathers = self.vit is not None and self.vit.attn_pool is not None
+        return pool_of(self.model, self.trace) if gathers else None
+
+    @cached_property
+    def pool_gradient(self) -> Tensor:
+        """d score / d shares of `pool`, by one way back through the head alone. (H, N)
+
+        Raises `CaptureError` where there is no pool.
+        """
+        heard: list[Tensor] = []
+
+        def hear(_module: object, args: tuple[Tensor]) -> tuple[Tensor]:
+            heard.append(args[0].detach().clone().requires_grad_())  # of no inference mode
+            return (heard[0],)
+
+        vit = self.model
+        if vit.attn_pool is None or self.pool is None:
+            raise CaptureError("this model has no query that pools its tokens")
+        with torch.enable_grad(), self.operated(), listening() as listen:
+            listen(vit.attn_pool.proj.register_forward_pre_hook, hear)
+            tokens = self.trace.tokens[-1:].to(vit.attn_pool.latent.device)
+            (wanted,) = torch.autograd.grad(
+                self.score(vit.forward_head(vit.norm(tokens))[0]), heard
+            )
+        heads, _, dim = self.pool.values.shape
+        wanted = wanted.float().cpu().view(heads, dim)
+        return torch.einsum("hd,hnd->hn", wanted, self.pool.values)
 
     def operated(self) -> AbstractContextManager[None]:
         """Passes go as the interventions say, as in `Surgery.applied`."""

@@ -1,7 +1,7 @@
 """EXPLAINERS: the one list of functions that say how much every token matters."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Literal
 
@@ -10,13 +10,15 @@ from torch import Tensor
 
 from ...errors import SelectionError
 from ...languages import Message
+from ...model.config import ViTConfig
 from ..capture.grid import PatchGrid
+from ..capture.selection import choose
 from ..capture.trace import Trace
 from ..intervene.chance import Chance
 from . import gradients, perturb
 from .case import Case
 
-Need = Literal["token", "class", "values", "gradients", "pass", "passes"]
+Need = Literal["token", "pool", "class", "values", "gradients", "pass", "passes"]
 HeadFusion = Literal["mean", "max", "min"]
 
 
@@ -50,7 +52,11 @@ def rollout(
     """
     row = torch.zeros(trace.num_tokens)
     row[trace.check_token(query)] = 1
-    for step in reversed(list(_steps(trace, head_fusion, residual, first, last))):
+    return _rolled(row, list(_steps(trace, head_fusion, residual, first, last)))
+
+
+def _rolled(row: Tensor, steps: list[Callable[[], Tensor]]) -> Tensor:
+    for step in reversed(steps):
         row = row @ step()
     return row
 
@@ -103,12 +109,7 @@ def _steps(
 
     def make(layer: int) -> Callable[[], Tensor]:
         def step() -> Tensor:
-            heads = trace.attention(layer)  # (H, N, N)
-            fused = (
-                heads.mean(dim=0)
-                if head_fusion == "mean"
-                else getattr(heads, f"a{head_fusion}")(dim=0)
-            )
+            fused = _fused(trace.attention(layer), head_fusion)  # (N, N)
             itself = torch.eye(trace.num_tokens)
             mixed = residual * itself + (1 - residual) * fused
             sums = mixed.sum(dim=-1, keepdim=True)
@@ -121,6 +122,40 @@ def _steps(
     return (make(layer) for layer in range(first, last + 1))
 
 
+def _fused(heads: Tensor, head_fusion: str) -> Tensor:
+    """One map of all heads. (H, ..., N) -> (..., N)"""
+    return heads.mean(dim=0) if head_fusion == "mean" else getattr(heads, f"a{head_fusion}")(dim=0)
+
+
+def _of_attention(
+    case: Case, token: int | None, *, layer: int | None = None, head: int | None = None
+) -> Tensor:
+    """`attention` of a token; of no token that of the pool, which has no layer."""
+    if token is None and case.pool:
+        if layer is not None:
+            raise SelectionError(Message("experiments.pool_has_no_layer"))
+        shares = case.pool.shares
+        return shares.mean(0) if head is None else shares[choose("head", head, len(shares))]
+    return attention(case.trace, token or 0, layer=layer, head=head)
+
+
+def _of_rollout(
+    case: Case,
+    token: int | None,
+    *,
+    head_fusion: HeadFusion = "mean",
+    residual: float = 0.5,
+    first: int = 0,
+    last: int | None = None,
+) -> Tensor:
+    """`rollout` to a token; to no token: to the pool, which has no residual path around it."""
+    if token is None and case.pool:
+        steps = list(_steps(case.trace, head_fusion, residual, first, last))
+        return _rolled(_fused(case.pool.shares, head_fusion), steps)
+    options = {"head_fusion": head_fusion, "residual": residual, "first": first, "last": last}
+    return rollout(case.trace, token or 0, **options)  # type: ignore[arg-type]
+
+
 def centre_map(grid: PatchGrid) -> Tensor:
     """A Gaussian in the middle of the picture, its deviation a quarter of each side. (rows, cols)
 
@@ -131,12 +166,12 @@ def centre_map(grid: PatchGrid) -> Tensor:
     return torch.exp(-(rows[:, None] + cols) / (2 * 0.25**2)).float()
 
 
-def centre(case: Case, _token: int) -> Tensor:
+def centre(case: Case, _token: int | None) -> Tensor:
     """`centre_map`, whatever the picture shows. (N,), none negative; prefix tokens get 0"""
     return _placed(case.grid, centre_map(case.grid).flatten())
 
 
-def random(case: Case, _token: int) -> Tensor:
+def random(case: Case, _token: int | None) -> Tensor:
     """Noise from 0 to 1, which the seed of the case alone decides. (N,); prefix tokens get 0"""
     noise = Chance(case.seed, "random map").uniforms(case.grid.num_patches)
     return _placed(case.grid, noise.float())
@@ -151,7 +186,8 @@ class Explainer:
     """One way to say how much every token matters.
 
     function  (case, token, *, options) -> (N,); the docstring defines it
-    needs     "token": the values are those for one query token; "class": for one class; "values",
+    needs     "token": the values are those for one query token; "pool": for the query that gathers
+              the answer, and the model is at hand (see `within`); "class": for one class; "values",
               "gradients": the trace of the case holds v, or v and g; "pass": it runs the model
               once itself, forward and back; "passes": many times, so it costs as much as many
               analyses
@@ -180,7 +216,13 @@ class Explainer:
     @property
     def runs_the_model(self) -> bool:
         """Whether the trace of an analysis is not enough."""
-        return not self.needs.isdisjoint({"values", "gradients", "pass", "passes"})
+        return not self.needs.isdisjoint({"pool", "values", "gradients", "pass", "passes"})
+
+    def within(self, config: ViTConfig) -> "Explainer":
+        """As it is in one model: where a pool gathers the answer it begins there, with no token."""
+        if "token" not in self.needs or config.global_pool != "map":
+            return self
+        return replace(self, needs=self.needs - {"token"} | {"pool"})
 
     def passes(self, grid: PatchGrid) -> int:
         """How many forward passes it takes by its definition, a backward pass counting as two."""
@@ -195,7 +237,7 @@ class Explainer:
         return tuple(one.name for one in found if one.kind is one.KEYWORD_ONLY)
 
     def __call__(self, case: Case, token: int = 0, **options: Any) -> Tensor:
-        """The values of all tokens. (N,)
+        """The values of all tokens. (N,) `token` is of no use where the case has a pool.
 
         Raises `SelectionError` for a token or an option that is not there.
         """
@@ -203,7 +245,8 @@ class Explainer:
             if name not in self.options:
                 there = f"there are {', '.join(self.options)}" if self.options else "it has none"
                 raise SelectionError(f"{self.key} has no option {name!r}; {there}")
-        return self.function(case, case.trace.check_token(token), **options).detach()
+        token = case.trace.check_token(token)
+        return self.function(case, None if case.pool else token, **options).detach()
 
 
 def _needs(*needs: Need) -> frozenset[Need]:
@@ -215,24 +258,13 @@ EXPLAINERS: dict[str, Explainer] = {
     for one in (
         Explainer(
             key="attention",
-            function=lambda case, token, *, layer=None, head=None: attention(
-                case.trace, token, layer=layer, head=head
-            ),
+            function=_of_attention,
             needs=_needs("token"),
             paper="arXiv:2010.11929",
         ),
         Explainer(
             key="rollout",
-            function=lambda case, token, *, head_fusion="mean", residual=0.5, first=0, last=None: (
-                rollout(
-                    case.trace,
-                    token,
-                    head_fusion=head_fusion,
-                    residual=residual,
-                    first=first,
-                    last=last,
-                )
-            ),
+            function=_of_rollout,
             needs=_needs("token"),
             paper="arXiv:2005.00928",
         ),

@@ -43,7 +43,8 @@ def explained(
     analysis: "Analysis", key: str, token: int = 0, target: int | str | None = None
 ) -> Explanation:
     """The same values as `Analysis.explain`, with what they cost. Raises as that does."""
-    vit = analysis.loaded.vit if analysis.loaded and chosen(key).runs_the_model else None
+    runs = chosen(key).within(analysis.card.config).runs_the_model
+    vit = analysis.loaded.vit if analysis.loaded and runs else None
     with _counting(vit, analysis.grid.num_tokens) as count:
         began = time.perf_counter()
         values = analysis.explain(key, token, target)

@@ -14,32 +14,41 @@ from ..capture.recorder import listening
 from .case import Case
 
 
-def attention_norm(case: Case, token: int) -> Tensor:
+def attention_norm(case: Case, token: int | None) -> Tensor:
     """Length of what the last layer's attention brings `token` from each token. (N,), none negative
 
+    `token` None, here and below: what the query of the pool is brought, and looks at.
     The norm of sum over heads of A[h, i, j] v[h, j] W_o, where W_o is the projection after the
     attention: a large attention to a value that is almost zero moves nothing. Kobayashi et al.
     2020, arXiv:2004.10102, equation 7. Raises `SelectionError` for a model with a norm between
     attention and projection, where the terms of the sum are not added up alone.
     """
-    attn, trace = case.model.blocks[-1].attn, case.trace
+    attn, trace, pool = case.model.blocks[-1].attn, case.trace, case.model.attn_pool
+    if token is None and case.pool and pool is not None:
+        return _brought(case.pool.shares, case.pool.values, pool.proj.weight)
     if case.model.config.attn_norm:
         raise SelectionError(Message("experiments.no_attention_norm", name="this model"))
     if trace.v is None:
         raise CaptureError("this trace holds no values; capture(vit, values=True) keeps them")
     last = trace.depth - 1
-    shares = trace.attention_from(last, token)  # (H, N)
-    moved = (shares[..., None] * trace.v[last]).transpose(0, 1).flatten(1)  # (N, H d)
-    return (moved @ attn.proj.weight.float().cpu().T).norm(dim=-1)
+    return _brought(trace.attention_from(last, token or 0), trace.v[last], attn.proj.weight)
 
 
-def attention_gradient(case: Case, token: int) -> Tensor:
+def _brought(shares: Tensor, values: Tensor, weight: Tensor) -> Tensor:
+    """Length of each token's part of what is projected. (H, N), (H, N, d), (D, D) -> (N,)"""
+    moved = (shares[..., None] * values).transpose(0, 1).flatten(1)  # (N, H d)
+    return (moved @ weight.float().cpu().T).norm(dim=-1)
+
+
+def attention_gradient(case: Case, token: int | None) -> Tensor:
     """What cutting each edge from `token` would cost the class, to first order. (N,), signed
 
     sum over layers and heads of (A * dA)[token, j]: attribution patching (Nanda 2023), of the edges
     of one row.
     """
-    trace = case.trace
+    if token is None and case.pool:
+        return (case.pool.shares * case.pool_gradient).sum(0)
+    trace, token = case.trace, token or 0
     costs = (
         (trace.attention_from(layer, token) * trace.attention_gradient_from(layer, token)).sum(0)
         for layer in range(trace.depth)
@@ -47,27 +56,31 @@ def attention_gradient(case: Case, token: int) -> Tensor:
     return sum(costs, torch.zeros(()))
 
 
-def generic(case: Case, token: int) -> Tensor:
+def generic(case: Case, token: int | None) -> Tensor:
     """Relevance of each token for `token`, through all layers. (N,), none negative
 
     R = identity; in each layer R += mean over heads of relu(A * dA) R; the row of `token` in R.
     Chefer et al. 2021, arXiv:2103.15679, equations 5 and 6, with the logit of the class, and
-    without a normalisation at the end. Computed with one vector instead of the whole product.
+    without a normalisation at the end. Computed with one vector instead of the whole product. A
+    pool is one more such layer; nothing leads around it.
     """
-    row = _unit(case, token)
+    row = _start(case, token)
     for layer in reversed(range(case.trace.depth)):
         row = row + row @ _positive(case, layer)
     return row
 
 
-def gradient_rollout(case: Case, token: int) -> Tensor:
+def gradient_rollout(case: Case, token: int | None) -> Tensor:
     """Rollout over relu(A * dA) in place of A. (N,), none negative, sums to 1
+
+    Of a pool it is 0 where nothing that the pool looks at speaks for the class.
 
     In each layer the mean over heads of relu(A * dA) is scaled to rows that sum to 1, a row of
     zeros becoming the token itself; half of it and half the identity make one step, and the steps
     are multiplied from the first layer to the last. No paper defines this method.
     """
-    row, itself = _unit(case, token), torch.eye(case.trace.num_tokens)
+    row, itself = _start(case, token), torch.eye(case.trace.num_tokens)
+    row = row / row.sum().clamp(min=torch.finfo(row.dtype).tiny)
     for layer in reversed(range(case.trace.depth)):
         fused = _positive(case, layer)
         sums = fused.sum(dim=-1, keepdim=True)
@@ -75,7 +88,7 @@ def gradient_rollout(case: Case, token: int) -> Tensor:
     return row
 
 
-def grad_cam(case: Case, _token: int, *, layer: int | None = None) -> Tensor:
+def grad_cam(case: Case, _token: int | None, *, layer: int | None = None) -> Tensor:
     """relu of the channels of each patch, weighted with their mean gradients. (N,), none negative
 
     Read where the attention of a layer begins, after its norm. `layer` None: the last one; behind
@@ -101,9 +114,12 @@ def grad_cam(case: Case, _token: int, *, layer: int | None = None) -> Tensor:
     return values
 
 
-def _unit(case: Case, token: int) -> Tensor:
+def _start(case: Case, token: int | None) -> Tensor:
+    """What the way down begins with: the token itself, or what the pool takes of each. (N,)"""
+    if token is None and case.pool:
+        return (case.pool.shares * case.pool_gradient).relu().mean(dim=0)
     row = torch.zeros(case.trace.num_tokens)
-    row[case.trace.check_token(token)] = 1
+    row[token or 0] = 1
     return row
 
 

@@ -1,5 +1,7 @@
 """What positions inside attention do by themselves, and where the query of a pool looks."""
 
+from dataclasses import dataclass
+
 import torch
 from einops import rearrange
 from torch import Tensor
@@ -54,13 +56,29 @@ def around(ways: Tensor, place: tuple[int, int]) -> Tensor:
     return ways[:, row : row + rows, col : col + cols].flip(1, 2)
 
 
-@torch.no_grad()
-def pooling_map(vit: ViT, trace: Trace) -> Tensor:
-    """Where the learned query that gathers the answer looks, in each of its heads. (H, N)
+@dataclass(frozen=True, eq=False, slots=True)
+class Pool:
+    """What the learned query of an attention pool gathers the answer from (arXiv:2106.04560).
 
-    Each row sums to 1; 0 for tokens that the pool does not read and for those taken out. The pool
-    of SigLIP and of Perception Encoder (arXiv:2106.04560). Raises `SelectionError` for a model that
-    pools in another way.
+    shares  (H, N)     where it looks: rows sum to 1, and 0 for tokens that it does not read and for
+                       those taken out
+    values  (H, N, d)  what it gathers there
+    """
+
+    shares: Tensor
+    values: Tensor
+
+    @property
+    def gathered(self) -> Tensor:
+        """What each head gathered, one after the other, as the pool's projection takes it. (D,)"""
+        return torch.einsum("hn,hnd->hd", self.shares, self.values).flatten()
+
+
+@torch.no_grad()
+def pool_of(vit: ViT, trace: Trace) -> Pool:
+    """The pool of SigLIP and of Perception Encoder, after the last block of a trace.
+
+    Raises `SelectionError` for a model that pools in another way.
     """
     pool, config = vit.attn_pool, vit.config
     if pool is None:
@@ -68,11 +86,12 @@ def pooling_map(vit: ViT, trace: Trace) -> Tensor:
     device = pool.latent.device
     x = vit.norm(trace.tokens[-1][None].to(device))
     q = rearrange(pool.q(pool.latent), "1 1 (h d) -> h 1 d", h=pool.num_heads)
-    k = rearrange(pool.kv(x)[..., : config.embed_dim], "1 n (h d) -> h n d", h=pool.num_heads)
+    k, v = rearrange(pool.kv(x), "1 n (two h d) -> two h n d", two=2, h=pool.num_heads)
     scores = (q @ k.mT * q.shape[-1] ** -0.5)[:, 0].float().cpu()
     unread = torch.zeros(trace.num_tokens, dtype=torch.bool)
     if not config.pool_prefix:
         unread[: config.num_prefix_tokens] = True
     if trace.cuts is not None:
         unread |= trace.cuts.removed
-    return scores.masked_fill(unread, -torch.inf).softmax(dim=-1)
+    shares = scores.masked_fill(unread, -torch.inf).softmax(dim=-1)
+    return Pool(shares, v.float().cpu())

@@ -35,7 +35,7 @@ function create(app) {
       const shown = shownExplainers(app.selection, app.source);
       const here = shown.map((one) => ({ one, values: app.source.explanations.of(questionOf(app.selection, app.source, one)).here?.values }));
       setText(found, here.every(({ values }) => values) ? explainFinding(app, here) : "");
-      const token = tokenTitle(app.selection.token, app);
+      const token = shown.some(gathers) ? t("explainPool") : tokenTitle(app.selection.token, app);
       setText(intro, target === null ? t("explainIntroFree", { token })
         : t("explainIntro", { label: className(target, app), token }));
       setText(where, whereExplained(app));
@@ -44,6 +44,9 @@ function create(app) {
     },
   };
 }
+
+/** Whether an explainer begins where a pool gathers the answer, whichever token is selected. */
+const gathers = ({ needs }) => needs.includes("pool");
 
 /** Explainers whose cells do not look into a block. */
 const ANY_MODEL = ["centre", "random", "integrated_gradients", "occlusion"];
@@ -55,10 +58,11 @@ const PLAIN_PARTS = ["qkv_bias", "qk_norm"];
 function code(selection, source) {
   const { manifest } = source;
   const { attention_norm: norm, attention_parts: parts } = manifest.model;
-  const keys = shownExplainers(selection, source).map(({ key }) => key);
+  const shown = shownExplainers(selection, source);
+  const keys = shown.map(({ key }) => key);
   const code = codeOf(manifest, { vitviz: ["explain"], torch: keys.map((key) => "explain_" + key) },
     { keys, token: selection.token, target: targetOf(selection, source) });
-  const plain = norm && parts.every((part) => PLAIN_PARTS.includes(part));
+  const plain = norm && parts.every((part) => PLAIN_PARTS.includes(part)) && !shown.some(gathers);
   return plain || keys.every((key) => ANY_MODEL.includes(key)) ? code : { ...code, torch: null };
 }
 

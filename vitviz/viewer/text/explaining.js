@@ -36,6 +36,7 @@ export function aboutExplained(app) {
   const target = targetOf(selection, source);
   return [explainerName(one, app),
     ...(one.needs.includes("class") ? [t("explainFor", { label: className(target, app) })] : []),
+    ...(one.needs.includes("pool") ? [t("explainSeenPool")] : []),
     ...(one.needs.includes("token") ? [t("explainSeen", { token: tokenName(selection.token, app) })] : [])].join(" · ");
 }
 

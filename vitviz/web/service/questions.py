@@ -90,8 +90,9 @@ class Questions:
     def _late_file(self, asked: Asked, name: str) -> bytes:
         """Only the engine has the models; a file that needs none is made here."""
         shown, saved = self._analyses.known(asked.id).shown, self._analyses.saved(asked)
-        if not needs_model(name):
-            return late_file(Analysis.from_bytes(saved), name)
+        analysis = Analysis.from_bytes(saved)
+        if not needs_model(name, analysis.card.config):
+            return late_file(analysis, name)
         order = LateOrder(name=name, saved=saved, model=shown.model)
         result = self._engine.run(order)
         if result.refused:
