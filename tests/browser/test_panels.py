@@ -502,7 +502,8 @@ def test_query_and_key_are_turned_back_by_their_places(show) -> None:
             assert again == pytest.approx(worth, abs=1e-3)
         sums = [float(found.before.sum()), both.sum]
         scaled = [trace.scale * one for one in sums]
-        assert numbers(total.inner_text()) == pytest.approx([*sums, *scaled], rel=6e-3, abs=0.01)
+        told = [*sums, *scaled, np.exp(scaled[1] - scaled[0])]
+        assert numbers(total.inner_text()) == pytest.approx(told, rel=6e-3, abs=0.01)
         assert part.locator(".vv-hand:visible").count() == 6  # two, and two with those before
 
     for at in (0, 3):

@@ -8,6 +8,7 @@ import { originOf, stepLink } from "../../vitviz/viewer/lessons/course.js";
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { gapOf, isGuess, painted, stateOf } from "../../vitviz/viewer/lessons/steps.js";
 import { TRUTHS, holds, truthOf } from "../../vitviz/viewer/lessons/truths.js";
+import { insideMeans } from "../../vitviz/viewer/maths/inside.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
@@ -264,26 +265,37 @@ test("guesses are remembered up to a bound, and damaged storage is no harm", () 
 test("a model that learned no positions has steps of its own, of what is true of it", async () => {
   const where = LESSONS.find(({ id }) => id === "where");
   const source = await open("cls");
+  const other = await open("cls");
   const { grid, manifest } = source;
   const walk = async (kinds, sent) => {
     manifest.model.position_kinds = kinds;
     /** @type {any} */ (source).inside = { exists: sent !== null, error: null, get: () => sent };
-    return [await visitStep(appOf(source), where, 1), await visitStep(appOf(source), where, 2)];
+    const steps = [];
+    for (const step of [1, 2, 3, 4]) steps.push(await visitStep(appOf(source, { other }), where, step));
+    return steps;
   };
   // A number for each way: 1 beside each other, less and less farther away; of the second head 1 more.
   const { rows, cols } = grid;
   const ways = [0, 1].flatMap((more) => Array.from({ length: (2 * rows - 1) * (2 * cols - 1) }, (_, at) =>
     more + 1 / Math.max(1, Math.abs(Math.floor(at / (2 * cols - 1)) - rows + 1) + Math.abs(at % (2 * cols - 1) - cols + 1))));
   const inside = (values) => ({ kind: "rotary", layers: 1, heads: 2, values: Float32Array.from(values), most: 2, turns: new Float32Array(0) });
-  const [told, apart] = await walk(["rotary"], inside(ways));
+  const [told, apart, ring, taken] = await walk(["rotary"], inside(ways));
   assert.deepEqual([told.step, apart.step, apart.truth, apart.holds], ["told", "apart", "a", true]);
   assert.match(apart.texts.why, /^A: 1\.50, B: 0\.75, /, "the middle is 2 rows and 2 columns from the corner");
   assert.match(apart.texts.claim, /comes off better here/);
+  assert.deepEqual([ring.step, ring.asked[0].at.layer, taken.step], ["ring", 0, "taken"]);
+  const near = source.grid.prefix + Math.floor(0.2 * rows) * cols + Math.floor(0.2 * cols);
+  const map = insideMeans(inside(ways), 0, { row: Math.floor(0.2 * rows), col: Math.floor(0.2 * cols) }, grid);
+  assertClose(ring.truth, Array.from(map, (value, patch) => (patch === near - grid.prefix ? -2 : value)), 1e-6);
+  const [own] = manifest.pass.predictions;
+  assert.equal(taken.truth, own.probability, "what stands beside is the same here");
   const [, far] = await walk(["bias"], inside(ways.map((value) => -value)));
   assert.deepEqual([far.truth, far.holds], ["b", false]);
   const [bag, cannot] = await walk(["rotary"], null);
   assert.deepEqual([bag.step, cannot.step, cannot.truth], ["told", "apart", null], "its numbers are not here");
-  assert.deepEqual((await walk([], null)).map(({ step }) => step), ["untold", "cross"]);
-  assert.deepEqual((await walk(["learned", "rotary"], inside(ways))).map(({ step }) => step), ["bag", "cross"]);
+  const [untold, mixed, heap, alike] = await walk([], null);
+  assert.deepEqual([untold, mixed, heap, alike].map(({ step }) => step), ["untold", "mixed", "heap", "alike"]);
+  assert.deepEqual([mixed.truth, mixed.holds, heap.truth], ["same", true, own.probability]);
+  assert.deepEqual((await walk(["learned", "rotary"], inside(ways))).map(({ step }) => step), ["bag", "cross", "paint", "before"]);
   manifest.model.position_kinds = ["learned"];
 });

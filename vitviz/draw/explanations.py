@@ -71,7 +71,7 @@ def explained(
         mark(first, analysis, token)
     caption(first, "the picture")
     for (key, tensor), ax in zip(maps.items(), axes, strict=True):
-        explainer, values = chosen(key), np.asarray(tensor)
+        explainer, values = chosen(key).within(analysis.card.config), np.asarray(tensor)
         top = float(np.abs(patch_map(analysis, values)).max()) or 1.0
         light = spotlight and not explainer.signed
         low, colours = (-top, SIGNED) if explainer.signed else (0.0, SHADES if light else COLOURS)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ...errors import SelectionError
-from ...languages import Message
+from ...languages import ENGLISH, Message, dictionary
 from ...model.config import ViTConfig
 from ..capture.grid import PatchGrid
 from ..capture.selection import choose
@@ -206,12 +206,18 @@ class Explainer:
     @property
     def name(self) -> Message:
         """What it is called, in few words."""
-        return Message(f"experiments.name_{self.key}")
+        return self._said("name")
 
     @property
     def sentence(self) -> Message:
         """What its values are, in one sentence."""
-        return Message(f"experiments.explainer_{self.key}")
+        return self._said("explainer")
+
+    def _said(self, what: str) -> Message:
+        """A text of it; of a pool its own, where there is one."""
+        pooled = f"pooled_{what}_{self.key}"
+        has_own = "pool" in self.needs and pooled in dictionary(ENGLISH, "experiments")
+        return Message(f"experiments.{pooled if has_own else f'{what}_{self.key}'}")
 
     @property
     def runs_the_model(self) -> bool:

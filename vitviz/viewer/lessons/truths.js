@@ -195,6 +195,8 @@ export const TRUTHS = {
 
   /** What positions inside attention do to the score of a pair of patches, whatever they show. */
   toldPlace: { unit: "cosine", of: (source, at) => toldPlace(source, at, at.to) },
+  toldMap: { unit: "map", of: ({ inside: file, grid }, { token, layer }) => within(fetched(file), (inside) =>
+    insideMeans(inside, layer, placeOf(token, grid), grid).map((value, patch) => (patch === token - grid.prefix ? -Infinity : value))) },
   toldMore: { unit: "which", of: (source, at) => withinAll(at.marks.map((to) => toldPlace(source, at, to)), ([a, b]) => (a > b ? "a" : "b")) },
 
   // Attention.

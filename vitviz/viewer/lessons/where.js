@@ -3,6 +3,8 @@
 const MIDDLE = /** @type {[number, number]} */ ([0.54, 0.54]);
 const BESIDE = /** @type {[number, number]} */ ([0.54, 0.46]);
 const CORNER = /** @type {[number, number]} */ ([0.01, 0.01]);
+const beside = "experiment";
+const HEAP = { experiment: "shuffle_1_3", beside };
 
 /** @type {import("./steps.js").Lesson} */
 export const where = {
@@ -21,12 +23,23 @@ export const where = {
         values: { near: { truth: "toldPlace", at: { to: BESIDE } }, far: { truth: "toldPlace", at: { to: CORNER } } },
         claim: { truth: "toldPlace", at: { to: BESIDE }, above: { truth: "toldPlace", at: { to: CORNER } } },
         reveal: { state: { panel: "positions", layer: 0 }, shows: ["panel"] },
+      }, untold: {
+        id: "mixed", state: HEAP, question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
+        values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, now: { truth: "otherWord" } },
+        claim: { truth: "sameWord", is: "same" }, reveal: { shows: ["beside"] },
       } },
     },
     {
       id: "paint", state: { token: [0.2, 0.2] },
       question: { kind: "patches", truth: "positionMap", count: 8 },
       reveal: { state: { overlay: "positions" }, shows: ["legend"] },
+      instead: { told: {
+        id: "ring", state: { token: [0.2, 0.2], layer: 0 }, question: { kind: "patches", truth: "toldMap", count: 8 },
+        reveal: { state: { overlay: "positions" }, shows: ["legend"] },
+      }, untold: {
+        id: "heap", state: HEAP, question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
+        values: { word: { truth: "finalWord" }, share: { truth: "wordShare" } }, reveal: { shows: ["beside"] },
+      } },
     },
     {
       id: "before", state: { token: MIDDLE }, marks: [[0.54, 0.46]],
@@ -34,6 +47,10 @@ export const where = {
       values: { now: { truth: "positionCosine", at: { to: [0.54, 0.46] } } },
       claim: { truth: "untrainedCosine", at: { to: [0.54, 0.46] }, above: -0.25, below: 0.25 },
       reveal: { state: { panel: "positions" }, shows: ["panel"] },
+      instead: { told: {
+        id: "taken", state: { experiment: "positions_off_0", beside }, question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
+        values: { word: { truth: "finalWord" }, share: { truth: "wordShare" } }, reveal: { shows: ["beside"] },
+      }, untold: { id: "alike", state: { panel: "model" }, shows: ["panel"] } },
     },
     {
       id: "corners", state: { model: "mnist", example: "digit", token: [0, 0] }, marks: [[0.99, 0.99]],

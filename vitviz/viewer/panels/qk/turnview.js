@@ -2,7 +2,7 @@
 
 import { lengthOf } from "../../maths/mixing.js";
 import { colourTable } from "../../maths/colour.js";
-import { placeOf } from "../../maths/geometry.js";
+import { middleToken, placeOf } from "../../maths/geometry.js";
 import { exactly, signed } from "../../maths/numbers.js";
 import { bySize } from "../../maths/pair.js";
 import { anglesAt, turnOf } from "../../maths/turn.js";
@@ -10,10 +10,11 @@ import { el, setText, show } from "../../parts/dom.js";
 import { createStrip, largestSize } from "../../parts/strip.js";
 import { svg } from "../../parts/svg.js";
 import { createWaiting, lostText } from "../../parts/waiting.js";
-import { slider } from "../../parts/widgets.js";
+import { button, slider } from "../../parts/widgets.js";
 import { tokenName } from "../../text/words.js";
 
 const PARTS = ["before", "after"];
+const STRIPS = ["q", "k", "apart", ...PARTS]; // q and k before the turn, how far each pair is turned apart, and what it adds to q . k
 const HANDS = ["q", "k"];
 const LINES = ["angle", "pair", "sum"];
 /** A term within a line of arithmetic. */
@@ -42,10 +43,14 @@ export function createTurnView(app) {
   const half = source.manifest.model.head_dim / 2;
   let chosen = null; // one of the pairs; null: the one that the turn changes most
   let shown = null;
-  const choose = (at) => { if (at !== null) { chosen = at; draw(); } };
+  const choose = (at) => { if (at !== null) { chosen = at % half; draw(); } };
   const waiting = createWaiting(app, "vv-note", "vv-button", source.inside);
   const intro = el("p", { class: "vv-intro" });
-  const strips = PARTS.map((part) => ({ part, strip: createStrip(half, choose) }));
+  const strips = STRIPS.map((part) => ({ part, strip: createStrip(HANDS.includes(part) ? 2 * half : half, choose) }));
+  const nowhere = el("span");
+  const middle = middleToken(source.grid);
+  const unplaced = el("p", { class: "vv-note" }, nowhere, button({ text: t("turnTwoSquares"), title: t("turnTwoSquares"),
+    onClick: () => app.select({ token: middle, partner: Math.max(source.grid.prefix, middle - 1), pinned: true }) }));
   const which = slider({ label: t("turnPair"), min: 0, max: half - 1, step: 1, onInput: choose,
     format: (at) => t("turnNumbers", { at, other: at + half }) });
   const dials = PARTS.map((part) => createDial(t("turn_" + part)));
@@ -58,14 +63,17 @@ export function createTurnView(app) {
       el("div", { class: "vv-named-strip" }, el("span", { class: "vv-strip-name", text: t("turnStrip_" + part) }), strip.root))),
     which.root, el("div", { class: "vv-figures vv-dials" }, ...dials.map(({ root }) => root)),
     el("dl", { class: "vv-sum-board" }, ...lines.map(({ root }) => root)));
-  const root = el("section", { class: "vv-mix", "aria-label": t("turnTitle") }, el("h4", { text: t("turnTitle") }), waiting.root, body);
+  const root = el("section", { class: "vv-mix", "aria-label": t("turnTitle") }, el("h4", { text: t("turnTitle") }), waiting.root, unplaced, body);
   return { root, render };
 
   function render(query, key, pair) {
     const { error } = source.inside;
     const turn = turnFor(app, app.selection.head, query, key, pair);
     waiting.render(turn ? "" : error ? lostText(t, error) : t("insideLoading"), !turn && error !== null);
-    show(body, turn !== null);
+    const [from, to] = [query, key].map((token) => placeOf(token, source.grid));
+    show(unplaced, !from && !to);
+    setText(nowhere, t("turnNowhere", { tokens: namesOf([query, key], app) }) + " ");
+    show(body, turn !== null && Boolean(from || to));
     shown = turn && { turn, query, key, pair };
     draw();
   }
@@ -74,9 +82,10 @@ export function createTurnView(app) {
     if (!shown) return;
     const { turn, query, key, pair } = shown;
     const at = chosen ?? bySize(turn.after.map((value, m) => value - turn.before[m]))[0];
-    const reach = Math.max(...PARTS.map((part) => largestSize(turn[part])));
+    const reach = Math.max(...PARTS.map((part) => largestSize(turn[part]))); // one scale for what is compared
+    const values = { ...turn, apart: turn.angleK.map((angle, m) => angle - turn.angleQ[m]) };
     for (const { part, strip } of strips) {
-      strip.draw(turn[part], colourTable("diverging"), reach);
+      strip.draw(values[part], colourTable("diverging"), PARTS.includes(part) ? reach : undefined);
       strip.mark(at);
     }
     which.set(at);
@@ -99,9 +108,9 @@ function sums(app, turn, at, arrows, query, key, scale) {
   const degrees = (angle) => exactly(angle * 180 / Math.PI) + "°";
   const [from, to] = [query, key].map((token) => placeOf(token, grid));
   const apart = turn.angleK[at] - turn.angleQ[at];
-  const nowhere = [query, key].filter((token) => !placeOf(token, grid)).map((token) => tokenName(token, app));
+  const nowhere = [query, key].filter((token) => !placeOf(token, grid));
   const [first, down, right] = [[0, 0], [1, 0], [0, 1]].map(([row, col]) => anglesAt(inside.get(), layer, head, { row, col })[at]);
-  const told = { q: degrees(turn.angleQ[at]), k: degrees(turn.angleK[at]), apart: degrees(apart), tokens: [...new Set(nowhere)].join(", ") };
+  const told = { q: degrees(turn.angleQ[at]), k: degrees(turn.angleK[at]), apart: degrees(apart), tokens: namesOf(nowhere, app) };
   const steps = from && to && { rows: braced(signed(to.row - from.row, 0)), cols: braced(signed(to.col - from.col, 0)), down: braced(degrees(down - first)), right: braced(degrees(right - first)) };
   const angle = Math.atan2(q[0] * k[1] - q[1] * k[0], q[0] * k[0] + q[1] * k[1]); // from q to k
   const product = { q: exactly(lengthOf(q)), k: exactly(lengthOf(k)) };
@@ -110,9 +119,12 @@ function sums(app, turn, at, arrows, query, key, scale) {
   return [
     t(steps ? "turnAngle" : "turnNoPlace", { ...told, ...steps }),
     t("turnProduct", { ...product, angle: braced(degrees(angle)), apart: braced(degrees(apart)), before: exactly(turn.before[at]), after: exactly(turn.after[at]) }),
-    t("turnSum", { before: exactly(before), after: exactly(after), first: exactly(scale * before), then: exactly(scale * after) }),
+    t("turnSum", { before: exactly(before), after: exactly(after), first: exactly(scale * before), then: exactly(scale * after),
+      times: exactly(Math.exp(scale * (after - before))) }),
   ];
 }
+
+const namesOf = (tokens, app) => [...new Set(tokens.map((token) => tokenName(token, app)))].join(", ");
 
 /** A dial with the arrows of q and k. */
 function createDial(title) {
