@@ -278,7 +278,7 @@ def test_examples_have_names(capsys, monkeypatch, tmp_path) -> None:
 def test_every_figure_can_be_asked_for_alone(tmp_path, picture) -> None:
     asked = cli.look_options().parse_args([str(picture), "--head", "1", "--token", "1,1"])
     named = set()
-    for loaded in (tiny("cls"), vitviz.load("mnist")):
+    for loaded in (tiny("cls"), tiny("map"), vitviz.load("mnist")):
         analysis = analyze(loaded, picture)
         wanted = look.Wanted.of(analysis, asked)
         wanted = replace(wanted, explained=(["rollout"], None))

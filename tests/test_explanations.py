@@ -43,6 +43,9 @@ def compare_late_file(analysis: Analysis, key: str) -> None:
             late_file(analysis, explanation_name(key, 0, 1))
         return
     assert told[key]["late"]
+    if key == "attention":  # it is not called the last layer's where it is the pool's
+        name = told[key]["name"]
+        assert ("pool" in name) == ("pool" in one.needs) != ("last layer" in name)
     assert (told[key]["signed"], told[key]["needs"]) == (one.signed, sorted(one.needs))
     target = 3 if of_class else None
     name = explanation_name(key, 1 if "token" in one.needs else 0, target)

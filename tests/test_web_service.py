@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from matplotlib.figure import Figure
@@ -877,3 +878,23 @@ def test_a_program_can_invert(desk, models, upload):
     assert (plain["photo"]["inverted"], inverted["photo"]["inverted"]) == (False, True)
     ours = vitviz.analyze(models.get(CLS), upload.address, invert=True)
     assert inverted["predictions"] == ours.facts(5)["predictions"]
+
+
+def test_a_program_is_told_where_the_answer_is_gathered(desk, models, upload):
+    """And a page gets what begins there, which takes the model, too."""
+    programs, key = Programs(desk.analyses, desk._store), ModelKey("tiny-map")
+    ours = vitviz.analyze(models.get(key), upload.address)
+    told = programs.answer(upload.address, "tiny-map")[0]["selection"]["pooling"]
+    np.testing.assert_allclose(told, ours.pooling_map().mean(0), atol=1e-5)
+    short = programs.analyze(upload.address, "tiny-map", rows=True)["selection"]
+    assert len(short["rows"]["pooling"]) == ours.grid.num_tokens
+    assert (
+        short["pooling"]
+        == programs.explain(upload.address, "tiny-map", "attention")["relevance"]["strongest"]
+    )
+    assert "pooling" not in programs.analyze(upload.address, "tiny-cls", rows=True)["selection"]
+    shown = desk.show(upload, key, START).manifest["pass"]["id"]
+    data = base64.b64decode(
+        desk.ask("late", {"id": shown, "name": "explain-rollout-0-any"})["data"]
+    )
+    torch.testing.assert_close(load(data)["values"], ours.explain("rollout"), atol=1e-5, rtol=0)

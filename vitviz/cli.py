@@ -38,7 +38,17 @@ Run a Vision Transformer once on a photo and write down what happened inside:
 EXAMPLE = re.compile(r"[a-z-]{1,30}")  # what may be the name of an example
 FIGURES = (
     *("patches", "attention", "heads", "wall", "matrix", "statistics", "rollout", "features"),
-    *("pair", "patch", "positions", "predictions", "lens", "measured", "explain", "training"),
+    *(
+        "pair",
+        "patch",
+        "pooling",
+        "positions",
+        "predictions",
+        "lens",
+        "measured",
+        "explain",
+        "training",
+    ),
 )
 LOOK_EPILOG = """\
 Without --out every photo has a folder of its own: where two would have the same name (a/dog.jpg and

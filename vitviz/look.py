@@ -232,6 +232,8 @@ def figures_of(analysis: Analysis, wanted: Wanted) -> dict[str, Callable[[], Any
         figures["positions"] = lambda: draw.position_similarity(analysis)
     if analysis.card.head == "classes":
         figures["predictions"] = lambda: draw.predictions(analysis)
+    if analysis.loaded and analysis.card.config.global_pool == "map":
+        figures["pooling"] = lambda: draw.pooling(analysis)
     if analysis.lens is not None:
         figures["lens"] = lambda: draw.lens(analysis)
     if measurements_of(analysis.card).keys() & {"top1", "top5", "group", "boxes"}:

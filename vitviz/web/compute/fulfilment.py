@@ -226,9 +226,17 @@ def _for_program(selection: Selection, analysis: Analysis, relevance: Mapping[st
         "head": "mean" if head is None else head,
         "attention": attention.tolist(),
         "rollout": rollout.tolist(),
+        **_pooling(analysis),
         **relevance,
     }
     return Result(saved=analysis.to_bytes(), saved_name=_saved_name(analysis), summary=summary)
+
+
+def _pooling(analysis: Analysis) -> dict[str, Any]:
+    """Where an attention pool gathers the answer, on the mean of its heads; {} without one."""
+    if analysis.card.config.global_pool != "map":
+        return {}
+    return {"pooling": analysis.pooling_map().mean(dim=0).tolist()}
 
 
 def _saved_name(analysis: Analysis) -> str:

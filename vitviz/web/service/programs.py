@@ -85,7 +85,8 @@ class Programs:
     ) -> dict[str, Any]:
         """What a Vision Transformer answers about a picture, and where it looks: the classes with
         their probabilities, whether it was taught such a thing at all, and for one token, layer and
-        head the tokens with the most attention, of this head and of the rollout through all layers.
+        head the tokens with the most attention, of this head and of the rollout through all layers;
+        and those that the answer is gathered from, where an attention pool gathers it.
         Attention shows where values are gathered from, not why the model decides. Refused with a
         sentence: no picture or a broken one, an unknown model, a token, layer or head it lacks.
         """
@@ -95,14 +96,20 @@ class Programs:
         )
         summary = result.summary
         values = summary["selection"]
-        attention, rollout = values["attention"], values["rollout"]
+        attention = values["attention"]
         prefix = len(summary["prefix_tokens"])
         selected = {key: values[key] for key in ("token", "layer", "head")}
         selected["attention"] = strongest(attention, summary)
         selected["attention_on_special_tokens"] = short(sum(attention[:prefix]))
-        selected["rollout"] = strongest(rollout, summary)
+        for name in ("rollout", "pooling"):
+            if name in values:
+                selected[name] = strongest(values[name], summary)
         if _flag(rows, "rows"):
-            selected["rows"] = {"attention": shortened(attention), "rollout": shortened(rollout)}
+            selected["rows"] = {
+                name: shortened(values[name])
+                for name in ("attention", "rollout", "pooling")
+                if name in values
+            }
         return {**facts_of(summary), "selection": selected}
 
     def explain(
