@@ -15,7 +15,7 @@ import { translator } from "../../vitviz/viewer/text/words.js";
 import { appOf } from "./fixture.js";
 
 const grid = { rows: 2, cols: 2, prefix: 1, tokens: 5 };
-const app = (language, layer = 5) => appOf({ t: translator(language), language, grid, taste: {}, selection: { first: 0, layer }, manifest: { model: { depth: 6, prefix_tokens: ["cls_token"] } } });
+const app = (language, layer = 5) => appOf({ t: translator(language), language, grid, taste: {}, selection: { first: 0, layer }, manifest: { model: { depth: 6, prefix_tokens: ["cls_token"], steps: [] } } });
 
 test("a rollout is flat below three times the average, which is one in N", () => {
   const say = (values, token, language = "en", layer = 5) => rolloutFinding(app(language, layer), Float32Array.from(values), token);
@@ -60,6 +60,9 @@ test("half of what is taken: nine tenths of one square are half, even squares ne
   assert.equal(say([0.1, 0.7, 0.1, 0.05, 0.05], 3), "Half of what this square takes from the squares comes from 1 of 4, most from row 0, col 0.");
   assert.equal(say([0.1, 0.7, 0.1, 0.05, 0.05], 1), "Half of what this square takes from the squares comes from 1 of 4, most from itself.");
   assert.match(say([0.1, 0.25, 0.2, 0.25, 0.2], 0), /^Nothing stands out: half of what the place for the whole picture takes .* 2 of 4\.$/);
+  const averaged = app("en"); // the answer is the mean of the squares, and CLS no more than another token
+  averaged.source.manifest.model.steps = [{ name: "pooled", tokens: [1, 5] }];
+  assert.match(attentionFinding({ ...averaged, selection: { direction: "from" } }, Float32Array.from([0.1, 0.25, 0.2, 0.25, 0.2]), 0), /half of what a place outside the picture takes/);
   assert.equal(say([0.6, 0.1, 0.1, 0.1, 0.1], 1), "Most of what this square takes, 60.0%, comes from no square of the picture.");
   // A column: it sums to 1.5, and the mean over all tokens is 1.
   assert.equal(say([0.1, 0.7, 0.4, 0.2, 0.1], 2, "to"), "Compared with an average place, this square is looked at 1.5 times as much, most by row 0, col 0.");

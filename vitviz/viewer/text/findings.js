@@ -25,10 +25,15 @@ const ALIKE = 0.4;
 /** So far apart must the most and the least similar square be, of at most 2. */
 const APART = 0.1;
 
-/** A token within a sentence, in words that need no card; `square`: what a square is called. */
-function plainName({ t, source: { grid, manifest } }, token, square) {
+/**
+ * A token within a sentence, in words that need no card; `square`: what a square is called. CLS stands for the whole picture only where the
+ * answer is read from it.
+ */
+function plainName({ t, source: { grid, manifest: { model } } }, token, square) {
   if (token >= grid.prefix) return square;
-  return t(prefixKind(manifest.model.prefix_tokens[token]) === "cls" ? "foundWhole" : "foundOutside");
+  const [first, end] = model.steps.find(({ name }) => name === "pooled")?.tokens ?? [0, 1];
+  const isRead = first <= token && token < end;
+  return t(isRead && prefixKind(model.prefix_tokens[token]) === "cls" ? "foundWhole" : "foundOutside");
 }
 
 /** The squares that are there, as tokens: in an experiment some may be out. */
