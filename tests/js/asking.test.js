@@ -19,7 +19,7 @@ function page(like = LIKE) {
   };
   const manifest = { pass: { id: like ? "here-1" : "server" }, photo: { inverted: true }, upload: { address: "mine", name: "mine.png" }, like };
   const app = { source: { manifest }, needed: new Set() };
-  const computing = { operate: async () => {}, completed: (manifest) => manifest, analyse: async (template, photo) => { told.push(["here", template, photo.name, photo.inverted]); return "made"; } };
+  const computing = { operate: async ({ interventions }) => ({ pass: { changes: interventions, here: true }, files: {} }), completed: (manifest) => manifest, analyse: async (template, photo) => { told.push(["here", template, photo.name, photo.inverted]); return "made"; } };
   const need = () => { told.push(["visitor"]); throw new Error("asked"); };
   const asking = createAsking(/** @type {any} */ (app), /** @type {any} */ (host), /** @type {any} */ (computing), async () => new ArrayBuffer(0),
     (error) => { throw error; }, /** @type {any} */ (need), () => {});
@@ -63,4 +63,16 @@ test("beside a picture of the host's a photo that stays is the page's, too", asy
   await asking.manifestOf("untrained", null);
   await asking.ask("figure", { id: "server" });
   assert.deepEqual(told, [["here", manifest, "mine.png", undefined], ["beside", "untrained", "server"], ["ask", "figure", "server"]]);
+});
+
+test("a pass keeps the files that its changes leave as they are", async () => {
+  const { asking, app } = page(null);
+  Object.assign(app.source.manifest, { files: Object.fromEntries(["photograph", "inside", "pooling", "film"].map((name) => [name, name])) });
+  const kept = async (experiment) => {
+    Object.assign(app, { selection: { experiment, layer: 0 }, shownToken: () => 0 });
+    return Object.keys((await asking.manifestOf("experiment")).files).join(" ");
+  };
+  assert.equal(await kept("remove_1"), "photograph inside film");
+  assert.equal(await kept("shuffle_1_3"), "inside film");
+  assert.equal(await kept("positions_off_0"), "photograph film", "what was not turned is not turned back");
 });

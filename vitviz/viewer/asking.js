@@ -98,9 +98,10 @@ export function createAsking(app, host, computing, fetchFile, noticing, need, re
     const interventions = read(experiment) ?? [];
     const asked = { id: manifest.pass.id, interventions: photos.askedIn(interventions) };
     const reply = await allowed(operate({ source, interventions, asked: asked.interventions, layer: app.selection.layer, token: app.shownToken(), other: manifestOf }, signal));
-    // The photo itself does not show what was done to its pixels.
-    const gone = touches(reply.pass.changes, "pixels") ? /^(photograph|whole)$/ : /^$/;
-    const same = Object.entries(manifest.files).filter(([name]) => !gone.test(name) && !(reply.pass.here && OF_PASS.test(name)));
+    // The photo itself does not show what was done to its pixels, nor what positions do by themselves that they were changed.
+    const gone = [...(touches(reply.pass.changes, "pixels") ? ["photograph", "whole"] : []),
+      ...(reply.pass.changes.some(({ kind }) => kind === "positions") ? ["inside"] : [])];
+    const same = Object.entries(manifest.files).filter(([name]) => !gone.includes(name) && !(reply.pass.here && OF_PASS.test(name)));
     return { ...manifest, ...reply, files: { ...Object.fromEntries(same), ...reply.files }, asked };
   }
 }
