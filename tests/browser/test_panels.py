@@ -512,6 +512,17 @@ def test_query_and_key_are_turned_back_by_their_places(show) -> None:
     rows, down, cols, right, apart = numbers(angle.inner_text())[:5]
     assert (rows, cols) == (1, -2)
     assert rows * down + cols * right == pytest.approx(apart, abs=0.01)
+    # CLS has no place: the page says so, and leads to two squares.
+    page.locator(".vv-frame").press("Home")
+    page.get_by_role("button", name="Swap the two tokens").click()
+    page.locator(".vv-frame").press("Home")
+    part.get_by_text("not turned: CLS").wait_for()
+    assert not part.locator("dd").first.is_visible()
+    part.get_by_role("button", name="Choose two squares").click()
+    middle = analysis.grid.token(analysis.grid.rows // 2, analysis.grid.cols // 2)
+    seen.is_(token=middle)
+    assert numbers(angle.inner_text())[:3:2] == [0, -1]
+    assert part.locator(".vv-strips .vv-strip").count() == 5
 
 
 @pytest.mark.parametrize("name", ["cls", "registers"])
