@@ -1,12 +1,16 @@
 """The shipped weights: each loads, says what it is, and is right about a few drawn digits."""
 
+import hashlib
 import json
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image, ImageDraw
 
+import vitviz
 from tests.test_train_digits import DIGITS, KINDS, STYLES, drawn
 from vitviz import analyze, load
 from vitviz.model.weights import CURATED, WEIGHTS_DIR, list_models
@@ -73,6 +77,32 @@ def test_the_readme_of_the_weights_tells_the_figures_of_the_file(name):
     shares += [told.get("photographs", {}).get(share) for share in ("kept", "left_out", "refused")]
     for share in filter(None, shares):
         assert f"{100 * share:.1f} %" in text
+
+
+def test_the_heads_of_photos_were_measured_on_the_file_that_is_shipped():
+    """The pictures are not here; whoever trains anew runs the printed command again."""
+    text = (WEIGHTS_DIR / "README.md").read_text("utf-8")
+    measured = re.search(r"whose SHA-256 begins with ([0-9a-f]{12})\.", text)[1]
+    file = (WEIGHTS_DIR / "photos.safetensors").read_bytes()
+    assert hashlib.sha256(file).hexdigest().startswith(measured)
+
+
+def test_the_printed_commands_draw_their_figures(tmp_path, monkeypatch):
+    packs = tmp_path / "data" / "everyday100"
+    packs.mkdir(parents=True)
+    images = np.random.default_rng(0).integers(0, 256, (20, 64, 64, 3), np.uint8)
+    np.savez(packs / "everyday100_val.npz", images=images, labels=np.arange(20, dtype=np.uint8))
+    (packs / "classes.json").write_text(json.dumps([f"kind {i}" for i in range(20)]))
+    monkeypatch.chdir(tmp_path)
+    text = (WEIGHTS_DIR / "README.md").read_text("utf-8")
+    commands = re.findall(r'^    python -c "(.*)"$', text, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        vars(vitviz).pop("draw", None)  # as in a Python that has just begun
+        exec(command, {})
+        (drawn,) = re.findall(r"'(\w+\.png)'", command)
+        with Image.open(tmp_path / drawn) as figure:
+            assert figure.width > 500
 
 
 def test_photos_meets_what_it_was_made_for():

@@ -6,6 +6,7 @@ analysis.attention(layer=5, head=2, token=0)
 """
 # ruff: noqa: F403, F405 (the names below are those of public.py)
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def __getattr__(name: str) -> Any:
     """A public name, or a room, that is asked for the first time: they take torch, and seconds, for
     which `vitviz --help` need not wait.
     """
+    if name == "draw":  # takes matplotlib, which the other names need not wait for
+        return importlib.import_module(f"{__name__}.draw")
     if name not in __all__ and name not in _ROOMS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import public
@@ -62,4 +65,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*globals(), *__all__, *_ROOMS, "draw"})
