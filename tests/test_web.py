@@ -149,7 +149,7 @@ def test_the_downloaded_file_is_named_after_the_picture_and_the_model(client, pi
 
 def test_only_questions_of_programs_are_public(client):
     api = client.view_api(return_format="dict", print_info=False)
-    questions = ["analyze", "explain", "intervene", "compare", "models"]
+    questions = ["analyze", "explain", "intervene", "compare", "survey", "models"]
     assert list(api["named_endpoints"]) == [f"/{name}" for name in questions]
     assert not api["unnamed_endpoints"]
     parameters = api["named_endpoints"]["/analyze"]["parameters"]

@@ -21,7 +21,7 @@ from tests.running import ROOT, pictures, running_app, save_tiny
 from vitviz.web.host import limits
 from vitviz.web.store.examples import EXAMPLES
 
-QUESTIONS = ["analyze", "explain", "intervene", "compare", "models"]
+QUESTIONS = ["analyze", "explain", "intervene", "compare", "survey", "models"]
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,7 @@ def test_every_question_takes_every_picture_that_the_readme_names(client, pictur
     """/analyze refused the names of examples and data: addresses."""
     data = data_address(picture.read_bytes())
     named = {"a dog.png": handle_file(picture), "dog.jpg": "dog", "picture": data}
-    for question in QUESTIONS[:-1]:
+    for question in QUESTIONS[:4]:
         changes = {"interventions": []} if question == "intervene" else {}
         for name, given in named.items():
             asked = {"photo": given, "model": "tiny-cls", **changes}
@@ -273,6 +273,37 @@ def test_the_tools_have_the_names_of_the_endpoints(url):
     assert tools["explain"].inputSchema["required"] == ["photo"]
 
 
+def test_a_survey_is_that_of_python_and_goes_on_after_a_broken_picture(client, model, picture):
+    photos = [data_address(picture.read_bytes()), "dog", "data:image/png;base64,AAAA", "cat"]
+    found = client.predict(photos, "tiny-cls", api_name="/survey")
+    files = [one.path for one in EXAMPLES if one.path.endswith(("dog.jpg", "cat.jpg"))]
+    ours = vitviz.survey(vitviz.load(model), [picture, *files], progress=False)
+    assert found["pictures"] == 3
+    assert [one.get("answer") for one in found["answers"]] == [
+        *(one.answer for one in ours.pictures[:2]),
+        None,
+        ours.pictures[2].answer,
+    ]
+    assert found["answers"][2]["photo"] == 2
+    assert found["answers"][2]["refused"]
+    heads = ours.mean("distance")
+    distance = found["distance"]
+    assert distance["nearest"] == pytest.approx(heads.amin(1).tolist(), rel=1e-2)
+    assert distance["mean"] == pytest.approx(heads.mean(1).tolist(), rel=1e-2)
+    assert distance["farthest"] == pytest.approx(heads.amax(1).tolist(), rel=1e-2)
+    for wrong in ([], ["dog"] * 17, "dog", None):
+        with pytest.raises(AppError, match="A survey takes a list of 1 to 16 pictures"):
+            client.predict(wrong, "tiny-cls", api_name="/survey")
+
+
+def test_a_survey_of_as_many_pictures_as_there_may_be_is_little_json(url):
+    names = ["dog", "cat", "red-panda", "bison", "goldfish", "coffee"] * 3
+    text, failed = tool(url, "survey", photos=names[: limits.SURVEYED], model="photos")
+    assert not failed, text
+    assert len(text.encode()) <= 2048
+    assert len(json.loads(text)["answers"]) == 16
+
+
 def data_address(data):
     return f"data:image/png;base64,{base64.b64encode(data).decode()}"
 
@@ -281,7 +312,8 @@ def test_tools_answer_in_little_json(url, picture, ours):
     data = data_address(picture.read_bytes())
     rest = {"intervene": {"interventions": [{"kind": "remove", "patches": [3, 4]}]}}
     for name in QUESTIONS:
-        about = {} if name == "models" else {"photo": data} | rest.get(name, {})
+        about = {"models": {}, "survey": {"photos": [data]}}.get(name, {"photo": data})
+        about |= rest.get(name, {})
         text, failed = tool(url, name, **about)
         assert not failed, text
         assert len(text.encode()) <= 2048

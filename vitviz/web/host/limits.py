@@ -82,4 +82,5 @@ CLOSING_QUIET_SECONDS = 1  # without requests; a page fetches its files right af
 PAGE_BYTES = 150e6  # of all layers in a page to take home
 DONORS = 8  # other photos whose tokens one experiment takes; each is a pass of its own
 TOP_CLASSES = 5  # predictions in the summary of the API
+SURVEYED = 16  # photos of one survey of a program, whose answer has at most 2 kB
 TOP_TOKENS = 5  # tokens in a short answer to a program

@@ -29,8 +29,13 @@ def add(programs: Programs) -> None:
         return summary, {"path": file, "meta": {"_type": "gradio.FileData"}}
 
     _add("analyze", analyze, tuple[dict, FileData])
-    for ask in (programs.explain, programs.intervene, programs.compare, programs.models):
+    for ask in _in_short(programs):
         _add(ask.__name__, ask, dict)
+
+
+def _in_short(programs: Programs) -> tuple[Callable[..., dict[str, Any]], ...]:
+    questions = (programs.explain, programs.intervene, programs.compare)
+    return (*questions, programs.survey, programs.models)
 
 
 def _add(name: str, ask: Callable[..., Any], answers: Any) -> None:
@@ -46,8 +51,7 @@ def add_tools(programs: Programs) -> None:
     are not queued, so Gradio calls them directly and not over HTTP, whose questions are too
     small for a picture. The engine bounds how many compute.
     """
-    asks = (programs.analyze, programs.explain, programs.intervene, programs.compare)
-    for ask in (*asks, programs.models):
+    for ask in (programs.analyze, *_in_short(programs)):
         tool = _described(ask, _as_text(ask), str)
         name = f"mcp_{ask.__name__}"
         gr.api(tool, api_name=name, queue=False, api_visibility="undocumented")

@@ -12,6 +12,8 @@ from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
+import torch
+
 from ...errors import ImageError, SelectionError, VitvizError
 from ...languages import Message
 from ...model.key import ModelKey, read_size
@@ -19,20 +21,22 @@ from ...probe.analysis import Analysis
 from ...probe.compare import compare
 from ...probe.explain.explainers import EXPLAINERS
 from ...probe.intervene.intervention import KINDS
+from ...probe.measure.heads import distances
 from ..compute.orders import Result, Selection
 from ..host import limits
 from ..store.store import Store, Upload
 from .analyses import Analyses
 from .replies import Shown
-from .short_answers import facts_of, row_of, short, shortened, strongest
+from .short_answers import facts_of, row_of, short, shortened, shortest, strongest
 
 NO_PICTURE = Message("web.no_picture")
-# What the parameters of the five questions are, for their descriptions.
+# What the parameters of the six questions are, for their descriptions.
 PARAMETERS = {
     "photo": "the name of an example (models lists them); or the picture itself as "
     "data:image/png;base64,... in at most 2 MB of text; or the address or path of a file that was "
     "uploaded to this server at /gradio_api/upload, of at most 33 MB and 64 megapixels; other "
     "addresses are not opened",
+    "photos": "a list of pictures, each named as photo is in the other questions",
     "model": 'a key that models lists; "" is the default model',
     "token": "the query, counted from 0: first the special tokens such as CLS, then the patches "
     "row by row",
@@ -63,7 +67,7 @@ FILE = "/gradio_api/file="
 
 
 class Programs:
-    """The five questions of programs, which answer a dict or raise `VitvizError`; and `answer`, the
+    """The six questions of programs, which answer a dict or raise `VitvizError`; and `answer`, the
     first of them with the whole summary and the file of the analysis.
     """
 
@@ -208,6 +212,49 @@ class Programs:
             "attention_in_common": short(attention.common) if both.same_grid else None,
             "rollout_in_common": short(rollout.common) if both.same_grid else None,
         }
+
+    def survey(
+        self,
+        photos: Sequence[Photo],
+        model: str = "",
+        untrained: bool = False,
+        image_size: Size = "",
+    ) -> dict[str, Any]:
+        """What a Vision Transformer does with several pictures: its answer to each, and how far
+        every layer's heads look on the average, the mean attention distance in pixels of the
+        nearest head, of all and of the farthest (figure 7 of the ViT paper). A picture that cannot
+        be read has a sentence, and the others go on. Refused with a sentence: no pictures or too
+        many, an unknown model.
+        """
+        if not isinstance(photos, list) or not 0 < len(photos) <= limits.SURVEYED:
+            raise SelectionError(Message("web.many_photos", most=limits.SURVEYED))
+        key = self._key(model, untrained, image_size)
+        answers: list[dict[str, Any]] = []
+        found: list[Analysis] = []
+        for place, photo in enumerate(photos):
+            try:
+                result = self._order(photo, key)
+            except ImageError as error:
+                answers.append({"photo": place, "refused": str(error.message)[:80]})
+                continue
+            found.append(Analysis.from_bytes(result.saved))
+            first = found[-1].predictions(1) if found[-1].card.head == "classes" else ()
+            said = (
+                {"answer": first[0].label[:20], "p": shortest(first[0].probability)}
+                if first
+                else {}
+            )
+            answers.append({"photo": found[-1].photo_name[:20], **said})
+        facts: dict[str, Any] = {"model": key.name, "pictures": len(found), "answers": answers}
+        if found:
+            far = torch.stack([one.head_statistics().distance for one in found])
+            heads = far.mean(dim=0)
+            spread = {"nearest": heads.amin(1), "mean": heads.mean(1), "farthest": heads.amax(1)}
+            facts["distance"] = {
+                name: [*map(shortest, row.tolist())] for name, row in spread.items()
+            }
+            facts["distance"]["even"] = shortest(float(distances(found[0].grid).mean()))
+        return facts
 
     def models(self) -> dict[str, Any]:
         """The models that can be asked, the explainers, the kinds of interventions, and the example

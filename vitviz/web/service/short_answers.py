@@ -67,6 +67,11 @@ def shortened(values: Iterable[float]) -> list[float]:
     return [short(one) for one in values]
 
 
+def shortest(value: float) -> float:
+    """Three significant digits, of numbers that stand in long rows."""
+    return float(f"{value:.3g}")
+
+
 def short(value: float) -> float:
     """Four significant digits, as many as a language model needs."""
     return float(f"{value:.4g}")
