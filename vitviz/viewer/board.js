@@ -21,7 +21,7 @@ import { createTitleBar } from "./titlebar.js";
  * @param {import("./main.js").App} app
  * @returns {{root: HTMLElement, title: () => string, stage: ReturnType<typeof createStage>, help: HTMLDialogElement,
  *   projecting: ReturnType<typeof createProjecting>,
- *   render: () => import("./types.js").View,
+ *   render: () => import("./types.js").View, answer: () => void,
  *   sentence: () => string, arrange: (size: string) => void, destroy: () => void}}
  */
 export function createBoard(app) {
@@ -62,7 +62,7 @@ export function createBoard(app) {
   let view = null;
   let [place, arranged] = ["", ""];
   return {
-    root, stage, help, projecting,
+    root, stage, help, projecting, answer: bar.answer,
     /** Draws everything for the present selection and pointer; synchronous. */
     render() {
       view = viewOf(app);

@@ -1,6 +1,6 @@
 /** Computing: whether a pass is computed in this page or by the host. The one place that decides. */
 
-import { readPicture } from "./data/analysis.js";
+import { readPicture, readResults } from "./data/analysis.js";
 import { fetchChecked, notHere } from "./data/files.js";
 import { createRunners, weightsName } from "./runners.js";
 import { takesFromOthers, touches } from "./state/experiment.js";
@@ -17,7 +17,7 @@ export function createComputing({ weights = {}, running, ask, operate: operateTh
   let count = 0;
   /** Whose layers are this page's, as those of a changed pass are. @type {WeakSet<import("./data/source.js").Source>} */
   const own = new WeakSet();
-  return { operate, analyse, prepare, completed, explains, answer, operates: Boolean(operateThere) || Object.keys(weights).length > 0, runner: runnerOf };
+  return { operate, analyse, sketch: (source, interventions) => answerTo(runnerOf(source.manifest.model), source, interventions), prepare, completed, explains, answer, operates: Boolean(operateThere) || Object.keys(weights).length > 0, runner: runnerOf };
 
   /**
    * The manifest of a photo that does not leave this page, in the model of another one; null where the host has to analyze it. Rejected for what
@@ -131,6 +131,21 @@ export function createComputing({ weights = {}, running, ask, operate: operateTh
     const { signal } = new AbortController(); // whoever asks next needs the same pass
     return readPicture(await fetchChecked(/** @type {any} */ (fetchFile), manifest.files.picture, signal), manifest).pixels;
   }
+}
+
+/**
+ * What a model answers after an experiment, without all else that its pass leaves behind; null where this page cannot say that at once.
+ * @param {import("./runners.js").Runner|undefined} runner
+ * @param {import("./data/source.js").Source} source
+ * @param {any[]} interventions
+ * @returns {Promise<import("./types.js").Pass>|null}
+ */
+function answerTo(runner, { manifest: { model, pass }, picture }, interventions) {
+  if (runner?.state !== "here" || !picture.here || takesFromOthers(interventions)) return null;
+  const { engine, tools, known } = /** @type {any} */ (runner);
+  const named = { ...pass, ...tools.labelsOf(model, known) };
+  return engine.run({ picture: picture.here.pixels, interventions, answer: true, lane: "sketch" })
+    .then((found) => ({ ...named, ...readResults(tools.answerFile(found, model), { model, pass: named }), changes: found.interventions, removed: found.removed }));
 }
 
 /** What the model makes of the pictures that interventions take tokens from, by their keys. @returns {Promise<Record<string, import("./data/made.js").Donor>>} */

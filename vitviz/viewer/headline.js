@@ -29,15 +29,15 @@ export function createHeadline(app) {
 
   function render() {
     const wanted = app.selection.beside === OPERATED ? read(app.selection.experiment) ?? [] : [];
-    const failed = wanted.length > 0 && app.second.error !== null;
+    const { app: other, coming, error } = app.sketching.answered();
+    const failed = wanted.length > 0 && error !== null;
     const changes = failed ? [] : wanted;
-    const other = changes.length > 0 && app.second.key === OPERATED ? app.second.app : null;
     const after = other && answerOf(other);
     const distance = other ? movedText(app, other) : "";
     show(was, Boolean(after));
     setText(now, after ? after.text : distance || intact);
     now.title = now.textContent; // a long one is cut off, so that what stands below keeps its place
-    root.classList.toggle("vv-coming", changes.length > 0 && (!other || app.second.coming));
+    root.classList.toggle("vv-coming", coming);
     setText(says, changes.length > 0 ? [after?.why ? after.note : "", distance && t("vectorMovedWhy"), t("afterChanges", { changes: said(changes) })].filter(Boolean).join("; ") : failed ? t("experimentFailed") : about);
     says.title = says.textContent;
     const share = ({ source }, value) => (refuses(source) ? t("noShare") : percent(value));

@@ -10,6 +10,7 @@ import { createPlaying } from "./playing.js";
 import { createReturning } from "./returning.js";
 import { createScreen } from "./screen.js";
 import { createSecondSource } from "./secondsource.js";
+import { createSketching } from "./sketching.js";
 import { createTelling } from "./telling.js";
 import { fetchUrl, isGone } from "./data/files.js";
 import { PANELS } from "./panels/index.js";
@@ -63,7 +64,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, send: null|((file: File) => Promise<string>), besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
- *   languages: boolean, hasChosen: () => boolean, unknown: string[], needed: Set<string>, share: () => Promise<void>, looksOpen: boolean, optionsOpen: boolean, moved: boolean, forTeacher: boolean, operates: boolean, runner: ReturnType<typeof createComputing>["runner"], here: import("./data/source.js").Here, bench: import("./state/bench.js").Bench,
+ *   languages: boolean, hasChosen: () => boolean, unknown: string[], needed: Set<string>, share: () => Promise<void>, looksOpen: boolean, optionsOpen: boolean, moved: boolean, forTeacher: boolean, operates: boolean, runner: ReturnType<typeof createComputing>["runner"], here: import("./data/source.js").Here, bench: import("./state/bench.js").Bench, sketching: ReturnType<typeof createSketching>,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void, speaksLessons: () => boolean,
  *   guesses: ReturnType<typeof import("./state/memory.js").guessBook>, records: ReturnType<typeof import("./state/memory.js").recordBook>, takeHome: null|((wanted: any) => Promise<any>),
  *   shelf: import("./lessons/shelf.js").Shelf, collect: (lesson: import("./lessons/own.js").OwnLesson) => void,
@@ -104,7 +105,7 @@ export function mount(host) {
   Object.assign(app, pointer, { pin: guessing(pointer.pin), choose: guessing(pointer.choose) },
     createChoosing(app, storage, (selected) => { render(); telling.settle(selected); }, sketch),
     createCurriculum(app, host, asking.results, storage, screen.root, render), {
-      bench: createBench(app, render),
+      bench: createBench(app, render), sketching: createSketching(app, computing, screen, render),
       share: () => { returning.expect(); return asking.share(); },
       ask: asking.ask, send: asking.send, takeHome: asking.takeHome, operates: asking.operates, runner: computing.runner, here: computing,
       besides: () => asking.besides(app.source.manifest),
@@ -176,15 +177,16 @@ export function mount(host) {
 
   /** A hand moves: its question goes ahead of all drawing, and its answer is drawn, or that it takes a while. */
   function sketch() {
+    telling.settle();
+    if (app.sketching.ask()) return;
     app.second = second.follow();
     clearTimeout(late);
     late = setTimeout(render, SOON_MS);
-    telling.settle();
   }
 
   function render() {
     clearTimeout(late);
-    if (!app.source || !screen.board) return;
+    if (!app.source || !screen.board || app.sketching.draws()) return;
     const missed = app.course.missed();
     if (missed) { // it belongs to the step that is open, and is nothing to undo
       app.selection = validSelection(missed, app.selection, app.shape());
@@ -197,8 +199,7 @@ export function mount(host) {
     incoming.render(computing.runner);
     camera.render();
     if (!opening.loading() && !incoming.here()) screen.setState(source.failure ? "error" : "ready");
-    const { shown } = screen.draw();
-    if (shown.missing === "layer" || app.panel().needs === "layer") source.store.want(() => source === app.source && render());
+    if (screen.draw().shown.missing === "layer" || app.panel().needs === "layer") source.store.want(() => source === app.source && render());
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { analysed } from "./data/analysed.js";
 import { explanationFile, fairStep } from "./data/explained.js";
-import { filesOf, labelsOf, named } from "./data/made.js";
+import { answerFile, filesOf, labelsOf, named } from "./data/made.js";
 import { savedOf } from "./data/saved.js";
 import { checkpointOf } from "./data/twin.js";
 import { createEngine } from "./engine/client.js";
@@ -23,9 +23,9 @@ async function started(given) {
 
 /**
  * said: a text about a photo in every language.
- * @typedef {{started: typeof started, filesOf: typeof filesOf, labelsOf: typeof labelsOf, named: typeof named, savedOf: typeof savedOf, said: typeof saidOf, explanationFile: typeof explanationFile, fairStep: typeof fairStep, living: typeof createLiving,
+ * @typedef {{started: typeof started, answerFile: typeof answerFile, filesOf: typeof filesOf, labelsOf: typeof labelsOf, named: typeof named, savedOf: typeof savedOf, said: typeof saidOf, explanationFile: typeof explanationFile, fairStep: typeof fairStep, living: typeof createLiving,
  *   analysed: (wanted: Omit<import("./data/analysed.js").Wanted, "say">) => ReturnType<typeof analysed>}} Running
  */
 
 /** @type {Running} */
-export const running = { started, filesOf, labelsOf, named, savedOf, said: saidOf, explanationFile, fairStep, living: createLiving, analysed: (wanted) => analysed({ ...wanted, say: saidOf }) };
+export const running = { started, answerFile, filesOf, labelsOf, named, savedOf, said: saidOf, explanationFile, fairStep, living: createLiving, analysed: (wanted) => analysed({ ...wanted, say: saidOf }) };

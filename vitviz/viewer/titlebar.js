@@ -40,7 +40,7 @@ export function createTitleBar(app, save, openHelp, projecting) {
   app.unknown.length > 0 ? el("p", { class: "vv-photo-note", text: t("unknownNames", { names: app.unknown.map((name) => name.slice(0, 40)).join(", ") }) }) : null);
   const root = el("header", { class: "vv-title-bar" }, headline.root, sharing?.note, sharing?.dialog);
   return {
-    root, notes, titles: headline.root, title: headline.title,
+    root, notes, titles: headline.root, title: headline.title, answer: headline.render,
     /** Puts the tools beside the title where there is room, else under the folded options. */
     arrange(size, options) {
       if (size === "wide") headline.root.after(tools);

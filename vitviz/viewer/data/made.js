@@ -77,6 +77,9 @@ export function filesOf(found, model, pass, known) {
   return files;
 }
 
+/** The file of an answer alone. @param {import("../engine/core.js").Pass} found @param {import("../types.js").Model} model */
+export const answerFile = (found, model) => writeSafetensors(answered(found, model));
+
 /** What a model answers, or the one vector that it gives in place of an answer; that of each token is none. */
 function answered({ logits }, { head, num_classes: classes, pool }) {
   if (head === "classes") return { logits: { shape: [classes], data: logits } };

@@ -143,7 +143,7 @@ export class Core {
   #begins(picture, surgery) {
     let best = { at: -1, pass: /** @type {Pass|null} */ (null) };
     for (const pass of this.#remembered) {
-      if (!pass.picture.every((value, i) => value === picture[i])) continue;
+      if (!isEqual(pass.picture, picture)) continue;
       for (let at = surgery.config.depth; at > best.at; at--) {
         if (isSame(pass.interventions, surgery.interventions, at)) best = { at, pass };
       }
@@ -157,6 +157,13 @@ export class Core {
     this.#remembered = [pass, ...this.#remembered].slice(0, MOST_REMEMBERED);
     if (intact && !this.#remembered.includes(intact)) this.#remembered[MOST_REMEMBERED - 1] = intact;
   }
+}
+
+/** Whether two pictures have the same numbers. @param {Uint8Array} one @param {Uint8Array} other */
+function isEqual(one, other) {
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at++;
+  return at === one.length;
 }
 
 /** Whether two lists leave the same tokens before a block, of one picture. Of what is transplanted only the name is known. */

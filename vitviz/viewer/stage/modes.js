@@ -33,7 +33,7 @@ export function createModes(app) {
 
   function render() {
     const changes = bench.list();
-    const coming = app.second.key === OPERATED && (app.second.coming || (!app.second.app && !app.second.error));
+    const { coming } = app.sketching.answered();
     if (coming && !asked) asked = performance.now();
     if (!coming && asked) [asked, waited] = [0, performance.now() - asked];
     show(mode.root, app.operates);
@@ -66,8 +66,8 @@ export function createModes(app) {
   function found(changes) {
     const patches = grid.rows * grid.cols;
     const out = removedIn(changes, patches).size;
-    const { second } = app;
-    const other = second.key === OPERATED && !second.coming ? second.app : null;
+    const answered = app.sketching.answered();
+    const other = answered.coming ? null : answered.app;
     const counted = out === 0 ? t("eraseStart") : t("erased", { out, patches });
     const said = other && (answerOf(other)?.line ?? movedText(app, other));
     const now = said ? t("erasedNow", { answer: said }) : "";

@@ -19,7 +19,7 @@ import { createWelcome } from "./welcome.js";
 
 /**
  * @param {import("../main.js").App} app
- * @returns {{root: HTMLElement, focus: HTMLElement, render: (view: import("../types.js").View) => void,
+ * @returns {{root: HTMLElement, focus: HTMLElement, render: (view: import("../types.js").View) => void, sketch: () => void,
  *   reading: () => string, arrange: (size: string) => void}}
  *   reading: the token that is pointed at, with its value; arrange: for a size, "wide" or "narrow"
  */
@@ -65,7 +65,7 @@ export function createStage(app) {
 
   // Beside the modes the sentence takes no height from the picture; on a phone nothing more is to stick to the top with it.
   const arrange = (size) => (size === "wide" ? modes.root.append(saying) : frame.after(saying));
-  return { root, focus: frame, render, reading: () => under.textContent, arrange };
+  return { root, focus: frame, render, sketch: () => [modes, brush].forEach((part) => part.render()), reading: () => under.textContent, arrange };
 
   /** Draws everything on the stage, synchronously in the handler of a pointer event. */
   function render(view) {
