@@ -14,7 +14,7 @@ COUNT = """() => {
       return plain.apply(this, given);
     };
   };
-  count(Worker.prototype, "postMessage", 
+  count(Worker.prototype, "postMessage",
     ({ wish }) => (wish ? (wish.answer ? "answers" : "passes") : "others"));
   count(Document.prototype, "createElement", () => "elements");
 }"""

@@ -52,7 +52,7 @@ export async function open({ element, strip, site, viewer: given, read = readBes
     weights: Object.fromEntries(Object.entries(site.models).flatMap(([name, { weights, twin: drawn }]) => [[name, weights], ["untrained " + name, drawn]])),
     running: async () => (await read(site.running)).running,
     playing: () => read(site.playing), digitsOf: async (part) => ofBase64(await read(site.digits[part])),
-    fetchWeights, invert, take: (file, name) => choose({ ...shown, photo: photos.add({ file, name }) }),
+    fetchWeights, invert, filming: bar.filming, take: (file, name) => choose({ ...shown, photo: photos.add({ file, name }) }),
     draw: digits && ((file, name, first) => choose({ ...shown, model: first ? digits : shown.model, photo: photos.add({ file, name }) })),
     entitle: (title) => { document.title = title + " · vitviz"; },
     go: (href) => (isFile() ? location.replace("#" + new URL(href).search.slice(1)) : location.assign(href)),
@@ -252,6 +252,7 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
       menu.value = shown.model;
       Object.keys(site.examples).forEach((key, at) => thumbnails[at].setAttribute("aria-pressed", String(key === shown.example && !shown.photo)));
     },
+    filming: (on) => camera.setAttribute("aria-expanded", String(on)),
     /** @param {string} key @param {Record<string, string>} [sentences]  in its place, by language */
     say: (key, sentences) => tell(key, {}, sentences),
     /** Weights are coming; 1: they are here. @param {number} share */

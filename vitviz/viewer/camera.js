@@ -6,7 +6,7 @@
  * @param {import("./screen.js").Screen} screen
  * @param {ReturnType<typeof import("./computing.js").createComputing>["prepare"]} prepare
  */
-export function createCamera(app, { running, take }, screen, prepare) {
+export function createCamera(app, { running, take, filming = () => {} }, screen, prepare) {
   let living = /** @type {ReturnType<import("./running.js").Running["living"]>|null} */ (null);
   let [source, wanted] = [app.source, 0];
   return {
@@ -21,6 +21,7 @@ export function createCamera(app, { running, take }, screen, prepare) {
       const tools = await /** @type {NonNullable<typeof running>} */ (running)();
       if (mine !== wanted || source !== app.source) return;
       living = tools.living(app, { runner, take, close });
+      filming(true);
       screen.open(living.root);
       living.root.scrollIntoView({ block: "nearest" });
       living.root.querySelector("button")?.focus({ preventScroll: true });
@@ -37,5 +38,6 @@ export function createCamera(app, { running, take }, screen, prepare) {
     wanted += 1;
     living?.end();
     living = null;
+    filming(false);
   }
 }

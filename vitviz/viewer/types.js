@@ -167,7 +167,7 @@
  *   address?: Address, reopen?: () => void, again?: () => void,
  *   invert?: () => void, resize?: (size: string) => void, beside?: (key: string|{path: string, name: string}, id: string) => Promise<any>,
  *   send?: (file: File) => Promise<{address: string, name: string}>,
- *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void, weights?: Record<string, any>, fetchWeights?: (address: any, onShare: (share: number) => void) => Promise<ArrayBuffer>, running?: () => Promise<import("./running.js").Running>, playing?: () => Promise<any>, digitsOf?: (part: "train"|"test") => Promise<ArrayBuffer>,
+ *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void, filming?: (on: boolean) => void, weights?: Record<string, any>, fetchWeights?: (address: any, onShare: (share: number) => void) => Promise<ArrayBuffer>, running?: () => Promise<import("./running.js").Running>, playing?: () => Promise<any>, digitsOf?: (part: "train"|"test") => Promise<ArrayBuffer>,
  *   go?: (href: string) => void, own?: (address: string) => OwnPhoto|null, share?: () => Promise<any>, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>, take?: (picture: Blob, name: string) => void, twin?: () => Promise<{like: Manifest, photo: OwnPhoto}>, awaited?: boolean}} Host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
@@ -182,7 +182,7 @@
  *   weights: addresses of the weights of models that the page can run itself, by their names; fetchWeights: of such an address, by
  *     default that of a file; running: what runs them; playing: the playground, digitsOf: what it trains with. A host without `ask` has the page make late files, too.
  *   again: runs the analysis once more, when its files have expired.
- *   entitle: is told what is shown, for the title of the page.
+ *   entitle: is told what is shown, for the title of the page; filming: whether the camera's living picture is open.
  *   resize: analyzes the photo in another size of the model's pictures, "144" or "144x192".
  *   own: a photo that has not left this page, by its address; share: sends the one that is shown to the host, which shows it then.
  *   invert: runs it with light and dark of the photo exchanged, or as it was if they are.

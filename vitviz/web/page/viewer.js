@@ -173,6 +173,7 @@ function mount(viewer) {
     texts, playing, digitsOf,
     again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
     reopen: () => trigger('retry'), // and this one as it opens the page
+    filming: (on) => document.getElementById('vv-camera')?.setAttribute('aria-expanded', String(on)),
     entitle: (title) => { document.title = title + ' · vitviz'; },
     own: vitvizKept.stays, share,
     invert() {
