@@ -40,7 +40,7 @@ def test_a_slow_machine_erases_and_hovers(visit) -> None:
     counts = page.evaluate("counts")
     # While the hand moves only the answer is asked for; all else of a pass when it rests.
     assert 1 <= counts["answers"] <= len(ROW)
-    assert 1 <= counts["passes"] <= len(ROW) // 2
+    assert 1 <= counts["passes"] < len(ROW)
     # The panel of the changed model is made anew; what stands beside is drawn again.
     assert counts["elements"] < 180 * counts["passes"]
     page.locator(".vv-modes .vv-option").first.click()  # one looks again

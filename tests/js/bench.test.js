@@ -18,7 +18,7 @@ function benchOf(name = "cls", tool = "remove") {
   const { manifest, grid } = FIXTURES.find((one) => one.name === name);
   const shape = { depth: manifest.model.depth, heads: manifest.model.num_heads, grid, panels: PANELS, besides: [OPERATED] };
   /** @type {any} */
-  const app = { source: { grid, manifest }, selection: startSelection(shape), operates: true, course: { takes: () => false }, sketching: { busy: () => false },
+  const app = { source: { grid, manifest }, selection: startSelection(shape), operates: true, course: { takes: () => false }, sketching: { stir: () => false },
     panel: () => panelOf(PANELS, app.selection.panel),
     select(wanted) {
       app.selection = validSelection(wanted, app.selection, shape);

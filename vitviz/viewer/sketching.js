@@ -12,12 +12,22 @@ const RESTS_MS = 250;
  * @param {() => void} render
  */
 export function createSketching(app, computing, screen, render) {
-  let timer = 0;
+  let [timer, took] = [0, 0];
   let [moving, busy] = [false, false];
   /** The last answer, and the experiment that it is of. @type {{experiment: string, source: any, app: any}|null} */
   let last = null;
   const moves = () => moving && app.bench.underWay();
-  return { ask, draws, answered, busy: () => (moves() ? busy : !answered().error && answered().coming) };
+  return {
+    ask, draws, answered,
+    /** How long the last answer took, ms. */
+    took: () => took,
+    /** The hand has moved, so it does not rest. Whether an answer is still awaited, which nothing may overtake. */
+    stir() {
+      if (!moves()) return answered().coming;
+      stay();
+      return busy;
+    },
+  };
 
   /** Draws what says the answer, then what the hand does, which may ask for the next one; false where all is to be drawn. */
   function draws() {
@@ -33,16 +43,21 @@ export function createSketching(app, computing, screen, render) {
     const asked = app.bench.underWay() ? computing.sketch(source, read(experiment) ?? []) : null;
     moving = busy = asked !== null;
     if (!asked) return false;
+    const began = performance.now();
     const isOld = () => app.source !== source || app.selection.experiment !== experiment;
     asked.then((pass) => {
       if (isOld()) return;
-      busy = false;
+      [busy, took] = [false, performance.now() - began];
       last = { experiment, source, app: Object.create(app, { source: { value: { manifest: { ...source.manifest, pass } } } }) };
       render();
     }, () => isOld() || rest()); // the whole pass says why not
+    stay();
+    return true;
+  }
+
+  function stay() {
     clearTimeout(timer);
     timer = setTimeout(() => (busy ? render() : rest()), RESTS_MS);
-    return true;
   }
 
   function rest() {

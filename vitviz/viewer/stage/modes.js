@@ -76,7 +76,8 @@ export function createModes(app) {
     // Only what takes patches out counts. A photo of one's own often has the name of another: it is known by its analysis.
     const holds = out > 0 && after?.kind === before.kind && after.name === before.name && isAnswer(other.source)
       && changes.every((one) => removedIn([one], patches).size > 0);
-    if (waited > SLOW_MS) return { counted, now, dare: t("eraseSlow", { seconds: (waited / 1000).toFixed(1) }) };
+    const took = Math.max(waited, app.sketching.took());
+    if (took > SLOW_MS) return { counted, now, dare: t("eraseSlow", { seconds: (took / 1000).toFixed(1) }) };
     const { model, photo, pass, upload } = manifest;
     const best = app.records.best([model.name, upload ? pass.id : photo.name, grid.tokens, before.name].join("/"), holds ? patches - out : null);
     return { counted, now, dare: [t("eraseDare", { name: nameOf(before, app) }), best === null ? "" : t("eraseBest", { best })].join(" ").trim() };

@@ -70,7 +70,7 @@ export function createBench(app, render) {
      * Nothing is asked while an answer is on its way: the hand would overtake every one of them.
      */
     sketch(patches) {
-      if (!HIDES.includes(bench.tool) || app.sketching.busy()) return;
+      if (!HIDES.includes(bench.tool) || app.sketching.stir()) return;
       const before = begun ?? app.selection;
       const list = read(before.experiment) ?? [];
       const gone = removedIn(list, patchesOf(app.source.grid));
