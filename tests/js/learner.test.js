@@ -8,7 +8,7 @@ import { Core } from "../../vitviz/viewer/engine/core.js";
 import { bestKernels, plainKernels } from "../../vitviz/viewer/engine/kernels.js";
 import { packAll } from "../../vitviz/viewer/learn/batch.js";
 import { drawn, read, write } from "../../vitviz/viewer/learn/parameters.js";
-import { Trainer, USUAL } from "../../vitviz/viewer/learn/trainer.js";
+import { Trainer, USUAL, isMeasured, rightOf } from "../../vitviz/viewer/learn/trainer.js";
 import { Twister } from "../../vitviz/viewer/maths/twister.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
 import { assertSome } from "./engine.js";
@@ -149,4 +149,21 @@ test("a step taken apart is the one that is taken, and its gradient a finite dif
     assertClose([Math.hypot(...trainer.gradients()[weight.name])], [lengths[weight.name]], 1e-6);
   }
   assert.throws(() => trainer.apart(0, "nothing"), RangeError);
+});
+
+test("a run that was kept goes on as if it had never stopped", () => {
+  const whole = new Trainer(SMALL, QUARTERS, bestKernels);
+  const first = new Trainer(SMALL, QUARTERS, bestKernels);
+  for (let step = 0; step < 9; step++) [whole, first].forEach((one) => one.step());
+  const kept = structuredClone(first.keep());
+  first.step(); // what was kept is a copy
+  const second = new Trainer(SMALL, QUARTERS, bestKernels, { kept });
+  for (let step = 0; step < 9; step++) assert.deepEqual(second.step(), whole.step());
+  assert.deepEqual(second.m.numbers, whole.m.numbers);
+  assert.deepEqual(second.measure(), whole.measure());
+});
+
+test("right answers are counted from the most probable class, of equal ones the first", () => {
+  assert.equal(rightOf(Float32Array.of(0.5, 0.5, 0.5, 0.5, 0.2, 0.8, 0.9, 0.1), [0, 1, 1, 1]), 0.5);
+  assert.deepEqual([0, 10, 20, 90, 100, 120, 150, 173].filter((step) => isMeasured(step, 173)), [0, 20, 100, 150, 173]);
 });

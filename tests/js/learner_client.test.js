@@ -125,3 +125,35 @@ test("where no worker comes to life the page learns; one that dies has lost the 
   assert.deepEqual(all, ["stopped"]);
   await assert.rejects(other.play(), /stopped/);
 });
+
+test("a run is measured after the same steps however it is played, and a slow one after each", async () => {
+  const play = async (interrupt) => {
+    const { workers, worker } = fakeWorkers();
+    const found = [];
+    const learner = createLearner({ measured: ({ step, right }) => found.push([step, right]), worker: "text", ports: { worker, page: null } });
+    const [made] = workers;
+    made.ready();
+    const answered = async (promise) => { made.answer(); return promise; };
+    await answered(learner.begin({ ...SETTINGS, epochs: 12 }, noise()));
+    await answered(learner.play());
+    for (let turn = 0; made.later.length > 0; turn++) {
+      made.later.shift()();
+      if (interrupt && turn % 7 === 3) {
+        await answered(learner.pause());
+        await answered(learner.step());
+        await answered(learner.play());
+      }
+    }
+    return { found, learner, made, answered };
+  };
+  const [plain, other] = [await play(false), await play(true)];
+  assert.deepEqual(plain.found.map(([step]) => step), [20, 40, 48]);
+  for (const point of plain.found) assert.ok(other.found.some((one) => one[0] === point[0] && one[1] === point[1]), "step " + point[0]);
+  const { found, learner, made, answered } = plain;
+  await answered(learner.begin({ ...SETTINGS, epochs: 1 }, noise()));
+  await answered(learner.pace(1000));
+  await answered(learner.play());
+  found.length = 0;
+  while (made.later.length > 0) made.later.shift()();
+  assert.deepEqual(found.map(([step]) => step), [1, 2, 3, 4]);
+});

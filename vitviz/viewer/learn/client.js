@@ -13,18 +13,20 @@ import { WORKER } from "./workertext.js";
 
 /**
  * @typedef {import("./serving.js").Told} Told
+ * @typedef {import("./trainer.js").Kept & {milliseconds: number}} Kept
  * @typedef {{parameters: number, steps: number, simd: boolean, config: any, mean: number, std: number}} Begun
  *   simd: whether by WebAssembly; in plain JavaScript it takes ten times as long
  * @typedef {{
- *   begin: (settings: Partial<import("./trainer.js").Settings>, digits: import("./trainer.js").Digits) => Promise<Begun>,
- *   play: () => Promise<Told>, pause: () => Promise<Told>, step: () => Promise<Told>,
- *   measure: (count?: number) => Promise<{right: number, loss: number, probabilities: Float32Array}>,
+ *   begin: (settings: Partial<import("./trainer.js").Settings>, digits: import("./trainer.js").Digits, kept?: Kept|null) => Promise<Begun>,
+ *   play: () => Promise<Told>, pause: () => Promise<Told>, step: () => Promise<Told>, pace: (perSecond: number|null) => Promise<void>, keep: () => Promise<Kept>,
+ *   measure: (count?: number) => Promise<import("./trainer.js").Measured>,
  *   weights: () => Promise<ArrayBuffer>,
  *   apart: (index: number, name?: string) => Promise<ReturnType<import("./trainer.js").Trainer["apart"]>>,
  *   where: () => "worker"|"page", stop: () => void,
  * }} Learner
- *   begin: a new run in place of the one before; rejected with a RangeError for settings that make none. The digits stay the page's.
+ *   begin: a new run in place of the one before, or one that was kept, which goes on; rejected with a RangeError for settings that make none. The digits stay the page's.
  *   play: on to the last step; pause: after the step that is on its way; step: one step, and pause. They give how far the run is then.
+ *   pace: so many steps a second at most, or null: as fast as it can; keep: what the run goes on from in another learner
  *   measure: of the test digits as it is now: the share that is right, the mean loss, and (count, classes) probabilities; of all, or the first so many.
  *   weights: a .safetensors file that `vitviz.load` reads, and engine/client.js
  *   apart: a step for one training digit, taken apart and not taken; see trainer.js
@@ -32,12 +34,13 @@ import { WORKER } from "./workertext.js";
  */
 
 /**
- * @param {{told?: (told: Told) => void, worker?: string, ports?: {worker: typeof workerPort, page: typeof pagePort}}} [options]
+ * @param {{told?: (told: Told) => void, measured?: (found: import("./trainer.js").Measured) => void, worker?: string, ports?: {worker: typeof workerPort, page: typeof pagePort}}} [options]
  *   told: hears how far the run is, about ten times a second while it plays, and whenever it begins to play, pauses, steps, ends or stops;
+ *   measured: hears what the test digits say, after the same steps in each run of the same settings; see `isMeasured` of trainer.js;
  *   worker: its text, "" for none; ports: how a worker and a page are made to serve
  * @returns {Learner}
  */
-export function createLearner({ told = () => {}, worker = WORKER, ports = { worker: workerPort, page: pagePort } } = {}) {
+export function createLearner({ told = () => {}, measured = () => {}, worker = WORKER, ports = { worker: workerPort, page: pagePort } } = {}) {
   /** @type {Map<number, {question: any, resolve: (value: any) => void, reject: (error: Error) => void}>} */
   const waiting = new Map();
   let [where, ready, isOver, count] = [/** @type {"worker"|"page"} */ (worker ? "worker" : "page"), false, false, 0];
@@ -63,6 +66,7 @@ export function createLearner({ told = () => {}, worker = WORKER, ports = { work
     ready = true;
     if (isOver) return;
     if (reply.told) say(reply.told);
+    if (reply.measured) measured(reply.measured);
     const asked = waiting.get(reply.id);
     if (!asked) return;
     waiting.delete(reply.id);
@@ -108,14 +112,16 @@ export function createLearner({ told = () => {}, worker = WORKER, ports = { work
   }
 
   return {
-    async begin(settings, digits) {
-      const begun = await ask("begin", { settings, digits });
-      last = { state: "paused", step: 0, steps: begun.steps, loss: null, rate: settings.lr ?? 0, seconds: 0 };
+    async begin(settings, digits, kept = null) {
+      const begun = await ask("begin", { settings, digits, kept });
+      last = { state: "paused", step: kept?.step ?? 0, steps: begun.steps, loss: null, rate: settings.lr ?? 0, seconds: 0 };
       return begun;
     },
     play: () => ask("play"),
     pause: () => ask("pause"),
     step: () => ask("step"),
+    pace: (perSecond) => ask("pace", { perSecond }),
+    keep: () => ask("keep"),
     measure: (some) => ask("measure", { count: some }),
     weights: () => ask("weights"),
     apart: (index, name) => ask("apart", { index, name }),
@@ -130,9 +136,9 @@ function pagePort(hear) {
   const tell = (event) => {
     if (isOpen) hear(event);
   };
-  const later = (run) => setTimeout(() => {
+  const later = (run, wait = 0) => setTimeout(() => {
     if (isOpen) run();
-  });
+  }, wait);
   const serve = serving(tell, later);
   return {
     post: (question) => later(() => tell(serve(question))),

@@ -18,6 +18,8 @@ import { Twister } from "../maths/twister.js";
  *   batch: number, epochs: number, seed: number, labels: "true"|"shuffled", patches: "ordered"|"same"|"each"}} Settings
  * @typedef {{pixels: Uint8Array, labels: Uint8Array}} Pictures  (n, 28, 28), 0 to 255, and the class of each
  * @typedef {{train: Pictures, test: Pictures, classes: string[]}} Digits
+ * @typedef {{step: number, right: number, loss: number, probabilities: Float32Array}} Measured
+ * @typedef {{step: number, numbers: Float32Array[]}} Kept
  */
 
 /** What is not a setting here, as the recipe has it. */
@@ -74,13 +76,32 @@ function answersOf({ f, at, classes: stride, config: { num_classes: classes } },
   }
 }
 
+/**
+ * The share of pictures whose most probable class is theirs: of equal ones the first.
+ * @param {Float32Array} probabilities  (pictures x classes) @param {ArrayLike<number>} labels
+ */
+export function rightOf(probabilities, labels) {
+  const classes = probabilities.length / labels.length;
+  let right = 0;
+  for (let one = 0; one < labels.length; one++) {
+    const row = probabilities.subarray(one * classes, (one + 1) * classes);
+    const label = labels[one];
+    right += Number(row.every((other, i) => other < row[label] || (other === row[label] && i >= label)));
+  }
+  return right / labels.length;
+}
+
+/** Whether a run is measured after so many of its steps: more often while it changes most, and always after the same. @param {number} step @param {number} steps */
+export const isMeasured = (step, steps) => step === steps || step % (step < 100 ? 20 : 50) === 0;
+
 export class Trainer {
   /**
    * Throws a RangeError for settings that make no model, or fewer digits than one step needs.
    * @param {Settings} settings @param {Digits} digits @param {(bytes: number) => import("../engine/kernels.js").Kernels} makeKernels
-   * @param {{config?: any, weights?: Record<string, Float32Array>}} [of]  another model, and what it begins with
+   * @param {{config?: any, weights?: Record<string, Float32Array>, kept?: Kept|null}} [of]  another model, and what it begins with; kept: of a
+   *   run with the same settings and digits, which goes on as if it had never stopped
    */
-  constructor(settings, digits, makeKernels, { config = configOf(settings, digits.classes.length), weights } = {}) {
+  constructor(settings, digits, makeKernels, { config = configOf(settings, digits.classes.length), weights, kept } = {}) {
     const { train, batch, epochs, seed, labels } = this.settings = settings;
     this.digits = digits;
     this.described = config;
@@ -102,7 +123,12 @@ export class Trainer {
     eachLine(this.config, m.pixels, (from, to) => { for (let i = 0; i < line; i++) this.#places[from + i] = to + i; });
     this.#moves = this.#movesOf();
     this.#probabilities = new Float32Array(batch * this.config.num_classes);
-    for (const [name, numbers] of Object.entries(weights ?? drawn(this.config, seed))) write(m.numbers, m.layout.all[name], numbers);
+    if (kept) {
+      [m.p, m.m, m.v].forEach((to, part) => m.f.set(kept.numbers[part], to / 4));
+      this.stepsDone = kept.step;
+    } else {
+      for (const [name, numbers] of Object.entries(weights ?? drawn(this.config, seed))) write(m.numbers, m.layout.all[name], numbers);
+    }
     packAll(m);
   }
 
@@ -229,27 +255,39 @@ export class Trainer {
   }
 
   /**
-   * The test digits, or the first so many of them: the share that is right, the mean loss, and the probabilities, (count, classes).
-   * @param {number} [count]
+   * The test digits, or the first so many of them: the step, the share that is right, the mean loss, and the probabilities, (count, classes).
+   * @param {number} [count] @returns {Measured}
    */
-  measure(count = Infinity) {
+  measure(count) {
+    const measuring = this.measuring(count);
+    for (;;) {
+      const { done, value } = measuring.next();
+      if (done) return /** @type {Measured} */ (value);
+    }
+  }
+
+  /** The same in pieces, between which something else can be answered; no step may be taken before it ends. @param {number} [count] @returns {Generator<void, Measured>} */
+  *measuring(count = Infinity) {
     count = Math.min(count, this.digits.test.labels.length);
-    const { m, digits: { test }, config: { num_classes: classes }, settings: { batch } } = this;
+    const { m, stepsDone: step, digits: { test }, config: { num_classes: classes }, settings: { batch } } = this;
     const probabilities = new Float32Array(count * classes);
-    let [right, loss] = [0, 0];
+    let loss = 0;
     for (let first = 0; first < count; first += batch) {
+      if (first > 0) yield;
       const some = Math.min(batch, count - first);
       for (let one = 0; one < some; one++) this.#put(test, first + one, one);
       forward(m, some);
       answersOf(m, some, probabilities, first * classes);
       for (let one = 0; one < some; one++) loss += lossOf(m, one, test.labels[first + one]) / count;
     }
-    for (let one = 0; one < count; one++) {
-      const row = probabilities.subarray(one * classes, (one + 1) * classes);
-      const label = test.labels[one];
-      right += Number(row.every((other, i) => other < row[label] || (other === row[label] && i >= label))); // the first of the largest
-    }
-    return { right: right / count, loss, probabilities };
+    return { step, right: rightOf(probabilities, test.labels.subarray(0, count)), loss, probabilities };
+  }
+
+  /** What a run goes on from, see the constructor: the numbers of all parameters, and both means that AdamW keeps of them. @returns {Kept} */
+  keep() {
+    const { m, stepsDone: step } = this;
+    const { size } = m.layout;
+    return { step, numbers: [m.p, m.m, m.v].map((from) => m.f.slice(from / 4, from / 4 + size)) };
   }
 
   /** A .safetensors file that `vitviz.load` reads. @returns {ArrayBuffer} */

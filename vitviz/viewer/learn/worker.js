@@ -4,10 +4,14 @@ import { serving } from "./serving.js";
 
 // Timers of a page wait at least 4 ms, which is as long as a step takes; messages do not.
 const { port1, port2 } = new MessageChannel();
-let next = () => {};
-port1.onmessage = () => next();
-const later = (run) => {
-  next = run;
+const waiting = [];
+port1.onmessage = () => waiting.shift()();
+const later = (run, wait = 0) => {
+  if (wait > 0) {
+    setTimeout(run, wait);
+    return;
+  }
+  waiting.push(run);
   port2.postMessage(null);
 };
 const serve = serving((event) => globalThis.postMessage(event), later);
