@@ -24,6 +24,7 @@ def main() -> None:
         *in_browser,
         "here",
         "living",
+        "playing",
         "classroom",
         "faults",
     )
@@ -55,6 +56,10 @@ def main() -> None:
         from tests.bench.learn import learn
 
         learn()
+    if "playing" in chosen:
+        from tests.bench.playing import playing
+
+        playing()
     if "classroom" in chosen:
         from tests.bench.classroom import classroom
 

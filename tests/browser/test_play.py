@@ -1,5 +1,6 @@
 """The playground: a model learns in the page, beside the viewer."""
 
+import math
 import re
 from urllib.parse import parse_qs, urlsplit
 
@@ -203,3 +204,84 @@ def test_a_playground_that_does_not_come_is_said_and_asked_for_again(visit) -> N
     assert note.is_hidden()
     lost = ("ERR_FAILED", "no file at")
     seen.complaints[:] = [one for one in seen.complaints if not any(map(one.__contains__, lost))]
+
+
+def sign(page, kind: int, at: int) -> None:
+    """Draw a ring or a cross, each a little different, and lift the pen."""
+    angles = [step * math.pi / 6 for step in range(13)]
+    size = 0.28 + 0.01 * at
+    ring = [(0.5 + size * math.cos(one), 0.5 + size * math.sin(one)) for one in angles]
+    cross = [(0.2, 0.2), (0.8, 0.8 - 0.01 * at), (0.5, 0.5), (0.8, 0.2), (0.2, 0.8)]
+    draw(page, (ring, cross)[kind])
+
+
+def test_signs_of_ones_own_are_learned_and_another_one_is_answered(visit, tmp_path) -> None:
+    seen = visit("?play=signs", wait_for="")
+    page = seen.page
+    learn = page.get_by_role("button", name="Learn them")
+    learn.click(force=True)  # it says why it cannot
+    page.get_by_text("The model cannot learn yet").wait_for()
+    page.locator(".vv-signs-name").first.fill("<i>ring</i>")
+    page.locator(".vv-signs-name").first.press("Tab")
+    for kind in (0, 1):
+        for at in range(8):
+            sign(page, kind, at)
+            page.keyboard.press("Enter")
+    assert page.locator(".vv-signs-kind").nth(1).get_by_text("8 of 8").is_visible()
+    with page.expect_download() as coming:
+        page.get_by_role("button", name="Save the drawings").click()
+    drawings = tmp_path / "signs.json"
+    coming.value.save_as(drawings)
+    learn.click()
+    page.locator(f"{PAGE}[data-state=done]").wait_for()
+    assert page.locator(".vv-play-big").inner_text() == "100.0%"
+    sign(page, 0, 5)
+    best = page.locator(".vv-signs-answers .vv-best")
+    best.get_by_text("<i>ring</i>").wait_for()
+    # By keys: a stroke down the middle is asked about when the pen is lifted, and taken back.
+    page.get_by_role("button", name="Clear", exact=True).click()
+    assert best.count() == 0
+    page.locator(".vv-drawing-field").focus()
+    page.keyboard.press("Space")
+    for _ in range(12):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Space")
+    best.wait_for()
+    page.keyboard.press("Control+z")
+    page.wait_for_function("!document.querySelector('.vv-signs-answers .vv-best')")
+    # A reload has the drawings still; a file adds what is not there yet, and is not trusted.
+    page.reload()
+    kinds = page.locator(".vv-signs-kind")
+    kinds.first.wait_for()
+    assert kinds.locator(".vv-signs-drawing").count() == 16
+    kinds.nth(1).locator(".vv-signs-drawing").first.click()
+    kinds.nth(1).get_by_text("7 of 8").wait_for()
+    chooser = page.locator("input[type=file][accept^='.json']")
+    chooser.set_input_files(drawings)
+    kinds.nth(1).get_by_text("8 of 8").wait_for()
+    assert kinds.locator(".vv-signs-drawing").count() == 16
+    odd = tmp_path / "odd.json"
+    odd.write_text('{"vitviz": "signs", "kinds": [{"name": "a", "drawings": [[[9, [[0, 0]]]]]}]}')
+    chooser.set_input_files(odd)
+    page.get_by_text("A drawing of a in the file is not made of strokes").wait_for()
+    assert not any(one.startswith("data:") for one in seen.requests)
+
+
+def test_a_run_that_was_replaced_goes_on_at_another_speed(visit) -> None:
+    page = visit("?play=patch_14", wait_for="").page
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    page.get_by_role("radio", name="10 a second").check(force=True)
+    playing(page)
+    step_is_above(page, 5)
+    page.get_by_role("radio", name="rotary").check(force=True)
+    step_is_above(page, 1)
+    first = page.get_by_role("group", name="Runs").get_by_role("button").first
+    pause(page)
+    first.click()
+    page.locator(f"{PAGE}[data-state=kept]").wait_for()
+    kept = int(page.locator(PAGE).get_attribute("data-step"))
+    assert kept < 100
+    playing(page)
+    step_is_above(page, kept)
+    page.get_by_role("radio", name="full").check(force=True)
+    step_is_above(page, 200)

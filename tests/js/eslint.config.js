@@ -4,7 +4,7 @@ const browser = Object.fromEntries([
   "AbortController", "MessageChannel", "Blob", "BigInt", "CSSMediaRule", "DOMException", "Event", "HTMLElement", "Image", "ImageData", "OffscreenCanvas",
   "CustomEvent", "DataTransfer", "MutationObserver", "ResizeObserver", "TextDecoder", "TextEncoder", "URL", "URLSearchParams", "WebAssembly", "Worker", "XMLSerializer", "atob", "btoa", "clearInterval", "clearTimeout",
   "createImageBitmap", "File",
-  "customElements", "document", "fetch", "getComputedStyle", "history", "innerHeight", "localStorage",
+  "customElements", "document", "fetch", "getComputedStyle", "history", "innerHeight", "localStorage", "sessionStorage", "indexedDB",
   "location", "matchMedia", "navigator", "performance", "requestAnimationFrame",
   "requestIdleCallback", "setInterval", "setTimeout", "window",
 ].map((name) => [name, "readonly"]));

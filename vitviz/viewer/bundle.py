@@ -35,6 +35,8 @@ DIGITS = HERE.parent / "train" / "digits"  # sheets, to train with
 LEFT = "document.currentScript.viewer"  # what load.js takes from the element of a file
 # Texts that say what an intervention does, see strings.js, and what a fair test found.
 CHANGES = r"^(did|in)_|_patch(es)?$|^fair_"
+# Texts of a pen field.
+PEN = re.compile(r"draw(Field|Help|Undo|Clear|Width|Ink|Pen)")
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";[ \t]*\n', re.MULTILINE)
 _EXPORT = re.compile(
@@ -122,7 +124,7 @@ def join(entry: Path, name: str, spoken: Collection[str] | None = None) -> str:
     made = {
         STRINGS: _strings(spoken),
         PHOTO: _by_language("PHOTO", _photo),
-        PLAY: _by_language("TEXTS", lambda one: dictionary(one, "play")),
+        PLAY: _by_language("TEXTS", _play),
         PLAY_STYLE: f"export const STYLE = {json.dumps(_style('play.css'))};\n",
         EXPLAINERS: f"export const EXPLAINERS = {json.dumps(of_digits(), ensure_ascii=False)};\n",
     } | {one: _worker(one) for one in WORKERS}
@@ -196,6 +198,12 @@ def _photo(language: str) -> dict[str, str]:
     experiments = dictionary(language, "experiments").items()
     told = dictionary(language, "photo") | dictionary(language, "camera")
     return told | {f"experiment.{key}": text for key, text in experiments}
+
+
+def _play(language: str) -> dict[str, str]:
+    """What the playground says, and what its pen field does."""
+    pen = {key: text for key, text in dictionary(language, "viewer").items() if PEN.match(key)}
+    return dictionary(language, "play") | pen
 
 
 def _strings(spoken: Collection[str] | None = None) -> str:

@@ -3,7 +3,7 @@
 import { grouped } from "../maths/numbers.js";
 import { download } from "../parts/download.js";
 import { templateOf } from "./adopted.js";
-import { digitAt, fileOf } from "./digits.js";
+import { fileOf } from "./digits.js";
 import { createLooking } from "./looking.js";
 import { TEXTS } from "./playtexts.js";
 import { sayingIn } from "./saying.js";
@@ -11,6 +11,8 @@ import { nameOf, written } from "./settings.js";
 
 const LOOKED_MS = 1500; // so often it is looked inside while it learns
 const LONGEST_NAME = 40;
+
+/** A picture that is looked at, (28 * 28), and what it is called. @typedef {{key: string, at?: number, pixels: Uint8Array}} Shown  at: its place in the test */
 
 /**
  * @param {import("./runs.js").Runs} runs @param {import("./playground.js").Digits} digits
@@ -24,11 +26,11 @@ export function createCarrying(runs, digits, adopt) {
   /**
    * What is inside a run, if there is news, somebody sees it (`isSeen` is asked last: the page is laid out for it), and the last look is some
    * time ago; null: there is not.
-   * @param {import("./runs.js").Run} run @param {number} chosen  a test digit @param {() => boolean} isSeen
+   * @param {import("./runs.js").Run} run @param {Shown} shown @param {() => boolean} isSeen
    * @returns {Promise<import("./inside.js").Looked|null>}
    */
-  async function look(run, chosen, isSeen) {
-    const wanted = [run.number, run.step, chosen].join();
+  async function look(run, { key, at, pixels }, isSeen) {
+    const wanted = [run.number, run.step, key, at].join();
     const soon = run.state === "playing" && performance.now() < lookedAt + LOOKED_MS;
     if (last === wanted || soon || (!run.weights && (!run.learner || run.state === "coming" || run.state === "failed")) || !isSeen()) return null;
     [last, lookedAt] = [wanted, performance.now()];
@@ -38,21 +40,21 @@ export function createCarrying(runs, digits, adopt) {
       return null; // it was stopped meanwhile
     });
     if (!weights || run !== runs.current) return null;
-    return { ...await looker().look(weights, digitAt(digits.test, chosen)), step };
+    return { ...await looker().look(weights, pixels), step };
   }
 
-  /** The model as it is now, with a test digit, as any other model of the viewer. @param {import("./runs.js").Run} run @param {number} chosen */
-  async function show(run, chosen) {
+  /** The model as it is now, with a picture, as any other model of the viewer. @param {import("./runs.js").Run} run @param {Shown} shown */
+  async function show(run, { key, pixels }) {
     const buffer = await runs.weights(run);
     const known = await looker().read(buffer);
     const names = Object.fromEntries(Object.keys(TEXTS).map((language) => {
       const say = sayingIn(language);
       return [language, run.name ?? say("modelName", { name: nameOf(run.settings, say), step: grouped(run.step) })];
     }));
-    const name = "digit-" + digits.classes[digits.test.labels[chosen]] + ".png";
+    const name = key + ".png";
     count += 1;
-    const template = templateOf(known, { key: "playground-" + count, names, right: run.rights.at(-1)?.value, pictures: digits.test.labels.length });
-    await adopt({ template, buffer, photo: { file: await fileOf(digitAt(digits.test, chosen), name), name } });
+    const template = templateOf(known, { key: "playground-" + count, names, right: run.right ?? undefined, pictures: digits.test.labels.length });
+    await adopt({ template, buffer, photo: { file: await fileOf(pixels, name), name } });
   }
 
   /** @param {import("./runs.js").Run} run */

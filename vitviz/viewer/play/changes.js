@@ -6,10 +6,11 @@ import { CHANGES, called } from "./settings.js";
 
 /**
  * @param {import("./saying.js").Say} say
+ * @param {string[]} fixed  fields that cannot be chosen here
  * @param {{change: (parts: Partial<import("./settings.js").Settings>) => void, takeAway: () => void}} on
  */
-export function createChanges(say, { change, takeAway }) {
-  const controls = CHANGES.map((one) => {
+export function createChanges(say, fixed, { change, takeAway }) {
+  const controls = CHANGES.filter(({ field }) => !fixed.includes(field)).map((one) => {
     const { field, name, watch, options } = one;
     const { root, set } = choice({ label: say(name), wrap: true, options: options.map(({ value }) => ({ value, text: called(one, value, say) })),
       onChoose: (value) => change({ [field]: value }) });

@@ -1,7 +1,7 @@
 /** Curves: what was measured of every run, over its steps, in one plot. */
 
 import { heightOf, spread } from "../maths/lines.js";
-import { el } from "../parts/dom.js";
+import { el, setText } from "../parts/dom.js";
 import { svg } from "../parts/svg.js";
 
 const SIZE = 1000; // units of the drawing, which is stretched
@@ -21,6 +21,7 @@ export function createCurves({ label, axis, scale, ticks }) {
     return tick;
   });
   const paths = svg("g");
+  const drawn = new Map(); // by the numbers of runs
   const below = [el("span"), el("span", { text: axis }), el("span")];
   const root = el("div", { class: "vv-linechart vv-play-curves", role: "img", "aria-label": label }, el("p", { class: "vv-play-axis", text: label }),
     el("div", { class: "vv-plot-ticks", "aria-hidden": "true" }, ...names),
@@ -28,12 +29,26 @@ export function createCurves({ label, axis, scale, ticks }) {
     el("div", { class: "vv-play-below", "aria-hidden": "true" }, ...below));
   return {
     root,
+    /** Draws what has changed, and nothing else. */
     render(lines, steps, [first, last]) {
-      [below[0].textContent, below[2].textContent] = [first, last];
-      paths.replaceChildren(...[...lines].sort((a, b) => Number(a.lit) - Number(b.lit)).map(({ number, points, lit }) => svg("polyline", {
-        class: "vv-series vv-series-" + number % 6 + (lit ? " vv-lit" : ""),
-        points: averaged(points).map(({ step, value }) => (SIZE * step / Math.max(1, steps)).toFixed(1) + "," + (SIZE * heightOf(value, scale)).toFixed(1)).join(" "),
-      })));
+      setText(below[0], first);
+      setText(below[2], last);
+      for (const [number, { node }] of drawn) {
+        if (lines.some((line) => line.number === number)) continue;
+        node.remove();
+        drawn.delete(number);
+      }
+      for (const { number, points, lit } of lines) {
+        const known = drawn.get(number) ?? { node: svg("polyline"), points: null, last: null, steps: -1, lit: null };
+        if (known.lit !== lit) {
+          known.node.setAttribute("class", "vv-series vv-series-" + number % 6 + (lit ? " vv-lit" : ""));
+          if (lit || !drawn.has(number)) paths[lit ? "append" : "prepend"](known.node); // what is looked at lies above
+        }
+        if (known.points !== points || known.last !== points.at(-1) || known.steps !== steps) {
+          known.node.setAttribute("points", averaged(points).map(({ step, value }) => (SIZE * step / Math.max(1, steps)).toFixed(1) + "," + (SIZE * heightOf(value, scale)).toFixed(1)).join(" "));
+        }
+        drawn.set(number, Object.assign(known, { points, last: points.at(-1), steps, lit }));
+      }
     },
   };
 }

@@ -13,7 +13,7 @@ export const SHOWN = 24;
  * @param {(at: number) => void} choose
  */
 export function createGuesses({ test, classes }, say, choose) {
-  const places = Array.from({ length: SHOWN }, (_, at) => {
+  const places = Array.from({ length: Math.min(SHOWN, test.labels.length) }, (_, at) => {
     const sign = el("b", { "aria-hidden": "true" });
     const guess = el("span", { "aria-hidden": "true" });
     const bar = el("span", { class: "vv-play-sure", "aria-hidden": "true" }, el("i"));
@@ -21,13 +21,14 @@ export function createGuesses({ test, classes }, say, choose) {
       pictureOf(digitAt(test, at)), el("span", { class: "vv-play-said" }, sign, guess), bar);
     return { node, sign, guess, fill: /** @type {HTMLElement} */ (bar.firstChild) };
   });
-  const root = el("div", { class: "vv-play-guesses", role: "group", "aria-label": say("guesses", { count: SHOWN }) }, ...places.map(({ node }) => node));
-  let drawn = null;
+  const root = el("div", { class: "vv-play-guesses", role: "group", "aria-label": say("guesses", { count: places.length }) }, ...places.map(({ node }) => node));
+  let [drawn, pressed] = [/** @type {Float32Array|null|undefined} */ (undefined), -2];
   return {
     root,
     /** @param {Float32Array|null} answers @param {number} chosen */
     render(answers, chosen) {
-      places.forEach(({ node }, at) => node.setAttribute("aria-pressed", String(at === chosen)));
+      if (chosen !== pressed) places.forEach(({ node }, at) => node.setAttribute("aria-pressed", String(at === chosen)));
+      pressed = chosen;
       if (answers === drawn) return;
       drawn = answers;
       places.forEach(({ node, sign, guess, fill }, at) => {
@@ -39,8 +40,10 @@ export function createGuesses({ test, classes }, say, choose) {
         setText(guess, best < 0 ? "?" : classes[best]);
         fill.style.width = 100 * sure + "%";
         const named = { truth: classes[truth], guess: classes[best], sure: percent(sure) };
-        node.title = best < 0 ? say("digitOnly", named) : say(state === "right" ? "digitRight" : "digitWrong", named);
-        node.setAttribute("aria-label", node.title);
+        const title = best < 0 ? say("digitOnly", named) : say(state === "right" ? "digitRight" : "digitWrong", named);
+        if (title === node.title) return;
+        node.title = title;
+        node.setAttribute("aria-label", title);
       });
     },
   };

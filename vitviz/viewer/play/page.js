@@ -2,7 +2,7 @@
 
 import { grouped, percent } from "../maths/numbers.js";
 import { el, setText, show } from "../parts/dom.js";
-import { allow, button, dressPlayer } from "../parts/widgets.js";
+import { allow, button, choice, dressPlayer } from "../parts/widgets.js";
 import { createApart } from "./apart.js";
 import { createChanges } from "./changes.js";
 import { createCurves } from "./curves.js";
@@ -11,11 +11,12 @@ import { createInside } from "./inside.js";
 import { nameOf } from "./settings.js";
 
 const MOST_LOSS = 2.5;
+const PACES = [1, 10, null]; // steps a second
 
 /**
- * @param {{say: import("./saying.js").Say, digits: import("./playground.js").Digits, runs: import("./runs.js").Runs, on: Record<string, (...all: any[]) => void>}} of
+ * @param {{say: import("./saying.js").Say, digits: import("./playground.js").Digits, runs: import("./runs.js").Runs, fixed: string[], on: Record<string, (...all: any[]) => void>}} of
  */
-export function createPage({ say, digits, runs, on }) {
+export function createPage({ say, digits, runs, fixed, on }) {
   const { test, classes } = digits;
   const player = button({ sign: "play", title: say("play"), onClick: on.play });
   const playText = el("span");
@@ -24,6 +25,8 @@ export function createPage({ say, digits, runs, on }) {
   const copy = button({ text: say("link"), title: say("linkTitle"), onClick: on.link });
   player.classList.add("vv-play-player");
   const buttons = el("div", { class: "vv-play-buttons" }, player, step, again, copy);
+  const speed = choice({ label: say("speed"), options: PACES.map((value) => ({ value, text: value === null ? say("speedFull") : say("speedSteps", { count: value }) })), onChoose: (value) => runs.setPace(value) });
+  speed.root.classList.add("vv-play-speed");
   const [big, of, state, note] = [el("b", { class: "vv-play-big" }), el("span"), el("p", { class: "vv-play-state" }), el("p", { class: "vv-play-note" })];
   const live = el("p", { class: "vv-live", role: "status" });
   const list = el("div", { class: "vv-play-runs", role: "group", "aria-label": say("runs") });
@@ -31,12 +34,13 @@ export function createPage({ say, digits, runs, on }) {
   const rights = createCurves({ label: say("rightCurve", { count: grouped(test.labels.length) }), axis: say("stepAxis"), scale: { min: 0, max: 1 }, ticks: shares });
   const losses = createCurves({ label: say("lossCurve"), axis: say("stepAxis"), scale: { min: 0, max: MOST_LOSS }, ticks: [0, 0.5, 1, 1.5, 2].map((value) => ({ value, text: String(value) })) });
   const guesses = createGuesses(digits, say, on.choose);
-  const changes = createChanges(say, {
+  const changes = createChanges(say, fixed, {
     change: (parts) => on.start({ ...runs.current.settings, ...parts }),
     takeAway: () => on.start({ ...runs.current.settings, positions: "none" }, true),
   });
-  const result = el("section", { class: "vv-play-result", "aria-label": say("result") }, buttons, el("p", { class: "vv-play-right" }, big, of), state, note, list, rights.root, losses.root);
-  const shown = el("section", { class: "vv-play-digits", "aria-label": say("guesses", { count: SHOWN }) }, el("h3", { text: say("guesses", { count: SHOWN }) }), el("p", { class: "vv-note", text: say("guessesNote") }), guesses.root);
+  const result = el("section", { class: "vv-play-result", "aria-label": say("result") }, buttons, speed.root, el("p", { class: "vv-play-right" }, big, of), state, note, list, rights.root, losses.root);
+  const few = Math.min(SHOWN, test.labels.length);
+  const shown = el("section", { class: "vv-play-digits", "aria-label": say("guesses", { count: few }) }, el("h3", { text: say("guesses", { count: few }) }), el("p", { class: "vv-note", text: say("guessesNote") }), guesses.root);
   const input = el("input", { type: "file", accept: ".safetensors", hidden: true, onchange: () => { if (input.files?.[0]) on.load(input.files[0]); input.value = ""; } });
   const files = el("div", { class: "vv-play-buttons" }, button({ text: say("show"), title: say("showTitle"), onClick: on.show }),
     button({ text: say("save"), title: say("saveTitle"), onClick: on.save }), button({ text: say("load"), title: say("loadTitle"), onClick: () => input.click() }), input);
@@ -46,26 +50,30 @@ export function createPage({ say, digits, runs, on }) {
   // A form of its own: radio buttons of the viewer can have the same names.
   const root = el("form", { class: "vv-play-page", onsubmit: (event) => event.preventDefault() }, columns, el("p", { class: "vv-note", text: say("terms") }), live);
   const chips = new Map(); // by the numbers of runs
+  let dressed = /** @type {boolean|null} */ (null);
   return { root, render, inside, showsInside: () => within.getBoundingClientRect().top < innerHeight, speak: () => setText(live, spoken()), hear: (text) => setText(note, text) };
 
   function spoken() {
     const run = runs.current;
-    return run.rights.length > 0 ? say("spoken", { step: grouped(run.step), steps: grouped(run.steps), right: percent(run.rights.at(-1).value) }) : "";
+    return run.right !== null && run.steps > 0 ? say("spoken", { step: grouped(run.step), steps: grouped(run.steps), right: percent(run.right) }) : "";
   }
 
   function render({ run, chosen, hidden }) {
     const playing = runs.playing;
-    const last = run.rights.at(-1);
-    dressPlayer(player, playing, say(playing ? "pause" : "play"));
-    player.append(playText);
-    setText(playText, say(playing ? "pauseText" : "playText"));
-    allow(player, playing || runs.all.some(({ learner, state: one }) => learner && one !== "done"));
-    allow(step, Boolean(run.learner) && run.state !== "done");
+    if (playing !== dressed) {
+      dressPlayer(player, playing, say(playing ? "pause" : "play"));
+      player.append(playText);
+      setText(playText, say(playing ? "pauseText" : "playText"));
+    }
+    dressed = playing;
+    allow(player, playing || runs.all.some(runs.canLearn));
+    allow(step, runs.canLearn(run));
+    speed.set(runs.pace);
     show(again, run.name === null);
-    setText(big, last ? percent(last.value) : "–");
+    setText(big, run.right === null ? "–" : percent(run.right));
     setText(of, say("ofDigits", { count: grouped(test.labels.length), chance: percent(1 / classes.length) }));
     setText(state, run.name !== null ? "" : run.steps ? say("state", { step: grouped(run.step), steps: grouped(run.steps), parameters: grouped(run.parameters), rate: Math.round(run.pace) }) : say("beginning"));
-    const said = { ready: "ready", done: "done", failed: "failed" }[run.state];
+    const said = run.name === null ? { ready: "ready", done: "done", failed: "failed" }[run.state] : "ofFile";
     setText(note, hidden ? say("hidden") : said ? say(said, { why: run.why }) : "");
     renderRuns(run);
     const steps = Math.max(...runs.all.map((one) => one.steps));
@@ -90,7 +98,7 @@ export function createPage({ say, digits, runs, on }) {
       }
       const { node, right } = chips.get(run.number);
       node.setAttribute("aria-pressed", String(run === current));
-      setText(right, run.rights.length ? percent(run.rights.at(-1).value) : "");
+      setText(right, run.right === null ? "" : percent(run.right));
     }
   }
 }

@@ -1,21 +1,26 @@
 /** The playground: a page beside the viewer, on which a small Vision Transformer learns digits. */
 
-import { createLearner } from "../learn/client.js";
+import { USUAL } from "../learn/trainer.js";
+import { softmax } from "../maths/predictions.js";
 import { el } from "../parts/dom.js";
 import { watchSurroundings } from "../parts/surroundings.js";
-import { button } from "../parts/widgets.js";
-import { createCarrying } from "./carrying.js";
-import { readDigits } from "./digits.js";
+import { button, choice } from "../parts/widgets.js";
+import { digitAt, readDigits } from "./digits.js";
+import { createLot } from "./lot.js";
 import { createPage } from "./page.js";
 import { STYLE } from "./playstyle.js";
-import { Runs } from "./runs.js";
 import { sayingIn } from "./saying.js";
 import { read, written } from "./settings.js";
+import { createSigning } from "./signing.js";
+import { setOf } from "./signs.js";
 
-/** @typedef {Awaited<ReturnType<typeof readDigits>>} Digits */
+/** @typedef {Awaited<ReturnType<typeof readDigits>>} Digits @typedef {"digits"|"signs"} Subject */
 
+const NEWS_MS = 120; // so seldom it is drawn that a run has learned on
 const SPOKEN_MS = 10_000; // a screen reader hears how it goes so seldom
 const PLAY = "play"; // of the address
+const SIGNS = "signs"; // there, and what is learned
+const SIGNS_EPOCHS = 20; // of the pictures that are made of drawings; a second or two
 // Gradio puts selectors of its own before the viewer's rules, and with an id these are above them all the same.
 const RULES = STYLE.replaceAll(".vitviz", ".vitviz:not(#vv)");
 
@@ -27,109 +32,104 @@ const RULES = STYLE.replaceAll(".vitviz", ".vitviz:not(#vv)");
 
 /** @param {Place} place @returns {{open: () => void}} */
 export function createPlayground({ element, address, fetchDigits, adopt }) {
-  const dialog = el("dialog", { class: "vitviz vv-play", onclose: leave, onkeydown: onKey, onscroll: later });
+  const { later, soon } = inFrames(() => render());
+  const dialog = el("dialog", { class: "vitviz vv-play", onclose: leave, onkeydown: (event) => onKey(event, lot()), onscroll: later });
   element.append(dialog);
-  let [say, digits, runs, carrying, page] = /** @type {[import("./saying.js").Say, any, any, any, any]} */ ([sayingIn(document.documentElement.lang), null, null, null, null]);
-  let [chosen, drawing, spokenAt, hidden, failure] = [0, false, 0, false, ""];
+  const lots = /** @type {Record<Subject, import("./lot.js").Lot|null>} */ ({ digits: null, signs: null });
+  let subject = /** @type {Subject} */ ("digits");
+  const lot = () => lots[subject];
+  let [say, page, signing] = /** @type {[import("./saying.js").Say, any, ReturnType<typeof createSigning>|null]} */ ([sayingIn(document.documentElement.lang), null, null]);
+  let [chosen, spokenAt, failure, told] = [0, 0, "", /** @type {string|null|undefined} */ (undefined)];
   const surroundings = watchSurroundings(dialog, dress);
   dress(surroundings);
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden || !runs?.playing) return;
-    hidden = true;
-    runs.pause();
-  });
+  document.addEventListener("visibilitychange", () => { if (document.hidden) lot()?.hide(); });
   return { open };
 
   function dress({ theme, size, language }) {
     Object.assign(dialog.dataset, { theme, size });
     if (language === dialog.lang) return;
     dialog.lang = language;
-    say = sayingIn(language);
     build();
   }
 
   async function open() {
     if (dialog.open) return;
     dialog.showModal();
+    document.documentElement.classList.add("vv-plays");
     render();
-    if (runs) return;
+    if (lots.digits) return;
     failure = ""; // of the last time
     build();
+    const asked = address && new URL(address.read()).searchParams.get(PLAY);
     try {
-      digits = await readDigits(await fetchDigits());
+      lots.digits = createLot(await readDigits(await fetchDigits()), read(asked ?? ""), { adopt, changed: soon, asked: later });
     } catch (error) {
       failure = error.message;
       build();
       return;
     }
-    const asked = address && new URL(address.read()).searchParams.get(PLAY);
-    runs = new Runs({ digits, createLearner, changed: later }, read(asked ?? ""));
-    carrying = createCarrying(runs, digits, adopt);
-    build();
+    turn(asked === SIGNS ? SIGNS : "digits");
     dialog.querySelector(".vv-play-player").focus(); // what had the focus while the digits came is gone
   }
 
   /** The viewer is there again; what was learned stays. */
   function leave() {
-    runs?.pause();
-    tell(address, null);
+    lot()?.runs.pause();
+    document.documentElement.classList.remove("vv-plays");
+    tell(address, told = null);
   }
 
   function build() {
-    const close = button({ text: "✕", title: say("close"), onClick: () => dialog.close() });
-    const head = el("header", { class: "vv-play-head" }, el("div", {}, el("h2", { text: say("title") }), el("p", { class: "vv-note", text: say("goal") })), close);
+    say = sayingIn(dialog.lang, subject === SIGNS);
     dialog.setAttribute("aria-label", say("title"));
+    const one = lot();
+    page = one && createPage({ say, digits: one.digits, runs: one.runs, fixed: subject === SIGNS ? ["train"] : [],
+      on: { start: one.start, play: one.play, save: one.save, show, load: (file) => load(file, one, say, page.hear), choose: (at) => { chosen = at; later(); }, link: () => copyLink(say).then(page.hear) } });
+    if (subject === SIGNS) signing ??= createSigning({ learn, asked: later });
     const waiting = el("p", { class: "vv-play-waiting", role: "status", text: failure ? say("lost", { why: failure }) : say("coming") });
-    page = runs ? createPage({ say, digits, runs, on: { start, play, show, choose: (at) => { chosen = at; later(); }, load, link: () => copyLink(say).then(page.hear), save: () => carrying.save(runs.current) } }) : null;
-    dialog.replaceChildren(el("style", { text: RULES }), head, page?.root ?? waiting);
+    const parts = lots.digits ? [subjects(say, subject, turn), subject === SIGNS ? signing.build(say) : null, page?.root] : [waiting];
+    dialog.replaceChildren(el("style", { text: RULES }), headOf(say, () => dialog.close()), ...parts.filter(Boolean));
     render();
   }
 
-  /** A new run; one that was begun by hand goes on by itself. */
-  function start(settings, beside = false) {
-    const goesOn = beside || runs.current.step > 0;
-    hidden = false;
-    runs.start(settings, beside);
-    if (goesOn) runs.play();
-    later();
+  /** Something else is learned; what was learned before stays as it is. @param {Subject} other */
+  function turn(other) {
+    lot()?.runs.pause();
+    [subject, chosen] = [other, 0];
+    build();
+  }
+
+  /** Learns a visitor's own kinds at once; what was learned of others is gone. @param {import("./signs.js").Kind[]} kinds */
+  function learn(kinds) {
+    lots.signs?.stop();
+    lots.signs = createLot(setOf(kinds), { ...(lots.signs?.runs.current.settings ?? USUAL), epochs: SIGNS_EPOCHS }, { adopt, changed: soon, asked: later });
+    build();
+    lots.signs.play();
+  }
+
+  /** What is looked at: what a visitor has drawn, or a picture of the test. */
+  function picture() {
+    return pictureIn(lot().digits, chosen, subject === SIGNS ? signing : null);
   }
 
   async function show() {
+    const { runs, carrying } = lot();
     runs.pause();
     dialog.close();
-    await carrying.show(runs.current, chosen);
-  }
-
-  /** @param {File} file */
-  async function load(file) {
-    page.hear(say("reading"));
-    try {
-      await carrying.load(file);
-    } catch (error) {
-      page.hear(say("unreadable", { why: error.message }));
-    }
-  }
-
-  function play() {
-    hidden = false;
-    if (runs.playing) runs.pause();
-    else runs.play();
-    later();
-  }
-
-  /** Draws with the next frame, however often there is news. */
-  function later() {
-    if (drawing) return;
-    drawing = true;
-    requestAnimationFrame(() => { drawing = false; render(); });
+    await carrying.show(runs.current, picture());
   }
 
   function render() {
-    const run = runs?.current;
-    if (!page || !run || !dialog.open) return;
-    page.render({ run, chosen, hidden });
-    carrying.look(run, chosen, page.showsInside).then((found) => found && page.inside.draw(found));
-    tell(address, run.name === null ? written(run.settings) : null);
+    if (!dialog.open) return;
+    const one = lot();
+    const run = one?.runs.current;
+    const name = subject === SIGNS ? SIGNS : run?.name === null ? written(run.settings) : null;
+    if (lots.digits && name !== told) tell(address, told = name);
+    if (!page || !run) return;
+    page.render({ run, chosen, hidden: one.hidden() });
+    const shown = picture();
+    if (subject === SIGNS && !shown.own) signing.answer(null);
+    one.carrying.look(run, shown, () => shown.own || page.showsInside()).then((found) => { if (found && lot() === one) looked(found, shown.own); });
     const now = performance.now();
     if (run.state !== "playing" || now > spokenAt + SPOKEN_MS) {
       page.speak();
@@ -137,12 +137,69 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     }
   }
 
-  function onKey(event) {
-    const does = page && { " ": play, s: () => runs.step() }[event.key];
-    if (!does || (event.key === " " && event.target.closest("button, input, summary, a")) || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    does();
+  /** @param {import("./inside.js").Looked} found @param {boolean} own  what a visitor has drawn was looked at */
+  function looked(found, own) {
+    const { classes } = lot().digits;
+    if (own) signing.answer([...softmax(found.pass.logits, 1)].map((share, label) => ({ name: classes[label], share })));
+    if (page.showsInside()) page.inside.draw(found);
   }
+}
+
+/**
+ * What draws with the next frame, however often there is news. `soon`: for news that nobody waits for, not so often that the pointer would wait.
+ * @param {() => void} draw
+ */
+function inFrames(draw) {
+  let [waits, drawnAt, timer] = [false, -Infinity, 0];
+  const later = () => {
+    clearTimeout(timer);
+    timer = 0;
+    if (!waits) requestAnimationFrame(() => { [waits, drawnAt] = [false, performance.now()]; draw(); });
+    waits = true;
+  };
+  return { later, soon() {
+    if (!waits) timer ||= setTimeout(later, Math.max(0, drawnAt + NEWS_MS - performance.now()));
+  } };
+}
+
+/** @param {import("./saying.js").Say} say @param {() => void} close */
+function headOf(say, close) {
+  return el("header", { class: "vv-play-head" }, el("div", {}, el("h2", { text: say("title") }), el("p", { class: "vv-note", text: say("goal") })),
+    button({ text: "✕", title: say("close"), onClick: close }));
+}
+
+/** @param {Digits} digits @param {number} chosen  of the test @param {ReturnType<typeof createSigning>|null} signing  where a visitor draws @returns {import("./carrying.js").Shown & {own: boolean}} */
+function pictureIn({ test, classes }, chosen, signing) {
+  const own = signing?.picture();
+  if (own) return { key: "drawing-" + own.number, pixels: own.pixels, own: true };
+  return { key: signing ? "sign-" + chosen : "digit-" + classes[test.labels[chosen]], at: chosen, pixels: digitAt(test, chosen), own: false };
+}
+
+/** @param {File} file @param {import("./lot.js").Lot} lot @param {import("./saying.js").Say} say @param {(text: string) => void} hear */
+async function load(file, lot, say, hear) {
+  hear(say("reading"));
+  try {
+    await lot.carrying.load(file);
+  } catch (error) {
+    hear(say("unreadable", { why: error.message }));
+  }
+}
+
+/** The choice of what is learned. @param {import("./saying.js").Say} say @param {Subject} subject @param {(other: Subject) => void} turn */
+function subjects(say, subject, turn) {
+  const { root, set } = choice({ label: say("subject"), options: [{ value: "digits", text: say("subjectDigits") }, { value: SIGNS, text: say("subjectSigns") }], onChoose: turn });
+  set(subject);
+  root.classList.add("vv-play-subject");
+  return el("form", { onsubmit: (event) => event.preventDefault() }, root);
+}
+
+/** @param {KeyboardEvent} event @param {import("./lot.js").Lot|null} lot */
+function onKey(event, lot) {
+  const does = lot && { " ": lot.play, s: () => lot.runs.step() }[event.key];
+  const isTaken = event.defaultPrevented || /** @type {Element} */ (event.target).closest(event.key === " " ? "button, input, summary, a" : "input[type=text]");
+  if (!does || isTaken || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  does();
 }
 
 /** The address names the run that is looked at; null: none. @param {import("../types.js").Address|null} address @param {string|null} text */

@@ -1,19 +1,18 @@
 /** Runs: what learns, and what has learned; each has a curve. No document in here. */
 
-import { USUAL } from "../learn/trainer.js";
+import { USUAL, isMeasured, rightOf } from "../learn/trainer.js";
 
 /** So many runs are kept; the oldest that does not learn goes first. */
 export const MOST_RUNS = 6;
-/** Measuring takes at most about this share of the time. */
-const MEASURING = 0.15;
-const SOONEST_MS = 250;
+/** So many have a worker at a time; each takes some ten megabytes. */
+const MOST_LEARNERS = 2;
 
 /**
- * state: "coming": the learner prepares itself; "ready": nothing learned yet; "kept": has no learner any more, but `weights`. losses, rights: what was
- * measured, by step. answers: of every test digit, (count x classes); number: tells runs apart, and colours them; pace: steps a second; name: of a file.
+ * state: "coming": the learner prepares itself; "ready": nothing learned yet; "kept": has no learner any more, but `weights`, and `kept` to go on from if it
+ * learned here. losses, rights: what was measured, by step, rights after the same steps in each run of the same settings; right: the last that was. answers: of every test digit, (count x classes); number: tells runs apart, and colours them; pace: steps a second; name: of a file.
  * @typedef {{number: number, settings: import("../learn/trainer.js").Settings, name: string|null, state: "coming"|"ready"|"playing"|"paused"|"done"|"kept"|"failed",
- *   step: number, steps: number, parameters: number, pace: number, losses: Point[], rights: Point[], answers: Float32Array|null,
- *   learner: import("../learn/client.js").Learner|null, weights: ArrayBuffer|null, watched: boolean, why: string, begun: Promise<void>}} Run
+ *   step: number, steps: number, parameters: number, pace: number, losses: Point[], rights: Point[], right: number|null, answers: Float32Array|null,
+ *   learner: import("../learn/client.js").Learner|null, weights: ArrayBuffer|null, kept: import("../learn/client.js").Kept|null, why: string, begun: Promise<void>}} Run
  * @typedef {{step: number, value: number}} Point
  */
 
@@ -22,16 +21,17 @@ export class Runs {
   all = [];
   /** What is looked at. @type {Run} */
   current;
+  /** Steps a second at most; null: as fast as it can. @type {number|null} */
+  pace = null;
   #of;
 
   /**
    * A first run begins at once. changed: hears that a run has news.
-   * @param {{digits: import("./playground.js").Digits, createLearner: typeof import("../learn/client.js").createLearner, changed: (run: Run) => void,
-   *   wait?: (ms: number) => Promise<void>, clock?: () => number}} of
+   * @param {{digits: import("./playground.js").Digits, createLearner: typeof import("../learn/client.js").createLearner, changed: (run: Run) => void}} of
    * @param {import("../learn/trainer.js").Settings} [settings]
    */
-  constructor({ wait = (ms) => new Promise((done) => { setTimeout(done, ms); }), clock = () => performance.now(), ...of }, settings = USUAL) {
-    this.#of = { wait, clock, ...of };
+  constructor(of, settings = USUAL) {
+    this.#of = of;
     this.current = this.start(settings);
   }
 
@@ -55,14 +55,20 @@ export class Runs {
       else this.#retire(old);
     }
     const run = this.#made({ settings });
-    const learner = this.#of.createLearner({ told: (facts) => this.#hear(run, facts) });
-    run.learner = learner;
+    this.#begin(run);
+    return run;
+  }
+
+  /** A learner for a run, which begins, or goes on where it was kept. @param {Run} run */
+  #begin(run) {
+    const learner = this.#of.createLearner({ told: (facts) => this.#hear(run, facts), measured: (found) => this.#take(run, found) });
+    Object.assign(run, { learner, state: "coming", weights: null });
     run.begun = this.#attempt(run, async () => {
-      const { parameters, steps } = await learner.begin(settings, this.#of.digits);
-      Object.assign(run, { parameters, steps, state: "ready" });
+      const { parameters, steps } = await learner.begin(run.settings, this.#of.digits, run.kept);
+      Object.assign(run, { parameters, steps, state: run.step > 0 ? "paused" : "ready", kept: null });
+      if (this.pace) await learner.pace(this.pace);
       await this.#measure(run);
     });
-    return run;
   }
 
   /** The same settings and seed from the beginning. */
@@ -75,15 +81,15 @@ export class Runs {
   /** A model that has learned elsewhere. @param {string} name @param {ArrayBuffer} weights @param {Float32Array} answers */
   add(name, weights, answers) {
     this.pause();
-    this.#made({ name, weights, answers, state: "kept", rights: [{ step: 0, value: this.#share(answers) }] });
+    this.#made({ name, weights, answers, state: "kept", right: rightOf(answers, this.#of.digits.test.labels) });
   }
 
   /** @param {Partial<Run>} parts @returns {Run} */
   #made(parts) {
     const number = this.all.reduce((next, one) => Math.max(next, one.number + 1), 0);
     /** @type {Run} */
-    const run = { number, settings: USUAL, name: null, state: "coming", step: 0, steps: 0, parameters: 0, pace: 0, losses: [], rights: [], answers: null,
-      learner: null, weights: null, watched: false, why: "", begun: Promise.resolve(), ...parts };
+    const run = { number, settings: USUAL, name: null, state: "coming", step: 0, steps: 0, parameters: 0, pace: 0, losses: [], rights: [], right: null, answers: null,
+      learner: null, weights: null, kept: null, why: "", begun: Promise.resolve(), ...parts };
     this.current = run;
     this.all.push(run);
     while (this.all.length > MOST_RUNS) this.#drop(this.all.find((one) => one !== run && one.state !== "playing") ?? this.all[0]);
@@ -91,27 +97,42 @@ export class Runs {
     return run;
   }
 
-  /** All that have a learner learn; one of them is looked at. */
+  /** Whether a run can learn on. @param {Run} run */
+  canLearn = ({ learner, kept, state, step, steps }) => (learner !== null && !["done", "failed"].includes(state)) || (kept !== null && step < steps);
+
+  /** What is looked at learns, with any other that has a learner; one without goes on where it was kept. */
   play() {
-    const learning = this.#learning();
-    if (!this.current.learner) this.current = learning.at(-1) ?? this.current;
-    for (const run of learning) {
+    if (!this.canLearn(this.current)) this.current = this.#learning().findLast(this.canLearn) ?? this.current;
+    if (!this.current.learner && this.canLearn(this.current)) this.#wake(this.current);
+    for (const run of this.#learning()) {
       if (run.state === "done" || run.state === "playing") continue;
       run.begun.then(() => {
         if (!run.learner || run.state === "failed") return;
         run.state = "playing";
         this.#attempt(run, () => run.learner.play());
         this.#of.changed(run);
-        this.#watch(run);
       });
     }
+  }
+
+  /** A run goes on where it was kept; the others that have learners may be too many then. @param {Run} run */
+  #wake(run) {
+    for (const old of this.#learning().slice(0, -(MOST_LEARNERS - 1))) this.#retire(old);
+    this.#begin(run);
+  }
+
+  /** @param {number|null} perSecond  steps; null: as fast as it can */
+  setPace(perSecond) {
+    this.pace = perSecond;
+    for (const run of this.#learning()) this.#attempt(run, () => run.learner.pace(perSecond));
+    this.#of.changed(this.current);
   }
 
   pause() {
     for (const run of this.#learning()) {
       if (run.state !== "playing") continue;
       run.state = "paused";
-      this.#attempt(run, () => run.learner.pause());
+      this.#attempt(run, () => run.learner.pause()).then(() => this.#measure(run));
       this.#of.changed(run);
     }
   }
@@ -119,8 +140,9 @@ export class Runs {
   /** One step of the run that is looked at. */
   async step() {
     const run = this.current;
-    if (!run.learner || run.state === "done") return;
+    if (!this.canLearn(run)) return;
     this.pause();
+    if (!run.learner) this.#wake(run);
     await run.begun;
     await this.#attempt(run, () => run.learner.step());
     await this.#measure(run);
@@ -155,30 +177,17 @@ export class Runs {
     this.#of.changed(run);
   }
 
-  /** Measures while it learns, so seldom that it hardly takes time. @param {Run} run */
-  async #watch(run) {
-    if (run.watched) return;
-    run.watched = true;
-    const { clock, wait } = this.#of;
-    while (run.learner && run.state === "playing") {
-      const before = clock();
-      await this.#measure(run);
-      await wait(Math.max(SOONEST_MS, (clock() - before) * (1 - MEASURING) / MEASURING));
-    }
-    run.watched = false;
-    await this.#measure(run); // as it is after the last step
-  }
-
-  /** The answers to all test digits. @param {Run} run */
+  /** The answers to all test digits, as it is now. @param {Run} run */
   async #measure(run) {
     const { learner } = run;
     if (!learner || run.state === "failed") return;
-    await this.#attempt(run, async () => {
-      const { probabilities } = await learner.measure();
-      run.answers = probabilities;
-      if (run.rights.at(-1)?.step === run.step) run.rights.pop();
-      run.rights.push({ step: run.step, value: this.#share(probabilities) });
-    });
+    await this.#attempt(run, async () => this.#take(run, await learner.measure()));
+  }
+
+  /** What was measured; a point of the curve where every run of these settings has one. @param {Run} run @param {import("../learn/trainer.js").Measured} found */
+  #take(run, { step, right, probabilities }) {
+    Object.assign(run, { right, answers: probabilities });
+    if (isMeasured(step, run.steps) && step > (run.rights.at(-1)?.step ?? -1)) run.rights.push({ step, value: right });
     this.#of.changed(run);
   }
 
@@ -193,14 +202,15 @@ export class Runs {
     }
   }
 
-  /** The learner goes, its weights stay. @param {Run} run */
+  /** The learner goes; its weights stay, and what it would go on from. @param {Run} run */
   async #retire(run) {
     const { learner } = run;
     await this.#attempt(run, async () => {
-      await learner.pause();
+      const { step } = await learner.pause();
       await this.#measure(run);
-      run.weights = await learner.weights();
+      [run.weights, run.kept] = await Promise.all([learner.weights(), step < run.steps ? learner.keep() : null]);
     });
+    if (run.learner !== learner) return;
     Object.assign(run, { learner: null, state: run.state === "failed" ? "failed" : "kept" });
     learner.stop();
     this.#of.changed(run);
@@ -212,12 +222,6 @@ export class Runs {
     run.learner = null;
     learner?.stop();
     this.all = this.all.filter((one) => one !== run);
-  }
-
-  /** The share of the test digits whose most probable class is theirs. @param {Float32Array} answers */
-  #share(answers) {
-    const { test: { labels }, classes } = this.#of.digits;
-    return labels.reduce((sum, label, at) => sum + Number(guessOf(answers, at, classes.length).best === label), 0) / labels.length;
   }
 }
 

@@ -5,11 +5,15 @@ import { TEXTS } from "./playtexts.js";
 
 /** Looks a text up; one that the language lacks is in English. @typedef {(key: string, values?: Record<string, any>) => string} Say */
 
-/** @param {string} language @returns {Say} */
-export function sayingIn(language) {
+/** Ends the keys of what is said otherwise where the pictures are a visitor's own. */
+const OWN = "_signs";
+
+/** @param {string} language @param {boolean} [signs]  the pictures are drawn by a visitor @returns {Say} */
+export function sayingIn(language, signs = false) {
   const texts = { ...TEXTS.en, ...TEXTS[language] };
   return (key, values = {}) => {
     if (!(key in texts)) throw new Error("no text named " + key);
-    return withParticles(texts[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name])));
+    const text = texts[signs && key + OWN in texts ? key + OWN : key];
+    return withParticles(text.replace(/\{(\w+)\}/g, (_, name) => String(values[name])));
   };
 }

@@ -1,6 +1,6 @@
 /** The pen field: a square on which pen, finger, mouse and arrow keys write. */
 
-import { el, setText, show } from "../parts/dom.js";
+import { el, freshId, setText, show } from "../parts/dom.js";
 import { allow, button, choice, slider } from "../parts/widgets.js";
 import { begun, extended, moved } from "../state/strokes.js";
 
@@ -14,7 +14,7 @@ const [THIN, USUAL, THICK] = [1, 2.5, 5];
 const INKS = { light: ["#ffffff", "#000000"], dark: ["#15171c", "#f4f1ea"] };
 
 /**
- * @param {import("../main.js").App} app
+ * @param {Pick<import("../main.js").App, "t">} app
  * @param {() => void} onChange  the strokes or the ink have changed
  * @param {() => void} onLift  the pen has left the field
  */
@@ -48,7 +48,7 @@ export function createPenField(app, onChange, onLift) {
   /** Makes field and tools in the language of the app; what was drawn stays. */
   function build() {
     const { t } = app;
-    const help = el("p", { class: "vv-note", id: "vv-drawing-help", text: t("drawHelp") });
+    const help = el("p", { class: "vv-note", id: freshId("drawing-help"), text: t("drawHelp") });
     const canvas = el("canvas", { width: SIDE, height: SIDE });
     const grid = el("div", { class: "vv-drawing-grid" });
     const mark = el("span", { class: "vv-drawing-pen", hidden: true });

@@ -1,0 +1,90 @@
+/** Kinds: the signs of a visitor, which the storage of this tab remembers. */
+
+import { FEWEST_KINDS, MOST_BYTES, MOST_DRAWINGS, MOST_KINDS, SignsError, WANTED, fileOf, joined, nameIn, readFile } from "./signs.js";
+
+const KEPT = "vitviz-signs"; // in the storage of this tab
+const NAMES = ["A", "B", "C", "D"];
+
+/** @typedef {import("./signs.js").Kind} Kind @typedef {ReturnType<typeof createKinds>} Kinds */
+
+/** Those of this tab, which a reload brings back; two empty ones at first. @returns {Kind[]} */
+function recalled() {
+  try {
+    return filled(readFile(sessionStorage.getItem(KEPT) ?? ""));
+  } catch {
+    return filled([]);
+  }
+}
+
+/** With empty ones, so that there are enough. @param {Kind[]} kinds */
+function filled(kinds) {
+  while (kinds.length < FEWEST_KINDS) kinds.push(another(kinds));
+  return kinds;
+}
+
+/** @param {Kind[]} kinds @returns {Kind} */
+const another = (kinds) => ({ name: NAMES.find((name) => kinds.every((kind) => kind.name !== name)) ?? NAMES[0], drawings: [] });
+
+/**
+ * changed: hears that something has; what cannot be done throws a SignsError.
+ * @param {() => void} changed
+ */
+export function createKinds(changed) {
+  let [kinds, at] = [recalled(), 0];
+  return {
+    all: () => kinds,
+    chosen: () => kinds[at],
+    /** @param {Kind} kind */
+    choose(kind) {
+      at = kinds.indexOf(kind);
+      changed();
+    },
+    /** A drawing of the kind that is chosen; where it has enough then, another is chosen. @param {import("./signs.js").Drawing} drawing */
+    add(drawing) {
+      const { name, drawings } = kinds[at];
+      if (drawings.length >= MOST_DRAWINGS) throw new SignsError("signsMany", { name, most: MOST_DRAWINGS });
+      drawings.push(drawing);
+      const next = kinds.findIndex((kind) => kind.drawings.length < WANTED);
+      if (drawings.length === WANTED && next >= 0) at = next;
+      keep();
+    },
+    /** @param {Kind} kind @param {number} one  its drawing */
+    drop(kind, one) {
+      kind.drawings.splice(one, 1);
+      keep();
+    },
+    more() {
+      if (kinds.length >= MOST_KINDS) return;
+      at = kinds.push(another(kinds)) - 1;
+      keep();
+    },
+    /** @param {Kind} kind */
+    remove(kind) {
+      kinds = filled(kinds.filter((other) => other !== kind));
+      at = Math.min(at, kinds.length - 1);
+      keep();
+    },
+    /** @param {Kind} kind @param {string} wanted */
+    rename(kind, wanted) {
+      const name = nameIn(wanted);
+      if (kinds.some((other) => other !== kind && other.name === name)) throw new SignsError("signsTwice", { name });
+      kind.name = name;
+      keep();
+    },
+    /** Adds the drawings of a file. @param {File} file */
+    async load(file) {
+      if (file.size > MOST_BYTES) throw new SignsError("signsLong", { most: MOST_BYTES >> 20 });
+      [kinds, at] = [filled(joined(kinds, readFile(await file.text()))), 0];
+      keep();
+    },
+  };
+
+  function keep() {
+    try {
+      sessionStorage.setItem(KEPT, fileOf(kinds));
+    } catch {
+      // Storage is refused or full: a reload forgets the drawings.
+    }
+    changed();
+  }
+}

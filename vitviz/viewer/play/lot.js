@@ -1,0 +1,46 @@
+/** Lot: what learns one kind of pictures: digits, or signs of a visitor's own; its runs, and what becomes of them. */
+
+import { createLearner } from "../learn/client.js";
+import { createCarrying } from "./carrying.js";
+import { Runs } from "./runs.js";
+
+/** @typedef {ReturnType<typeof createLot>} Lot */
+
+/**
+ * @param {import("./playground.js").Digits} digits @param {import("../learn/trainer.js").Settings} settings
+ * @param {{adopt: (adopted: import("../playing.js").Adopted) => Promise<any>, changed: () => void, asked: () => void}} on
+ *   changed: hears that a run has news; asked: that something was begun or ended by hand
+ */
+export function createLot(digits, settings, { adopt, changed, asked }) {
+  const runs = new Runs({ digits, createLearner, changed }, settings);
+  const carrying = createCarrying(runs, digits, adopt);
+  let hidden = false;
+  return {
+    digits, runs, carrying,
+    /** Whether it pauses because the tab was out of sight. */
+    hidden: () => hidden,
+    hide() {
+      hidden ||= runs.playing;
+      runs.pause();
+    },
+    /** A new run; one that was begun by hand goes on by itself. @param {import("../learn/trainer.js").Settings} wanted @param {boolean} [beside] */
+    start(wanted, beside = false) {
+      const goesOn = beside || runs.current.step > 0;
+      hidden = false;
+      runs.start(wanted, beside);
+      if (goesOn) runs.play();
+      asked();
+    },
+    play() {
+      hidden = false;
+      if (runs.playing) runs.pause();
+      else runs.play();
+      asked();
+    },
+    save: () => carrying.save(runs.current),
+    /** All its learners end. */
+    stop() {
+      for (const { learner } of runs.all) learner?.stop();
+    },
+  };
+}
