@@ -5,6 +5,7 @@ Each function takes what a lesson sees: an analysis with the numbers as they are
 and the analysis beside it.
 """
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -115,6 +116,13 @@ def unseen(seen: Seen, at: At) -> float:
 def moment(seen: Seen, at: At) -> int:
     wanted = at.get("moment", "last")
     return len(seen.film) - 1 if wanted == "last" else wanted
+
+
+def tested_right(seen: Seen, at: At) -> float:
+    """Of the test pictures that the lesson speaks of."""
+    found = json.loads(seen.analysis.loaded.card.details["evaluation"])
+    assert found["pictures"] == 10_000
+    return found["top1"]
 
 
 def facts(seen: Seen, at: At) -> Mapping[str, Any]:
@@ -285,6 +293,7 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
         if share_of(seen.beside, top(seen.beside)) < share_of(seen.analysis, top(seen.analysis))
         else "this"
     ),
+    "testedRight": tested_right,
     "filmTop1": lambda seen, at: facts(seen, at)["top1"],
     "filmImages": lambda seen, at: facts(seen, at)["images"],
     "filmPeak": peak,

@@ -43,6 +43,7 @@ EXAMPLES = {
 SHOWN = {
     "photos": ("dog", "red-panda", "goldfish", "bison", "cat", "digit"),
     "mnist": ("digit", "cat"),
+    "mnist-none": ("digit",),
 }
 # (lesson, step) of the claims that the present weights have turned: there the page tells the other
 # sentence, which is as true. Each lesson has others that hold.
@@ -80,7 +81,9 @@ def walked(analyses, tmp_path_factory) -> list[dict[str, Any]]:
     """What the viewer asked, found and said in every step, in every language."""
     folder = tmp_path_factory.mktemp("walk")
     for (model, example), analysis in list(analyses.items()):
-        late = {name: late_file(analysis, name) for name in (*LATE, *explanations_of(analysis))}
+        told = analysis.untrained_positions() is not None  # without positions there are none
+        names = [name for name in LATE if told or name != "untrained"]
+        late = {name: late_file(analysis, name) for name in (*names, *explanations_of(analysis))}
         save(folder / f"{model}-{example}", pack(analysis, film=True, whole=False), late)
     for wanted in node(folder, "experiments"):
         model, name = wanted["model"], wanted["name"]

@@ -65,7 +65,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, send: null|((file: File) => Promise<string>), besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
  *   languages: boolean, hasChosen: () => boolean, unknown: string[], needed: Set<string>, share: () => Promise<void>, looksOpen: boolean, optionsOpen: boolean, moved: boolean, forTeacher: boolean, operates: boolean, runner: ReturnType<typeof createComputing>["runner"], here: import("./data/source.js").Here, bench: import("./state/bench.js").Bench, sketching: ReturnType<typeof createSketching>,
- *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void, speaksLessons: () => boolean,
+ *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void, speaksLessons: () => boolean, play: ((settings?: string) => Promise<void>)|null,
  *   guesses: ReturnType<typeof import("./state/memory.js").guessBook>, records: ReturnType<typeof import("./state/memory.js").recordBook>, takeHome: null|((wanted: any) => Promise<any>),
  *   shelf: import("./lessons/shelf.js").Shelf, collect: (lesson: import("./lessons/own.js").OwnLesson) => void,
  *   panels: import("./state/panels.js").PanelDescription[], shape: (source?: import("./data/source.js").Source) => import("./state/state.js").Shape,
@@ -105,7 +105,7 @@ export function mount(host) {
   Object.assign(app, pointer, { pin: guessing(pointer.pin), choose: guessing(pointer.choose) },
     createChoosing(app, storage, (selected) => { render(); telling.settle(selected); }, sketch),
     createCurriculum(app, host, asking.results, storage, screen.root, render), {
-      bench: createBench(app, render), sketching: createSketching(app, computing, screen, render),
+      bench: createBench(app, render), sketching: createSketching(app, computing, screen, render), play: host.playing ? playing.open : null,
       share: () => { returning.expect(); return asking.share(); },
       ask: asking.ask, send: asking.send, takeHome: asking.takeHome, operates: asking.operates, runner: computing.runner, here: computing,
       besides: () => asking.besides(app.source.manifest),

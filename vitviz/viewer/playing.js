@@ -6,10 +6,10 @@
  * @param {import("./main.js").App} app
  * @param {import("./types.js").Host} host
  * @param {(template: import("./types.js").Manifest, photo: import("./types.js").OwnPhoto) => Promise<boolean>} show
- * @returns {{open: () => Promise<void>, draw: import("./types.js").Host["draw"]}}  draw: what is drawn is for the model that has learned here, while that is shown
+ * @returns {{open: (settings?: string) => Promise<void>, draw: import("./types.js").Host["draw"]}}  draw: what is drawn is for the model that has learned here, while that is shown; open: in settings as a link has them, or as it was
  */
 export function createPlaying(app, { element, address = null, playing, digitsOf, weights = {}, draw }, show) {
-  /** @type {Promise<{open: () => void}>|null} */
+  /** @type {Promise<{open: (settings?: string) => void}>|null} */
   let coming = null;
   let ours = /** @type {import("./types.js").Manifest|null} */ (null);
   if (playing && address && new URL(address.read()).searchParams.has("play")) open();
@@ -18,10 +18,10 @@ export function createPlaying(app, { element, address = null, playing, digitsOf,
     else await draw(file, name, first);
   }) };
 
-  async function open() {
+  async function open(settings) {
     coming ??= make();
     try {
-      (await coming).open();
+      (await coming).open(settings);
     } catch (error) {
       coming = null; // it can be asked for again
       throw error;

@@ -12,10 +12,11 @@ import { notes } from "./notes.js";
 import { number } from "./number.js";
 import { school } from "./school.js";
 import { shuffle } from "./shuffle.js";
+import { taken } from "./taken.js";
 import { transplant } from "./transplant.js";
 import { unknown } from "./unknown.js";
 import { when } from "./when.js";
 import { where } from "./where.js";
 
 /** @type {import("./steps.js").Lesson[]} */
-export const LESSONS = [cut, where, shuffle, ask, number, gather, block, school, when, matter, black, hide, transplant, unknown, notes, learn];
+export const LESSONS = [cut, where, shuffle, ask, number, gather, block, school, when, matter, black, hide, transplant, unknown, taken, learn, notes];

@@ -268,6 +268,8 @@ export const TRUTHS = {
     within(other, ({ manifest: { pass: { predictions: [theirs] } } }) => (theirs.probability < own.probability ? "beside" : "this")) },
 
   // The film of a training.
+  // Of test pictures, as the file of the model says.
+  testedRight: { unit: "share", of: ({ manifest: { model: { measurements } } }) => measurements?.top1 },
   filmTop1: { unit: "share", of: (source, at) => within(fetched(source.film), (film) => film.moments[momentOf(film, at)].top1) },
   filmImages: { unit: "count", of: (source, at) => within(fetched(source.film), (film) => film.moments[momentOf(film, at)].images) },
   /** The brightest patch of CLS in the last layer, mean of heads, in the first picture: multiples of an even share. */

@@ -30,7 +30,7 @@ const RULES = STYLE.replaceAll(".vitviz", ".vitviz:not(#vv)");
  *   adopt: (model: import("../playing.js").Adopted) => Promise<any>}} Place
  */
 
-/** @param {Place} place @returns {{open: () => void}} */
+/** @param {Place} place @returns {{open: (wanted?: string) => void}} */
 export function createPlayground({ element, address, fetchDigits, adopt }) {
   const { later, soon } = inFrames(() => render());
   const dialog = el("dialog", { class: "vitviz vv-play", onclose: leave, onkeydown: (event) => onKey(event, lot()), onscroll: later });
@@ -52,15 +52,21 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     build();
   }
 
-  async function open() {
+  /** In settings as a link has them; as it was, or as the address says, without. @param {string} [wanted] */
+  async function open(wanted) {
     if (dialog.open) return;
     dialog.showModal();
     document.documentElement.classList.add("vv-plays");
     render();
-    if (lots.digits) return;
+    if (lots.digits) {
+      if (wanted === undefined) return;
+      turn("digits");
+      if (written(lots.digits.runs.current.settings) !== wanted) lots.digits.start(read(wanted));
+      return;
+    }
     failure = ""; // of the last time
     build();
-    const asked = address && new URL(address.read()).searchParams.get(PLAY);
+    const asked = wanted ?? (address && new URL(address.read()).searchParams.get(PLAY));
     try {
       lots.digits = createLot(await readDigits(await fetchDigits()), read(asked ?? ""), { adopt, changed: soon, asked: later });
     } catch (error) {

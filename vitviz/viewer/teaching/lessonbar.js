@@ -28,6 +28,7 @@ export function createLessonBar(app) {
   const question = el("p", { class: "vv-lesson-question" });
   const answer = el("div", { class: "vv-lesson-answer" });
   const code = el("output", { class: "vv-lesson-code" });
+  const play = button({ text: t("lessonPlay"), title: t("lessonPlay"), onClick: () => app.play(course.step().play) });
   const codes = el("details", {}, el("summary", { class: "vv-note", text: t("pollCode") }), code, el("p", { class: "vv-note", text: t("pollCodeHelp") }));
   const waiting = el("p", { class: "vv-note" });
   const gap = el("p", { class: "vv-lesson-gap" });
@@ -38,12 +39,12 @@ export function createLessonBar(app) {
   const reveal = button({ text: t("lessonReveal"), title: t("lessonReveal"), onClick: () => course.reveal() });
   const again = button({ text: t("lessonAgain"), title: t("lessonAgain"), onClick: () => course.again() });
   const next = button({ text: t("lessonNext"), title: t("lessonNext"), onClick: () => move(1) });
-  reveal.classList.add("vv-main");
+  for (const main of [reveal, play]) main.classList.add("vv-main");
   const teacher = createTeacher(app);
   const root = el("section", { class: "vv-lesson", "aria-label": t("lesson") },
     el("header", { class: "vv-lesson-head" }, title, where, leave),
     el("div", { class: "vv-lesson-elsewhere" }, elsewhere, home),
-    text, lines, question, answer, codes, waiting, truth,
+    text, lines, play, question, answer, codes, waiting, truth,
     el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next), teacher.root);
   let drawn = ""; // the step whose texts and inputs are drawn
   let input = null; // of the open question: {root, render}
@@ -84,6 +85,7 @@ export function createLessonBar(app) {
     build(lesson, step, asked);
     show(answer, asked !== null && value !== undefined && input !== null);
     input?.render(revealed);
+    show(play, Boolean(step.play && app.play));
     setText(waiting, value === undefined && asked ? t("lessonCannot") : value === null && asked && course.complete() ? t("lessonWaiting") : "");
     show(waiting, waiting.textContent !== "");
     show(codes, hasCodes(app) && course.complete());
