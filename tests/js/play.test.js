@@ -168,6 +168,14 @@ test("a run that was replaced goes on where it was, and one from a file does not
   assert.deepEqual([runs.current.right, runs.canLearn(runs.current)], [0.5, false]);
 });
 
+test("fewer digits are learned from in as many steps, so that they can be learned by heart", async () => {
+  const { made, runs } = begun();
+  await settled();
+  runs.start({ ...USUAL, train: 200, labels: "shuffled" });
+  await settled();
+  assert.deepEqual(made.map((one) => one.begun[0][0].epochs), [10, 200]);
+});
+
 test("with and without stand side by side, and both learn", async () => {
   const { made, runs } = begun();
   await settled();

@@ -1,33 +1,28 @@
 /** Changes: the choices of a run, each with a sentence that says what to watch for. */
 
 import { el } from "../parts/dom.js";
-import { button, choice } from "../parts/widgets.js";
+import { choice } from "../parts/widgets.js";
 import { CHANGES, called } from "./settings.js";
 
 /**
  * @param {import("./saying.js").Say} say
  * @param {string[]} fixed  fields that cannot be chosen here
- * @param {{change: (parts: Partial<import("./settings.js").Settings>) => void, takeAway: () => void}} on
+ * @param {(parts: Partial<import("./settings.js").Settings>) => void} change
  */
-export function createChanges(say, fixed, { change, takeAway }) {
+export function createChanges(say, fixed, change) {
   const controls = CHANGES.filter(({ field }) => !fixed.includes(field)).map((one) => {
     const { field, name, watch, options } = one;
     const { root, set } = choice({ label: say(name), wrap: true, options: options.map(({ value }) => ({ value, text: called(one, value, say) })),
       onChoose: (value) => change({ [field]: value }) });
     return { field, set, root: el("div", { class: "vv-play-change" }, root, el("p", { class: "vv-note", text: say(watch) })) };
   });
-  const away = button({ text: say("takeAway"), title: say("takeAwayTitle"), onClick: takeAway });
-  away.classList.add("vv-play-away");
-  const [positions, ...others] = controls;
-  positions.root.append(away);
   const root = el("section", { class: "vv-play-changes", "aria-label": say("changes") }, el("h3", { text: say("changes") }), el("p", { class: "vv-note", text: say("changesNote") }),
-    positions.root, ...others.map((one) => one.root));
+    ...controls.map((one) => one.root));
   return {
     root,
     /** @param {import("./settings.js").Settings} settings */
     render(settings) {
       for (const { field, set } of controls) set(settings[field]);
-      away.hidden = settings.positions === "none";
     },
   };
 }

@@ -34,11 +34,10 @@ export function createPage({ say, digits, runs, fixed, on }) {
   const rights = createCurves({ label: say("rightCurve", { count: grouped(test.labels.length) }), axis: say("stepAxis"), scale: { min: 0, max: 1 }, ticks: shares });
   const losses = createCurves({ label: say("lossCurve"), axis: say("stepAxis"), scale: { min: 0, max: MOST_LOSS }, ticks: [0, 0.5, 1, 1.5, 2].map((value) => ({ value, text: String(value) })) });
   const guesses = createGuesses(digits, say, on.choose);
-  const changes = createChanges(say, fixed, {
-    change: (parts) => on.start({ ...runs.current.settings, ...parts }),
-    takeAway: () => on.start({ ...runs.current.settings, positions: "none" }, true),
-  });
-  const result = el("section", { class: "vv-play-result", "aria-label": say("result") }, buttons, speed.root, el("p", { class: "vv-play-right" }, big, of), state, note, list, rights.root, losses.root);
+  const changes = createChanges(say, fixed, (parts) => on.start({ ...runs.current.settings, ...parts }));
+  const away = button({ text: say("takeAway"), title: say("takeAwayTitle"), onClick: () => on.start({ ...runs.current.settings, positions: "none" }, true) });
+  away.classList.add("vv-play-away");
+  const result = el("section", { class: "vv-play-result", "aria-label": say("result") }, buttons, speed.root, el("p", { class: "vv-play-right" }, big, of), state, note, away, list, rights.root, losses.root);
   const few = Math.min(SHOWN, test.labels.length);
   const shown = el("section", { class: "vv-play-digits", "aria-label": say("guesses", { count: few }) }, el("h3", { text: say("guesses", { count: few }) }), el("p", { class: "vv-note", text: say("guessesNote") }), guesses.root);
   const input = el("input", { type: "file", accept: ".safetensors", hidden: true, onchange: () => { if (input.files?.[0]) on.load(input.files[0]); input.value = ""; } });
@@ -83,6 +82,7 @@ export function createPage({ say, digits, runs, fixed, on }) {
     guesses.render(run.answers, chosen);
     inside.confuse(run.answers);
     changes.render(run.settings);
+    show(away, run.name === null && run.settings.positions !== "none");
     Object.assign(root.dataset, { state: run.state, step: run.step, runs: runs.all.length });
   }
 

@@ -16,6 +16,9 @@ const MOST_LEARNERS = 2;
  * @typedef {{step: number, value: number}} Point
  */
 
+/** As many steps of fewer digits, so that there is time to learn them by heart. @param {import("../learn/trainer.js").Settings} settings */
+const asLong = (settings) => ({ ...settings, epochs: settings.epochs * USUAL.train / settings.train });
+
 export class Runs {
   /** @type {Run[]} */
   all = [];
@@ -64,7 +67,7 @@ export class Runs {
     const learner = this.#of.createLearner({ told: (facts) => this.#hear(run, facts), measured: (found) => this.#take(run, found) });
     Object.assign(run, { learner, state: "coming", weights: null });
     run.begun = this.#attempt(run, async () => {
-      const { parameters, steps } = await learner.begin(run.settings, this.#of.digits, run.kept);
+      const { parameters, steps } = await learner.begin(asLong(run.settings), this.#of.digits, run.kept);
       Object.assign(run, { parameters, steps, state: run.step > 0 ? "paused" : "ready", kept: null });
       if (this.pace) await learner.pace(this.pace);
       await this.#measure(run);

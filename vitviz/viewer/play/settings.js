@@ -19,7 +19,7 @@ export const CHANGES = [
   { field: "depth", name: "depth", watch: "watchDepth", differs: "differsDepth", options: [{ value: 1 }, { value: 2 }, { value: 4 }] },
   { field: "heads", name: "heads", watch: "watchHeads", differs: "differsHeads", options: [{ value: 1 }, { value: 2 }, { value: 4 }] },
   { field: "pool", name: "pool", watch: "watchPool", differs: "differsPool", options: [{ value: "cls", text: "poolCls" }, { value: "mean", text: "poolMean" }] },
-  { field: "train", name: "train", watch: "watchTrain", differs: "differsTrain", options: [{ value: 100 }, { value: 1000 }, { value: 4000 }] },
+  { field: "train", name: "train", watch: "watchTrain", differs: "differsTrain", options: [{ value: 200 }, { value: 1000 }, { value: 4000 }] },
   { field: "lr", name: "lr", watch: "watchLr", differs: "differsLr", options: [{ value: 5e-4 }, { value: 5e-3 }, { value: 5e-2 }] },
   { field: "labels", name: "labels", watch: "watchLabels", differs: "differsLabels",
     options: [{ value: "true", text: "labelsTrue" }, { value: "shuffled", text: "labelsShuffled" }] },
