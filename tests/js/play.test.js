@@ -227,6 +227,9 @@ test("signs are varied a little, and a quarter of each kind is never trained on"
   assert.deepEqual([classes, [...rest.labels], train.labels.length], [["a", "b", "c"], [0, 1, 2, 0, 1, 2], 576]);
   assert.deepEqual(digitAt(rest, 5), pixelsOf(kinds[2].drawings[7]));
   assert.deepEqual(setOf(kinds).train, train); // the same drawings make the same pictures
+  const dots = [0, 1].map(() => line([0.5, 0.5]));
+  const others = kinds.map((one) => ({ ...one, drawings: [...one.drawings.slice(0, 6), ...dots] }));
+  assert.deepEqual(setOf(others).train, train); // the last two of eight are in none of them
 });
 
 test("two kinds that look different are learned in a few steps", () => {
