@@ -105,7 +105,7 @@ export function mount(host) {
   Object.assign(app, pointer, { pin: guessing(pointer.pin), choose: guessing(pointer.choose) },
     createChoosing(app, storage, (selected) => { render(); telling.settle(selected); }, sketch),
     createCurriculum(app, host, asking.results, storage, screen.root, render), {
-      bench: createBench(app, render), sketching: createSketching(app, computing, screen, render), play: host.playing ? playing.open : null,
+      bench: createBench(app, render), sketching: createSketching(app, computing, screen, render), play: host.playing ? (settings) => screen.fetching(() => playing.open(settings)) : null,
       share: () => { returning.expect(); return asking.share(); },
       ask: asking.ask, send: asking.send, takeHome: asking.takeHome, operates: asking.operates, runner: computing.runner, here: computing,
       besides: () => asking.besides(app.source.manifest),
