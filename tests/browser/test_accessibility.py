@@ -1,6 +1,5 @@
 """An audit by axe-core: no panel has a fault, in light and in dark, in each language."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -86,9 +85,20 @@ def test_no_fault_in_the_playground(open_page, locale, scheme, only):
     assert tab.evaluate(RUN.replace(".vitviz", ".vv-play"), only) == []
 
 
+# Every rule that axe has, also those that it leaves off and advice, over the whole page. Contrast as
+# of AAA (7 : 1) is more than this page promises.
+ALL = """async () => {
+  const rules = Object.fromEntries(axe.getRules()
+    .map(({ ruleId }) => [ruleId, { enabled: ruleId !== "color-contrast-enhanced" }]));
+  const { violations } = await axe.run(document, { resultTypes: ["violations"], rules });
+  return violations.map(({ id, nodes }) => id + ": " + nodes.slice(0, 3)
+    .map(({ html }) => html.slice(0, 160)).join(" | "));
+}"""
+
+
 @needs_axe
-@pytest.mark.parametrize(("locale", "only"), [("en-US", None), ("ko-KR", "words")])
-def test_no_fault_in_any_panel_of_the_app_with_all_unfolded(visit, locale, only):
+@pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
+def test_no_fault_in_any_panel_of_the_app_with_all_unfolded(visit, locale):
     """Gradio's style lies under that of the viewer here."""
     page = visit("?model=photos", "red-panda.jpg", locale=locale).page
     page.evaluate(AXE.read_text("utf-8") + "; 0")
@@ -98,7 +108,7 @@ def test_no_fault_in_any_panel_of_the_app_with_all_unfolded(visit, locale, only)
             "document.querySelectorAll('.vv-board details').forEach((one) => { one.open = true; })"
         )
         # What is computed late has no text at first, and is pale.
-        comes_to(page, f"({RUN})({json.dumps(only)})", [])
+        comes_to(page, f"({ALL})()", [])
 
 
 def test_the_buttons_of_the_strip_are_seen_in_forced_colours(visit):

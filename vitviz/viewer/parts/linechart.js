@@ -5,7 +5,7 @@ import { columnAt, heightOf, nearestLine, placeOfColumn, spread } from "../maths
 import { svg } from "./svg.js";
 
 const SIZE = 1000; // units of the drawing, which is stretched; its lines keep their width
-const NAME_HEIGHT = 1.76; // of the name of a line, in em
+const NAME_HEIGHT = 1.9; // of the name of a line, in em
 const MOST_COLUMN_NAMES = 13; // of one or two letters
 
 /**
