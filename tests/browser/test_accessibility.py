@@ -85,7 +85,7 @@ def test_no_fault_in_the_playground(open_page, locale, scheme, only):
     assert tab.evaluate(RUN.replace(".vitviz", ".vv-play"), only) == []
 
 
-# Every rule that axe has, also those that it leaves off and advice, over the whole page. Contrast of
+# Every rule that axe has, also those that it leaves off and advice, of the whole page. Contrast of
 # AAA (7 : 1) is more than this page promises.
 ALL = """async () => {
   const rules = Object.fromEntries(axe.getRules()
