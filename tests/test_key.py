@@ -113,3 +113,10 @@ def test_the_models_own_size_is_no_size_of_its_key(tmp_path):
 def test_a_model_has_the_bytes_of_its_tensors():
     state = tiny("registers").vit.state_dict()
     assert tiny("registers").num_bytes == sum(4 * tensor.numel() for tensor in state.values())
+
+
+def test_a_model_is_told_in_one_line():
+    assert repr(tiny("registers")) == (
+        "LoadedModel(tiny registers: 87,840 parameters, 16 x 24 pixels in 4 x 6 patches, "
+        "5 layers of 2 heads, 0 outputs)"
+    )

@@ -174,6 +174,16 @@ class LoadedModel:
     preprocess: Preprocess
     film: Path | None = None
 
+    def __repr__(self) -> str:
+        """One line: a notebook that ends with a model need not print its weights."""
+        config, trained = self.card.config, "" if self.card.trained else ", random weights"
+        return (
+            f"LoadedModel({self.card.name}: {self.card.num_parameters:,} parameters, "
+            f"{config.image_size[0]} x {config.image_size[1]} pixels in "
+            f"{config.grid_size[0]} x {config.grid_size[1]} patches, {config.depth} layers of "
+            f"{config.num_heads} heads, {config.num_classes} outputs{trained})"
+        )
+
     @property
     def num_bytes(self) -> int:
         """Of its parameters and buffers, each once."""
