@@ -1,5 +1,6 @@
 """The command line writes what Python would give, and answers mistakes with one sentence."""
 
+import io
 import json
 import subprocess
 import sys
@@ -273,6 +274,23 @@ def test_examples_have_names(capsys, monkeypatch, tmp_path) -> None:
     assert json.loads(out)["photo"]["name"] == "red-panda.jpg"
     Path("cat").write_bytes(b"no photo")  # a file comes first
     assert "'cat' is not a picture" in refused(capsys, "look", "cat")
+
+
+def test_a_picture_comes_through_a_pipe(capsys, monkeypatch, tmp_path, model, picture) -> None:
+    monkeypatch.chdir(tmp_path)
+    of_file = json.loads(call(capsys, picture, "--model", model, "--json")[1])
+    for words in (["-"], ["-", picture]):
+        piped = io.TextIOWrapper(io.BytesIO(picture.read_bytes()))
+        monkeypatch.setattr("sys.stdin", piped)
+        code, out, _ = call(capsys, *words, "--model", model, "--json")
+        told = json.loads(out.splitlines()[0])
+        assert (code, told["photo"]["name"]) == (0, "piped")
+        assert told["predictions"] == of_file["predictions"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+    assert "'piped' is empty" in refused(capsys, "-", "--model", model)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(picture.read_bytes())))
+    code, out, _ = call(capsys, "survey", "-", "--model", model, "--no-figures")
+    assert (code, out.splitlines()[0].split(",")[0]) == (0, "tiny-cls: 1 pictures")
 
 
 def test_every_figure_can_be_asked_for_alone(tmp_path, picture) -> None:

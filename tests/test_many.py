@@ -1,6 +1,7 @@
 """Many pictures give what one gives alone, and a broken one ends nothing."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -297,6 +298,18 @@ def test_a_survey_goes_on_from_its_file(tiny_vit, files, tmp_path, monkeypatch) 
     opened.clear()
     vitviz.survey(tiny_vit, files, file=file, progress=False)
     assert [Path(name).name for name in opened] == ["broken.jpg"]
+    # A picture that was drawn anew is measured anew, and its newest line counts.
+    changed = files / "class 2" / "1.png"
+    Image.fromarray(photo()[::-1]).save(changed)
+    os.utime(changed, ns=(1, 1))
+    opened.clear()
+    anew = vitviz.survey(tiny_vit, files, file=file, progress=False)
+    assert [Path(name).name for name in opened] == ["broken.jpg", "1.png"]
+    at = [Path(one.picture).name for one in anew.pictures].index("1.png")
+    moved = (anew.values["distance"] - again.values["distance"]).abs().amax(dim=(1, 2)) > 1e-4
+    assert moved.nonzero().flatten().tolist() == [at]
+    alone = vitviz.survey(tiny_vit, changed, progress=False)
+    assert_close(anew.values["distance"][at], alone.values["distance"][0], rtol=1e-5, atol=1e-5)
     for wrong in (
         lambda: vitviz.survey(tiny("no_cls"), files, file=file),
         lambda: vitviz.survey(tiny_vit, files, ["answer"], file=file),

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import __version__
 from .arguments import Arguments, guess, whole_number
@@ -16,6 +16,9 @@ from .model.json_values import parse
 from .model.key import read_size
 from .model.menu import DEFAULT_MODEL, list_models
 from .model.weight_options import add_weight_options, weight_options
+
+if TYPE_CHECKING:
+    from .model.photo import Photo
 
 # Modules that import torch are imported by the word that needs them: --help need not wait for it.
 
@@ -35,7 +38,7 @@ Run a Vision Transformer once on a photo and write down what happened inside:
                          model what was measured, and the film of its training
   explain.json           with --explain: how much every token matters, by each explainer
 """
-EXAMPLE = re.compile(r"[a-z-]{1,30}")  # what may be the name of an example
+EXAMPLE = re.compile(r"[a-z][a-z-]{0,29}")  # what may be the name of an example
 FIGURES = (
     *("patches", "attention", "heads", "wall", "matrix", "statistics", "rollout", "features"),
     *(
@@ -97,7 +100,7 @@ EXPLAINER_KEYS = [
 
 def look(argv: Sequence[str]) -> int:
     asked = look_options().parse_args(argv)
-    asked.photo = _with_examples(asked.photo)
+    asked.photo = _pictures(asked.photo)
     from .look import look
 
     return look(asked)
@@ -105,15 +108,26 @@ def look(argv: Sequence[str]) -> int:
 
 def survey(argv: Sequence[str]) -> int:
     asked = survey_options().parse_args(argv)
-    asked.pictures = _with_examples(asked.pictures)
+    asked.pictures = _pictures(asked.pictures)
     from .surveys import write_survey
 
     return write_survey(asked)
 
 
-def _with_examples(photos: Sequence[str]) -> list[str]:
-    """Files as they are, and the files of examples that are named: cat, digit, ..."""
-    return [_example(one) if EXAMPLE.fullmatch(one) else one for one in photos]
+def _pictures(photos: Sequence[str]) -> "list[str | Photo]":
+    """Files as they are, the files of examples that are named (cat, digit, ...), and for - the
+    picture that comes through a pipe.
+    """
+    return [
+        _piped() if one == "-" else _example(one) if EXAMPLE.fullmatch(one) else one
+        for one in photos
+    ]
+
+
+def _piped() -> "Photo":
+    from .model.photo import open_photo
+
+    return open_photo(sys.stdin.buffer, "piped")
 
 
 def _example(name: str) -> str:
@@ -253,7 +267,7 @@ def look_options() -> Arguments:
         "photo",
         nargs="+",
         metavar="PHOTO",
-        help="an image file, a folder of them, or the name of an example (cat)",
+        help="an image file, a folder of them, the name of an example (cat), or - for a pipe",
     )
     _add_model(result)
     add(
@@ -322,7 +336,12 @@ def survey_options() -> Arguments:
     usage = "%(prog)s FOLDER ... [--OPTION VALUE ...]"
     result = Arguments("vitviz survey", usage=usage, description=SURVEY, epilog=SURVEY_EPILOG)
     add = result.add_argument
-    add("pictures", nargs="+", metavar="FOLDER", help="folders of pictures, or single ones")
+    add(
+        "pictures",
+        nargs="+",
+        metavar="FOLDER",
+        help="folders of pictures, single ones, or - for a pipe",
+    )
     _add_model(result)
     add("--twin", action="store_true", help="the untrained twin too, in the same figure")
     add(

@@ -41,22 +41,23 @@ def look(arguments: argparse.Namespace) -> int:
 
         in_page.check(loaded.card)
     first = arguments.photo[0]
-    if len(arguments.photo) > 1 or is_folder(first):
+    if len(arguments.photo) > 1 or (isinstance(first, str) and is_folder(first)):
         return _look_at_many(loaded, changes, arguments)
-    analysis = analyze(loaded, Path(first), invert=arguments.invert, interventions=changes)
+    analysis = analyze(loaded, first, invert=arguments.invert, interventions=changes)
     wanted = Wanted.of(analysis, arguments)
     if arguments.json:
         print(wanted.as_json(analysis))
         return 0
-    notes = notes_of(analysis)
+    notes, name = notes_of(analysis), word(analysis.photo_name)
     if arguments.out is None and not arguments.force:
-        default = Path(f"vitviz-{word(first)}-{_with(arguments)}")
+        default = Path(f"vitviz-{name}-{_with(arguments)}")
         folder = own_folder(default, analysis)
         if folder != default:
             other = held_by_another(default, analysis)
-            notes.append(f"{default} holds {other}: {first} goes to {folder}")
+            given = first if isinstance(first, str) else name
+            notes.append(f"{default} holds {other}: {given} goes to {folder}")
     else:
-        folder = arguments.out or Path(f"vitviz-{word(first)}-{_with(arguments)}")
+        folder = arguments.out or Path(f"vitviz-{name}-{_with(arguments)}")
         claim(folder, analysis, force=arguments.force)
     for note in notes:
         print(f"note: {note}")

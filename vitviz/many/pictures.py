@@ -1,7 +1,7 @@
 """Where many pictures are: in files, folders, lists, tensors and data sets, opened one by one."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,10 +38,20 @@ class Picture:
 
     name   of its file as it was given, or "picture 17", counted from 0
     take   gives what `open_photo` takes, and the class: its number, its name, or None
+    file   where it lies, if it is a file
     """
 
     name: str
     take: Callable[[], tuple[Any, Label]]
+    file: Path | None = None
+
+    def stamp(self) -> str:
+        """The bytes of its file and when they were written; "" where there is no file to ask."""
+        try:
+            told = self.file and self.file.stat()
+        except (OSError, ValueError):  # opening it says why
+            return ""
+        return f"{told.st_size} {told.st_mtime_ns}" if told else ""
 
     def open(self) -> tuple[Photo, Label]:
         """The picture, upright, and its class. Raises `ImageError` with the sentence for it."""
@@ -99,7 +109,7 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
     if isinstance(found, list) and len(found) != len(given):
         raise VitvizError(f"{len(found)} pictures need as many labels, got {len(given)}")
     pairs = zip(found, given, strict=True)
-    labelled = (Picture(one.name, partial(_labelled, one, label)) for one, label in pairs)
+    labelled = (replace(one, take=partial(_labelled, one, label)) for one, label in pairs)
     return list(labelled) if isinstance(found, list) else labelled
 
 
@@ -142,7 +152,9 @@ def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
             and not any(part.startswith(".") for part in one.relative_to(path).parts)
         )
     return (
-        Picture(str(one), partial(_pair, (one, one.absolute().parent.name) if by_folder else one))
+        Picture(
+            str(one), partial(_pair, (one, one.absolute().parent.name) if by_folder else one), one
+        )
         for one in files
     )
 

@@ -30,26 +30,32 @@ class Told:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Line:
-    """One picture: what was said and measured, or the sentence that says why nothing was."""
+    """One picture: what was said and measured, or the sentence that says why nothing was; and the
+    stamp of its file at that time (`Picture.stamp`).
+    """
 
     picture: str
     values: Mapping[str, Tensor] = field(default_factory=dict)
     told: Told | None = None
     sentence: str | None = None
+    stamp: str = ""
 
     def to_json(self) -> str:
         told = {"picture": self.picture} if self.told is None else asdict(self.told)
         values = {name: _rounded(one.tolist()) for name, one in self.values.items()}
-        return json.dumps(told | {"sentence": self.sentence} | values, ensure_ascii=False)
+        return json.dumps(
+            told | {"sentence": self.sentence, "stamp": self.stamp} | values, ensure_ascii=False
+        )
 
     @classmethod
     def read(cls, text: str, measures: Sequence[str]) -> "Line":
         """Raises `ValueError`, `LookupError` or `TypeError` for what `to_json` did not write."""
         parts = parse(text)
+        stamp = parts.pop("stamp", "")
         if (sentence := parts.pop("sentence")) is not None:
             return cls(parts["picture"], sentence=sentence)
         values = {name: torch.tensor(parts.pop(name)) for name in measures}
-        return cls(parts["picture"], values, Told(**parts))
+        return cls(parts["picture"], values, Told(**parts), stamp=stamp)
 
 
 class Record:

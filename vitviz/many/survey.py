@@ -5,7 +5,7 @@ import io
 import sys
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -132,8 +132,9 @@ def survey(
               other costs is said first, on stderr, unless `progress` is False
     labels    the class of each picture; "folders": the name of the folder that it lies in
     file      is written after each batch, one line of JSON for each picture. What it has already is
-              not computed again, by the names of the pictures, if it is of the same model and
-              measures; else `VitvizError`. Broken pictures are tried again
+              not computed again, by the names of the pictures and the time and length of their
+              files, if it is of the same model and measures; else `VitvizError`. Broken pictures
+              are tried again
     invert    as of `analyze`
 
     A picture that gives nothing is among `broken`. Raises `SelectionError` for a measure that is
@@ -152,11 +153,14 @@ def survey(
         for one in watched(found, progress):
             again = one.name in order
             order[one.name] = None
-            if not again and one.name not in done:
+            before = done.get(one.name)
+            if not again and (before is None or before.stamp != one.stamp()):
                 yield one
 
     for batch in in_batches(missing(), size_of(batch_size, loaded)):
-        lines = run.lines(batch)
+        stamps = [one.stamp() for one in batch]  # before they are read
+        stamped = zip(run.lines(batch), stamps, strict=True)
+        lines = [replace(line, stamp=stamp) for line, stamp in stamped]
         if record is not None:
             record.write(lines)
         done |= {line.picture: line for line in lines}
