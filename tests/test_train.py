@@ -5,6 +5,7 @@ import os
 import re
 import signal
 from dataclasses import fields
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -499,6 +500,22 @@ def test_ctrl_c_says_how_to_go_on(pack, tmp_path, capsys, monkeypatch):
     events = [line["event"] for line in log_of(out)]
     assert events.count("start") == 2
     assert events[-1] == "end"
+
+
+def test_a_class_without_pictures_is_named(tmp_path, capsys, monkeypatch):
+    images = (torch.arange(24 * 28 * 28) % 251).view(24, 28, 28).to(torch.uint8).numpy()
+    folder = tmp_path / "kinds"
+    folder.mkdir()
+    classes = [f"kind {number}" for number in range(9)]
+    (folder / "classes.json").write_text(json.dumps(classes))
+    np.savez(folder / "kinds_train.npz", images=images, labels=np.arange(24) % 8)
+    np.savez(folder / "kinds_val.npz", images=images[:4], labels=np.array([0, 1, 1, 0]))
+    monkeypatch.setattr(command, "train", Mock(side_effect=TrainError("far enough")))
+    assert main(["--data", str(folder), "--out", str(tmp_path / "out"), *SMALL]) == 1
+    assert capsys.readouterr().err.splitlines()[-3:-1] == [
+        "vitviz train: no training picture shows kind 8",
+        "vitviz train: no test picture shows kind 2, kind 3, kind 4, kind 5, kind 6 and 2 more",
+    ]
 
 
 def test_a_checkpoint_is_measured_as_it_is_shipped(pack, tmp_path, capsys):

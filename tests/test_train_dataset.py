@@ -60,6 +60,7 @@ def test_a_folder_of_folders(tmp_path):
     assert train.labels == test.labels == LABELS
     assert train.targets.tolist() == [0, 0, 1, 1]
     assert test.targets.tolist() == [1, 1]
+    assert (train.missing(), test.missing()) == ([], [LABELS[0]])
     expected = torch.from_numpy(images[[1, 2, 0, 3]]).permute(0, 3, 1, 2)
     assert torch.equal(train.images, expected)
 

@@ -267,6 +267,11 @@ def train_and_save(args: argparse.Namespace) -> Path:
     slow = recipe.precision == "bfloat16" and not torch.cuda.is_available() and bfloat16_is_slow()
     if slow and first():
         tell("this CPU has no fast bfloat16: --precision float32 will be quicker")
+    if first():
+        for part, some in (("training", pictures), ("test", test)):
+            if missing := some.missing():
+                more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
+                tell(f"no {part} picture shows {', '.join(missing[:5])}{more}")
     commit = current_commit()
     trained = train(
         recipe,

@@ -75,6 +75,11 @@ class Pictures:
     def __len__(self) -> int:
         return len(self.images)
 
+    def missing(self) -> list[str]:
+        """The classes that no picture shows."""
+        shown = self.targets.bincount(minlength=len(self.labels)).tolist()
+        return [label for label, number in zip(self.labels, shown, strict=True) if not number]
+
     def take(self, index: Tensor) -> "Pictures":
         """The pictures with these indices, in this order."""
         boxes = None if self.boxes is None else self.boxes[index]
