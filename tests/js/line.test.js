@@ -18,7 +18,7 @@ test("each panel lights what it is about, and every part leads to a panel", () =
     /** @type {any} */ ({ selection: { first, layer }, taste: { gallery }, bench: { list: () => read(experiment) }, source: { inside: { exists: inside }, film: { exists: film }, manifest: { model: { depth: 5 } } } }));
   const all = [0, 1, 2, 3, 4];
   assert.deepEqual(Object.fromEntries(PANELS.map(({ id }) => [id, lit(id)])), { patches: ["patches"], positions: ["position"], attention: [3],
-    qk: [3], rollout: [1, 2, 3], explain: ["answer"], features: [3], predictions: ["answer"], experiment: [], training: [], model: [] });
+    qk: [3], rollout: [1, 2, 3], explain: ["answer"], features: [3], predictions: ["answer"], experiment: [], training: [], many: [], model: [] });
   assert.deepEqual([lit("attention", { gallery: "all" }), lit("attention", { gallery: "dots" }), lit("attention", { gallery: "matrix" })], [all, all, [3]]);
   assert.deepEqual(lit("training", { film: true }), [3]);
   assert.deepEqual(lit("positions", { inside: true }), ["position", 3], "each block is told the places anew");

@@ -7,7 +7,7 @@ import test from "node:test";
 
 const VIEWER = new URL("../../vitviz/viewer/", import.meta.url);
 const TESTS = new URL("./", import.meta.url);
-const ROOMS = ["maths", "engine", "learn", "data", "state", "lessons", "text", "parts", "stage", "panels", "teaching", "saving", "play", "."];
+const ROOMS = ["maths", "engine", "learn", "data", "state", "lessons", "text", "parts", "stage", "panels", "many", "teaching", "saving", "play", "."];
 
 /** @param {string} file */
 const first = (file) => file.includes("/") ? file.split("/")[0] : ".";

@@ -197,6 +197,7 @@ def _photo(language: str) -> dict[str, str]:
     """What is said of photos, of the camera and of experiments."""
     experiments = dictionary(language, "experiments").items()
     told = dictionary(language, "photo") | dictionary(language, "camera")
+    told |= dictionary(language, "many")
     return told | {f"experiment.{key}": text for key, text in experiments}
 
 

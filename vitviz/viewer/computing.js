@@ -17,7 +17,7 @@ export function createComputing({ weights = {}, running, ask, operate: operateTh
   let count = 0;
   /** Whose layers are this page's, as those of a changed pass are. @type {WeakSet<import("./data/source.js").Source>} */
   const own = new WeakSet();
-  return { operate, analyse, sketch: (source, interventions) => answerTo(runnerOf(source.manifest.model), source, interventions), prepare, completed, explains, answer, operates: Boolean(operateThere) || Object.keys(weights).length > 0, runner: runnerOf };
+  return { operate, analyse, sketch: (source, interventions) => answerTo(runnerOf(source.manifest.model), source, interventions), prepare, completed, explains, answer, pixelsOf, operates: Boolean(operateThere) || Object.keys(weights).length > 0, runner: runnerOf };
 
   /**
    * The manifest of a photo that does not leave this page, in the model of another one; null where the host has to analyze it. Rejected for what

@@ -7,6 +7,7 @@ import { savedOf } from "./data/saved.js";
 import { checkpointOf } from "./data/twin.js";
 import { createEngine } from "./engine/client.js";
 import { parseSafetensors, readMetadata } from "./maths/safetensors.js";
+import { createMany } from "./many/sheet.js";
 import { createLiving } from "./stage/living.js";
 import { saidOf } from "./text/phototold.js";
 
@@ -23,9 +24,9 @@ async function started(given) {
 
 /**
  * said: a text about a photo in every language.
- * @typedef {{started: typeof started, answerFile: typeof answerFile, filesOf: typeof filesOf, labelsOf: typeof labelsOf, named: typeof named, savedOf: typeof savedOf, said: typeof saidOf, explanationFile: typeof explanationFile, fairStep: typeof fairStep, living: typeof createLiving,
+ * @typedef {{started: typeof started, answerFile: typeof answerFile, filesOf: typeof filesOf, labelsOf: typeof labelsOf, named: typeof named, savedOf: typeof savedOf, said: typeof saidOf, explanationFile: typeof explanationFile, fairStep: typeof fairStep, living: typeof createLiving, many: typeof createMany,
  *   analysed: (wanted: Omit<import("./data/analysed.js").Wanted, "say">) => ReturnType<typeof analysed>}} Running
  */
 
 /** @type {Running} */
-export const running = { started, answerFile, filesOf, labelsOf, named, savedOf, said: saidOf, explanationFile, fairStep, living: createLiving, analysed: (wanted) => analysed({ ...wanted, say: saidOf }) };
+export const running = { started, answerFile, filesOf, labelsOf, named, savedOf, said: saidOf, explanationFile, fairStep, living: createLiving, many: createMany, analysed: (wanted) => analysed({ ...wanted, say: saidOf }) };

@@ -23,7 +23,8 @@ const MOST_MIXINGS = 6; // layers whose values are kept: 4 MB each of ViT-B/16
 /**
  * What this page computes in place of a host; see computing.js.
  * @typedef {{explains: (manifest: import("../types.js").Manifest) => boolean,
- *   answer: (name: string, params: any, source: Source, told?: (share: number) => void) => Promise<any>}} Here
+ *   answer: (name: string, params: any, source: Source, told?: (share: number) => void) => Promise<any>,
+ *   prepare: (model: import("../types.js").Model) => any, pixelsOf: (manifest: import("../types.js").Manifest) => Promise<Uint8Array>}} Here
  */
 
 /** A model any of whose explanations can be had. @param {import("../types.js").Model} model */

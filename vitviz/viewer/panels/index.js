@@ -4,6 +4,7 @@ import { attention } from "./attention.js";
 import { experiment } from "./experiment.js";
 import { explain } from "./explain.js";
 import { features } from "./features.js";
+import { many } from "./many.js";
 import { model } from "./model.js";
 import { patches } from "./patches.js";
 import { positions } from "./positions.js";
@@ -13,4 +14,4 @@ import { rollout } from "./rollout.js";
 import { training } from "./training.js";
 
 /** @type {import("../state/panels.js").PanelDescription[]} */
-export const PANELS = [patches, positions, attention, qk, rollout, explain, features, predictions, experiment, training, model];
+export const PANELS = [patches, positions, attention, qk, rollout, explain, features, predictions, experiment, training, many, model];

@@ -108,5 +108,9 @@ moment, layer, head = 0, 1, None
 maps = Film.read(loaded.film).attention[moment, :, layer].float()  # (pictures, H, N)
 shown = maps.mean(dim=1) if head is None else maps[:, head]
 
+# %% many (needs loaded)
+found = vitviz.survey(loaded, "photos")  # a folder
+shown = found.mean()  # (L, H), in pixels
+
 # %% model (needs loaded)
 shown = loaded.card.num_parameters

@@ -2,17 +2,13 @@
 
 import { mapCanvas } from "../../parts/canvas.js";
 import { colourTable } from "../../maths/colour.js";
+import { NOTHING, createDotChart } from "../../parts/dotchart.js";
 import { el, setText, show } from "../../parts/dom.js";
 import { mapRatio } from "../../maths/geometry.js";
 import { digits } from "../../maths/numbers.js";
 import { patchScale } from "../../maths/scales.js";
-import { dotInView, dotOfClick, evenDistance, headsByLayer, pileAt, ticks, topOf } from "../../maths/scatter.js";
-import { svg } from "../../parts/svg.js";
+import { dotInView, dotOfClick, evenDistance, headsByLayer } from "../../maths/scatter.js";
 import { createWaiting, lostText } from "../../parts/waiting.js";
-
-const NOTHING = { nearest: null, pile: [] };
-const [REACH, OVERLAP] = [24, 5]; // in units of the drawing, which are about pixels
-const [WIDTH, HEIGHT, LEFT, BOTTOM, TOP, RIGHT] = [340, 220, 38, 26, 10, 8];
 
 /**
  * @param {import("../../main.js").App} app
@@ -45,7 +41,7 @@ function createView(app, statistics) {
   const { manifest, grid } = app.source;
   let found = NOTHING; // the dots under the pointer, or where a finger has tapped
   const even = { entropy: Math.log(grid.tokens), distance: evenDistance(grid) };
-  const charts = ["entropy", "distance"].map((figure) => createChart(app, figure, statistics[figure], even[figure], point, choose));
+  const charts = /** @type {const} */ (["entropy", "distance"]).map((figure) => createDotChart(app, { figure, values: statistics[figure], even: even[figure], onPoint: point, onChoose: choose }));
   const reading = el("p", { class: "vv-under", role: "status" });
   const others = el("p", { class: "vv-note" });
   const small = mapCanvas(grid.rows, grid.cols);
@@ -121,56 +117,5 @@ function createView(app, statistics) {
     event.preventDefault();
     event.stopPropagation();
     app.select(wanted);
-  }
-}
-
-/** One chart: a dot for each head above its layer, and a line at the value of uniform attention. */
-function createChart(app, figure, values, even, onPoint, onChoose) {
-  const { t } = app;
-  const { manifest } = app.source;
-  const top = topOf([even, ...values.flat()]);
-  const x = (layer) => LEFT + ((layer + 0.5) / manifest.model.depth) * (WIDTH - LEFT - RIGHT);
-  const y = (value) => HEIGHT - BOTTOM - (value / top) * (HEIGHT - BOTTOM - TOP);
-  const places = values.flatMap((heads, layer) =>
-    heads.map((value, head) => ({ layer, head, x: x(layer), y: y(value) })));
-  const dots = places.map((place) => svg("circle", { class: "vv-dot", cx: place.x, cy: place.y, r: 4 }));
-  const line = (value, name) => svg("line", { class: name, x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value) });
-  const ring = svg("circle", { class: "vv-dot-ring", r: 8 });
-  const chosenRing = svg("circle", { class: "vv-dot-chosen", r: 6 });
-  const column = svg("rect", { class: "vv-dot-layer", y: TOP, height: HEIGHT - BOTTOM - TOP,
-    width: (WIDTH - LEFT - RIGHT) / manifest.model.depth });
-  const every = Math.ceil(manifest.model.depth / 12);
-  const chart = svg("svg", { viewBox: "0 0 " + WIDTH + " " + HEIGHT, class: "vv-chart", role: "img",
-    "aria-label": t("dots_" + figure) },
-  column, ...ticks(top).flatMap((value) => [line(value, "vv-axis"),
-    svg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end", text: String(value) })]),
-  line(even, "vv-even"), ...dots, chosenRing, ring,
-  ...values.map((_, layer) => layer % every === 0 ? svg("text", { x: x(layer), y: HEIGHT - 8,
-    "text-anchor": "middle", text: String(layer) }) : null));
-  const dotOf = (event) => {
-    const box = chart.getBoundingClientRect();
-    const scale = WIDTH / box.width;
-    return pileAt(places, (event.clientX - box.left) * scale, (event.clientY - box.top) * scale, REACH, OVERLAP);
-  };
-  chart.addEventListener("pointermove", (event) => onPoint(dotOf(event)));
-  chart.addEventListener("pointerleave", () => onPoint(NOTHING));
-  chart.addEventListener("click", (event) => onChoose(dotOf(event)));
-  const root = el("figure", { class: "vv-figure" }, el("figcaption", { text: t("dots_" + figure) }), chart,
-    el("p", { class: "vv-note", text: t("dotsAxis", { even: digits(even) }) }));
-  return {
-    root,
-    mark(chosen, pointed) {
-      column.setAttribute("x", x(chosen.layer) - (WIDTH - LEFT - RIGHT) / manifest.model.depth / 2);
-      put(chosenRing, chosen.head === "mean" ? null : chosen);
-      put(ring, pointed);
-    },
-  };
-
-  function put(circle, head) {
-    circle.setAttribute("visibility", head ? "visible" : "hidden");
-    if (!head) return;
-    const place = places[head.layer * manifest.model.num_heads + head.head];
-    circle.setAttribute("cx", place.x);
-    circle.setAttribute("cy", place.y);
   }
 }

@@ -1,0 +1,94 @@
+"""Many pictures: sheet, order and figures are what `vitviz.survey` says of the same files."""
+
+import csv
+import io
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.test_links import address_says
+from vitviz import load, survey
+from vitviz.web.store.examples import FOLDER
+
+NAMES = ["cat.jpg", "coffee.jpg", "dog.jpg", "goldfish.jpg"]
+TILES = ".vv-sheet-tile"
+ORDER = (
+    "[...document.querySelectorAll('.vv-sheet-tile .vv-note')].map((one) => one.textContent).join()"
+)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    (tmp_path / "broken.jpg").write_bytes(b"no picture")
+    return [Path(shutil.copy(FOLDER / name, tmp_path)) for name in NAMES] + [
+        tmp_path / "broken.jpg"
+    ]
+
+
+def saved(page, name: str) -> list[dict[str, str]]:
+    """A table of the panel, as it is downloaded."""
+    page.locator("button", has_text="Save").first.click()
+    with page.expect_download() as coming:
+        page.locator(".vv-save-items button", has_text=name).first.click()
+    page.keyboard.press("Escape")
+    return [*csv.DictReader(io.StringIO(Path(coming.value.path()).read_text(encoding="utf-8-sig")))]
+
+
+def test_many_pictures_are_told_as_python_tells_them(visit, files) -> None:
+    seen = visit("?model=photos&example=red-panda&panel=many", fresh=True)
+    page = seen.page
+    page.locator(".vv-many-tools input").set_input_files(files)
+    expect(page.locator(TILES)).to_have_count(4)
+    expect(page.locator("ul.vv-note:visible li")).to_contain_text("'broken.jpg' is not a picture")
+    whole = survey(load("photos"), files, progress=False)
+    said = {Path(one.picture).name: one for one in whole.pictures}
+    told = saved(page, "answers to the pictures")
+    assert [*told[0]] == whole.pictures_to_csv().splitlines()[0].split(",")
+    assert [one["picture"] for one in told] == [*NAMES, "broken.jpg"]
+    assert told.pop()["sentence"] == whole.broken[0].sentence
+    for one in told:
+        python = said[one["picture"]]
+        assert one["answer"] == python.answer
+        assert one["known"] == str(python.known)
+        assert float(one["probability"]) == pytest.approx(python.probability, abs=1e-3)
+    rows, expected = saved(page, "distances of the heads"), whole.table()
+    assert [[row["layer"], row["head"]] for row in rows] == [
+        [str(row["layer"]), str(row["head"])] for row in expected
+    ]
+    for row, python in zip(rows, expected, strict=True):
+        for part in ("distance", "distance_error"):
+            assert float(row[part]) == pytest.approx(python[part], abs=0.02)
+    far = whole.mean()
+    expect(page.locator(".vv-found:visible")).to_contain_text(
+        f"look {float(far.min()):.1f} to {float(far.max()):.1f} pixels far"
+    )
+    # Sorted by how sure, and back in the order in which they came.
+    page.get_by_role("radio", name="how sure").check()
+    by = sorted(NAMES, key=lambda name: -said[name].probability)
+    assert page.evaluate(ORDER) == ",".join(by)
+    page.get_by_role("radio", name="order").check()
+    assert page.evaluate(ORDER) == ",".join(NAMES)
+    # One of them becomes the photo of the page, and the sheet stays.
+    page.locator(".vv-sheet-tile").nth(3).click()
+    seen.ready("goldfish.jpg")
+    expect(page.locator(TILES)).to_have_count(4)
+    assert not [one for one in seen.requests if "/upload" in one and "progress" not in one]
+    page.get_by_role("button", name="Take all away").click()
+    expect(page.locator(TILES)).to_have_count(0)
+
+
+def test_the_examples_stand_on_the_sheet_and_beside_the_photo(visit, files) -> None:
+    seen = visit("?model=photos&example=cat&panel=many&lang=ko", "cat.jpg", fresh=True)
+    page = seen.page
+    page.locator(".vv-many-tools .vv-button").nth(1).click()
+    count = 1 + page.locator(".vv-beside-choice option[value^='example-']").count()
+    assert count >= 6
+    expect(page.locator(TILES)).to_have_count(count)
+    assert "고양이" in page.locator(".vv-sheet-tile").first.inner_text()
+    page.locator(".vv-many-tools input").set_input_files([files[1]])
+    expect(page.locator(TILES)).to_have_count(count + 1)
+    page.locator(".vv-sheet-tile").nth(1).click()
+    beside = page.locator(".vv-beside-choice option[value^='example-']").first
+    address_says(page, beside=beside.get_attribute("value"))

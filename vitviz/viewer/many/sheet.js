@@ -1,0 +1,133 @@
+/** Sheet: the pictures of an album with their maps and answers, sorted, and what is true of all of them. */
+
+import { el, setText, show } from "../parts/dom.js";
+import { button, choice } from "../parts/widgets.js";
+import { saidOf } from "../text/phototold.js";
+import { MOST, createAlbum, meanOf, together } from "./album.js";
+import { createSummary } from "./summary.js";
+import { createTile } from "./tile.js";
+
+/** What the sheet can be sorted by; a number for each picture, the least first. @type {Record<string, (one: import("./album.js").Item, common: number) => number|string>} */
+const ORDERS = {
+  order: () => 0,
+  sure: ({ results }) => -(results?.answer?.probability ?? 0),
+  answer: ({ results }) => results?.answer?.name ?? "",
+  far: ({ distance }) => -meanOf(distance ?? []),
+  unlike: (one, common) => common,
+};
+
+/**
+ * The sheet of the album of this page; it is kept on `app` while the model stays, for it outlives the photo that is shown.
+ * @param {any} app
+ * @param {import("../runners.js").Runner} runner  that is here
+ * @returns {{root: HTMLElement, render: () => void}}
+ */
+export function createMany(app, runner) {
+  const { manifest: { model } } = app.source;
+  const { here } = app;
+  const say = (key, values = {}) => saidOf({ key, values })[app.language];
+  if (app.album?.runner !== runner) {
+    app.album?.stop();
+    const files = app.album?.items().flatMap(({ name, file }) => (file ? [{ name, file }] : [])) ?? []; // another model sees the same photos
+    app.album = Object.assign(createAlbum({ .../** @type {any} */ (runner), model, pixelsOf: here.pixelsOf }, () => app.album.changed()), { runner, changed() {} });
+    if (files.length > 0) add(files);
+  }
+  const album = app.album;
+  const named = model.head === "classes";
+  let [sorted, failed, asked] = ["order", false, false];
+  const tiles = /** @type {Map<import("./album.js").Item, HTMLElement>} */ (new Map());
+  const input = el("input", { type: "file", accept: "image/*", multiple: true, hidden: true, onchange() { take(input.files); input.value = ""; } });
+  const tools = {
+    choose: press("choose", () => input.click()), examples: press("examples", addExamples), stop: press("stop", album.stop), go: press("go", () => run(album.go())), clear: press("clear", album.clear),
+  };
+  const note = el("p", { role: "status" });
+  const lost = el("ul", { class: "vv-note" });
+  const summary = createSummary(app, model, say);
+  const orders = Object.keys(ORDERS).filter((name) => named || !["sure", "answer"].includes(name));
+  const order = choice({ label: say("many_sort"), wrap: true, options: orders.map((value) => ({ value, text: say("many_by_" + value) })), onChoose(value) { sorted = value; draw(); } });
+  const sheet = el("div", { class: "vv-sheet", role: "list", "aria-label": say("many_sheet") });
+  const root = takesDrops(el("div", {}, summary.found, el("p", { class: "vv-intro", text: say("many_intro", { most: MOST }) + " " + say("many_private") }),
+    el("div", { class: "vv-many-tools" }, input, ...Object.values(tools)), note, lost, order.root, sheet, summary.root));
+  order.set(sorted);
+  album.changed = draw;
+  draw();
+  return { root, render() { if (album.drawn !== colours()) draw(); } };
+
+  function press(name, onClick) {
+    return button({ text: say("many_" + name), title: say("many_" + name + "_title"), onClick });
+  }
+
+  function colours() { return app.taste.colours; }
+
+  async function run(work) {
+    failed = false;
+    try {
+      await work;
+    } catch (error) {
+      failed = true;
+      draw();
+      throw error;
+    }
+  }
+
+  function add(more) { return run(app.album.add(more)); }
+
+  function take(files) { return add([...files].map((file) => ({ name: file.name, file }))); }
+
+  /** The pictures that the page brings along, and of them the one that is shown. */
+  async function addExamples() {
+    if (asked) return;
+    asked = true;
+    const { itself } = app.source.manifest;
+    const keys = [...(itself?.kind === "example" ? [itself] : []), ...app.besides().filter(({ kind }) => kind === "example")];
+    const fresh = keys.filter(({ key }) => !album.items().some((one) => one.key === key));
+    const manifestOf = (key) => (key === itself?.key ? Promise.resolve(app.source.manifest) : app.manifestOf(key));
+    await add(fresh.map(({ key, name, names }) => ({ key, name: names?.[app.language] ?? name, manifest: () => manifestOf(key) }))).finally(() => { asked = false; });
+  }
+
+  /** The page takes what is dropped anywhere else. */
+  function takesDrops(node) {
+    node.classList.add("vv-takes-photos");
+    for (const type of ["dragover", "dragleave", "drop"]) {
+      node.addEventListener(type, (event) => {
+        if (!event.dataTransfer?.types.includes("Files")) return;
+        event.preventDefault();
+        node.classList.toggle("vv-dropping", type === "dragover");
+        if (type === "drop") take(event.dataTransfer.files);
+      });
+    }
+    return node;
+  }
+
+  /** Everything that follows from the album. */
+  function draw() {
+    if (album.changed !== draw) return;
+    album.drawn = colours();
+    const { running, over, total, waiting } = album.state();
+    const [done, broken] = [album.done(), album.broken()];
+    const all = together(done, model);
+    const busy = running && waiting > 0;
+    for (const [name, useful] of Object.entries({ choose: total < MOST, examples: total < MOST && !asked && app.besides().some(({ kind }) => kind === "example"), stop: busy, go: waiting > 0 && !running, clear: total > 0 })) show(tools[name], useful);
+    setText(note, failed ? say("camera_broken") : waiting > 0 ? say("many_progress", { done: total - waiting, total }) : over > 0 ? say("many_over", { over, most: MOST }) : "");
+    lost.replaceChildren(...broken.map(({ told }) => el("li", { text: say(told.key, told.values) })));
+    for (const node of [order.root, sheet, summary.root, summary.found]) show(node, all !== null);
+    if (!all) {
+      tiles.clear();
+      sheet.replaceChildren();
+      return;
+    }
+    const placed = done.map((one, at) => ({ one, at, by: ORDERS[sorted](one, all.common.get(one) ?? 0) }));
+    placed.sort((a, b) => (a.by < b.by ? -1 : a.by > b.by ? 1 : a.at - b.at));
+    placed.forEach(({ one }, at) => { // what stays in its place keeps the focus
+      if (sheet.children[at] !== tileOf(one)) sheet.insertBefore(tileOf(one), sheet.children[at] ?? null);
+    });
+    while (sheet.children.length > placed.length) sheet.lastChild.remove();
+    if (!busy) summary.render(done, all);
+  }
+
+  function tileOf(one) {
+    const tile = tiles.get(one) ?? createTile(app, one, say);
+    tiles.set(one, tile);
+    return tile;
+  }
+}

@@ -1,0 +1,38 @@
+/** Panel Many pictures: whether what one photo shows is true of others. What it shows comes with the engine. */
+
+import { percent } from "../maths/numbers.js";
+import { el, setText } from "../parts/dom.js";
+import { codeOf } from "../text/python.js";
+
+/** @type {import("../state/panels.js").PanelDescription} */
+export const many = { id: "many", alone: true, whole: true, lights: () => [], create, saves, code };
+
+/** How far each head looks, on the mean of all pictures. */
+function code(selection, { manifest }) {
+  return codeOf(manifest, "many", {});
+}
+
+/** @param {import("../main.js").App} app */
+function saves({ album }) {
+  return { tables: album?.tables() ?? {}, figures: [] };
+}
+
+/** @param {import("../main.js").App} app */
+function create(app) {
+  const { t } = app;
+  const runner = app.here.prepare(app.source.manifest.model);
+  const note = el("p", { class: "vv-intro", role: "status" });
+  const root = el("div", {}, note);
+  let view = null;
+  return {
+    root,
+    render() {
+      if (!view && runner?.state === "here") {
+        view = runner.tools.many(app, runner);
+        root.replaceChildren(view.root);
+      }
+      view?.render();
+      if (!view) setText(note, runner?.state === "coming" ? t("weightsComing", { share: percent(runner.share) }) : t("manyNotHere"));
+    },
+  };
+}
