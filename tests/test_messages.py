@@ -112,13 +112,14 @@ def test_every_text_is_used() -> None:
     used = {use.key for use in USES} | {
         f"photo.{key}" for key in re.findall(r'note\("(\w+)"', decoding)
     }
-    # The living picture puts its keys together of names in its two files.
-    stage = HOUSE / "viewer" / "stage"
-    living = (stage / "living.js").read_text("utf-8") + (stage / "stream.js").read_text("utf-8")
-    name = re.compile(r"^camera_(?:looks_(?=.))?(.+?)(?:_title)?$")
-    for key in dictionary("en", "camera"):
-        if re.search(r"(?:\b|camera_)" + name.sub(r"\1", key) + r"\b", living):
-            used.add(f"camera.{key}")
+    # The living picture and the panel of many put their keys together of names in their files.
+    viewer, name = HOUSE / "viewer", re.compile(r"^[a-z]+_(?:looks_(?=.)|by_)?(.+?)(?:_title)?$")
+    living = [viewer / "stage" / "living.js", viewer / "stage" / "stream.js"]
+    for subject, files in (("camera", living), ("many", (viewer / "many").glob("*.js"))):
+        text = "".join(file.read_text("utf-8") for file in files)
+        for key in dictionary("en", subject):
+            if re.search(rf"(?:\b|{subject}_)" + name.sub(r"\1", key) + r"\b", text):
+                used.add(f"{subject}.{key}")
     patterns = [re.compile(key.replace("{}", ".+")) for key in used if "{}" in key]
     for path in (FOLDER / "en").glob("*.json"):
         ours = ("viewer", "lessons", "page", "glossary", "site", "play")

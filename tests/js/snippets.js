@@ -59,6 +59,7 @@ const SHOWN = {
     ...(manifest.pass.lens.length > 0 ? [manifest.pass.lens.flatMap(({ probabilities }) => probabilities)] : [])],
   training: ({ moment, layer, head }, { film: { here } }) => [here.names.flatMap((_, at) =>
     [...attentionAt(here, moment === "last" ? here.moments.length - 1 : moment, at, Math.min(layer, here.layers - 1), head)])],
+  many: (selection, { statistics }) => [statistics.here.distance.flat()], // of one picture
   model: (selection, { manifest }) => [[manifest.model.num_parameters]],
   experiment: (selection, { manifest }) => [manifest.pass.predictions.map(({ probability }) => probability)],
 };

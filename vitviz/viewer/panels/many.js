@@ -7,9 +7,9 @@ import { codeOf } from "../text/python.js";
 /** @type {import("../state/panels.js").PanelDescription} */
 export const many = { id: "many", alone: true, whole: true, lights: () => [], create, saves, code };
 
-/** How far each head looks, on the mean of all pictures. */
+/** How far each head looks, on the mean of all pictures, in the model as it is. */
 function code(selection, { manifest }) {
-  return codeOf(manifest, "many", {});
+  return manifest.pass.changes.length > 0 || manifest.photo.inverted ? null : codeOf(manifest, "many", { pictures: [manifest.photo.name] });
 }
 
 /** @param {import("../main.js").App} app */

@@ -109,7 +109,8 @@ maps = Film.read(loaded.film).attention[moment, :, layer].float()  # (pictures, 
 shown = maps.mean(dim=1) if head is None else maps[:, head]
 
 # %% many (needs loaded)
-found = vitviz.survey(loaded, "photos")  # a folder
+pictures = ["photo.jpg"]
+found = vitviz.survey(loaded, pictures)  # or a folder
 shown = found.mean()  # (L, H), in pixels
 
 # %% model (needs loaded)
