@@ -7,6 +7,7 @@ and the analysis beside it.
 
 import json
 import math
+import statistics
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor
 
 from tests.running import ROOT
-from vitviz import Analysis, open_photo
+from vitviz import Analysis, analyze, open_photo
 from vitviz.probe.measure.film import Film
 from vitviz.probe.measure.heads import head_statistics
 from vitviz.probe.measure.mixing import Mix, mix, mixing
@@ -199,9 +200,53 @@ def share_of(analysis: Analysis, index: int) -> float:
     return float((analysis.trace.logits / analysis.card.temperature).softmax(dim=-1)[index])
 
 
+def texts(experiments: Any) -> list[str]:
+    """Those of one experiment, of several draws, or of all options."""
+    if isinstance(experiments, str):
+        return [experiments]
+    all_of = experiments.values() if isinstance(experiments, Mapping) else experiments
+    return [text for one in all_of for text in texts(one)]
+
+
+def shares_after(seen: Seen, experiments: Any) -> list[float]:
+    own = top(seen.analysis)
+    return [share_of(seen.outcomes[text], own) for text in texts(experiments)]
+
+
 def hurts_most(seen: Seen, at: At) -> str:
-    own, experiments = top(seen.analysis), at["experiments"]
-    return min(experiments, key=lambda one: share_of(seen.outcomes[experiments[one]], own))
+    experiments = at["experiments"]
+    return min(experiments, key=lambda one: statistics.mean(shares_after(seen, experiments[one])))
+
+
+def outcomes_same(seen: Seen, at: At) -> int:
+    own = top(seen.analysis)
+    return sum(top(seen.outcomes[text]) == own for text in texts(at["experiments"]))
+
+
+def halved_photos(seen: Seen, at: At) -> int:
+    """From the photos themselves, and not from what is put into another one."""
+    vit, even = seen.analysis.loaded, {"kind": "even", "rows": "cls", "layers": [5]}
+    count = 0
+    for name in ("bison", "cat", "goldfish", "red-panda", "dog", "coffee"):
+        whole = analyze(vit, PICTURES / f"{name}.jpg")
+        changed = analyze(vit, PICTURES / f"{name}.jpg", interventions=[even])
+        count += share_of(changed, top(whole)) < share_of(whole, top(whole)) / 2
+    return count
+
+
+def shown(value: float) -> float:
+    """A number as a lesson writes it: with five digits."""
+    return float(f"{value:.5g}")
+
+
+def shown_share(share: float) -> float:
+    """A share as a lesson writes it: in percent, with one decimal."""
+    return round(100 * share, 1) / 100
+
+
+def score(seen: Seen, at: At) -> float:
+    found = one(seen, at)
+    return shown(float(found.q @ found.k)) / math.sqrt(len(found.q))
 
 
 def whose_word(seen: Seen, at: At) -> str:
@@ -256,15 +301,16 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
     ),
     "halfOfAttention": half,
     "dotProduct": lambda seen, at: float(one(seen, at).q @ one(seen, at).k),
-    "score": lambda seen, at: float(one(seen, at).score),
-    "scorePower": lambda seen, at: math.exp(float(one(seen, at).score)),
+    "score": score,
+    "scorePower": lambda seen, at: math.exp(shown(score(seen, at))),
     "scoreTotal": lambda seen, at: float(one(seen, at).scores.exp().sum()),
     "pairShare": lambda seen, at: float(row(seen, at, at["token"])[at["partner"]]),
     "raisedShare": lambda seen, at: raised(float(row(seen, at, at["token"])[at["partner"]])),
     "raisedOthers": lambda seen, at: "shrink",
     "valueNumber": lambda seen, at: float(gathered(seen, at).v[at["partner"], 0]),
-    "handedOn": lambda seen, at: float(
-        gathered(seen, at).attention[at["partner"]] * gathered(seen, at).v[at["partner"], 0]
+    "handedOn": lambda seen, at: (
+        shown_share(float(gathered(seen, at).attention[at["partner"]]))
+        * shown(float(gathered(seen, at).v[at["partner"], 0]))
     ),
     "mixedLength": lambda seen, at: float(gathered(seen, at).mixed.norm()),
     "valueLength": value_length,
@@ -276,17 +322,20 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
     "largestPart": lambda seen, at: float(parts_of_change(seen, at).max()),
     "tokenLength": lambda seen, at: float(gathered(seen, at).before.norm()),
     "changeLength": lambda seen, at: float(gathered(seen, at).change.norm()),
-    "changeOfToken": lambda seen, at: float(
-        gathered(seen, at).change.norm() / gathered(seen, at).before.norm()
+    "changeOfToken": lambda seen, at: (
+        shown(float(gathered(seen, at).change.norm()))
+        / shown(float(gathered(seen, at).before.norm()))
     ),
     "keptDirection": lambda seen, at: float(
         torch.cosine_similarity(gathered(seen, at).before, gathered(seen, at).after, dim=0)
     ),
     "normOfTwice": norm_of_twice,
     "filled": lambda seen, at: "right",  # test_exercise.py holds the lines
-    "lossOfWord": lambda seen, at: loss(seen.analysis.trace.logits, seen),
+    "lossOfWord": lambda seen, at: (
+        -math.log(shown_share(math.exp(-loss(seen.analysis.trace.logits, seen))))
+    ),
     "lossOfChance": lambda seen, at: loss(torch.zeros(config(seen).num_classes), seen),
-    "pushOfWord": push,
+    "pushOfWord": lambda seen, at: shown_share(1 + push(seen, at)) - 1,
     "shareBeside": lambda seen, at: share_of(seen.beside, top(seen.beside)),
     "morePushed": lambda seen, at: (
         "beside"
@@ -318,13 +367,24 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
     "sameWord": lambda seen, at: "same" if top(seen.beside) == top(seen.analysis) else "other",
     "outcomeShare": lambda seen, at: share_of(seen.outcomes[at["experiment"]], top(seen.analysis)),
     "outcomeWord": lambda seen, at: seen.analysis.card.labels[top(seen.outcomes[at["experiment"]])],
+    "outcomesMean": lambda seen, at: statistics.mean(shares_after(seen, at["experiments"])),
+    "outcomesLeast": lambda seen, at: min(shares_after(seen, at["experiments"])),
+    "outcomesMost": lambda seen, at: max(shares_after(seen, at["experiments"])),
+    "outcomesSame": outcomes_same,
+    "halvedPhotos": halved_photos,
     "hurtsMost": hurts_most,
     "whoseWord": whose_word,
     "firstTurn": first_turn,
     "sameNumbers": lambda seen, at: (
         "same" if torch.equal(seen.beside.trace.logits, seen.analysis.trace.logits) else "different"
     ),
-    "answerKind": lambda seen, at: "unsure" if seen.analysis.answer().sure is False else "named",
+    "answerKind": lambda seen, at: (
+        "none"
+        if seen.analysis.answer().known is False
+        else "unsure"
+        if seen.analysis.answer().sure is False
+        else "named"
+    ),
     "answerShare": lambda seen, at: seen.analysis.answer().probability,
     "answerName": lambda seen, at: seen.analysis.answer().name,
     "sumOfClasses": lambda seen, at: sum(

@@ -6,6 +6,7 @@ import { test } from "node:test";
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { originOf, stepLink } from "../../vitviz/viewer/lessons/course.js";
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
+import { experimentIn } from "../../vitviz/viewer/lessons/experiments.js";
 import { gapOf, isGuess, painted, stateOf } from "../../vitviz/viewer/lessons/steps.js";
 import { TRUTHS, holds, truthOf } from "../../vitviz/viewer/lessons/truths.js";
 import { insideMeans } from "../../vitviz/viewer/maths/inside.js";
@@ -14,6 +15,7 @@ import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
 import { push, startHistory, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
+import { written } from "../../vitviz/viewer/text/lesson.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 import { appOf, openStep, visitStep } from "./walk.js";
@@ -164,9 +166,58 @@ test("the gap between a guess and the truth", () => {
   const map = Float32Array.from([0.125, 0.5, 0.25, 0.0625]);
   assert.deepEqual(gapOf({ kind: "patch", truth: "attentionMap" }, 3, map, grid), { tokens: [2], of: 0.25, most: 0.5, common: 0 });
   assert.deepEqual(gapOf({ kind: "patches", truth: "attentionMap" }, [2, 4], map, grid), { tokens: [2, 3], of: 0.5625, most: 0.75, common: 1 });
-  assert.deepEqual(gapOf({ kind: "number", truth: "score" }, 2, 5, grid), { apart: 3 });
+  const guessed = (guess) => gapOf({ kind: "number", truth: "otherShare", min: 0, max: 1 }, guess, 0.5, grid).verdict;
+  assert.deepEqual([0.5, 0.48, 0.47, 0.6, 0.61].map(guessed), ["right", "right", "close", "close", "far"], "2 and 10 percent of the line");
+  const worked = (guess, truth) => gapOf({ kind: "number", truth: "score", min: -10, max: 20, worked: true }, guess, truth, grid).verdict;
+  assert.deepEqual([worked(4.66, 4.6609), worked(4.7, 4.6609), worked(5, 4.6609), worked(143, 144), worked(144, 144)],
+    ["right", "close", "far", "close", "right"], "half a percent and five percent of the number");
+  assert.equal(gapOf({ kind: "number", truth: "score", min: 0, max: 10 }, 2, 5, grid).apart, 3);
   assert.deepEqual(gapOf({ kind: "choose", truth: "x" }, "a", "b", grid), { same: false });
   assert.deepEqual([painted([], 5, 2), painted([5], 6, 2), painted([5, 6], 7, 2), painted([5, 6], 5, 2)], [[5], [5, 6], [6, 7], [6]]);
+});
+
+test("a number that cannot be is no guess, and a larger model's counts can be", async () => {
+  const source = await open("cls");
+  const share = { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 };
+  const cosine = { kind: "number", truth: "positionCosine", min: -1, max: 1 };
+  const count = { kind: "number", truth: "patchCount", min: 0, max: 400 };
+  const six = { kind: "number", truth: "halvedPhotos", min: 0, max: 6, strict: true };
+  const cases = [[share, 1, true], [share, 1.2, false], [share, -0.1, false], [cosine, -1, true], [cosine, 7, false],
+    [count, 1369, true], [count, 1e6, false], [count, -1, false], [six, 6, true], [six, 7, false]];
+  for (const [question, guess, wanted] of cases) assert.equal(isGuess(/** @type {any} */ (question), guess, source), wanted, question.truth + " " + guess);
+});
+
+test("what a text shows is what its sum is made of, and a calculator agrees", async () => {
+  const number = LESSONS.find(({ id }) => id === "number");
+  const source = await open("cls");
+  const app = appOf(source);
+  await openStep(app, number, 2);
+  const shown = (name) => Number(written(app, { truth: name }, app.course.value({ truth: name })).replace("\u2212", "-"));
+  assert.equal(shown("score"), Number((shown("dotProduct") / Math.sqrt(source.manifest.model.head_dim)).toPrecision(5)));
+  assert.equal(shown("scorePower"), Number(Math.exp(shown("score")).toPrecision(5)));
+});
+
+test("a reason in words stays with its guess, and goes with it", async () => {
+  const source = await open("cls");
+  const kept = new Map();
+  const storage = () => ({ getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) });
+  const app = appOf(source, { storage });
+  await openStep(app, ask, 2);
+  app.course.take(7);
+  app.course.reveal();
+  app.course.explain("it is bright");
+  assert.deepEqual([app.course.because(), app.course.guess(), app.course.revealed()], ["it is bright", 7, true]);
+  app.course.again();
+  assert.equal(app.course.because(), "");
+});
+
+test("a lot is the same fifth of the patches for everybody, and another lot another", async () => {
+  const source = await open("cls");
+  const patches = (text) => experimentIn(text, source).replace("remove_", "").split(".").map(Number);
+  const [one, again, other] = ["remove_LOT(1)", "remove_LOT(1)", "remove_LOT(2)"].map(patches);
+  assert.deepEqual(one, again);
+  assert.notDeepEqual(one, other);
+  assert.equal(new Set(one).size, Math.round((source.grid.rows * source.grid.cols) / 5));
 });
 
 test("a guess from an earlier visit is checked like anything from outside", async () => {

@@ -2,7 +2,8 @@
 
 const FOREHEAD = /** @type {[number, number]} */ ([0.37, 0.45]);
 const BRANCH = /** @type {[number, number]} */ ([0.87, 0.12]);
-const EARLY = { layer: 1, head: 2 };
+const EARLY = { layer: 1, head: 0 };
+const MEANS = { layer: 1, head: /** @type {"mean"} */ ("mean") }; // a mean is compared with means
 
 /** @type {import("./steps.js").Lesson} */
 export const ask = {
@@ -13,7 +14,7 @@ export const ask = {
       id: "tap", state: { ...EARLY, token: FOREHEAD },
       question: { kind: "patch", truth: "attentionMap" },
       values: { steps: { truth: "strongestDistance" } },
-      claim: { truth: "strongestDistance", below: 3 },
+      claim: { truth: "strongestDistance", above: 0, below: 3 },
       reveal: { state: { overlay: "attention" }, shows: ["legend"] },
     },
     {
@@ -30,8 +31,8 @@ export const ask = {
     {
       id: "late", state: { layer: "last", head: "mean", token: FOREHEAD, partner: BRANCH }, marks: [FOREHEAD, BRANCH],
       question: { kind: "number", truth: "overlapOfPair", percent: true, min: 0, max: 1 },
-      values: { early: { truth: "overlapOfPair", at: EARLY } },
-      claim: { truth: "overlapOfPair", above: { truth: "overlapOfPair", at: EARLY, times: 1.5 } },
+      values: { early: { truth: "overlapOfPair", at: MEANS }, start: { truth: "overlapOfPair", at: { ...MEANS, layer: 0 } } },
+      claim: { truth: "overlapOfPair", above: { truth: "overlapOfPair", at: MEANS, times: 1.5 } },
       reveal: { state: { overlay: "attention" }, shows: ["legend"] },
     },
     {

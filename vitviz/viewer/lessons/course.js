@@ -86,6 +86,9 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
       const experiment = experimentIn(wanted, app.source);
       return experiment ? { experiment, beside: step().state.beside } : null;
     },
+    /** Why the pupil thinks it is so, in their own words; kept with the guess. */
+    because: () => entry().because ?? "",
+    explain: (because) => notebook.keep(key(), { ...entry(), because }),
     put(guess) {
       notebook.keep(key(), { guess });
       render();

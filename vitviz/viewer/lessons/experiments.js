@@ -1,6 +1,7 @@
 /** Experiments of steps: their texts, in which some words stand for what this analysis has. */
 
 import { strongest } from "../maths/attention.js";
+import { Chance } from "../maths/chance.js";
 
 /** Of the patches, this part is hidden where a step asks for the first ones of a map. */
 const HIDDEN = 1 / 5;
@@ -11,7 +12,7 @@ export const hiddenIn = ({ rows, cols }) => Math.round(rows * cols * HIDDEN);
 /**
  * The text of an experiment for this analysis; see state/experiment.js.
  * @param {string} text  with LAST for the last layer, END for the place behind it, PATCHES for all patches, CENTRE
- *   for those in the middle half of height and width, and FIRST(explainer) for the first ones of a map
+ *   for those in the middle half of height and width, FIRST(explainer) for the first ones of a map, and LOT(seed) for as many drawn by lot
  * @param {import("../data/source.js").Source} source
  * @returns {string|null|undefined}  null while a map is loading, undefined if this analysis has no such map
  */
@@ -22,7 +23,7 @@ export function experimentIn(text, source) {
   if (!first) return /** @type {null|undefined} */ (first);
   return text.replace("LAST", String(manifest.model.depth - 1)).replace("END", String(manifest.model.depth))
     .replace("PATCHES", "0-" + (grid.rows * grid.cols - 1)).replace("CENTRE", centreOf(grid).join("."))
-    .replace("FIRST(" + key + ")", first.join("."));
+    .replace("FIRST(" + key + ")", first.join(".")).replace(/LOT\((\d+)\)/, (_, seed) => lotOf(Number(seed), grid).join("."));
 }
 
 /**
@@ -34,7 +35,7 @@ export function experimentIn(text, source) {
 export function experimentsOf({ state = {}, question = null, claim = null, values = {} }, { depth }) {
   const bounds = [claim?.above, claim?.below].filter((bound) => typeof bound === "object");
   const asked = [question, claim, ...bounds, ...Object.values(values)].map((operand) => operand?.at ?? {});
-  const all = [state.experiment, ...asked.flatMap(({ experiment, experiments = {} }) => [experiment, ...Object.values(experiments)])];
+  const all = [state.experiment, ...asked.flatMap(({ experiment, experiments = {} }) => [experiment, ...Object.values(experiments).flat()])];
   return [...new Set(all.filter(Boolean).flatMap((text) => (text.includes("PLACE")
     ? Array.from({ length: depth }, (_, at) => text.replace("PLACE", String(at + 1))) : [text])))];
 }
@@ -44,6 +45,8 @@ function centreOf({ rows, cols }) {
   const inside = (at, count) => at >= Math.round(count / 4) && at < count - Math.round(count / 4);
   return Array.from({ length: rows * cols }, (_, patch) => patch).filter((patch) => inside(Math.floor(patch / cols), rows) && inside(patch % cols, cols));
 }
+
+const lotOf = (seed, grid) => [...new Chance(seed, "orders").permutation(grid.rows * grid.cols)].slice(0, hiddenIn(grid)).sort((a, b) => a - b);
 
 /** The patches that an explainer puts first for CLS and the most probable class, in order of their numbers. */
 function firstOf(key, { explanations, grid, manifest }) {

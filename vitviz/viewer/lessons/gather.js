@@ -8,10 +8,10 @@ export const gather = {
   id: "gather", minutes: 10, model: "photos", example: "red-panda",
   steps: [
     { id: "value", state: STATE, values: { share: SHARE, number: { truth: "valueNumber" } },
-      question: { kind: "number", truth: "handedOn", min: -2, max: 2 } },
+      question: { kind: "number", truth: "handedOn", min: -2, max: 2, worked: true } },
     { id: "mix", state: STATE, values: { mixed: { truth: "mixedLength" }, mean: { truth: "valueLength" } },
       question: { kind: "choose", truth: "mixedOrValues", options: ["longer", "same", "shorter"] } },
-    { id: "heads", state: STATE, question: { kind: "number", truth: "joinedNumbers", min: 0, max: 400 } },
+    { id: "heads", state: STATE, question: { kind: "number", truth: "joinedNumbers", min: 0, max: 400, worked: true } },
     { id: "whose", state: STATE, values: { part: { truth: "largestPart" } },
       question: { kind: "choose", truth: "largestHead", options: "heads" },
       claim: { truth: "largestPart", below: 0.5 }, reveal: { shows: ["panel"] } },

@@ -1,11 +1,12 @@
 /** Lesson Hide and seek: four ways to choose patches, and what the answer loses without them. */
 
 const beside = "experiment";
+const LOTS = [1, 2, 3, 4, 5].map((seed) => "remove_LOT(" + seed + ")"); // one lot is chance, five say a little
 const PICKS = {
-  attention: "remove_FIRST(attention)", random: "remove_FIRST(random)", centre: "remove_FIRST(centre)",
+  attention: "remove_FIRST(attention)", random: LOTS, centre: "remove_FIRST(centre)",
   gradient: "remove_FIRST(attention_gradient)",
 };
-const shareWithout = (pick) => ({ truth: "outcomeShare", at: { experiment: PICKS[pick] } });
+const shareWithout = (pick) => (pick === "random" ? { truth: "outcomesMean", at: { experiments: LOTS } } : { truth: "outcomeShare", at: { experiment: PICKS[pick] } });
 const ASKED = { kind: /** @type {"number"} */ ("number"), truth: "otherShare", percent: true, min: 0, max: 1 };
 const OWN = { word: { truth: "finalWord" }, share: { truth: "wordShare" } };
 
@@ -15,8 +16,8 @@ export const hide = {
   steps: [
     { id: "game", state: { layer: "last", overlay: "attention" }, shows: ["legend"] },
     { id: "attention", state: { experiment: PICKS.attention, beside }, question: ASKED, values: OWN, reveal: { shows: ["beside"] } },
-    { id: "random", state: { experiment: PICKS.random, beside }, question: ASKED,
-      values: { ...OWN, attention: shareWithout("attention") }, reveal: { shows: ["beside"] } },
+    { id: "random", state: { experiment: LOTS[0], beside }, question: { ...ASKED, ...shareWithout("random") },
+      values: { ...OWN, attention: shareWithout("attention"), least: { truth: "outcomesLeast", at: { experiments: LOTS } }, most: { truth: "outcomesMost", at: { experiments: LOTS } } }, reveal: { shows: ["beside"] } },
     { id: "centre", state: { experiment: PICKS.centre, beside }, question: ASKED,
       values: { ...OWN, attention: shareWithout("attention") },
       claim: { truth: "otherShare", below: shareWithout("attention") }, reveal: { shows: ["beside"] } },

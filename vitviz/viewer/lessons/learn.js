@@ -7,9 +7,9 @@ const WORD = { word: { truth: "finalWord" }, share: { truth: "wordShare" } };
 export const learn = {
   id: "learn", minutes: 10, model: "photos", example: "red-panda",
   steps: [
-    { id: "loss", state: STATE, values: WORD, question: { kind: "number", truth: "lossOfWord", min: 0, max: 5 } },
-    { id: "guess", state: STATE, values: { chance: { truth: "chance" } }, question: { kind: "number", truth: "lossOfChance", min: 0, max: 10 } },
-    { id: "push", state: STATE, values: WORD, question: { kind: "number", truth: "pushOfWord", min: -1, max: 1 } },
+    { id: "loss", state: STATE, values: WORD, question: { kind: "number", truth: "lossOfWord", min: 0, max: 5, worked: true } },
+    { id: "guess", state: STATE, values: { chance: { truth: "chance" } }, question: { kind: "number", truth: "lossOfChance", min: 0, max: 10, worked: true } },
+    { id: "push", state: STATE, values: WORD, question: { kind: "number", truth: "pushOfWord", min: -1, max: 1, worked: true } },
     { id: "which", state: { ...STATE, beside: "example-cat" }, values: { ...WORD, other: { truth: "shareBeside" } },
       question: { kind: "choose", truth: "morePushed", options: ["this", "beside"] } },
     { id: "line", state: STATE, code: "step", question: { kind: "choose", truth: "filled", options: ["softmax_twice", "right", "no_slope"] } },

@@ -2,6 +2,10 @@
 
 const beside = "experiment";
 const BISON = { model: "photos", example: "bison" };
+const CAT = { model: "photos", example: "cat" };
+// All tokens of another photo, put in before the first block: that photo's answer, as it is and with an even gaze.
+const OTHERS = Object.fromEntries(["cat", "goldfish", "red-panda", "dog", "coffee"].flatMap((photo) =>
+  ["", "*even_cls_LAST"].map((even) => [photo + even, "transplant_all_0_example-" + photo + even])));
 const DIGIT = { model: "mnist", example: "digit" };
 
 /** @type {import("./steps.js").Lesson} */
@@ -13,6 +17,13 @@ export const matter = {
       question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
       values: { word: { truth: "finalWord" }, share: { truth: "wordShare" } },
       claim: { truth: "otherShare", above: { truth: "wordShare" } }, reveal: { shows: ["beside"] } },
+    { id: "cat", state: { ...CAT, layer: "last", experiment: "even_cls_LAST", beside },
+      question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
+      values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, now: { truth: "otherWord" } },
+      claim: { truth: "otherShare", below: { truth: "wordShare", times: 0.5 } }, reveal: { shows: ["beside"] } },
+    { id: "six", state: { ...BISON, layer: "last", experiment: "even_cls_LAST", beside },
+      question: { kind: "number", truth: "halvedPhotos", at: { experiments: OTHERS }, min: 0, max: 6, strict: true },
+      claim: { truth: "halvedPhotos", at: { experiments: OTHERS }, above: 0, below: 3 } },
     { id: "digit", state: { ...DIGIT, layer: "last", experiment: "even_cls_LAST", beside },
       question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
       values: { word: { truth: "finalWord" }, now: { truth: "otherWord" } },

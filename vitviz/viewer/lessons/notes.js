@@ -2,7 +2,7 @@
 
 const DOG = { model: "photos", example: "dog" };
 const OFF = "positions_off_0";
-const SHUFFLED = "positions_shuffled_0";
+const WRONG = [0, 1, 2, 3, 4].map((seed) => "positions_shuffled_" + seed);
 
 /** @type {import("./steps.js").Lesson} */
 export const notes = {
@@ -10,11 +10,12 @@ export const notes = {
   steps: [
     { id: "class", state: { beside: "example-dog" },
       question: { kind: "choose", truth: "classAtStart", options: ["different", "same"] } },
-    { id: "length", question: { kind: "number", truth: "positionCount", min: 0, max: 400 } },
+    { id: "length", question: { kind: "number", truth: "positionCount", min: 0, max: 400, worked: true } },
     { id: "places", state: DOG,
-      question: { kind: "choose", truth: "hurtsMost", at: { experiments: { off: OFF, shuffled: SHUFFLED } }, options: ["off", "shuffled"] },
+      question: { kind: "choose", truth: "hurtsMost", at: { experiments: { off: OFF, shuffled: WRONG } }, options: ["off", "shuffled"] },
       values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, off: { truth: "outcomeShare", at: { experiment: OFF } },
-        shuffled: { truth: "outcomeShare", at: { experiment: SHUFFLED } } } },
+        shuffled: { truth: "outcomesMean", at: { experiments: WRONG } }, least: { truth: "outcomesLeast", at: { experiments: WRONG } },
+        most: { truth: "outcomesMost", at: { experiments: WRONG } } } },
     { id: "convolution", question: { kind: "choose", truth: "convolutionOrLinear", options: ["different", "same"] },
       values: { gap: { truth: "convolutionDifference" } } },
     { id: "gather", state: { layer: "last" }, question: { kind: "number", truth: "halfOfAttention", min: 0, max: 144 },

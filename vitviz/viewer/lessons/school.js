@@ -1,6 +1,7 @@
 /** Lesson Before and after school: the film of a training. */
 
 const ABLE = 7; // a moment of the film
+const SHARP = 6; // the moment when CLS looks at one patch most
 const MANY = 50; // times an even share
 
 /** @type {import("./steps.js").Lesson} */
@@ -13,10 +14,11 @@ export const school = {
       claim: { truth: "filmTop1", at: { moment: 0 }, below: { truth: "chance", times: 1.5 } } },
     { id: "able", question: { kind: "number", truth: "filmTop1", at: { moment: ABLE }, percent: true, min: 0, max: 1 },
       values: { images: { truth: "filmImages", at: { moment: ABLE } } } },
-    { id: "gaze", state: { panel: "training", moment: ABLE },
-      question: { kind: "number", truth: "filmPeak", at: { moment: ABLE }, min: 0, max: MANY },
-      values: { right: { truth: "filmTop1", at: { moment: ABLE } } },
-      reveal: { shows: ["panel"] } },
+    { id: "gaze", state: { panel: "training", moment: SHARP }, shows: ["panel"],
+      question: { kind: "number", truth: "filmPeak", at: { moment: "last" }, min: 0, max: MANY },
+      values: { right: { truth: "filmTop1", at: { moment: SHARP } }, peak: { truth: "filmPeak", at: { moment: SHARP } }, end: { truth: "filmTop1", at: { moment: "last" } } },
+      claim: { truth: "filmPeak", at: { moment: "last" }, below: { truth: "filmPeak", at: { moment: SHARP }, times: 0.8 } },
+      reveal: { state: { moment: "last" }, shows: ["panel"] } },
     { id: "end", state: { panel: "training", moment: 0 }, shows: ["panel"] },
   ],
 };

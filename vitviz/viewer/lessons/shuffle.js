@@ -1,9 +1,9 @@
 /** Lesson Shuffle the jigsaw: what a model still knows when its patches are mixed, or their places are gone. */
 
 const beside = "experiment";
-// After every second draw the goldfish is still one, with a third of its share; after this one it is a banana.
 const SHUFFLED = "shuffle_1_3";
 const MIXED = { experiment: SHUFFLED, beside };
+const DRAWS = { experiments: Object.fromEntries([1, 2, 3, 4, 5].map((seed) => [seed, "shuffle_1_" + seed])) };
 const GOLDFISH = { model: "photos", example: "goldfish" };
 
 /** @type {import("./steps.js").Lesson} */
@@ -15,7 +15,7 @@ export const shuffle = {
       values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, now: { truth: "otherWord" } },
       claim: { truth: "sameWord", is: "same" }, reveal: { shows: ["beside"] } },
     { id: "fish", state: { ...GOLDFISH, ...MIXED }, question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
-      values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, now: { truth: "otherWord" } },
+      values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, now: { truth: "otherWord" }, same: { truth: "outcomesSame", at: DRAWS } },
       claim: { truth: "sameWord", is: "other" }, reveal: { shows: ["beside"] } },
     { id: "off", state: { experiment: "positions_off_0", beside }, question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
       values: { word: { truth: "finalWord" }, share: { truth: "wordShare" } },

@@ -5,6 +5,13 @@ import { strongest } from "../maths/attention.js";
 import { middleToken, tokenOf } from "../maths/geometry.js";
 import { HOSTS } from "../state/link.js";
 import { startSelection } from "../state/state.js";
+import { TRUTHS } from "./truths.js";
+
+/** A number is right and close within these parts: of the truth where it is worked out, of the line where it is guessed. */
+const WITHIN = { worked: { right: 0.005, close: 0.05 }, guessed: { right: 0.02, close: 0.1 } };
+
+/** What is counted or summed up can be larger than the line, with other models; so many times, and no more. */
+const LARGER = 10;
 
 /** A guess in words is cut after so many letters. */
 export const MOST_LETTERS = 1000;
@@ -18,9 +25,9 @@ export const MOST_LETTERS = 1000;
 /**
  * A question; without one, a step only says something.
  * @typedef {{kind: "patch"|"patches"|"choose"|"number"|"write", truth: string, at?: any, count?: number,
- *   options?: string[]|"heads"|"blocks", min?: number, max?: number, percent?: boolean}} Question
+ *   options?: string[]|"heads"|"blocks", min?: number, max?: number, percent?: boolean, worked?: boolean, strict?: boolean}} Question
  *   count: of the patches to paint; options: keys, or one for each head or block; min, max: of the number;
- *   percent: it is asked for, and told, in percent; write: in words, which nothing is compared with
+ *   percent: it is asked for, and told, in percent; worked: whoever calculates finds it; strict: no number outside of min and max can be; write: in words, which nothing is compared with
  * @typedef {{id: string, state?: any, marks?: Place[], shows?: string[], question?: Question,
  *   reveal?: {state?: any, shows?: string[]}, values?: Record<string, import("./truths.js").Operand>,
  *   claim?: import("./truths.js").Claim, code?: keyof typeof import("./codelines.js").CODE, texts?: Record<string, string>, play?: string, instead?: {told: Step, untold?: Step}}} Step
@@ -133,7 +140,14 @@ export function isGuess(question, guess, source) {
   if (question.kind === "patches") return Array.isArray(guess) && guess.length === paintable(question, source) && guess.every(isPatch);
   if (question.kind === "choose") return optionsOf(question, source).includes(guess);
   if (question.kind === "write") return typeof guess === "string" && guess.trim() !== "" && guess.length <= MOST_LETTERS;
-  return typeof guess === "number" && Number.isFinite(guess);
+  const { low, high } = rangeOf(question);
+  return typeof guess === "number" && guess >= low && guess <= high;
+}
+
+/** What can be guessed: nothing outside of shares and cosines. @param {Question} question */
+export function rangeOf({ truth, min = -Infinity, max = Infinity, percent = false, strict = percent && max === 1 }) {
+  const times = strict || TRUTHS[truth]?.unit === "cosine" ? 1 : LARGER;
+  return { low: min < 0 ? times * min : min, high: times * max };
 }
 
 /** How many patches a visitor paints. */
@@ -156,11 +170,16 @@ export function painted(before, token, most) {
  * @param {any} guess
  * @param {any} truth
  * @param {import("../maths/geometry.js").Grid} grid
- * @returns {any}  `PatchGap`, {same} for a choice, {apart} for a number
+ * @returns {any}  `PatchGap`, {same} for a choice, {apart, verdict} for a number
  */
 export function gapOf(question, guess, truth, grid) {
   if (question.kind === "choose") return { same: guess === truth };
-  if (question.kind === "number") return { apart: Math.abs(guess - truth) };
+  if (question.kind === "number") {
+    const apart = Math.abs(guess - truth);
+    const { right, close } = question.worked ? WITHIN.worked : WITHIN.guessed;
+    const whole = question.worked ? Math.abs(truth) : question.max - question.min;
+    return { apart, verdict: apart <= right * whole + 1e-9 ? "right" : apart <= close * whole + 1e-9 ? "close" : "far" };
+  }
   if (question.kind === "write") return {};
   const guessed = question.kind === "patch" ? [guess] : guess;
   const tokens = strongest(truth, guessed.length).map((patch) => patch + grid.prefix);

@@ -12,9 +12,9 @@ import { similarities } from "../data/maps.js";
 
 /**
  * What a truth is asked about: tokens, a layer, a head, a moment of the film; `to` and `marks` are
- * other tokens; `experiment` and `experiments` are texts of steps, these by the keys of options.
+ * other tokens; `experiment` and `experiments` are texts of steps, these by the keys of options, several draws in a list.
  * @typedef {{token: number, partner: number, layer: number, head: number|"mean", to?: number, marks?: number[],
- *   moment?: number|"last", experiment?: string, experiments?: Record<string, string>}} At
+ *   moment?: number|"last", experiment?: string, experiments?: Record<string, string|string[]>}} At
  * @typedef {import("../data/source.js").Source} Source
  * @typedef {"count"|"share"|"cosine"|"times"|"number"|"which"|"map"|"label"|"answer"} Unit
  *   which: the key of an option; map: one value for each patch; label: a class; answer: the name in an answer
@@ -75,6 +75,23 @@ function withinAll(all, read) {
 /** The probability of a class after an experiment: of a class that is no longer among the first, too. */
 const shareIn = ({ manifest: { pass: { predictions, probabilities } } }, { index }) =>
   predictions.find((one) => one.index === index)?.probability ?? probabilities?.[index];
+
+/**
+ * What several experiments leave of the most probable class.
+ * @param {Source} source
+ * @param {string[]} experiments
+ * @param {OutcomeOf} outcomeOf
+ * @param {(shares: number[]) => any} read
+ */
+const sharesAfter = ({ manifest: { pass: { predictions: [own] } } }, experiments, outcomeOf, read) => own &&
+  withinAll(experiments.map(outcomeOf), (found) => read(found.map((one) => shareIn(one, own))));
+const meanOf = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+/** @param {At} at */
+const textsOf = ({ experiments = {} }) => Object.values(experiments).flat();
+
+/** A number and a share as a text of a lesson writes them: whoever goes on with a calculator goes on from these. */
+const seen = (value) => Number(value.toPrecision(5));
+const seenShare = (share) => (share > 0.00095 && share < 0.9995 ? Number((100 * share).toFixed(1)) / 100 : share);
 
 const wordIn = ({ manifest: { pass: { predictions } } }) => predictions[0]?.label;
 
@@ -218,8 +235,8 @@ export const TRUTHS = {
 
   // One number of attention.
   dotProduct: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ sum }) => sum) },
-  score: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ score }) => score) },
-  scorePower: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ score }) => Math.exp(score)) },
+  score: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ sum }) => seen(sum) / Math.sqrt(source.manifest.model.head_dim)) },
+  scorePower: { unit: "number", of: (source, at) => within(pairAt(source, at), () => Math.exp(seen(TRUTHS.score.of(source, at, null, () => null)))) },
   scoreTotal: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ lse }) => Math.exp(lse)) },
   pairShare: { unit: "share", of: (source, at) => within(pairAt(source, at), ({ share }) => share) },
   evenShare: { unit: "share", of: ({ grid }) => 1 / grid.tokens },
@@ -234,7 +251,7 @@ export const TRUTHS = {
   // What is gathered, and what becomes of it.
   /** The first number of the value of the partner, and that times the share which the token gives it. */
   valueNumber: { unit: "number", of: (source, at) => mixingAt(source, at, (mixing) => valueOf(mixing, at.head, at.partner)[0]) },
-  handedOn: { unit: "number", of: (source, at) => mixingAt(source, at, (mixing) => pairAt(source, at).share * valueOf(mixing, at.head, at.partner)[0]) },
+  handedOn: { unit: "number", of: (source, at) => mixingAt(source, at, (mixing) => seenShare(pairAt(source, at).share) * seen(valueOf(mixing, at.head, at.partner)[0])) },
   mixedLength: { unit: "number", of: (source, at) => mixAt(source, at, ({ mixed }) => lengthOf(mixed)) },
   /** The mean length of the values that are mixed, each as often as its share says. */
   valueLength: { unit: "number", of: (source, at) => mixingAt(source, at, (mixing) => rowOf(source, at, at.token).reduce((sum, share, token) =>
@@ -247,7 +264,7 @@ export const TRUTHS = {
   largestPart: { unit: "share", of: (source, at) => mixAt(source, at, ({ shares }) => Math.max(...shares.slice(0, -1))) },
   tokenLength: { unit: "number", of: (source, at) => mixAt(source, at, ({ before }) => lengthOf(before)) },
   changeLength: { unit: "number", of: (source, at) => mixAt(source, at, ({ change }) => lengthOf(change)) },
-  changeOfToken: { unit: "share", of: (source, at) => mixAt(source, at, ({ before, change }) => lengthOf(change) / lengthOf(before)) },
+  changeOfToken: { unit: "share", of: (source, at) => mixAt(source, at, ({ before, change }) => seen(lengthOf(change)) / seen(lengthOf(before))) },
   keptDirection: { unit: "cosine", of: (source, at) => mixAt(source, at, ({ before, after }) =>
     dot(before, 0, after, 0, before.length) / (lengthOf(before) * lengthOf(after))) },
   /** What a norm makes of a token that is twice as long. */
@@ -259,10 +276,10 @@ export const TRUTHS = {
   filled: { unit: "which", of: () => "right" },
 
   // What a training would do with the answer, if it is the right one.
-  lossOfWord: { unit: "number", of: ({ manifest: { pass: { predictions } } }) => predictions[0] && -Math.log(predictions[0].probability) },
+  lossOfWord: { unit: "number", of: ({ manifest: { pass: { predictions } } }) => predictions[0] && -Math.log(seenShare(predictions[0].probability)) },
   lossOfChance: { unit: "number", of: ({ manifest: { model } }) => (model.num_classes ? Math.log(model.num_classes) : undefined) },
   /** The slope of the loss for the logit of the class. */
-  pushOfWord: { unit: "number", of: ({ manifest: { pass: { predictions } } }) => predictions[0] && predictions[0].probability - 1 },
+  pushOfWord: { unit: "number", of: ({ manifest: { pass: { predictions } } }) => predictions[0] && seenShare(predictions[0].probability) - 1 },
   shareBeside: { unit: "share", of: (_source, _at, other) => within(other, ({ manifest: { pass: { predictions } } }) => predictions[0]?.probability) },
   morePushed: { unit: "which", of: ({ manifest: { pass: { predictions: [own] } } }, _at, other) => own &&
     within(other, ({ manifest: { pass: { predictions: [theirs] } } }) => (theirs.probability < own.probability ? "beside" : "this")) },
@@ -302,9 +319,25 @@ export const TRUTHS = {
   outcomeShare: { unit: "share", of: ({ manifest: { pass: { predictions: [own] } } }, { experiment }, _other, outcomeOf) => own &&
     within(outcomeOf(experiment), (found) => shareIn(found, own)) },
   outcomeWord: { unit: "label", of: (_source, { experiment }, _other, outcomeOf) => within(outcomeOf(experiment), wordIn) },
-  /** Which of some experiments leaves least of the most probable class. */
-  hurtsMost: { unit: "which", of: ({ manifest: { pass: { predictions: [own] } } }, { experiments }, _other, outcomeOf) => own &&
-    withinAll(Object.values(experiments).map(outcomeOf), (found) => Object.keys(experiments)[best(found.map((one) => -shareIn(one, own)))]) },
+  outcomesMean: { unit: "share", of: (source, at, _other, outcomeOf) => sharesAfter(source, textsOf(at), outcomeOf, meanOf) },
+  outcomesLeast: { unit: "share", of: (source, at, _other, outcomeOf) => sharesAfter(source, textsOf(at), outcomeOf, (shares) => Math.min(...shares)) },
+  outcomesMost: { unit: "share", of: (source, at, _other, outcomeOf) => sharesAfter(source, textsOf(at), outcomeOf, (shares) => Math.max(...shares)) },
+  /** After how many of some experiments the most probable class is still the same. */
+  outcomesSame: { unit: "count", of: ({ manifest: { pass: { predictions: [own] } } }, at, _other, outcomeOf) => own &&
+    withinAll(textsOf(at).map(outcomeOf), (found) => found.filter(({ manifest: { pass } }) => pass.predictions[0]?.index === own.index).length) },
+  /**
+   * For how many photos an even gaze leaves less than half of the most probable class: this one, with what stands
+   * beside, and others, of which each stands in two experiments: as it is, and with an even gaze.
+   */
+  halvedPhotos: { unit: "count", of: (source, at, other, outcomeOf) => withinAll([other, ...textsOf(at).map(outcomeOf)], ([even, ...found]) =>
+    [source, even, ...found].filter((before, place, all) => {
+      const [first] = before.manifest.pass.predictions;
+      return place % 2 === 0 && first && shareIn(all[place + 1], first) < first.probability / 2;
+    }).length) },
+  /** Which of some experiments leaves least of the most probable class; of several draws their mean counts. */
+  hurtsMost: { unit: "which", of: (source, { experiments }, _other, outcomeOf) =>
+    withinAll(Object.values(experiments).map((one) => sharesAfter(source, [one].flat(), outcomeOf, meanOf)),
+      (left) => Object.keys(experiments)[best(left.map((share) => -share))]) },
   /** Whose answer the model gives when it has something of another picture: its own, that picture's, or a third. */
   whoseWord: { unit: "which", of: ({ manifest: { pass: { predictions: [own] } } }, { experiment }, other, outcomeOf) => own &&
     withinAll([other, outcomeOf(experiment)], ([now, donor]) => {
@@ -320,7 +353,7 @@ export const TRUTHS = {
     });
   } },
   classCount: { unit: "count", of: ({ manifest }) => manifest.model.num_classes || undefined },
-  answerKind: { unit: "which", of: ({ manifest: { pass: { answer } } }) => (answer ? (answer.sure === false ? "unsure" : "named") : undefined) },
+  answerKind: { unit: "which", of: ({ manifest: { pass: { answer } } }) => (!answer ? undefined : answer.known === false ? "none" : answer.sure === false ? "unsure" : "named") },
   answerShare: { unit: "share", of: ({ manifest: { pass: { answer } } }) => answer?.probability },
   answerName: { unit: "answer", of: ({ manifest: { pass: { answer } } }) => answer ?? undefined },
   /** The probabilities of all classes together, where all of them are known here. */

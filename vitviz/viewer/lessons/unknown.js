@@ -8,14 +8,14 @@ export const unknown = {
   id: "unknown", minutes: 6, ...DIGIT,
   steps: [
     { id: "words", state: DIGIT },
-    { id: "digit", state: { ...DIGIT, panel: "predictions" }, question: { kind: "choose", truth: "answerKind", options: ["named", "unsure"] },
+    { id: "digit", state: { ...DIGIT, panel: "predictions" }, question: { kind: "choose", truth: "answerKind", options: ["named", "unsure", "none"] },
       values: { name: { truth: "answerName" }, share: { truth: "answerShare" } },
-      reveal: { shows: ["panel"] } },
+      claim: { truth: "answerKind", is: "named" }, reveal: { shows: ["panel"] } },
     { id: "photo", state: { ...CAT, panel: "predictions" }, question: { kind: "number", truth: "answerShare", percent: true, min: 0, max: 1 },
       values: { name: { truth: "answerName" } },
       claim: { truth: "answerShare", above: 0.8 },
       reveal: { shows: ["panel"] } },
-    { id: "sum", state: CAT, question: { kind: "number", truth: "sumOfClasses", percent: true, min: 0, max: 2 },
+    { id: "sum", state: CAT, question: { kind: "number", truth: "sumOfClasses", percent: true, min: 0, max: 2, worked: true },
       reveal: { state: { panel: "predictions" }, shows: ["panel"] } },
   ],
 };

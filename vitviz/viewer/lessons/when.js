@@ -13,7 +13,7 @@ export const when = {
     { id: "prejudice", state: { layer: 0, beside: "example-goldfish" },
       question: { kind: "choose", truth: "sameFirstWord", options: ["same", "different"] },
       values: { word: { truth: "firstWord" } },
-      claim: { truth: "sameFirstWord", is: "same" } },
+      claim: { truth: "sameFirstWord", is: "same" }, reveal: { shows: ["beside"] } },
     { id: "turn", state: { panel: "predictions" }, question: { kind: "choose", truth: "firstLead", options: "blocks" },
       values: { answer: { truth: "finalWord" } },
       reveal: { shows: ["panel"] } },

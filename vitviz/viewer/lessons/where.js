@@ -55,6 +55,8 @@ export const where = {
     {
       id: "corners", state: { model: "mnist", example: "digit", token: [0, 0] }, marks: [[0.99, 0.99]],
       question: { kind: "number", truth: "positionCosine", at: { to: [0.99, 0.99] }, min: -1, max: 1 },
+      values: { near: { truth: "positionCosine", at: { to: [0, 0.2] } } },
+      claim: { truth: "positionCosine", at: { to: [0.99, 0.99] }, below: { truth: "positionCosine", at: { to: [0, 0.2] }, times: 0.5 } },
       reveal: { state: { overlay: "positions" }, shows: ["legend"] },
     },
   ],

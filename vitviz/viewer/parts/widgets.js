@@ -21,7 +21,7 @@ export function choice({ label, options, onChoose, wrap = false }) {
     root,
     set(value, useful) {
       const at = options.findIndex((option) => option.value === value);
-      if (at >= 0 && !inputs[at].checked) inputs[at].checked = true;
+      inputs.forEach((input, one) => { if (input.checked !== (one === at)) input.checked = one === at; });
       if (useful !== undefined) show(root, useful);
     },
   };

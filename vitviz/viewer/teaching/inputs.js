@@ -1,8 +1,8 @@
 /** Inputs: what a question of a lesson is answered with; one for each kind. */
 
-import { MOST_LETTERS, optionsOf, paintable } from "../lessons/steps.js";
+import { MOST_LETTERS, optionsOf, paintable, rangeOf } from "../lessons/steps.js";
 import { el, freshId, setText, show } from "../parts/dom.js";
-import { choice } from "../parts/widgets.js";
+import { button, choice } from "../parts/widgets.js";
 import { optionText, written } from "../text/lesson.js";
 
 /**
@@ -39,8 +39,9 @@ function chooser(app, asked) {
 function numberLine(app, asked) {
   const { t, course } = app;
   const factor = asked.percent ? 100 : 1;
-  const line = createNumberLine({ t, min: asked.min * factor, max: asked.max * factor, percent: Boolean(asked.percent),
-    onPut: (number) => course.put(number / factor),
+  const { low, high } = rangeOf(asked);
+  const line = createNumberLine({ t, low: low * factor, high: high * factor, min: asked.min * factor, max: asked.max * factor, percent: Boolean(asked.percent), worked: Boolean(asked.worked),
+    onPut: (number) => course.put(number === undefined ? undefined : number / factor),
     format: (number) => written(app, asked, number / factor) });
   return {
     root: line.root,
@@ -74,18 +75,33 @@ function counter(app, asked) {
 
 /**
  * A field and a slider for a guessed number, and after it both marks on one line.
- * @param {{t: (key: string, values?: any) => string, min: number, max: number, percent: boolean,
- *   onPut: (value: number) => void, format: (value: number) => string}} props
+ * @param {{t: (key: string, values?: any) => string, low: number, high: number, min: number, max: number, percent: boolean, worked: boolean,
+ *   onPut: (value: number|undefined) => void, format: (value: number) => string}} props
  * @returns {{root: HTMLElement, render: (guess: number|null, truth: number|null) => void}}
  */
-function createNumberLine({ t, min, max, percent, onPut, format }) {
+function createNumberLine({ t, low: least, high: most, min, max, percent, worked, onPut, format }) {
   const id = freshId("number");
   const field = el("input", { type: "number", id, min, max, step: "any", inputmode: "decimal",
-    oninput: () => { if (field.value !== "" && Number.isFinite(field.valueAsNumber)) onPut(field.valueAsNumber); } });
+    oninput() {
+      const value = field.valueAsNumber;
+      const fits = value >= least && value <= most;
+      setText(note, Number.isNaN(value) || fits ? "" : t("lessonRange", { low: format(least), high: format(most) }));
+      onPut(fits ? value : undefined);
+      // Who types 0.073 where percent are asked for may mean 7.3 %.
+      show(meant, percent && value > 0 && value < 1);
+      setText(meant, t("lessonMeant", { share: format(100 * value) }));
+    } });
+  const note = el("p", { class: "vv-note", role: "status" });
+  const meant = button({ text: "", title: t("lessonMeantTitle"), onClick() {
+    onPut(Number((100 * field.valueAsNumber).toPrecision(6)));
+    field.value = String(Number((100 * field.valueAsNumber).toPrecision(6)));
+    show(meant, false);
+  } });
+  show(meant, false);
   const slider = el("input", { type: "range", min, max, step: stepOf(min, max), "aria-label": t("lessonYour"),
     oninput: () => onPut(Number(slider.value)) });
   const asking = el("div", { class: "vv-number-field" }, el("label", { for: id, text: t("lessonYour") }), field,
-    percent ? el("span", { text: "%" }) : null, slider);
+    percent ? el("span", { text: "%" }) : null, slider, meant, note);
   const [mine, theirs] = ["mine", "truth"].map((who) => el("span", { class: "vv-number-mark vv-number-" + who }));
   const between = el("span", { class: "vv-number-between" });
   const ends = [el("span"), el("span")];
@@ -109,7 +125,7 @@ function createNumberLine({ t, min, max, percent, onPut, format }) {
       between.style.left = Math.min(place(guess), place(truth)) + "%";
       between.style.width = Math.abs(place(guess) - place(truth)) + "%";
       setText(mine, t("lessonYou"));
-      setText(theirs, t("lessonModel"));
+      setText(theirs, t(worked ? "lessonIs" : "lessonModel"));
       [low, high].forEach((value, at) => setText(ends[at], format(value)));
     },
   };

@@ -9,6 +9,9 @@ import { gapText, said, sayings, titleOf } from "../text/lesson.js";
 import { allow, button } from "../parts/widgets.js";
 import { keyIsReady, sheetIsReady, worksheet } from "./worksheet.js";
 
+/** A sentence of the pupil's own is cut after so many letters. */
+const MOST_BECAUSE = 200;
+
 /** Parts of a step's text that are shown when the truth is. */
 const AFTER = ["why", "claim", "slip"];
 
@@ -33,6 +36,8 @@ export function createLessonBar(app) {
   const waiting = el("p", { class: "vv-note" });
   const gap = el("p", { class: "vv-lesson-gap" });
   const after = Object.fromEntries(AFTER.map((name) => [name, el("p", { class: "vv-lesson-" + name })]));
+  const because = el("input", { type: "text", maxlength: MOST_BECAUSE, oninput: () => course.explain(because.value) });
+  const why = el("label", { class: "vv-lesson-because" }, el("span", { text: t("lessonBecause") }), because);
   // A screen reader reads the truth when it appears.
   const truth = el("div", { class: "vv-lesson-truth", role: "status" }, gap, ...Object.values(after));
   const back = button({ text: t("lessonBack"), title: t("lessonBack"), onClick: () => move(-1) });
@@ -44,7 +49,7 @@ export function createLessonBar(app) {
   const root = el("section", { class: "vv-lesson", "aria-label": t("lesson") },
     el("header", { class: "vv-lesson-head" }, title, where, leave),
     el("div", { class: "vv-lesson-elsewhere" }, elsewhere, home),
-    text, lines, play, question, answer, codes, waiting, truth,
+    text, lines, play, question, answer, codes, waiting, truth, why,
     el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next), teacher.root);
   let drawn = ""; // the step whose texts and inputs are drawn
   let input = null; // of the open question: {root, render}
@@ -101,6 +106,8 @@ export function createLessonBar(app) {
     for (const name of AFTER) setText(after[name], parts[name] ?? "");
     for (const node of [gap, ...Object.values(after)]) show(node, node.textContent !== "");
     truth.classList.toggle("vv-told", revealed);
+    show(why, revealed && course.question().kind !== "write");
+    if (document.activeElement !== because) because.value = course.because();
   }
 
   function renderButtons(asked, revealed, value) {

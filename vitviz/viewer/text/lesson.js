@@ -46,7 +46,7 @@ export function optionText(app, option) {
   const { course, t } = app;
   const { options } = course.question();
   if (options === "heads") return t("headNumber", { head: option });
-  if (options === "blocks") return t("lessonBlock", { block: option });
+  if (options === "blocks") return t("lessonBlock", { block: Number(option) - 1 }); // layers are counted from 0, as in every chart
   return t(["lesson." + course.lesson().id, course.step().id, "option", option].join("_"), sizesOf(app));
 }
 
@@ -66,7 +66,7 @@ export function written(app, { truth }, value) {
   if (unit === "label") return labelName(value, app);
   if (unit === "answer") return value.kind === "group" ? groupName(value.name, app) : labelName(value.name, app);
   if (unit === "which") return optionText(app, value);
-  return Math.abs(value) >= 1e5 || (value !== 0 && Math.abs(value) < 1e-3) ? plain(value) : Number(value.toPrecision(4)).toString().replace("-", "\u2212");
+  return Math.abs(value) >= 1e5 || (value !== 0 && Math.abs(value) < 1e-3) ? plain(value) : Number(value.toPrecision(5)).toString().replace("-", "\u2212");
 }
 
 /** The gap between guess and truth in words. */
@@ -77,11 +77,10 @@ export function gapText(app, truth) {
   const gap = course.gap();
   if (question.kind === "write") return t("lessonGap_write", { guess });
   if (question.kind === "choose") {
+    if (question.worked) return verdictText(app, gap.same ? "right" : "far", optionText(app, guess), optionText(app, truth));
     return t(gap.same ? "lessonGap_same" : "lessonGap_choose", { guess: optionText(app, guess), truth: optionText(app, truth) });
   }
-  if (question.kind === "number") {
-    return t("lessonGap_number", { guess: written(app, question, guess), truth: written(app, question, truth) });
-  }
+  if (question.kind === "number") return verdictText(app, gap.verdict, written(app, question, guess), written(app, question, truth));
   if (question.kind === "patch") {
     const [token] = gap.tokens;
     const read = (value) => (question.truth === "attentionMap" ? multiple(value * app.source.grid.tokens) : signed(value).trim());
@@ -90,6 +89,12 @@ export function gapText(app, truth) {
   }
   const words = { common: gap.common, count: guess.length, of: percent(gap.of), most: percent(gap.most) };
   return t(question.truth === "attentionMap" ? "lessonGap_shares" : "lessonGap_patches", words);
+}
+
+/** Whether a guess is right, then both; what is worked out is so, whatever a model says. */
+function verdictText({ t, course }, verdict, guess, truth) {
+  const says = { right: t("lessonRight"), close: t("lessonClose"), far: course.question().kind === "number" ? t("lessonFar") : t("lessonWrong") }[verdict];
+  return says + " " + t(course.question().worked ? "lessonGap_worked" : "lessonGap_number", { guess, truth });
 }
 
 /** The numbers that every text of a lesson can name: sizes of model and picture, and what the step is about. */

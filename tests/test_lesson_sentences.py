@@ -1,0 +1,225 @@
+"""Every sentence of a lesson that tells of numbers is computed, guarded, or named as always true.
+
+A sentence is computed where it has a placeholder; a step's claim decides between its `holds` and
+`fails`; `GUARDS` holds the others to the shipped weights. What is true whatever the weights
+(definitions, arithmetic, what is done in a step) is listed sentence by sentence in
+lesson_sentences.json. Training anew makes a test fall that names lesson, step and sentence.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from statistics import mean
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+
+from tests.lesson_truths import PICTURES, share_of, top
+from vitviz import Analysis, analyze, load
+from vitviz.languages import dictionary, languages
+from vitviz.model.loaded import LoadedModel
+from vitviz.probe.measure.film import Film
+
+PHOTOS = ("bison", "cat", "goldfish", "red-panda", "dog", "coffee")
+NAMED = json.loads((Path(__file__).parent / "lesson_sentences.json").read_text("utf-8"))
+# Options and questions ask; a goal says what a lesson is about.
+ASKS = re.compile(r"_question$|_option_\w+$|_goal$")
+TELLS = {
+    "en": re.compile(
+        r"\d|\b(?:half|third|quarter|most|mostly|all|none|nothing|twice|double|always|never|hardly"
+        r"|nearly|equal|same|alike|better|fewer|many|few|exactly|whatever|long before)\b",
+        re.IGNORECASE,
+    ),
+    "ko": re.compile(
+        r"\d|절반|대부분|모두|모든|전혀|언제나|두 배|아무|거의|똑같|같은|정확히|많은|적은|훨씬"
+    ),
+}
+PLACEHOLDER = re.compile(r"\{\w+\}")
+
+
+class World:
+    """The shipped models, or others in their place, and what they answer."""
+
+    def __init__(self, models: Mapping[str, LoadedModel]) -> None:
+        self.models = models
+        self._known: dict[tuple[str, ...], Analysis] = {}  # many guards ask for one analysis
+
+    def of(self, example: str, changes: str = "[]", model: str = "photos") -> Analysis:
+        """`changes`: interventions in JSON, with examples to take tokens from."""
+        if (example, changes, model) not in self._known:
+            self._known[example, changes, model] = self._analysed(example, changes, model)
+        return self._known[example, changes, model]
+
+    def _analysed(self, example: str, changes: str, model: str) -> Analysis:
+        place = next(PICTURES.glob(f"{example}.*"))
+        wanted = json.loads(changes)
+        wanted = [one | {"from": self.of(one["from"])} if "from" in one else one for one in wanted]
+        return analyze(self.models[model], place, interventions=wanted)
+
+    def left(self, example: str, **change: Any) -> float:
+        """What a change leaves of the most probable class."""
+        changed = self.of(example, json.dumps([change]))
+        return share_of(changed, top(self.of(example)))
+
+    def keeps(self, example: str, **change: Any) -> bool:
+        return top(self.of(example, json.dumps([change]))) == top(self.of(example))
+
+
+class Guard(NamedTuple):
+    fact: Callable[[World], bool]
+    sentences: Mapping[str, str]  # by language: how they begin
+
+
+OFF = {"kind": "positions", "by": "off", "seed": 0}
+
+
+def wrong_positions(world: World, example: str) -> float:
+    draws = [OFF | {"by": "shuffled", "seed": seed} for seed in range(5)]
+    return mean(world.left(example, **draw) for draw in draws)
+
+
+def alone_or_shaken(world: World) -> bool:
+    shaken = [OFF, {"kind": "shuffle", "cells": 1, "seed": 3}]
+    both = share_of(world.of("red-panda", json.dumps(shaken)), top(world.of("red-panda")))
+    return abs(both - world.left("red-panda", **OFF)) < 1e-4
+
+
+def first_lead(analysis: Analysis) -> int:
+    leads = analysis.lens.argmax(dim=-1) == analysis.lens[-1].argmax()
+    return int(leads.nonzero()[0])
+
+
+def with_cls_of_dog(world: World, layer: int) -> Analysis:
+    """The goldfish among whose patches the CLS of the dog works from this layer on."""
+    change = {"kind": "transplant", "patches": "cls", "layer": layer, "from": "dog"}
+    return world.of("goldfish", json.dumps([change]))
+
+
+def corners(world: World) -> bool:
+    analysis = world.of("digit", model="mnist")
+    rows = torch.nn.functional.normalize(analysis.positions.patches, dim=-1)
+    near, far = rows[0] @ rows[1], rows[0] @ rows[-1]
+    return bool(near > 0.6 and far < near / 2)
+
+
+def early_gaze(world: World) -> bool:
+    """The moment is early, and at the end the gaze is wider, on the mean of the pictures too."""
+    film = Film.read(world.models["mnist"].film)
+    moments = film.facts["moments"]
+    rows = film.attention[:, :, -1].float().mean(dim=2)[..., film.facts["num_prefix_tokens"] :]
+    peaks = rows.amax(dim=-1)  # (moments, pictures)
+    early = moments[6]["images"] < moments[-1]["images"] / 10
+    return early and bool(peaks[-1, 0] < 0.8 * peaks[6, 0] and peaks[-1].mean() < peaks[6].mean())
+
+
+GUARDS: dict[str, Guard] = {
+    "shuffle_both_why": Guard(
+        alone_or_shaken, {"en": "It is the number of the step before.", "ko": "바로 앞 단계의 숫자"}
+    ),
+    "shuffle_off_slip": Guard(
+        lambda world: 3 <= sum(world.keeps(photo, **OFF) for photo in PHOTOS) < len(PHOTOS),
+        {"en": "It may get worse,", "ko": "더 못하게 될 수는 있어도"},
+    ),
+    "where_corners_why": Guard(
+        corners, {"en": "The neighbour of the framed corner", "ko": "테두리를 두른 모서리는"}
+    ),
+    "school_gaze": Guard(early_gaze, {"en": "Early in the training", "ko": "학습 초기에"}),
+    "when_turn_why": Guard(
+        lambda world: len({first_lead(world.of(one)) for one in PHOTOS}) > 1,
+        {"en": "Try other pictures: it is", "ko": "어느 레이어인지는 그림마다"},
+    ),
+    "notes_places_why": Guard(
+        lambda world: (
+            world.left("dog", **OFF) < wrong_positions(world, "dog")
+            and world.left("red-panda", **OFF) > wrong_positions(world, "red-panda")
+        ),
+        {"en": "For another photo", "ko": "다른 사진에서는 거꾸로"},
+    ),
+    "transplant_turn": Guard(
+        lambda world: (
+            torch.equal(with_cls_of_dog(world, 0).trace.logits, world.of("goldfish").trace.logits)
+            and top(with_cls_of_dog(world, 6)) == top(world.of("dog"))
+        ),
+        {"en": "Put in at the start,", "ko": "맨 처음에 넣은"},
+    ),
+    "transplant_turn_slip": Guard(
+        lambda world: top(with_cls_of_dog(world, 5)) == top(world.of("dog")),
+        {"en": "What the answer needs", "ko": "답에 필요한 것은"},
+    ),
+}
+
+
+def sentences(text: str) -> list[str]:
+    return [one for one in re.split(r"(?<=[.!?])\s+|\n", text) if one]
+
+
+def fallen(world: World) -> list[str]:
+    """The guarded sentences that are not true of these models, by lesson, step and words."""
+    texts = dictionary("en", "lessons")
+    return [
+        "{}, step {}: {}".format(
+            *key.split("_")[:2], sentence_of(texts[key], guard.sentences["en"])
+        )
+        for key, guard in GUARDS.items()
+        if not guard.fact(world)
+    ]
+
+
+def sentence_of(text: str, beginning: str) -> str:
+    return next(one for one in sentences(text) if one.startswith(beginning))
+
+
+@pytest.fixture(scope="module")
+def shipped() -> World:
+    return World({name: load(name) for name in ("photos", "mnist")})
+
+
+def open_sentences(language: str) -> dict[str, list[str]]:
+    """What tells of numbers and is neither computed nor guarded, by the key of its text."""
+    found: dict[str, list[str]] = {}
+    for key, text in dictionary(language, "lessons").items():
+        if ASKS.search(key) or key.endswith(("_holds", "_fails")):
+            continue
+        guarded = GUARDS[key].sentences[language] if key in GUARDS else None
+        for one in sentences(text):
+            computed = PLACEHOLDER.search(one) or (guarded and one.startswith(guarded))
+            if not computed and TELLS[language].search(one):
+                found.setdefault(key, []).append(one)
+    return found
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_sentence_about_numbers_is_computed_guarded_or_named(language: str) -> None:
+    named = NAMED[language]
+    for key, found in open_sentences(language).items():
+        lesson, _, step = key.partition("_")
+        for one in found:
+            assert one in named.get(key, []), f"{lesson}, step {step}: nothing guards “{one}”"
+    stale = {key: said for key, said in named.items() if open_sentences(language).get(key) != said}
+    assert not stale, "named sentences that no lesson tells, or not so"
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_guard_stands_before_a_sentence(language: str) -> None:
+    texts = dictionary(language, "lessons")
+    for key, guard in GUARDS.items():
+        assert sentence_of(texts[key], guard.sentences[language])
+
+
+def test_every_guarded_sentence_is_true_of_the_shipped_weights(shipped) -> None:
+    assert fallen(shipped) == []
+
+
+def test_other_weights_make_sentences_fall_that_are_named() -> None:
+    """As after a training of its own: half as much noise as each table of weights has spread."""
+    models = {name: load(name) for name in ("photos", "mnist")}
+    chance = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for table in models["photos"].vit.parameters():
+            noise = torch.randn(table.shape, generator=chance)
+            table.add_(0.5 * table.std() * noise if table.numel() > 1 else 0)
+    fell = fallen(World(models))
+    assert fell
+    assert all(re.match(r"\w+, step \w+: \S", one) for one in fell)
