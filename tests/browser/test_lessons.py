@@ -231,3 +231,39 @@ def test_a_line_of_code_is_chosen_for_the_gap(visit) -> None:
     page.get_by_role("button", name=dictionary("ko", "viewer")["lessonReveal"]).click()
     expect(page.locator(".vv-lesson-right")).to_have_text(ours["gather_line_option_right"])
     expect(page.locator(".vv-lesson-why")).to_have_text(ours["gather_line_why"])
+
+
+def test_a_number_that_cannot_be_is_refused_and_a_share_is_understood(visit) -> None:
+    link = "?model=photos&example=goldfish&lesson=black&step=3"
+    seen = visit(link, wait_for="goldfish.jpg", viewport={"width": 1366, "height": 650})
+    page = seen.page
+    field = page.locator(f"{LESSON} input[type=number]")
+    reveal = page.get_by_role("button", name="Show the answer")
+    field.fill("120")
+    expect(page.locator(LESSON)).to_contain_text("A number from 0.0% to 100.0%")
+    expect(reveal).to_have_attribute("aria-disabled", "true")
+    field.fill("0.437")
+    press(seen, "I mean 43.7%")
+    expect(field).to_have_value("43.7")
+    expect(reveal).to_have_attribute("aria-disabled", "false")
+    reveal.click()
+    expect(page.locator(".vv-lesson-gap")).to_contain_text("Right. You: 43.7%")
+    following = page.get_by_role("button", name="Next", exact=True)
+    expect(following).to_be_in_viewport()
+    reason = page.locator(".vv-lesson-because input")
+    reason.fill("paint is a colour too")
+    following.click()
+    press(seen, "Back")
+    expect(reason).to_have_value("paint is a colour too")
+
+
+def test_the_same_choice_can_be_made_again(visit) -> None:
+    seen = visit("?model=photos&example=red-panda&lesson=shuffle&step=2", wait_for=PANDA)
+    page = seen.page
+    same = page.get_by_role("radio", name="Yes, the same")
+    for _ in range(2):
+        expect(same).not_to_be_checked()
+        same.check()
+        page.get_by_role("button", name="Show the answer").click()
+        expect(page.locator(".vv-lesson-gap")).to_contain_text("You and the model agree")
+        press(seen, "Guess again")

@@ -99,7 +99,8 @@ export function createStage(app) {
   /** The source whose picture stands there in place of the intact one, while its pixels are what was changed. */
   function changedSource() {
     const { bench, second } = app;
-    const after = bench.marks() && bench.shows === "after" && second?.key === OPERATED && touches(bench.list(), "pixels");
+    // A lesson shows what it asks about.
+    const after = (app.course.lesson() !== null || (bench.marks() && bench.shows === "after")) && second?.key === OPERATED && touches(bench.list(), "pixels");
     return after ? second.app?.source ?? null : null;
   }
 

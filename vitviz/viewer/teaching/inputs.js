@@ -90,6 +90,7 @@ function createNumberLine({ t, low: least, high: most, min, max, percent, worked
       // Who types 0.073 where percent are asked for may mean 7.3 %.
       show(meant, percent && value > 0 && value < 1);
       setText(meant, t("lessonMeant", { share: format(100 * value) }));
+      meant.setAttribute("aria-label", meant.textContent);
     } });
   const note = el("p", { class: "vv-note", role: "status" });
   const meant = button({ text: "", title: t("lessonMeantTitle"), onClick() {

@@ -121,7 +121,9 @@ export function createLessonBar(app) {
     next.setAttribute("aria-label", next.textContent);
     next.title = next.textContent;
     next.classList.toggle("vv-main", !open);
-    if (held && !open) next.focus({ preventScroll: true });
+    if (!held || open) return;
+    next.focus({ preventScroll: true });
+    next.scrollIntoView({ block: "nearest" }); // what is read now lies above it
   }
 
   /** Makes the input of a step; the one of the picture needs none but a line that counts. */
