@@ -94,9 +94,8 @@ function createNumberLine({ t, low: least, high: most, min, max, percent, worked
     } });
   const note = el("p", { class: "vv-note", role: "status" });
   const meant = button({ text: "", title: t("lessonMeantTitle"), onClick() {
-    onPut(Number((100 * field.valueAsNumber).toPrecision(6)));
-    field.value = String(Number((100 * field.valueAsNumber).toPrecision(6)));
     show(meant, false);
+    onPut(Number((100 * field.valueAsNumber).toPrecision(6))); // which writes it into the field
   } });
   show(meant, false);
   const slider = el("input", { type: "range", min, max, step: stepOf(min, max), "aria-label": t("lessonYour"),

@@ -123,7 +123,8 @@ export function createLessonBar(app) {
     next.classList.toggle("vv-main", !open);
     if (!held || open) return;
     next.focus({ preventScroll: true });
-    next.scrollIntoView({ block: "nearest" }); // what is read now lies above it
+    // What is read now lies above it; controls that the truth brings along are there in the next frame.
+    requestAnimationFrame(() => next.scrollIntoView({ block: "nearest" }));
   }
 
   /** Makes the input of a step; the one of the picture needs none but a line that counts. */
