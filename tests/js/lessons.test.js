@@ -15,7 +15,7 @@ import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
 import { push, startHistory, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
-import { written } from "../../vitviz/viewer/text/lesson.js";
+import { optionText, written } from "../../vitviz/viewer/text/lesson.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 import { appOf, openStep, visitStep } from "./walk.js";
@@ -209,6 +209,31 @@ test("a reason in words stays with its guess, and goes with it", async () => {
   assert.deepEqual([app.course.because(), app.course.guess(), app.course.revealed()], ["it is bright", 7, true]);
   app.course.again();
   assert.equal(app.course.because(), "");
+});
+
+test("layers of an option are counted from 0, as in every chart", async () => {
+  const when = LESSONS.find(({ id }) => id === "when");
+  const app = appOf(await open("cls"));
+  await openStep(app, when, when.steps.findIndex(({ id }) => id === "turn") + 1);
+  assert.deepEqual([optionText(app, "1"), optionText(app, "4")], ["Layer 0", "Layer 3"]);
+});
+
+test("a refused picture is an answer of its own, before one that is not sure", () => {
+  const kind = (answer) => TRUTHS.answerKind.of(/** @type {any} */ ({ manifest: { pass: { answer } } }), /** @type {any} */ ({}), null, () => null);
+  assert.deepEqual([{ sure: true, known: false }, { sure: false, known: false }, { sure: false, known: true }, { sure: true, known: null }, null].map(kind),
+    ["none", "none", "unsure", "named", undefined]);
+});
+
+test("of several draws the mean counts, and photos that fall by half are counted", () => {
+  const found = (probability, index = 3) => ({ manifest: { pass: { predictions: [{ index, probability }], probabilities: null } } });
+  const source = /** @type {any} */ (found(0.8));
+  const left = { a: 0.5, b: 0.1, c: 0.25, d: 0.8, even: 0.3, cat: 0.4, catEven: 0.25 };
+  const of = (name, at, other = null) => TRUTHS[name].of(source, /** @type {any} */ (at), other, (text) => /** @type {any} */ (found(left[text])));
+  assert.equal(of("outcomesMean", { experiments: ["a", "b"] }), 0.3);
+  assert.deepEqual([of("outcomesLeast", { experiments: ["a", "b"] }), of("outcomesMost", { experiments: ["a", "b"] })], [0.1, 0.5]);
+  assert.equal(of("hurtsMost", { experiments: { lots: ["a", "b"], one: "c" } }), "one", "0.25 is less than 0.3");
+  // This photo falls from 0.8 to 0.3, the cat from 0.4 to 0.25, and one from 0.8 to 0.1.
+  assert.equal(of("halvedPhotos", { experiments: { cat: "cat", "cat*": "catEven", dog: "d", "dog*": "b" } }, found(0.3)), 2);
 });
 
 test("a lot is the same fifth of the patches for everybody, and another lot another", async () => {
