@@ -2,11 +2,13 @@
 
 import json
 from pathlib import Path
+from statistics import mean
 
 from playwright.sync_api import expect
 
 from tests.running import ROOT
 from vitviz import analyze, load
+from vitviz.probe.intervene.chance import Chance
 
 PANDA = "red-panda.jpg"
 LIST = ".vv-lesson-list"
@@ -170,13 +172,19 @@ def test_what_comes_of_experiments_goes_along(visit, open_page) -> None:
     loaded, photo = load("photos"), ROOT / "vitviz" / "web" / "examples" / "goldfish.jpg"
     fish = analyze(loaded, photo)
     best = int(fish.trace.logits.argmax())
-    shares = {}
-    for key in ("attention", "random", "centre"):
-        values = fish.grid.patches(fish.explain(key))
-        patches = sorted(values.argsort(descending=True, stable=True)[:29].tolist())
-        without = analyze(loaded, photo, interventions=[{"kind": "remove", "patches": patches}])
+
+    def left_without(patches: list[int]) -> float:
+        removed = {"kind": "remove", "patches": sorted(patches)}
+        without = analyze(loaded, photo, interventions=[removed])
         probabilities = without.predictions(len(without.card.labels))
-        shares[key] = next(one.probability for one in probabilities if one.index == best)
+        return next(one.probability for one in probabilities if one.index == best)
+
+    shares = {}
+    for key in ("attention", "centre"):
+        values = fish.grid.patches(fish.explain(key))
+        shares[key] = left_without(values.argsort(descending=True, stable=True)[:29].tolist())
+    lots = [Chance(seed, "orders").permutation(144)[:29] for seed in range(1, 6)]
+    shares["random"] = mean(left_without([int(one) for one in lot]) for lot in lots)
 
     seen = visit("?model=photos&example=goldfish&lesson=hide&step=2", wait_for="goldfish.jpg")
     page = seen.page

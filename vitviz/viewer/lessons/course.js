@@ -25,6 +25,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
   const isShown = (origin) => isFrom(origin, app.source.manifest);
   const step = () => stepIn(lesson()?.steps[number() - 1], app.source);
   const question = () => step()?.question ?? null;
+  const isOfPatches = () => ["patch", "patches"].includes(question()?.kind);
   // A guess belongs to a question about one picture in one model.
   const key = () => [lesson().id, step().id, app.source.manifest.model.name, app.source.manifest.photo.name].join("/");
   const entry = () => (question() && notebook.recall(key())) || {};
@@ -143,10 +144,6 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
       return app.second?.coming ? null : app.facing()?.source ?? null;
     }
     return outcomes.of(text, app.source);
-  }
-
-  function isOfPatches() {
-    return ["patch", "patches"].includes(question()?.kind);
   }
 
   function shownState() {

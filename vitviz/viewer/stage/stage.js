@@ -96,10 +96,9 @@ export function createStage(app) {
     setText(under, underPointer(shown, pointer));
   }
 
-  /** The source whose picture stands there in place of the intact one, while its pixels are what was changed. */
+  /** The source whose picture stands there in place of the intact one, while its pixels are what was changed; a lesson shows what it asks about. */
   function changedSource() {
     const { bench, second } = app;
-    // A lesson shows what it asks about.
     const after = (app.course.lesson() !== null || (bench.marks() && bench.shows === "after")) && second?.key === OPERATED && touches(bench.list(), "pixels");
     return after ? second.app?.source ?? null : null;
   }
