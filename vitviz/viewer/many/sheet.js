@@ -1,6 +1,7 @@
 /** Sheet: the pictures of an album with their maps and answers, sorted, and what is true of all of them. */
 
 import { el, setText, show } from "../parts/dom.js";
+import { takesDrops } from "../parts/drops.js";
 import { button, choice } from "../parts/widgets.js";
 import { saidOf } from "../text/phototold.js";
 import { MOST, createAlbum, meanOf, together } from "./album.js";
@@ -47,7 +48,7 @@ export function createMany(app, runner) {
   const order = choice({ label: say("many_sort"), wrap: true, options: orders.map((value) => ({ value, text: say("many_by_" + value) })), onChoose(value) { sorted = value; draw(); } });
   const sheet = el("div", { class: "vv-sheet", role: "list", "aria-label": say("many_sheet") });
   const root = takesDrops(el("div", {}, summary.found, el("p", { class: "vv-intro", text: say("many_intro", { most: MOST }) + " " + say("many_private") }),
-    el("div", { class: "vv-many-tools" }, input, ...Object.values(tools)), note, lost, order.root, sheet, summary.root));
+    el("div", { class: "vv-many-tools" }, input, ...Object.values(tools)), note, lost, order.root, sheet, summary.root), take);
   order.set(sorted);
   album.changed = draw;
   draw();
@@ -83,20 +84,6 @@ export function createMany(app, runner) {
     const fresh = keys.filter(({ key }) => !album.items().some((one) => one.key === key));
     const manifestOf = (key) => (key === itself?.key ? Promise.resolve(app.source.manifest) : app.manifestOf(key));
     await add(fresh.map(({ key, name, names }) => ({ key, name: names?.[app.language] ?? name, manifest: () => manifestOf(key) }))).finally(() => { asked = false; });
-  }
-
-  /** The page takes what is dropped anywhere else. */
-  function takesDrops(node) {
-    node.classList.add("vv-takes-photos");
-    for (const type of ["dragover", "dragleave", "drop"]) {
-      node.addEventListener(type, (event) => {
-        if (!event.dataTransfer?.types.includes("Files")) return;
-        event.preventDefault();
-        node.classList.toggle("vv-dropping", type === "dragover");
-        if (type === "drop") take(event.dataTransfer.files);
-      });
-    }
-    return node;
   }
 
   /** Everything that follows from the album. */

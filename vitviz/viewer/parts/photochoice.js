@@ -1,6 +1,7 @@
 /** Photo choice: a button for a photo of one's own, and a place to drop one. The photo then stands among the others. */
 
 import { el, setText, show } from "./dom.js";
+import { takesDrops } from "./drops.js";
 import { reasonOf } from "../text/refusal.js";
 import { button } from "./widgets.js";
 
@@ -20,7 +21,7 @@ export function createPhotoChoice(app, onPhoto) {
   const open = button({ text: t("photoOwn"), title: t("photoOwnTitle"), onClick: () => input.click() });
   const note = el("p", { class: "vv-note", role: "status", hidden: true });
   let turn = 0;
-  return { root: el("span", {}, open, input), note, takesDrops };
+  return { root: el("span", {}, open, input), note, takesDrops: (node) => takesDrops(node, ([file]) => take(file)) };
 
   async function take(file) {
     if (!file) return;
@@ -39,21 +40,5 @@ export function createPhotoChoice(app, onPhoto) {
   function say(text) {
     setText(note, text);
     show(note, text !== "");
-  }
-
-  /** The page takes what is dropped anywhere else. */
-  function takesDrops(node) {
-    node.classList.add("vv-takes-photos");
-    for (const type of ["dragover", "dragleave", "drop"]) {
-      node.addEventListener(type, (event) => {
-        const { dataTransfer, relatedTarget } = /** @type {DragEvent} */ (event);
-        if (!dataTransfer?.types.includes("Files")) return;
-        event.preventDefault();
-        const inside = type === "dragleave" && node.contains(/** @type {any} */ (relatedTarget));
-        node.classList.toggle("vv-dropping", type === "dragover" || inside);
-        if (type === "drop") take(dataTransfer.files[0]);
-      });
-    }
-    return node;
   }
 }
