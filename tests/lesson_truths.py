@@ -48,6 +48,10 @@ def patches(seen: Seen, at: At) -> Tensor:
     return seen.analysis.grid.patches(row(seen, at, at["token"]))
 
 
+def even(seen: Seen, at: At) -> float:
+    return 1 / len(row(seen, at, 0))
+
+
 def one(seen: Seen, at: At) -> Pair:
     return pair(seen.analysis.trace, at["layer"], at["head"], at["token"], at["partner"])
 
@@ -304,6 +308,7 @@ TRUTHS: dict[str, Callable[[Seen, At], Any]] = {
     "score": score,
     "scorePower": lambda seen, at: math.exp(shown(score(seen, at))),
     "scoreTotal": lambda seen, at: float(one(seen, at).scores.exp().sum()),
+    "evenShare": even,
     "pairShare": lambda seen, at: float(row(seen, at, at["token"])[at["partner"]]),
     "raisedShare": lambda seen, at: raised(float(row(seen, at, at["token"])[at["partner"]])),
     "raisedOthers": lambda seen, at: "shrink",

@@ -95,7 +95,7 @@ def test_links_lead_to_steps_and_guesses_stay_on_the_device(visit) -> None:
     page = seen.page
     seen.is_(lesson="ask", step=4, overlay="none")
     expect(page.locator(".vitviz")).to_have_class("vitviz vv-projector")
-    expect(page.locator(".vv-lesson-where")).to_have_text("7단계 중 4단계")
+    expect(page.locator(".vv-lesson-where")).to_have_text("8단계 중 4단계")
     page.locator(f"{LESSON} input[type=number]").fill("12.5")
     press(seen, "답 보기")
     expect(page.locator(".vv-lesson-gap")).to_contain_text("나: 12.5")
@@ -162,8 +162,8 @@ def test_the_list_and_a_lesson_that_changes_the_model(visit) -> None:
     page.locator("#vv-lessons").click()
     page.get_by_role("link", name="Where am I?").click()
     seen.ready(PANDA)
-    seen.is_(lesson="where", step=1)
-    for step in range(2, 5):
+    seen.is_(lesson="where", step=0)
+    for step in range(1, 5):
         press(seen, "Next" if step == 2 else "Skip")
         seen.is_(step=step)
     press(seen, "Skip")  # to the model of digits
@@ -267,3 +267,62 @@ def test_the_same_choice_can_be_made_again(visit) -> None:
         page.get_by_role("button", name="Show the answer").click()
         expect(page.locator(".vv-lesson-gap")).to_contain_text("You and the model agree")
         press(seen, "Guess again")
+
+
+def on_screen(page, *parts: str) -> None:
+    """Wait until these parts of the lesson lie between the edges of the window."""
+    page.wait_for_function(
+        """(parts) => parts.every((part) => {
+            const { top, bottom } = document.querySelector(part).getBoundingClientRect();
+            return bottom > top && top >= -1 && bottom <= innerHeight + 1;
+        })""",
+        arg=[f"{LESSON} .vv-lesson-{part}" for part in parts],
+    )
+
+
+def test_a_lesson_closes_with_what_was_found_and_leads_on(visit) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    link = "?model=photos&example=dog&lesson=cut&step=6"
+    seen = visit(link, wait_for="dog.jpg", **phone)
+    page = seen.page
+    number = page.locator(f"{LESSON} input[type=number]")
+    on_screen(page, "question", "answer", "buttons")  # nobody has scrolled
+    number.fill("145")
+    press(seen, "Show the answer")
+    on_screen(page, "gap", "why", "buttons")
+    press(seen, "Next")
+    press(seen, "Next")  # the same question of another model, whose picture comes
+    seen.ready("digit.png")
+    seen.is_(lesson="cut", step=8)
+    number.fill("48")
+    press(seen, "Show the answer")
+    gap = "Far off. You: 48 It is: 16"
+    expect(page.locator(".vv-lesson-gap")).to_have_text(gap)
+    press(seen, "Next")
+    expect(page.locator(".vv-lesson-where")).to_have_text("What you found")
+    expect(page.locator(".vv-lesson-text")).to_contain_text("A photo becomes a table")
+    found = page.locator(".vv-lesson-found li p")
+    expect(found).to_have_text(
+        [
+            "How many tokens enter the first block of this model?",
+            "Right. You: 145 It is: 145",
+            "How many numbers is one patch of this model?",
+            gap,
+        ]
+    )
+    page.wait_for_function("() => new URLSearchParams(location.search).get('step') === '9'")
+    page.reload()
+    seen.ready("digit.png")
+    expect(found).to_have_count(4)
+    press(seen, "All lessons")
+    page.locator("dialog.vv-lesson-list").wait_for()
+    page.keyboard.press("Escape")
+    press(seen, "Next lesson: Where am I?")
+    seen.ready(PANDA)
+    seen.is_(lesson="where", step=0)
+    expect(page.locator(".vv-lesson-where")).to_have_text("Do you still know?")
+    number.fill("144")
+    press(seen, "Show the answer")
+    expect(page.locator(".vv-lesson-gap")).to_have_text("Right. You: 144 It is: 144")
+    press(seen, "Next")
+    seen.is_(lesson="where", step=1)

@@ -160,10 +160,10 @@ def test_a_pupil_takes_the_page_home_and_goes_on_offline(visit, open_page) -> No
         "Until Monday: steps 3 to 6.</script><b>x", use_inner_text=False
     )
     # It goes on where it was, with the guess and its gap.
-    expect(home.locator(".vv-lesson-where")).to_have_text("Step 2 of 7")
+    expect(home.locator(".vv-lesson-where")).to_have_text("Step 2 of 8")
     expect(home.locator(".vv-lesson-gap")).to_have_text(gap)
     press(home, "Next")
-    expect(home.locator(".vv-lesson-where")).to_have_text("Step 3 of 7")
+    expect(home.locator(".vv-lesson-where")).to_have_text("Step 3 of 8")
     sheet = home.frame_locator(".vv-taken-sheet")
     expect(sheet.locator("h1")).to_have_text("Ask a patch, ask its heads")
 

@@ -15,7 +15,7 @@ import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
 import { push, startHistory, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
-import { optionText, written } from "../../vitviz/viewer/text/lesson.js";
+import { optionText, said, written } from "../../vitviz/viewer/text/lesson.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 import { appOf, openStep, visitStep } from "./walk.js";
@@ -33,8 +33,9 @@ async function open(name, ask = null) {
   return source;
 }
 
-const steps = LESSONS.flatMap((lesson) => lesson.steps.flatMap((step, at) =>
-  [step, ...Object.values(step.instead ?? {})].map((one) => ({ lesson, step: one, number: at + 1 }))));
+const recalls = LESSONS.filter(({ recall }) => recall).map((lesson) => ({ lesson, step: lesson.recall, number: 0 }));
+const steps = [...recalls, ...LESSONS.flatMap((lesson) => lesson.steps.flatMap((step, at) =>
+  [step, ...Object.values(step.instead ?? {})].map((one) => ({ lesson, step: one, number: at + 1 }))))];
 
 test("every lesson is whole: its fields exist, and so do its truths, controls and texts", () => {
   assert.equal(new Set(LESSONS.map(({ id }) => id)).size, LESSONS.length);
@@ -47,6 +48,7 @@ test("every lesson is whole: its fields exist, and so do its truths, controls an
   for (const lesson of LESSONS) {
     needs(lesson.id);
     needs(lesson.id, "goal");
+    needs(lesson.id, "card");
     assert.ok(lesson.minutes > 0 && lesson.steps.length > 1);
     assert.equal(new Set(lesson.steps.map(({ id }) => id)).size, lesson.steps.length, lesson.id);
   }
@@ -58,15 +60,16 @@ test("every lesson is whole: its fields exist, and so do its truths, controls an
       for (const control of shows) assert.ok(CONTROLS.includes(control), name + ": " + control);
       if (state.panel) assert.ok(PANELS.some(({ id }) => id === state.panel), name);
     }
-    needs(lesson.id, step.id);
+    const words = step.says ? [step.says] : [lesson.id, step.id];
+    needs(...words);
     const truths = [...Object.values(step.values ?? {}), ...(step.claim ? [step.claim] : []), ...(step.question ? [step.question] : [])];
     for (const { truth } of truths) assert.ok(TRUTHS[truth], name + ": " + truth);
     if (!step.question) continue;
-    needs(lesson.id, step.id, "question");
-    needs(lesson.id, step.id, "why");
-    if (Array.isArray(step.question.options)) for (const option of step.question.options) needs(lesson.id, step.id, "option", option);
-    if (step.claim) for (const verdict of ["holds", "fails"]) needs(lesson.id, step.id, verdict);
-    if (`lesson.${lesson.id}_${step.id}_slip` in STRINGS.en) needs(lesson.id, step.id, "slip");
+    needs(...words, "question");
+    needs(...words, "why");
+    if (Array.isArray(step.question.options)) for (const option of step.question.options) needs(...words, "option", option);
+    if (step.claim) for (const verdict of ["holds", "fails"]) needs(...words, verdict);
+    if (`lesson.${words.join("_")}_slip` in STRINGS.en) needs(...words, "slip");
     const { unit } = TRUTHS[step.question.truth];
     const right = { patch: ["map"], patches: ["map"], choose: ["which"], number: ["count", "share", "cosine", "times", "number"] }[step.question.kind];
     assert.ok(right.includes(unit), name + " asks for a " + step.question.kind + " and gets a " + unit);
@@ -318,7 +321,8 @@ test("a link into a lesson holds the step, and the language and the projector, b
   assert.deepEqual(readLink(href + "&projector=true", PANELS), { lesson: "ask", step: 2, projector: true });
   const check = (wanted) => { const { lesson, step } = validSelection(wanted, app.selection, app.shape()); return [lesson, step]; };
   assert.deepEqual([{ lesson: "none" }, { step: 99 }, { step: 0 }, { step: "2" }, { lesson: "" }].map(check),
-    [["ask", 2], ["ask", ask.steps.length], ["ask", 2], ["ask", 2], ["", 1]]);
+    [["ask", 2], ["ask", ask.steps.length + 1], ["ask", 0], ["ask", 2], ["", 1]]);
+  assert.deepEqual(check({ lesson: "cut", step: 0 }), ["cut", 1], "the first lesson has nothing to recall");
   assert.equal(stepLink("https://x.org/a?panel=qk", { ...originOf(ask, null), lesson: "ask", step: 3 }, { lang: "ko", projector: true }),
     "https://x.org/a?model=photos&example=red-panda&lesson=ask&step=3&lang=ko&projector=true");
   const history = push(startHistory({ ...app.selection }), { ...app.selection, step: 3 }, 1);
@@ -374,4 +378,37 @@ test("a model that learned no positions has steps of its own, of what is true of
   assert.deepEqual([mixed.truth, mixed.holds, heap.truth], ["same", true, own.probability]);
   assert.deepEqual((await walk(["learned", "rotary"], inside(ways))).map(({ step }) => step), ["bag", "cross", "paint", "before"]);
   manifest.model.position_kinds = ["learned"];
+});
+
+test("a lesson begins with what is recalled, and closes with what was found", async () => {
+  const source = await open("cls");
+  const app = appOf(source);
+  const { course } = app;
+  const where = LESSONS.find(({ id }) => id === "where");
+  course.start("where");
+  assert.deepEqual([course.number(), course.step().id, course.closed()], [0, "recall", false]);
+  assert.match(said(app, "question"), /How many patches/);
+  assert.equal(course.truth(), source.grid.rows * source.grid.cols, "it is asked of the picture of this lesson");
+  course.go(-1);
+  assert.equal(course.number(), 0, "nothing is before it");
+  course.go(2);
+  course.put("a");
+  course.reveal(["Whose?", "You: A"]);
+  course.explain("I saw it");
+  course.go(3);
+  course.put([source.grid.prefix]); // not complete, and never shown
+  course.go(where.steps.length);
+  const last = course.origin();
+  course.go(course.number() + 1);
+  assert.deepEqual([course.number(), course.step().id, course.question()], [where.steps.length + 1, "card", null]);
+  assert.deepEqual(course.origin(), last, "over the picture of the last step");
+  assert.deepEqual(course.found(), [{ guess: "a", shown: true, told: ["Whose?", "You: A"], because: "I saw it" }]);
+  assert.equal(course.following().id, "shuffle");
+  assert.match(said(app, ""), /was learned/);
+  course.go(course.number() + 1);
+  assert.equal(course.number(), where.steps.length + 1, "nothing is behind it");
+  course.start("cut");
+  assert.equal(course.number(), 1, "the first lesson has nothing to recall");
+  course.start("taken");
+  assert.equal(course.following(), null);
 });

@@ -67,7 +67,7 @@ if (process.argv[3] === "experiments") {
 
 const found = [];
 for (const lesson of LESSONS) {
-  for (const [at, step] of lesson.steps.entries()) {
+  for (const [at, step] of [...(lesson.recall ? [/** @type {const} */ ([-1, lesson.recall])] : []), ...lesson.steps.entries()]) {
     const { model, example } = originOf(lesson, step);
     const source = await open(model, example);
     const experiments = await experimentsFor(step, source);

@@ -2,7 +2,7 @@
 
 import { explainFailure } from "./data/files.js";
 import { Source } from "./data/source.js";
-import { stateOf } from "./lessons/steps.js";
+import { stateOf, stepAt } from "./lessons/steps.js";
 import { startWalk } from "./parts/walk.js";
 import { beginsWithPhotograph } from "./stage/picture.js";
 import { arriving, hasChosen } from "./state/anew.js";
@@ -79,7 +79,7 @@ export function createOpening(app, screen, fetchFile, address, link, on, returni
     const link = wanted ?? (told ? { ...told.selection, with: told.with } : asked);
     const { stays, anew, next } = arriving(app.selection, seen, source, link, shape, told);
     const named = validSelection(complete(link, stays, shape), stays, shape);
-    const step = shape.lessons.find(({ id }) => id === named.lesson)?.steps[named.step - 1];
+    const step = stepAt(shape.lessons.find(({ id }) => id === named.lesson), named.step);
     const selection = step ? validSelection(stateOf(step, source, shape), named, shape) : named;
     return { selection, step, anew, next, told, link, walked: anew && !seen && source.manifest.start?.walk };
   }

@@ -1,5 +1,7 @@
 /** Lesson Ask a patch, ask its heads: each patch asks for itself, and each head asks something else. */
 
+import { recalled } from "./recalled.js";
+
 const FOREHEAD = /** @type {[number, number]} */ ([0.37, 0.45]);
 const BRANCH = /** @type {[number, number]} */ ([0.87, 0.12]);
 const EARLY = { layer: 1, head: 0 };
@@ -8,6 +10,7 @@ const MEANS = { layer: 1, head: /** @type {"mean"} */ ("mean") }; // a mean is c
 /** @type {import("./steps.js").Lesson} */
 export const ask = {
   id: "ask", minutes: 12, model: "photos", example: "red-panda",
+  recall: recalled("tokens"),
   steps: [
     { id: "share", state: { ...EARLY, token: FOREHEAD } },
     {
@@ -41,5 +44,11 @@ export const ask = {
       reveal: { state: { overlay: "attention" }, shows: ["panel", "head", "legend"] },
     },
     { id: "end", state: { panel: "attention", overlay: "attention", ...EARLY, token: FOREHEAD }, shows: ["panel", "layer", "head", "legend", "readout"] },
+    {
+      id: "transfer", state: { model: "photos", example: "dog", panel: "attention", layer: 1, head: 0, token: FOREHEAD }, shows: ["panel", "head"],
+      question: { kind: "choose", truth: "nearestHead", options: "heads" },
+      claim: { truth: "nearestHead", is: "3" },
+      reveal: { state: { overlay: "attention" }, shows: ["panel", "head", "legend"] },
+    },
   ],
 };

@@ -1,5 +1,7 @@
 /** Lesson A black patch is not a missing patch: three ways to hide the middle of a photo, and their order on another one. */
 
+import { recalled } from "./recalled.js";
+
 const beside = "experiment";
 const PANDA = { model: "photos", example: "red-panda" };
 const GOLDFISH = { model: "photos", example: "goldfish" };
@@ -13,6 +15,7 @@ const below = (of, times) => ({ truth: "otherShare", below: { ...of, times } });
 /** @type {import("./steps.js").Lesson} */
 export const black = {
   id: "black", minutes: 7, ...GOLDFISH,
+  recall: recalled("patches"),
   steps: [
     { id: "hide", values: OWN },
     { id: "out", state: { experiment: WAYS.out, beside }, question: ASKED, values: OWN,

@@ -1,7 +1,7 @@
 /** The course: which lesson and step is open, what was guessed in it, and whether the truth is shown. */
 
 import { experimentIn, experimentsOf } from "./experiments.js";
-import { atOf, gapOf, isGuess, paintable, painted, stateOf, stepIn } from "./steps.js";
+import { CARD, atOf, firstOf, gapOf, isGuess, paintable, painted, stateOf, stepAt, stepIn } from "./steps.js";
 import { OPERATED } from "../state/experiment.js";
 import { HOSTS } from "../state/link.js";
 import { TRUTHS, holds, truthOf } from "./truths.js";
@@ -13,7 +13,7 @@ import { TRUTHS, holds, truthOf } from "./truths.js";
  * is in the history and in links; guesses are kept on the device.
  * @param {import("../main.js").App} app
  * @param {import("./steps.js").Lesson[]} lessons
- * @param {{recall: (key: string) => any, keep: (key: string, entry: any) => void}} notebook
+ * @param {{recall: (key: string) => any, keep: (key: string, entry: any) => void, of: (lesson: string) => Record<string, any>}} notebook
  * @param {(origin: {model: string, example: string, lesson: string, step: number}) => boolean} travel  opens
  *   another picture or model; false where it cannot
  * @param {import("./outcomes.js").Outcomes} outcomes
@@ -23,7 +23,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
   const lesson = () => lessons.find(({ id }) => id === app.selection?.lesson) ?? null;
   const number = () => app.selection.step;
   const isShown = (origin) => isFrom(origin, app.source.manifest);
-  const step = () => stepIn(lesson()?.steps[number() - 1], app.source);
+  const step = () => stepIn(stepAt(lesson(), number()), app.source);
   const question = () => step()?.question ?? null;
   const isOfPatches = () => ["patch", "patches"].includes(question()?.kind);
   // A guess belongs to a question about one picture in one model.
@@ -38,6 +38,10 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     /** What the truths of the step are asked about. @param {any} [more]  fields of one of them */
     at: (more) => atOf(step(), app.source, app.shape(), more),
     count: () => lesson()?.steps.length ?? 0,
+    first: () => firstOf(lesson()),
+    closed: () => step()?.id === CARD, // all steps are done, and what came of them is shown
+    found: () => foundIn(lesson(), notebook),
+    following: () => lessons[lessons.indexOf(lesson()) + 1] ?? null, // in the list
     /** The names of controls that are shown; null outside of lessons: all. */
     shows() {
       if (!lesson()) return null;
@@ -64,22 +68,16 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
      * @returns {import("../main.js").App}
      */
     inStep(at) {
-      const selection = { ...app.selection, ...stateOf(stepIn(lesson().steps[at - 1], app.source), app.source, app.shape()), step: at, beside: "" };
+      const selection = { ...app.selection, ...stateOf(stepIn(stepAt(lesson(), at), app.source), app.source, app.shape()), step: at, beside: "" };
       const there = Object.create(app, { selection: { value: selection } });
-      there.course = createCourse(there, lessons, { recall: () => undefined, keep() {} }, () => false, outcomes, () => {});
+      there.course = createCourse(there, lessons, { recall: () => undefined, keep() {}, of: () => ({}) }, () => false, outcomes, () => {});
       return there;
     },
     /**
      * What came of the experiments of all steps about this picture, by their texts: null while one is worked out.
      * @returns {Record<string, import("./outcomes.js").Outcome["manifest"]["pass"]>|null}
      */
-    outcomes() {
-      const texts = lesson().steps.filter((one) => isShown(originOf(lesson(), one))).flatMap((one) => experimentsOf(one, app.source.manifest.model));
-      const found = [...new Set(texts)].map((text) => /** @type {const} */ ([text, outcomeOf(text)]));
-      if (found.some(([, outcome]) => outcome === null)) return null;
-      return Object.fromEntries(found.filter(([, outcome]) => outcome).map(([text, { manifest: { pass: { predictions, probabilities } } }]) =>
-        [text, { predictions, probabilities }]));
-    },
+    outcomes: () => outcomesOf(lesson().steps.filter((one) => isShown(originOf(lesson(), one))).flatMap((one) => experimentsOf(one, app.source.manifest.model)), outcomeOf),
     /** The fields that a step still lacks, because the map that its experiment needs has only now come; null if none. */
     missed() {
       const wanted = step()?.state?.experiment;
@@ -103,9 +101,10 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
       const { kind } = question();
       course.put(kind === "patch" ? token : painted(course.guess() ?? [], token, paintable(question(), app.source)));
     },
-    reveal() {
+    /** @param {[string, string]} [told]  the question and the gap, in words for the end of the lesson */
+    reveal(told) {
       if (!course.complete()) return;
-      notebook.keep(key(), { guess: course.guess(), shown: true });
+      notebook.keep(key(), { guess: course.guess(), shown: true, ...(told ? { told } : {}) });
       app.select(shownState() ?? {});
       render();
     },
@@ -115,12 +114,13 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
       app.select(stateOf(step(), app.source, app.shape()));
       render();
     },
-    /** Opens a step; steps are counted from 1. */
+    /** Opens a step; steps are counted from 1, what is recalled is 0, and the card is behind the last one. */
     go(wanted) {
-      open(lesson(), Math.min(course.count(), Math.max(1, wanted)));
+      open(lesson(), Math.min(course.count() + 1, Math.max(course.first(), wanted)));
     },
     start(id) {
-      open(lessons.find((one) => one.id === id), 1);
+      const next = lessons.find((one) => one.id === id);
+      open(next, firstOf(next));
     },
     leave: () => app.select({ lesson: "", step: 1 }),
     /** The fields of the open step, for a picture that has just come: its truth may be known. */
@@ -153,7 +153,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
 
   function open(next, at) {
     outcomes.retry();
-    const there = next.steps[at - 1];
+    const there = stepAt(next, at);
     const now = lesson() === next ? originOf(next, step()) : {};
     const origin = originOf(next, there);
     const same = HOSTS.every((name) => origin[name] === now[name]);
@@ -162,6 +162,22 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     app.select({ ...stateOf(stepIn(there, app.source), app.source, app.shape()), lesson: next.id, step: at });
     if (course.revealed()) app.select(shownState() ?? {});
   }
+}
+
+function outcomesOf(texts, outcomeOf) {
+  const found = [...new Set(texts)].map((text) => /** @type {const} */ ([text, outcomeOf(text)]));
+  if (found.some(([, outcome]) => outcome === null)) return null;
+  return Object.fromEntries(found.filter(([, outcome]) => outcome).map(([text, { manifest: { pass: { predictions, probabilities } } }]) =>
+    [text, { predictions, probabilities }]));
+}
+
+/**
+ * What was asked and told in each step whose truth was shown, in its words then, and why the pupil thinks it is so.
+ * @returns {{told: [string, string], because?: string}[]}
+ */
+function foundIn({ id, steps }, notebook) {
+  const entries = Object.entries(notebook.of(id)).filter(([, { told }]) => Array.isArray(told));
+  return steps.map((step) => entries.findLast(([key]) => key.split("/")[1] === step.id)?.[1]).filter(Boolean);
 }
 
 /**

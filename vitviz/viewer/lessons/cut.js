@@ -11,5 +11,6 @@ export const cut = {
     { id: "width", state: { token: [0.35, 0.45] }, question: { kind: "choose", truth: "tokenWidth", options: ["fewer", "same", "more"] } },
     { id: "tokens", question: { kind: "number", truth: "tokenCount", min: 0, max: 400, worked: true } },
     { id: "end", shows: ["panel", "readout"], state: { panel: "patches", token: [0.35, 0.45] } },
+    { id: "transfer", state: { model: "mnist", example: "digit" }, question: { kind: "number", truth: "patchNumbers", min: 0, max: 400, worked: true } },
   ],
 };

@@ -1,11 +1,14 @@
 /** Lesson What is gathered: from shares and values to what the heads of a layer hand on. */
 
+import { recalled } from "./recalled.js";
+
 const STATE = { panel: "qk", layer: 1, head: 2, token: [0.37, 0.45], partner: "strongest" };
 const SHARE = { truth: "pairShare" };
 
 /** @type {import("./steps.js").Lesson} */
 export const gather = {
   id: "gather", minutes: 10, model: "photos", example: "red-panda",
+  recall: recalled("others"),
   steps: [
     { id: "value", state: STATE, values: { share: SHARE, number: { truth: "valueNumber" } },
       question: { kind: "number", truth: "handedOn", min: -2, max: 2, worked: true } },
@@ -17,5 +20,6 @@ export const gather = {
       claim: { truth: "largestPart", below: 0.5 }, reveal: { shows: ["panel"] } },
     { id: "line", state: STATE, code: "join", question: { kind: "choose", truth: "filled", options: ["heads_not_moved", "right", "heads_interleaved"] } },
     { id: "end", state: STATE, shows: ["panel"] },
+    { id: "transfer", state: { model: "mnist", example: "digit" }, question: { kind: "number", truth: "joinedNumbers", min: 0, max: 400, worked: true } },
   ],
 };

@@ -1,5 +1,7 @@
 /** Lesson Hide and seek: four ways to choose patches, and what the answer loses without them. */
 
+import { recalled } from "./recalled.js";
+
 const beside = "experiment";
 const LOTS = [1, 2, 3, 4, 5].map((seed) => "remove_LOT(" + seed + ")"); // one lot is chance, five say a little
 const PICKS = {
@@ -13,6 +15,7 @@ const OWN = { word: { truth: "finalWord" }, share: { truth: "wordShare" } };
 /** @type {import("./steps.js").Lesson} */
 export const hide = {
   id: "hide", minutes: 8, model: "photos", example: "goldfish",
+  recall: recalled("even"),
   steps: [
     { id: "game", state: { layer: "last", overlay: "attention" }, shows: ["legend"] },
     { id: "attention", state: { experiment: PICKS.attention, beside }, question: ASKED, values: OWN, reveal: { shows: ["beside"] } },

@@ -1,11 +1,14 @@
 /** Lesson How it learns: the loss of an answer, which way it pushes, and one step of a training. */
 
+import { recalled } from "./recalled.js";
+
 const STATE = { panel: "predictions" };
 const WORD = { word: { truth: "finalWord" }, share: { truth: "wordShare" } };
 
 /** @type {import("./steps.js").Lesson} */
 export const learn = {
   id: "learn", minutes: 10, model: "photos", example: "red-panda",
+  recall: recalled("others"),
   steps: [
     { id: "loss", state: STATE, values: WORD, question: { kind: "number", truth: "lossOfWord", min: 0, max: 5, worked: true } },
     { id: "guess", state: STATE, values: { chance: { truth: "chance" } }, question: { kind: "number", truth: "lossOfChance", min: 0, max: 10, worked: true } },
@@ -14,5 +17,6 @@ export const learn = {
       question: { kind: "choose", truth: "morePushed", options: ["this", "beside"] } },
     { id: "line", state: STATE, code: "step", question: { kind: "choose", truth: "filled", options: ["softmax_twice", "right", "no_slope"] } },
     { id: "end", state: STATE },
+    { id: "transfer", state: { ...STATE, model: "photos", example: "coffee" }, values: WORD, question: { kind: "number", truth: "lossOfWord", min: 0, max: 5, worked: true } },
   ],
 };

@@ -1,5 +1,7 @@
 /** Lesson Does this map matter?: a map is made even, and the answer is watched. */
 
+import { recalled } from "./recalled.js";
+
 const beside = "experiment";
 const BISON = { model: "photos", example: "bison" };
 const CAT = { model: "photos", example: "cat" };
@@ -11,6 +13,7 @@ const DIGIT = { model: "mnist", example: "digit" };
 /** @type {import("./steps.js").Lesson} */
 export const matter = {
   id: "matter", minutes: 8, ...BISON,
+  recall: recalled("even"),
   steps: [
     { id: "map", state: { ...BISON, layer: "last", overlay: "attention" }, shows: ["legend", "title"] },
     { id: "even", state: { ...BISON, layer: "last", experiment: "even_cls_LAST", beside },
@@ -31,5 +34,8 @@ export const matter = {
     { id: "patches", state: { ...BISON, layer: "last", experiment: "even_patches_LAST", beside },
       question: { kind: "choose", truth: "sameNumbers", options: ["same", "different"] },
       claim: { truth: "sameNumbers", is: "same" }, reveal: { shows: ["beside"] } },
+    { id: "transfer", state: { model: "photos", example: "coffee", layer: "last", experiment: "even_cls_LAST", beside },
+      question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
+      values: { word: { truth: "finalWord" }, share: { truth: "wordShare" } }, reveal: { shows: ["beside"] } },
   ],
 };

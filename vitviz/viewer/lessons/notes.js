@@ -1,5 +1,7 @@
 /** Lesson What study notes ask: five questions from notes about Vision Transformers, answered by measuring. */
 
+import { recalled } from "./recalled.js";
+
 const DOG = { model: "photos", example: "dog" };
 const OFF = "positions_off_0";
 const WRONG = [0, 1, 2, 3, 4].map((seed) => "positions_shuffled_" + seed);
@@ -7,6 +9,7 @@ const WRONG = [0, 1, 2, 3, 4].map((seed) => "positions_shuffled_" + seed);
 /** @type {import("./steps.js").Lesson} */
 export const notes = {
   id: "notes", minutes: 10, model: "photos", example: "red-panda",
+  recall: recalled("norm"),
   steps: [
     { id: "class", state: { beside: "example-dog" },
       question: { kind: "choose", truth: "classAtStart", options: ["different", "same"] } },
@@ -22,5 +25,6 @@ export const notes = {
       values: { most: { truth: "halfOfAttention" } },
       claim: { truth: "halfOfAttention", below: { truth: "patchCount", times: 1 / 3 } },
       reveal: { state: { overlay: "attention" }, shows: ["legend"] } },
+    { id: "transfer", state: { model: "mnist", example: "digit" }, question: { kind: "number", truth: "positionCount", min: 0, max: 400, worked: true } },
   ],
 };

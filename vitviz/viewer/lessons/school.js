@@ -1,5 +1,7 @@
 /** Lesson Before and after school: the film of a training. */
 
+import { recalled } from "./recalled.js";
+
 const ABLE = 7; // a moment of the film
 const SHARP = 6; // the moment when CLS looks at one patch most
 const MANY = 50; // times an even share
@@ -7,6 +9,7 @@ const MANY = 50; // times an even share
 /** @type {import("./steps.js").Lesson} */
 export const school = {
   id: "school", minutes: 8, model: "mnist", example: "digit",
+  recall: recalled("patches"),
   steps: [
     { id: "film" },
     { id: "start", question: { kind: "number", truth: "filmTop1", at: { moment: 0 }, percent: true, min: 0, max: 1 },
@@ -20,5 +23,7 @@ export const school = {
       claim: { truth: "filmPeak", at: { moment: "last" }, below: { truth: "filmPeak", at: { moment: SHARP }, times: 0.8 } },
       reveal: { state: { moment: "last" }, shows: ["panel"] } },
     { id: "end", state: { panel: "training", moment: 0 }, shows: ["panel"] },
+    { id: "transfer", state: { model: "photos", example: "red-panda" }, question: { kind: "number", truth: "filmTop1", at: { moment: 0 }, percent: true, min: 0, max: 1 },
+      values: { chance: { truth: "chance" } }, claim: { truth: "filmTop1", at: { moment: 0 }, below: { truth: "chance", times: 1.5 } } },
   ],
 };

@@ -1,5 +1,7 @@
 /** Lesson Shuffle the jigsaw: what a model still knows when its patches are mixed, or their places are gone. */
 
+import { recalled } from "./recalled.js";
+
 const beside = "experiment";
 const SHUFFLED = "shuffle_1_3";
 const MIXED = { experiment: SHUFFLED, beside };
@@ -9,6 +11,7 @@ const GOLDFISH = { model: "photos", example: "goldfish" };
 /** @type {import("./steps.js").Lesson} */
 export const shuffle = {
   id: "shuffle", minutes: 8, model: "photos", example: "red-panda",
+  recall: recalled("places"),
   steps: [
     { id: "jigsaw" },
     { id: "panda", state: MIXED, question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
@@ -22,5 +25,7 @@ export const shuffle = {
       claim: { truth: "otherShare", above: 0.5 }, reveal: { shows: ["beside"] } },
     { id: "both", state: { experiment: "positions_off_0*" + SHUFFLED, beside }, question: { kind: "number", truth: "otherShare", percent: true, min: 0, max: 1 },
       values: { word: { truth: "finalWord" } }, reveal: { shows: ["beside"] } },
+    { id: "transfer", state: { model: "photos", example: "cat", ...MIXED }, question: { kind: "choose", truth: "sameWord", options: ["same", "other"] },
+      values: { word: { truth: "finalWord" }, share: { truth: "wordShare" }, now: { truth: "otherWord" } }, reveal: { shows: ["beside"] } },
   ],
 };

@@ -13,6 +13,9 @@ const WITHIN = { worked: { right: 0.005, close: 0.05 }, guessed: { right: 0.02, 
 /** What is counted or summed up can be larger than the line, with other models; so many times, and no more. */
 const LARGER = 10;
 
+/** The id of the step behind the last one. */
+export const CARD = "card";
+
 /** A guess in words is cut after so many letters. */
 export const MOST_LETTERS = 1000;
 
@@ -30,15 +33,41 @@ export const MOST_LETTERS = 1000;
  *   percent: it is asked for, and told, in percent; worked: whoever calculates finds it; strict: no number outside of min and max can be; write: in words, which nothing is compared with
  * @typedef {{id: string, state?: any, marks?: Place[], shows?: string[], question?: Question,
  *   reveal?: {state?: any, shows?: string[]}, values?: Record<string, import("./truths.js").Operand>,
- *   claim?: import("./truths.js").Claim, code?: keyof typeof import("./codelines.js").CODE, texts?: Record<string, string>, play?: string, instead?: {told: Step, untold?: Step}}} Step
+ *   claim?: import("./truths.js").Claim, code?: keyof typeof import("./codelines.js").CODE, texts?: Record<string, string>, play?: string, says?: string, instead?: {told: Step, untold?: Step}}} Step
  *   state: the fields of a link, with places for `token` and `partner` ("strongest": the patch the token
  *   looks at most); marks: patches with letters; shows: the controls that are shown; reveal: what changes
  *   when the truth is shown; values: more numbers for its texts; claim: a sentence that is only told where
  *   it holds; code: lines with a gap that are shown; instead: other steps, for models that learned no positions: where attention is told places, and where
- *   nothing is; play: the settings in which it opens the playground; texts: by part, of a lesson that a teacher has written
- * @typedef {{id: string, title?: string, minutes: number, model: string, example: string, steps: Step[]}} Lesson
- *   model, example: what it was written for; a step may name others in its state
+ *   nothing is; play: the settings in which it opens the playground; texts: by part, of a lesson that a teacher has written;
+ *   says: what its texts are named by, if not by lesson and step
+ * @typedef {{id: string, title?: string, minutes: number, model: string, example: string, recall?: Step, steps: Step[]}} Lesson
+ *   model, example: what it was written for; a step may name others in its state; recall: what is asked before
  */
+
+/** The first number of a lesson: steps are counted from 1, and what is recalled comes before. @param {Lesson} lesson */
+export const firstOf = ({ recall }) => (recall ? 0 : 1);
+
+/**
+ * What stands behind the last step: what was guessed and found in the lesson, over the picture of that step.
+ * @param {Lesson} lesson
+ * @returns {Step}
+ */
+function cardOf({ title, steps }) {
+  const { state = {} } = steps.at(-1) ?? {};
+  const origin = Object.fromEntries(HOSTS.filter((name) => name in state).map((name) => [name, state[name]]));
+  return { id: CARD, state: origin, ...(title === undefined ? {} : { texts: {} }) };
+}
+
+/**
+ * The step of this number: see `firstOf` and `cardOf`.
+ * @param {Lesson|null|undefined} lesson
+ * @param {number} number
+ * @returns {Step|undefined}
+ */
+export function stepAt(lesson, number) {
+  if (!lesson) return undefined;
+  return number === 0 ? lesson.recall : number > lesson.steps.length ? cardOf(lesson) : lesson.steps[number - 1];
+}
 
 /**
  * The step as it is for this model.

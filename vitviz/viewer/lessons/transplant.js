@@ -1,14 +1,18 @@
 /** Lesson The transplant: the CLS of one photo goes on among the patches of another. */
 
+import { recalled } from "./recalled.js";
+
 const beside = "experiment";
 const DONOR = "transplant_cls_END_example-dog"; // whose answer is that of the other photo
 const GOLDFISH = { model: "photos", example: "goldfish" };
+const BACK = "transplant_cls_END_example-goldfish";
 const VALUES = { word: { truth: "finalWord" }, donor: { truth: "outcomeWord", at: { experiment: DONOR } } };
 const WHOSE = { kind: /** @type {"choose"} */ ("choose"), truth: "whoseWord", at: { experiment: DONOR }, options: ["own", "donor", "third"] };
 
 /** @type {import("./steps.js").Lesson} */
 export const transplant = {
   id: "transplant", minutes: 8, ...GOLDFISH,
+  recall: recalled("tokens"),
   steps: [
     { id: "two", values: { word: VALUES.word, share: { truth: "wordShare" } } },
     { id: "start", state: { ...GOLDFISH, experiment: "transplant_cls_0_example-dog", beside },
@@ -20,5 +24,8 @@ export const transplant = {
       claim: { truth: "whoseWord", at: { experiment: DONOR }, is: "own" }, reveal: { shows: ["beside"] } },
     { id: "turn", question: { kind: "choose", truth: "firstTurn", at: { experiment: "transplant_cls_PLACE_example-dog" }, options: "blocks" },
       values: VALUES, reveal: { state: { panel: "predictions" }, shows: ["panel"] } },
+    { id: "transfer", state: { model: "photos", example: "red-panda", experiment: BACK, beside }, question: { ...WHOSE, at: { experiment: BACK } },
+      values: { word: VALUES.word, donor: { truth: "outcomeWord", at: { experiment: BACK } } },
+      claim: { truth: "whoseWord", at: { experiment: BACK }, is: "donor" }, reveal: { shows: ["beside"] } },
   ],
 };

@@ -1,11 +1,14 @@
 /** Lesson What it cannot know: a model has a word only for what it was taught. */
 
+import { recalled } from "./recalled.js";
+
 const DIGIT = { model: "photos", example: "digit" };
 const CAT = { model: "mnist", example: "cat" };
 
 /** @type {import("./steps.js").Lesson} */
 export const unknown = {
   id: "unknown", minutes: 6, ...DIGIT,
+  recall: recalled("patches"),
   steps: [
     { id: "words", state: DIGIT },
     { id: "digit", state: { ...DIGIT, panel: "predictions" }, question: { kind: "choose", truth: "answerKind", options: ["named", "unsure", "none"] },

@@ -1,8 +1,11 @@
 /** Lesson When does it know?: what the model would answer after every block. */
 
+import { recalled } from "./recalled.js";
+
 /** @type {import("./steps.js").Lesson} */
 export const when = {
   id: "when", minutes: 8, model: "photos", example: "dog",
+  recall: recalled("tokens"),
   steps: [
     { id: "lens", values: { answer: { truth: "finalWord" } } },
     { id: "first", state: { layer: 0 }, question: { kind: "number", truth: "lensShare", percent: true, min: 0, max: 1 },
@@ -17,5 +20,7 @@ export const when = {
     { id: "turn", state: { panel: "predictions" }, question: { kind: "choose", truth: "firstLead", options: "blocks" },
       values: { answer: { truth: "finalWord" } },
       reveal: { shows: ["panel"] } },
+    { id: "transfer", state: { model: "photos", example: "cat", panel: "predictions" }, question: { kind: "choose", truth: "firstLead", options: "blocks" },
+      values: { answer: { truth: "finalWord" } }, reveal: { shows: ["panel"] } },
   ],
 };

@@ -1,5 +1,7 @@
 /** Lesson Where am I?: positions are learned. */
 
+import { recalled } from "./recalled.js";
+
 const MIDDLE = /** @type {[number, number]} */ ([0.54, 0.54]);
 const BESIDE = /** @type {[number, number]} */ ([0.54, 0.46]);
 const CORNER = /** @type {[number, number]} */ ([0.01, 0.01]);
@@ -9,6 +11,7 @@ const HEAP = { experiment: "shuffle_1_3", beside };
 /** @type {import("./steps.js").Lesson} */
 export const where = {
   id: "where", minutes: 8, model: "photos", example: "red-panda",
+  recall: recalled("patches"),
   steps: [
     { id: "bag", instead: { told: { id: "told" }, untold: { id: "untold" } } },
     {

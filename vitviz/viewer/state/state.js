@@ -16,10 +16,10 @@ import { FUSIONS } from "../maths/rollout.js";
  *   beside: the key of the second analysis, "" if there is none
  *   experiment: the interventions of an experiment as a text (experiment.js), "" if there are none; it is shown while
  *     `beside` is OPERATED
- *   lesson: the id of the open lesson, "" if there is none; step: of it, counted from 1
+ *   lesson: the id of the open lesson, "" if there is none; step: of it, counted from 1; 0 what is recalled before them, one more than there are what was found
  *   lent: the fields that the open panel has borrowed, with their values before; own: fields that a panel adds
  * @typedef {{depth: number, heads: number, grid: import("../maths/geometry.js").Grid,
- *   panels: import("./panels.js").PanelDescription[], besides: string[], lessons?: {id: string, steps: any[]}[]}} Shape
+ *   panels: import("./panels.js").PanelDescription[], besides: string[], lessons?: import("../lessons/steps.js").Lesson[]}} Shape
  *   besides: keys of the analyses that can be put beside it; lessons: those that can be opened
  */
 
@@ -63,7 +63,7 @@ export function validSelection(wanted, base, { depth, heads, grid, panels, besid
     experiment: (value) => isExperiment(value, { depth, heads, grid }),
     lent: (value) => value !== null && typeof value === "object",
     lesson: (value) => value === "" || lessons.some(({ id }) => id === value),
-    step: (value) => whole(value, Infinity) && value > 0,
+    step: (value) => whole(value, Infinity),
   };
   for (const [name, { possible }] of Object.entries(fieldsOf(panels, "selects"))) checks[name] = possible;
   const valid = { ...base };
@@ -80,7 +80,7 @@ export function validSelection(wanted, base, { depth, heads, grid, panels, besid
   }
   if (valid.beside === OPERATED && valid.experiment === "") valid.beside = "";
   const open = lessons.find(({ id }) => id === valid.lesson);
-  valid.step = Math.min(valid.step, open?.steps.length ?? 1);
+  valid.step = open ? Math.min(Math.max(valid.step, open.recall ? 0 : 1), open.steps.length + 1) : 1;
   return valid;
 }
 

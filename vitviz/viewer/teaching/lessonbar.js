@@ -3,6 +3,7 @@
 import { CODE } from "../lessons/codelines.js";
 import { codeOf, hasCodes } from "../lessons/codes.js";
 import { el, setText, show } from "../parts/dom.js";
+import { createCard } from "./card.js";
 import { createInput } from "./inputs.js";
 import { createPoll } from "./poll.js";
 import { gapText, said, sayings, titleOf } from "../text/lesson.js";
@@ -41,26 +42,27 @@ export function createLessonBar(app) {
   // A screen reader reads the truth when it appears.
   const truth = el("div", { class: "vv-lesson-truth", role: "status" }, gap, ...Object.values(after));
   const back = button({ text: t("lessonBack"), title: t("lessonBack"), onClick: () => move(-1) });
-  const reveal = button({ text: t("lessonReveal"), title: t("lessonReveal"), onClick: () => course.reveal() });
+  const reveal = button({ text: t("lessonReveal"), title: t("lessonReveal"), onClick: () => { if (course.complete()) course.reveal([question.textContent, gapText(app, course.truth())]); } });
   const again = button({ text: t("lessonAgain"), title: t("lessonAgain"), onClick: () => course.again() });
   const next = button({ text: t("lessonNext"), title: t("lessonNext"), onClick: () => move(1) });
   for (const main of [reveal, play]) main.classList.add("vv-main");
+  const others = button({ text: t("lessonOthers"), title: t("lessonOthers"), onClick: () => app.openLessons() });
   const teacher = createTeacher(app);
+  const card = createCard(app);
   const root = el("section", { class: "vv-lesson", "aria-label": t("lesson") },
     el("header", { class: "vv-lesson-head" }, title, where, leave),
     el("div", { class: "vv-lesson-elsewhere" }, elsewhere, home),
-    text, lines, play, question, answer, codes, waiting, truth, why,
-    el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next), teacher.root);
-  let drawn = ""; // the step whose texts and inputs are drawn
-  let input = null; // of the open question: {root, render}
+    text, card.root, lines, play, question, answer, codes, waiting, truth, why,
+    el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next, others), teacher.root);
+  let [drawn, input] = ["", null]; // the step whose texts and inputs are drawn, and its input: {root, render}
   root.hidden = true;
   return { root, render };
 
   function move(by) {
-    if (course.number() + by > course.count()) return course.leave();
-    course.go(course.number() + by);
-    title.focus({ preventScroll: true });
-    return title.scrollIntoView({ block: "nearest" });
+    if (!course.closed() || by < 0) course.go(course.number() + by);
+    else if (course.following()) course.start(course.following().id);
+    else return course.leave();
+    return title.focus({ preventScroll: true });
   }
 
   function render() {
@@ -72,17 +74,16 @@ export function createLessonBar(app) {
   }
 
   function renderStep(lesson) {
-    const step = course.step();
-    const asked = course.question();
+    const [step, asked] = [course.step(), course.question()];
     const value = asked && course.truth();
     const revealed = course.revealed() && value !== null && value !== undefined;
     setText(title, titleOf(app, lesson));
-    setText(where, t("lessonStep", { step: course.number(), count: course.count() }));
-    const astray = !course.atHome();
-    setText(elsewhere, astray ? t("lessonElsewhere") : "");
-    show(elsewhere, astray);
-    show(home, astray && app.travels);
+    setText(where, placeText(app));
+    setText(elsewhere, course.atHome() ? "" : t("lessonElsewhere"));
+    show(elsewhere, !course.atHome());
+    show(home, !course.atHome() && app.travels);
     paragraphs(text, said(app, "") ?? t("lessonLoading"));
+    card.render();
     setText(lines, CODE[step.code] ?? "");
     show(lines, step.code !== undefined);
     setText(question, (asked && said(app, "question")) ?? "");
@@ -113,18 +114,19 @@ export function createLessonBar(app) {
   function renderButtons(asked, revealed, value) {
     const open = asked !== null && value !== undefined && !revealed;
     const held = document.activeElement === reveal;
-    show(back, course.number() > 1);
+    show(others, course.closed());
+    show(back, course.number() > course.first());
     show(reveal, open);
     reveal.setAttribute("aria-disabled", String(!(course.complete() && value !== null)));
     show(again, revealed);
-    setText(next, course.number() === course.count() ? t("lessonDone") : t(open ? "lessonSkip" : "lessonNext"));
+    setText(next, onwardText(app, open));
     next.setAttribute("aria-label", next.textContent);
     next.title = next.textContent;
     next.classList.toggle("vv-main", !open);
     if (!held || open) return;
     next.focus({ preventScroll: true });
-    // What is read now lies above it; controls that the truth brings along are there in the next frame.
-    requestAnimationFrame(() => next.scrollIntoView({ block: "nearest" }));
+    // Controls that the truth brings along are there in the next frame.
+    requestAnimationFrame(() => truth.scrollIntoView({ block: "nearest" }));
   }
 
   /** Makes the input of a step; the one of the picture needs none but a line that counts. */
@@ -134,7 +136,22 @@ export function createLessonBar(app) {
     drawn = key;
     input = asked && createInput(app, asked);
     answer.replaceChildren(...(input ? [input.root] : []));
+    // What is asked is on the screen, under the picture on a phone too.
+    requestAnimationFrame(() => [title, text, question, answer].forEach((one) => one.scrollIntoView({ block: "nearest" })));
   }
+}
+
+/** Where in its lesson a step stands. */
+function placeText({ t, course }) {
+  if (course.closed()) return t("lessonFound");
+  return course.number() === 0 ? t("lessonRecall") : t("lessonStep", { step: course.number(), count: course.count() });
+}
+
+/** What comes next: a step, the card behind the last one, or another lesson. */
+function onwardText(app, open) {
+  const { t, course } = app;
+  if (!course.closed()) return t(open ? "lessonSkip" : "lessonNext");
+  return course.following() ? t("lessonFollowing", { lesson: titleOf(app, course.following()) }) : t("lessonDone");
 }
 
 function paragraphs(node, words) {

@@ -4,6 +4,7 @@ import { el } from "../parts/dom.js";
 import { goalOf, titleOf } from "../text/lesson.js";
 import { OWN } from "../lessons/own.js";
 import { originOf } from "../lessons/course.js";
+import { firstOf, stepAt } from "../lessons/steps.js";
 import { createOwnLesson } from "./ownlesson.js";
 import { button } from "../parts/widgets.js";
 
@@ -15,10 +16,10 @@ import { button } from "../parts/widgets.js";
  */
 export function createLessonList(app, lessons, linkTo) {
   const { t } = app;
-  const linkOf = (lesson, step) => linkTo({ ...originOf(lesson, lesson.steps[step - 1]), lesson: lesson.id, step });
+  const linkOf = (lesson, step) => linkTo({ ...originOf(lesson, stepAt(lesson, step)), lesson: lesson.id, step });
   const open = (lesson) => {
     const title = titleOf(app, lesson);
-    if (linkTo && lesson.id !== OWN) return el("a", { href: linkOf(lesson, 1), text: title });
+    if (linkTo && lesson.id !== OWN) return el("a", { href: linkOf(lesson, firstOf(lesson)), text: title });
     return button({ text: title, title, onClick: () => begin(lesson) });
   };
   const begin = ({ id }) => {

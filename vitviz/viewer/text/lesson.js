@@ -25,9 +25,14 @@ export function said(app, part) {
   const { course, t } = app;
   const { texts } = course.step();
   if (texts) return texts[part] || (part === "" ? "" : null);
-  const key = ["lesson." + course.lesson().id, course.step().id, ...(part ? [part] : [])].join("_");
+  const key = [keyOf(course), ...(part ? [part] : [])].join("_");
   const values = hasText(key) ? valuesOf(app, namesIn(key, app.language)) : null;
   return values && t(key, values);
+}
+
+/** What the keys of a step's texts begin with. */
+function keyOf(course) {
+  return "lesson." + (course.step().says ?? course.lesson().id + "_" + course.step().id);
 }
 
 /**
@@ -47,7 +52,7 @@ export function optionText(app, option) {
   const { options } = course.question();
   if (options === "heads") return t("headNumber", { head: option });
   if (options === "blocks") return t("lessonBlock", { block: Number(option) - 1 }); // layers are counted from 0, as in every chart
-  return t(["lesson." + course.lesson().id, course.step().id, "option", option].join("_"), sizesOf(app));
+  return t([keyOf(course), "option", option].join("_"), sizesOf(app));
 }
 
 /**

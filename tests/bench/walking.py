@@ -1,0 +1,221 @@
+"""Walks through every step of every lesson as a pupil does, and says what is not on the screen.
+
+`python -m tests.bench.walking [--out FOLDER] [--lessons cut ask] [--languages en] [--sizes phone]`:
+each question is guessed wrong, read, and guessed right. What is asked, the way on, and after the
+guess what was found and why have to lie on the screen without scrolling. Prints a line for each
+that does not, and leaves a contact sheet of each walk in FOLDER.
+"""
+
+import argparse
+import io
+import itertools
+import json
+import re
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from PIL import Image, ImageDraw
+
+from tests.bench.browser import chromium
+from tests.running import running_app
+from vitviz.languages import dictionary, languages
+
+SIZES: dict[str, dict[str, Any]] = {
+    "laptop": {"viewport": {"width": 1366, "height": 650}},
+    "projector": {"viewport": {"width": 1280, "height": 720}},
+    "phone": {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True},
+}
+LESSON = ".vv-lesson:not([hidden])"
+PATIENCE_MS = 60_000
+MINUS = "\u2212"
+# What a step stands in the page as, once everything that it tells has come.
+SETTLED = """([lesson, step]) => {
+    const bar = document.querySelector('.vv-lesson:not([hidden])');
+    const place = document.querySelector('[data-state]');
+    const says = bar?.querySelector('.vv-lesson-text')?.textContent;
+    const notes = [...bar?.querySelectorAll(':scope > p.vv-note') ?? []];
+    return place?.dataset.state === 'ready'
+        && place.dataset.lesson === lesson && place.dataset.step === step
+        && says && !says.includes('…')
+        && !notes.some((one) => !one.hidden && one.textContent.includes('…'));
+}"""
+BOXES = """(selectors) => Object.fromEntries(selectors.map((selector) => {
+    const node = [...document.querySelectorAll(selector)].find((one) => one.checkVisibility());
+    const box = node?.getBoundingClientRect();
+    return [selector, box ? [box.top, box.bottom, innerHeight] : null];
+}))"""
+
+
+class Walk:
+    """One walk through a lesson in a language and a size, with its faults and pictures."""
+
+    def __init__(self, page: Any, url: str, language: str, size: str) -> None:
+        self.page, self.url, self.language, self.size = page, url, language, size
+        self.texts = dictionary(language, "viewer")
+        self.faults: list[str] = []
+        self.shots: list[tuple[str, Image.Image]] = []
+
+    def lesson(self, name: str, first: int) -> None:
+        more = "&projector=true" if self.size == "projector" else ""
+        self.page.goto(f"{self.url}/?lesson={name}&step={first}&lang={self.language}{more}")
+        step = first
+        while True:
+            self.page.wait_for_function(SETTLED, arg=[name, str(step)], timeout=PATIENCE_MS)
+            self.page.wait_for_timeout(250)  # until it has scrolled
+            where = f"{name} {step}"
+            closed = (
+                self.page.locator(f"{LESSON} .vv-lesson-where").inner_text()
+                == (self.texts["lessonFound"])
+            )
+            self.look(where, "asked", [".vv-lesson-text"])
+            if closed:
+                return
+            if self.page.locator(f"{LESSON} .vv-lesson-question").is_visible():
+                self.question(where)
+            self.press("lessonNext" if self.is_there("lessonNext") else "lessonSkip")
+            step += 1
+
+    def question(self, where: str) -> None:
+        self.on_screen(where, "asked", [".vv-lesson-question", ".vv-lesson-answer"])
+        if not self.guess(None):
+            self.faults.append(f"{where}: cannot be guessed here")
+            return
+        self.press("lessonReveal")
+        for part in ("gap", "why"):
+            self.page.locator(f"{LESSON} .vv-lesson-{part}").wait_for(timeout=PATIENCE_MS)
+        self.page.wait_for_timeout(250)  # until it has scrolled
+        self.look(where, "told", [".vv-lesson-gap", ".vv-lesson-why"])
+        right = self.truth()
+        self.press("lessonAgain")
+        if right is not None and self.guess(right):
+            self.press("lessonReveal")
+            gap = self.page.locator(f"{LESSON} .vv-lesson-gap")
+            gap.wait_for(timeout=PATIENCE_MS)
+            said = gap.inner_text()
+            first, *_ = self.texts["lessonGap_same"].split("{")
+            fits = [first.strip(), self.texts["lessonRight"], self.texts["lessonClose"]]
+            if not any(one in said for one in fits):
+                self.faults.append(f"{where}: the right guess gets “{said}”")
+
+    def guess(self, right: Any) -> bool:
+        """Guess what is right, or else something that hardly is. False if no guess is possible."""
+        answer = self.page.locator(f"{LESSON} .vv-lesson-answer")
+        options = answer.locator("input[type=radio]")
+        number = answer.locator("input[type=number]")
+        if options.count():
+            options.nth(0 if right is None else right).check(force=True)
+        elif number.count():
+            low = float(number.get_attribute("min"))
+            number.fill(str(low) if right is None else str(right))
+        else:
+            return self.paint()
+        return True
+
+    def paint(self) -> bool:
+        frame = self.page.locator(".vv-frame").first
+        frame.scroll_into_view_if_needed()
+        reveal = self.button("lessonReveal")
+        box = frame.bounding_box()
+        for at in range(12):
+            if reveal.get_attribute("aria-disabled") == "false":
+                return True
+            x, y = box["x"] + box["width"] * (0.06 + 0.08 * at), box["y"] + box["height"] * 0.04
+            touch = self.page.touchscreen.tap if self.size == "phone" else self.page.mouse.click
+            touch(x, y)
+        return reveal.get_attribute("aria-disabled") == "false"
+
+    def truth(self) -> Any:
+        """The right guess as the page has told it: the place of an option, or a number."""
+        answer = self.page.locator(f"{LESSON} .vv-lesson-answer")
+        if answer.locator("input[type=radio]").count():
+            return answer.locator("label").evaluate_all(
+                "labels => labels.findIndex((one) => one.classList.contains('vv-lesson-right'))"
+            )
+        gap = self.page.locator(f"{LESSON} .vv-lesson-gap").inner_text()
+        found = re.findall(MINUS + r"?[\d,]+(?:\.\d+)?", gap)
+        if not answer.locator("input[type=number]").count() or not found:
+            return None
+        return float(found[-1].replace(",", "").replace(MINUS, "-"))
+
+    def look(self, where: str, when: str, wanted: list[str]) -> None:
+        self.on_screen(where, when, wanted)
+        shot = Image.open(io.BytesIO(self.page.screenshot()))
+        self.shots.append((f"{where} {when}", shot.convert("RGB")))
+
+    def on_screen(self, where: str, when: str, wanted: list[str]) -> None:
+        on = f"{LESSON} > .vv-lesson-buttons .vv-main"
+        found = self.page.evaluate(BOXES, [*(f"{LESSON} {one}" for one in wanted), on])
+        for selector, box in found.items():
+            name = selector.split(".vv-lesson-")[-1]
+            if box is None:
+                if selector != on:
+                    self.faults.append(f"{where} {when}: {name} is not shown")
+            elif box[0] < -1 or box[1] > box[2] + 1:
+                self.faults.append(
+                    f"{where} {when}: {name} at {box[0]:.0f} to {box[1]:.0f} of {box[2]:.0f}"
+                )
+
+    def button(self, key: str) -> Any:
+        return self.page.locator(LESSON).get_by_role("button", name=self.texts[key], exact=True)
+
+    def is_there(self, key: str) -> bool:
+        return bool(self.button(key).is_visible())
+
+    def press(self, key: str) -> None:
+        self.button(key).click()
+
+    def sheet(self, place: Path) -> None:
+        """All pictures in one, so that somebody looks at them."""
+        width, columns = (240, 8) if self.size == "phone" else (480, 4)
+        small = [
+            (name, one.resize((width, one.height * width // one.width))) for name, one in self.shots
+        ]
+        height = max(one.height for _, one in small) + 16
+        rows = -(-len(small) // columns)
+        sheet = Image.new("RGB", (columns * (width + 6), rows * (height + 6)), "white")
+        draw = ImageDraw.Draw(sheet)
+        for at, (name, one) in enumerate(small):
+            x, y = at % columns * (width + 6), at // columns * (height + 6)
+            draw.text((x, y), name, fill="black")
+            sheet.paste(one, (x, y + 14))
+        sheet.save(place)
+
+
+def main() -> None:
+    lessons = [key for key in dictionary("en", "lessons") if "_" not in key]
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.walking", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("runs/walk"))
+    parser.add_argument("--lessons", nargs="+", choices=lessons, default=lessons)
+    parser.add_argument("--languages", nargs="+", choices=languages(), default=languages())
+    parser.add_argument("--sizes", nargs="+", choices=list(SIZES), default=list(SIZES))
+    asked = parser.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
+    faults = 0
+    every = itertools.product(asked.languages, asked.sizes, asked.lessons)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_app(Path(folder)) as url,
+        chromium() as first,
+    ):
+        for language, size, lesson in every:
+            context = first.context.browser.new_context(**SIZES[size])
+            walk = Walk(context.new_page(), url, language, size)
+            begun = time.monotonic()
+            try:
+                walk.lesson(lesson, 0 if lesson != lessons[0] else 1)
+            finally:
+                walk.sheet(asked.out / f"{lesson}-{language}-{size}.png")
+                for fault in walk.faults:
+                    print(f"{language} {size} {fault}", flush=True)
+            context.close()
+            faults += len(walk.faults)
+            seconds = time.monotonic() - begun
+            print(f"{language} {size} {lesson}: {seconds:.0f} s", file=sys.stderr)
+    print(json.dumps({"faults": faults}))
+
+
+if __name__ == "__main__":
+    main()
