@@ -20,7 +20,7 @@ import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { FIXTURES, assertClose } from "./fixture.js";
 import { appOf, openStep, visitStep } from "./walk.js";
 
-const CONTROLS = ["title", "readout", "beside", "panel", "tabs", "layer", "head", "direction", "overlay", "looks", "legend"];
+const CONTROLS = ["title", "readout", "beside", "panel", "tabs", "layer", "head", "direction", "overlay", "looks", "legend", "photo"];
 const ask = LESSONS.find(({ id }) => id === "ask");
 
 async function open(name, ask = null) {

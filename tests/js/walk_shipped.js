@@ -73,7 +73,7 @@ for (const lesson of LESSONS) {
     const experiments = await experimentsFor(step, source);
     const analyses = Object.fromEntries(await Promise.all(Object.entries(experiments).map(async ([text, experiment]) =>
       [text, await open(model, example + "~" + experiment)])));
-    const own = experiments[step.state?.experiment];
+    const own = experiments[step.state?.experiment ?? step.reveal?.state?.experiment]; // which can stand beside only with the truth
     const beside = own ? example + "~" + own : step.state?.beside?.replace("example-", "") ?? null;
     const other = beside ? await open(model, beside) : null;
     const outcomes = { of: (text) => analyses[text], retry() {} };

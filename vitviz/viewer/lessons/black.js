@@ -24,7 +24,7 @@ export const black = {
       claim: below(LEFT.out, 0.9), reveal: { shows: ["beside"] } },
     { id: "black", state: { experiment: WAYS.black, beside }, question: ASKED, values: { ...OWN, ...LEFT, now: { truth: "otherWord" } },
       claim: below(LEFT.mean, 0.9), reveal: { shows: ["beside"] } },
-    { id: "other", state: { ...PANDA, experiment: WAYS.mean, beside }, question: { kind: "choose", truth: "hurtsMost", at: { experiments: WAYS }, options: Object.keys(WAYS) },
-      values: { ...OWN, ...LEFT }, claim: { truth: "hurtsMost", at: { experiments: WAYS }, is: "mean" }, reveal: { shows: ["beside"] } },
+    { id: "other", state: PANDA, question: { kind: "choose", truth: "hurtsMost", at: { experiments: WAYS }, options: Object.keys(WAYS) },
+      values: { ...OWN, ...LEFT }, claim: { truth: "hurtsMost", at: { experiments: WAYS }, is: "mean" }, reveal: { state: { experiment: WAYS.mean, beside }, shows: ["beside"] } },
   ],
 };

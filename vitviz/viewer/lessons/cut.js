@@ -4,7 +4,7 @@
 export const cut = {
   id: "cut", minutes: 6, model: "photos", example: "dog",
   steps: [
-    { id: "frame", question: { kind: "number", truth: "unseen", percent: true, min: 0, max: 1, worked: true } },
+    { id: "frame", shows: ["photo"], question: { kind: "number", truth: "unseen", percent: true, min: 0, max: 1, worked: true } },
     { id: "pixels", values: { all: { truth: "pixelNumbers" } } },
     { id: "patches", question: { kind: "number", truth: "patchCount", min: 0, max: 400, worked: true } },
     { id: "numbers", state: { token: [0.35, 0.45] }, question: { kind: "number", truth: "patchNumbers", min: 0, max: 400, worked: true } },

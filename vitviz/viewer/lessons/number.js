@@ -11,7 +11,7 @@ export const number = {
   id: "number", minutes: 10, model: "photos", example: "red-panda",
   recall: recalled("even"),
   steps: [
-    { id: "ask", state: STATE, values: { sum: SUM } },
+    { id: "ask", state: STATE, shows: ["panel"], values: { sum: SUM } },
     { id: "score", state: STATE, values: { sum: SUM }, question: { kind: "number", truth: "score", min: -10, max: 20, worked: true }, reveal: { shows: ["panel"] } },
     { id: "power", state: STATE, values: { score: SCORE, power: { truth: "scorePower" }, total: { truth: "scoreTotal" } },
       question: { kind: "number", truth: "pairShare", percent: true, min: 0, max: 1, worked: true },

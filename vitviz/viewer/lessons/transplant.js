@@ -14,7 +14,7 @@ export const transplant = {
   id: "transplant", minutes: 8, ...GOLDFISH,
   recall: recalled("tokens"),
   steps: [
-    { id: "two", values: { word: VALUES.word, share: { truth: "wordShare" } } },
+    { id: "two", state: { ...GOLDFISH, beside: "example-dog" }, values: { word: VALUES.word, share: { truth: "wordShare" } } },
     { id: "start", state: { ...GOLDFISH, experiment: "transplant_cls_0_example-dog", beside },
       question: { kind: "choose", truth: "sameNumbers", options: ["same", "different"] }, values: VALUES,
       claim: { truth: "sameNumbers", is: "same" }, reveal: { shows: ["beside"] } },

@@ -4,7 +4,7 @@ import { el, setText } from "../parts/dom.js";
 import { createComponents } from "./patches/components.js";
 import { createFold } from "../parts/fold.js";
 import { createFilters } from "./patches/filters.js";
-import { createFraming } from "./patches/framing.js";
+import { createFraming } from "../stage/framing.js";
 import { boxOf, middleToken } from "../maths/geometry.js";
 import { createLedger } from "./patches/ledger.js";
 import { UNITS, createOnePatch } from "./patches/onepatch.js";

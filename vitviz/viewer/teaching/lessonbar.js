@@ -4,6 +4,7 @@ import { CODE } from "../lessons/codelines.js";
 import { codeOf, hasCodes } from "../lessons/codes.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createCard } from "./card.js";
+import { createFraming } from "../stage/framing.js";
 import { createInput } from "./inputs.js";
 import { createPoll } from "./poll.js";
 import { gapText, said, sayings, titleOf } from "../text/lesson.js";
@@ -47,15 +48,14 @@ export function createLessonBar(app) {
   const next = button({ text: t("lessonNext"), title: t("lessonNext"), onClick: () => move(1) });
   for (const main of [reveal, play]) main.classList.add("vv-main");
   const others = button({ text: t("lessonOthers"), title: t("lessonOthers"), onClick: () => app.openLessons() });
-  const teacher = createTeacher(app);
+  const [teacher, framing] = [createTeacher(app), createFraming(app)];
   const card = createCard(app);
-  const root = el("section", { class: "vv-lesson", "aria-label": t("lesson") },
+  const root = el("section", { class: "vv-lesson", "aria-label": t("lesson"), hidden: true },
     el("header", { class: "vv-lesson-head" }, title, where, leave),
     el("div", { class: "vv-lesson-elsewhere" }, elsewhere, home),
-    text, card.root, lines, play, question, answer, codes, waiting, truth, why,
+    text, framing.root, card.root, lines, play, question, answer, codes, waiting, truth, why,
     el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next, others), teacher.root);
   let [drawn, input] = ["", null]; // the step whose texts and inputs are drawn, and its input: {root, render}
-  root.hidden = true;
   return { root, render };
 
   function move(by) {
@@ -84,6 +84,7 @@ export function createLessonBar(app) {
     show(home, !course.atHome() && app.travels);
     paragraphs(text, said(app, "") ?? t("lessonLoading"));
     card.render();
+    renderPhoto(framing, course, revealed);
     setText(lines, CODE[step.code] ?? "");
     show(lines, step.code !== undefined);
     setText(question, (asked && said(app, "question")) ?? "");
@@ -126,7 +127,7 @@ export function createLessonBar(app) {
     if (!held || open) return;
     next.focus({ preventScroll: true });
     // Controls that the truth brings along are there in the next frame.
-    requestAnimationFrame(() => truth.scrollIntoView({ block: "nearest" }));
+    requestAnimationFrame(() => [why, truth].forEach((one) => one.scrollIntoView({ block: "nearest" })));
   }
 
   /** Makes the input of a step; the one of the picture needs none but a line that counts. */
@@ -139,6 +140,14 @@ export function createLessonBar(app) {
     // What is asked is on the screen, under the picture on a phone too.
     requestAnimationFrame(() => [title, text, question, answer].forEach((one) => one.scrollIntoView({ block: "nearest" })));
   }
+}
+
+/** The whole photo, with a frame around what the model saw; its share is told after the guess. */
+function renderPhoto({ root, render }, course, revealed) {
+  const wanted = course.shows().includes("photo");
+  if (wanted) render();
+  else show(root, false);
+  root.classList.toggle("vv-untold", wanted && !revealed);
 }
 
 /** Where in its lesson a step stands. */

@@ -1,12 +1,12 @@
 /** Framing: the whole photo, small, with a frame around the part of it that the model saw. */
 
-import { photoCanvas } from "../../parts/canvas.js";
-import { el, show } from "../../parts/dom.js";
-import { percent } from "../../maths/numbers.js";
+import { photoCanvas } from "../parts/canvas.js";
+import { el, show } from "../parts/dom.js";
+import { percent } from "../maths/numbers.js";
 
 /**
  * Shown where the model did not see all of the photo, and its host sent the whole one.
- * @param {import("../../main.js").App} app
+ * @param {import("../main.js").App} app
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createFraming(app) {
