@@ -18,7 +18,7 @@ test("every text is used, and every text that is used is there", () => {
   const files = readdirSync(VIEWER, { recursive: true }).filter((name) => name.endsWith(".js"));
   const source = files.map((name) => readFileSync(new URL(name, VIEWER), "utf8")).join("\n");
   for (const key of Object.keys(STRINGS.en)) {
-    if (/^(lesson|experiment)\./.test(key)) continue; // lessons.test.js, experiment.test.js
+    if (/^(lesson|check|experiment)\./.test(key)) continue; // lessons.test.js, check.test.js, experiment.test.js
     const [stem, first, base] = [/_[^_]*$/, /_.*$/, /_name$/].map((end, at) => key.replace(end, at < 2 ? "_" : ""));
     const used = [key, stem, first, base].some((text) => source.includes('"' + text + '"'));
     assert.ok(used, key + " is never used");

@@ -243,7 +243,13 @@ def _texts(language: str) -> dict[str, str]:
 
 
 def _lessons(language: str) -> dict[str, str]:
-    return {f"lesson.{key}": text for key, text in dictionary(language, "lessons").items()}
+    """Those of lessons, and of the self-check before and after them."""
+    prefixes = {"lessons": "lesson.", "check": "check."}
+    return {
+        prefix + key: text
+        for subject, prefix in prefixes.items()
+        for key, text in dictionary(language, subject).items()
+    }
 
 
 TEXTS = {"STRINGS": _texts, "GLOSSARY": _glossary}

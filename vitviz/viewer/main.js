@@ -67,7 +67,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  *   languages: boolean, hasChosen: () => boolean, unknown: string[], needed: Set<string>, share: () => Promise<void>, looksOpen: boolean, optionsOpen: boolean, moved: boolean, forTeacher: boolean, operates: boolean, runner: ReturnType<typeof createComputing>["runner"], here: import("./data/source.js").Here, bench: import("./state/bench.js").Bench, sketching: ReturnType<typeof createSketching>,
  *   album: any, manifestOf: (key: string) => Promise<import("./types.js").Manifest>, take: ((file: Blob, name: string) => any)|null,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void, speaksLessons: () => boolean, play: ((settings?: string) => Promise<void>)|null,
- *   guesses: ReturnType<typeof import("./state/memory.js").guessBook>, records: ReturnType<typeof import("./state/memory.js").recordBook>, takeHome: null|((wanted: any) => Promise<any>),
+ *   guesses: ReturnType<typeof import("./state/memory.js").guessBook>, check: import("./lessons/check.js").Check, records: ReturnType<typeof import("./state/memory.js").recordBook>, takeHome: null|((wanted: any) => Promise<any>),
  *   shelf: import("./lessons/shelf.js").Shelf, collect: (lesson: import("./lessons/own.js").OwnLesson) => void,
  *   panels: import("./state/panels.js").PanelDescription[], shape: (source?: import("./data/source.js").Source) => import("./state/state.js").Shape,
  *   panel: () => import("./state/panels.js").PanelDescription,

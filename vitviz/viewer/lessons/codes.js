@@ -15,7 +15,7 @@ export const MOST_CODES = 200;
 const LONGEST = 60;
 
 /** A whole number in so many letters. */
-function written(value, count) {
+export function written(value, count) {
   let [text, rest] = ["", BigInt(value)];
   for (let i = 0; i < count; i++) {
     text = LETTERS[Number(rest % 32n)] + text;
@@ -24,7 +24,7 @@ function written(value, count) {
   return text;
 }
 
-function read(text) {
+export function numberIn(text) {
   return [...text].reduce((sum, letter) => sum * 32n + BigInt(LETTERS.indexOf(letter)), 0n);
 }
 
@@ -34,7 +34,7 @@ function lettersFor(size) {
   return count;
 }
 
-const sealOf = (text) => written(parseInt(markOf(text), 36) % 32 ** SEAL, SEAL);
+export const sealOf = (text) => written(parseInt(markOf(text), 36) % 32 ** SEAL, SEAL);
 
 /** How many guesses are possible, how one becomes a whole number below that, and back. */
 function numbering(question, source) {
@@ -80,8 +80,19 @@ export function hasCodes({ course }) {
  */
 export function codeOf(app, guess) {
   const { size, number } = numbering(app.course.question(), app.source);
-  const told = sealOf(nameOf(app)) + written(number(guess), lettersFor(size));
-  return (told + sealOf(told)).replace(/(.{4})(?=.)/g, "$1-");
+  return sealed(sealOf(nameOf(app)) + written(number(guess), lettersFor(size)));
+}
+
+/** Letters with those that show a slip, in groups of four. @param {string} told */
+export const sealed = (told) => (told + sealOf(told)).replace(/(.{4})(?=.)/g, "$1-");
+
+/** The letters that were sealed. Throws a `Misfit` for a slip, and for what is no code. @param {string} code  as it was typed */
+export function unsealed(code) {
+  const plain = code.toUpperCase().replace(/[-\u2010-\u2015\u2212]/g, "").replace(/[OIL]/g, (letter) => ALIKE[letter]);
+  if (plain.length < 2 * SEAL + 1 || plain.length > LONGEST || [...plain].some((letter) => !LETTERS.includes(letter))) throw new Misfit("pollNoCode");
+  const told = plain.slice(0, -SEAL);
+  if (sealOf(told) !== plain.slice(-SEAL)) throw new Misfit("pollSlip");
+  return told;
 }
 
 /**
@@ -91,12 +102,9 @@ export function codeOf(app, guess) {
  * @returns {any}
  */
 export function guessOf(app, code) {
-  const plain = code.toUpperCase().replace(/[-\u2010-\u2015\u2212]/g, "").replace(/[OIL]/g, (letter) => ALIKE[letter]);
-  if (plain.length < 2 * SEAL + 1 || plain.length > LONGEST || [...plain].some((letter) => !LETTERS.includes(letter))) throw new Misfit("pollNoCode");
-  const told = plain.slice(0, -SEAL);
-  if (sealOf(told) !== plain.slice(-SEAL)) throw new Misfit("pollSlip");
+  const told = unsealed(code);
   const { size, guess } = numbering(app.course.question(), app.source);
-  const value = read(told.slice(SEAL));
+  const value = numberIn(told.slice(SEAL));
   if (told.slice(0, SEAL) !== sealOf(nameOf(app)) || told.length !== SEAL + lettersFor(size) || value >= size) throw new Misfit("pollOther");
   return guess(value);
 }
@@ -107,12 +115,20 @@ export function guessOf(app, code) {
  * @param {string} text  typed or pasted: codes with anything but letters, digits and hyphens between them
  * @returns {{guesses: any[], wrong: {code: string, key: string}[], more: number}}  more: codes that were left out
  */
-export function readCodes(app, text) {
+export const readCodes = (app, text) => readAll(text, (code) => guessOf(app, code));
+
+/**
+ * The same of other codes. @template T
+ * @param {string} text
+ * @param {(code: string) => T} read  throws a `Misfit` for what it cannot read
+ * @returns {{guesses: T[], wrong: {code: string, key: string}[], more: number}}
+ */
+export function readAll(text, read) {
   const codes = text.split(/[\s,;]+/).filter(Boolean);
   const [guesses, wrong] = [[], []];
   for (const code of codes.slice(0, MOST_CODES)) {
     try {
-      guesses.push(guessOf(app, code));
+      guesses.push(read(code));
     } catch (error) {
       if (!(error instanceof Misfit)) throw error;
       wrong.push({ code: code.slice(0, 20), key: error.key });

@@ -1,5 +1,6 @@
 /** The curriculum: the lessons of the house and the own one, where they are listed, and the way to their pictures. */
 
+import { createCheck } from "../lessons/check.js";
 import { createCourse, stepLink } from "../lessons/course.js";
 import { LESSONS } from "../lessons/index.js";
 import { createOutcomes } from "../lessons/outcomes.js";
@@ -25,7 +26,7 @@ export function createCurriculum(app, { address = null, go = null, taken = null,
   shelve();
   const course = createCourse(app, lessons, guesses, travel, createOutcomes(results, taken?.outcomes ?? {}, render), render);
   let [coming, lost] = [/** @type {Promise<boolean>|null} */ (null), ""]; // lost: the language whose texts could not be had
-  return { shelf, guesses, travels, course, collect, openLessons, speaksLessons };
+  return { shelf, guesses, check: createCheck(guesses), travels, course, collect, openLessons, speaksLessons };
 
   /** Whether the texts of lessons are here; if not, they are fetched, and the page is drawn when they have come. */
   function speaksLessons() {

@@ -5,7 +5,9 @@ import { goalOf, titleOf } from "../text/lesson.js";
 import { OWN } from "../lessons/own.js";
 import { originOf } from "../lessons/course.js";
 import { firstOf, stepAt } from "../lessons/steps.js";
+import { createCheckClass } from "./checkclass.js";
 import { createOwnLesson } from "./ownlesson.js";
+import { createCheckLine } from "./selfcheck.js";
 import { button } from "../parts/widgets.js";
 
 /**
@@ -36,12 +38,21 @@ export function createLessonList(app, lessons, linkTo) {
       button({ text: "✕", title: t("close"), onClick: () => dialog.close() })),
     refused ? el("p", { class: "vv-untrained", role: "alert", text: t(refused.key, refused.values) }) : null,
     el("p", { class: "vv-note", text: t("lessonsIntro") }),
+    createCheckLine(app, selfCheck),
     el("ol", {}, ...lessons.map(item)),
     linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("lessonTeacherLinks") }), handout()) : null,
-    linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("own") }), createOwnLesson(app, linkTo, () => begin({ id: OWN }))) : null);
+    linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("own") }), createOwnLesson(app, linkTo, () => begin({ id: OWN }))) : null,
+    el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("check.class") }), createCheckClass(app)));
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   dialog.addEventListener("close", () => dialog.remove()); // it is made anew with what has been collected by then
   return dialog;
+
+  /** In place of the list, which would know nothing of what is answered. */
+  function selfCheck(check) {
+    dialog.after(check);
+    dialog.close();
+    check.showModal();
+  }
 
   /** For each lesson the links to its steps, and to its key. */
   function handout() {

@@ -1,0 +1,61 @@
+/** Codes of the self-check: both rounds of one pupil in sixteen letters, and the picture of a class. */
+
+import { FORMS, ITEMS, LEVELS, ROUNDS, isRight, isSureAndWrong, scoreOf } from "./check.js";
+import { readAll, sealed, sealOf, unsealed, written, numberIn } from "./codes.js";
+import { Misfit } from "./own.js";
+
+/** @typedef {import("./check.js").Mark} Mark @typedef {{form: "a"|"b", before: Mark[], after: Mark[]}} Result  form: that of before */
+
+const NAME = sealOf("check/1");
+/** Answer right or not, reason right or not, and how sure. */
+const STATES = 4 * LEVELS.length;
+const SIZE = BigInt(FORMS.length) * BigInt(STATES) ** BigInt(ROUNDS.length * ITEMS.length);
+const LETTERS = Math.ceil(SIZE.toString(2).length / 5);
+
+/** @param {Result} result */
+export function checkCode({ form, before, after }) {
+  const number = [...before, ...after].reduce((sum, { answer, reason, sure }) =>
+    sum * BigInt(STATES) + BigInt((2 * Number(answer) + Number(reason)) * LEVELS.length + sure), BigInt(FORMS.indexOf(form)));
+  return sealed(NAME + written(number, LETTERS));
+}
+
+/** The result in a code. Throws a `Misfit`. @param {string} code @returns {Result} */
+export function resultOf(code) {
+  const told = unsealed(code);
+  let number = told.length === NAME.length + LETTERS && told.startsWith(NAME) ? numberIn(told.slice(NAME.length)) : SIZE;
+  if (number >= SIZE) throw new Misfit("pollOther");
+  const marks = Array.from({ length: ROUNDS.length * ITEMS.length }, () => {
+    const [right, sure] = [Math.floor(Number(number % BigInt(STATES)) / LEVELS.length), Number(number % BigInt(LEVELS.length))];
+    number /= BigInt(STATES);
+    return { answer: right > 1, reason: right % 2 === 1, sure };
+  }).reverse();
+  return { form: FORMS[Number(number)], before: marks.slice(0, ITEMS.length), after: marks.slice(ITEMS.length) };
+}
+
+/** All results in a text with codes, each with its code, and what cannot be read in it. @param {string} text */
+export const readResults = (text) => readAll(text, (code) => ({ ...resultOf(code), code: checkCode(resultOf(code)) }));
+
+/**
+ * How many were right, and how many sure and wrong, question by question.
+ * @param {Result[]} results
+ */
+export function classOf(results) {
+  const times = (round, at, fits) => results.filter((one) => fits(one[round][at])).length;
+  const both = (at, fits) => ({ before: times("before", at, fits), after: times("after", at, fits) });
+  return ITEMS.map((_item, at) => ({ right: both(at, isRight), sureWrong: both(at, isSureAndWrong) }));
+}
+
+/**
+ * One row for each code, for a study: see the README of the viewer.
+ * @param {(Result & {code: string})[]} results
+ * @returns {import("../maths/csv.js").Table}
+ */
+export function tableOf(results) {
+  const of = (read) => ROUNDS.flatMap((round) => read(round));
+  return {
+    columns: ["code", "form_before", ...of((round) => [...ITEMS.flatMap(({ id }) => ["answer", "reason", "sure"].map((part) => [round, id, part].join("_"))),
+      round + "_right", round + "_sure_wrong"])],
+    rows: results.map((one) => [one.code, one.form.toUpperCase(), ...of((round) => [...one[round].flatMap(({ answer, reason, sure }) =>
+      [Number(answer), Number(reason), sure]), scoreOf(one[round]).right, scoreOf(one[round]).sureWrong])]),
+  };
+}

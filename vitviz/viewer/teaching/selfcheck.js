@@ -1,0 +1,185 @@
+/** The self-check on the screen: a line in the list of lessons, one question after another in a dialog, and what has changed. */
+
+import { ITEMS, LEVELS, ROUNDS, isRight, keyOf, layersOf, lookOf, reasonOf, scoreOf } from "../lessons/check.js";
+import { checkCode } from "../lessons/checkcodes.js";
+import { LESSONS } from "../lessons/index.js";
+import { percentBox } from "../maths/geometry.js";
+import { pixelCanvas } from "../parts/canvas.js";
+import { el, setText, show } from "../parts/dom.js";
+import { allow, button, choice } from "../parts/widgets.js";
+import { titleOf } from "../text/lesson.js";
+
+/** @typedef {import("../main.js").App} App @typedef {import("../lessons/check.js").Round} Round */
+
+/**
+ * The line of the list of lessons.
+ * @param {App} app
+ * @param {(dialog: HTMLDialogElement) => void} open
+ */
+export function createCheckLine(app, open) {
+  const { t, check } = app;
+  const rounds = { before: button({ text: t("check.before"), title: t("check.beforeTitle"), onClick: () => begin("before") }),
+    after: button({ text: t("check.after"), title: t("check.afterTitle"), onClick: () => check.done("before") && begin("after") }) };
+  const again = button({ text: t("check.again"), title: t("check.again"), onClick: () => ask(true) });
+  const named = (key, onClick) => button({ text: t(key), title: t(key), onClick });
+  const yes = named("check.againYes", () => { check.clear(); ask(false); });
+  const asked = el("div", { role: "alert", hidden: true }, el("p", { text: t("check.againAsk") }),
+    el("div", { class: "vv-lesson-buttons" }, yes, named("check.againNo", () => ask(false))));
+  const first = el("p", { class: "vv-note", text: t("check.afterFirst") });
+  const root = el("section", { class: "vv-check-line", "aria-label": t("check.title") }, el("b", { text: t("check.title") }), el("p", { class: "vv-note", text: t("check.intro") }),
+    el("div", { class: "vv-lesson-buttons" }, rounds.before, rounds.after, again), first, asked);
+  draw();
+  return root;
+
+  function begin(round) {
+    if (app.source) open(createSelfCheck(app, round));
+  }
+
+  function ask(asking) {
+    show(asked, asking);
+    draw();
+    (asking ? yes : rounds.before).focus();
+  }
+
+  function draw() {
+    allow(rounds.after, check.done("before"));
+    show(first, !check.done("before"));
+    show(again, check.begun());
+  }
+}
+
+/**
+ * @param {App} app
+ * @param {Round} round
+ * @returns {HTMLDialogElement}
+ */
+function createSelfCheck(app, round) {
+  const { t, check } = app;
+  let at = Math.min(check.open(round), ITEMS.length);
+  const title = el("h3", { tabindex: "-1", text: t("check.title") + ": " + t(round === "before" ? "check.before" : "check.after") });
+  const where = el("span", { class: "vv-lesson-where" });
+  const body = el("div", { class: "vv-check-body" }, el("p", { class: "vv-note", text: t("lessonLoading") }));
+  const back = button({ text: t("lessonBack"), title: t("lessonBack"), onClick: () => move(at - 1) });
+  const next = button({ text: t("lessonNext"), title: t("lessonNext"), onClick: go });
+  next.classList.add("vv-main");
+  const foot = el("div", { class: "vv-lesson-buttons" }, back, next);
+  const dialog = el("dialog", { class: "vv-help vv-check", "aria-label": title.textContent },
+    el("div", { class: "vv-help-head" }, title, where, button({ text: "✕", title: t("close"), onClick: () => dialog.close() })), body, foot);
+  dialog.addEventListener("close", () => dialog.remove()); // what was answered is kept
+  show(foot, false);
+  Promise.all([app.source.picture.fetch(), ...layersOf(app).map((layer) => app.source.store.ensure(layer))])
+    .then(() => move(at), () => body.replaceChildren(el("p", { role: "alert", text: t("check.lost") })));
+  return dialog;
+
+  function go() {
+    if (!check.complete(round, at)) return;
+    const form = ITEMS[at][check.form(round)];
+    check.settle(round, at, keyOf(form, lookOf(app, form)));
+    // Behind the last one what is still open comes, then the end.
+    move(at + 1 < ITEMS.length ? at + 1 : check.open(round));
+  }
+
+  function move(to) {
+    at = to;
+    draw();
+    body.scrollTop = 0;
+    title.focus({ preventScroll: true });
+  }
+
+  function draw() {
+    const over = at === ITEMS.length;
+    setText(where, over ? "" : t("check.progress", { at: at + 1, count: ITEMS.length }));
+    show(foot, !over);
+    show(back, at > 0);
+    setText(next, t(at + 1 === ITEMS.length ? "lessonDone" : "lessonNext"));
+    next.title = next.textContent;
+    next.setAttribute("aria-label", next.textContent);
+    body.replaceChildren(...(over ? ending() : question()));
+    if (!over) allow(next, check.complete(round, at));
+  }
+
+  function question() {
+    const item = ITEMS[at];
+    const entry = check.entry(round, at);
+    const words = wordsOf(app, item, check.form(round));
+    const put = (more) => { check.put(round, at, more); allow(next, check.complete(round, at)); };
+    const asks = (label, part, options) => {
+      const bar = choice({ label, wrap: true, options, onChoose: (value) => put({ [part]: value }) });
+      bar.set(entry[part]);
+      if (part !== "sure") bar.root.classList.add("vv-lesson-sentences");
+      return bar.root;
+    };
+    return [el("div", { class: "vv-check-asked" }, words.marks && picture(app, words.marks), el("p", { class: "vv-lesson-question", text: words.question })),
+      asks(t("check.answer"), "answer", words.options), asks(t("check.reason"), "reason", words.reasons),
+      asks(t("check.sure"), "sure", LEVELS.map((level, value) => ({ value, text: t("check.level_" + level) })))];
+  }
+
+  /** At the end of the first round nothing is told that would teach; at the end of the second one everything is. */
+  function ending() {
+    if (round === "before") return [el("p", { role: "status", text: t("check.kept") })];
+    const [before, after] = ROUNDS.map(check.marks);
+    const [first, last] = [before, after].map(scoreOf);
+    const code = checkCode({ form: check.form("before"), before, after });
+    const told = { count: ITEMS.length, before: first.right, after: last.right, sureBefore: first.sureWrong, sureAfter: last.sureWrong,
+      controlBefore: first.control, controlAfter: last.control };
+    return [el("p", { class: "vv-lesson-gap", role: "status", text: t("check.result", told) }), el("p", { class: "vv-note", text: t("check.resultHelp") }),
+      el("ol", {}, ...ITEMS.map((item, place) => answered(item, before[place], after[place]))),
+      el("p", {}, t("check.code") + " ", el("output", { class: "vv-lesson-code", text: code })), el("p", { class: "vv-note", text: t("check.codeHelp") })];
+  }
+
+  function answered(item, before, after) {
+    const form = check.form("after");
+    const { question: asked, options, reasons, key } = wordsOf(app, item, form);
+    const named = (list, wanted) => list.find(({ value }) => value === wanted).text;
+    const lesson = LESSONS.find(({ id }) => id === item.lesson);
+    const open = () => { dialog.close(); app.course.start(item.lesson); };
+    return el("li", {}, el("b", { text: itemTitle(app, item) }), el("p", { text: asked }),
+      el("p", { class: "vv-check-right", text: t("check.right", { answer: named(options, key) }) }),
+      el("p", { text: t("check.because", { reason: named(reasons, reasonOf(item, key)) }) }),
+      el("p", { class: "vv-note", text: t("check.was", { before: markText(t, before), after: markText(t, after) }) }),
+      lesson ? button({ text: t("check.lesson", { lesson: titleOf(app, lesson) }), title: t("check.lessonTitle"), onClick: open })
+        : el("p", { class: "vv-note", text: t("check.untaught") }));
+  }
+}
+
+/** What a question is called, and whether it asks for what no lesson has shown. @param {App} app @param {import("../lessons/check.js").Item} item */
+export function itemTitle({ t }, { id, kind }) {
+  const question = t("check." + id);
+  return kind === "taught" ? question : t("check.kind_" + kind, { question });
+}
+
+function markText(t, mark) {
+  return t("check.mark_" + (isRight(mark) ? "both" : mark.answer ? "answer" : mark.reason ? "reason" : "none"));
+}
+
+/**
+ * A question in words, with the numbers of the analysis on the screen.
+ * @param {App} app  with the layers that are asked about
+ * @param {import("../lessons/check.js").Item} item
+ * @param {"a"|"b"} name
+ */
+export function wordsOf(app, item, name) {
+  const { t } = app;
+  const form = item[name];
+  const look = lookOf(app, form);
+  return {
+    key: keyOf(form, look), marks: form.marks?.(look) ?? null,
+    question: t(["check." + item.id, name, "question"].join("_"), form.values?.(look)),
+    options: Object.entries(form.options).map(([value, number]) => ({ value, text: t(["check." + item.id, "option", value].join("_"), { value: number?.(look) }) })),
+    reasons: item.reasons.map((value) => ({ value, text: t(["check." + item.id, "reason", value].join("_")) })),
+  };
+}
+
+/** What the model saw, with letters on the patches that are asked about. */
+function picture({ source }, tokens) {
+  const { grid, manifest: { model: { image } } } = source;
+  const pixels = pixelCanvas(image.height, image.width, "");
+  pixels.draw(source.picture.get()?.rgba);
+  const place = el("div", { class: "vv-check-picture", "aria-hidden": "true" }, pixels.canvas, ...tokens.map((token, at) => {
+    const box = el("span", { class: "vv-guess-mark", text: "AB"[at] });
+    Object.assign(box.style, percentBox(token, grid));
+    return box;
+  }));
+  place.style.aspectRatio = image.width + " / " + image.height;
+  return place;
+}
