@@ -2,17 +2,20 @@
  * Walks every step of every lesson through payloads that Python packed, and prints what it found.
  *
  * `node walk_shipped.js FOLDER`: each analysis lies in FOLDER/MODEL-EXAMPLE, with its files and manifest.json; one with
- * interventions in FOLDER/MODEL-EXAMPLE~EXPERIMENT. `node walk_shipped.js FOLDER experiments` prints which are needed.
+ * interventions in FOLDER/MODEL-EXAMPLE~EXPERIMENT. `node walk_shipped.js FOLDER experiments` prints which are needed, and
+ * `node walk_shipped.js FOLDER check MODEL/EXAMPLE ...` the questions of the self-check about these.
  */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 import { Source } from "../../vitviz/viewer/data/source.js";
+import { FORMS, ITEMS, layersOf, lookOf, reasonOf } from "../../vitviz/viewer/lessons/check.js";
 import { originOf } from "../../vitviz/viewer/lessons/course.js";
 import { experimentIn, experimentsOf } from "../../vitviz/viewer/lessons/experiments.js";
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { read } from "../../vitviz/viewer/state/experiment.js";
+import { wordsOf } from "../../vitviz/viewer/teaching/selfcheck.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { appOf, visitStep } from "./walk.js";
 
@@ -62,6 +65,23 @@ if (process.argv[3] === "experiments") {
     }
   }
   process.stdout.write(JSON.stringify([...wanted.values()]));
+  process.exit(0);
+}
+
+if (process.argv[3] === "check") {
+  const asked = [];
+  for (const name of process.argv.slice(4)) {
+    const [model, example] = name.split("/");
+    const app = /** @type {any} */ (appOf(await open(model, example)));
+    await Promise.all(layersOf(app).map((layer) => app.source.store.ensure(layer)));
+    for (const item of ITEMS) {
+      for (const form of FORMS) {
+        const words = wordsOf(app, item, form);
+        asked.push({ model, example, item: item.id, form, lesson: item.lesson, ...words, right: reasonOf(item, words.key), at: lookOf(app, item[form]).at });
+      }
+    }
+  }
+  process.stdout.write(JSON.stringify(asked));
   process.exit(0);
 }
 

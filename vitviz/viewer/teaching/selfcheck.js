@@ -72,11 +72,18 @@ function createSelfCheck(app, round) {
   return dialog;
 
   function go() {
-    if (!check.complete(round, at)) return;
+    if (!check.complete(round, at)) return missing();
     const form = ITEMS[at][check.form(round)];
     check.settle(round, at, keyOf(form, lookOf(app, form)));
     // Behind the last one what is still open comes, then the end.
-    move(at + 1 < ITEMS.length ? at + 1 : check.open(round));
+    return move(at + 1 < ITEMS.length ? at + 1 : check.open(round));
+  }
+
+  /** On a small screen it may lie below. */
+  function missing() {
+    const first = [...body.querySelectorAll("fieldset")].find((one) => !one.querySelector(":checked"));
+    first.scrollIntoView({ block: "nearest" });
+    first.querySelector("input").focus();
   }
 
   function move(to) {
@@ -110,7 +117,7 @@ function createSelfCheck(app, round) {
       return bar.root;
     };
     return [el("div", { class: "vv-check-asked" }, words.marks && picture(app, words.marks), el("p", { class: "vv-lesson-question", text: words.question })),
-      asks(t("check.answer"), "answer", words.options), asks(t("check.reason"), "reason", words.reasons),
+      el("div", { class: "vv-check-tiers" }, asks(t("check.answer"), "answer", words.options), asks(t("check.reason"), "reason", words.reasons)),
       asks(t("check.sure"), "sure", LEVELS.map((level, value) => ({ value, text: t("check.level_" + level) })))];
   }
 
