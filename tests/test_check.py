@@ -1,4 +1,4 @@
-"""The self-check with the shipped models: its keys are Python's, and its facts are true."""
+"""The self-check with the shipped models: its keys are Python's, its facts are true of vitviz."""
 
 import shutil
 

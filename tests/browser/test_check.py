@@ -13,7 +13,7 @@ from vitviz.languages import dictionary
 PANDA = "red-panda.jpg"
 LIST, CHECK = ".vv-lesson-list", ".vv-check"
 ITEMS = ("pixels", "pair", "parts", "percent", "cls", "late", "bright", "photo")
-# The right ones in the shipped photo model: answers by form, then reasons, as test_check.py has.
+# The right ones in the shipped photo model: answers by form, then reasons; see tests/test_check.py.
 ANSWERS = {
     "a": ("small", "anew", "same", "any", "learned", "stays", "open", "no"),
     "b": ("either", "anew", "same", "whole", "cls", "stays", "open", "same"),

@@ -84,7 +84,9 @@ test("keys come from the model: where the answer is gathered patches count, and 
   const read = ["token", "avg", "token_avg", "map"].map((pool) => keyOf(late.a, { ...look, pool }));
   assert.deepEqual(read, ["stays", "changes", "changes", "changes"]);
   assert.deepEqual(read.slice(0, 2).map((key) => reasonOf(late, key)), ["read", "gathered"]);
-  const shares = (there, back) => keyOf(pair.a, { ...look, at: { ...look.at, token: 3, partner: 4 }, value: (_truth, more) => (more ? back : there) });
+  const between = [{}, { token: look.at.partner, partner: look.at.token }].map((more) => look.value("pairShare", more));
+  assert.notEqual(between[0], between[1]);
+  const shares = (there, back) => keyOf(pair.a, { ...look, at: { ...look.at, token: 3, partner: 4 }, value: (_truth, { token = 3 } = {}) => (token === 4 ? back : there) });
   assert.deepEqual([shares(0.3, 0.3), shares(0.3, 0.30004), shares(0.3, 0.7), shares(0.3, 0.2)], ["share", "share", "rest", "anew"]);
   const bright = ITEMS.find((one) => one.id === "bright");
   const row = Float32Array.from([0.2, 0.5, 0.1, 0.2]);
@@ -179,12 +181,11 @@ test("a round is answered, left, taken up again, and compared with what was righ
 });
 
 test("what is damaged on the device is asked again", () => {
-  const answer = Object.keys(ITEMS[3].a.options)[0];
-  const whole = { answer, reason: ITEMS[3].reasons[0], sure: 1, right: [true, false] };
-  const damaged = [3, null, { answer: "toString" }, whole, { ...whole, sure: 3 }, { ...whole, right: "yes" }];
+  const whole = (at) => ({ answer: Object.keys(ITEMS[at].a.options)[0], reason: ITEMS[at].reasons[0], sure: 1, right: [true, false] });
+  const damaged = [3, null, { ...whole(2), answer: "toString" }, whole(3), { ...whole(4), sure: 3 }, { ...whole(5), right: "yes" }, { ...whole(6), sure: "length" }, { ...whole(7), reason: "grid" }];
   const book = { recall: () => ({ form: "a", before: damaged, after: "none" }), keep() {} };
   const check = createCheck(book, () => 0);
-  assert.deepEqual([0, 1, 2, 3, 4, 5].map((at) => Boolean(check.entry("before", at).right)), [false, false, false, true, false, false]);
+  assert.deepEqual(ITEMS.map((_, at) => Boolean(check.entry("before", at).right)), [false, false, false, true, false, false, false, false]);
   assert.equal(check.entry("before", 2).answer, undefined);
   assert.equal(createCheck({ ...book, recall: () => ({ form: "c" }) }, () => 0.9).form("before"), "b");
 });

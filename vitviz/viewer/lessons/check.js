@@ -175,8 +175,8 @@ export function createCheck(book, lot = Math.random) {
 /** What the device kept may be damaged, or of another version. @returns {Entry} */
 function checked(found, item, form) {
   const { answer, reason, sure, right } = found ?? {};
-  const entry = { answer: Object.hasOwn(item[form].options, answer ?? "") ? answer : undefined,
-    reason: item.reasons.includes(reason) ? reason : undefined, sure: LEVELS[sure] ? sure : undefined };
+  const entry = { answer: Object.keys(item[form].options).includes(answer) ? answer : undefined,
+    reason: item.reasons.includes(reason) ? reason : undefined, sure: Number.isInteger(sure) && sure in LEVELS ? sure : undefined };
   const whole = Object.values(entry).every((one) => one !== undefined);
   return { ...entry, right: whole && Array.isArray(right) && right.length === 2 ? right.map(Boolean) : undefined };
 }

@@ -116,9 +116,9 @@ function createSelfCheck(app, round) {
       if (part !== "sure") bar.root.classList.add("vv-lesson-sentences");
       return bar.root;
     };
-    return [el("div", { class: "vv-check-asked" }, words.marks && picture(app, words.marks), el("p", { class: "vv-lesson-question", text: words.question })),
+    return [el("div", { class: "vv-check-item" }, words.marks && picture(app, words.marks), el("p", { class: "vv-lesson-question", text: words.question }),
       el("div", { class: "vv-check-tiers" }, asks(t("check.answer"), "answer", words.options), asks(t("check.reason"), "reason", words.reasons)),
-      asks(t("check.sure"), "sure", LEVELS.map((level, value) => ({ value, text: t("check.level_" + level) })))];
+      asks(t("check.sure"), "sure", LEVELS.map((level, value) => ({ value, text: t("check.level_" + level) }))))];
   }
 
   /** At the end of the first round nothing is told that would teach; at the end of the second one everything is. */
