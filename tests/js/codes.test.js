@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Source } from "../../vitviz/viewer/data/source.js";
-import { MOST_CODES, codeOf, countsOf, guessOf, hasCodes, middleOf, readCodes } from "../../vitviz/viewer/lessons/codes.js";
+import { MOST_CODES, codeOf, countsOf, guessFrom, guessOf, hasCodes, lengthOf, middleOf, plainOf, questionOf, readCodes, rightOf } from "../../vitviz/viewer/lessons/codes.js";
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { optionsOf, paintable } from "../../vitviz/viewer/lessons/steps.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
@@ -23,24 +23,66 @@ const questions = LESSONS.flatMap((lesson) => lesson.steps.map((step, at) => ({ 
 test("the code of every kind of guess is read back, in every model", async () => {
   for (const { name } of FIXTURES) {
     const app = /** @type {any} */ (appOf(await open(name)));
-    const seen = new Map();
     for (const { lesson, step, at } of questions) {
       await openStep(app, lesson, at + 1);
       assert.ok(hasCodes(app));
       const { grid } = app.source;
       const last = { patch: grid.tokens - 1, number: step.question.max, choose: optionsOf(step.question, app.source).at(-1),
         patches: Array.from({ length: paintable(step.question, app.source) }, (_, back) => grid.tokens - 1 - back) }[step.question.kind];
+      const most = { choose: 2, patch: 4, number: step.question.worked ? 4 : 3, patches: 16 }[step.question.kind];
       for (const guess of [anyGuess(app), last]) {
         const code = codeOf(app, guess);
-        assert.match(code, /^[0-9A-Z]{1,4}(-[0-9A-Z]{1,4})+$/);
-        assert.ok(code.length <= 25, code);
+        const letters = code.replaceAll("-", "");
+        assert.ok(letters.length <= most && letters.length === lengthOf(app), lesson.id + " " + code);
         const found = guessOf(app, code.toLowerCase().replaceAll("0", "o").replaceAll("1", "l"));
-        if (step.question.kind === "number") assert.ok(Math.abs(found - guess) <= (step.question.max - step.question.min) / 32767);
+        const { min, max, kind, worked } = step.question;
+        if (kind === "number") assert.ok(Math.abs(found - guess) <= (max - min) / (worked ? 32767 : 1023));
         else assert.deepEqual(found, guess);
-        seen.set(code, (seen.get(code) ?? 0) + 1);
+        if (kind === "choose") assert.deepEqual(guessOf(app, letters[0]), guess, "the letter alone will do");
+        assert.deepEqual(guessFrom(app, JSON.parse(JSON.stringify(plainOf(app, guess)))), guess);
+        assert.ok(JSON.stringify(plainOf(app, guess)).length <= 100, "what a class takes");
+        assert.match(questionOf(app), /^[0-9a-z]{1,8}$/);
       }
     }
   }
+});
+
+test("choices are A, B, C, with a letter that belongs to the question", async () => {
+  const app = /** @type {any} */ (appOf(await open(FIXTURES[0].name)));
+  const lesson = LESSONS.find(({ steps }) => steps.some(({ question }) => question?.kind === "choose" && Array.isArray(question.options)));
+  const at = lesson.steps.findIndex(({ question }) => question?.kind === "choose" && Array.isArray(question.options));
+  await openStep(app, lesson, at + 1);
+  const options = optionsOf(lesson.steps[at].question, app.source);
+  assert.deepEqual(options.map((option) => codeOf(app, option)[0]), ["A", "B", "C", "D", "E"].slice(0, options.length));
+  for (const nothing of ["Z", "0", "AA" + codeOf(app, options[0])[1]]) assert.throws(() => guessOf(app, nothing), { key: "pollOther" });
+  const { prefix } = app.source.grid;
+  for (const odd of [null, undefined, -1, 99, "0", [], [0], {}, 0.5, "<b>"]) assert.equal(guessFrom(app, odd), undefined, String(odd));
+  assert.deepEqual(rightOf(app, [options[0], options[1], options[0]], options[0]), 2);
+  await openStep(app, LESSONS.find(({ id }) => id === "ask"), 2); // a patch
+  for (const odd of [null, -1, 1e9, "3", [3], {}, 0.5]) assert.equal(guessFrom(app, odd), undefined, String(odd));
+  const truth = new Float32Array(app.source.grid.tokens - prefix);
+  truth[5] = 1;
+  assert.equal(rightOf(app, [prefix + 5, prefix + 4, prefix + 5], truth), 2);
+});
+
+test("how many numbers are right, and how many painted patches", async () => {
+  const app = /** @type {any} */ (appOf(await open(FIXTURES[0].name)));
+  const find = (wanted) => LESSONS.flatMap((lesson) => lesson.steps.map((step, at) => ({ lesson, step, at })))
+    .find(({ step: { question } }) => question && wanted(question));
+  const number = find(({ kind, worked }) => kind === "number" && !worked);
+  await openStep(app, number.lesson, number.at + 1);
+  const { min, max } = number.step.question;
+  const part = (share) => min + share * (max - min);
+  assert.equal(rightOf(app, [part(0.5), part(0.515), part(0.53), part(0.9)], part(0.5)), 2, "within a fiftieth of the line");
+  const painted = find(({ kind }) => kind === "patches");
+  await openStep(app, painted.lesson, painted.at + 1);
+  const { prefix, tokens } = app.source.grid;
+  const count = paintable(painted.step.question, app.source);
+  const truth = Float32Array.from({ length: tokens - prefix }, (_, patch) => -patch); // the first are the strongest
+  const first = Array.from({ length: count }, (_, at) => prefix + at);
+  const last = Array.from({ length: count }, (_, at) => tokens - 1 - at);
+  const common = last.filter((token) => first.includes(token)).length;
+  assert.equal(rightOf(app, [first, last], truth), (count + common) / 2);
 });
 
 test("a wrong letter, another question and nonsense are told apart", async () => {
@@ -52,16 +94,16 @@ test("a wrong letter, another question and nonsense are told apart", async () =>
   await openStep(app, ask, 3);
   const other = codeOf(app, anyGuess(app));
   await openStep(app, ask, 2);
-  let slips = 0;
+  const letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
   for (let at = 0; at < right.length; at++) {
-    if (right[at] === "-") continue;
-    const wrong = right.slice(0, at) + (right[at] === "7" ? "8" : "7") + right.slice(at + 1);
-    slips += Number(readCodes(app, wrong).wrong[0]?.key === "pollSlip");
+    for (const letter of letters.replace(right[at], "")) {
+      const wrong = right.slice(0, at) + letter + right.slice(at + 1);
+      assert.equal(readCodes(app, wrong).wrong[0]?.key, "pollOther", wrong + " for " + right);
+    }
   }
-  assert.equal(slips, right.replaceAll("-", "").length);
   const found = readCodes(app, [right, other, right, "hello!", "12", "", "<b>"].join(" ,;\n"));
   assert.deepEqual(found.guesses, [prefix + 3, prefix + 3]);
-  assert.deepEqual(found.wrong.map(({ key }) => key), ["pollOther", "pollNoCode", "pollNoCode", "pollNoCode"]);
+  assert.deepEqual(found.wrong.map(({ key }) => key), ["pollOther", "pollNoCode", "pollOther", "pollNoCode"]);
   for (const { key } of found.wrong) for (const language of Object.keys(STRINGS)) assert.ok(STRINGS[language][key].includes("{code}"));
   assert.deepEqual(countsOf(found.guesses, app.source.grid).slice(2, 5), [0, 2, 0]);
   assert.equal(readCodes(app, (right + " ").repeat(MOST_CODES + 3)).more, 3);

@@ -84,6 +84,8 @@
  * @typedef {{score: number, threshold: number, known: boolean, kept: number}} KnownOrNot
  *   whether the picture shows one of the classes; kept: the share of pictures of the classes that the threshold was
  *   set to keep
+ * @typedef {{teacher: string|null, voter: string, ask: (question: any) => Promise<any>}} Room
+ *   a class in one room: the teacher's word, which pupils' pages do not have; the number that stands for a pupil; a question to its host
  * @typedef {{index: number, label: string, probabilities: number[], ranks: number[]}} LensLine
  *   of one class after each block
  */
@@ -168,7 +170,7 @@
  *   invert?: () => void, resize?: (size: string) => void, beside?: (key: string|{path: string, name: string}, id: string) => Promise<any>,
  *   send?: (file: File) => Promise<{address: string, name: string}>,
  *   operate?: (interventions: import("./state/experiment.js").Intervention[], id: string, first: {layer: number, token: number}) => Promise<any>, entitle?: (title: string) => void, filming?: (on: boolean) => void, weights?: Record<string, any>, fetchWeights?: (address: any, onShare: (share: number) => void) => Promise<ArrayBuffer>, running?: () => Promise<import("./running.js").Running>, playing?: () => Promise<any>, digitsOf?: (part: "train"|"test") => Promise<ArrayBuffer>,
- *   go?: (href: string) => void, own?: (address: string) => OwnPhoto|null, share?: () => Promise<any>, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>, take?: (picture: Blob, name: string) => void, twin?: () => Promise<{like: Manifest, photo: OwnPhoto}>, awaited?: boolean}} Host
+ *   go?: (href: string) => void, own?: (address: string) => OwnPhoto|null, share?: () => Promise<any>, taken?: any, takeHome?: (wanted: any) => Promise<any>, draw?: (picture: Blob, name: string, first: boolean) => Promise<void>, take?: (picture: Blob, name: string) => void, twin?: () => Promise<{like: Manifest, photo: OwnPhoto}>, awaited?: boolean, room?: Room|null}} Host
  *   ask: a question to the host; a reply with an `error` (and the same by language in `errors`) refuses.
  *   fetchFile: by default the file's `url`; the `status` of its error tells whether the file has expired.
  *   selection, taste: some of the initial fields; invalid values are ignored.
@@ -192,6 +194,7 @@
  *   draw: analyzes a drawing; the first in the model of digits. take: shows a picture of the camera as any photo is shown.
  *   twin: the photo that is shown, and any analysis in the untrained twin of its model, which this page runs.
  *   languages: offer a button that changes the language of the page.
+ *   room: a class whose guesses the host collects.
  */
 
 export {};

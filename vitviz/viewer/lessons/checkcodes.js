@@ -1,11 +1,14 @@
 /** Codes of the self-check: both rounds of one pupil in sixteen letters, and the picture of a class. */
 
 import { FORMS, ITEMS, LEVELS, ROUNDS, isRight, isSureAndWrong, scoreOf } from "./check.js";
-import { readAll, sealed, sealOf, unsealed, written, numberIn } from "./codes.js";
-import { Misfit } from "./own.js";
+import { grouped, lettersIn, numberIn, readAll, written } from "./codes.js";
+import { Misfit, markOf } from "./own.js";
 
 /** @typedef {import("./check.js").Mark} Mark @typedef {{form: "a"|"b", before: Mark[], after: Mark[]}} Result  form: that of before */
 
+/** Letters that say what a code is, and as many that show a slip of the pen. */
+const SEAL = 2;
+const sealOf = (text) => written(parseInt(markOf(text), 36) % 32 ** SEAL, SEAL);
 const NAME = sealOf("check/1");
 /** Answer right or not, reason right or not, and how sure. */
 const STATES = 4 * LEVELS.length;
@@ -16,12 +19,16 @@ const LETTERS = Math.ceil(SIZE.toString(2).length / 5);
 export function checkCode({ form, before, after }) {
   const number = [...before, ...after].reduce((sum, { answer, reason, sure }) =>
     sum * BigInt(STATES) + BigInt((2 * Number(answer) + Number(reason)) * LEVELS.length + sure), BigInt(FORMS.indexOf(form)));
-  return sealed(NAME + written(number, LETTERS));
+  const told = NAME + written(number, LETTERS);
+  return grouped(told + sealOf(told));
 }
 
 /** The result in a code. Throws a `Misfit`. @param {string} code @returns {Result} */
 export function resultOf(code) {
-  const told = unsealed(code);
+  const letters = lettersIn(code);
+  const told = letters.slice(0, -SEAL);
+  if (letters.length <= 2 * SEAL) throw new Misfit("pollNoCode");
+  if (sealOf(told) !== letters.slice(-SEAL)) throw new Misfit("pollSlip");
   let number = told.length === NAME.length + LETTERS && told.startsWith(NAME) ? numberIn(told.slice(NAME.length)) : SIZE;
   if (number >= SIZE) throw new Misfit("pollOther");
   const marks = Array.from({ length: ROUNDS.length * ITEMS.length }, () => {

@@ -1,15 +1,15 @@
 /** Codes: a guess as a few letters that a pupil can read out, and back; no server and no names in between. */
 
 import { markOf, Misfit } from "./own.js";
-import { optionsOf, paintable } from "./steps.js";
+import { gapOf, isGuess, optionsOf, paintable } from "./steps.js";
 
 /** Crockford's letters: none that looks like another. */
 const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const ALIKE = { O: "0", I: "1", L: "1" };
-/** Letters that say which question it is, and as many that show a slip of the pen. */
-const SEAL = 2;
-/** A number is one of so many steps between the ends of its line. */
-const FINE = 32 ** 3;
+/** Choices have a letter each, A first, while these are enough. */
+const FIRST = LETTERS.indexOf("A");
+/** A number is one of so many steps between the ends of its line; finer where it is worked out, and right within little. */
+const STEPS = { guessed: 32 ** 2, worked: 32 ** 3 };
 /** Codes that are read at once, and letters of a code. */
 export const MOST_CODES = 200;
 const LONGEST = 60;
@@ -28,13 +28,31 @@ export function numberIn(text) {
   return [...text].reduce((sum, letter) => sum * 32n + BigInt(LETTERS.indexOf(letter)), 0n);
 }
 
+/** The letters of a code as it was typed. Throws a `Misfit` for what is none. @param {string} code */
+export function lettersIn(code) {
+  const plain = code.toUpperCase().replace(/[-\u2010-\u2015\u2212]/g, "").replace(/[OIL]/g, (letter) => ALIKE[letter]);
+  if (plain === "" || plain.length > LONGEST || [...plain].some((letter) => !LETTERS.includes(letter))) throw new Misfit("pollNoCode");
+  return plain;
+}
+
+/** In groups of four letters. @param {string} letters */
+export const grouped = (letters) => letters.replace(/(.{4})(?=.)/g, "$1-");
+
 function lettersFor(size) {
   let count = 1;
   while (32n ** BigInt(count) < size) count += 1;
   return count;
 }
 
-export const sealOf = (text) => written(parseInt(markOf(text), 36) % 32 ** SEAL, SEAL);
+/**
+ * The last letter of a code: it depends on the question, and every single letter that is another one changes it, for its weight is odd.
+ * @param {string} name  of the question
+ * @param {string} text  the letters before
+ */
+function checkOf(name, text) {
+  const sum = [...text].reduce((total, letter, at) => total + (2 * at + 1) * LETTERS.indexOf(letter), parseInt(markOf(name), 36) >>> 16);
+  return LETTERS[sum % 32];
+}
 
 /** How many guesses are possible, how one becomes a whole number below that, and back. */
 function numbering(question, source) {
@@ -51,12 +69,14 @@ function numbering(question, source) {
   }
   if (question.kind === "choose") {
     const options = optionsOf(question, source);
-    return { size: BigInt(options.length), number: (guess) => BigInt(options.indexOf(guess)), guess: (number) => options[Number(number)] };
+    const first = options.length <= LETTERS.length - FIRST ? FIRST : 0;
+    return { size: BigInt(first + options.length), number: (guess) => BigInt(first + options.indexOf(guess)), guess: (number) => options[Number(number) - first] };
   }
   const { min, max } = question;
-  const step = (max - min) / (FINE - 1);
+  const steps = question.worked ? STEPS.worked : STEPS.guessed;
+  const step = (max - min) / (steps - 1);
   return {
-    size: BigInt(FINE),
+    size: BigInt(steps),
     number: (guess) => BigInt(Math.round((Math.min(max, Math.max(min, guess)) - min) / step)),
     guess: (number) => min + Number(number) * step,
   };
@@ -72,6 +92,14 @@ export function hasCodes({ course }) {
   return course.question() !== null && course.question().kind !== "write";
 }
 
+/** A short name for the open question, which tells nothing of the picture. */
+export const questionOf = (app) => markOf(nameOf(app));
+
+/** How many letters a code for the open question has. */
+export function lengthOf({ course, source }) {
+  return lettersFor(numbering(course.question(), source).size) + 1;
+}
+
 /**
  * The code of a guess for the open question, in groups of four letters.
  * @param {import("../main.js").App} app
@@ -80,33 +108,45 @@ export function hasCodes({ course }) {
  */
 export function codeOf(app, guess) {
   const { size, number } = numbering(app.course.question(), app.source);
-  return sealed(sealOf(nameOf(app)) + written(number(guess), lettersFor(size)));
-}
-
-/** Letters with those that show a slip, in groups of four. @param {string} told */
-export const sealed = (told) => (told + sealOf(told)).replace(/(.{4})(?=.)/g, "$1-");
-
-/** The letters that were sealed. Throws a `Misfit` for a slip, and for what is no code. @param {string} code  as it was typed */
-export function unsealed(code) {
-  const plain = code.toUpperCase().replace(/[-\u2010-\u2015\u2212]/g, "").replace(/[OIL]/g, (letter) => ALIKE[letter]);
-  if (plain.length < 2 * SEAL + 1 || plain.length > LONGEST || [...plain].some((letter) => !LETTERS.includes(letter))) throw new Misfit("pollNoCode");
-  const told = plain.slice(0, -SEAL);
-  if (sealOf(told) !== plain.slice(-SEAL)) throw new Misfit("pollSlip");
-  return told;
+  const told = written(number(guess), lettersFor(size));
+  return grouped(told + checkOf(nameOf(app), told));
 }
 
 /**
- * The guess behind a code for the open question. Throws a `Misfit` for any other text.
+ * The guess behind a code for the open question; the letter of a choice will do without its check. Throws a `Misfit` for any other text.
  * @param {import("../main.js").App} app
  * @param {string} code  as it was typed
  * @returns {any}
  */
 export function guessOf(app, code) {
-  const told = unsealed(code);
+  const plain = lettersIn(code);
   const { size, guess } = numbering(app.course.question(), app.source);
-  const value = numberIn(told.slice(SEAL));
-  if (told.slice(0, SEAL) !== sealOf(nameOf(app)) || told.length !== SEAL + lettersFor(size) || value >= size) throw new Misfit("pollOther");
-  return guess(value);
+  const count = lettersFor(size);
+  const told = plain.slice(0, count);
+  const alone = app.course.question().kind === "choose" && count === 1 && plain.length === 1;
+  if (!alone && plain !== told + checkOf(nameOf(app), told)) throw new Misfit("pollOther");
+  const found = numberIn(told) < size ? guess(numberIn(told)) : undefined;
+  if (found === undefined) throw new Misfit("pollOther");
+  return found;
+}
+
+/** A guess as the server of a class takes it: the index of an option, a number, or the indices of patches. */
+export function plainOf({ course, source }, guess) {
+  const { kind } = course.question();
+  if (kind === "number") return guess;
+  if (kind === "choose") return optionsOf(course.question(), source).indexOf(guess);
+  return kind === "patch" ? guess - source.grid.prefix : guess.map((token) => token - source.grid.prefix);
+}
+
+/** The guess that came from there, which can be anything; undefined for what is none. */
+export function guessFrom({ course, source }, plain) {
+  const { prefix } = source.grid;
+  const question = course.question();
+  const isList = Array.isArray(plain);
+  if (isList !== (question.kind === "patches") || ![plain].flat().every(Number.isFinite)) return undefined;
+  const tokens = isList ? plain.map((patch) => patch + prefix) : plain + prefix;
+  const guess = question.kind === "number" ? plain : question.kind === "choose" ? optionsOf(question, source)[plain] : tokens;
+  return isGuess(question, guess, source) ? guess : undefined;
 }
 
 /**
@@ -146,6 +186,18 @@ export function countsOf(guesses, grid) {
   const counts = new Array(grid.tokens - grid.prefix).fill(0);
   for (const token of guesses.flat()) counts[token - grid.prefix] += 1;
   return counts;
+}
+
+/**
+ * How many guesses are right; of painted patches, how many of them on average.
+ * @param {import("../main.js").App} app
+ * @param {any[]} guesses  at least one
+ * @param {any} truth
+ */
+export function rightOf({ course, source }, guesses, truth) {
+  const gaps = guesses.map((guess) => gapOf(course.question(), guess, truth, source.grid));
+  if (course.question().kind === "patches") return gaps.reduce((sum, { common }) => sum + common, 0) / gaps.length;
+  return gaps.filter(({ same, verdict, common }) => same || verdict === "right" || common === 1).length;
 }
 
 /** The guess in the middle of all. */

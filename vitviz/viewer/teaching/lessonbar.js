@@ -1,12 +1,13 @@
 /** The lesson bar: the sentences of a step, its question, and after the guess the gap to the truth. */
 
 import { CODE } from "../lessons/codelines.js";
-import { codeOf, hasCodes } from "../lessons/codes.js";
+import { hasCodes } from "../lessons/codes.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createCard } from "./card.js";
 import { createFraming } from "../stage/framing.js";
 import { createInput } from "./inputs.js";
 import { createPoll } from "./poll.js";
+import { createBallot } from "./room.js";
 import { gapText, said, sayings, titleOf } from "../text/lesson.js";
 import { allow, button } from "../parts/widgets.js";
 import { keyIsReady, sheetIsReady, worksheet } from "./worksheet.js";
@@ -32,9 +33,8 @@ export function createLessonBar(app) {
   const lines = el("pre", { class: "vv-lesson-lines", tabindex: "0" });
   const question = el("p", { class: "vv-lesson-question" });
   const answer = el("div", { class: "vv-lesson-answer" });
-  const code = el("output", { class: "vv-lesson-code" });
   const play = button({ text: t("lessonPlay"), title: t("lessonPlay"), onClick: () => app.play(course.step().play) });
-  const codes = el("details", {}, el("summary", { class: "vv-note", text: t("pollCode") }), code, el("p", { class: "vv-note", text: t("pollCodeHelp") }));
+  const ballot = createBallot(app);
   const waiting = el("p", { class: "vv-note" });
   const gap = el("p", { class: "vv-lesson-gap" });
   const after = Object.fromEntries(AFTER.map((name) => [name, el("p", { class: "vv-lesson-" + name })]));
@@ -53,7 +53,7 @@ export function createLessonBar(app) {
   const root = el("section", { class: "vv-lesson", "aria-label": t("lesson"), hidden: true },
     el("header", { class: "vv-lesson-head" }, title, where, leave),
     el("div", { class: "vv-lesson-elsewhere" }, elsewhere, home),
-    text, framing.root, card.root, lines, play, question, answer, codes, waiting, truth, why,
+    text, framing.root, card.root, lines, play, question, answer, ballot.root, waiting, truth, why,
     el("div", { class: "vv-lesson-buttons" }, back, reveal, again, next, others), teacher.root);
   let [drawn, input] = ["", null]; // the step whose texts and inputs are drawn, and its input: {root, render}
   return { root, render };
@@ -95,8 +95,7 @@ export function createLessonBar(app) {
     show(play, Boolean(step.play && app.play));
     setText(waiting, value === undefined && asked ? t("lessonCannot") : value === null && asked && course.complete() ? t("lessonWaiting") : "");
     show(waiting, waiting.textContent !== "");
-    show(codes, hasCodes(app) && course.complete());
-    if (!codes.hidden) setText(code, codeOf(app, course.guess()));
+    ballot.render();
     renderTruth(revealed, value);
     renderButtons(asked, revealed, value);
     teacher.render();

@@ -1,13 +1,14 @@
 /** The poll: codes of a class, typed or pasted, become a picture of what it guessed, beside the truth. */
 
 import { pixelCanvas } from "../parts/canvas.js";
-import { countsOf, middleOf, readCodes } from "../lessons/codes.js";
+import { countsOf, lengthOf, middleOf, readCodes, rightOf } from "../lessons/codes.js";
 import { optionsOf, paintable } from "../lessons/steps.js";
 import { el, setText, show } from "../parts/dom.js";
 import { percentBox } from "../maths/geometry.js";
 import { strongest } from "../maths/attention.js";
 import { optionText, said, titleOf, written } from "../text/lesson.js";
 import { button } from "../parts/widgets.js";
+import { createGathering } from "./room.js";
 
 /**
  * @param {import("../main.js").App} app  in the step whose guesses are collected
@@ -26,24 +27,35 @@ export function createPoll(app) {
     draw();
   } });
   let revealed = false;
+  const room = app.room?.teacher ? createGathering(app, draw) : null;
+  const typed = el("label", {}, el("span", { class: "vv-note", text: t("pollCodes", { count: lengthOf(app) }) }), field);
   const dialog = el("dialog", { class: "vv-help vv-poll", "aria-label": t("poll") },
     el("div", { class: "vv-help-head" }, el("h3", { text: t("poll") }), button({ text: "✕", title: t("close"), onClick: () => dialog.close() })),
     el("p", { class: "vv-lesson-question", text: titleOf(app, course.lesson()) + ": " + (said(app, "question") ?? "") }),
-    el("label", {}, el("span", { class: "vv-note", text: t("pollCodes") }), field), count, wrong, figure,
-    el("div", { class: "vv-lesson-buttons" }, truth), el("p", { class: "vv-note", text: t("pollHelp") }));
+    ...(room ? [room.root, count, figure, typed, wrong] : [typed, count, wrong, figure]),
+    el("div", { class: "vv-lesson-buttons" }, truth), el("p", { class: "vv-note", text: t(room ? "pollHelpRoom" : "pollHelp") }));
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  dialog.addEventListener("close", () => dialog.remove()); // nothing is kept
+  dialog.addEventListener("close", () => { room?.stop(); dialog.remove(); }); // nothing is kept
   draw();
   return dialog;
 
   function draw() {
     const found = readCodes(app, field.value);
-    setText(count, t("pollCount", { count: found.guesses.length }) + (found.more > 0 ? " " + t("pollMore", { more: found.more }) : ""));
+    const guesses = [...found.guesses, ...(room?.guesses() ?? [])];
+    setText(count, t("pollCount", { count: guesses.length }) + (found.more > 0 ? " " + t("pollMore", { more: found.more }) : ""));
     wrong.replaceChildren(...found.wrong.map(({ code, key }) => el("li", { text: t(key, { code }) })));
     show(wrong, found.wrong.length > 0);
-    show(figure, found.guesses.length > 0);
+    show(figure, guesses.length > 0);
     const known = revealed ? course.truth() : null;
-    figure.replaceChildren(...({ choose: bars, number: line }[question.kind] ?? maps)(found.guesses, known ?? null));
+    const drawn = ({ choose: bars, number: line }[question.kind] ?? maps)(guesses, known ?? null);
+    figure.replaceChildren(...(guesses.length && (known ?? null) !== null ? [rightLine(guesses, known)] : []), ...drawn);
+  }
+
+  function rightLine(guesses, known) {
+    const right = rightOf(app, guesses, known);
+    const words = question.kind === "patches" ? t("pollShared", { right: right.toFixed(1), count: paintable(question, app.source) })
+      : t("pollRight", { right, count: guesses.length });
+    return el("p", { class: "vv-poll-score", text: words });
   }
 
   /** Where the class guessed, and beside it what is true, each patch as bright as it was often guessed. */

@@ -18,6 +18,9 @@ class Refusal extends Error {
   }
 }
 
+/** The refusal in a host's reply. @param {any} reply */
+export const refusalOf = (reply) => new Refusal({ ...reply.errors, en: reply.error }, reply);
+
 /** A refusal of this page, with one of its texts. @param {string} key */
 export const refusal = (key) => new Refusal(/** @type {Record<import("./language.js").Language, string>} */ (
   Object.fromEntries(Object.keys(STRINGS).map((each) => [each, translator(each)(key)]))));
@@ -31,7 +34,7 @@ export const refusal = (key) => new Refusal(/** @type {Record<import("./language
 export function granted(reply) {
   // The reply is null or undefined when the host's server cannot be reached.
   if (reply === undefined) throw refusal("noReply");
-  if (reply?.error) throw new Refusal({ ...reply.errors, en: reply.error }, reply);
+  if (reply?.error) throw refusalOf(reply);
   return reply;
 }
 

@@ -1,0 +1,142 @@
+"""A class votes: what pupils guess appears on the teacher's page by itself."""
+
+import re
+from contextlib import closing
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import LEFT, stop_time
+from tests.running import running_app, until
+
+PANDA = "red-panda.jpg"
+ASK = "model=photos&example=red-panda&lesson=ask&step="
+SENT = "Your guess was sent to the class."
+WORD = re.compile(r"teacher=(\S+)")
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory):
+    """The address of an app with a class, and its teacher's word."""
+    folder = tmp_path_factory.mktemp("class")
+    log = folder / "app.log"
+    with running_app(folder, environ={"VITVIZ_CLASS": "true"}) as url:
+        until(lambda: WORD.search(log.read_text()))
+        yield url, WORD.search(log.read_text())[1]
+
+
+@pytest.fixture
+def sit(browser, room):
+    """Open the page as somebody of the class, with a browser of their own."""
+    contexts, complaints, asked = [], [], []
+
+    def open_page(query: str):
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, locale="en-US")
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(90_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{room[0]}/?{query}")
+        page.locator(".vv-lesson-where").wait_for()
+        page.locator(".vv-names", has_text=PANDA).wait_for(state="attached")
+        return page
+
+    open_page.asked = asked
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert [said for said in complaints if not LEFT.search(said)] == []
+
+
+def tap(page, row: int, col: int) -> None:
+    picture = page.locator(".vv-picture").first
+    box = picture.bounding_box()
+    spot = {"x": (col + 0.5) / 12 * box["width"], "y": (row + 0.5) / 12 * box["height"]}
+    picture.click(position=spot)
+
+
+def press(page, name: str) -> None:
+    page.get_by_role("button", name=name).click()
+
+
+def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
+    word = room[1]
+    teacher = sit(f"{ASK}2&teacher={word}")
+    pupils = [sit(f"{ASK}2") for _ in range(2)]
+    # The teacher's word is nowhere but in this tab.
+    assert word not in teacher.url
+    assert teacher.evaluate("sessionStorage.getItem('vitviz-teacher')") == word
+    assert [url for url in sit.asked if word in url] == [f"{room[0]}/?{ASK}2&teacher={word}"]
+    assert word not in teacher.content()
+    told = [page.locator(".vv-ballot-said") for page in pupils]
+
+    teacher.locator(".vv-lesson-teacher summary").click()
+    press(teacher, "Poll the class")
+    poll = teacher.locator(".vv-poll")
+    expect(poll.get_by_role("status")).to_have_text("Guesses: 0.")
+    expect(poll).to_contain_text("The vote is open")
+    expect(poll.locator(".vv-poll-qr")).to_be_visible()
+    boxes = poll.locator(".vv-poll-box")
+
+    tap(pupils[0], 8, 4)
+    expect(told[0]).to_have_text(SENT)
+    expect(poll.get_by_role("status")).to_have_text("Guesses: 1.")
+    tap(pupils[1], 8, 4)
+    expect(boxes.nth(8 * 12 + 4)).to_have_text("2")
+    tap(pupils[1], 1, 5)  # another thought replaces the first
+    expect(boxes.nth(12 + 5)).to_have_text("1")
+    expect(boxes.nth(8 * 12 + 4)).to_have_text("1")
+    press(poll, "Show the answer")
+    expect(poll.locator(".vv-poll-score")).to_contain_text("of 2 right.")
+
+    press(poll, "Close the vote")
+    expect(poll).to_contain_text("The vote is closed")
+    tap(pupils[0], 3, 3)
+    expect(told[0]).to_contain_text("The vote on this question is closed")
+    expect(boxes.nth(3 * 12 + 3)).to_have_text("")
+    press(poll, "Open the vote")
+    expect(told[0]).to_have_text(SENT, timeout=30_000)  # the page tried again
+    expect(boxes.nth(3 * 12 + 3)).to_have_text("1")
+    press(poll, "Empty")
+    expect(poll.get_by_role("status")).to_have_text("Guesses: 0.")
+
+    # A dialog that is closed asks no more.
+    teacher.keyboard.press("Escape")
+    expect(poll).to_have_count(0)
+    stop_time(teacher)
+    press(teacher, "Poll the class")
+    expect(poll).to_contain_text("The vote is open")
+    with teacher.expect_request("**/component_server/"):
+        teacher.clock.run_for(1000)
+    teacher.keyboard.press("Escape")
+    before = len(sit.asked)
+    teacher.clock.run_for(30_000)
+    assert sit.asked[before:] == []
+
+
+def test_without_the_app_the_code_stands_in_and_an_old_guess_is_not_sent(sit, room) -> None:
+    page = sit(f"{ASK}2")
+    said = page.locator(".vv-ballot-said")
+    page.context.set_offline(True)
+    tap(page, 8, 4)
+    expect(said).to_contain_text("The class cannot be reached now.")
+    expect(page.locator("summary", has_text="Code for the class")).to_be_visible()
+    page.context.set_offline(False)
+    expect(said).to_have_text(SENT, timeout=30_000)
+    page.reload()
+    expect(page.locator(".vv-lesson-code")).to_have_text(re.compile("^[0-9A-Z]{3}$"))
+    expect(said).to_be_hidden()
+    page.locator(".vv-lesson-teacher summary").click()
+    press(page, "Poll the class")  # a pupil polls with codes alone
+    expect(page.locator(".vv-poll-room")).to_have_count(0)
+    with closing(httpx.Client(base_url=room[0])) as client:
+        config = client.get("/config").json()
+        viewer = next(
+            c["id"] for c in config["components"] if c["props"].get("elem_id") == "vv-viewer"
+        )
+        sent = {"component_id": viewer, "fn_name": "room", "session_hash": "x"}
+        data = {"do": "tally", "question": "abc", "teacher": "guessed"}
+        answer = client.post("/gradio_api/component_server/", json={**sent, "data": data})
+        assert answer.json()["error"].startswith("Only the teacher's page")

@@ -1,0 +1,147 @@
+/** A class in one room, where the host has one: pupils' pages send their guesses, the teacher's page shows them as they come. */
+
+import { codeOf, guessFrom, hasCodes, lengthOf, plainOf, questionOf } from "../lessons/codes.js";
+import { originOf, stepLink } from "../lessons/course.js";
+import { OWN } from "../lessons/own.js";
+import { el, setText, show } from "../parts/dom.js";
+import { svg } from "../parts/svg.js";
+import { button } from "../parts/widgets.js";
+import { reasonOf, refusalOf } from "../text/refusal.js";
+
+/** A number is sent when it has not changed for so long; what did not arrive is sent again after a while. */
+const STILL_MS = 400;
+const AGAIN_MS = 5000;
+/** Between two looks of the teacher's page. */
+const LOOK_MS = 1000;
+/** Light modules around a QR code, which its readers need. */
+const MARGIN = 4;
+
+/**
+ * What takes a pupil's guess to the class: its code, and in a room the line that says what became of it. A guess that the device
+ * remembers from an earlier visit is not sent.
+ * @param {import("../main.js").App} app
+ * @returns {{root: HTMLElement, render: () => void}}
+ */
+export function createBallot(app) {
+  const { t, room } = app;
+  const line = el("p", { class: "vv-note vv-ballot-said", role: "status" });
+  const code = el("output", { class: "vv-lesson-code" });
+  const letters = el("p", { class: "vv-note" });
+  const codes = el("details", {}, el("summary", { class: "vv-note", text: t("pollCode") }), code, letters);
+  const root = el("div", {}, line, codes);
+  let [open, held, timer] = ["", "", 0]; // the question, and the guess that is told or on its way
+  show(line, false);
+  return { root, render };
+
+  function render() {
+    const { course } = app;
+    const complete = hasCodes(app) && course.complete();
+    show(codes, complete);
+    if (complete) setText(code, codeOf(app, course.guess()));
+    if (complete) setText(letters, t("pollCodeHelp", { count: lengthOf(app) }));
+    if (room && !room.teacher && hasCodes(app)) follow(complete);
+    else show(line, false);
+  }
+
+  /** Sends the guess when it is another one than before. */
+  function follow(complete) {
+    const { course } = app;
+    const question = questionOf(app);
+    const guess = complete ? JSON.stringify(plainOf(app, course.guess())) : "";
+    const arrived = question !== open;
+    if (!arrived && guess === held) return;
+    [open, held] = [question, guess];
+    show(line, false);
+    clearTimeout(timer);
+    if (guess && !arrived) timer = setTimeout(send, course.question().kind === "number" ? STILL_MS : 0, question, guess);
+  }
+
+  async function send(question, guess) {
+    const reply = await room.ask({ do: "vote", voter: room.voter, question, guess: JSON.parse(guess) }).catch(() => null);
+    if (question !== open || guess !== held) return;
+    const failed = reply?.error && reasonOf(refusalOf(reply), app.language);
+    setText(line, failed || t(reply ? "roomSent" : "roomLost"));
+    show(line, true);
+    if (!reply?.counted) timer = setTimeout(send, AGAIN_MS, question, guess);
+  }
+}
+
+/**
+ * What the teacher's page has of the class beside typed codes, for as long as a dialog is open.
+ * @param {import("../main.js").App} app  in the step whose guesses are collected
+ * @param {() => void} draw  the guesses have changed
+ * @returns {{root: HTMLElement, guesses: () => any[], stop: () => void}}
+ */
+export function createGathering(app, draw) {
+  const { t, room } = app;
+  const question = questionOf(app);
+  const state = el("p", { class: "vv-note" });
+  const turn = button({ text: t("roomClose"), title: t("roomCloseTitle"), onClick: () => look(open ? "close" : "open") });
+  const empty = button({ text: t("roomEmpty"), title: t("roomEmptyTitle"), onClick: () => look("empty") });
+  const way = el("p");
+  const root = el("div", { class: "vv-poll-room" }, el("div", {}, state, el("div", { class: "vv-lesson-buttons" }, turn, empty), way));
+  let [open, guesses, last, timer, asked, ended] = [true, /** @type {any[]} */ ([]), "", 0, 0, false];
+  document.addEventListener("visibilitychange", again);
+  look("tally");
+  room.ask({ do: "address", teacher: room.teacher, query: linkOf(app) }).then(invite).catch(() => {});
+  return {
+    root, guesses: () => guesses,
+    stop() {
+      ended = true;
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", again);
+    },
+  };
+
+  function again() {
+    if (!document.hidden) look("tally");
+  }
+
+  /** Asks how the vote stands, after what is done to it; and again, as long as somebody sees it. */
+  async function look(what) {
+    clearTimeout(timer);
+    asked += 1;
+    const mine = asked;
+    const reply = await room.ask({ do: what, teacher: room.teacher, question }).catch(() => null);
+    if (ended || mine !== asked) return; // what was done meanwhile is newer
+    if (!document.hidden) timer = setTimeout(look, LOOK_MS, "tally");
+    const now = JSON.stringify(reply);
+    if (now === last) return;
+    last = now;
+    if (Array.isArray(reply?.guesses)) take(reply);
+    else setText(state, reply?.error ? reasonOf(refusalOf(reply), app.language) : t("roomSilent"));
+  }
+
+  function take(reply) {
+    open = reply.open;
+    guesses = reply.guesses.map((one) => guessFrom(app, one)).filter((one) => one !== undefined);
+    setText(state, t(open ? "roomOpen" : "roomClosed"));
+    const [text, title] = open ? [t("roomClose"), t("roomCloseTitle")] : [t("roomReopen"), t("roomReopenTitle")];
+    setText(turn, text);
+    turn.title = title;
+    turn.setAttribute("aria-label", text + ": " + title);
+    draw();
+  }
+
+  /** How pupils get here: an address to type, and the way to this step for their cameras. */
+  function invite({ address, rows, ...failure }) {
+    if (!address) return setText(way, reasonOf(refusalOf(failure), app.language));
+    if (Array.isArray(rows) && rows.length > 0) root.append(qrCode(rows, t("roomQr")));
+    return way.append(t("roomWay"), el("br"), el("strong", { text: String(address) }));
+  }
+}
+
+/** @param {string[]} rows  "1" where a module is dark */
+function qrCode(rows, label) {
+  const side = rows.length + 2 * MARGIN;
+  const dark = rows.flatMap((row, y) => [...row].map((module, x) => (module === "1" ? "M" + (x + MARGIN) + " " + (y + MARGIN) + "h1v1h-1z" : "")));
+  return svg("svg", { class: "vv-poll-qr", viewBox: "0 0 " + side + " " + side, role: "img", "aria-label": label, "shape-rendering": "crispEdges" },
+    svg("rect", { width: side, height: side, fill: "#ffffff" }), svg("path", { d: dark.join(""), fill: "#000000" }));
+}
+
+/** The query of the link to the open step; "" for a lesson of the teacher's own, which fits into no QR code. */
+function linkOf({ course }) {
+  const lesson = course.lesson();
+  if (lesson.id === OWN) return "";
+  return new URL(stepLink("http://x/", { ...originOf(lesson, course.step()), lesson: lesson.id, step: course.number() })).search.slice(1);
+}
