@@ -66,6 +66,7 @@ GOOD_AND_BAD = {
     "share": ("yes", True, "perhaps", "true or false"),
     "root_path": ("/vitviz", "/vitviz", "", "empty"),
     "login": (str(ROOT / "README.md"), str(ROOT / "README.md"), "no/such/file", "NAME:PASSWORD"),
+    "class_": ("on", True, "maybe", "true or false"),
     "ssr": ("false", False, "2", "true or false"),
     "mcp": ("off", False, "1.5", "true or false"),
     "device": ("cpu", "cpu", "", "empty"),
@@ -140,3 +141,18 @@ def test_settings_that_contradict_each_other_stop_the_start(capsys):
     with pytest.raises(SystemExit):
         Settings.from_args(["--ssr", "--root-path", "/x"], {})
     assert "cannot be used together" in capsys.readouterr().err
+
+
+def test_a_class_is_not_polled_where_votes_could_be_lost_or_nobody_is_in_the_room(
+    capsys, monkeypatch
+):
+    for other in (["--share"], ["--root-path", "/x"]):
+        with pytest.raises(SystemExit) as ended:
+            Settings.from_args(["--class", *other], {})
+        assert ended.value.code == 2
+        assert "pupils in the room open the app" in " ".join(capsys.readouterr().err.split())
+    monkeypatch.setenv("SPACE_ID", "ada/vitviz")
+    assert Settings.from_args([], {}).class_ is None
+    with pytest.raises(SystemExit):
+        Settings.from_args([], {"VITVIZ_CLASS": "true"})
+    assert "cannot be used on a Space" in " ".join(capsys.readouterr().err.split())

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 from . import build_app, serve
 from .host.settings import Settings
@@ -18,4 +19,11 @@ def serve_page(argv: Sequence[str]) -> None:
     )
     logging.getLogger("vitviz").setLevel(settings.log_level.upper())
     print("vitviz starts: its address comes in some seconds", flush=True)
-    serve(*build_app(settings))
+    demo, options = build_app(settings)
+
+    def begun() -> None:
+        if demo.classroom:
+            port = urlsplit(demo.local_url).port or 80
+            print(demo.classroom.opened(demo.server_name, port), flush=True)
+
+    serve(demo, options, begun)

@@ -151,6 +151,11 @@ class Settings:
     login: str | None = _setting(
         _login, "ask for a name and a password: a file with lines NAME:PASSWORD", metavar="FILE"
     )
+    class_: bool | None = _setting(
+        _switch,
+        "let a class in one room vote in lessons: prints the addresses for pupils and teacher, and"
+        " listens on every network unless --host says otherwise",
+    )
     ssr: bool | None = _setting(
         _switch, "render pages on the server, with Node; not together with --root-path"
     )
@@ -227,6 +232,17 @@ class Settings:
     def __post_init__(self) -> None:
         if self.ssr and self.root_path:
             raise SettingsError("ssr and root_path cannot be used together: Gradio mixes them up")
+        for other in ("share", "root_path"):
+            if self.class_ and getattr(self, other):
+                raise SettingsError(
+                    f"class and {other} cannot be used together: pupils in the room open the app at"
+                    " its address in their network"
+                )
+        if self.class_ and os.environ.get("SPACE_ID"):
+            raise SettingsError(
+                "class cannot be used on a Space, which may run several times and start anew at any"
+                " moment: votes would be lost; start it on a machine in the room"
+            )
         if self.mcp and self.login:
             raise SettingsError("mcp and login cannot be used together: tools ask for no password")
         if self.mcp and not mcp_installed():
@@ -258,7 +274,12 @@ class Settings:
             flag, told = flag_of(one.name), one.metadata
             if told["read"] is _switch:
                 parser.add_argument(
-                    flag, nargs="?", const="true", metavar="true", help=told["help"]
+                    flag,
+                    dest=one.name,
+                    nargs="?",
+                    const="true",
+                    metavar="true",
+                    help=told["help"],
                 )
             else:
                 parser.add_argument(flag, metavar=told["metavar"], help=_help(one))
@@ -322,12 +343,12 @@ def options() -> list[Any]:
 
 def flag_of(name: str) -> str:
     """The flag of a setting, such as --cache-mb."""
-    return "--" + name.replace("_", "-")
+    return "--" + name.rstrip("_").replace("_", "-")
 
 
 def variable_of(name: str) -> str:
     """The environment variable of a setting, such as VITVIZ_CACHE_MB."""
-    return "VITVIZ_" + name.upper()
+    return "VITVIZ_" + name.rstrip("_").upper()
 
 
 def _help(one: Any) -> str:

@@ -25,6 +25,7 @@ from ..host import limits
 from ..host.error_messages import hiding, in_all
 from ..host.settings import Settings
 from ..host.watch import Watch
+from ..service.classroom import Classroom
 from ..service.programs import Programs
 from ..service.questions import QUESTIONS
 from ..service.replies import Answered, Left, Refused, Reply, Shown, Unchanged
@@ -61,9 +62,9 @@ from .texts import TEXTS, translated
 from .theme import PAGE_CSS, theme
 from .zero_gpu import ZeroGpu
 
-PAGE_JS, KEEPING_JS = (
+PAGE_JS, KEEPING_JS, ROOM_JS = (
     without_comments((Path(__file__).parent / name).read_text(encoding="utf-8"))
-    for name in ("page.js", "keeping.js")
+    for name in ("page.js", "keeping.js", "room.js")
 )
 
 # A request of the page is over, also where it was refused or brought nothing new.
@@ -92,13 +93,14 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     service = Service(engine, menu, cache, watch)
     shipped = menu.shipped if settings.in_page != "nothing" else {}
     weights = {key: weights_file(path) for key, path in shipped.items()}
+    classroom = Classroom() if settings.class_ else None
     texts, titles = translated(title for title, _ in service.menu.choices)
     with App(title="vitviz", analytics_enabled=False, fill_width=True) as demo:
-        _build_page(demo, service, titles, _in_page(settings, service, weights))
+        _build_page(demo, service, titles, _in_page(settings, service, weights), classroom)
         if settings.tools():
             endpoints.add_tools(Programs(service.analyses, cache, "mcp"))
         endpoints.add(Programs(service.analyses, cache))
-    demo.gate, demo.engine = Gate(cache), engine
+    demo.gate, demo.engine, demo.classroom = Gate(cache), engine, classroom
 
     def warm() -> None:
         example, result = service.first()
@@ -109,12 +111,13 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     cache.sweep_for_ever()
     demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)
     return demo, {
-        "server_name": settings.host,
+        "server_name": _host(settings),
         "server_port": settings.port,
-        "share": settings.share,
+        "share": False if classroom else settings.share,
+        "quiet": classroom is not None,  # else it prints 0.0.0.0, which nobody can open
         "theme": theme(),
         "css": f"{PAGE_CSS}\n{hiding()}\n{_grey()}\n{viewer.css()}",
-        "head": f"{WALL}<script>{KEEPING_JS}</script>",
+        "head": f"{WALL}<script>{KEEPING_JS}{ROOM_JS if classroom else ''}</script>",
         "i18n": texts,
         "run_history": False,  # it would keep pictures and dead links in the browser
         "footer_links": ["api"],
@@ -138,6 +141,13 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
         "enable_monitoring": False,
         "pwa": False,
     }
+
+
+def _host(settings: Settings) -> str | None:
+    """The address to listen on; for a class every network, unless the host says otherwise."""
+    if settings.host or not settings.class_:
+        return settings.host
+    return os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0")
 
 
 def _in_page(
@@ -170,6 +180,7 @@ def _build_page(
     service: Service,
     titles: Mapping[str, I18nData],
     in_page: Mapping[str, Any],
+    classroom: Classroom | None,
 ) -> None:
     examples, default = service.examples, service.menu.default
     choices = [(titles.get(title, title), key) for title, key in service.menu.choices]
@@ -183,7 +194,8 @@ def _build_page(
     )
     thumbnails, model, untrained, progress = _toolbar(examples, photo, choices, default)
     photo.render()
-    view = Viewer(elem_id="vv-viewer", server_functions=_server_functions(service), **in_page)
+    asked = _server_functions(service, classroom)
+    view = Viewer(elem_id="vv-viewer", server_functions=asked, **in_page)
     with gr.Row(elem_classes="vv-page-foot"):
         download = gr.DownloadButton(
             TEXTS("vv_download"),  # type: ignore[arg-type]  # Gradio translates it, as in others
@@ -415,7 +427,7 @@ def _file(address: str) -> dict[str, Any]:
     return FileData(path=address, orig_name=Path(address).name).model_dump()
 
 
-def _server_functions(service: Service) -> list[Callable[[Any], Any]]:
+def _server_functions(service: Service, classroom: Classroom | None) -> list[Callable[[Any], Any]]:
     """The functions that viewer.js calls by name; one each, because Gradio sets attributes."""
 
     def asking(name: str) -> Callable[[Any], dict[str, Any]]:
@@ -431,4 +443,9 @@ def _server_functions(service: Service) -> list[Callable[[Any], Any]]:
     async def operate(question: Any) -> dict[str, Any]:
         return await to_thread.run_sync(service.ask, "operate", question, limiter=brushing)
 
-    return [*(asking(name) for name in QUESTIONS if name != "operate"), operate]
+    async def room(question: Any) -> dict[str, Any]:
+        assert classroom
+        return classroom.ask(question)  # in memory: it takes no thread
+
+    rooms = [room] if classroom else []
+    return [*(asking(name) for name in QUESTIONS if name != "operate"), operate, *rooms]

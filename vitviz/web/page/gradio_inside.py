@@ -23,6 +23,7 @@ from starlette.exceptions import HTTPException
 from ...languages import Message
 from ..compute.engine import Engine
 from ..host.error_messages import as_html, in_all, sentence, told_in
+from ..service.classroom import Classroom
 from ..store.store import Upload
 from .door import Gate
 
@@ -51,6 +52,7 @@ class App(gr.Blocks):
     gate: Gate
     engine: Engine
     warm: Callable[[], None]  # called once, before it is launched
+    classroom: Classroom | None = None
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -3,6 +3,7 @@
 import signal
 import threading
 import time
+from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,9 @@ if TYPE_CHECKING:
     from .gradio_inside import App
 
 
-def serve(demo: "App", options: dict[str, Any]) -> None:
+def serve(demo: "App", options: dict[str, Any], begun: Callable[[], None] = lambda: None) -> None:
     """Load the model that a page begins with, launch the app, and serve until SIGTERM or Ctrl-C.
+    `begun` is called once the app has an address.
 
     Ctrl-C ends it at once. SIGTERM (of `docker stop`, systemd or a Space that is rebuilt) waits for
     running requests, and then ends the process by that signal. A second SIGTERM ends it at once;
@@ -31,6 +33,7 @@ def serve(demo: "App", options: dict[str, Any]) -> None:
     try:
         demo.warm()
         demo.launch(prevent_thread_lock=True, **options)
+        begun()
         # After `launch`, in which Gradio may set a handler of its own, to end its Node process.
         before = signal.signal(signal.SIGTERM, close)
         # The handler runs in this thread, which a signal that reaches another thread does not wake.

@@ -167,10 +167,13 @@ async function share() {
   return sent;
 }
 
+// A class in one room (room.js): guesses go to the server, and all of them to the teacher's page.
+const room = window.vitvizRoom && { ...window.vitvizRoom, ask: (question) => ask('room', question) };
+
 function mount(viewer) {
   return viewer.mount({
     element: element.querySelector('.vv-place'), ask, address, beside, operate, weights, running, send, draw, take: (picture, name) => draw(picture, name, false), takeHome, awaited: true, languages: true,
-    texts, playing, digitsOf,
+    texts, playing, digitsOf, room,
     again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
     reopen: () => trigger('retry'), // and this one as it opens the page
     filming: (on) => document.getElementById('vv-camera')?.setAttribute('aria-expanded', String(on)),

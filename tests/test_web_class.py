@@ -1,0 +1,286 @@
+"""A class in one room: who may vote, what is kept of it, and what a hostile page gets."""
+
+import json
+import math
+import random
+import re
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import httpx
+import pytest
+import segno
+
+from tests.running import running_app, save_tiny, until
+from vitviz.web.host import address, limits
+from vitviz.web.host.address import address_here
+from vitviz.web.service.classroom import Classroom, qr_rows
+
+ODD = 10_000  # requests of the hostile client
+
+
+def voter(number: int) -> str:
+    return f"{number:016x}"
+
+
+HTML = "<img src=x onerror=window.broken=1>"
+VALUES = (True, None, -1, 0.5, math.nan, math.inf, 10**4000, 1e300, HTML, "x" * 5000, "\ud800", [])
+VALUES += ({}, [1] * 99, [[[]]], {"a": HTML}, "abc", "tally", "vote", "empty", "close", voter(5))
+
+
+def vote(room, number: int, guess, question: str = "abc"):
+    sent = {"do": "vote", "voter": voter(number), "question": question, "guess": guess}
+    return room.ask(sent)
+
+
+def teach(room, do: str, question: str = "abc", **others):
+    return room.ask({"do": do, "question": question, "teacher": room.secret, **others})
+
+
+def entries(room) -> int:
+    return sum(map(len, room._guesses.values()))
+
+
+def test_a_class_votes_and_a_new_guess_of_a_voter_replaces_the_old_one():
+    room = Classroom()
+    for number, guess in enumerate((0, 2, 0.25, [3, 4])):
+        assert vote(room, number, guess) == {"counted": True}
+    vote(room, 0, 1)
+    vote(room, 0, 7, "other")
+    assert teach(room, "tally") == {"open": True, "guesses": [1, 2, 0.25, [3, 4]]}
+    assert teach(room, "tally", "other")["guesses"] == [7]
+    assert teach(room, "tally", "third")["guesses"] == []
+
+
+def test_a_vote_is_closed_opened_and_emptied_by_the_teacher_alone():
+    room = Classroom()
+    vote(room, 1, 5)
+    assert teach(room, "close") == {"open": False, "guesses": [5]}
+    told = vote(room, 2, 5)
+    assert told["error"] == ("The vote on this question is closed: your guess was not counted.")
+    assert re.search("[가-힣]", told["errors"]["ko"])
+    assert vote(room, 2, 5, "other") == {"counted": True}  # that one is open
+    assert teach(room, "open") == {"open": True, "guesses": [5]}
+    assert vote(room, 3, 6) == {"counted": True}
+    assert teach(room, "empty") == {"open": True, "guesses": []}
+    assert teach(room, "tally", "other")["guesses"] == [5]
+    assert list(room._guesses) == [voter(2)]  # who has no guess is forgotten
+    for wrong in ("", room.secret[:-1], room.secret + "x", None, 5, [room.secret], "\ud800", "é"):
+        for do in ("tally", "close", "open", "empty", "address"):
+            sent = {"do": do, "question": "other", "query": "", "teacher": wrong}
+            assert room.ask(sent)["error"].startswith("Only the teacher's page may do this")
+    assert teach(room, "tally", "other") == {"open": True, "guesses": [5]}
+
+
+def test_a_class_is_full_and_there_is_room_when_it_was_emptied():
+    room = Classroom()
+    replies = [vote(room, number, 1) for number in range(300)]
+    assert [reply.get("counted", False) for reply in replies] == [True] * 200 + [False] * 100
+    assert replies[-1]["error"] == (
+        "The class is full: 200 pages have sent guesses; yours was not counted."
+    )
+    assert vote(room, 7, 2) == {"counted": True}  # who is in it can think again
+    assert len(teach(room, "tally")["guesses"]) == 200
+    teach(room, "empty", "another")  # whatever question it was filled with
+    assert vote(room, 299, 1) == {"counted": True}
+
+
+def test_of_one_voter_the_oldest_questions_are_forgotten():
+    room = Classroom()
+    for number in range(100):
+        vote(room, 1, number, f"q{number}")
+        teach(room, "close", f"q{number}")
+    assert entries(room) == len(room._closed) == limits.VOTER_GUESSES == 60
+    assert teach(room, "tally", "q39")["guesses"] == []
+    assert teach(room, "tally", "q40")["guesses"] == [40]
+
+
+@pytest.mark.parametrize(
+    "guess",
+    [
+        *(True, None, "B", HTML, "", {}, [], [[1]], [1.5], [True], ["1"], [None]),
+        *(math.nan, math.inf, -math.inf, 10**10, -(10**400), 1e300, [1] * 60, [10**9] * 10),
+    ],
+    ids=lambda guess: repr(guess)[:20],
+)
+def test_a_guess_is_a_choice_a_number_or_patches(guess):
+    room = Classroom()
+    assert vote(room, 1, guess)["error"].startswith("A class takes a choice, a number or patches")
+    assert entries(room) == 0
+
+
+def test_the_address_is_one_that_pupils_reach(monkeypatch):
+    found = address_here()
+    assert found is None or not found.startswith(("127.", "0."))
+    assert address_here("192.168.7.9") == "192.168.7.9"
+    assert address_here("school.local") == "school.local"
+    assert [address_here(one) for one in ("127.0.0.1", "localhost", "::1")] == [None] * 3
+    monkeypatch.setattr(address, "_own", lambda: iter(["127.0.1.1", "0.0.0.0", "10.1.2.3"]))
+    assert address_here() == address_here("::") == "10.1.2.3"
+    room = Classroom()
+    told = room.opened("0.0.0.0", 7860)
+    assert told.splitlines()[1::2] == [
+        "  http://10.1.2.3:7860/",
+        f"  http://10.1.2.3:7860/?teacher={room.secret}",
+    ]
+    assert room.opened("fd00::7", 80).splitlines()[1] == "  http://[fd00::7]:80/"
+    monkeypatch.setattr(address, "_own", lambda: iter(["127.0.0.1"]))
+    told = room.opened("0.0.0.0", 7860)
+    assert "no address of this machine was found" in told
+    assert f"http://127.0.0.1:7860/?teacher={room.secret}" in told  # for the teacher, on it
+    assert "No address" in teach(room, "address", query="")["error"]
+
+
+def test_without_a_way_out_the_name_of_the_machine_tells_its_address(monkeypatch):
+    class Alone(socket.socket):
+        def connect(self, _address):
+            raise OSError("network is unreachable")
+
+    names = [(socket.AF_INET, None, 0, "", (one, 0)) for one in ("127.0.1.1", "192.168.4.1")]
+    monkeypatch.setattr(socket, "socket", Alone)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_: names)
+    assert address_here() == "192.168.4.1"
+
+
+def test_the_qr_code_leads_to_the_step_and_is_that_of_segno():
+    room = Classroom()
+    room.opened("192.168.7.9", 7860)
+    query = "model=photos&example=red-panda&lesson=ask&step=2"
+    way = teach(room, "address", query=query)
+    assert way["address"] == "http://192.168.7.9:7860/"
+    ours = segno.make_qr(f"http://192.168.7.9:7860/?{query}", error="m")
+    assert way["rows"] == ["".join(map(str, row)) for row in ours.matrix]
+    assert set("".join(way["rows"])) == {"0", "1"}
+    finder = ["1111111", "1000001", "1011101", "1011101", "1011101", "1000001", "1111111"]
+    assert [row[:7] for row in way["rows"][:7]] == finder
+    assert teach(room, "address", query="")["rows"] == qr_rows("http://192.168.7.9:7860/")
+    for odd in (HTML, "a" * 201, "a b", "한", None, 5):
+        assert teach(room, "address", query=odd)["error"]
+
+
+def test_threads_at_once_lose_no_vote():
+    room = Classroom()
+    start = threading.Barrier(8)
+
+    def many(seed: int) -> None:
+        start.wait()
+        for number in range(200):
+            vote(room, number, seed, f"q{seed % 2}")
+            teach(room, "tally", f"q{number % 2}")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(many, range(8)))
+    assert [len(teach(room, "tally", one)["guesses"]) for one in ("q0", "q1")] == [200, 200]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """The address of an app with a class and a login, and what it printed at the start."""
+    folder = tmp_path_factory.mktemp("class")
+    (folder / "visitors").write_text("ada:lovelace\n")
+    environ = {"VITVIZ_CLASS": "true", "VITVIZ_LOGIN": str(folder / "visitors")}
+    with running_app(folder, save_tiny(folder, "cls"), environ=environ) as url:
+        until(lambda: "teacher=" in (folder / "app.log").read_text())
+        yield url, folder / "app.log"
+
+
+def client_of(url: str, login: bool = True) -> httpx.Client:
+    client = httpx.Client(base_url=url, timeout=60)
+    if login:
+        client.post("/login", data={"username": "ada", "password": "lovelace"})
+    return client
+
+
+class Served:
+    """The room of a running app, as its pages ask it."""
+
+    def __init__(self, url: str, log, login: bool = True) -> None:
+        self.secret = re.search(r"teacher=(\S+)", log.read_text())[1]
+        with closing(client_of(url)) as client:
+            components = client.get("/config").json()["components"]
+        self.viewer = next(c["id"] for c in components if c["props"].get("elem_id") == "vv-viewer")
+        self.client = client_of(url, login)
+
+    def __enter__(self) -> "Served":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.client.close()
+
+    def send(self, data) -> httpx.Response:
+        sent = {"data": data, "component_id": self.viewer, "fn_name": "room", "session_hash": "x"}
+        body = json.dumps(sent).encode("utf-8", "surrogatepass")
+        headers = {"Content-Type": "application/json"}
+        return self.client.post("/gradio_api/component_server/", content=body, headers=headers)
+
+    def ask(self, data):
+        return self.send(data).json()
+
+
+def test_the_app_prints_addresses_that_pupils_can_open(served):
+    url, log = served
+    printed = log.read_text()
+    assert "0.0.0.0" not in printed
+    if address_here():
+        assert f"  http://{address_here()}:{url.rsplit(':')[-1]}/\n" in printed
+        assert "127.0.0.1" not in printed
+    assert len(re.findall("teacher=", printed)) == 1
+
+
+def test_who_has_no_password_of_the_app_has_no_vote(served):
+    with Served(*served, login=False) as room:
+        answer = room.send({"do": "tally", "question": "abc", "teacher": room.secret})
+    assert answer.status_code == 401
+
+
+def odd_request(chance: random.Random, at: int):
+    """What no page of ours sends: values without sense, or one of 300 voters who guess at will."""
+    names = ("do", "voter", "question", "guess", "teacher", "query")
+    match at % 5:
+        case 0:
+            right = {"do": "vote", "voter": voter(at % 300), "question": f"q{at % 90}"}
+            return {**right, "guess": at if at % 2 else chance.choice(VALUES)}
+        case 1:
+            do = chance.choice(("empty", "close", "open", "tally", "address"))
+            return {"do": do, "question": "abc", "query": "", "teacher": chance.choice(VALUES)}
+        case 2:
+            return chance.choice(VALUES)
+    return {name: chance.choice(VALUES) for name in names if chance.random() < 0.9}
+
+
+def test_a_hostile_client_changes_nothing_and_fills_nothing(served):
+    def odd(seed: int) -> list:
+        chance, seen = random.Random(seed), []
+        with Served(*served) as mine:
+            for at in range(ODD // 4):
+                sent = odd_request(chance, at)
+                seen.append((sent, mine.send(sent)))
+        return seen
+
+    with Served(*served) as room, ThreadPoolExecutor(4) as pool:
+        assert vote(room, 1, 3) == {"counted": True}
+        seen = [pair for part in pool.map(odd, range(4)) for pair in part]
+        assert len(seen) == ODD
+        counted = 0
+        for sent, answer in seen:
+            assert answer.status_code == 200, (sent, answer.text)
+            assert answer.headers["content-type"] == "application/json"
+            assert "<" not in answer.text
+            said = answer.json()
+            counted += said == {"counted": True}
+            assert said == {"counted": True} or re.fullmatch(r"[A-Z].*\.", said["error"]), said
+        assert counted > 500
+        assert teach(room, "tally") == {"open": True, "guesses": [3]}
+        tallies = [teach(room, "tally", f"q{number}")["guesses"] for number in range(90)]
+        assert 0 < max(map(len, tallies)) <= limits.VOTERS
+        assert sum(map(len, tallies)) <= limits.VOTERS * limits.VOTER_GUESSES
+        assert all(type(one) in (int, float) for tally in tallies for one in tally)
+        assert "Traceback" not in served[1].read_text()
+        assert vote(room, 1, 4) == {"counted": True}  # and the class goes on
+        assert teach(room, "empty") == {"open": True, "guesses": []}
+        # Python reads no number of so many digits: it is refused before it comes here.
+        huge = room.client.post("/gradio_api/component_server/", content=b"1" * 5000)
+        assert huge.status_code in (400, 422)
+        assert room.send("x" * limits.BODY_BYTES).status_code == 413

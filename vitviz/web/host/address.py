@@ -1,0 +1,50 @@
+"""The address under which others in the same network can open a page of this machine."""
+
+import ipaddress
+import socket
+from collections.abc import Iterator
+
+# An address of documentation (RFC 5737). Nothing is sent to it: connecting a UDP socket only asks
+# the system which of its own addresses it would send from.
+ELSEWHERE = ("192.0.2.1", 9)
+
+
+def address_here(host: str = "0.0.0.0") -> str | None:
+    """The address that others use; `host`: the address that is listened on.
+
+    None where there is none: without a network, and for a host that only this machine reaches.
+    """
+    listens = _read(host)
+    if listens is None or not listens.is_unspecified:
+        return None if _is_alone(host) else host
+    return next((one for one in _own() if not _is_alone(one)), None)
+
+
+def _own() -> Iterator[str]:
+    """Addresses of this machine: the one towards other networks, then those of its name."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        try:
+            asking.connect(ELSEWHERE)
+            yield asking.getsockname()[0]
+        except OSError:  # a network without a way out, or none
+            pass
+    try:
+        found = socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)
+    except OSError:
+        return
+    yield from (str(address[0]) for *_, address in found)
+
+
+def _is_alone(host: str) -> bool:
+    """Whether only this machine reaches itself so."""
+    address = _read(host)
+    if address is None:
+        return host == "localhost"
+    return address.is_loopback or address.is_unspecified
+
+
+def _read(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:  # a name
+        return None

@@ -1,0 +1,149 @@
+"""A class in one room: what it guesses in a lesson, in memory, for the eyes of its teacher."""
+
+import hmac
+import json
+import re
+import secrets
+import threading
+from collections import OrderedDict
+from functools import lru_cache
+from typing import Any
+
+from ...errors import VitvizError
+from ...languages import Message
+from ..host import limits
+from ..host.address import address_here
+from ..host.limits import keep
+from .questions import refused
+
+NOT_TAKEN = VitvizError(Message("web.not_taken"))
+NOT_TEACHER = VitvizError(Message("web.class_teacher"))
+NO_ADDRESS = VitvizError(Message("web.class_no_address"))
+VOTER = re.compile("[0-9a-f]{16}")  # a random number of the page
+QUESTION = re.compile("[0-9a-z]{1,8}")  # a hash of lesson, step, model and picture
+QUERY = re.compile(r"[\w.~%=&-]{0,200}", re.ASCII)  # of a link to a step
+LARGEST = 10**9  # of a number that is guessed
+TOLD = """\
+A class can vote in lessons. Its pupils, on the same network, open
+  {pupils}
+and its teacher, who tells nobody this address,
+  {teacher}"""
+UNREACHABLE = """\
+A class can vote in lessons, but no address of this machine was found that its pupils could open:
+connect it to the network of the room, or name its address there with --host, and start again. The
+teacher opens, and tells nobody,
+  {teacher}"""
+
+Guess = int | float | list[int]
+
+
+class Classroom:
+    """The guesses of one class, until the app ends; no name, no text, and nothing on a disk.
+
+    A voter is a random number of a page, which has one guess for each question. Only who knows
+    `secret` sees what came, closes a vote, opens it again, or empties it.
+    """
+
+    def __init__(self) -> None:
+        self.secret = secrets.token_urlsafe(12)
+        self.address: str | None = None  # that pupils open, with a slash; None while there is none
+        self._lock = threading.Lock()
+        self._guesses: dict[str, OrderedDict[str, Guess]] = {}  # voter -> question -> guess
+        self._closed: OrderedDict[str, bool] = OrderedDict()  # questions, by the teacher
+
+    def opened(self, host: str, port: int) -> str:
+        """Note where the app listens. Returns what the host reads: the addresses of the class."""
+        found = address_here(host)
+        self.address = found and f"http://{f'[{found}]' if ':' in found else found}:{port}/"
+        teacher = f"{self.address or f'http://127.0.0.1:{port}/'}?teacher={self.secret}"
+        return (TOLD if self.address else UNREACHABLE).format(pupils=self.address, teacher=teacher)
+
+    def ask(self, asked: Any) -> dict[str, Any]:
+        """Answer a page, whatever it sends: its vote, or what a teacher does; or refuse."""
+        try:
+            match asked:
+                case {"do": "vote", "voter": voter, "question": question, "guess": guess}:
+                    return self._vote(_matched(VOTER, voter), _matched(QUESTION, question), guess)
+                case {"do": "address", "teacher": teacher, "query": query}:
+                    self._check(teacher)
+                    return self._way(_matched(QUERY, query))
+                case {"do": "tally" | "close" | "open" | "empty" as do, **others}:
+                    self._check(others.get("teacher"))
+                    return self._teach(do, _matched(QUESTION, others.get("question")))
+            raise NOT_TAKEN
+        except VitvizError as error:
+            return refused(error.message)
+
+    def _check(self, teacher: Any) -> None:
+        known = isinstance(teacher, str) and hmac.compare_digest(
+            teacher.encode("utf-8", "replace"), self.secret.encode()
+        )
+        if not known:
+            raise NOT_TEACHER
+
+    def _vote(self, voter: str, question: str, guess: Any) -> dict[str, Any]:
+        counted = _guess(guess)
+        with self._lock:
+            if question in self._closed:
+                raise VitvizError(Message("web.class_closed"))
+            if voter not in self._guesses and len(self._guesses) >= limits.VOTERS:
+                raise VitvizError(Message("web.class_full", most=limits.VOTERS))
+            known = self._guesses.setdefault(voter, OrderedDict())
+            keep(known, question, counted, limits.VOTER_GUESSES)
+        return {"counted": True}
+
+    def _teach(self, do: str, question: str) -> dict[str, Any]:
+        """Do what a teacher wants: {"open", "guesses"}, as it is then."""
+        with self._lock:
+            if do == "close":
+                keep(self._closed, question, True, limits.VOTER_GUESSES)
+            elif do == "open":
+                self._closed.pop(question, None)
+            elif do == "empty":
+                self._empty(question)
+            found = [known[question] for known in self._guesses.values() if question in known]
+            return {"open": question not in self._closed, "guesses": found}
+
+    def _empty(self, question: str) -> None:
+        """Forget the guesses of a question, and who has no other; all of a class that is full: who
+        filled it with questions of no lesson must not keep a class out.
+        """
+        full = len(self._guesses) >= limits.VOTERS
+        for known in self._guesses.values():
+            known.pop(question, None)
+        self._guesses = {} if full else {voter: one for voter, one in self._guesses.items() if one}
+
+    def _way(self, query: str) -> dict[str, Any]:
+        """Where pupils go: {"address", "rows"}, rows of a QR code, "0" and "1" in each."""
+        if self.address is None:
+            raise NO_ADDRESS
+        return {"address": self.address, "rows": qr_rows(f"{self.address}?{query}".rstrip("?"))}
+
+
+@lru_cache(maxsize=16)
+def qr_rows(text: str) -> list[str]:
+    """The modules of a QR code without its margin: "1" is dark. [] where segno is not installed."""
+    try:
+        import segno
+    except ImportError:
+        return []
+    code = segno.make_qr(text, error="m")
+    return ["".join("01"[module & 1] for module in row) for row in code.matrix]
+
+
+def _matched(pattern: re.Pattern[str], value: Any) -> str:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise NOT_TAKEN
+    return value
+
+
+def _guess(value: Any) -> Guess:
+    """A guess as it came: the index of an option, a number, or the indices of patches."""
+    numbers = value if type(value) is list else [value]
+    kinds = (int,) if type(value) is list else (int, float)  # True is no number here
+    fits = 0 < len(numbers) <= limits.VOTE_BYTES and all(
+        type(one) in kinds and abs(one) <= LARGEST for one in numbers
+    )
+    if not fits or len(json.dumps(value)) > limits.VOTE_BYTES:
+        raise VitvizError(Message("web.class_guess"))
+    return value
