@@ -84,9 +84,10 @@ test("keys come from the model: where the answer is gathered patches count, and 
   const read = ["token", "avg", "token_avg", "map"].map((pool) => keyOf(late.a, { ...look, pool }));
   assert.deepEqual(read, ["stays", "changes", "changes", "changes"]);
   assert.deepEqual(read.slice(0, 2).map((key) => reasonOf(late, key)), ["read", "gathered"]);
-  const between = [{}, { token: look.at.partner, partner: look.at.token }].map((more) => look.value("pairShare", more));
-  assert.notEqual(between[0], between[1]);
-  const shares = (there, back) => keyOf(pair.a, { ...look, at: { ...look.at, token: 3, partner: 4 }, value: (_truth, { token = 3 } = {}) => (token === 4 ? back : there) });
+  const real = lookOf(/** @type {any} */ (appOf(source)), pair.a);
+  const [there, back] = [{}, { token: real.at.partner, partner: real.at.token }].map((more) => real.value("pairShare", more));
+  assert.deepEqual([there === back, keyOf(pair.a, real)], [false, "anew"]);
+  const shares = (one, other) => keyOf(pair.a, { ...look, at: { ...look.at, token: 3, partner: 4 }, value: (_truth, { token = 3 } = {}) => (token === 4 ? other : one) });
   assert.deepEqual([shares(0.3, 0.3), shares(0.3, 0.30004), shares(0.3, 0.7), shares(0.3, 0.2)], ["share", "share", "rest", "anew"]);
   const bright = ITEMS.find((one) => one.id === "bright");
   const row = Float32Array.from([0.2, 0.5, 0.1, 0.2]);
