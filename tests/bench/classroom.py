@@ -9,11 +9,14 @@ in here; see `browser.py`.
 import asyncio
 import io
 import json
+import os
 import random
 import re
+import shutil
 import tempfile
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +24,11 @@ import httpx
 import numpy as np
 from PIL import Image
 
-from tests.running import running_app
+from tests.running import running_app, until
 
 PUPILS = 30
 ARRIVING_SECONDS = 10  # within which all of them open the page
+VOTES_SECONDS = 2.0  # from the last guess to the picture of the class
 THINKING_SECONDS = (3.0, 9.0)  # over a step
 LESSON = "model=photos&example=red-panda&lesson=ask&step=1"
 OTHER_PICTURE = "model=mnist&example=digit&lesson=where&step=5"
@@ -46,6 +50,63 @@ def classroom(pupils: int = PUPILS) -> None:
         row = [np.quantile(times, share) if times else float("nan") for share in (0.5, 0.95, 1)]
         print(f"| {what} | {' | '.join(f'{value:.1f}' for value in row)} | {failed} |", flush=True)
     print(flush=True)
+    votes(pupils)
+
+
+def votes(pupils: int = PUPILS, rounds: int = 5) -> None:
+    """How long after the last guess the teacher's page shows the picture of the class, in seconds.
+
+    The teacher's page is a browser, with its dialog open; pupils send what their pages send.
+    """
+    from playwright.sync_api import sync_playwright
+
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    environ, waits = {"VITVIZ_CLASS": "true"}, []
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running_app(Path(folder), environ=environ) as url,
+        sync_playwright() as p,
+        httpx.Client(base_url=url, timeout=60) as client,
+        ThreadPoolExecutor(pupils) as pool,
+    ):
+        log = Path(folder, "app.log")
+        until(lambda: "teacher=" in log.read_text())
+        word = log.read_text().split("teacher=")[1].split()[0]
+        browser = p.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page()
+        asked: list[dict[str, Any]] = []
+        page.on("request", lambda one: asked.append(_sent(one)))
+        page.goto(f"{url}/?{LESSON.replace('step=1', 'step=2')}&teacher={word}")
+        page.locator(".vv-lesson-teacher summary").click()
+        page.get_by_role("button", name="Poll the class").click()
+        poll = page.locator(".vv-poll")
+        poll.get_by_text("Guesses: 0.").wait_for()
+        tally = next(one for one in asked if one.get("data", {}).get("do") == "tally")
+
+        def vote(pupil: int) -> float:
+            began = time.perf_counter()
+            data = {"do": "vote", "voter": f"{pupil:016x}", "guess": pupil * 4 % 144}
+            sent = {**tally, "data": {**data, "question": tally["data"]["question"]}}
+            reply = client.post("/gradio_api/component_server/", json=sent).json()
+            assert reply == {"counted": True}, reply
+            return began
+
+        for _ in range(rounds):
+            began = max(pool.map(vote, range(pupils)))  # when the last pupil guessed
+            poll.get_by_text(f"Guesses: {pupils}.").wait_for()
+            waits.append(time.perf_counter() - began)
+            poll.get_by_role("button", name="Empty").click()
+            poll.get_by_text("Guesses: 0.").wait_for()
+            time.sleep(random.random())  # at another moment of the second between two looks
+        browser.close()
+    told = ", ".join(f"{wait:.2f}" for wait in waits)
+    print(f"{pupils} guesses at once: the picture of the class stood after {told} s", flush=True)
+    assert max(waits) < VOTES_SECONDS, f"{max(waits):.1f} s"
+
+
+def _sent(request: Any) -> dict[str, Any]:
+    """The question of the viewer in a request of a page; {} in any other."""
+    return request.post_data_json if "component_server" in request.url else {}
 
 
 async def _class(url: str, pupils: int) -> list[tuple[str, float | None]]:

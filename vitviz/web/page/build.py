@@ -96,7 +96,7 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     classroom = Classroom() if settings.class_ else None
     texts, titles = translated(title for title, _ in service.menu.choices)
     with App(title="vitviz", analytics_enabled=False, fill_width=True) as demo:
-        _build_page(demo, service, titles, _in_page(settings, service, weights), classroom)
+        _build_page(demo, service, titles, _in_page(settings, service, weights, classroom))
         if settings.tools():
             endpoints.add_tools(Programs(service.analyses, cache, "mcp"))
         endpoints.add(Programs(service.analyses, cache))
@@ -151,12 +151,16 @@ def _host(settings: Settings) -> str | None:
 
 
 def _in_page(
-    settings: Settings, service: Service, weights: Mapping[str, KeptFile]
+    settings: Settings,
+    service: Service,
+    weights: Mapping[str, KeptFile],
+    classroom: Classroom | None,
 ) -> dict[str, Any]:
-    """What viewer.js is told: where the weights are of models that the page can run itself, whether
-    photos are analyzed there, and the model of digits.
+    """What viewer.js is told: what it can call by name, where the weights are of models that the
+    page can run itself, whether photos are analyzed there, and the model of digits.
     """
     return {
+        "server_functions": _server_functions(service, classroom),
         "weights": {key: file.path for key, file in weights.items()},
         "photos": settings.in_page == "photos",
         "digits": service.digits.model if service.digits else None,
@@ -180,7 +184,6 @@ def _build_page(
     service: Service,
     titles: Mapping[str, I18nData],
     in_page: Mapping[str, Any],
-    classroom: Classroom | None,
 ) -> None:
     examples, default = service.examples, service.menu.default
     choices = [(titles.get(title, title), key) for title, key in service.menu.choices]
@@ -194,8 +197,7 @@ def _build_page(
     )
     thumbnails, model, untrained, progress = _toolbar(examples, photo, choices, default)
     photo.render()
-    asked = _server_functions(service, classroom)
-    view = Viewer(elem_id="vv-viewer", server_functions=asked, **in_page)
+    view = Viewer(elem_id="vv-viewer", **in_page)
     with gr.Row(elem_classes="vv-page-foot"):
         download = gr.DownloadButton(
             TEXTS("vv_download"),  # type: ignore[arg-type]  # Gradio translates it, as in others
