@@ -22,7 +22,7 @@ export const transplant = {
       claim: { truth: "whoseWord", at: { experiment: DONOR }, is: "donor" }, reveal: { shows: ["beside"] } },
     { id: "patches", state: { ...GOLDFISH, experiment: "transplant_PATCHES_END_example-dog", beside }, question: WHOSE, values: VALUES,
       claim: { truth: "whoseWord", at: { experiment: DONOR }, is: "own" }, reveal: { shows: ["beside"] } },
-    { id: "turn", question: { kind: "choose", truth: "firstTurn", at: { experiment: "transplant_cls_PLACE_example-dog" }, options: "blocks" },
+    { id: "turn", late: true, question: { kind: "choose", truth: "firstTurn", at: { experiment: "transplant_cls_PLACE_example-dog" }, options: "blocks" },
       values: VALUES, reveal: { state: { panel: "predictions" }, shows: ["panel"] } },
     { id: "transfer", state: { model: "photos", example: "red-panda", experiment: BACK, beside }, question: { ...WHOSE, at: { experiment: BACK } },
       values: { word: VALUES.word, donor: { truth: "outcomeWord", at: { experiment: BACK } } },

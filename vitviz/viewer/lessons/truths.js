@@ -93,6 +93,9 @@ const textsOf = ({ experiments = {} }) => Object.values(experiments).flat();
 const seen = (value) => Number(value.toPrecision(5));
 const seenShare = (share) => (share > 0.00095 && share < 0.9995 ? Number((100 * share).toFixed(1)) / 100 : share);
 
+/** Nothing that a step changes moves a probability by less. */
+const ROUNDED = 1e-5;
+
 const wordIn = ({ manifest: { pass: { predictions } } }) => predictions[0]?.label;
 
 /** Cosine similarities of the position of a token to those of all patches; undefined where it has none. */
@@ -312,9 +315,9 @@ export const TRUTHS = {
   otherWord: { unit: "label", of: ({ manifest: { pass: { predictions: [own] } } }, _at, other) => own && within(other, wordIn) },
   sameWord: { unit: "which", of: ({ manifest: { pass: { predictions: [own] } } }, _at, other) => own &&
     within(other, ({ manifest: { pass: { predictions: [now] } } }) => (now?.index === own.index ? "same" : "other")) },
-  /** Whether every probability that is known here is the same, to the last bit. */
+  /** Whether every probability that is known here is the same: this page and its host, which may have computed one each, round otherwise. */
   sameNumbers: { unit: "which", of: ({ manifest: { pass: { predictions } } }, _at, other) => (predictions.length === 0 ? undefined
-    : other && (predictions.every(({ probability }, at) => other.manifest.pass.predictions[at]?.probability === probability) ? "same" : "different")) },
+    : other && (predictions.every(({ probability }, at) => Math.abs(other.manifest.pass.predictions[at]?.probability - probability) < ROUNDED) ? "same" : "different")) },
   // Experiments that the text names.
   outcomeShare: { unit: "share", of: ({ manifest: { pass: { predictions: [own] } } }, { experiment }, _other, outcomeOf) => own &&
     within(outcomeOf(experiment), (found) => shareIn(found, own)) },

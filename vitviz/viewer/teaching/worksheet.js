@@ -21,7 +21,9 @@ h1 { margin: 0 0 2mm; font-size: 17pt; } .about { margin: 0 0 6mm; color: #444; 
 section { break-inside: avoid; margin: 0 0 4mm; padding-top: 2mm; border-top: 0.4mm solid #000; }
 .step { display: flex; gap: 6mm; } .words { flex: 1; } p { margin: 0 0 2mm; } h2 { margin: 0 0 2mm; font-size: 12pt; }
 .question { font-weight: 700; } .line { border-bottom: 0.3mm solid #000; height: 9mm; width: 60%; } .wide { width: 100%; } .slip { padding-left: 3mm; border-left: 1mm solid #000; }
-.option::before { content: "☐ "; } .option.right::before { content: "☒ "; } .option.right { font-weight: 700; }
+.option::before { content: "☐ "; } .who { display: flex; gap: 6mm; margin: 0 0 4mm; } .who span { flex: 1; border-bottom: 0.3mm solid #000; } .who span + span { flex: none; width: 36mm; }
+.because { margin-top: 4mm; border-bottom: 0.3mm solid #000; color: #444; } .key section { margin: 0 0 2mm; } .key p { margin: 0 0 1mm; }
+table { width: 100%; border-collapse: collapse; break-inside: avoid; } td, th { height: 7mm; padding: 0 2mm; border: 0.3mm solid #000; font-size: 9.5pt; text-align: left; } td { width: 28%; } td:first-child { width: 16%; }
 .sheet { flex: none; position: relative; width: 52mm; align-self: flex-start; margin: 5mm 0 1mm 5mm; } .marked { width: 78mm; } .sheet img { display: block; width: 100%; image-rendering: pixelated; }
 .sheet b, .sheet i { position: absolute; box-sizing: border-box; } .sheet i { font: 7pt sans-serif; font-style: normal; text-align: center; }
 .sheet .cell { border: 0.1mm solid rgb(128 128 128 / .7); } .sheet .token { border: 1mm solid #000; outline: 0.5mm solid #fff; }
@@ -31,16 +33,29 @@ section { break-inside: avoid; margin: 0 0 4mm; padding-top: 2mm; border-top: 0.
 .sheet .truth { border: 0.8mm dashed #000; outline: 0.5mm solid #fff; background: rgb(255 255 255 / .45); }
 `;
 
+/** Numbers that texts name without telling an answer. */
+const PLACES = ["layer", "head", "token", "partner"];
+
 /**
- * The steps of the open lesson that this page can put on paper, each as the app that is in it: they are
- * about the picture on the screen, and need no second one.
+ * The steps of the open lesson, each as the app that is in it; `here`: this page can put it on paper, for it is
+ * about the picture on the screen, needs no second one, and gives no answer away.
  * @param {import("../main.js").App} app
  */
 function stepsOn(app) {
   const { course } = app;
   const origin = JSON.stringify(course.origin());
   return Array.from({ length: course.count() }, (_, at) => course.inStep(at + 1)).map((there) => (
-    { there, here: isAlone(there.course.step()) && JSON.stringify(there.course.origin()) === origin }));
+    { there, here: isAlone(there.course.step()) && !there.course.step().late && JSON.stringify(there.course.origin()) === origin }));
+}
+
+/**
+ * Instead of a number that a step asks for: a line, and the step.
+ * @param {ReturnType<typeof stepsOn>} steps
+ */
+function veilOf(steps) {
+  const asked = steps.filter(({ there, here }) => here && there.course.question()?.kind === "number" && there.course.truth() !== undefined);
+  const lines = new Map(asked.map(({ there }) => [written(there, there.course.question(), there.course.truth()), there.t("lessonBlank", { step: there.course.number() })]));
+  return (name, text) => (PLACES.includes(name) ? text : lines.get(String(text)) ?? text);
 }
 
 /** Whether it is known what the experiment of a step does. */
@@ -54,16 +69,17 @@ function isAlone({ state: { beside = "", experiment = "" } = {} }) {
   return beside === "" || experiment !== "";
 }
 
-/** Whether everything on the sheets is here: the picture, the patches that steps hide, and what they say and ask. */
+const asks = (there) => Boolean(there.course.question()) && there.course.truth() !== undefined;
+
+/** Whether everything on the sheets is here: the picture, the patches that steps hide, what they say and ask, and the answers, which they leave out. */
 export function sheetIsReady(app) {
-  const says = ({ there, here }) => !here || (isPlaced(there) && said(there, "") !== null && (!there.course.question() || there.course.truth() === undefined || said(there, "question") !== null));
-  return app.source.picture.get() !== null && stepsOn(app).every(says);
+  const says = (there) => isPlaced(there) && said(there, "") !== null && (!asks(there) || (there.course.truth() !== null && said(there, "question") !== null));
+  return app.source.picture.get() !== null && stepsOn(app).every(({ there, here }) => !here || says(there));
 }
 
 /** Whether the picture and every answer of the key are here. */
 export function keyIsReady(app) {
-  const answers = (there) => !there.course.question() || there.course.truth() === undefined || (there.course.truth() !== null && said(there, "why") !== null);
-  return sheetIsReady(app) && stepsOn(app).every(({ there, here }) => !here || answers(there));
+  return sheetIsReady(app) && stepsOn(app).every(({ there, here }) => !here || !asks(there) || said(there, "why") !== null);
 }
 
 /**
@@ -78,35 +94,52 @@ export function worksheet(app, key) {
   const file = document.implementation.createHTMLDocument(key ? title + ": " + t("lessonKey") : title);
   file.documentElement.lang = app.language;
   file.head.append(el("meta", { charset: "utf-8" }), el("style", { text: STYLE }));
-  file.body.append(el("h1", { text: file.title }),
-    el("p", { class: "about", text: [sourceName(app), goalOf(app, course.lesson())].filter(Boolean).join(" — ") }),
-    ...stepsOn(app).map(({ there, here }, at) => el("section", {}, el("h2", { text: String(at + 1) }),
-      here ? onPaper(there, key) : el("p", { text: t("lessonOnPage") }))));
+  const steps = stepsOn(app);
+  file.body.className = key ? "key" : "";
+  file.body.append(el("h1", { text: file.title }), el("p", { class: "about", text: [sourceName(app), key ? goalOf(app, course.lesson()) : ""].filter(Boolean).join(" — ") }),
+    ...(key ? answersOf(steps) : sheetOf(app, steps)));
   return "<!doctype html>\n" + new XMLSerializer().serializeToString(file);
 }
 
-/** One step: its sentences, the question with room for the answer, or the answer with its reason. */
-function onPaper(there, key) {
+const sectionOf = ({ course }, ...inside) => el("section", {}, el("h2", { text: String(course.number()) }), ...inside);
+
+/** What the key says of each step that asks. */
+function answersOf(steps) {
+  return steps.filter(({ there, here }) => here && asks(there)).map(({ there }) => {
+    const question = there.course.question();
+    const words = [el("p", { text: said(there, "question") ?? "" }),
+      question.kind === "write" ? null : el("p", { class: "question", text: there.t("lessonAnswer", { answer: answerText(there, there.course.truth()) }) }),
+      ...Object.entries(sayings(there)).filter(([, text]) => text).map(([name, text]) => el("p", { class: name, text }))];
+    return sectionOf(there, el("div", { class: "step" }, el("div", { class: "words" }, ...words), isMarked(question) ? picture(there, there.course.truth()) : null));
+  });
+}
+
+/** Lines for who writes, the steps, and a table to fill in. */
+function sheetOf({ t }, steps) {
+  const veil = veilOf(steps);
+  const asked = steps.filter(({ there }) => there.course.question() && there.course.question().kind !== "write");
+  const row = (kind, texts) => el("tr", {}, ...texts.map((text) => el(kind, { text })));
+  return [el("div", { class: "who" }, ...["sheetName", "sheetClass", "sheetDate"].map((name) => el("span", { text: t(name) }))),
+    ...steps.map(({ there, here }) => sectionOf(there, here ? onPaper(there, veil) : el("p", { text: t(there.course.step().late ? "sheetLate" : "lessonOnPage") }))),
+    ...(asked.length > 0 ? [el("table", { class: "score" }, row("th", [t("sheetStep"), t("sheetMine"), t("sheetModel"), t("sheetGap")]),
+      ...asked.map(({ there }) => row("td", [String(there.course.number()), "", "", ""])))] : [])];
+}
+
+/** One step: its sentences, the question, and room for a guess and its reason. */
+function onPaper(there, veil) {
   const { course } = there;
-  const question = course.question();
-  const truth = question ? course.truth() : undefined;
-  /** @type {HTMLElement[]} */
-  const words = (said(there, "") ?? "").split("\n").map((text) => el("p", { text }));
+  const question = asks(there) ? course.question() : null;
+  /** @type {(HTMLElement|null)[]} */
+  const words = (said(there, "", veil) ?? "").split("\n").map((text) => el("p", { text }));
   if (course.step().code) words.push(el("pre", { text: CODE[course.step().code] }));
-  if (question && truth !== undefined) {
-    words.push(el("p", { class: "question", text: said(there, "question") ?? "" }));
-    if (question.kind === "choose") {
-      words.push(...optionsOf(question, there.source).map((option) => el("p", { text: optionText(there, option),
-        class: key && option === truth ? "option right" : "option" })));
-    }
-    if (key) {
-      if (question.kind !== "write") words.push(el("p", { class: "question", text: there.t("lessonAnswer", { answer: answerText(there, truth) }) }));
-      words.push(...Object.entries(sayings(there)).filter(([, text]) => text).map(([name, text]) => el("p", { class: name, text })));
-    } else if (question.kind === "patches" || question.kind === "write") words.push(el("div", { class: "line wide" }), el("div", { class: "line wide" }));
-    else if (question.kind !== "choose") words.push(el("div", { class: "line" }));
+  if (question) {
+    words.push(el("p", { class: "question", text: said(there, "question", veil) ?? "" }));
+    if (question.kind === "choose") words.push(...optionsOf(question, there.source).map((option) => el("p", { class: "option", text: optionText(there, option) })));
+    else words.push(el("div", { class: question.kind === "number" ? "line" : "line wide" }));
+    words.push(question.kind === "write" ? el("div", { class: "line wide" }) : el("p", { class: "because", text: there.t("sheetBecause") }));
   }
   const shown = course.marks().length > 0 || course.step().state?.token || isMarked(question) || touched(there).length > 0;
-  return el("div", { class: "step" }, el("div", { class: "words" }, ...words), shown ? picture(there, key ? truth : null) : null);
+  return el("div", { class: "step" }, el("div", { class: "words" }, ...words), shown ? picture(there, null) : null);
 }
 
 /** Whether patches are marked in the picture, which is large then. */

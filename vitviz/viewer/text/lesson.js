@@ -19,15 +19,16 @@ export function goalOf({ t }, lesson) {
  * The text of a part of the open step: "" what it says, or "question", "why", ...
  * @param {import("../main.js").App} app
  * @param {string} part
+ * @param {(name: string, value: any) => any} [veil]  what is said instead of a value
  * @returns {string|null}  null if the step has no such text, or while a number of it is loading
  */
-export function said(app, part) {
+export function said(app, part, veil = (_name, value) => value) {
   const { course, t } = app;
   const { texts } = course.step();
   if (texts) return texts[part] || (part === "" ? "" : null);
   const key = [keyOf(course), ...(part ? [part] : [])].join("_");
   const values = hasText(key) ? valuesOf(app, namesIn(key, app.language)) : null;
-  return values && t(key, values);
+  return values && t(key, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, veil(name, value)])));
 }
 
 /** What the keys of a step's texts begin with. */

@@ -1,0 +1,92 @@
+"""What a class gets on paper: worksheets that tell no answer, and keys, as Chromium prints them."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from vitviz.languages import dictionary, languages
+
+LESSONS = [key for key in dictionary("en", "lessons") if "_" not in key]
+HOMES = {
+    "dog": ("cut", "when"),
+    "bison": ("matter",),
+    "goldfish": ("black", "hide", "transplant"),
+    "digit": ("school", "taken", "unknown"),
+}
+OF_DIGITS = ("school", "taken")
+
+
+def home(lesson: str) -> tuple[str, str]:
+    """Model and picture that a lesson was written for."""
+    example = next((one for one, lessons in HOMES.items() if lesson in lessons), "red-panda")
+    return "mnist" if lesson in OF_DIGITS else "photos", example
+
+
+def paper(page, place: int):
+    """The worksheet (0) or its key (1), in a tab of its own."""
+    button = page.locator(".vv-lesson-teacher .vv-lesson-buttons button").nth(place)
+    expect(button).to_have_attribute("aria-disabled", "false", timeout=60_000)
+    with page.context.expect_page() as opened:
+        button.click()
+    opened.value.wait_for_load_state()
+    return opened.value
+
+
+def pages(file) -> int:
+    """Of A4 paper."""
+    return len(re.findall(rb"/Type\s*/Page\b", file.pdf(prefer_css_page_size=True)))
+
+
+def stands_in(answer: str, text: str) -> bool:
+    """Whether a number or words stand there by themselves: 144 is not in 1,440, nor 1 in 0.1."""
+    return bool(re.search(rf"(?<![\w.,\u2212]){re.escape(answer)}(?![\w,]|\.\d)", text))
+
+
+def test_a_number_is_found_only_where_it_stands_by_itself() -> None:
+    assert stands_in("144", "makes 144.")
+    assert stands_in("7.3%", "its share 7.3%. Suppose")
+    assert not any(stands_in("144", text) for text in ("1,440", "0.144", "144.5", "144,000"))
+
+
+@pytest.mark.parametrize("language", languages())
+def test_no_worksheet_tells_an_answer_and_no_key_is_longer(visit, language) -> None:
+    texts = dictionary(language, "viewer")
+    start = texts["lessonAnswer"].split("{")[0]
+    for lesson in LESSONS:
+        model, example = home(lesson)
+        link = f"?model={model}&example={example}&lesson={lesson}&step=1&key=true&lang={language}"
+        seen = visit(link, wait_for=example)
+        key, sheet = (paper(seen.page, place) for place in (1, 0))
+        answers = [
+            one.removeprefix(start).strip()
+            for one in key.locator("p.question").all_inner_texts()
+            if one.startswith(start)
+        ]
+        # What a pupil can tick is no answer that is told.
+        told = "\n".join(sheet.locator("p:not(.option), pre").all_inner_texts())
+        assert [one for one in answers if stands_in(one, told)] == [], lesson
+        assert len(answers) >= 1 or lesson in ("taken",)
+        if lesson == "matter":  # worked out in the page, and the intact answer by its host
+            assert dictionary(language, "lessons")["matter_patches_option_same"] in answers
+        assert pages(key) <= pages(sheet) <= 3, lesson
+        expect(sheet.locator(".who span")).to_have_text(
+            [texts["sheetName"], texts["sheetClass"], texts["sheetDate"]]
+        )
+        asked = sheet.locator("p.question").count()
+        expect(sheet.locator(".because")).to_have_count(asked)
+        assert sheet.locator(".score tr").count() - 1 >= asked
+        for tab in (key, sheet, seen.page):
+            tab.close()
+
+
+def test_a_step_that_asks_for_a_number_leaves_a_line_where_others_name_it(visit) -> None:
+    link = "?model=photos&example=red-panda&lesson=number&step=1&key=true"
+    seen = visit(link)
+    sheet = paper(seen.page, 0)
+    third = sheet.locator("section").nth(2)
+    expect(third).to_contain_text("here e to the ________ (step 2) is")
+    # What turns out in steps 2 to 4 is told by step 5 of another lesson, which is done on the page.
+    seen = visit(link.replace("red-panda", "goldfish").replace("number", "transplant"), "goldfish")
+    sheet = paper(seen.page, 0)
+    expect(sheet.locator("section").nth(4)).to_contain_text("do it on the page")
