@@ -16,9 +16,9 @@ from ..host.address import address_here
 from ..host.limits import keep
 from .questions import refused
 
-NOT_TAKEN = VitvizError(Message("web.not_taken"))
-NOT_TEACHER = VitvizError(Message("web.class_teacher"))
-NO_ADDRESS = VitvizError(Message("web.class_no_address"))
+NOT_TAKEN = Message("web.not_taken")
+NOT_TEACHER = Message("web.class_teacher")
+NO_ADDRESS = Message("web.class_no_address")
 VOTER = re.compile("[0-9a-f]{16}")  # a random number of the page
 QUESTION = re.compile("[0-9a-z]{1,8}")  # a hash of lesson, step, model and picture
 QUERY = re.compile(r"[\w.~%=&-]{0,200}", re.ASCII)  # of a link to a step
@@ -70,7 +70,7 @@ class Classroom:
                 case {"do": "tally" | "close" | "open" | "empty" as do, **others}:
                     self._check(others.get("teacher"))
                     return self._teach(do, _matched(QUESTION, others.get("question")))
-            raise NOT_TAKEN
+            raise VitvizError(NOT_TAKEN)
         except VitvizError as error:
             return refused(error.message)
 
@@ -79,7 +79,7 @@ class Classroom:
             teacher.encode("utf-8", "replace"), self.secret.encode()
         )
         if not known:
-            raise NOT_TEACHER
+            raise VitvizError(NOT_TEACHER)
 
     def _vote(self, voter: str, question: str, guess: Any) -> dict[str, Any]:
         counted = _guess(guess)
@@ -116,7 +116,7 @@ class Classroom:
     def _way(self, query: str) -> dict[str, Any]:
         """Where pupils go: {"address", "rows"}, rows of a QR code, "0" and "1" in each."""
         if self.address is None:
-            raise NO_ADDRESS
+            raise VitvizError(NO_ADDRESS)
         return {"address": self.address, "rows": qr_rows(f"{self.address}?{query}".rstrip("?"))}
 
 
@@ -133,7 +133,7 @@ def qr_rows(text: str) -> list[str]:
 
 def _matched(pattern: re.Pattern[str], value: Any) -> str:
     if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise NOT_TAKEN
+        raise VitvizError(NOT_TAKEN)
     return value
 
 
