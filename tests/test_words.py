@@ -73,8 +73,8 @@ def test_the_example_of_every_word_is_understood(name, monkeypatch) -> None:
     monkeypatch.setattr("vitviz.train.command.train_and_save", lambda asked: None)
     monkeypatch.setattr("vitviz.exercise.command.write_exercise", lambda *_: ("a", "b"))
     monkeypatch.setattr("vitviz.site.command.write_site", lambda *_: Report(0, (), ()))
-    monkeypatch.setattr("vitviz.web.command.build_app", lambda asked: ())
-    monkeypatch.setattr("vitviz.web.command.serve", lambda: None)
+    monkeypatch.setattr("vitviz.web.command.build_app", lambda asked: (None, None))
+    monkeypatch.setattr("vitviz.web.command.serve", lambda *_: None)
     assert cli.main([name, *cli.WORDS[name].example.split()]) == 0
 
 

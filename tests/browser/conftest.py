@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 
 from tests.models import photo
 from tests.running import running_app, save_digits, save_long, save_tiny
@@ -25,6 +26,7 @@ SWITCHES = (
     " --use-fake-device-for-media-stream --use-fake-ui-for-media-stream"
 )
 PATIENCE_MS = 90_000  # a loaded machine with two cores
+expect.set_options(timeout=PATIENCE_MS)
 STATE = ".vv-place"
 # What the model would answer after every layer has come.
 ASKED = """() => [...document.querySelectorAll('.vv-would')].every(one => one.textContent)"""

@@ -125,15 +125,15 @@ def test_what_was_cut_away_is_told_and_leads_to_the_frame(visit, tmp_path, local
     button.focus()
     seen.page.keyboard.press("Enter")
     seen.is_(panel="patches")
-    frame = seen.page.locator(".vv-crop-frame")
+    frame = seen.page.locator(".vv-panel .vv-crop-frame")
     frame.wait_for()
     seen.page.wait_for_function(
         """() => {
-            const { top, bottom } = document.querySelector(".vv-framing").getBoundingClientRect();
+            const { top, bottom } = document.querySelector(".vv-panel .vv-framing").getBoundingClientRect();
             return top >= 0 && bottom <= innerHeight;
         }"""
     )
-    assert "50.0%" in seen.text(".vv-framing")
+    assert "50.0%" in seen.text(".vv-panel .vv-framing")
     # In the model of digits it is in grey, too.
     seen.page.goto(f"{seen.page.url.split('?')[0]}?model=mnist&example=cat")
     seen.ready("cat.jpg")

@@ -145,7 +145,7 @@ def test_a_saved_picture_shows_it_and_says_so(open_page, analysis):
 
 def test_the_part_that_the_model_saw_is_framed_on_the_whole_photo(open_page, analysis):
     tab = look(open_page, page(analysis), "#panel=patches")
-    figure = tab.locator(".vv-framing")
+    figure = tab.locator(".vv-panel .vv-framing")
     figure.wait_for()
     _, _, height, width = analysis.photograph.frame
     assert f"{100 * height * width:.1f}% of the photo" in figure.inner_text()

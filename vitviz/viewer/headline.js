@@ -59,7 +59,7 @@ function createCut(app) {
   return el("button", { type: "button", class: "vv-cut", text, title: t("sawPartTitle"), async onclick({ target }) {
     app.select(visitPanel("patches", app.selection, app.shape()));
     await whole.fetch();
-    if (app.source.manifest === manifest) target.closest(".vv-board").querySelector(".vv-framing")?.scrollIntoView({ block: "nearest" });
+    if (app.source.manifest === manifest) target.closest(".vv-board").querySelector(".vv-panel .vv-framing")?.scrollIntoView({ block: "nearest" });
   } });
 }
 
