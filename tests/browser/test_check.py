@@ -149,7 +149,7 @@ def test_before_lesson_after_and_what_has_changed(visit, language, options, quer
     code = page.locator(f"{CHECK} .vv-lesson-code").inner_text()
     items.nth(1).get_by_role("button").click()
     seen.ready(PANDA)
-    seen.is_(lesson="ask", step=1)
+    seen.is_(lesson="ask", step=0)
     class_of_one(pupil, code)
     begin_anew(pupil)
 
