@@ -215,9 +215,37 @@ def sign(page, kind: int, at: int) -> None:
     draw(page, (ring, cross)[kind])
 
 
+# What workers say is held back while `held` is a list; `waits` counts what they have not answered.
+HOLDING = """() => {
+    const { set } = Object.getOwnPropertyDescriptor(Worker.prototype, "onmessage");
+    const post = Worker.prototype.postMessage;
+    Object.assign(window, { held: null, waits: 0 });
+    Worker.prototype.postMessage = function (...message) {
+        window.waits += 1;
+        post.apply(this, message);
+    };
+    Object.defineProperty(Worker.prototype, "onmessage", { set(hear) {
+        set.call(this, (event) => {
+            const tell = () => {
+                window.waits -= 1;
+                hear.call(this, event);
+            };
+            if (window.held) window.held.push(tell);
+            else tell();
+        });
+    } });
+}"""
+RELEASE = """() => {
+    const all = window.held;
+    window.held = null;
+    all.forEach((tell) => tell());
+}"""
+
+
 def test_signs_of_ones_own_are_learned_and_another_one_is_answered(visit, tmp_path) -> None:
     seen = visit("?play=signs", wait_for="")
     page = seen.page
+    page.evaluate(HOLDING)
     learn = page.get_by_role("button", name="Learn them")
     learn.click(force=True)  # it says why it cannot
     page.get_by_text("The model cannot learn yet").wait_for()
@@ -249,6 +277,16 @@ def test_signs_of_ones_own_are_learned_and_another_one_is_answered(visit, tmp_pa
     best.wait_for()
     page.keyboard.press("Control+z")
     page.wait_for_function("!document.querySelector('.vv-signs-answers .vv-best')")
+    # An answer that comes after its drawing was taken back is nobody's.
+    page.evaluate("() => { window.held = []; window.waits = 0; }")
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Space")
+    page.wait_for_function("window.held.length > 0")
+    page.keyboard.press("Control+z")
+    page.evaluate(RELEASE)
+    page.wait_for_function("window.waits <= 0")
+    assert best.count() == 0
     # A reload has the drawings still; a file adds what is not there yet, and is not trusted.
     page.reload()
     kinds = page.locator(".vv-signs-kind")

@@ -135,7 +135,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     page.render({ run, chosen, hidden: one.hidden() });
     const shown = picture();
     if (subject === SIGNS && !shown.own) signing.answer(null);
-    one.carrying.look(run, shown, () => shown.own || page.showsInside()).then((found) => { if (found && lot() === one) looked(found, shown.own); });
+    one.carrying.look(run, shown, () => shown.own || page.showsInside()).then((found) => { if (found && lot() === one) looked(found, shown); });
     const now = performance.now();
     if (run.state !== "playing" || now > spokenAt + SPOKEN_MS) {
       page.speak();
@@ -143,10 +143,11 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     }
   }
 
-  /** @param {import("./inside.js").Looked} found @param {boolean} own  what a visitor has drawn was looked at */
-  function looked(found, own) {
+  /** @param {import("./inside.js").Looked} found @param {import("./carrying.js").Shown & {own: boolean}} shown  its picture; own: a visitor has drawn it */
+  function looked(found, shown) {
     const { classes } = lot().digits;
-    if (own) signing.answer([...softmax(found.pass.logits, 1)].map((share, label) => ({ name: classes[label], share })));
+    // A drawing may have been taken back before its answer came.
+    if (shown.own && picture().key === shown.key) signing.answer([...softmax(found.pass.logits, 1)].map((share, label) => ({ name: classes[label], share })));
     if (page.showsInside()) page.inside.draw(found);
   }
 }
