@@ -129,7 +129,8 @@ def test_what_was_cut_away_is_told_and_leads_to_the_frame(visit, tmp_path, local
     frame.wait_for()
     seen.page.wait_for_function(
         """() => {
-            const { top, bottom } = document.querySelector(".vv-panel .vv-framing").getBoundingClientRect();
+            const framing = document.querySelector(".vv-panel .vv-framing");
+            const { top, bottom } = framing.getBoundingClientRect();
             return top >= 0 && bottom <= innerHeight;
         }"""
     )
