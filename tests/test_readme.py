@@ -8,9 +8,10 @@ import shlex
 import shutil
 import tomllib
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
+import yaml
 
 import vitviz
 import vitviz.model.menu
@@ -31,8 +32,11 @@ PAGES = {
     for path in (
         ROOT / "README.md",
         ROOT / ".github/CONTRIBUTING.md",
+        ROOT / ".github/SECURITY.md",
+        ROOT / "CHANGELOG.md",
         HOUSE / "teaching.md",
         HOUSE / "web/examples/README.md",
+        HOUSE / "train/digits/README.md",
         ROOT / "weights/README.md",
         *(HOUSE / room / "README.md" for room in ROOMS),
     )
@@ -303,6 +307,64 @@ def test_the_front_matter_is_what_a_space_needs() -> None:
     assert set(listed["preload_from_hub"]) <= set(listed["models"]) <= menu
     assert "mcp-server" in front["tags"]
     assert (3, 11) <= tuple(map(int, json.loads(front["python_version"]).split("."))) < (3, 14)
+
+
+# --- whose it is ----------------------------------------------------------------------------------
+
+# Read as they are, so that what they are worth is in them: text of this project.
+WRITTEN = re.compile(r"\.(cff|css|html|js|md|py[ci]?|txt|typed|wat|yml)")
+
+
+def brought() -> set[str]:
+    """The files of the checkout that somebody else may have made: pictures, weights, tables."""
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for folder in (HOUSE, ROOT / "weights", ROOT / ".github")
+        for path in folder.rglob("*.*")
+        if path.is_file() and not WRITTEN.fullmatch(path.suffix)
+    }
+    ours = ("vitviz/languages/", "vitviz/viewer/package.json")
+    return {file for file in files if not file.startswith(ours)}
+
+
+def test_every_file_that_is_not_text_has_a_licence_and_a_source() -> None:
+    table = README[README.index("## Licences") :]
+    named: dict[str, list[str]] = {}
+    for what, files, licence, source in rows(table):
+        for pattern in re.findall(r"`([^`]+)`", files):
+            assert licence, what
+            assert "](" in source, what
+            named[pattern] = [file for file in brought() if PurePosixPath(file).match(pattern)]
+    assert all(named.values()), named
+    found = [file for files in named.values() for file in files]
+    assert sorted(found) == sorted(brought())  # each once
+
+
+def test_every_picture_has_who_made_it_its_terms_and_where_it_is_from() -> None:
+    told = {first.strip("`"): rest for first, *rest in rows(PAGES["vitviz/web/examples/README.md"])}
+    there = {path.name for path in (HOUSE / "web/examples").iterdir()} - {"README.md"}
+    assert told.keys() == there | {"file"}
+    assert all(all(cells) and len(cells) == 4 for cells in told.values())
+    assert {cells[2] for name, cells in told.items() if name != "file"} == {
+        "public domain",
+        "CC0 1.0",
+    }
+    digits = PAGES["vitviz/train/digits/README.md"]
+    for path in (HOUSE / "train/digits").glob("*.png"):
+        assert f"`{path.name}`" in digits
+    assert "CC BY-SA 3.0" in digits
+
+
+def test_version_and_date_are_the_same_everywhere() -> None:
+    """Of the newest release: its head in CHANGELOG.md, the citation, the package."""
+    cited = yaml.safe_load((ROOT / ".github/CITATION.cff").read_text("utf-8"))
+    unreleased, newest = re.findall(r"^## (.+)$", PAGES["CHANGELOG.md"], re.MULTILINE)[:2]
+    assert unreleased == "Unreleased"
+    assert newest == f"{vitviz.__version__} ({cited['date-released']})"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert cited["version"] == vitviz.__version__
+    assert cited["license"] == project["license"]
+    assert [one["name"] for one in cited["authors"]] == [one["name"] for one in project["authors"]]
 
 
 def test_the_screenshot_is_small_enough_for_a_phone() -> None:
