@@ -24,7 +24,10 @@ SWITCHES = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync"
     " --disable-background-networking --disable-component-update"
     " --use-fake-device-for-media-stream --use-fake-ui-for-media-stream"
+    " --process-per-site"  # see Guests
 )
+SIZE = {"width": 1280, "height": 1000}
+MEDIA = {"color_scheme", "reduced_motion", "forced_colors"}
 PATIENCE_MS = 90_000  # a loaded machine with two cores
 expect.set_options(timeout=PATIENCE_MS)
 STATE = ".vv-place"
@@ -123,12 +126,73 @@ def browser():
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def rested() -> dict[str, list]:
-    """Contexts of visitors who have left, by their options. The next one with the same options gets
-    it, with the files of Gradio and the viewer in its cache, which saves a fifth of a visit.
+class Guests:
+    """Tabs for visitors, in contexts that one leaves to the next with the same options.
+
+    The cache of a context holds the files of Gradio and the viewer. A tab that nobody uses, at
+    `home`, keeps the process of its site, which holds their scripts compiled: a visit computes a
+    third less so, a file half. Processes take memory, so only the last contexts keep theirs.
     """
-    return {}
+
+    def __init__(self, browser) -> None:
+        self.browser = browser
+        self.rested: dict[str, list] = {}
+        self.warm: list = []  # those of them with a tab at home, the one that left last at the end
+
+    def arrive(self, home: str, fresh: bool = False, **options):
+        """A tab without memories. `fresh`: of a browser that was never at this site."""
+        size = options.pop("viewport", SIZE)
+        media = {name: options.pop(name) for name in MEDIA & options.keys()}
+        key = json.dumps([home, options], sort_keys=True)
+        if self.rested.get(key) and not fresh:
+            context = self.rested[key].pop()
+            self.warm = [one for one in self.warm if one is not context]
+        else:
+            context = self.browser.new_context(**options, viewport=SIZE)
+            context.set_default_timeout(PATIENCE_MS)
+            context.key, context.spent, context.home = key, False, None
+        if not fresh and context.home is None:
+            context.home = context.new_page()
+            context.home.goto(home)
+        page = context.new_page()
+        if size != SIZE:
+            page.set_viewport_size(size)
+        if media:
+            page.emulate_media(**media)
+        session = context.new_cdp_session(page)
+        origin = "file://" if home.startswith("file:") else home.rpartition("/")[0]
+        kept = {"origin": origin, "storageTypes": "cookies,local_storage,indexeddb"}
+        session.send("Storage.clearDataForOrigin", kept)
+        session.detach()
+        return page
+
+    def leave(self, context) -> None:
+        """Close the tabs of a visitor. A context that is `spent` goes to nobody else."""
+        if context.spent:
+            context.close()
+            return
+        for page in context.pages:
+            if page != context.home:
+                page.close()
+        self.rested.setdefault(context.key, []).append(context)
+        if context.home is not None:
+            self.warm.append(context)
+        if len(self.warm) > 3:
+            cold = self.warm.pop(0)
+            cold.home.close()
+            cold.home = None
+
+
+@pytest.fixture(scope="session")
+def guests(browser) -> Guests:
+    return Guests(browser)
+
+
+@pytest.fixture(scope="session")
+def empty(folder) -> str:
+    """The address of a file without anything."""
+    (folder / "empty.html").touch()
+    return (folder / "empty.html").as_uri()
 
 
 def stop_time(page) -> None:
@@ -137,7 +201,7 @@ def stop_time(page) -> None:
     What lasts a moment cannot be missed then, and what must not happen later can be waited for,
     however slow the machine is.
     """
-    page.context.has_no_time = True  # and no other visitor gets it
+    page.context.spent = True
     page.clock.install()
     page.clock.pause_at(datetime.now() + timedelta(hours=1))
 
@@ -210,31 +274,18 @@ class Visit:
 
 
 @pytest.fixture
-def visit(browser, url, rested) -> Iterator[Callable[..., Visit]]:
-    """Open a page; the first example is analyzed when it comes. Takes what `new_context` takes.
-    `fresh`: by a browser that was never here.
+def visit(guests, url) -> Iterator[Callable[..., Visit]]:
+    """Open a page; the first example is analyzed when it comes. Takes what `Guests.arrive` takes.
 
     Afterwards no page may have asked another host for anything, nor written an error.
     """
-    contexts, visits = [], []
+    visits = []
 
-    def open_page(
-        query: str = "", wait_for: str = "red-panda.jpg", fresh: bool = False, **options
-    ) -> Visit:
-        options = {"viewport": {"width": 1280, "height": 1000}, "locale": "en-US"} | options
-        key = json.dumps(options, sort_keys=True)
-        context = rested[key].pop() if rested.get(key) and not fresh else None
-        if context is None:
-            context = browser.new_context(**options)
-            context.set_default_timeout(PATIENCE_MS)
-        contexts.append((key, context))
-        seen = Visit(context.new_page())
+    def open_page(query: str = "", wait_for: str = "red-panda.jpg", **options) -> Visit:
+        options = {"locale": "en-US"} | options
+        seen = Visit(guests.arrive(f"{url}/healthz", **options))
         visits.append(seen)
         page = seen.page
-        session = context.new_cdp_session(page)  # nothing is kept of the visitor before
-        kept = {"origin": url, "storageTypes": "cookies,local_storage,indexeddb"}
-        session.send("Storage.clearDataForOrigin", kept)
-        session.detach()
         page.on("request", lambda request: seen.requests.append(request.url))
         page.on("pageerror", lambda error: seen.complaints.append(str(error)))
         page.on(
@@ -251,13 +302,8 @@ def visit(browser, url, rested) -> Iterator[Callable[..., Visit]]:
         return seen
 
     yield open_page
-    for key, context in contexts:
-        for page in context.pages:
-            page.close()
-        if hasattr(context, "has_no_time"):
-            context.close()
-        else:
-            rested.setdefault(key, []).append(context)
+    for seen in visits:
+        guests.leave(seen.page.context)
     for seen in visits:
         hosts = {urlsplit(u).netloc for u in seen.requests if u.startswith(("http", "ws"))}
         assert hosts == {urlsplit(url).netloc}
@@ -265,17 +311,15 @@ def visit(browser, url, rested) -> Iterator[Callable[..., Visit]]:
 
 
 @pytest.fixture
-def open_page(browser, tmp_path) -> Iterator[Callable]:
+def open_page(guests, empty, tmp_path) -> Iterator[Callable]:
     """Open a page from a file, which needs no app; it may ask for nothing and throw nothing."""
-    contexts = []
+    tabs = []
 
     def open_(html: str, **options):
-        file = tmp_path / f"page-{len(contexts)}.html"
+        file = tmp_path / f"page-{len(tabs)}.html"
         file.write_text(html, encoding="utf-8")
-        context = browser.new_context(viewport={"width": 1200, "height": 900}, **options)
-        contexts.append(context)
-        tab = context.new_page()
-        tab.set_default_timeout(PATIENCE_MS)
+        tab = guests.arrive(empty, **{"viewport": {"width": 1200, "height": 900}} | options)
+        tabs.append(tab)
         tab.complaints = []
         tab.on("pageerror", lambda error: tab.complaints.append(str(error)))
         tab.on("request", lambda r: r.url.startswith("http") and tab.complaints.append(r.url))
@@ -283,7 +327,6 @@ def open_page(browser, tmp_path) -> Iterator[Callable]:
         return tab
 
     yield open_
-    for context in contexts:
-        for tab in context.pages:
-            assert not tab.complaints
-        context.close()
+    for tab in tabs:
+        guests.leave(tab.context)
+    assert [tab.complaints for tab in tabs if tab.complaints] == []

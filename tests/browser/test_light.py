@@ -29,6 +29,7 @@ def test_a_slow_machine_erases_and_hovers(visit) -> None:
     page.mouse.down()
     page.mouse.move(*way[1])
     page.locator(f'{PLACE}[data-beside="experiment"]').wait_for()
+    page.context.spent = True
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 4})
     page.evaluate(COUNT)
     for place in way[2:]:

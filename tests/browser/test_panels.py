@@ -36,11 +36,9 @@ def center(seen, grid, token: int) -> tuple[float, float]:
 
 
 @pytest.fixture
-def show(browser, tmp_path) -> Iterator[Callable[[Analysis], tuple[Visit, int]]]:
+def show(guests, empty, tmp_path) -> Iterator[Callable[[Analysis], tuple[Visit, int]]]:
     """Opens an analysis as one file and pins patch (1, 2), its token; no complaints."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, locale="en-US")
-    context.set_default_timeout(PATIENCE_MS)
-    seen = Visit(context.new_page())
+    seen = Visit(guests.arrive(empty, locale="en-US"))
     seen.page.on("pageerror", lambda error: seen.complaints.append(str(error)))
     seen.page.on("request", lambda request: seen.requests.append(request.url))
 
@@ -55,7 +53,7 @@ def show(browser, tmp_path) -> Iterator[Callable[[Analysis], tuple[Visit, int]]]
         return seen, token
 
     yield open_
-    context.close()
+    guests.leave(seen.page.context)
     assert seen.complaints == []
     assert len(seen.requests) == 1
 
