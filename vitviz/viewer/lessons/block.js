@@ -16,7 +16,7 @@ export const block = {
       claim: { truth: "keptDirection", above: 0.5 } },
     { id: "norm", state: STATE, values: { before: { truth: "tokenLength" } },
       question: { kind: "choose", truth: "normOfTwice", options: ["twice", "same", "half"], worked: true } },
-    { id: "line", state: STATE, code: "block", question: { kind: "choose", truth: "filled", options: ["no_sum", "norm_after", "no_norm", "right"] } },
+    { id: "line", state: STATE, code: "block", question: { kind: "choose", truth: "filled", options: ["no_sum", "norm_after", "no_norm", "right"], worked: true } },
     { id: "end", state: STATE, shows: ["panel"] },
     { id: "transfer", state: { ...STATE, model: "photos", example: "cat" }, values: { before: { truth: "tokenLength" }, change: { truth: "changeLength" } },
       question: { kind: "number", truth: "changeOfToken", percent: true, min: 0, max: 2, worked: true } },

@@ -18,7 +18,7 @@ export const gather = {
     { id: "whose", state: STATE, values: { part: { truth: "largestPart" } },
       question: { kind: "choose", truth: "largestHead", options: "heads" },
       claim: { truth: "largestPart", below: 0.5 }, reveal: { shows: ["panel"] } },
-    { id: "line", state: STATE, code: "join", question: { kind: "choose", truth: "filled", options: ["heads_not_moved", "right", "heads_interleaved"] } },
+    { id: "line", state: STATE, code: "join", question: { kind: "choose", truth: "filled", options: ["heads_not_moved", "right", "heads_interleaved"], worked: true } },
     { id: "end", state: STATE, shows: ["panel"] },
     { id: "transfer", state: { model: "mnist", example: "digit" }, question: { kind: "number", truth: "joinedNumbers", min: 0, max: 400, worked: true } },
   ],

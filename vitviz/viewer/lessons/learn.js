@@ -15,7 +15,7 @@ export const learn = {
     { id: "push", state: STATE, values: WORD, question: { kind: "number", truth: "pushOfWord", min: -1, max: 1, worked: true } },
     { id: "which", state: { ...STATE, beside: "example-cat" }, values: { ...WORD, other: { truth: "shareBeside" } },
       question: { kind: "choose", truth: "morePushed", options: ["this", "beside"] } },
-    { id: "line", state: STATE, code: "step", question: { kind: "choose", truth: "filled", options: ["softmax_twice", "right", "no_slope"] } },
+    { id: "line", state: STATE, code: "step", question: { kind: "choose", truth: "filled", options: ["softmax_twice", "right", "no_slope"], worked: true } },
     { id: "end", state: STATE },
     { id: "transfer", state: { ...STATE, model: "photos", example: "coffee" }, values: WORD, question: { kind: "number", truth: "lossOfWord", min: 0, max: 5, worked: true } },
   ],

@@ -84,7 +84,7 @@ export function createLessonBar(app) {
     show(home, !course.atHome() && app.travels);
     paragraphs(text, said(app, "") ?? t("lessonLoading"));
     card.render();
-    renderPhoto(framing, course, revealed);
+    if (renderPhoto(framing, course, revealed)) arrive(); // it has pushed the question down
     setText(lines, CODE[step.code] ?? "");
     show(lines, step.code !== undefined);
     setText(question, (asked && said(app, "question")) ?? "");
@@ -125,8 +125,7 @@ export function createLessonBar(app) {
     next.classList.toggle("vv-main", !open);
     if (!held || open) return;
     next.focus({ preventScroll: true });
-    // Controls that the truth brings along are there in the next frame.
-    requestAnimationFrame(() => [why, truth].forEach((one) => one.scrollIntoView({ block: "nearest" })));
+    onScreen([why, truth]);
   }
 
   /** Makes the input of a step; the one of the picture needs none but a line that counts. */
@@ -136,17 +135,27 @@ export function createLessonBar(app) {
     drawn = key;
     input = asked && createInput(app, asked);
     answer.replaceChildren(...(input ? [input.root] : []));
-    // What is asked is on the screen, under the picture on a phone too.
-    requestAnimationFrame(() => [title, text, question, answer].forEach((one) => one.scrollIntoView({ block: "nearest" })));
+    arrive();
+  }
+
+  function arrive() {
+    onScreen([title, text, question, answer]);
   }
 }
 
-/** The whole photo, with a frame around what the model saw; its share is told after the guess. */
+/** The last of these is on the screen, under the picture on a phone too; what a step brings along is there in the next frame. */
+function onScreen(nodes) {
+  requestAnimationFrame(() => nodes.forEach((one) => one.scrollIntoView({ block: "nearest" })));
+}
+
+/** The whole photo, with a frame around what the model saw; its share is told after the guess. True if it has come now. */
 function renderPhoto({ root, render }, course, revealed) {
+  const { hidden } = root;
   const wanted = course.shows().includes("photo");
   if (wanted) render();
   else show(root, false);
   root.classList.toggle("vv-untold", wanted && !revealed);
+  return hidden && !root.hidden;
 }
 
 /** Where in its lesson a step stands. */
