@@ -80,6 +80,38 @@ def test_no_worksheet_tells_an_answer_and_no_key_is_longer(visit, language) -> N
             tab.close()
 
 
+@pytest.mark.parametrize("language", languages())
+def test_a_plan_leads_to_its_steps_and_is_one_sheet_of_paper(visit, language) -> None:
+    texts, lessons = dictionary(language, "plans"), dictionary(language, "lessons")
+    seen = visit(f"?model=photos&example=dog&lang={language}", wait_for="dog.jpg")
+    page = seen.page
+    page.locator("#vv-lessons").click()
+    page.locator(".vv-lesson-list summary").get_by_text(texts["title"], exact=True).click()
+    page.locator(".vv-plans summary").get_by_text(texts["name_lesson"], exact=True).click()
+    plan = page.locator(".vv-plans details[open]")
+    rows = [
+        ["0:00", "4", texts["does_before"]],
+        ["0:04", "4", lessons["cut"]],
+        ["0:08", "8", lessons["shuffle"]],
+        ["0:16", "9", lessons["ask"]],
+        ["0:25", "9", lessons["matter"]],
+        ["0:34", "6", lessons["unknown"]],
+        ["0:40", "5", texts["does_after"]],
+        ["", "45", texts["sum"]],
+    ]
+    with page.context.expect_page() as opened:
+        plan.get_by_role("button", name=texts["paper"]).click()
+    sheet = opened.value
+    sheet.wait_for_load_state()
+    for place in (plan, sheet):
+        shown = place.locator("tbody tr").all()
+        assert [row.locator("td").all_inner_texts()[:3] for row in shown] == rows
+    assert pages(sheet) == 1
+    plan.get_by_role("link", name=lessons["matter"]).click()
+    seen.ready("bison.jpg")
+    seen.is_(lesson="matter", step=1)
+
+
 def test_a_step_that_asks_for_a_number_leaves_a_line_where_others_name_it(visit) -> None:
     link = "?model=photos&example=red-panda&lesson=number&step=1&key=true"
     seen = visit(link)

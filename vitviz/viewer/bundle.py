@@ -243,8 +243,8 @@ def _texts(language: str) -> dict[str, str]:
 
 
 def _lessons(language: str) -> dict[str, str]:
-    """Those of lessons, and of the self-check before and after them."""
-    prefixes = {"lessons": "lesson.", "check": "check."}
+    """Those of lessons, their plans, and the self-check before and after them."""
+    prefixes = {"lessons": "lesson.", "plans": "plan.", "check": "check."}
     return {
         prefix + key: text
         for subject, prefix in prefixes.items()

@@ -6,6 +6,7 @@ import { el, setText, show } from "../parts/dom.js";
 import { createCard } from "./card.js";
 import { createFraming } from "../stage/framing.js";
 import { createInput } from "./inputs.js";
+import { openPaper } from "./paper.js";
 import { createPoll } from "./poll.js";
 import { createBallot } from "./room.js";
 import { gapText, said, sayings, titleOf } from "../text/lesson.js";
@@ -180,7 +181,7 @@ function paragraphs(node, words) {
 /** What a teacher needs: the lesson on paper, and its key. */
 function createTeacher(app) {
   const { t } = app;
-  const make = (text, title, key) => button({ text, title, onClick: () => { if (key ? keyIsReady(app) : sheetIsReady(app)) openFile(worksheet(app, key)); } });
+  const make = (text, title, key) => button({ text, title, onClick: () => { if (key ? keyIsReady(app) : sheetIsReady(app)) openPaper(worksheet(app, key)); } });
   const sheet = make(t("lessonSheet"), t("lessonSheetTitle"), false);
   const key = make(t("lessonKey"), t("lessonKeyTitle"), true);
   const poll = button({ text: t("poll"), title: t("pollTitle"), onClick() {
@@ -202,11 +203,4 @@ function createTeacher(app) {
     allow(sheet, sheetIsReady(app));
     allow(key, keyIsReady(app));
   }
-}
-
-/** Opens an HTML file in a tab of its own, where it can be printed and saved. */
-function openFile(html) {
-  const url = URL.createObjectURL(new Blob([html], { type: "text/html;charset=utf-8" }));
-  el("a", { href: url, target: "_blank", rel: "noopener" }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000); // the tab has read it by then
 }

@@ -7,6 +7,7 @@ import { originOf } from "../lessons/course.js";
 import { firstOf, stepAt } from "../lessons/steps.js";
 import { createCheckClass } from "./checkclass.js";
 import { createOwnLesson } from "./ownlesson.js";
+import { createPlans } from "./plans.js";
 import { createCheckLine } from "./selfcheck.js";
 import { button } from "../parts/widgets.js";
 
@@ -40,6 +41,7 @@ export function createLessonList(app, lessons, linkTo) {
     el("p", { class: "vv-note", text: t("lessonsIntro") }),
     createCheckLine(app, selfCheck),
     el("ol", {}, ...lessons.map(item)),
+    linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("plan.title") }), createPlans(app, planned)) : null,
     linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("lessonTeacherLinks") }), handout()) : null,
     linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("own") }), createOwnLesson(app, linkTo, () => begin({ id: OWN }))) : null,
     el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("check.class") }), createCheckClass(app)));
@@ -52,6 +54,12 @@ export function createLessonList(app, lessons, linkTo) {
     dialog.after(check);
     dialog.close();
     check.showModal();
+  }
+
+  /** The link to a part of a plan, if it is a lesson. */
+  function planned(id, step) {
+    const lesson = lessons.find((one) => one.id === id);
+    return lesson ? linkOf(lesson, step ?? firstOf(lesson)) : null;
   }
 
   /** For each lesson the links to its steps, and to its key. */

@@ -131,3 +131,31 @@ function valuesOf(app, names) {
   }
   return values;
 }
+
+/**
+ * A plan line by line: when a part begins, in hours and minutes, how long it lasts, what is done, which steps, and how in all.
+ * @param {{t: (key: string, values?: any) => string}} app
+ * @param {import("../lessons/plans.js").Plan} plan
+ */
+export function planRows(app, { parts }) {
+  const { t } = app;
+  let now = 0;
+  return parts.map(({ minutes, does, steps, note }) => {
+    const from = Math.floor(now / 60) + ":" + String(now % 60).padStart(2, "0");
+    now += minutes;
+    const what = hasText("plan.does_" + does) ? t("plan.does_" + does) : t("lesson." + does);
+    const which = steps ? t("plan.steps", { steps: runsOf(steps) }) : "";
+    return { from, minutes, does, what, which, how: [which, note && t("plan.note_" + note)].filter(Boolean).join(" ") };
+  });
+}
+
+/** Numbers in order; where three and more follow each other, the first and the last of them. @param {number[]} numbers */
+function runsOf(numbers) {
+  /** @type {number[][]} */
+  const runs = [];
+  for (const number of numbers) {
+    if (runs.at(-1)?.at(-1) === number - 1) runs.at(-1).push(number);
+    else runs.push([number]);
+  }
+  return runs.map((run) => (run.length > 2 ? run[0] + "–" + run.at(-1) : run.join(", "))).join(", ");
+}

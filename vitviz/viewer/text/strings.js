@@ -1,4 +1,4 @@
-/** Every text of the viewer: five dictionaries of each folder of `vitviz/languages`, and the code under the panels. */
+/** Every text of the viewer: six dictionaries of each folder of `vitviz/languages`, and the code under the panels. */
 
 // A browser cannot read folders: bundle.py replaces this module by one that contains the texts.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -19,16 +19,16 @@ function texts(subject) {
 /** Names of the texts that say what an intervention does; the others are said by Python alone. */
 const CHANGES = /^(did|in)_|_patch(es)?$/;
 
-/** The texts of lessons, the self-check and experiments have a prefix, so that none can have the name of another text. */
-function withOthers(strings, lessons, check, experiments) {
+/** The texts of lessons, plans, the self-check and experiments have a prefix, so that none can have the name of another text. */
+function withOthers(strings, lessons, plans, check, experiments) {
   const prefixed = (said, prefix, named = /./) => Object.fromEntries(Object.entries(said)
     .filter(([key]) => named.test(key)).map(([key, text]) => [prefix + key, text]));
   return Object.fromEntries(LANGUAGES.map((name) => [name,
-    { ...strings[name], ...prefixed(lessons[name], "lesson."), ...prefixed(check[name], "check."), ...prefixed(experiments[name], "experiment.", CHANGES) }]));
+    { ...strings[name], ...prefixed(lessons[name], "lesson."), ...prefixed(plans[name], "plan."), ...prefixed(check[name], "check."), ...prefixed(experiments[name], "experiment.", CHANGES) }]));
 }
 
 /** @type {Record<string, Record<string, string>>} */
-export const STRINGS = withOthers(texts("viewer"), texts("lessons"), texts("check"), texts("experiments"));
+export const STRINGS = withOthers(texts("viewer"), texts("lessons"), texts("plans"), texts("check"), texts("experiments"));
 
 /** @type {Record<string, Record<string, string>>} */
 export const GLOSSARY = texts("glossary");
