@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import Tensor
 
-from .config import ViTConfig
+from .config import ViTConfig, sides_of
 from .loaded import LoadedModel, build
 
 # Facts that were measured at the size of the training, and are not true at another.
@@ -77,7 +77,7 @@ def resized(
     Raises `WeightsError` for a size that is not a multiple of the patch, or too large.
     """
     old = loaded.card.config
-    wanted = (image_size, image_size) if isinstance(image_size, int) else image_size
+    wanted = sides_of("image_size", image_size)
     if wanted in (old.image_size, loaded.preprocess.size):
         return loaded
     new = replace(old, image_size=wanted)
