@@ -1,6 +1,7 @@
 """analyze: one pass, checked against the model; saved and read back; bad selections refused."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -43,6 +44,8 @@ def test_verify_finds_no_difference_and_would_find_one(name: str) -> None:
         assert other.verify() > 1e-3
     analysis.trace.q[1] += 1.0 * torch.randn_like(analysis.trace.q[1])
     assert analysis.verify() > 1e-3
+    analysis.trace.q[1] = math.nan
+    assert math.isnan(analysis.verify())
 
 
 def test_one_forward_pass_per_analysis() -> None:

@@ -240,6 +240,17 @@ def test_whatever_else_is_wrong_is_said(
     assert str(report).splitlines()[2].startswith("3. softmax: ")
 
 
+def test_nan_is_not_right_behind_a_part_that_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Attention.split
+
+    def split(self: Any, numbers: torch.Tensor) -> Any:
+        q, k, v = right(self, numbers)
+        return q, k * math.nan, v
+
+    monkeypatch.setattr(Attention, "split", split)
+    assert "they differ by up to nan" in check(ViT).sentences["split"]
+
+
 def test_a_change_outside_of_the_gaps_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         ViT, "forward", lambda self, pixels: self.answer(self.tokens(self.patch_embed(pixels)))

@@ -202,7 +202,9 @@ def test_values_that_half_precision_cannot_hold_are_an_error() -> None:
         parts = {"q": trace.q.clone(), "k": trace.k.clone()}
         parts[name][1, 0, 2, 3] = 1e5
         with pytest.raises(CaptureError, match="layer 1 is larger than half precision can hold"):
-            Trace(**parts, tokens=trace.tokens, logits=trace.logits, scale=trace.scale).rounded(1)
+            replace(trace, **parts).rounded(1)
+        with pytest.raises(CaptureError, match="layer 1 is larger than half precision can hold"):
+            replace(trace, **parts).rounding_error(1)  # not an error of 0
 
 
 def test_layers_heads_and_tokens_out_of_range_are_refused() -> None:

@@ -79,9 +79,7 @@ def check(vit: Callable[..., nn.Module], language: str = "en") -> Report:
         analysis = analyze(loaded, path)
         model = _filled(loaded.vit, vit)
         for gap, right in right_parts(loaded.vit, analysis.pixels[None]).items():
-            if (
-                sentences.get(gap, RIGHT) == RIGHT
-            ):  # the first model that a gap is wrong for is told
+            if sentences.get(gap, RIGHT) == RIGHT:  # of two wrong ones the first is told
                 sentences[gap] = _of_gap(gap, model, right, loaded.vit)
         wholes.append(_of_whole(model, loaded.vit, analysis, language))
     sentences = {gap: sentences[gap] for gap in GAPS}
@@ -222,11 +220,14 @@ def _of_whole(model: Any, ours: ViT, analysis: Analysis, language: str) -> Messa
 
 
 def _apart(parts: Sequence[Tensor], expected: Sequence[Tensor]) -> float:
-    """The largest difference as a share of the largest number; infinite where shapes differ."""
+    """The largest difference as a share of the largest number: infinite where shapes differ, nan
+    where a number is.
+    """
     if any(a.shape != b.shape for a, b in zip(parts, expected, strict=True)):
         return float("inf")
     gaps = [(a - b).abs().max() for a, b in zip(parts, expected, strict=True)]
-    return float(max(gaps) / max(one.abs().max() for one in expected))
+    largest = torch.stack([one.abs().max() for one in expected]).max()
+    return float(torch.stack(gaps).max() / largest)  # nan too, which Python's max can pass over
 
 
 def _told(error: Exception) -> str:

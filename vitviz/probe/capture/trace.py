@@ -183,11 +183,14 @@ class Trace:
         return q, k, *rounded
 
     def rounding_error(self, layer: int) -> float:
-        """The largest difference between an attention value of `rounded` and the exact one."""
+        """The largest difference between an attention value of `rounded` and the exact one.
+
+        Raises `CaptureError` as `rounded` does.
+        """
         layer = self.check_layer(layer)
-        error, halved = 0.0, (self.q[layer].half().float(), self.k[layer].half().float())
+        error, (_, _, q, k) = 0.0, self._halved(layer)
         for heads, rows in self._blocks():
-            shown = self._scores(*halved, layer, heads, rows).softmax(dim=-1)
+            shown = self._scores(q, k, layer, heads, rows).softmax(dim=-1)
             exact = self.scores(layer, heads, rows).softmax(dim=-1)
             low, high = shown.sub_(exact).aminmax()
             error = max(error, -float(low), float(high))
