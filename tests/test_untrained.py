@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from tests.models import tiny
-from vitviz import load
+from tests.models import photo, tiny
+from vitviz import analyze, load
 from vitviz.model.preprocess import Preprocess
 from vitviz.model.untrained import draw, first_seed
 from vitviz.model.weights import CURATED, list_models, save_checkpoint
@@ -71,7 +71,10 @@ def test_the_twin_has_the_weights_that_the_run_began_with(tmp_path, start) -> No
     ours = twin.vit.state_dict()
     assert list(ours) == list(before)
     assert all(torch.equal(ours[name], before[name]) for name in ours)
-    assert not same(twin.vit, load(path, device="cpu").vit)
+    trained = load(path, device="cpu")
+    assert not same(twin.vit, trained.vit)
+    positions = analyze(trained, photo()).untrained_positions()
+    assert torch.equal(positions.patches, before["pos_embed"][0, 1:])
 
 
 def test_a_wide_start_has_the_deviations_that_it_says() -> None:

@@ -27,12 +27,7 @@ def twin(loaded: LoadedModel) -> LoadedModel:
     """The same model with the weights that its training began with."""
     details = loaded.card.details
     seed = first_seed(details)
-    state = draw(
-        loaded.card.config,
-        DEFAULT_SEED if seed is None else seed,
-        zero_head=starts_with_zero_head(details),
-        wide_start=recipe_of(details).get("wide_start") is True,
-    )
+    state = draw(loaded.card.config, **start_of(details))
     source = Message("models.untrained")
     if seed is not None:
         source = Message("models.untrained_seed", seed=seed)
@@ -114,16 +109,9 @@ def draws(loaded: LoadedModel) -> dict[str, Any] | None:
     in order, either `skip`, so many 32-bit words, or the weight `name`, `way` "normal" with `by`
     mean and deviation or "uniform" with `by` least and most, times `factor`.
     """
-    details = loaded.card.details
-    seed, heard = first_seed(details), _Heard()
-    seed = DEFAULT_SEED if seed is None else seed
+    start, heard = start_of(loaded.card.details), _Heard()
     with heard:
-        state = draw(
-            loaded.card.config,
-            seed,
-            zero_head=starts_with_zero_head(details),
-            wide_start=recipe_of(details).get("wide_start") is True,
-        )
+        state = draw(loaded.card.config, **start)
     names = {weight.data_ptr(): name for name, weight in state.items()}
     last = {place: at for at, (place, *_) in enumerate(heard.draws)}
     same = {name: float(one.flatten()[0]) for name, one in state.items() if one.min() == one.max()}
@@ -141,7 +129,7 @@ def draws(loaded: LoadedModel) -> dict[str, Any] | None:
     if {*same, *(step.get("name") for step in steps)} < state.keys():
         return None
     shapes = {name: list(weight.shape) for name, weight in state.items()}
-    return {"seed": seed, "shapes": shapes, "same": same, "steps": steps}
+    return {"seed": start["seed"], "shapes": shapes, "same": same, "steps": steps}
 
 
 @torch.no_grad()
@@ -177,9 +165,16 @@ def first_seed(details: Mapping[str, str]) -> int | None:
     return None
 
 
-def starts_with_zero_head(details: Mapping[str, str]) -> bool:
-    """Whether the classifier began at zero, so that its first answers are uniform."""
-    return recipe_of(details).get("zero_head") is True
+def start_of(details: Mapping[str, str]) -> dict[str, Any]:
+    """How the first weights of a checkpoint were drawn, as `draw` takes it. `zero_head`: the
+    classifier began at zero, so that its first answers are uniform.
+    """
+    recipe, seed = recipe_of(details), first_seed(details)
+    return {
+        "seed": DEFAULT_SEED if seed is None else seed,
+        "zero_head": recipe.get("zero_head") is True,
+        "wide_start": recipe.get("wide_start") is True,
+    }
 
 
 def recipe_of(details: Mapping[str, str]) -> Mapping[str, Any]:

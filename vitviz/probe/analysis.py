@@ -14,7 +14,7 @@ from ..model.loaded import LoadedModel, ModelCard
 from ..model.photo import Photo, open_photo
 from ..model.photograph import Photograph
 from ..model.preprocess import Preprocess
-from ..model.untrained import first_seed
+from ..model.untrained import first_seed, start_of
 from . import saved
 from .capture.grid import PatchGrid
 from .capture.selection import count_of
@@ -467,9 +467,10 @@ class Analysis:
 
         None where `positions_seed` is None.
         """
-        if (seed := self.positions_seed) is None:
+        if self.positions_seed is None:
             return None
-        return untrained_positions(self.card.config, seed, self.card.resized_from)
+        start = start_of(self.card.details)
+        return untrained_positions(self.card.config, self.card.resized_from, **start)
 
     def steps(self) -> tuple[Step, ...]:
         """The shapes of every step from pixels to logits."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -32,16 +33,16 @@ class Positions:
 
 @lru_cache(maxsize=8)
 def untrained_positions(
-    config: ViTConfig, seed: int, resized_from: tuple[int, int] | None = None
+    config: ViTConfig, resized_from: tuple[int, int] | None = None, **start: Any
 ) -> Positions:
-    """The positions that a training run of this seed begins with. They take half a second to draw
-    and are cached.
+    """The positions that a training run begins with; `start`: as of `draw`. They take half a second
+    to draw and are cached.
 
     Any two are nearly orthogonal. For a model that was `resized_from` another image size they are
     resampled as the model's own were, which makes neighbours similar.
     """
     drawn = replace(config, image_size=resized_from or config.image_size)
-    pos_embed = resample_positions(draw(drawn, seed)["pos_embed"], drawn, config)
+    pos_embed = resample_positions(draw(drawn, **start)["pos_embed"], drawn, config)
     return Positions.of(pos_embed, config)
 
 
