@@ -42,6 +42,7 @@ from .measure.predictions import (
     class_named,
     classes_of,
     not_taught,
+    percent,
     results_of,
 )
 from .measure.shapes import Step, steps
@@ -118,7 +119,7 @@ class Analysis:
             said = not_taught(answer, self.card)
         else:
             unsure = "not sure, " if answer.sure is False else ""
-            said = f'{unsure}"{answer.name}" {_percent(answer.probability)}'
+            said = f'{unsure}"{answer.name}" {percent(answer.probability, 0)}'
         said += f", {self.changes()}" if self.interventions else ""
         photo = f"{self.photo_name or 'a photo'}{' inverted' if self.inverted else ''}"
         line = f"Analysis({photo}, {self.card.name}: {sizes}, {said})"
@@ -601,12 +602,3 @@ def _notes(photo: Photo, card: ModelCard, preprocess: Preprocess) -> Iterator[Me
     if preprocess.channels == 1 and photo.has_colours():
         digits = set(card.labels or "?") <= set("0123456789")
         yield Message("photo.grey_copy_digits") if digits else Message("photo.grey_copy")
-
-
-def _percent(share: float) -> str:
-    """A share as whole percent; only 0 is shown as 0%, and only 1 as 100%."""
-    if 0 < share < 0.005:
-        return "< 1%"
-    if 0.995 <= share < 1:
-        return "> 99%"
-    return f"{100 * share:.0f}%"

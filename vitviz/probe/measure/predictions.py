@@ -120,14 +120,18 @@ def not_taught(answer: Answer, card: ModelCard) -> Message:
     return Message("viewer.notTaughtLine", none=none, guess=guess)
 
 
-def percent(share: float) -> str:
+def percent(share: float, digits: int = 1) -> str:
     """A share as a percentage; only 0 is shown as 0.0%, and only 1 as 100.0% (else > 99.9%)."""
-    text = f"{share:.1%}"
-    if text == "0.0%" and share > 0:
-        return "< 0.1%"
-    if text == "100.0%" and share < 1 - 1e-6:  # a smaller rest may be float32 rounding
-        return "> 99.9%"
-    return text
+
+    def text(value: float) -> str:
+        return f"{value:.{digits}%}"
+
+    least = 0.01 / 10**digits
+    if text(share) == text(0) and share > 0:
+        return f"< {text(least)}"
+    if text(share) == text(1) and share < 1 - 1e-6:  # a smaller rest may be float32 rounding
+        return f"> {text(1 - least)}"
+    return text(share)
 
 
 def groups_of(card: ModelCard) -> tuple[str, ...] | None:
