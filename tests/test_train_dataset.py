@@ -56,10 +56,12 @@ def test_a_folder_of_folders(tmp_path):
     write_folder(tmp_path / "train", images[:4], [1, 0, 0, 1])
     write_folder(tmp_path / "val", images[4:], [1, 1])  # no ant is tested; bee is still class 1
     (tmp_path / "train" / ".thumbnails").mkdir()
+    (tmp_path / "train" / LABELS[0] / "._1.png").write_bytes(b"\0\5\x16\7")  # macOS writes them
+    Image.fromarray(images[1]).save(tmp_path / "val" / LABELS[1] / "3.ppm")
     train, test = (read(str(tmp_path), split, cut(8, 3)) for split in ("train", "test"))
     assert train.labels == test.labels == LABELS
     assert train.targets.tolist() == [0, 0, 1, 1]
-    assert test.targets.tolist() == [1, 1]
+    assert test.targets.tolist() == [1, 1, 1]
     assert (train.missing(), test.missing()) == ([], [LABELS[0]])
     expected = torch.from_numpy(images[[1, 2, 0, 3]]).permute(0, 3, 1, 2)
     assert torch.equal(train.images, expected)

@@ -13,14 +13,8 @@ from torch import Tensor
 from tqdm import tqdm
 
 from ..errors import ImageError, VitvizError
-from ..model.photo import DECODER_ERRORS, Photo, open_photo
+from ..model.photo import DECODER_ERRORS, Photo, open_photo, picture_files
 
-# What a file in a folder is called that is taken for a picture; others are passed over. A file that
-# is named itself is opened whatever it is called.
-ENDINGS = (
-    *(".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"),
-    *(".jp2", ".ppm", ".pgm", ".pbm", ".pnm"),
-)
 Label = int | str | None  # the class of a picture: its number, its name, or not known
 
 
@@ -142,15 +136,7 @@ def _each(place: int, source: Any, by_folder: bool) -> Iterator[Picture]:
     if not isinstance(source, str | Path):
         return iter([Picture(f"picture {place}", partial(_pair, source))])
     path = Path(source)
-    files = [path]
-    if is_folder(source):
-        files = sorted(
-            one
-            for one in path.rglob("*")
-            if one.suffix.lower() in ENDINGS
-            and one.is_file()
-            and not any(part.startswith(".") for part in one.relative_to(path).parts)
-        )
+    files = picture_files(path) if is_folder(source) else [path]
     return (
         Picture(
             str(one), partial(_pair, (one, one.absolute().parent.name) if by_folder else one), one

@@ -31,6 +31,13 @@ MAX_PIXELS = 64_000_000
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000", "PPM")
 ALLOWED = Message("photo.allowed", megabytes=MAX_BYTES // 2**20, megapixels=MAX_PIXELS // 10**6)
 
+# What a file in a folder is called that is taken for a picture; others are passed over. A file that
+# is named itself is opened whatever it is called.
+ENDINGS = (
+    *(".jpg", ".jpeg", ".jpe", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"),
+    *(".jp2", ".ppm", ".pgm", ".pbm", ".pnm"),
+)
+
 # What a decoder raises when the bytes are not what the header promised: seen while flipping and
 # cutting bytes.
 DECODER_ERRORS = (
@@ -126,6 +133,20 @@ def open_photo(
             Message("photo.too_long", name=repr(name), megabytes=most, allowed=ALLOWED)
         )
     return _from_bytes(data, name)
+
+
+def picture_files(folder: Path) -> list[Path]:
+    """The files in a folder, and in all folders in it, that are called as pictures are, in order.
+
+    None that is hidden, and none in a hidden folder: macOS writes ._cat.jpg beside cat.jpg.
+    """
+    return sorted(
+        one
+        for one in folder.rglob("*")
+        if one.suffix.lower() in ENDINGS
+        and one.is_file()
+        and not any(part.startswith(".") for part in one.relative_to(folder).parts)
+    )
 
 
 def _name_of(source: object) -> str:

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from ..errors import ImageError
 from ..languages import Message
-from ..model.photo import Photo, open_photo
+from ..model.photo import ENDINGS, Photo, open_photo, picture_files
 from ..model.preprocess import Preprocess
 from .errors import TrainError
 from .names import Words, names_of, read_names
@@ -35,7 +35,6 @@ TERMS = {
     name: Message(f"training.terms_of_{name}") for name in ("mnist", "everyday100", "imagenette")
 }
 TERMS["digits"] = TERMS["mnist"]
-PICTURE_SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp")
 # Digits that come with vitviz: a sheet of each split, with its rows in the order of the classes.
 DIGITS = Path(__file__).parent / "digits"
 ROOTS = {"train": ("train",), "test": ("val", "validation", "test")}
@@ -198,15 +197,13 @@ def read_folder(path: Path, split: str, cut: Preprocess) -> Pictures:
         )
     files, targets = [], []
     for target, label in enumerate(labels):
-        found = sorted(
-            file for file in (root / label).rglob("*") if file.suffix.lower() in PICTURE_SUFFIXES
-        )
+        found = picture_files(root / label)
         if not roots:
             found = [f for i, f in enumerate(found) if (i % 10 == 9) == (split == "test")]
         files += found
         targets += [target] * len(found)
     if not files:
-        raise TrainError(f"{root} holds no pictures ({', '.join(PICTURE_SUFFIXES)})")
+        raise TrainError(f"{root} holds no pictures ({', '.join(ENDINGS)})")
 
     def images() -> Iterator[Photo]:
         for file in files:
