@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..errors import CaptureError, SelectionError, VitvizError
+from ..errors import CaptureError, SelectionError
 from ..languages import Message
 from ..model.loaded import LoadedModel, ModelCard
 from ..model.products import fast_products
@@ -17,8 +17,8 @@ from ..probe.intervene.intervention import Head, Intervention
 from ..probe.intervene.intervention import read as read_interventions
 from ..probe.intervene.surgery import Surgery
 from ..probe.measure.predictions import class_named, softmax
-from .analyses import in_batches, size_of
-from .pictures import BrokenPicture, Picture, pictures_of, watched
+from .analyses import in_batches, made_of, size_of
+from .pictures import BrokenPicture, pictures_of, watched
 from .survey import as_csv
 
 Changes = Intervention | Mapping[str, Any] | Sequence[Intervention | Mapping[str, Any]]
@@ -115,15 +115,16 @@ def ablate(
     parts: list[tuple[Tensor, ...]] = []
     found = watched(pictures_of(pictures), progress)
     for batch in in_batches(found, size_of(batch_size, loaded)):
-        opened, failed = _opened(loaded, batch, invert)
-        broken += failed
-        if not opened:
+        opened = made_of(batch, invert, lambda photo: picture_of(loaded, photo))
+        broken += [one for one in opened if isinstance(one, BrokenPicture)]
+        seen = [one[0] for one in opened if not isinstance(one, BrokenPicture)]
+        if not seen:
             continue
-        seen = [picture for _, picture in opened]
         before = _logits(loaded, seen, intact)
         targets = before.argmax(dim=1) if fixed is None else torch.full((len(seen),), fixed)
         after = torch.stack([_logits(loaded, seen, surgery) for surgery in surgeries])
-        names += [name for name, _ in opened]
+        whole = zip(batch, opened, strict=True)
+        names += [one.name for one, each in whole if not isinstance(each, BrokenPicture)]
         parts.append((targets, *_falls(before, after, targets, loaded.card.temperature)))
     none = torch.empty(len(surgeries), 0)
     targets, logits, probability, kept = (
@@ -148,20 +149,6 @@ def _falls(
 
     less = of(softmax(before, temperature)) - of(softmax(after, temperature))
     return of(before) - of(after), less.float(), before.argmax(dim=-1) == after.argmax(dim=-1)
-
-
-def _opened(
-    loaded: LoadedModel, batch: Sequence[Picture], invert: bool
-) -> tuple[list[tuple[str, Tensor]], list[BrokenPicture]]:
-    """The pictures as the model sees them, (h, w, C) uint8, by name; and those that are broken."""
-    opened, broken = [], []
-    for one in batch:
-        try:
-            photo, _ = one.open()
-            opened.append((one.name, picture_of(loaded, photo.invert() if invert else photo)))
-        except VitvizError as error:
-            broken.append(BrokenPicture(one.name, str(error)))
-    return opened, broken
 
 
 def _logits(loaded: LoadedModel, pictures: Sequence[Tensor], surgery: Surgery) -> Tensor:

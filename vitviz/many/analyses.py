@@ -1,12 +1,12 @@
 """analyze_many: the analyses of many pictures, one after another, whose passes go in batches."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
-
-from torch import Tensor
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeVar
 
 from ..errors import CaptureError, VitvizError
 from ..model.loaded import LoadedModel
+from ..model.photo import Photo
 from ..probe.analysis import Analysis, seen
 from ..probe.capture.selection import count_of
 from ..probe.explain.case import TOGETHER
@@ -15,6 +15,8 @@ from ..probe.intervene.intervention import Intervention
 from ..probe.intervene.intervention import read as read_interventions
 from ..probe.intervene.surgery import Surgery
 from .pictures import BrokenPicture, Label, Picture, pictures_of, watched
+
+Made = TypeVar("Made")
 
 ON_A_GPU = 8  # times as many tokens together: it has no caches to leave
 
@@ -57,14 +59,23 @@ def size_of(batch_size: int | None, loaded: LoadedModel) -> int:
 
 def in_batches(pictures: Iterable[Picture], size: int) -> Iterator[list[Picture]]:
     """Lists of so many pictures, the last one shorter."""
-    batch: list[Picture] = []
-    for one in pictures:
-        batch.append(one)
-        if len(batch) == size:
-            yield batch
-            batch = []
-    if batch:
+    left = iter(pictures)
+    while batch := list(islice(left, size)):
         yield batch
+
+
+def made_of(
+    batch: Sequence[Picture], invert: bool, make: Callable[[Photo], Made]
+) -> list[tuple[Made, Label] | BrokenPicture]:
+    """What is made of each picture, and its class where that is known; or why nothing can be."""
+    made: list[tuple[Made, Label] | BrokenPicture] = []
+    for one in batch:
+        try:
+            photo, label = one.open()
+            made.append((make(photo.invert() if invert else photo), label))
+        except VitvizError as error:
+            made.append(BrokenPicture(one.name, str(error)))
+    return made
 
 
 def labelled(
@@ -77,21 +88,14 @@ def labelled(
 ) -> Iterator[tuple[Analysis | BrokenPicture, Label]]:
     """The analysis of each picture, and its class where that is known."""
     for batch in batches:
-        opened: list[tuple[dict[str, Any], Tensor, Label] | BrokenPicture] = []
-        for one in batch:
-            try:
-                photo, label = one.open()
-                around, picture = seen(loaded, photo.invert() if invert else photo, surgery)
-                opened.append((around, picture, label))
-            except VitvizError as error:
-                opened.append(BrokenPicture(one.name, str(error)))
-        whole = [each[1] for each in opened if not isinstance(each, BrokenPicture)]
+        opened = made_of(batch, invert, lambda photo: seen(loaded, photo, surgery))
+        whole = [each[0][1] for each in opened if not isinstance(each, BrokenPicture)]
         passes = forwards(loaded, whole, surgery, values=values) if whole else iter(())
         for one, each in zip(batch, opened, strict=True):
             if isinstance(each, BrokenPicture):
                 yield each, None
                 continue
-            around, _, label = each
+            (around, _), label = each
             try:
                 yield Analysis(**around, pass_=sound(next(passes), loaded)), label
             except CaptureError as error:

@@ -20,7 +20,7 @@ from ..probe.analysis import picture_of
 from ..probe.capture.trace import is_sound
 from ..probe.intervene.surgery import Surgery
 from ..probe.measure.predictions import Results, classes_of, results_of
-from .analyses import in_batches, labelled, size_of
+from .analyses import in_batches, labelled, made_of, size_of
 from .measures import ANSWER, DISTANCE, MEASURES, QUICK, chosen, price, quick
 from .pictures import BrokenPicture, Label, Picture, pictures_of, watched
 from .record import Line, Record, Told
@@ -205,27 +205,22 @@ class _Run:
         return lines
 
     def _quick(self, batch: list[Picture]) -> list[Line]:
-        lines: dict[str, Line] = {}
-        opened: list[tuple[str, Label, Tensor]] = []
-        for one in batch:
-            try:
-                photo, label = one.open()
-                photo = photo.invert() if self.invert else photo
-                opened.append((one.name, label, picture_of(self.loaded, photo)))
-            except VitvizError as error:
-                lines[one.name] = Line(one.name, sentence=str(error))
-        if opened:
-            far = DISTANCE in self.measures
-            answers = quick(self.loaded, [picture for *_, picture in opened], far)
-            for (name, label, _), logits, distance in zip(opened, *answers, strict=True):
-                if is_sound(logits) and is_sound(distance):
-                    values = {DISTANCE: distance} if far else {}
-                    lines[name] = self._line(name, label, logits, values)
-                else:
-                    card = self.loaded.card
-                    sentence = str(Message("models.without_bounds", name=card.name))
-                    lines[name] = Line(name, sentence=sentence)
-        return [lines[one.name] for one in batch]
+        far, lines = DISTANCE in self.measures, []
+        opened = made_of(batch, self.invert, lambda photo: picture_of(self.loaded, photo))
+        whole = [each[0] for each in opened if not isinstance(each, BrokenPicture)]
+        answers = zip(*quick(self.loaded, whole, far), strict=True) if whole else iter(())
+        for one, each in zip(batch, opened, strict=True):
+            if isinstance(each, BrokenPicture):
+                lines.append(Line(one.name, sentence=each.sentence))
+                continue
+            logits, distance = next(answers)
+            if is_sound(logits) and is_sound(distance):
+                values = {DISTANCE: distance} if far else {}
+                lines.append(self._line(one.name, each[1], logits, values))
+            else:
+                sentence = str(Message("models.without_bounds", name=self.loaded.card.name))
+                lines.append(Line(one.name, sentence=sentence))
+        return lines
 
     def _line(self, name: str, label: Label, logits: Tensor, values: Mapping[str, Tensor]) -> Line:
         results = results_of(logits, self.classes, 1) if ANSWER in self.measures else Results()
