@@ -231,7 +231,7 @@ def test_a_run_is_resumed_with_the_same_others_only(tmp_path):
 
 def test_a_step_shows_its_share_of_others_and_every_picture_gets_its_turn():
     a_run = Run(TINY.changed(BESIDE), PICTURES, CPU, others=OTHERS)
-    assert (a_run.known_per_step, a_run.others_per_step) == (6, 2)
+    assert (a_run.order.size, a_run.others_order.size) == (6, 2)
     seen, others = [], []
     for batch in a_run.batches():
         assert [len(part) for part in batch] == [6, 6, 2, 2]

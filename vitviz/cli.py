@@ -6,16 +6,15 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import __version__
 from .arguments import Arguments, guess, whole_number
 from .errors import VitvizError
 from .languages import dictionary
-from .model.json_values import parse
 from .model.key import read_size
 from .model.menu import DEFAULT_MODEL, list_models
-from .model.weight_options import add_weight_options, weight_options
+from .model.weight_options import add_weight_options, json_value, weight_options
 
 if TYPE_CHECKING:
     from .model.photo import Photo
@@ -41,17 +40,8 @@ Run a Vision Transformer once on a photo and write down what happened inside:
 EXAMPLE = re.compile(r"[a-z][a-z-]{0,29}")  # what may be the name of an example
 FIGURES = (
     *("patches", "attention", "heads", "wall", "matrix", "statistics", "rollout", "features"),
-    *(
-        "pair",
-        "patch",
-        "pooling",
-        "positions",
-        "predictions",
-        "lens",
-        "measured",
-        "explain",
-        "training",
-    ),
+    *("pair", "patch", "pooling", "positions", "predictions", "lens", "measured", "explain"),
+    "training",
 )
 LOOK_EPILOG = """\
 Without --out every photo has a folder of its own: where two would have the same name (a/dog.jpg and
@@ -405,7 +395,7 @@ def _add_changes(options: Arguments) -> None:
     )
     change.add_argument(
         "--intervene",
-        type=_json,
+        type=json_value,
         metavar="JSON",
         help='any list of changes, say \'[{"kind": "even", "rows": "cls"}]\' '
         "(vitviz/probe/intervene/intervention.py); those above come first",
@@ -460,10 +450,3 @@ def _numbers(
     if not found or (counts and len(found) not in counts):
         raise argparse.ArgumentTypeError(f"{expected} expected, got {text[:80]!r}")
     return found
-
-
-def _json(text: str) -> Any:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"JSON is expected: {error}") from None

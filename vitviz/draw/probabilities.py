@@ -39,7 +39,7 @@ def predictions(analysis: Analysis, k: int = 5) -> Figure:
     figure, (left, ax) = panels(analysis, 2, size=3.4, paper="")
     picture(left, analysis)
     probabilities = [prediction.probability for prediction in best]
-    bars = ax.barh(range(len(best)), probabilities, color="#31688e")
+    bars = ax.barh(range(len(best)), probabilities, color=BLUE)
     ax.set_axis_on()
     ax.set_aspect("auto")
     ax.set_yticks(

@@ -33,7 +33,7 @@ def add_weight_options(options: Any, action: str | type[argparse.Action] = "stor
     )
     add(
         "--preprocess",
-        type=_fields,
+        type=json_value,
         metavar="JSON",
         action=action,
         help='how its pictures are made, such as \'{"size": [224, 224], "mean": [0.5, 0.5, 0.5]}\'',
@@ -57,7 +57,8 @@ def _lines(text: str) -> str | list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
-def _fields(text: str) -> Any:
+def json_value(text: str) -> Any:
+    """The type of an option. Raises `ArgumentTypeError` for a text that is not JSON."""
     try:
         return parse(text)
     except ValueError as error:

@@ -49,8 +49,7 @@ class Run:
         self.kept_back, self.pictures = hold_out(pictures, recipe)
         self.mean, self.std = self.pictures.mean_std()
         unknown = 0 if others is None else round(recipe.others_share * recipe.batch_size)
-        self.known_per_step, self.others_per_step = recipe.batch_size - unknown, unknown
-        self.order = Sampler(len(self.pictures), self.known_per_step, recipe.seed)
+        self.order = Sampler(len(self.pictures), recipe.batch_size - unknown, recipe.seed)
         if others is not None:
             self.others_order = Sampler(len(others.taught), unknown, recipe.seed)
         self.steps_per_epoch = self.order.steps

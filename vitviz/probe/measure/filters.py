@@ -73,8 +73,8 @@ def cosines(n: int) -> Tensor:
 
 def left_of_start(loaded: LoadedModel) -> float:
     """The share of a model's filters that is still what its untrained twin has: the square of the
-    cosine between the two. From 0 to 1; 0 for a model whose twin is not what its training began
-    with, and 1 for the twin.
+    cosine between the two. From 0 to 1; about 0 for a model whose twin is not what its training
+    began with, and 1 for the twin.
     """
     ours, first = (
         one.vit.patch_embed.proj.weight.detach().double().cpu().flatten()
