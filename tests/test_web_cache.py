@@ -217,3 +217,10 @@ def test_who_writes_fast_does_not_exceed_the_bound_until_the_next_measurement(ca
         cache.check_room()
         held = sum(path.stat().st_size for path in cache.folder.rglob("*.bin"))
         assert held <= 1000 * (1 + limits.CACHE_MEASURE_SHARE) + 40
+
+
+def test_a_folder_that_cannot_be_made_stops_the_start_with_a_sentence(base):
+    (base / "file").touch()
+    for one in (base / "file", base / "file" / "inside"):
+        with pytest.raises(VitvizError, match=r"cannot be used: .*GRADIO_TEMP_DIR names another"):
+            Cache(one)

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from PIL import Image
 
 from tests.models import photo
 from tests.running import app_process, begun, pictures, refuses, save_tiny, slow_script, until
+from vitviz import cli
+from vitviz.errors import VitvizError
 from vitviz.web.host import limits
 from vitviz.web.page.serving import serve
 
@@ -123,3 +126,27 @@ def test_a_signal_is_heard_whichever_thread_it_reaches(monkeypatch):
         signal.signal(signal.SIGTERM, before)
     assert late == []
     assert heard == [signal.SIGTERM]  # as a process ends that was told to
+
+
+@pytest.mark.parametrize(
+    ("host", "says"), [("127.0.0.1", "in use"), ("192.0.2.1", ""), ("a" * 70 + ".invalid", "")]
+)
+def test_an_address_that_nothing_can_listen_at_stops_the_start(host, says, capsys):
+    """Gradio ended in a traceback for the first, and waited for ever for the second."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert cli.main(["serve", "--host", host, "--port", str(port)]) == 1
+    out, said = capsys.readouterr()
+    assert out == ""
+    assert said.startswith(f"vitviz serve: the app cannot listen at {host}, port {port}: ")
+    assert says in said
+    assert said.count("\n") == 1
+
+
+def test_an_app_that_cannot_be_launched_says_so_and_leaves_nothing():
+    demo = Mock()
+    demo.launch.side_effect = OSError("Cannot find empty port in range: 7860-7959.")
+    with pytest.raises(VitvizError, match="cannot be served: Cannot find empty port"):
+        serve(demo, {})
+    assert demo.gate.cache.delete.called
+    assert demo.close.called

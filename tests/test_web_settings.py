@@ -49,6 +49,17 @@ def test_a_wrong_port_ends_with_usage(port, capsys):
     assert f"--port must be a port from 1 to 65535, got '{port}'" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("variable", "says"),
+    [("GRADIO_SERVER_PORT", "a port from"), ("GRADIO_ROOT_PATH", "a path that begins with /")],
+)
+def test_what_gradio_reads_itself_is_refused_with_a_sentence_too(variable, says, capsys):
+    with pytest.raises(SystemExit) as ended:
+        Settings.from_args([], {variable: "abc"})
+    assert ended.value.code == 2
+    assert f"{variable} must be {says}" in " ".join(capsys.readouterr().err.split())
+
+
 def test_help_names_every_way(capsys):
     with pytest.raises(SystemExit) as ended:
         Settings.from_args(["--help"], {})
@@ -64,7 +75,7 @@ GOOD_AND_BAD = {
     "host": ("0.0.0.0", "0.0.0.0", "", "empty"),
     "port": ("80", 80, "0", "from 1 to 65535"),
     "share": ("yes", True, "perhaps", "true or false"),
-    "root_path": ("/vitviz", "/vitviz", "", "empty"),
+    "root_path": ("/vitviz", "/vitviz", "vitviz", "begins with /"),
     "login": (str(ROOT / "README.md"), str(ROOT / "README.md"), "no/such/file", "NAME:PASSWORD"),
     "class_": ("on", True, "maybe", "true or false"),
     "ssr": ("false", False, "2", "true or false"),
@@ -135,6 +146,9 @@ def test_a_login_file_is_read_line_by_line(tmp_path):
         file.write_text(text)
         with pytest.raises(SettingsError, match="a line NAME:PASSWORD for each visitor"):
             Settings(login=str(file)).visitors()
+    file.write_bytes(b"ada:\xff\n")
+    with pytest.raises(SettingsError, match="cannot be read as text in UTF-8"):
+        Settings(login=str(file)).visitors()
 
 
 def test_settings_that_contradict_each_other_stop_the_start(capsys):

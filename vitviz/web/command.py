@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from . import build_app, serve
+from .host.address import check_listens
 from .host.settings import Settings
 
 
@@ -14,6 +15,7 @@ def serve_page(argv: Sequence[str]) -> None:
     Raises `VitvizError` for what the host named and cannot be used.
     """
     settings = Settings.from_args(argv)
+    check_listens(settings.address(), settings.port)
     logging.basicConfig(
         level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s"
     )

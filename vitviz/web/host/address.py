@@ -1,12 +1,29 @@
-"""The address under which others in the same network can open a page of this machine."""
+"""Addresses of this machine: where the app can listen, and where others in the network open it."""
 
 import ipaddress
 import socket
 from collections.abc import Iterator
 
+from ...errors import VitvizError
+
 # An address of documentation (RFC 5737). Nothing is sent to it: connecting a UDP socket only asks
 # the system which of its own addresses it would send from.
 ELSEWHERE = ("192.0.2.1", 9)
+
+
+def check_listens(host: str, port: int | None) -> None:
+    """Raise `VitvizError` if nothing can listen at this address. `port` None: any that is free.
+
+    Gradio would wait for ever for an address that is not of this machine, and tell of a port that
+    is taken with a traceback.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        socket.create_server((host.strip("[]"), port or 0), family=family).close()
+    except (OSError, UnicodeError) as error:
+        place = host if port is None else f"{host}, port {port}"
+        why = (getattr(error, "strerror", None) or str(error)).partition(" (")[0]
+        raise VitvizError(f"the app cannot listen at {place}: {why}") from error
 
 
 def address_here(host: str = "0.0.0.0") -> str | None:

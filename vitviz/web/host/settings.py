@@ -58,6 +58,9 @@ def _whole(low: int, high: int, what: str = "whole number") -> Callable[[str], i
     return read
 
 
+_port = _whole(1, 65535, "port")
+
+
 def _switch(text: str) -> bool:
     if text.strip().lower() not in ("1", "true", "yes", "on", "0", "false", "no", "off"):
         raise SettingsError(f"must be true or false, got {text!r}")
@@ -78,6 +81,12 @@ def _one_of(words: Sequence[str]) -> Callable[[str], str]:
 def _engine(text: str) -> str:
     if not re.fullmatch(r"local|ray|ray=[^\s:/]+:\d{1,5}", text.strip()):
         raise SettingsError(f"must be local, ray or ray=HOST:PORT, got {text!r}")
+    return text.strip()
+
+
+def _root_path(text: str) -> str:
+    if not re.fullmatch(r"(https?:/)?/\S*", text.strip()):
+        raise SettingsError(f"must be a path that begins with /, such as /vitviz, got {text!r}")
     return text.strip()
 
 
@@ -141,12 +150,10 @@ class Settings:
     host: str | None = _setting(
         _text, "address to listen on (default 127.0.0.1; 0.0.0.0: every network)", metavar="ADDRESS"
     )
-    port: int | None = _setting(
-        _whole(1, 65535, "port"), "port to listen on (default: the first free from 7860)"
-    )
+    port: int | None = _setting(_port, "port to listen on (default: the first free from 7860)")
     share: bool | None = _setting(_switch, "make a public link through gradio.live")
     root_path: str | None = _setting(
-        _text, "the path under which a proxy shows the app, such as /vitviz", metavar="PATH"
+        _root_path, "the path under which a proxy shows the app, such as /vitviz", metavar="PATH"
     )
     login: str | None = _setting(
         _login, "ask for a name and a password: a file with lines NAME:PASSWORD", metavar="FILE"
@@ -289,16 +296,22 @@ class Settings:
             "models": tuple(dict.fromkeys([*given.model, *filter(None, named)])),
             "weights": getattr(given, _OfModel.KEPT, {}),
         }
+
+        def value_of(read: Callable[[str], Any], text: str, source: str) -> Any:
+            try:
+                return read(text)
+            except SettingsError as error:
+                parser.error(f"{source} {error}")
+
         for one in options():
             variable, text = variable_of(one.name), getattr(given, one.name)
             source = flag_of(one.name) if text is not None else variable
             text = text if text is not None else environ.get(variable)
-            if text is None:
-                continue
-            try:
-                values[one.name] = one.metadata["read"](text)
-            except SettingsError as error:
-                parser.error(f"{source} {error}")
+            if text is not None:
+                values[one.name] = value_of(one.metadata["read"], text, source)
+        for variable, read in GRADIOS.items():
+            if text := environ.get(variable):
+                value_of(read, text, variable)
         try:
             return cls(**values)
         except SettingsError as error:
@@ -313,6 +326,11 @@ class Settings:
         if self.passes is not None:
             limits.WORKERS = limits.workers(self.passes)
 
+    def address(self) -> str:
+        """The address to listen on; for a class every network, unless the host says otherwise."""
+        given = self.host or os.environ.get("GRADIO_SERVER_NAME")
+        return given or ("0.0.0.0" if self.class_ else "127.0.0.1")
+
     def ray_address(self) -> str | None:
         """HOST:PORT of the Ray cluster to join; None: one of our own, or no Ray at all."""
         return self.engine.partition("=")[2] or None if self.engine else None
@@ -325,15 +343,22 @@ class Settings:
 
     def visitors(self) -> list[tuple[str, str]] | None:
         """The names and passwords of the login file; None without one. Raises `SettingsError` for a
-        line that is not NAME:PASSWORD.
+        file that cannot be read, and for a line that is not NAME:PASSWORD.
         """
         if self.login is None:
             return None
-        lines = Path(self.login).read_text("utf-8").splitlines()
+        try:
+            lines = Path(self.login).read_text("utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{self.login} cannot be read as text in UTF-8: {error}") from error
         parts = [line.strip().partition(":") for line in lines if line.strip()]
         if not parts or any(not all(part) for part in parts):
             raise SettingsError(f"{self.login} must have a line NAME:PASSWORD for each visitor")
         return [(name, password) for name, _, password in parts]
+
+
+# Gradio reads them itself, and what it cannot use would end the start with a traceback.
+GRADIOS = {"GRADIO_SERVER_PORT": _port, "GRADIO_ROOT_PATH": _root_path}
 
 
 def options() -> list[Any]:

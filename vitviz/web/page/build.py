@@ -111,7 +111,7 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     cache.sweep_for_ever()
     demo.queue(max_size=limits.QUEUE_SIZE, default_concurrency_limit=limits.WORKERS)
     return demo, {
-        "server_name": _host(settings),
+        "server_name": settings.address(),
         "server_port": settings.port,
         "share": False if classroom else settings.share,
         "quiet": classroom is not None,  # else it prints 0.0.0.0, which nobody can open
@@ -141,13 +141,6 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
         "enable_monitoring": False,
         "pwa": False,
     }
-
-
-def _host(settings: Settings) -> str | None:
-    """The address to listen on; for a class every network, unless the host says otherwise."""
-    if settings.host or not settings.class_:
-        return settings.host
-    return os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0")
 
 
 def _in_page(

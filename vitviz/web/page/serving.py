@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from ...errors import VitvizError
 from ..host import limits
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def serve(demo: "App", options: dict[str, Any], begun: Callable[[], None] = lamb
 
     Ctrl-C ends it at once. SIGTERM (of `docker stop`, systemd or a Space that is rebuilt) waits for
     running requests, and then ends the process by that signal. A second SIGTERM ends it at once;
-    the next process then deletes its files.
+    the next process then deletes its files. Raises `VitvizError` if it cannot be launched.
     """
     from .gradio_inside import end_tunnels  # Gradio takes seconds to import
 
@@ -32,7 +33,10 @@ def serve(demo: "App", options: dict[str, Any], begun: Callable[[], None] = lamb
 
     try:
         demo.warm()
-        demo.launch(prevent_thread_lock=True, **options)
+        try:
+            demo.launch(prevent_thread_lock=True, **options)
+        except OSError as error:  # no port is free, or no room for what Gradio writes
+            raise VitvizError(f"the page cannot be served: {error}") from error
         begun()
         # After `launch`, in which Gradio may set a handler of its own, to end its Node process.
         before = signal.signal(signal.SIGTERM, close)

@@ -49,11 +49,18 @@ class Cache:
     """
 
     def __init__(self, base: str | Path) -> None:
-        """Create the folder in `base`, or beside `base` if that is the folder of another cache."""
+        """Create the folder in `base`, or beside `base` if that is the folder of another cache.
+
+        Raises `VitvizError` if that cannot be done.
+        """
         given = Path(base).resolve()
         self._base = given.parent if given.name.startswith(PREFIX) else given
-        self._base.mkdir(parents=True, exist_ok=True)
-        self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._base))
+        try:
+            self._base.mkdir(parents=True, exist_ok=True)
+            self.folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._base))
+        except OSError as error:
+            where = f"the folder {self._base} for pictures cannot be used: {error.strerror}"
+            raise VitvizError(f"{where}; GRADIO_TEMP_DIR names another") from error
         self._handle: int | None = None
         self._lock = threading.Lock()
         self._measured = float("-inf")
