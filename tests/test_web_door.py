@@ -1,6 +1,7 @@
 """The door: what is refused before Gradio reads it, and the end of uploads that break off."""
 
 import asyncio
+import errno
 import json
 import re
 
@@ -117,6 +118,45 @@ def test_where_the_disk_is_full_no_upload_is_taken(gate, monkeypatch):
     assert (status, read) == (507, 1)
     assert re.search("[가-힣]", text)
     assert ask(gate, QUESTION, [b"x"])[0] == 200
+
+
+def test_a_disk_that_fills_up_while_an_upload_arrives_is_told_and_no_status_500(gate):
+    async def full(scope, receive, send):
+        await receive()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    status, text, _ = ask(gate, UPLOAD, [b"x"], full)
+    assert (status, text[:27]) == (507, "This server has no room for")
+
+
+def test_what_gradio_cannot_read_is_refused_with_a_sentence_and_a_line_in_the_log(gate, caplog):
+    async def broken(scope, receive, send):
+        raise KeyError("x" * 9000)
+
+    status, text, _ = ask(gate, QUESTION, [b"{}"], broken, headers=[(b"accept-language", b"ko")])
+    assert (status, bool(re.search("[가-힣]", text))) == (400, True)
+    (line,) = caplog.records
+    assert line.exc_info in (None, False)
+    assert len(line.getMessage()) < 300
+
+
+def test_an_answer_that_has_begun_fails_as_it_did(gate):
+    async def broken(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        ask(gate, QUESTION, [b"{}"], broken)
+
+
+@pytest.mark.parametrize("body", [b"", b"\xff", b"[" * 50_000, b"9" * 5000])
+def test_a_call_of_a_tool_that_is_no_json_is_refused_before_its_server_reads_it(gate, body):
+    for path in ("/gradio_api/mcp/", "/gradio_api/mcp/http/"):
+        assert ask(gate, path, [body])[:2] == (
+            400,
+            "The request has a value that cannot be used here.",
+        )
+        assert ask(gate, path, [b'{"id": 1}'])[0] == 200
 
 
 def test_while_the_app_ends_nothing_new_begins_but_files_can_be_fetched(gate):

@@ -1,6 +1,7 @@
-"""The door: ASGI middleware that bounds HTTP requests and refuses them while the app ends."""
+"""The door: ASGI middleware that bounds HTTP requests, and refuses what is wrong in a sentence."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
@@ -11,17 +12,21 @@ from starlette.responses import PlainTextResponse
 
 from ...errors import VitvizError
 from ...languages import Message
+from ...model.json_values import parse
 from ..host import limits
 from ..host.error_messages import told_in
-from ..store.cache import Cache
+from ..store.cache import FULL, NO_ROOM, Cache
 
 Event = MutableMapping[str, Any]  # an ASGI message
 Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
 
 TOO_LARGE = VitvizError(Message("web.too_large"))
+NOT_TAKEN = VitvizError(Message("web.not_taken"))
 TOOLS = ("/gradio_api/mcp", "/gradio_api/mcp/http")
 CLOSING = VitvizError(Message("web.closing"))
+
+log = logging.getLogger("vitviz.web")
 
 
 class Gate:
@@ -43,7 +48,9 @@ class Door:
 
     The body of an upload is bounded by the size of a picture, that of a call of a tool by
     `TOOL_BYTES`, that of any other request by `BODY_BYTES`. The partial file of an upload that
-    breaks off or takes too long is deleted.
+    breaks off or takes too long is deleted. Functions of ours answer with sentences whatever they
+    are asked; for what names no function, or is no request at all, Gradio has status 500 and a
+    traceback in the log, which the door replaces by a sentence and a line.
     """
 
     def __init__(self, app: Callable[..., Awaitable[None]], gate: Gate) -> None:
@@ -94,13 +101,42 @@ class Door:
                 await _pass_over(receive)
                 await refuse(507, error)
                 return
-            await self.app(scope, _bounded(receive, most), send)
-            return
-        body = await _read(receive, most)
-        if body is None:
-            await refuse(413, TOO_LARGE)
-            return
-        await self.app(scope, _replayed(body, receive), send)
+            receive = _bounded(receive, most)
+        else:
+            body = await _read(receive, most)
+            if body is None:
+                await refuse(413, TOO_LARGE)
+                return
+            if tool and not _is_json(body):
+                await refuse(400, NOT_TAKEN)
+                return
+            receive = _replayed(body, receive)
+        begun = False
+
+        async def sending(message: Event) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, sending)
+        except Exception as error:
+            if begun:
+                raise
+            if isinstance(error, OSError) and error.errno in FULL:
+                await refuse(507, VitvizError(NO_ROOM))
+                return
+            told, debugging = repr(error)[:200], log.isEnabledFor(logging.DEBUG)
+            log.warning("%.80r was not taken: %s", path, told, exc_info=debugging)
+            await refuse(400, NOT_TAKEN)
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        parse(body.decode())
+    except ValueError:
+        return False
+    return True
 
 
 async def _pass_over(receive: Receive) -> None:

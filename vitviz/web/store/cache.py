@@ -29,6 +29,7 @@ except ImportError:  # Windows: see `_abandoned`
 
 PREFIX = "vitviz-"
 NO_ROOM = Message("web.no_room")
+FULL = (errno.ENOSPC, errno.EDQUOT)  # of a disk, or of what its owner may write
 
 log = logging.getLogger("vitviz.web")
 
@@ -92,7 +93,7 @@ class Cache:
                 with suppress(FileNotFoundError):
                     if path.stat().st_mtime_ns == written:
                         path.unlink()
-            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            if isinstance(error, OSError) and error.errno in FULL:
                 raise VitvizError(NO_ROOM) from error
             raise
         return done
