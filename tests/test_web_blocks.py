@@ -55,6 +55,8 @@ BAD = [
     ([0, {"path": "/etc/passwd", **MARK}], "Upload the picture itself"),
     ([0, 5], "has a value that cannot be used here"),
     ([0, {"path": [1]}], "has a value that cannot be used here"),
+    ([0, {"path": "a" * 3000, **MARK}], "has a value that cannot be used here"),
+    ([0, {"path": "a.png", "meta": 7}], "has a value that cannot be used here"),
     ([0, {"path": "http://127.0.0.1:9/a.png", **MARK}], "Upload the picture itself"),
     (
         [[{"from": {"path": "https://127.0.0.1:9/a.png", **MARK}}], None],

@@ -70,6 +70,15 @@ def test_only_what_lies_in_the_folder_is_read(base, cache):
             cache.get(str(address))
 
 
+@pytest.mark.parametrize("name", ["a" * 300, "가" * 200, "\0", "\ud800"])
+def test_an_address_that_no_path_can_be_is_not_there(cache, name):
+    """Visitors name addresses: each of these was an error of ours, with a traceback in the log."""
+    for address in (f"{cache.folder}/{name}", name):
+        assert address not in cache
+        with pytest.raises(ExpiredError):
+            cache.get(address)
+
+
 def test_what_is_old_or_broke_off_is_swept_and_what_is_young_stays(cache):
     young = put(cache.folder / "a" / "photo.jpg", A_WHILE_AGO)
     old = put(cache.folder / "b" / "photo.jpg", LONG_AGO)

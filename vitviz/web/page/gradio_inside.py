@@ -4,6 +4,7 @@ Each piece says what it leans on and what happens without it. All of it was seen
 tests/test_gradio_inside.py names what an installed Gradio lacks, and lets no other file lean on it.
 """
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -26,6 +27,8 @@ from ..host.error_messages import as_html, in_all, sentence, told_in
 from ..service.classroom import Classroom
 from ..store.store import Upload
 from .door import Gate
+
+log = logging.getLogger("vitviz.web")
 
 BUSY = Message("web.busy")
 NOT_TAKEN = Message("web.not_taken")
@@ -80,7 +83,9 @@ class App(gr.Blocks):
         except gr.Error as error:  # of Gradio's own components, such as a choice not in the list
             error.print_exception = False
             raise
-        except (InvalidPathError, ValidationError, ComponentProcessingError) as error:
+        except Exception as error:  # its own kinds, and what a path of 300 characters raises in it
+            if not isinstance(error, InvalidPathError | ValidationError | ComponentProcessingError):
+                log.warning("a value was not taken: %.200r", error)
             refusal = NOT_UPLOADED if isinstance(error, InvalidPathError) else NOT_TAKEN
             said = in_all(refusal) if _of_page(block_fn) else as_html(sentence(refusal))
             raise gr.Error(said, print_exception=False) from error

@@ -108,8 +108,11 @@ class Cache:
             raise ExpiredError from error
 
     def __contains__(self, address: str) -> bool:
-        path = Path(address).resolve()
-        return path.is_relative_to(self.folder) and path.is_file()
+        try:
+            path = Path(address).resolve()
+            return path.is_relative_to(self.folder) and path.is_file()
+        except (OSError, ValueError):  # too long for a path, or with characters that none has
+            return False
 
     def hold(self) -> None:
         """Create and lock the folder again if it was deleted, for example by a cleaner of /tmp."""
