@@ -2,8 +2,8 @@
 # Every check of vitviz from a bare machine: bash tests/run.sh
 #
 # Makes a virtual environment of its own (.venv-test, kept while the requirements stay the same),
-# finds or installs Node and Chromium, then runs the linter, the unit tests, the tests of the
-# viewer's JavaScript and the journeys through the page in a real browser. Needs no input.
+# finds or installs Node and Chromium, then runs the linter, the tests of the viewer's JavaScript,
+# the unit tests and the journeys through the page in a real browser. Needs no input.
 #
 #   PYTHON=...     the Python to use, 3.11 to 3.13     CHROMIUM=...   the browser to use
 #   VENV=...       another place for the environment   anything after the script: passed to pytest
@@ -13,13 +13,14 @@ cd "$(dirname "$0")/.."
 
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_ROOT_USER_ACTION=ignore
 export GRADIO_ANALYTICS_ENABLED=False HF_HUB_OFFLINE=1 HF_HUB_DISABLE_TELEMETRY=1
-cores=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+# nproc itself obeys OMP_NUM_THREADS.
+cores=$(env -u OMP_NUM_THREADS nproc 2>/dev/null || getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 # One thread for each process: pytest starts a process per core, and threads of several of them
 # that share a core wait for each other most of the time.
 export OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}
 venv=${VENV:-.venv-test}
-failed=()
-missing=()
+notes=$(mktemp -d) # what failed, and what is said beside the installation
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf -- "$notes"' EXIT
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -32,7 +33,7 @@ step() {
         echo "-- $name: ok, $((SECONDS - began)) s"
     else
         echo "-- $name: FAILED, $((SECONDS - began)) s"
-        failed+=("$name")
+        echo "FAILED: $name" >>"$notes/failed"
         return 1
     fi
 }
@@ -112,38 +113,61 @@ PY
     mv "$venv/wanted.txt" "$venv/requirements.txt" # only now: an install that broke off is repeated
 }
 
+missing() { echo "NOT RUN: $1" | tee -a "$notes/missing"; }
+
+# without_python: Node, Chromium, and all that is JavaScript.
+without_python() {
+    local node
+    if ! find_chromium >/dev/null; then
+        say "installing Chromium with apt-get"
+        apt_get chromium fonts-noto-cjk
+        find_chromium >/dev/null || missing "Chromium (the journeys in the browser) was not found and could not be installed"
+    fi
+    if ! node=$(find_node); then
+        say "installing Node with apt-get"
+        apt_get nodejs
+        node=$(find_node) || missing "Node 18 or newer (the tests of the viewer's JavaScript) was not found and could not be installed"
+    fi
+    [ -n "$node" ] || return
+    echo "node: $node"
+    if command -v npm >/dev/null &&
+        [ "$("$node" -p 'const [a, b] = process.versions.node.split(".").map(Number); a > 20 || (a === 20 && b >= 19)')" = true ]; then
+        step "tools for JavaScript" javascript_tools && step "lint and types of JavaScript" bash tests/check.sh javascript
+    else
+        echo "NOT RUN: eslint, tsc and the accessibility audit need npm and Node 20.19 or newer"
+    fi
+    # Named one by one: Node 20 takes a folder, Node 22 takes a pattern, all take files.
+    step "viewer tests in Node" limit 300 "$node" --test --test-reporter=spec tests/js/*.test.js
+}
+
+limit() {
+    if command -v timeout >/dev/null; then timeout --kill-after=10 "$@"; else "${@:2}"; fi
+}
+
 say "machine: $(uname -sm), $cores cores, OMP_NUM_THREADS=$OMP_NUM_THREADS"
 if ! python=$(find_python); then
     echo "vitviz needs Python 3.11, 3.12 or 3.13 with venv; none was found. Set PYTHON=/path/to/python."
     exit 1
 fi
 echo "python: $python ($("$python" --version))"
+# pip takes one core for minutes; what needs no Python runs beside it, and is shown when it has ended.
+without_python >"$notes/beside" 2>&1 &
 step "install into $venv" install_environment "$python" || exit 1
 bin=$PWD/$venv/bin
 case $venv in /*) bin=$venv/bin ;; esac
-
-if ! node=$(find_node); then
-    say "installing Node with apt-get"
-    apt_get nodejs
-    node=$(find_node) || missing+=("Node 18 or newer (the tests of the viewer's JavaScript)")
-fi
-if ! CHROMIUM=$(find_chromium); then
-    say "installing Chromium with apt-get"
-    apt_get chromium fonts-noto-cjk
-    CHROMIUM=$(find_chromium) || missing+=("Chromium (the journeys in the browser)")
-fi
-export CHROMIUM
 rm -f "$venv"/unit.log "$venv"/browser.log "$venv"/alone.log
-echo "node: ${node:-none}   chromium: ${CHROMIUM:-none}"
+VENV=$venv step "lint and types of Python" bash tests/check.sh python
+wait
+cat "$notes/beside"
+CHROMIUM=$(find_chromium)
+export CHROMIUM
+echo "chromium: ${CHROMIUM:-none}"
 
 # tests NAME ARGUMENTS...: pytest, ended if it hangs; its last line is shown again at the very end.
 tests() {
     local log=$venv/$1.log
     shift
     limit 1500 "$bin/python" -m pytest -q "$@" 2>&1 | tee "$log"
-}
-limit() {
-    if command -v timeout >/dev/null; then timeout --kill-after=10 "$@"; else "${@:2}"; fi
 }
 
 # journeys ARGUMENTS...: up to three that fail are tried once more, one after another and alone. On a small machine two browsers
@@ -157,26 +181,14 @@ journeys() {
     unsteady=$(sed -E 's/^(FAILED|ERROR) ([^ ]*).*/UNSTEADY: \2 failed once, and passed alone/' "$venv/alone.txt" | sort -u)
 }
 
-checks=python
-if [ -n "${node:-}" ] && command -v npm >/dev/null &&
-    [ "$("$node" -p 'const [a, b] = process.versions.node.split(".").map(Number); a > 20 || (a === 20 && b >= 19)')" = true ]; then
-    step "tools for JavaScript" javascript_tools && checks="python javascript"
-else
-    echo "NOT RUN: eslint, tsc and the accessibility audit need npm and Node 20.19 or newer"
-fi
-VENV=$venv step "lint and types" bash tests/check.sh $checks
-# Named one by one: Node 20 takes a folder, Node 22 takes a pattern, all take files.
-[ -n "${node:-}" ] && step "viewer tests in Node" limit 300 "$node" --test --test-reporter=spec tests/js/*.test.js
 # One process per core: most of these tests compute on one thread, and a browser waits a lot.
 side_by_side="-n $((cores < 4 ? cores : 4)) --dist worksteal"
 step "unit tests" tests unit $side_by_side --durations=5 "$@"
 [ -n "${CHROMIUM:-}" ] && step "journeys in Chromium" journeys "$@"
 
 say "$SECONDS s in all"
-for what in "${missing[@]+"${missing[@]}"}"; do
-    echo "NOT RUN: $what was not found and could not be installed"
-done
+cat "$notes/missing" 2>/dev/null
 if [ -n "${unsteady:-}" ]; then echo "$unsteady"; fi
-if [ ${#failed[@]} -gt 0 ]; then printf 'FAILED: %s\n' "${failed[@]}"; fi
+cat "$notes/failed" 2>/dev/null
 tail -qn 1 "$venv"/unit.log "$venv"/browser.log "$venv"/alone.log 2>/dev/null
-[ ${#failed[@]} -eq 0 ] && [ ${#missing[@]} -eq 0 ]
+[ ! -s "$notes/failed" ] && [ ! -s "$notes/missing" ]
