@@ -381,11 +381,12 @@ def test_what_computes_passes_is_one_expression_too_and_its_worker(tmp_path: Pat
 
 def test_the_bundle_drops_comments_and_no_code(tmp_path: Path) -> None:
     (tmp_path / "main.js").write_text(
-        "/** a\n * b */\n// c\nconst d = 1;\n/** @type {any} */ (d).e();\n/** f */\n"
+        "/** a\n * b */\n// c\nconst d = 1; // c {d: 1}\n"
+        "/** @type {any} */ (d).e('x // y', \"/** z\");\n/** f */\n"
     )
     text = join(tmp_path / "main.js", "x")
-    assert "const d = 1;\n/** @type {any} */ (d).e();\n" in text
-    assert not re.search("[abcf] *\\*/|// c", text)
+    assert "const d = 1;\n(d).e('x // y', \"/** z\");\n" in text
+    assert not re.search("[abcf] *\\*/|// c|@type", text)
 
 
 @needs_node

@@ -1,6 +1,6 @@
 """The bundle: all ES modules of the viewer as one text that defines nothing global.
 
-Indentation, and comments that have lines of their own (`/** ... */` and `// ...`), are left out.
+Indentation and comments are left out.
 """
 
 import json
@@ -43,6 +43,8 @@ _EXPORT = re.compile(
     r"^export (async function\*?|function\*?|const|class) +([A-Za-z_$][\w$]*)", re.MULTILINE
 )
 _COMMENT = re.compile(r"^[ \t]*(?:/\*(?:(?!\*/).)*\*/|//[^\n]*)[ \t]*\n", re.MULTILINE | re.DOTALL)
+# A type within a line, and what stands behind one: a string cannot end in it, so it has no quotes.
+_BESIDE = re.compile(r"/\*\* ?@type (?:(?!\*/).)*\*/ ?|[ \t]+// [^'\"`\n]*$", re.MULTILINE)
 _INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 _LEFT_OVER = re.compile(r"^[ \t]*(import|export)\b.*", re.MULTILINE)
 
@@ -160,10 +162,8 @@ def _style(name: str) -> str:
 
 
 def without_comments(text: str) -> str:
-    """A script or style without indentation, and without the comments that have lines of their own:
-    nobody reads them.
-    """
-    return _INDENT.sub("", _COMMENT.sub("", text))
+    """A script or style without indentation and comments: nobody reads them."""
+    return _INDENT.sub("", _BESIDE.sub("", _COMMENT.sub("", text)))
 
 
 def _visit(
