@@ -21,7 +21,7 @@ import { createWaiting, layerText } from "../parts/waiting.js";
 import { choice } from "../parts/widgets.js";
 import { attentionFinding, headsFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
-import { tokenTitle } from "../text/words.js";
+import { headName, tokenTitle } from "../text/words.js";
 
 /** The views of the panel. */
 const GALLERIES = ["layer", "all", "matrix", "dots"];
@@ -98,7 +98,7 @@ function create(app) {
     if (shown === "dots") return t("dotsIntro");
     if (shown === "matrix") {
       return t("matrixIntro", { layer, tokens: grid.tokens,
-        head: head === "mean" ? t("headMean") : t("headNumber", { head }) });
+        head: headName(head, app) });
     }
     const stem = shown === "all" ? "everythingIntro_" : "attentionIntro_";
     return t(stem + direction, { token: tokenTitle(token, app), layer });
@@ -117,7 +117,7 @@ function createHead(app, head) {
   const root = el("button", {
     type: "button", class: "vv-head", "aria-pressed": "false",
     onclick: () => app.select({ head }),
-  }, el("span", { class: "vv-live", text: head === "mean" ? t("headMean") : t("headNumber", { head }) }), map.canvas, el("span", { class: "vv-bar", "aria-hidden": "true" }, ...kinds),
+  }, el("span", { class: "vv-live", text: headName(head, app) }), map.canvas, el("span", { class: "vv-bar", "aria-hidden": "true" }, ...kinds),
   el("span", { class: "vv-head-line" }, el("span", { class: "vv-head-name", "aria-hidden": "true", text: name }), peak));
   return {
     root,

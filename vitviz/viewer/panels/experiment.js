@@ -11,7 +11,7 @@ import { OPERATED, partsTouched, read, takesFromOthers } from "../state/experime
 import { answerOf } from "../text/answer.js";
 import { codeOf } from "../text/python.js";
 import { whereComputed } from "../text/where.js";
-import { besideName, changeName, tokenName } from "../text/words.js";
+import { besideName, changeName, headName, tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const experiment = { id: "experiment", whole: true, alone: true, paints: true, create, saves, code,
@@ -164,7 +164,7 @@ function createBrushControls(app) {
       setText(hint, t(bench.tool === "swap" ? "experimentHintSwap" : "experimentHint"));
       const { layer, head, direction } = app.selection;
       setText(whose, t("experimentWhose_" + direction, { name: tokenName(app.shownToken(), app), layer,
-        head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
+        head: headName(head, app) }));
     },
   };
 }
@@ -227,7 +227,7 @@ function createEdgeControls(app) {
       layers.set(where);
       const { layer, head } = app.selection;
       setText(place, where === "all" ? "" : t(where === "head" ? "experimentPlaceHead" : "experimentPlaceLayer",
-        { layer, head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
+        { layer, head: headName(head, app) }));
       show(place, where !== "all");
       const { query, key } = app.pair();
       setText(pair, t("experimentPair", { query: tokenName(query, app), key: tokenName(key, app) }));

@@ -7,6 +7,7 @@ import { layerFeatures, outliers } from "../data/features.js";
 import { createGallery } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
 import { digits, multiple, percent, signed } from "../maths/numbers.js";
+import { cited } from "../parts/paper.js";
 import { similarityScale } from "../maths/scales.js";
 import { scaleOfBoth } from "../state/sharedscale.js";
 import { oneOf } from "../state/panels.js";
@@ -141,12 +142,9 @@ function lengths({ source, selection }) {
 
 /** Notes on how the pictures are made and what they do not show. */
 function about(t, times) {
-  const note = (...children) => el("p", { class: "vv-note" }, ...children);
   return el("details", { class: "vv-about-maps" }, el("summary", { text: t("featuresAbout") }),
-    note(t("featuresNotePca")), note(t("featuresNoteCosine")),
-    note(t("featuresNoteOutliers", { times }) + " ",
-      el("a", { href: "https://arxiv.org/abs/2309.16588", target: "_blank",
-        rel: "noopener noreferrer", text: "arXiv:2309.16588" })));
+    ...["featuresNotePca", "featuresNoteCosine"].map((key) => el("p", { class: "vv-note", text: t(key) })),
+    cited(t("featuresNoteOutliers", { times }), "arXiv:2309.16588"));
 }
 
 /** A map with a title, on which tokens can be pointed at, selected and marked. */

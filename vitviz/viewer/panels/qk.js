@@ -15,7 +15,7 @@ import { createWaiting, layerText } from "../parts/waiting.js";
 import { button, choice } from "../parts/widgets.js";
 import { pairFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
-import { tokenName } from "../text/words.js";
+import { headName, tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const qk = {
@@ -79,7 +79,7 @@ function create(app) {
     const { query, key } = app.pair();
     pick.set(app.pairPick);
     setText(intro, t("pairIntro", { query: tokenName(query, app), key: tokenName(key, app), layer,
-      head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
+      head: headName(head, app) }));
     show(noHead, head === "mean");
     const decoded = head === "mean" ? null : app.source.store.get(layer);
     waiting.render(head === "mean" || decoded ? "" : layerText(app), app.source.failure !== null && over.missing !== "layer");

@@ -7,6 +7,7 @@ import { el, setText, show } from "../parts/dom.js";
 import { createGallery } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
 import { percent } from "../maths/numbers.js";
+import { cited } from "../parts/paper.js";
 import { LEAST_TIMES, patchScale } from "../maths/scales.js";
 import { opposite, scaleOfBoth } from "../state/sharedscale.js";
 import { createShares } from "../stage/readout.js";
@@ -70,10 +71,7 @@ function create(app) {
     el("div", { class: "vv-knobs" }, first.root, residual.root,
       el("div", { class: "vv-pair vv-on-a-line" }, fusion.root, film.button)),
     formula, progress, message, again, shown,
-    el("p", { class: "vv-note" }, el("span", { text: t("rolloutSource") + " " }),
-      el("a", { href: "https://arxiv.org/abs/2005.00928", target: "_blank",
-        rel: "noopener noreferrer", text: "arXiv:2005.00928" })),
-    caution(t));
+    cited(t("rolloutSource"), "arXiv:2005.00928"), caution(t));
 
   return {
     root, render,

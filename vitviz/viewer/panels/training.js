@@ -14,7 +14,7 @@ import { createPatchMap } from "../parts/patchmap.js";
 import { createWaiting, lostText } from "../parts/waiting.js";
 import { button, choice, dressPlayer, slider } from "../parts/widgets.js";
 import { codeOf } from "../text/python.js";
-import { counted, labelName, translated } from "../text/words.js";
+import { counted, headName, labelName, translated } from "../text/words.js";
 
 /** The moment of the film that is selected; it may be above the last of this film. */
 const MOMENT = { start: "last", possible: (value) => value === "last" || (Number.isInteger(value) && value >= 0) };
@@ -225,7 +225,7 @@ function createPicture(app, film, picture) {
       setText(scale, t("filmScale", { max: digits(max), times: multiple(max * tokens) }));
       map.canvas.style.opacity = String(spotlight ? 1 : app.taste.opacity);
       map.canvas.setAttribute("aria-label", t("filmMap", { name: translated(film.names[picture], app), layer,
-        head: head === "mean" ? t("headMean") : t("headNumber", { head }) }));
+        head: headName(head, app) }));
       const answers = answersAt(film, moment, picture, ANSWERS);
       const shares = percents(answers.map(({ probability }) => probability));
       const even = knowsNothing(answers, labels.length);

@@ -9,11 +9,14 @@
  * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function el(tag, props = {}, ...children) {
-  const node = document.createElement(tag);
+  return dress(document.createElement(tag), props, children);
+}
+
+/** Gives a node what `el` takes. @template {Element} Made @param {Made} node @returns {Made} */
+export function dress(node, props, children) {
   for (const [name, value] of Object.entries(props)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name === "class") node.className = value;
-    else if (name === "text") node.textContent = value;
+    if (name === "text") node.textContent = value;
     else if (typeof value === "function") node.addEventListener(name.slice(2), value);
     else node.setAttribute(name, value === true ? "" : value);
   }

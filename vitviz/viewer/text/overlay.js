@@ -4,7 +4,7 @@ import { largest } from "../maths/colour.js";
 import { multiple } from "../maths/numbers.js";
 import { overlayNamed } from "../state/overlays.js";
 import { aboutExplained } from "./explaining.js";
-import { tokenName } from "./words.js";
+import { headName, tokenName } from "./words.js";
 
 /**
  * What the picture shows, in a sentence.
@@ -24,8 +24,7 @@ export function sayingOf(app, shown, token) {
  * @param {import("../state/overlays.js").Overlay} shown
  */
 export function aboutOverlay(app, shown) {
-  const { head } = app.selection;
-  return said("about_", app, shown, { head: head === "mean" ? app.t("headMean") : app.t("headNumber", { head }) });
+  return said("about_", app, shown, { head: headName(app.selection.head, app) });
 }
 
 function said(start, app, shown, values) {

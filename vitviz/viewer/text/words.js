@@ -108,6 +108,9 @@ export function labelName(label, { language, source: { manifest } }) {
   return brought("labels", label, manifest, language) ?? label;
 }
 
+/** A head, or the mean of all, in a sentence. @param {number|"mean"} head */
+export const headName = (head, { t }) => t(head === "mean" ? "headMean" : "headNumber", { head });
+
 /**
  * A step of the ledger in the visitor's language; an unknown name stays as it is.
  * @param {string} name  from the manifest, in English

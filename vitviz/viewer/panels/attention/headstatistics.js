@@ -6,6 +6,7 @@ import { NOTHING, createDotChart } from "../../parts/dotchart.js";
 import { el, setText, show } from "../../parts/dom.js";
 import { mapRatio } from "../../maths/geometry.js";
 import { digits } from "../../maths/numbers.js";
+import { cited } from "../../parts/paper.js";
 import { patchScale } from "../../maths/scales.js";
 import { dotInView, dotOfClick, evenDistance, headsByLayer } from "../../maths/scatter.js";
 import { createWaiting, lostText } from "../../parts/waiting.js";
@@ -51,9 +52,7 @@ function createView(app, statistics) {
     "aria-label": t("dotsLabel"), onkeydown: onKey }, ...charts.map((chart) => chart.root));
   const root = el("div", { class: "vv-dots" }, figures,
     el("div", { class: "vv-dot-reading" }, preview, el("div", {}, reading, others)),
-    el("p", { class: "vv-note" }, el("span", { text: t("dotsNote") + " " }),
-      el("a", { href: "https://arxiv.org/abs/2010.11929", target: "_blank", rel: "noopener noreferrer",
-        text: "arXiv:2010.11929" })),
+    cited(t("dotsNote"), "arXiv:2010.11929"),
     el("p", { class: "vv-note", text: t("roundingError", { error: digits(statistics.error) }) }));
   let token = 0;
   let chosen = { layer: -1, head: null };

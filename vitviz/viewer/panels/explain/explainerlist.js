@@ -5,6 +5,7 @@ import { MOST_MAPS, questionOf, shownExplainers, toggled } from "../../state/exp
 import { costText, explainerName, explainerSentence } from "../../text/explaining.js";
 import { el, setText, show } from "../../parts/dom.js";
 import { createFold } from "../../parts/fold.js";
+import { paper } from "../../parts/paper.js";
 
 const PAPER = /^arXiv:[0-9]{4}\.[0-9]{4,5}$/;
 
@@ -42,11 +43,9 @@ function createRow(app, one) {
   } });
   const cost = el("span", { class: "vv-explainer-cost" });
   const gain = el("span", { class: "vv-explainer-gain" });
-  const paper = PAPER.test(one.paper) ? el("a", { href: "https://arxiv.org/abs/" + one.paper.slice(6), target: "_blank",
-    rel: "noopener noreferrer", text: one.paper }) : null;
   const root = el("li", {},
     el("div", { class: "vv-explainer-line" }, el("label", { class: "vv-toggle" }, input, el("span", { text: explainerName(one, app) })), cost, gain),
-    el("p", { class: "vv-note" }, el("span", { text: explainerSentence(one, app) + " " }), paper));
+    el("p", { class: "vv-note" }, explainerSentence(one, app) + " ", PAPER.test(one.paper) ? paper(one.paper) : null));
   if (one.measured) gain.textContent = t("explainGain", gainOf(one.measured.gain));
   show(gain, Boolean(one.measured));
   return {

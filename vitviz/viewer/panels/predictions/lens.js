@@ -6,6 +6,7 @@ import { labelName } from "../../text/words.js";
 import { createLineChart, createReading } from "../../parts/linechart.js";
 import { rankTicks, topShare } from "../../maths/lines.js";
 import { percent } from "../../maths/numbers.js";
+import { cited } from "../../parts/paper.js";
 import { createWaiting, lostText } from "../../parts/waiting.js";
 import { choice } from "../../parts/widgets.js";
 
@@ -58,9 +59,7 @@ function createView(app, lines) {
   };
   const root = el("div", {},
     el("p", { class: "vv-intro", text: t("lensIntro_" + pool) }), scale.root, chart.root, reading.root,
-    el("p", { class: "vv-note" }, el("span", { text: t("lensCaution") + " " }),
-      el("a", { href: "https://arxiv.org/abs/2310.18969", target: "_blank", rel: "noopener noreferrer",
-        text: "arXiv:2310.18969" })));
+    cited(t("lensCaution"), "arXiv:2310.18969"));
   return { root, render };
 
   function render() {
