@@ -211,6 +211,6 @@ def test_the_field_lies_in_the_place_of_the_picture(visit, locale, size) -> None
     assert (pad["x"], pad["y"]) == pytest.approx((frame["x"], frame["y"]), abs=1)
     assert pad["width"] <= frame["width"] + 1
     inside(seen, FIELD, ANSWER, ".vv-drawing-tools")
-    page.locator(".vv-drawing header button").click()
+    page.locator(".vv-drawing .vv-help-head button").click()
     expect(page.locator(".vv-picture")).to_be_visible()
     assert [top(page, place) for place in places] == before

@@ -11,7 +11,7 @@ import { UNITS, createOnePatch } from "./patches/onepatch.js";
 import { createSizes } from "./patches/sizes.js";
 import { ORDERS, elementAt, patchValues } from "../maths/patch.js";
 import { oneOf } from "../state/panels.js";
-import { createWaiting, lostText } from "../parts/waiting.js";
+import { createFileWaiting } from "../parts/waiting.js";
 import { patchFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { tokenTitle } from "../text/words.js";
@@ -25,7 +25,7 @@ export const patches = {
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t } = app;
-  const { grid, manifest, picture } = app.source;
+  const { grid, manifest } = app.source;
   const { channels } = manifest.model.image;
   const count = channels * grid.patchHeight * grid.patchWidth;
   const found = el("p", { class: "vv-found" });
@@ -35,7 +35,7 @@ function create(app) {
   const components = createComponents(app);
   const framing = createFraming(app);
   const sizes = createSizes(app);
-  const waiting = createWaiting(app, "vv-note", "vv-button", picture);
+  const waiting = createFileWaiting(app, () => app.source.picture, "pixelsLoading");
   const root = el("div", {}, found, framing.root, intro, waiting.root, numbers.root, sizes.root, filters.root, components.root,
     createFold(app, "ledger", t("ledger"), el("p", { class: "vv-intro", text: arithmetic() }), createLedger(app),
       el("p", { class: "vv-note", text: t("patchThreeWays") })));
@@ -50,9 +50,7 @@ function create(app) {
 
   function render({ token }) {
     const box = boxOf(token, grid);
-    const here = picture.get();
-    const { error } = picture;
-    waiting.render(here ? "" : error ? lostText(t, error) : t("pixelsLoading"), error !== null);
+    const here = waiting.get();
     setText(found, patchFinding(app, box && here ? patchValues(here, token, manifest, grid, "pixel").raw : null));
     setText(intro, box
       ? t("patchIntro", { token: tokenTitle(token, app), top: box.top, left: box.left,

@@ -15,7 +15,7 @@ import { createPatchMap } from "../parts/patchmap.js";
 import { explore } from "../parts/pointing.js";
 import { tokenTable } from "../state/saves.js";
 import { oneOf } from "../state/panels.js";
-import { createWaiting, lostText, positionsText } from "../parts/waiting.js";
+import { createFileWaiting } from "../parts/waiting.js";
 import { button, choice } from "../parts/widgets.js";
 import { positionsFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
@@ -68,8 +68,8 @@ function create(app) {
     { title: "positionsOfCols", axis: "colAxis", count: grid.cols },
   ].map(({ title, axis, count }) => createCurves({ title: t(title), axis: t(axis), count, scale: SCALE, names }));
   const legend = createLegend(t);
-  const loading = createWaiting(app, "vv-note", "vv-button", app.source.positions);
-  const waiting = createWaiting(app, "vv-note", "vv-button", app.source.untrained);
+  const loading = createFileWaiting(app, () => app.source.positions, "positionsLoading");
+  const waiting = createFileWaiting(app, () => app.source.untrained, "untrainedLoading");
   const all = createAllPositions(app);
   const root = el("div", {}, found, intro,
     el("div", { class: "vv-figures" }, ...ones.map((one) => one.root)), value, loading.root, waiting.root,
@@ -86,12 +86,10 @@ function create(app) {
 
   function render({ token }) {
     const similar = app.source.positionMap(token);
-    const rows = hasTwin ? app.source.untrained.get() : null;
+    const rows = waiting.get();
+    loading.get();
     if (rows && !twin) twin = positionMaps(rows, grid);
     setText(found, positionsFinding(app, similar, token));
-    const { error } = app.source.untrained;
-    waiting.render(!hasTwin || rows ? "" : error ? lostText(t, error) : t("untrainedLoading"), error !== null);
-    loading.render(app.source.positions.get() ? "" : positionsText(app), app.source.positions.error !== null);
     setText(intro, token >= grid.prefix ? t("positionsIntro", { token: tokenTitle(token, app) })
       : t("positionsPrefix", { token: tokenTitle(token, app) }));
     for (const one of ones) one.render(token);

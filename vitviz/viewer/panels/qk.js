@@ -10,7 +10,7 @@ import { tokenTable } from "../state/saves.js";
 import { createMixView } from "./qk/mixview.js";
 import { createSoftmaxRow } from "./qk/softmaxrow.js";
 import { createTurnView, isTurned, turnFor } from "./qk/turnview.js";
-import { createStrip } from "../parts/strip.js";
+import { createNamedStrip } from "../parts/strip.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
 import { button, choice } from "../parts/widgets.js";
 import { pairFinding } from "../text/findings.js";
@@ -47,11 +47,8 @@ function create(app) {
   const noHead = el("p", { class: "vv-note" }, el("span", { text: t("pairMean") + " " }),
     button({ text: t("headNumber", { head: 0 }), title: t("headNumber", { head: 0 }),
       onClick: () => app.select({ head: 0 }) }));
-  const strips = PARTS.map((part) => {
-    const label = el("span", { class: "vv-strip-name", text: t("pair_" + part) });
-    const strip = createStrip(app.source.manifest.model.head_dim, (at) => { pointed = at; draw(); });
-    return { part, strip, root: el("div", { class: "vv-named-strip" }, label, strip.root) };
-  });
+  const strips = PARTS.map((part) => ({ part,
+    ...createNamedStrip(app.source.manifest.model.head_dim, t("pair_" + part), (at) => { pointed = at; draw(); }) }));
   const reading = el("p", { class: "vv-under" });
   const board = createSumBoard(app);
   const orderChoice = choice({
@@ -98,8 +95,8 @@ function create(app) {
     const { pair, key } = shown;
     orderChoice.set(order);
     const table = colourTable("diverging");
-    for (const { part, strip } of strips) {
-      strip.draw(pair[part], table);
+    for (const strip of strips) {
+      strip.draw(pair[strip.part], table);
       strip.mark(pointed);
     }
     setText(reading, pointed === null ? t("pairPoint") : t("pairReading", { at: pointed,

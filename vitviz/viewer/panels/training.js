@@ -11,7 +11,7 @@ import { createLineChart, createReading } from "../parts/linechart.js";
 import { createMosaic } from "../parts/mosaic.js";
 import { digits, grouped, multiple, percent, percents } from "../maths/numbers.js";
 import { createPatchMap } from "../parts/patchmap.js";
-import { createWaiting, lostText } from "../parts/waiting.js";
+import { createFileWaiting } from "../parts/waiting.js";
 import { button, choice, dressPlayer, slider } from "../parts/widgets.js";
 import { codeOf } from "../text/python.js";
 import { counted, headName, labelName, translated } from "../text/words.js";
@@ -39,21 +39,17 @@ const SHARE_TICKS = [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "%"
 
 /** @param {import("../main.js").App} app */
 function create(app) {
-  const { t } = app;
-  const waiting = createWaiting(app, "vv-intro", "vv-button", app.source.film);
+  const waiting = createFileWaiting(app, () => app.source.film, "filmLoading", { none: "filmNone", lost: "filmFailed", line: "vv-intro" });
   const root = el("div", {}, waiting.root);
   let view = null;
   return {
     root,
     render({ token }) {
-      const film = app.source.film.get();
-      const { error, exists } = app.source.film;
+      const film = waiting.get();
       if (film && !view) {
         view = createView(app, film);
         root.append(view.root);
       }
-      const text = !exists ? t("filmNone") : error ? lostText(t, error, "filmFailed") : t("filmLoading");
-      waiting.render(view ? "" : text, !view && error !== null);
       view?.render(token);
     },
     destroy: () => view?.stop(),

@@ -1,7 +1,7 @@
 /** Underlined terms, and the card that each opens. */
 
 import { el } from "./dom.js";
-import { button } from "./widgets.js";
+import { createDialog } from "./dialog.js";
 import { cardOf, termsIn } from "../text/glossary.js";
 
 /** Terms are looked for when nothing has been drawn for this long: texts change while the pointer moves. */
@@ -21,11 +21,7 @@ export function createGlossary(app, places) {
   const { t, language } = app;
   const name = el("h3");
   const text = el("p");
-  const dialog = el("dialog", { class: "vv-card" },
-    el("div", { class: "vv-help-head" }, name,
-      button({ text: "\u2715", title: t("close"), onClick: () => dialog.close() })), text);
-  // A click outside of the card, on its backdrop, closes it.
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  const dialog = createDialog(t, name, "vv-card", text);
   let late = 0;
   return {
     dialog,

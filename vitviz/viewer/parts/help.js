@@ -1,7 +1,7 @@
 /** The help page: every key and gesture, in a dialog that Escape closes. */
 
 import { el } from "./dom.js";
-import { button } from "./widgets.js";
+import { createDialog } from "./dialog.js";
 
 /**
  * @param {(key: string) => string} t
@@ -11,9 +11,7 @@ export function createHelp(t) {
   const keys = (...names) => el("dt", {}, ...names.map((name) => el("kbd", { text: name })));
   const row = (term, text) => [term, el("dd", { text })];
   const named = (key) => row(el("dt", { text: t(key + "_name") }), t(key));
-  const dialog = el("dialog", { class: "vv-help", "aria-label": t("helpTitle") },
-    el("div", { class: "vv-help-head" }, el("h3", { text: t("helpTitle") }),
-      button({ text: "✕", title: t("close"), onClick: () => dialog.close() })),
+  return createDialog(t, t("helpTitle"), "vv-help",
     el("h4", { text: t("helpStage") }),
     el("dl", {}, ...row(keys("←", "↑", "→", "↓"), t("key_arrows")), ...row(keys("Home"), t("key_home")),
       ...row(keys("Shift+←", "Shift+→"), t("key_point")), ...row(keys("Enter"), t("key_enter")), ...row(keys("Esc"), t("key_escape"))),
@@ -25,7 +23,4 @@ export function createHelp(t) {
     el("dl", {}, ...row(keys("f"), t("toolTitle_freeze")), ...row(keys("w"), t("toolTitle_pen")), ...row(keys("v"), t("toolTitle_cover"))),
     el("h4", { text: t("helpPointer") }),
     el("dl", {}, ...named("pointer_hover"), ...named("pointer_click"), ...named("pointer_drag")));
-  // A click outside the dialog, on its backdrop, closes it.
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  return dialog;
 }

@@ -39,6 +39,12 @@ export function createStrip(count, onPoint) {
   };
 }
 
+/** A strip with a name before it: a text, or nodes. @param {number} count @param {string|Node[]} name @param {(at: number|null) => void} onPoint */
+export function createNamedStrip(count, name, onPoint, kind = "") {
+  const strip = createStrip(count, onPoint);
+  return { ...strip, root: el("div", { class: ("vv-named-strip " + kind).trim() }, el("span", { class: "vv-strip-name" }, ...[name].flat()), strip.root) };
+}
+
 /** The largest absolute value. */
 export function largestSize(values) {
   return largest(Array.from(values, Math.abs), 0, values.length, 1e-9);

@@ -7,14 +7,14 @@ import { el, setText, show } from "./dom.js";
  * @param {import("../main.js").App} app
  * @param {string} line  class of the line
  * @param {string} button  class of the button
- * @param {import("../data/lazyfile.js").LazyFile|null} file  the file, by default that of a layer
+ * @param {null|(() => import("../data/lazyfile.js").LazyFile)} fileOf  the file, by default that of a layer
  * @returns {{root: HTMLElement, render: (text: string, failed: boolean) => void}}
  *   failed: whether the button is shown
  */
-export function createWaiting(app, line = "vv-note", button = "vv-button", file = null) {
+export function createWaiting(app, line = "vv-note", button = "vv-button", fileOf = null) {
   const { t } = app;
-  const gone = () => (file ? file.error !== null && explainFailure(file.error).key === "error_expired" : app.source.expired());
-  const absent = () => file?.error && explainFailure(file.error).key === "error_no_host";
+  const fails = (key) => Boolean(fileOf?.().error) && explainFailure(fileOf().error).key === key;
+  const gone = () => (fileOf ? fails("error_expired") : app.source.expired());
   const message = el("span");
   const again = el("button", { type: "button", class: button,
     onclick: (event) => { event.stopPropagation(); retry(); } });
@@ -24,7 +24,7 @@ export function createWaiting(app, line = "vv-note", button = "vv-button", file 
     render(text, failed) {
       setText(message, text);
       show(root, text !== "");
-      show(again, failed && !absent() && (!gone() || app.again !== null));
+      show(again, failed && !fails("error_no_host") && (!gone() || app.again !== null));
       setText(again, t(failed && gone() ? "runAgain" : "tryAgain"));
     },
   };
@@ -32,13 +32,35 @@ export function createWaiting(app, line = "vv-note", button = "vv-button", file 
   /** Files that the host has deleted come back only with a new analysis. */
   function retry() {
     if (gone()) app.again?.();
-    else if (file) file.retry();
-    else app.source.retry();
+    else (fileOf ? fileOf() : app.source).retry();
   }
 }
 
+/**
+ * The line about one file, which is fetched when it is first asked for.
+ * @template T
+ * @param {import("../main.js").App} app
+ * @param {() => import("../data/lazyfile.js").LazyFile<T>} fileOf
+ * @param {string} loading  key of what is said while it comes
+ * @param {{none?: string, lost?: string, line?: string}} of  keys of what is said where the analysis has no such file, and where it is lost; class of the line
+ * @returns {{root: HTMLElement, get: () => T|null}}  get: what is in it, once it is here
+ */
+export function createFileWaiting(app, fileOf, loading, { none = "", lost = "", line } = {}) {
+  const { t } = app;
+  const { root, render } = createWaiting(app, line, "vv-button", fileOf);
+  return {
+    root,
+    get() {
+      const found = fileOf().get();
+      const { exists, error } = fileOf();
+      render(found ? "" : !exists ? none && t(none) : error ? lostText(t, error, lost) : t(loading), !found && error !== null);
+      return found;
+    },
+  };
+}
+
 /** The sentence about a file that could not be fetched. */
-export function lostText(t, error, otherwise = "") {
+function lostText(t, error, otherwise = "") {
   const { key, reason } = explainFailure(error);
   return t(["error_expired", "error_no_host"].includes(key) ? key : otherwise || key, { reason });
 }

@@ -1,10 +1,12 @@
 /** Saving: a dialog with all that can be saved of the picture and of the open panel. */
 
+import { ofBase64 } from "../data/files.js";
 import { csvText, fileName } from "../maths/csv.js";
 import { SPOTLIGHT } from "../maths/colour.js";
 import { mainExplainer, shownExplainers, targetOf } from "../state/explaining.js";
 import { overlayNamed } from "../state/overlays.js";
 import { el, setText, show } from "../parts/dom.js";
+import { createDialog } from "../parts/dialog.js";
 import { download } from "../parts/download.js";
 import { showsPhotograph } from "../stage/picture.js";
 import { stageSaves } from "../state/saves.js";
@@ -32,11 +34,7 @@ export function createSaving(app, look) {
   const ofModel = [manifest.model.name, sizeOf(manifest.model.key)];
   const list = el("div", { class: "vv-save-list" });
   const said = el("p", { class: "vv-note", role: "status" });
-  const dialog = el("dialog", { class: "vv-help vv-save", "aria-label": t("save") },
-    el("div", { class: "vv-help-head" }, el("h3", { text: t("save") }),
-      button({ text: "✕", title: t("close"), onClick: () => dialog.close() })),
-    list, said);
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+  const dialog = createDialog(t, t("save"), "vv-help vv-save", list, said);
   return { button: button({ text: t("saveButton"), title: t("save"), onClick: open }), dialog };
 
   function open() {
@@ -91,7 +89,7 @@ export function createSaving(app, look) {
       scale: app.taste.scale, spotlight: app.taste.colours === SPOTLIGHT,
       ...(explained ? { explainers: explained, target: targetOf(selection, source) ?? -1 } : {}),
       ...(OF_BOTH.includes(kind) ? { other: app.second.app.source.asked } : {}) });
-    return new Blob([Uint8Array.from(atob(reply.data), (letter) => letter.charCodeAt(0))]);
+    return new Blob([ofBase64(reply.data)]);
   }
 
   async function run(text, save) {

@@ -1,13 +1,13 @@
 /** Drawing: what is drawn goes to the model, which answers whenever the pen rests. */
 
 import { answerOf, rivalsOf } from "../text/answer.js";
+import { headOf } from "../parts/dialog.js";
 import { el, show } from "../parts/dom.js";
 import { percent } from "../maths/numbers.js";
 import { createPenField } from "./penfield.js";
 import { createPlacing } from "./placing.js";
 import { isDrawn } from "../state/photos.js";
 import { reasonOf, refusal } from "../text/refusal.js";
-import { button } from "../parts/widgets.js";
 
 /** The pen rests when it has not moved for so long. */
 const REST_MS = 50;
@@ -69,7 +69,7 @@ export function createDrawing(app, send) {
     said = el("div", { class: "vv-drawing-answer" });
     placing = createPlacing(app, field);
     root.replaceChildren(
-      el("header", { class: "vv-help-head" }, el("h3", { text: t("draw") }), button({ text: "✕", title: t("close"), onClick: close })),
+      headOf(t, t("draw"), close),
       el("div", { class: "vv-drawing-row" }, node,
         el("div", { class: "vv-drawing-side" }, said, placing.root, el("div", { class: "vv-drawing-tools" }, ...tools), thick, where, help)));
   }

@@ -12,6 +12,7 @@ import { answerOf, rivalsOf } from "../text/answer.js";
 import { saidOf } from "../text/phototold.js";
 import { counted } from "../text/words.js";
 import { mapCanvas } from "../parts/canvas.js";
+import { headOf } from "../parts/dialog.js";
 import { el, setText, show } from "../parts/dom.js";
 import { button, choice } from "../parts/widgets.js";
 import { createMarks } from "./marks.js";
@@ -68,7 +69,7 @@ export function createLiving(app, { runner, take, close }) {
     for (const [name, onClick] of Object.entries(pressed)) tools[name] = button({ text: say("camera_" + name), title: say("camera_" + name + "_title"), onClick });
     root.setAttribute("aria-label", say("camera_title"));
     root.replaceChildren(
-      el("header", { class: "vv-help-head" }, el("h3", { text: say("camera_title") }), button({ text: "✕", title: app.t("close"), onClick: close })),
+      headOf(app.t, say("camera_title"), close),
       el("div", { class: "vv-drawing-row" }, field.root,
         el("div", { class: "vv-drawing-side" }, el("div", { class: "vv-living-answer" }, word, why), el("div", { class: "vv-drawing-tools" }, ...Object.values(tools)), field.build(heard))),
       el("p", { class: "vv-note", text: say("camera_cover") }), rate, el("p", { class: "vv-note", text: say("camera_private") }), heard);

@@ -9,28 +9,24 @@ import { digits } from "../../maths/numbers.js";
 import { cited } from "../../parts/paper.js";
 import { patchScale } from "../../maths/scales.js";
 import { dotInView, dotOfClick, evenDistance, headsByLayer } from "../../maths/scatter.js";
-import { createWaiting, lostText } from "../../parts/waiting.js";
+import { createFileWaiting } from "../../parts/waiting.js";
 
 /**
  * @param {import("../../main.js").App} app
  * @returns {{root: HTMLElement, render: (token: number) => void}}
  */
 export function createHeadStatistics(app) {
-  const { t } = app;
-  const { statistics } = app.source;
-  const waiting = createWaiting(app, "vv-note", "vv-button", statistics);
+  const waiting = createFileWaiting(app, () => app.source.statistics, "dotsLoading");
   const root = el("div", {}, waiting.root);
   let view = null;
   return {
     root,
     render(token) {
-      const found = statistics.get();
+      const found = waiting.get();
       if (found && !view) {
         view = createView(app, found);
         root.append(view.root);
       }
-      const { error } = statistics;
-      waiting.render(view ? "" : error ? lostText(t, error) : t("dotsLoading"), !view && error !== null);
       view?.render(token);
     },
   };

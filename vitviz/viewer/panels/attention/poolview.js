@@ -8,7 +8,7 @@ import { el, setText, show } from "../../parts/dom.js";
 import { createGallery } from "../../parts/gallery.js";
 import { createLegend } from "../../parts/legend.js";
 import { createPatchMap } from "../../parts/patchmap.js";
-import { createWaiting, lostText } from "../../parts/waiting.js";
+import { createFileWaiting } from "../../parts/waiting.js";
 import { tokenTable } from "../../state/saves.js";
 import { poolFinding } from "../../text/findings.js";
 
@@ -18,18 +18,17 @@ import { poolFinding } from "../../text/findings.js";
  */
 export function createPool(app) {
   const { t } = app;
-  const { grid, pooling: file } = app.source;
+  const { grid } = app.source;
   const found = el("p", { class: "vv-found" });
   const body = el("div", { class: "vv-pair-body" }, found, el("p", { class: "vv-intro", text: t("poolIntro") }));
   const legend = createLegend(t);
-  const waiting = createWaiting(app, "vv-note", "vv-button", file);
+  const waiting = createFileWaiting(app, () => app.source.pooling, "poolLoading");
   const root = el("section", { class: "vv-mix", "aria-label": t("poolTitle") }, el("h4", { text: t("poolTitle") }), waiting.root, body);
   let maps = null;
   return { root, render };
 
   function render(token) {
-    const pool = file.get();
-    waiting.render(pool ? "" : file.error ? lostText(t, file.error) : t("poolLoading"), !pool && file.error !== null);
+    const pool = waiting.get();
     show(body, pool !== null);
     if (!pool) return;
     const shown = shownOf(pool);

@@ -5,7 +5,7 @@ import { el, show } from "../../parts/dom.js";
 import { createFold } from "../../parts/fold.js";
 import { filterPicture } from "../../maths/embedding.js";
 import { percent } from "../../maths/numbers.js";
-import { createWaiting, lostText } from "../../parts/waiting.js";
+import { createFileWaiting } from "../../parts/waiting.js";
 
 /**
  * @param {import("../../main.js").App} app
@@ -14,7 +14,7 @@ import { createWaiting, lostText } from "../../parts/waiting.js";
 export function createComponents(app) {
   const { t } = app;
   const { manifest, grid, components: file } = app.source;
-  const waiting = createWaiting(app, "vv-note", "vv-button", file);
+  const waiting = createFileWaiting(app, () => file, "filtersLoading");
   const root = createFold(app, "components", t("components"), waiting.root);
   root.classList.add("vv-components");
   show(root, file.exists); // a saved analysis has no model that they could be computed of
@@ -23,8 +23,7 @@ export function createComponents(app) {
 
   function render() {
     if (!file.exists || made || !root.open) return;
-    const found = file.get();
-    waiting.render(found ? "" : file.error ? lostText(t, file.error) : t("filtersLoading"), !found && file.error !== null);
+    const found = waiting.get();
     if (!found) return;
     made = true;
     const { count, shares } = found;

@@ -5,8 +5,8 @@ import { colourTable } from "../../maths/colour.js";
 import { el, setText } from "../../parts/dom.js";
 import { embeddedToken, filterPicture } from "../../maths/embedding.js";
 import { signed } from "../../maths/numbers.js";
-import { createStrip, largestSize } from "../../parts/strip.js";
-import { createWaiting, lostText } from "../../parts/waiting.js";
+import { createNamedStrip, largestSize } from "../../parts/strip.js";
+import { createFileWaiting } from "../../parts/waiting.js";
 
 const PARTS = ["content", "position", "sum"];
 
@@ -16,18 +16,15 @@ const PARTS = ["content", "position", "sum"];
  */
 export function createFilters(app) {
   const { t } = app;
-  const { manifest, grid, embedding: file } = app.source;
+  const { manifest, grid } = app.source;
   const { embed_dim: dim } = manifest.model;
-  const waiting = createWaiting(app, "vv-note", "vv-button", file);
+  const waiting = createFileWaiting(app, () => app.source.embedding, "filtersLoading", { none: "filtersOld" });
   const root = el("section", { class: "vv-embedding", "aria-label": t("filters") }, el("h4", { text: t("filters") }), waiting.root);
   let made = null; // {render}, once the file is here
   return { root, render };
 
   function render(token) {
-    const embedding = file.get();
-    const text = !file.exists ? t("filtersOld") : embedding ? "" : file.error
-      ? lostText(t, file.error) : t("filtersLoading");
-    waiting.render(text, !embedding && file.error !== null);
+    const embedding = waiting.get();
     if (!embedding) return;
     if (!made) {
       made = createBody(embedding);
@@ -47,11 +44,7 @@ export function createFilters(app) {
     const gallery = el("div", { class: "vv-filters" }, ...cards.map((card) => card.root));
     gallery.style.setProperty("--vv-ratio", grid.patchWidth / grid.patchHeight);
     const learned = manifest.model.position_kinds.includes("learned");
-    const strips = PARTS.filter((part) => learned || part !== "position").map((part) => {
-      const strip = createStrip(count, point);
-      const name = el("span", { class: "vv-strip-name", text: t("token_" + part) });
-      return { part, strip, root: el("div", { class: "vv-named-strip" }, name, strip.root) };
-    });
+    const strips = PARTS.filter((part) => learned || part !== "position").map((part) => ({ part, ...createNamedStrip(count, t("token_" + part), point) }));
     const sum = el("p", { class: "vv-under" });
     const norms = manifest.model.embedding_norms.map((name) => el("p", { class: "vv-note", text: t("norm_" + name) }));
     const body = el("div", { class: "vv-embedding" }, intro, gallery, reading,
@@ -67,8 +60,8 @@ export function createFilters(app) {
       cards.forEach((card, at) => card.render(isPatch ? parts.content[at] : null, most, at === pointed));
       // One scale for all three, so that content and position can be compared.
       const reach = Math.max(...PARTS.map((part) => largestSize(parts[part])));
-      for (const { part, strip } of strips) {
-        strip.draw(parts[part], colourTable("diverging"), reach);
+      for (const strip of strips) {
+        strip.draw(parts[strip.part], colourTable("diverging"), reach);
         strip.mark(pointed);
       }
       const number = (part) => signed(parts[part][pointed], 3).trim();

@@ -7,7 +7,7 @@ import { placeOf } from "../../maths/geometry.js";
 import { insideMap } from "../../maths/inside.js";
 import { createLegend } from "../../parts/legend.js";
 import { createPatchMap } from "../../parts/patchmap.js";
-import { createWaiting, lostText } from "../../parts/waiting.js";
+import { createFileWaiting } from "../../parts/waiting.js";
 import { insideFinding } from "../../text/findings.js";
 
 /**
@@ -21,15 +21,14 @@ export function createInside(app) {
   const intro = el("p", { class: "vv-intro" });
   const place = el("div");
   const legend = createLegend(t);
-  const waiting = createWaiting(app, "vv-note", "vv-button", file);
+  const waiting = createFileWaiting(app, () => file, "insideLoading");
   const root = el("div", { class: "vv-inside" }, ...(file.exists ? [found, intro, waiting.root, place, legend.root] : []));
   let maps = [];
   return { root, render };
 
   function render({ token }) {
     if (!file.exists) return;
-    const inside = file.get();
-    waiting.render(inside ? "" : file.error ? lostText(t, file.error) : t("insideLoading"), !inside && file.error !== null);
+    const inside = waiting.get();
     const from = placeOf(token, grid);
     show(legend.root, inside !== null && from !== null);
     show(place, inside !== null && from !== null);

@@ -7,7 +7,7 @@ import { createLineChart, createReading } from "../../parts/linechart.js";
 import { rankTicks, topShare } from "../../maths/lines.js";
 import { percent } from "../../maths/numbers.js";
 import { cited } from "../../parts/paper.js";
-import { createWaiting, lostText } from "../../parts/waiting.js";
+import { createFileWaiting } from "../../parts/waiting.js";
 import { choice } from "../../parts/widgets.js";
 
 /** The quantities that the logit lens can show. */
@@ -18,20 +18,17 @@ export const LENSES = ["probability", "rank"];
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createLens(app) {
-  const { t, source: { lens } } = app;
-  const waiting = createWaiting(app, "vv-note", "vv-button", lens);
-  const root = el("div", { class: "vv-lens" }, el("h4", { text: t("lens") }), waiting.root);
+  const waiting = createFileWaiting(app, () => app.source.lens, "lensLoading", { none: "lensNone" });
+  const root = el("div", { class: "vv-lens" }, el("h4", { text: app.t("lens") }), waiting.root);
   let view = null;
   return {
     root,
     render() {
-      const found = lens.get();
+      const found = waiting.get();
       if (found && !view) {
         view = createView(app, found);
         root.append(view.root);
       }
-      const { error } = lens;
-      waiting.render(view ? "" : !lens.exists ? t("lensNone") : error ? lostText(t, error) : t("lensLoading"), !view && error !== null);
       view?.render();
     },
   };

@@ -6,10 +6,11 @@ import { lengthOf, mixOf, valueOf } from "../../maths/mixing.js";
 import { digits, exactly, percents, signed } from "../../maths/numbers.js";
 import { tokenName } from "../../text/words.js";
 import { el, setText, show } from "../../parts/dom.js";
-import { createStrip, largestSize } from "../../parts/strip.js";
-import { createWaiting, lostText } from "../../parts/waiting.js";
+import { createNamedStrip, largestSize } from "../../parts/strip.js";
+import { createFileWaiting } from "../../parts/waiting.js";
 
 const KEYS = 5; // whose values are shown
+const WIDE = "vv-wide-name";
 
 /** The vectors of the token; those of one group have one colour scale. */
 const VECTORS = [["added", "change"], ["before", "after"]];
@@ -21,10 +22,7 @@ const VECTORS = [["added", "change"], ["before", "after"]];
 export function createMixView(app) {
   const { t, source } = app;
   const { manifest } = source;
-  const file = () => source.mixing(app.selection.layer);
-  /** @type {any} */
-  const shownFile = { get error() { return file().error; }, retry: () => file().retry() };
-  const waiting = createWaiting(app, "vv-note", "vv-button", shownFile);
+  const waiting = createFileWaiting(app, () => source.mixing(app.selection.layer), "mixLoading", { none: "mixNone" });
   let shown = null; // {mixing, mix, pair, query, key}
   const values = createMixedValues(app, draw);
   const token = createTokenSum(app, draw);
@@ -42,10 +40,7 @@ export function createMixView(app) {
     root,
     render(query, key, pair) {
       const { layer, head } = app.selection;
-      const lazy = file();
-      const mixing = lazy.get();
-      const text = !lazy.exists ? t("mixNone") : mixing ? "" : lazy.error ? lostText(t, lazy.error) : t("mixLoading");
-      waiting.render(text, lazy.error !== null);
+      const mixing = waiting.get();
       show(body, mixing !== null);
       shown = null;
       if (!mixing) return;
@@ -87,7 +82,7 @@ function createMixedValues(app, redraw) {
   let pointed = null; // of the d numbers of a head
   const point = (at) => { pointed = at; redraw(); };
   const values = Array.from({ length: Math.min(KEYS, grid.tokens) + 1 }, () => createValue(app, point));
-  const mixed = createNamed(manifest.model.head_dim, t("mixed"), point);
+  const mixed = createNamedStrip(manifest.model.head_dim, t("mixed"), point, WIDE);
   const valueReading = el("p", { class: "vv-under" });
   return { root: el("div", { class: "vv-strips" }, ...values.map((one) => one.root), mixed.root, valueReading), render };
 
@@ -100,8 +95,8 @@ function createMixedValues(app, redraw) {
       strip.draw(valueOf(mixing, head, token), table, reach);
       strip.mark(pointed);
     }));
-    mixed.strip.draw(mix.mixed, table);
-    mixed.strip.mark(pointed);
+    mixed.draw(mix.mixed, table);
+    mixed.mark(pointed);
     const at = pointed;
     if (at === null) return setText(valueReading, t("mixPoint", { count: grid.tokens }));
     const number = (token) => valueOf(mixing, head, token)[at];
@@ -117,7 +112,7 @@ function createTokenSum(app, redraw) {
   const { manifest } = app.source;
   let pointed = null; // of the D numbers of a token
   const point = (at) => { pointed = at; redraw(); };
-  const vectors = VECTORS.flat().map((name) => ({ name, ...createNamed(manifest.model.embed_dim, t("mix_" + name), point) }));
+  const vectors = VECTORS.flat().map((name) => ({ name, ...createNamedStrip(manifest.model.embed_dim, t("mix_" + name), point, WIDE) }));
   const tokenReading = el("p", { class: "vv-under" });
   const lines = ["added", "change", "token"].map((name) => {
     const number = el("b");
@@ -142,9 +137,9 @@ function createTokenSum(app, redraw) {
     const table = colourTable("diverging");
     for (const group of VECTORS) {
       const reach = Math.max(...group.map((name) => largestSize(mix[name])));
-      for (const { name, strip } of vectors.filter((one) => group.includes(one.name))) {
-        strip.draw(mix[name], table, reach);
-        strip.mark(pointed);
+      for (const one of vectors.filter(({ name }) => group.includes(name))) {
+        one.draw(mix[one.name], table, reach);
+        one.mark(pointed);
       }
     }
     const at = pointed;
@@ -170,20 +165,13 @@ function createTokenSum(app, redraw) {
   }
 }
 
-/** A strip with a name before it. */
-function createNamed(count, name, onPoint) {
-  const strip = createStrip(count, onPoint);
-  return { strip, root: el("div", { class: "vv-named-strip vv-wide-name" }, el("span", { class: "vv-strip-name", text: name }), strip.root) };
-}
-
 /** The value of one key after its share; a click on its name selects it. */
 function createValue(app, onPoint) {
-  const strip = createStrip(app.source.manifest.model.head_dim, onPoint);
   let token = 0;
   const share = el("span");
   const name = el("button", { type: "button", class: "vv-word", onclick: () => app.select({ partner: token }) });
-  const root = el("div", { class: "vv-named-strip vv-wide-name" },
-    el("span", { class: "vv-strip-name" }, share, " ", name), strip.root);
+  const strip = createNamedStrip(app.source.manifest.model.head_dim, [share, document.createTextNode(" "), name], onPoint, WIDE);
+  const { root } = strip;
   return {
     root,
     render(next, pair, key, draw) {

@@ -7,9 +7,9 @@ import { exactly, signed } from "../../maths/numbers.js";
 import { bySize } from "../../maths/pair.js";
 import { anglesAt, turnOf } from "../../maths/turn.js";
 import { el, setText, show } from "../../parts/dom.js";
-import { createStrip, largestSize } from "../../parts/strip.js";
+import { createNamedStrip, largestSize } from "../../parts/strip.js";
 import { svg } from "../../parts/svg.js";
-import { createWaiting, lostText } from "../../parts/waiting.js";
+import { createFileWaiting } from "../../parts/waiting.js";
 import { button, slider } from "../../parts/widgets.js";
 import { tokenName } from "../../text/words.js";
 
@@ -44,9 +44,9 @@ export function createTurnView(app) {
   let chosen = null; // one of the pairs; null: the one that the turn changes most
   let shown = null;
   const choose = (at) => { if (at !== null) { chosen = at % half; draw(); } };
-  const waiting = createWaiting(app, "vv-note", "vv-button", source.inside);
+  const waiting = createFileWaiting(app, () => source.inside, "insideLoading");
   const intro = el("p", { class: "vv-intro" });
-  const strips = STRIPS.map((part) => ({ part, strip: createStrip(HANDS.includes(part) ? 2 * half : half, choose) }));
+  const strips = STRIPS.map((part) => ({ part, ...createNamedStrip(HANDS.includes(part) ? 2 * half : half, t("turnStrip_" + part), choose) }));
   const nowhere = el("span");
   const middle = middleToken(source.grid);
   const unplaced = el("p", { class: "vv-note" }, nowhere, button({ text: t("turnTwoSquares"), title: t("turnTwoSquares"),
@@ -59,17 +59,14 @@ export function createTurnView(app) {
     return { work, root: el("div", {}, el("dt", { text: t("turnLine_" + name) }), work) };
   });
   const body = el("div", { class: "vv-pair-body" }, intro,
-    el("div", { class: "vv-strips" }, ...strips.map(({ part, strip }) =>
-      el("div", { class: "vv-named-strip" }, el("span", { class: "vv-strip-name", text: t("turnStrip_" + part) }), strip.root))),
+    el("div", { class: "vv-strips" }, ...strips.map((strip) => strip.root)),
     which.root, el("div", { class: "vv-figures vv-dials" }, ...dials.map(({ root }) => root)),
     el("dl", { class: "vv-sum-board" }, ...lines.map(({ root }) => root)));
   const root = el("section", { class: "vv-mix", "aria-label": t("turnTitle") }, el("h4", { text: t("turnTitle") }), waiting.root, unplaced, body);
   return { root, render };
 
   function render(query, key, pair) {
-    const { error } = source.inside;
-    const turn = turnFor(app, app.selection.head, query, key, pair);
-    waiting.render(turn ? "" : error ? lostText(t, error) : t("insideLoading"), !turn && error !== null);
+    const turn = waiting.get() && turnFor(app, app.selection.head, query, key, pair);
     const [from, to] = [query, key].map((token) => placeOf(token, source.grid));
     show(unplaced, !from && !to);
     setText(nowhere, t("turnNowhere", { tokens: namesOf([query, key], app) }) + " ");
@@ -84,8 +81,8 @@ export function createTurnView(app) {
     const at = chosen ?? bySize(turn.after.map((value, m) => value - turn.before[m]))[0];
     const reach = Math.max(...PARTS.map((part) => largestSize(turn[part]))); // one scale for what is compared
     const values = { ...turn, apart: turn.angleK.map((angle, m) => angle - turn.angleQ[m]) };
-    for (const { part, strip } of strips) {
-      strip.draw(values[part], colourTable("diverging"), PARTS.includes(part) ? reach : undefined);
+    for (const strip of strips) {
+      strip.draw(values[strip.part], colourTable("diverging"), PARTS.includes(strip.part) ? reach : undefined);
       strip.mark(at);
     }
     which.set(at);
