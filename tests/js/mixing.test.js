@@ -24,6 +24,13 @@ test("a sum for the board", () => {
   assert.equal(lengthOf([3, 4]), 5);
 });
 
+test("of heads that add nothing shares and cosine are 0, and no strange numbers", () => {
+  const mixing = { before: Float32Array.of(1, 2), v: Float32Array.of(3, 4), gain: Float32Array.of(1), out: new Float32Array(4), rest: new Float32Array(2),
+    norms: Float32Array.of(0), heads: 2, tokens: 1, dim: 1, width: 2 };
+  const { shares, cosine, after } = mixOf(mixing, Float32Array.of(1, 1), 0, 0);
+  assert.deepEqual([...shares, cosine, ...after], [0, 0, 0, 0, 1, 2]);
+});
+
 for (const { name, expected, manifest, layers, buffers } of FIXTURES) {
   const { layer, head, token, mix } = expected;
 

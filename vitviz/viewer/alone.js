@@ -3,6 +3,7 @@
 import { fetchUrl, fetchWithShare, ofBase64 } from "./data/files.js";
 import { load } from "./load.js";
 import { el, setText, show } from "./parts/dom.js";
+import { fileField } from "./parts/drops.js";
 import { recall, remember } from "./state/memory.js";
 
 /**
@@ -216,10 +217,7 @@ function createBar(strip, site, { choose, take, draw, film, play }) {
   let now = /** @type {Shown} */ (site.start);
   let said = { key: "", values: {}, sentences: /** @type {Record<string, string>|undefined} */ (undefined) };
   const note = el("p", { class: "vv-bar-note", role: "status", hidden: true });
-  const input = el("input", { type: "file", accept: "image/*", hidden: true, onchange: () => {
-    if (input.files?.[0]) take(input.files[0]);
-    input.value = ""; // the same photo can be chosen again
-  } });
+  const input = fileField("image/*", ([file]) => take(file));
   const photo = el("button", { type: "button", class: "vv-bar-button vv-bar-main", onclick: () => input.click() });
   const camera = el("button", { type: "button", class: "vv-bar-button", onclick: film });
   const pen = Object.values(site.models).some(({ channels }) => channels === 1) ? el("button", { type: "button", class: "vv-bar-button", onclick: draw }) : null;

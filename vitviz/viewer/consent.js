@@ -11,7 +11,7 @@ import { reasonOf } from "./text/refusal.js";
 export function createConsent(app) {
   const { t } = app;
   const said = el("span", { text: t("needsServer") });
-  const yes = button({ text: t("sendPhoto"), title: t("sendPhoto"), onClick: send });
+  const yes = button({ text: t("sendPhoto"), onClick: send });
   const root = el("p", { class: "vv-consent", role: "status" }, said, " ", yes);
   return { root, render: () => show(root, app.needed.has(app.selection.panel)) };
 

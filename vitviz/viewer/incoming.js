@@ -12,7 +12,7 @@ import { refusal } from "./text/refusal.js";
  * @param {() => void} render
  */
 export function createIncoming(app, host, screen, render) {
-  const image = el("img", { class: "vv-incoming", alt: "", onerror: () => image.remove() });
+  const image = el("img", { class: "vv-incoming", alt: "", onload: forget, onerror() { image.remove(); forget(); } });
   const note = el("p", { class: "vv-incoming-note", role: "status" });
   let turn = 0; // of what is wanted
   let model = /** @type {import("./types.js").Model|null} */ (null);
@@ -58,11 +58,15 @@ export function createIncoming(app, host, screen, render) {
   /** @param {import("./types.js").OwnPhoto} photo */
   function begin({ file, name }) {
     if (!screen.board || isDrawn(name)) return;
-    URL.revokeObjectURL(image.src);
     image.src = URL.createObjectURL(file);
     screen.board.root.querySelector(".vv-picture").append(image, note);
     screen.setState("loading");
     render();
+  }
+
+  /** The photo is decoded, or is none: nothing holds its file for longer. */
+  function forget() {
+    URL.revokeObjectURL(image.src);
   }
 
   /** Something else is shown. */

@@ -62,8 +62,7 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
       const { key, values = {}, retry = null, label = "tryAgain" } = wanted;
       message = wanted;
       screen.clear();
-      const name = app.t(label);
-      const again = retry && button({ text: name, title: name, onClick: retry });
+      const again = retry && button({ text: app.t(label), onClick: retry });
       const box = el("div", { class: "vv-message", role: "status", tabindex: "-1" },
         el("p", { text: app.t(key, values) }), again);
       const focusAgain = keepFocus(content);

@@ -4,6 +4,7 @@ import { filesOf, labelsOf } from "./made.js";
 import { decoded } from "./decoding.js";
 import { HERE } from "./files.js";
 import { savedOf } from "./saved.js";
+import { gridOf, startToken } from "../maths/geometry.js";
 import { isDarkOnLight } from "../maths/ink.js";
 
 /** Files that say nothing of a photo. */
@@ -64,9 +65,10 @@ function cleaned(name) {
 }
 
 /** Where a viewer begins: the rows of attention of this token in this layer. */
-function firstOf({ depth, num_tokens: tokens, prefix_tokens: { length: prefix }, grid: { rows, cols } }, wanted) {
+function firstOf(model, wanted) {
+  const { depth, num_tokens: tokens } = model;
   const fits = wanted && wanted.layer < depth && wanted.token < tokens;
-  const { layer, token } = fits ? wanted : { layer: depth - 1, token: prefix ? 0 : Math.floor(rows / 2) * cols + Math.floor(cols / 2) };
+  const { layer, token } = fits ? wanted : { layer: depth - 1, token: startToken(gridOf({ model })) };
   return { layer, token, direction: "from" };
 }
 

@@ -2,8 +2,10 @@
 
 import { dot } from "../maths/attention.js";
 import { fileOf } from "./files.js";
+import { layerName } from "./layers.js";
 import { LazyFile } from "./lazyfile.js";
 import { similarities } from "./maps.js";
+import { quantile } from "../maths/quantile.js";
 import { Recent } from "./recent.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
 
@@ -30,7 +32,7 @@ export class Features {
     // Of a file that a page was made without, drawing hears that it is lost.
     const lazy = (name, read) => new LazyFile(fileOf(manifest, name) ?? { name }, fetchFile, signal, read, () => this.onProgress());
     this.file = lazy("features", (buffer) => readSummary(buffer, manifest));
-    this.lazyUnit = (layer) => lazy(tokensName(layer), (buffer) =>
+    this.lazyUnit = (layer) => lazy(layerName(layer, "tokens"), (buffer) =>
       unitRows(toFloat32(expectTensor(parseSafetensors(buffer), "unit", [tokens, dim])), dim));
     this.units = new Recent(Math.max(2, Math.floor(MOST_BYTES / (4 * tokens * dim)))); // layer -> LazyFile of unit rows (N * D)
     this.last = { layer: -1, token: -1, map: null };
@@ -68,9 +70,6 @@ export class Features {
     this.onProgress();
   }
 }
-
-/** The name of the file with the tokens after one layer. */
-export const tokensName = (layer) => "tokens-" + String(layer).padStart(2, "0");
 
 /** Normalises rows to length 1, in place: rounding to 16 bits has changed their lengths a little. */
 function unitRows(rows, dim) {
@@ -122,9 +121,7 @@ export function layerFeatures(summary, layer, manifest) {
  * @returns {{median: number, above: number[]}}  above: numbers of patches
  */
 export function outliers(norms, times) {
-  const sorted = Float64Array.from(norms).sort();
-  const [low, high] = [Math.floor((sorted.length - 1) / 2), Math.ceil((sorted.length - 1) / 2)];
-  const median = (sorted[low] + sorted[high]) / 2;
+  const median = quantile(norms, 0.5);
   const above = [];
   for (let i = 0; i < norms.length; i++) if (norms[i] > times * median) above.push(i);
   return { median, above };

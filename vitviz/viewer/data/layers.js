@@ -10,8 +10,8 @@ export const MOST_BYTES = 64e6;
 /** Decoded layers are 32-bit and so twice the size of their files. */
 const MOST_DECODED_BYTES = 2 * MOST_BYTES;
 
-/** Name of the file of a layer. */
-export const layerName = (layer) => "layer-" + String(layer).padStart(2, "0");
+/** The name of a file of a layer. */
+export const layerName = (layer, of = "layer") => of + "-" + String(layer).padStart(2, "0");
 
 /** Fetches, decodes and keeps the layers of one manifest. */
 export class LayerStore {

@@ -6,7 +6,6 @@ import { cutsOf } from "../maths/cuts.js";
 import { gridOf } from "../maths/geometry.js";
 import { headStatistics, lengthsOfNormed, normsOf, principal, unitRowsOf } from "../maths/measures.js";
 import { expectTensor, joined, toFloat32, writeSafetensors } from "../maths/safetensors.js";
-import { tokensName } from "./features.js";
 import { inSlices } from "./idle.js";
 import { layerName } from "./layers.js";
 
@@ -71,8 +70,8 @@ export function filesOf(found, model, pass, known) {
   layers.forEach(({ q, k, lse }, layer) => {
     files[layerName(layer)] = file(() => ({ q: { shape: [heads, tokens, dim], data: q }, k: { shape: [heads, tokens, dim], data: k },
       lse: { shape: [heads, tokens], data: lse } }));
-    files[tokensName(layer)] = file(() => ({ unit: { shape: [tokens, width], data: unitRowsOf(after(layer), width) } }));
-    if (mixes) files["mixing-" + String(layer).padStart(2, "0")] = file(() => mixingOf(found, layer, model, known));
+    files[layerName(layer, "tokens")] = file(() => ({ unit: { shape: [tokens, width], data: unitRowsOf(after(layer), width) } }));
+    if (mixes) files[layerName(layer, "mixing")] = file(() => mixingOf(found, layer, model, known));
   });
   return files;
 }

@@ -75,27 +75,3 @@ export class Matrices {
     this.onProgress();
   }
 }
-
-/**
- * The quantile of values, as numpy defines it; of more than 50,000 values, that of a sample of about
- * as many.
- * @param {ArrayLike<number>} values
- * @param {number} share
- * @returns {number}
- */
-export function quantile(values, share) {
-  let step = Math.max(1, Math.ceil(values.length / 50000));
-  // If the step and the length of a row had a common divisor, the sample would miss whole columns.
-  while (step > 1 && divisor(step, values.length) > 1) step += 1;
-  const sample = new Float32Array(Math.ceil(values.length / step));
-  for (let i = 0; i < sample.length; i++) sample[i] = values[i * step];
-  sample.sort();
-  const place = share * (sample.length - 1);
-  const [low, high] = [Math.floor(place), Math.ceil(place)];
-  return sample[low] + (place - low) * (sample[high] - sample[low]);
-}
-
-/** The greatest common divisor. */
-function divisor(a, b) {
-  return b === 0 ? a : divisor(b, a % b);
-}

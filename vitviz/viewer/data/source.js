@@ -10,7 +10,7 @@ import { explainFailure, fetchChecked, fetchOrAsk, fileOf, notHere } from "./fil
 import { readFilm } from "./film.js";
 import { gridOf } from "../maths/geometry.js";
 import { LazyFile } from "./lazyfile.js";
-import { LayerStore } from "./layers.js";
+import { LayerStore, layerName } from "./layers.js";
 import { AttentionMaps } from "./maps.js";
 import { Matrices } from "./matrix.js";
 import { readMixing } from "../maths/mixing.js";
@@ -71,7 +71,7 @@ export class Source {
     /** The whole photo, small, if the model did not see all of it. @type {LazyFile<ImageBitmap>} */
     this.whole = lazy("whole", decodeJpeg);
     this.onProgress = onProgress;
-    this.lazyMixing = (layer) => lazy("mixing-" + String(layer).padStart(2, "0"), (buffer) => readMixing(buffer, manifest));
+    this.lazyMixing = (layer) => lazy(layerName(layer, "mixing"), (buffer) => readMixing(buffer, manifest));
     this.mixings = new Recent(MOST_MIXINGS); // layer -> LazyFile
     this.maps = new AttentionMaps(this.store, manifest.model);
     this.matrices = new Matrices(this.store, manifest, onProgress);

@@ -1,6 +1,7 @@
 /** Pictures: what interventions do to the pixels of a picture, byte for byte as Python and Pillow do it. */
 
 import { Chance } from "../maths/chance.js";
+import { rounded } from "../maths/pixels.js";
 
 /**
  * The picture after an intervention; the same one where it does nothing to pixels. (h, w, C) bytes
@@ -38,13 +39,7 @@ function sourceOf(picture, { by, seed }, { image_size: [height, width], in_chans
   if (by === "noise") return Uint8Array.from(new Chance(seed, "noise").below(new Uint32Array(picture.length).fill(256)));
   const sums = new Float64Array(channels);
   for (let i = 0; i < picture.length; i++) sums[i % channels] += picture[i];
-  return picture.map((_, i) => toEven(sums[i % channels] / (height * width)));
-}
-
-/** Rounded, halves to the even number, as torch does. */
-function toEven(value) {
-  const down = Math.floor(value);
-  return value - down === 0.5 ? down + down % 2 : Math.round(value);
+  return picture.map((_, i) => rounded(sums[i % channels] / (height * width)));
 }
 
 /** Which patch comes to each place, when the cells of the picture are shuffled. @param {any} config @param {any} one */

@@ -1,7 +1,7 @@
 /** Sheet: the pictures of an album with their maps and answers, sorted, and what is true of all of them. */
 
 import { el, setText, show } from "../parts/dom.js";
-import { takesDrops } from "../parts/drops.js";
+import { fileField, takesDrops } from "../parts/drops.js";
 import { button, choice } from "../parts/widgets.js";
 import { saidOf } from "../text/phototold.js";
 import { MOST, createAlbum, meanOf, together } from "./album.js";
@@ -37,7 +37,7 @@ export function createMany(app, runner) {
   const named = model.head === "classes";
   let [sorted, failed, asked] = ["order", false, false];
   const tiles = /** @type {Map<import("./album.js").Item, HTMLElement>} */ (new Map());
-  const input = el("input", { type: "file", accept: "image/*", multiple: true, hidden: true, onchange() { take(input.files); input.value = ""; } });
+  const input = fileField("image/*", take, true);
   const tools = {
     choose: press("choose", () => input.click()), examples: press("examples", addExamples), stop: press("stop", album.stop), go: press("go", () => run(album.go())), clear: press("clear", album.clear),
   };

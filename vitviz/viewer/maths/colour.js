@@ -146,6 +146,9 @@ export function largest(values, from, to, floor = 0) {
   return max;
 }
 
+/** The largest absolute value, above 0. @param {ArrayLike<number>} values */
+export const largestSize = (values) => Array.from(values, Math.abs).reduce((most, value) => (value > most ? value : most), 1e-12);
+
 /**
  * Red, green, blue, alpha for a picture of 1 or 3 channels (any other count: its first channel).
  * @param {Uint8Array} bytes  (h, w, C)

@@ -1,6 +1,6 @@
 /** How a patch becomes a token: filters as pictures, and a token's numbers before and after positions. */
 
-import { toRgba } from "./colour.js";
+import { largestSize, toRgba } from "./colour.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
 
 /**
@@ -53,12 +53,12 @@ export function embeddedToken({ content, position, count }, token) {
  * @param {{filters: Float32Array, count: number}} embedding
  * @param {number} index
  * @param {{channels: number}} image
- * @returns {{rgba: Uint8ClampedArray<ArrayBuffer>, largest: number}}  (ph, pw, 4)
+ * @returns {Uint8ClampedArray<ArrayBuffer>}  (ph, pw, 4)
  */
 export function filterPicture({ filters, count }, index, { channels }) {
   const size = filters.length / count;
   const weights = filters.subarray(index * size, (index + 1) * size);
-  const largest = weights.reduce((max, weight) => Math.max(max, Math.abs(weight)), 1e-12);
+  const largest = largestSize(weights);
   const pixels = size / channels;
   const bytes = new Uint8Array(size);
   for (let at = 0; at < size; at++) {
@@ -66,5 +66,5 @@ export function filterPicture({ filters, count }, index, { channels }) {
     const to = (at % pixels) * channels + Math.floor(at / pixels);
     bytes[to] = Math.round(127.5 + (127.5 * weights[at]) / largest);
   }
-  return { rgba: toRgba(bytes, channels), largest };
+  return toRgba(bytes, channels);
 }

@@ -1,8 +1,8 @@
 /** Fairness: what a fair test of maps takes out and finds, as vitviz/probe/explain/fairness.py has it. */
 
 import { Chance } from "./chance.js";
-import { quantile } from "./measures.js";
 import { rounded } from "./pixels.js";
+import { quantile } from "./quantile.js";
 
 const STEPS = 12;
 const ORDERS = 20;

@@ -1,6 +1,7 @@
 /** Measures: statistics of heads and features of tokens, as vitviz/probe/measure/ has them. */
 
 import { attentionOf, dot } from "./attention.js";
+import { quantile } from "./quantile.js";
 
 /**
  * How widely and how far each head of a layer looks, mean over the tokens that stay: entropy in nats, distance in pixels. (H) each
@@ -92,14 +93,6 @@ function centred(patches, dim) {
   const mean = new Float64Array(dim);
   patches.forEach((value, at) => { mean[at % dim] += value / (patches.length / dim); });
   return Float64Array.from(patches, (value, at) => value - mean[at % dim]);
-}
-
-/** The value below which a share of some lies, between two of them where it falls so. */
-export function quantile(values, share) {
-  const sorted = Float64Array.from(values).sort();
-  const place = share * (sorted.length - 1);
-  const low = Math.floor(place);
-  return sorted[low] + (place - low) * (sorted[Math.min(low + 1, sorted.length - 1)] - sorted[low]);
 }
 
 /**

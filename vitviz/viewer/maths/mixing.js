@@ -15,7 +15,7 @@ import { expectTensor, parseSafetensors, toFloat32 } from "./safetensors.js";
  * @typedef {{mixed: Float32Array, added: Float32Array, change: Float32Array, before: Float32Array,
  *   after: Float32Array, share: number, cosine: number, shares: number[]}} Mix
  *   mixed (d): the mix of the head; added, change, before, after (D)
- *   shares: how much of the change each head makes, and last the biases; they sum to 1
+ *   shares: how much of the change each head makes, and last the biases; they sum to 1, to 0 where nothing changes
  */
 
 /** @returns {Mixing} */
@@ -65,12 +65,12 @@ export function mixOf(mixing, rows, head, token) {
   const before = mixing.before.subarray(token * width, (token + 1) * width);
   const change = rest.map((value, i) => parts.reduce((sum, part) => sum + part[i], value));
   const added = parts[head];
-  const total = dot(change, 0, change, 0, width);
+  const total = dot(change, 0, change, 0, width) || 1; // heads can add nothing at all
   const shares = [...parts, rest].map((part) => dot(part, 0, change, 0, width) / total);
   return {
     mixed: mixes.subarray(head * dim, (head + 1) * dim), added, change, before,
     after: before.map((value, i) => value + change[i]), shares, share: shares[head],
-    cosine: dot(added, 0, change, 0, width) / (lengthOf(added) * Math.sqrt(total)),
+    cosine: dot(added, 0, change, 0, width) / (lengthOf(added) * Math.sqrt(total) || 1),
   };
 }
 

@@ -18,7 +18,7 @@ import { createShares } from "../stage/readout.js";
 import { tokenTable } from "../state/saves.js";
 import { layersFrom, oneOf } from "../state/panels.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
-import { choice } from "../parts/widgets.js";
+import { choice, markChosen } from "../parts/widgets.js";
 import { attentionFinding, headsFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { headName, tokenTitle } from "../text/words.js";
@@ -130,9 +130,7 @@ function createHead(app, head) {
         kinds[at].style.width = 100 * share + "%";
       });
       setText(peak, t("times", { times: multiple(largest(own, grid.prefix, grid.tokens) * grid.tokens) }));
-      const chosen = app.selection.head === head;
-      root.setAttribute("aria-pressed", String(chosen));
-      root.classList.toggle("vv-chosen", chosen);
+      markChosen(root, app.selection.head === head);
     },
   };
 }

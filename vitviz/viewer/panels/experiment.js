@@ -96,8 +96,8 @@ function createLog(app) {
   const id = freshId("done");
   const undo = button({ text: t("experimentUndo"), title: t("experimentUndoTitle"), onClick: () => bench.undo() });
   const redo = button({ text: t("experimentRedo"), title: t("experimentRedoTitle"), onClick: () => bench.redo() });
-  const clear = button({ text: t("experimentClear"), title: t("experimentClear"), onClick: () => { bench.clear(); undo.focus(); } });
-  const again = button({ text: t("experimentShow"), title: t("experimentShow"), onClick: () => app.select({ beside: OPERATED }) });
+  const clear = button({ text: t("experimentClear"), onClick: () => { bench.clear(); undo.focus(); } });
+  const again = button({ text: t("experimentShow"), onClick: () => app.select({ beside: OPERATED }) });
   const none = el("p", { class: "vv-note", text: t("experimentNothing") });
   const list = el("ol", { class: "vv-done", "aria-labelledby": id });
   const root = el("section", {}, el("h4", { id, text: t("experimentDone") }),

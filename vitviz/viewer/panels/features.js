@@ -11,7 +11,7 @@ import { cited } from "../parts/paper.js";
 import { similarityScale } from "../maths/scales.js";
 import { scaleOfBoth } from "../state/sharedscale.js";
 import { oneOf } from "../state/panels.js";
-import { choice } from "../parts/widgets.js";
+import { choice, markChosen } from "../parts/widgets.js";
 import { createPatchMap } from "../parts/patchmap.js";
 import { explore } from "../parts/pointing.js";
 import { tokenTable } from "../state/saves.js";
@@ -202,11 +202,7 @@ function createStrip(app, times) {
       }
     },
     mark() {
-      for (const { root: node, layer } of steps) {
-        const chosen = layer === app.selection.layer;
-        node.classList.toggle("vv-chosen", chosen);
-        node.setAttribute("aria-pressed", String(chosen));
-      }
+      for (const { root: node, layer } of steps) markChosen(node, layer === app.selection.layer);
     },
   };
 }

@@ -2,6 +2,7 @@
 
 import { el } from "../parts/dom.js";
 import { createFold } from "../parts/fold.js";
+import { createTable } from "../parts/table.js";
 import { digits, grouped, inGroups, percent, percents } from "../maths/numbers.js";
 import { classesByGroup } from "../maths/predictions.js";
 import { othersRows, photographsNote } from "../text/known.js";
@@ -83,13 +84,10 @@ function looks(app) {
   const pointed = percents(maps.map(([, { pointing }]) => pointing));
   const name = (map) => "boxes_" + map in STRINGS.en ? t("boxes_" + map) : map;
   return createFold(app, "boxes", t("cardLooks"),
-    el("div", { class: "vv-scroll" }, el("table", { class: "vv-ledger" },
-      el("thead", {}, el("tr", {}, ...["boxesMap", "boxesEnergy", "boxesPointing"].map((key) =>
-        el("th", { scope: "col", text: t(key) })))),
-      el("tbody", {}, ...maps.map(([map, { energy }], at) => el("tr", {},
-        el("th", { scope: "row", text: name(map) }),
-        el("td", { class: "vv-shape", text: t("times", { times: energy.toFixed(2) }) }),
-        el("td", { class: "vv-shape", text: pointed[at] })))))),
+    createTable(t, ["boxesMap", "boxesEnergy", "boxesPointing"], el("tbody", {}, ...maps.map(([map, { energy }], at) => el("tr", {},
+      el("th", { scope: "row", text: name(map) }),
+      el("td", { class: "vv-shape", text: t("times", { times: energy.toFixed(2) }) }),
+      el("td", { class: "vv-shape", text: pointed[at] }))))),
     el("p", { class: "vv-note", text: t("boxesNote") }));
 }
 

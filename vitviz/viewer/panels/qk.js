@@ -10,7 +10,7 @@ import { tokenTable } from "../state/saves.js";
 import { createMixView } from "./qk/mixview.js";
 import { createSoftmaxRow } from "./qk/softmaxrow.js";
 import { createTurnView, isTurned, turnFor } from "./qk/turnview.js";
-import { createNamedStrip } from "../parts/strip.js";
+import { createStrip } from "../parts/strip.js";
 import { createWaiting, layerText } from "../parts/waiting.js";
 import { button, choice } from "../parts/widgets.js";
 import { pairFinding } from "../text/findings.js";
@@ -48,7 +48,7 @@ function create(app) {
     button({ text: t("headNumber", { head: 0 }), title: t("headNumber", { head: 0 }),
       onClick: () => app.select({ head: 0 }) }));
   const strips = PARTS.map((part) => ({ part,
-    ...createNamedStrip(app.source.manifest.model.head_dim, t("pair_" + part), (at) => { pointed = at; draw(); }) }));
+    ...createStrip(app.source.manifest.model.head_dim, t("pair_" + part), (at) => { pointed = at; draw(); }) }));
   const reading = el("p", { class: "vv-under" });
   const board = createSumBoard(app);
   const orderChoice = choice({

@@ -15,7 +15,7 @@ import { MOST_TOKENS } from "../data/relevance.js";
 import { FUSIONS } from "../maths/rollout.js";
 import { layersFrom } from "../state/panels.js";
 import { tokenTable } from "../state/saves.js";
-import { button, choice, dressPlayer, slider } from "../parts/widgets.js";
+import { button, choice, dressPlayer, markChosen, slider } from "../parts/widgets.js";
 import { reasonOf } from "../text/refusal.js";
 import { rolloutFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
@@ -61,7 +61,7 @@ function create(app) {
   const film = createFilm(app, last);
   const progress = el("progress", { max: "1", "aria-label": t("building") });
   const message = el("p", { class: "vv-note", role: "status" });
-  const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => app.source.relevance.retry() });
+  const again = button({ text: t("tryAgain"), onClick: () => app.source.relevance.retry() });
   const strip = createStrip(app);
   const legend = createLegend(t);
   const bar = createShares(app);
@@ -216,9 +216,7 @@ function createStep(app, layer) {
     },
     mark() {
       const { selection } = app;
-      const chosen = selection.layer === layer;
-      root.classList.toggle("vv-chosen", chosen);
-      root.setAttribute("aria-pressed", String(chosen));
+      markChosen(root, selection.layer === layer);
       root.disabled = layer < selection.first;
     },
   };

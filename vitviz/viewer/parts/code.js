@@ -23,7 +23,7 @@ export function createCode(app, panel) {
   const said = el("p", { class: "vv-note vv-said", role: "status" });
   const none = el("p", { class: "vv-note", text: t("codeNone") });
   const body = el("div", { class: "vv-code-body" },
-    el("div", { class: "vv-pair vv-on-a-line" }, which.root, button({ text: t("codeCopy"), title: t("codeCopy"), onClick: copy })),
+    el("div", { class: "vv-pair vv-on-a-line" }, which.root, button({ text: t("codeCopy"), onClick: copy })),
     text, el("p", { class: "vv-note", text: t("codeNote") }), said);
   const root = el("details", { class: "vv-facts vv-code", id: freshId("code"), ontoggle: () => render() },
     el("summary", { text: t("code") }), none, body);

@@ -1,4 +1,16 @@
-/** Drops: a part of the page that takes files itself. The page takes what is dropped anywhere else. */
+/** Drops: a part of the page that takes files itself, dropped on it or chosen. The page takes what is dropped anywhere else. */
+
+import { el } from "./dom.js";
+
+/** What a button clicks to have files chosen; the same ones can be chosen again. @param {string} accept @param {(files: File[]) => void} take  at least one */
+export function fileField(accept, take, multiple = false) {
+  const input = el("input", { type: "file", accept, multiple, hidden: true, onchange() {
+    const files = [...(input.files ?? [])];
+    input.value = "";
+    if (files.length > 0) take(files);
+  } });
+  return input;
+}
 
 /**
  * @template {HTMLElement} T

@@ -1,7 +1,7 @@
 /** Photo choice: a button for a photo of one's own, and a place to drop one. The photo then stands among the others. */
 
 import { el, setText, show } from "./dom.js";
-import { takesDrops } from "./drops.js";
+import { fileField, takesDrops } from "./drops.js";
 import { reasonOf } from "../text/refusal.js";
 import { button } from "./widgets.js";
 
@@ -14,10 +14,7 @@ import { button } from "./widgets.js";
 export function createPhotoChoice(app, onPhoto) {
   const { t, send } = app;
   if (!send) return null;
-  const input = el("input", { type: "file", accept: "image/*", hidden: true, onchange: () => {
-    take(input.files[0]);
-    input.value = ""; // the same photo can be chosen again
-  } });
+  const input = fileField("image/*", ([file]) => take(file));
   const open = button({ text: t("photoOwn"), title: t("photoOwnTitle"), onClick: () => input.click() });
   const note = el("p", { class: "vv-note", role: "status", hidden: true });
   let turn = 0;

@@ -83,12 +83,18 @@ export function allow(node, possible) {
   node.setAttribute("aria-disabled", String(!possible));
 }
 
+/** Marks a button as the one that is chosen, or not. @param {HTMLElement} node @param {boolean} chosen */
+export function markChosen(node, chosen) {
+  node.classList.toggle("vv-chosen", chosen);
+  node.setAttribute("aria-pressed", String(chosen));
+}
+
 /**
- * @param {{text?: string, sign?: "play"|"pause"|"next", title: string, onClick: () => void, pressed?: boolean}} props
- *   sign: an icon in place of the text
+ * @param {{text?: string, sign?: "play"|"pause"|"next", title?: string, onClick: () => void, pressed?: boolean}} props
+ *   sign: an icon in place of the text; title: by default the text
  * @returns {HTMLButtonElement}
  */
-export function button({ text = "", sign, title, onClick, pressed }) {
+export function button({ text = "", sign, title = text, onClick, pressed }) {
   // The accessible name must contain the visible text, by which speech control finds the button.
   const name = /\p{L}/u.test(text) && !title.includes(text) ? text + ": " + title : title;
   return el("button", {

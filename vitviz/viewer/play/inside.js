@@ -1,7 +1,7 @@
 /** Inside: what a run has learned by now: its filters, its positions, where CLS looks, and what it confuses. */
 
 import { attentionRows, dot } from "../maths/attention.js";
-import { colourTable } from "../maths/colour.js";
+import { colourTable, largestSize } from "../maths/colour.js";
 import { leastEnd } from "../maths/scales.js";
 import { grouped } from "../maths/numbers.js";
 import { toFloat32 } from "../maths/safetensors.js";
@@ -45,7 +45,7 @@ export function createInside({ test, classes }, say) {
     const shown = createMosaic({ outerRows: Math.ceil(dim / across), outerCols: across, rows: height, cols: width, ratio: 1, label: say("filters") });
     for (let one = 0; one < dim; one++) {
       const own = weights.subarray(one * height * width, (one + 1) * height * width);
-      const most = own.reduce((largest, value) => Math.max(largest, Math.abs(value)), 1e-12);
+      const most = largestSize(own);
       shown.place(Math.floor(one / across), one % across, own, 0, { min: -most, max: most }, diverging);
     }
     put(filters, shown);

@@ -2,6 +2,7 @@
 
 import { grouped, percent } from "../maths/numbers.js";
 import { el, setText, show } from "../parts/dom.js";
+import { fileField } from "../parts/drops.js";
 import { allow, button, choice, dressPlayer } from "../parts/widgets.js";
 import { createApart } from "./apart.js";
 import { createChanges } from "./changes.js";
@@ -40,7 +41,7 @@ export function createPage({ say, digits, runs, fixed, on }) {
   const result = el("section", { class: "vv-play-result", "aria-label": say("result") }, buttons, speed.root, el("p", { class: "vv-play-right" }, big, of), state, note, away, list, rights.root, losses.root);
   const few = Math.min(SHOWN, test.labels.length);
   const shown = el("section", { class: "vv-play-digits", "aria-label": say("guesses", { count: few }) }, el("h3", { text: say("guesses", { count: few }) }), el("p", { class: "vv-note", text: say("guessesNote") }), guesses.root);
-  const input = el("input", { type: "file", accept: ".safetensors", hidden: true, onchange: () => { if (input.files?.[0]) on.load(input.files[0]); input.value = ""; } });
+  const input = fileField(".safetensors", ([file]) => on.load(file));
   const files = el("div", { class: "vv-play-buttons" }, button({ text: say("show"), title: say("showTitle"), onClick: on.show }),
     button({ text: say("save"), title: say("saveTitle"), onClick: on.save }), button({ text: say("load"), title: say("loadTitle"), onClick: () => input.click() }), input);
   const inside = createInside(digits, say);

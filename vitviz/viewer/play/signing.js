@@ -3,6 +3,7 @@
 import { percent } from "../maths/numbers.js";
 import { download } from "../parts/download.js";
 import { el, setText, show } from "../parts/dom.js";
+import { fileField } from "../parts/drops.js";
 import { allow, button } from "../parts/widgets.js";
 import { createPenField } from "../stage/penfield.js";
 import { pictureOf } from "./digits.js";
@@ -45,9 +46,9 @@ export function createSigning({ learn, asked }) {
     const more = button({ text: say("signsMore"), title: say("signsMoreTitle", { most: MOST_KINDS }), onClick: kinds.more });
     const go = button({ text: say("signsLearn"), title: say("signsLearnTitle"), onClick: () => { if (isEnough(kinds.all())) learn(kinds.all()); else hear("signsFew"); } });
     go.classList.add("vv-play-player");
-    const input = el("input", { type: "file", accept: ".json,application/json", hidden: true, onchange: () => { if (input.files?.[0]) trying(() => kinds.load(input.files[0])); } });
+    const input = fileField(".json,application/json", ([file]) => trying(() => kinds.load(file)));
     const save = button({ text: say("signsSave"), title: say("signsSaveTitle"), onClick: () => download(new Blob([fileOf(kinds.all())], { type: "application/json" }), "signs.json") });
-    const load = button({ text: say("signsLoad"), title: say("signsLoadTitle"), onClick: () => { input.value = ""; input.click(); } });
+    const load = button({ text: say("signsLoad"), title: say("signsLoadTitle"), onClick: () => input.click() });
     const [list, answers, told] = [el("div", { class: "vv-signs-kinds", role: "group", "aria-label": say("signsKinds") }), el("ol", { class: "vv-signs-answers" }), el("p", { class: "vv-play-note", role: "status" })];
     parts = { list, answers, told, keep, more, go, save };
     render();

@@ -51,7 +51,7 @@ export function createTakeHome(app, download, nameOf) {
   const filmed = manifest.files.film ? toggle({ label: t("takeFilm"), onSwitch(on) { film = on; tell(); } }) : null;
   filmed?.set(film);
   const runs = app.here.explains(manifest) ? toggle({ label: t("takeEngine"), onSwitch(on) { engine = on; tell(); } }) : null;
-  const make = button({ text: t("takeMake"), title: t("takeMake"), onClick: save });
+  const make = button({ text: t("takeMake"), onClick: save });
   tell();
   return el("section", { class: "vv-take" }, el("h4", { text: t("take") }), el("p", { class: "vv-note", text: t("takeHelp") }),
     el("label", {}, el("span", { text: t("takeNote") }), note),

@@ -66,7 +66,7 @@ export function createBeside(app) {
   const id = freshId("beside");
   const title = el("h3", { id });
   const message = el("span");
-  const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => app.second.retry() });
+  const again = button({ text: t("tryAgain"), onClick: () => app.second.retry() });
   const status = el("div", { class: "vv-note", role: "status" }, message, again);
   const body = el("div");
   const root = el("section", { class: "vv-beside", "aria-labelledby": id },

@@ -4,9 +4,10 @@ import { overlap } from "../maths/attention.js";
 import { mapCanvas } from "../parts/canvas.js";
 import { colourTable } from "../maths/colour.js";
 import { el, setText, show } from "../parts/dom.js";
-import { mapRatio, percentBox } from "../maths/geometry.js";
+import { mapRatio } from "../maths/geometry.js";
 import { digits, percent } from "../maths/numbers.js";
 import { spanOf } from "../maths/scales.js";
+import { placeBox } from "./picture.js";
 import { overlayNamed, overlayOf } from "../state/overlays.js";
 import { tokenName } from "../text/words.js";
 
@@ -81,9 +82,7 @@ function createSide(app, kind) {
       frame.classList.toggle("vv-nothing", !overlay);
       if (overlay) map.draw(overlay.values, grid.prefix, overlay.scale, colourTable(overlay.colours));
       else map.clear();
-      const place = token === null ? null : percentBox(token, grid);
-      show(box, place !== null);
-      if (place) Object.assign(box.style, place);
+      placeBox(box, token ?? -1, grid);
     },
   };
 }

@@ -1,7 +1,7 @@
 /** Guesses on the picture: the guessed patches, the strongest ones, and patches with letters. */
 
 import { el } from "../parts/dom.js";
-import { percentBox } from "../maths/geometry.js";
+import { placeBox } from "./picture.js";
 
 /**
  * @param {import("../main.js").App} app
@@ -20,7 +20,7 @@ export function createGuesses(app) {
       drawn = now;
       root.replaceChildren(...boxes.map(({ token, kind, text }) => {
         const box = el("span", { class: "vv-box vv-guess-" + kind, text });
-        Object.assign(box.style, percentBox(token, grid));
+        placeBox(box, token, grid);
         return box;
       }));
     },

@@ -56,7 +56,7 @@ export function createPenField(app, onChange, onLift) {
       "aria-describedby": help.id }, canvas, grid, mark);
     const where = el("p", { class: "vv-note", role: "status" });
     const back = button({ text: "↶", title: t("drawUndo"), onClick: undo });
-    const clear = button({ text: t("drawClear"), title: t("drawClear"), onClick: () => change([]) });
+    const clear = button({ text: t("drawClear"), onClick: () => change([]) });
     const inks = choice({ label: t("drawInk"), options: Object.keys(INKS).map((value) => ({ value, text: t("drawInk_" + value) })),
       onChoose(value) { ink = value; change(strokes); } });
     const thick = slider({ label: t("drawWidth"), min: THIN, max: THICK, step: 0.5, format: (value) => value.toFixed(1),

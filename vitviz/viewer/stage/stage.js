@@ -36,7 +36,7 @@ export function createStage(app) {
   const board = picture.root;
   const welcome = createWelcome(app, withoutHover);
   board.append(...welcome.nodes, waiting.root);
-  const tiles = manifest.model.prefix_tokens.map((name) => createTile(app, prefixLabel(name)));
+  const tiles = manifest.model.prefix_tokens.map((name, token) => createTile(app, name, token));
   const column = el("div", { class: "vv-prefix" }, ...tiles.map((tile) => tile.root));
   const frame = el("div", {
     class: "vv-frame", tabindex: "0", role: "application", "aria-label": t("stageLabel"),
@@ -144,14 +144,12 @@ export function createStage(app) {
   }
 }
 
-/** A prefix token beside the picture, with its value. */
-function createTile(app, label) {
+/** A prefix token beside the picture, with its value. @param {import("../main.js").App} app @param {string} called  in the manifest @param {number} token */
+function createTile(app, called, token) {
   const value = el("span", { class: "vv-tile-value" });
   const swatch = el("span", { class: "vv-swatch" });
-  const name = el("span", { class: "vv-tile-name", text: label });
-  const node = el("div", { class: "vv-tile", title: tokenTitle(
-    app.source.manifest.model.prefix_tokens.findIndex((prefix) => prefixLabel(prefix) === label), app) },
-  swatch, name, value);
+  const name = el("span", { class: "vv-tile-name", text: prefixLabel(called) });
+  const node = el("div", { class: "vv-tile", title: tokenTitle(token, app) }, swatch, name, value);
   return {
     root: node,
     render({ value: number, shown, table, selected: isSelected, pinned, pointed: isPointed,

@@ -4,8 +4,9 @@ import { colourTable, paint } from "../../maths/colour.js";
 import { LEAST_TIMES, leastEnd } from "../../maths/scales.js";
 import { el, setText, show } from "../../parts/dom.js";
 import { createLegend } from "../../parts/legend.js";
-import { MOST_MATRIX_TOKENS, quantile } from "../../data/matrix.js";
+import { MOST_MATRIX_TOKENS } from "../../data/matrix.js";
 import { percent } from "../../maths/numbers.js";
+import { sampledQuantile } from "../../maths/quantile.js";
 import { tokenName, valueText } from "../../text/words.js";
 
 /** The colour scale ends at this quantile of all values; larger values have its last colour. */
@@ -86,7 +87,7 @@ export function createMatrix(app) {
     const wanted = [layer, head, app.taste.colours].join("/");
     if (wanted !== drawn) {
       drawn = wanted;
-      scale = { min: 0, max: Math.max(quantile(matrix, SHOWN), leastEnd(tokens)) };
+      scale = { min: 0, max: Math.max(sampledQuantile(matrix, SHOWN), leastEnd(tokens)) };
       paintAll(matrix);
     }
     const { query, key } = app.pair();

@@ -50,7 +50,7 @@ function createFigure(app, one) {
   const cost = el("span", { class: "vv-note" });
   const said = el("p", { class: "vv-note", role: "status" });
   const progress = el("progress", { "aria-label": t("explainComputing") });
-  const again = button({ text: t("tryAgain"), title: t("tryAgain"), onClick: () => fileOf().retry() });
+  const again = button({ text: t("tryAgain"), onClick: () => fileOf().retry() });
   const legend = createLegend(t);
   const reading = el("p", { class: "vv-note" });
   explore(picture.root, picture.tokenOf, app);

@@ -8,6 +8,7 @@ import { byFall, quarterOf } from "../../maths/removal.js";
 import { fairFinding } from "../../text/findings.js";
 import { createRemovalChart } from "./removalchart.js";
 import { createVanishing } from "./vanishing.js";
+import { createTable } from "../../parts/table.js";
 import { button, slider } from "../../parts/widgets.js";
 
 const CENTRE = "centre"; // Python adds it to every test
@@ -26,8 +27,8 @@ function askedOf({ selection, source }) {
 export function createFairTest(app) {
   const { t } = app;
   const { fairTest, explanations } = app.source;
-  const run = button({ text: t("fairRun"), title: t("fairRun"), onClick: () => fairTest.run(askedOf(app)) });
-  const stop = button({ text: t("fairStop"), title: t("fairStop"), onClick: () => { fairTest.cancel(); run.focus(); } });
+  const run = button({ text: t("fairRun"), onClick: () => fairTest.run(askedOf(app)) });
+  const stop = button({ text: t("fairStop"), onClick: () => { fairTest.cancel(); run.focus(); } });
   const progress = el("progress", { max: "1", "aria-label": t("fairRunning") });
   const said = el("p", { class: "vv-note", role: "status" });
   const sentences = el("ul", { class: "vv-fair-sentences" });
@@ -37,8 +38,7 @@ export function createFairTest(app) {
   const verdict = el("p", { class: "vv-found" });
   const knob = el("div");
   const body = el("tbody");
-  const table = el("div", { class: "vv-scroll" }, el("table", { class: "vv-ledger" }, el("thead", {}, el("tr", {},
-    ...["fairMap", "fairDeletion", "fairInsertion", "fairGain", "fairBeaten"].map((key) => el("th", { scope: "col", text: t(key) })))), body));
+  const table = createTable(t, ["fairMap", "fairDeletion", "fairInsertion", "fairGain", "fairBeaten"], body);
   const about = el("p", { class: "vv-note" });
   const found = el("div", { class: "vv-fair-found" }, verdict, knob, el("div", { class: "vv-figures" }, ...charts.map(({ root }) => root)),
     el("details", { class: "vv-facts" }, el("summary", { text: t("fairNumbers") }), sentences, table, about));

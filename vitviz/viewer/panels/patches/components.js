@@ -29,7 +29,7 @@ export function createComponents(app) {
     const { count, shares } = found;
     const all = shares.reduce((sum, share) => sum + share, 0);
     const gallery = el("div", { class: "vv-filters" }, ...Array.from(shares, (share, at) => el("figure", { class: "vv-filter vv-component" },
-      pictureCanvas(filterPicture(found, at, manifest.model.image).rgba, grid.patchHeight, grid.patchWidth, "vv-map vv-enlarged"),
+      pictureCanvas(filterPicture(found, at, manifest.model.image), grid.patchHeight, grid.patchWidth, "vv-map vv-enlarged"),
       el("figcaption", { text: percent(share) }))));
     gallery.style.setProperty("--vv-ratio", String(grid.patchWidth / grid.patchHeight));
     root.append(el("p", { class: "vv-intro", text: t("componentsIntro", { count, dim: manifest.model.embed_dim, share: percent(all) }) }), gallery);

@@ -1,11 +1,11 @@
 /** The first filters of the patch embedding, their responses to a patch, and the resulting token. */
 
 import { pictureCanvas } from "../../parts/canvas.js";
-import { colourTable } from "../../maths/colour.js";
+import { colourTable, largestSize } from "../../maths/colour.js";
 import { el, setText } from "../../parts/dom.js";
 import { embeddedToken, filterPicture } from "../../maths/embedding.js";
 import { signed } from "../../maths/numbers.js";
-import { createNamedStrip, largestSize } from "../../parts/strip.js";
+import { createStrip } from "../../parts/strip.js";
 import { createFileWaiting } from "../../parts/waiting.js";
 
 const PARTS = ["content", "position", "sum"];
@@ -44,7 +44,7 @@ export function createFilters(app) {
     const gallery = el("div", { class: "vv-filters" }, ...cards.map((card) => card.root));
     gallery.style.setProperty("--vv-ratio", grid.patchWidth / grid.patchHeight);
     const learned = manifest.model.position_kinds.includes("learned");
-    const strips = PARTS.filter((part) => learned || part !== "position").map((part) => ({ part, ...createNamedStrip(count, t("token_" + part), point) }));
+    const strips = PARTS.filter((part) => learned || part !== "position").map((part) => ({ part, ...createStrip(count, t("token_" + part), point) }));
     const sum = el("p", { class: "vv-under" });
     const norms = manifest.model.embedding_norms.map((name) => el("p", { class: "vv-note", text: t("norm_" + name) }));
     const body = el("div", { class: "vv-embedding" }, intro, gallery, reading,
@@ -75,8 +75,7 @@ export function createFilters(app) {
 
   /** A filter as a small picture, with a bar for its response: negative to the left, positive to the right. */
   function createCard(embedding, at, point) {
-    const { rgba } = filterPicture(embedding, at, manifest.model.image);
-    const canvas = pictureCanvas(rgba, grid.patchHeight, grid.patchWidth, "vv-map vv-enlarged");
+    const canvas = pictureCanvas(filterPicture(embedding, at, manifest.model.image), grid.patchHeight, grid.patchWidth, "vv-map vv-enlarged");
     const fill = el("span", { class: "vv-answer-fill" });
     const number = el("span", { class: "vv-answer" });
     const card = el("button", { type: "button", class: "vv-filter",

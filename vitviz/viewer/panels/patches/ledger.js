@@ -2,6 +2,7 @@
 
 import { el, setText, show } from "../../parts/dom.js";
 import { shapeText } from "../../maths/numbers.js";
+import { createTable } from "../../parts/table.js";
 import { stepName } from "../../text/words.js";
 
 /**
@@ -16,14 +17,11 @@ export function createLedger(app) {
   const ofBlock = manifest.model.steps.filter((step) => step.in_block);
   const after = manifest.model.steps.filter((step, at) => !step.in_block && at > firstOfBlock());
   const blocks = Array.from({ length: manifest.model.depth }, (_, layer) => createBlock(layer));
-  const table = el("table", { class: "vv-ledger" },
-    el("thead", {}, el("tr", {}, ...["step", "shape", "module"].map((key) =>
-      el("th", { scope: "col", text: t(key) })))),
-    el("tbody", { onkeydown: moveLine }, ...before.map((step) => line(step)),
-      ...blocks.flatMap(({ head, lines }) => [head, ...lines]), ...after.map((step) => line(step))));
+  const table = createTable(t, ["step", "shape", "module"], el("tbody", { onkeydown: moveLine }, ...before.map((step) => line(step)),
+    ...blocks.flatMap(({ head, lines }) => [head, ...lines]), ...after.map((step) => line(step))));
   // The table is one stop for the Tab key; the arrow keys go from line to line.
   lines()[0].tabIndex = 0;
-  return el("div", { class: "vv-scroll" }, table);
+  return table;
 
   function firstOfBlock() {
     return manifest.model.steps.findIndex((step) => step.in_block);

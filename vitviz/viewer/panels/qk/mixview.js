@@ -1,12 +1,12 @@
 /** The end of the story of a value: the values that are mixed, what a head adds to the token, and the sum. */
 
 import { strongest } from "../../maths/attention.js";
-import { colourTable } from "../../maths/colour.js";
+import { colourTable, largestSize } from "../../maths/colour.js";
 import { lengthOf, mixOf, valueOf } from "../../maths/mixing.js";
 import { digits, exactly, percents, signed } from "../../maths/numbers.js";
 import { tokenName } from "../../text/words.js";
 import { el, setText, show } from "../../parts/dom.js";
-import { createNamedStrip, largestSize } from "../../parts/strip.js";
+import { createStrip } from "../../parts/strip.js";
 import { createFileWaiting } from "../../parts/waiting.js";
 
 const KEYS = 5; // whose values are shown
@@ -82,7 +82,7 @@ function createMixedValues(app, redraw) {
   let pointed = null; // of the d numbers of a head
   const point = (at) => { pointed = at; redraw(); };
   const values = Array.from({ length: Math.min(KEYS, grid.tokens) + 1 }, () => createValue(app, point));
-  const mixed = createNamedStrip(manifest.model.head_dim, t("mixed"), point, WIDE);
+  const mixed = createStrip(manifest.model.head_dim, t("mixed"), point, WIDE);
   const valueReading = el("p", { class: "vv-under" });
   return { root: el("div", { class: "vv-strips" }, ...values.map((one) => one.root), mixed.root, valueReading), render };
 
@@ -112,7 +112,7 @@ function createTokenSum(app, redraw) {
   const { manifest } = app.source;
   let pointed = null; // of the D numbers of a token
   const point = (at) => { pointed = at; redraw(); };
-  const vectors = VECTORS.flat().map((name) => ({ name, ...createNamedStrip(manifest.model.embed_dim, t("mix_" + name), point, WIDE) }));
+  const vectors = VECTORS.flat().map((name) => ({ name, ...createStrip(manifest.model.embed_dim, t("mix_" + name), point, WIDE) }));
   const tokenReading = el("p", { class: "vv-under" });
   const lines = ["added", "change", "token"].map((name) => {
     const number = el("b");
@@ -170,7 +170,7 @@ function createValue(app, onPoint) {
   let token = 0;
   const share = el("span");
   const name = el("button", { type: "button", class: "vv-word", onclick: () => app.select({ partner: token }) });
-  const strip = createNamedStrip(app.source.manifest.model.head_dim, [share, document.createTextNode(" "), name], onPoint, WIDE);
+  const strip = createStrip(app.source.manifest.model.head_dim, [share, document.createTextNode(" "), name], onPoint, WIDE);
   const { root } = strip;
   return {
     root,

@@ -4,6 +4,7 @@ import { strongest } from "../../maths/attention.js";
 import { el, setText, show } from "../../parts/dom.js";
 import { digits, percent } from "../../maths/numbers.js";
 import { svg } from "../../parts/svg.js";
+import { createTable } from "../../parts/table.js";
 import { tokenName } from "../../text/words.js";
 
 const [WIDTH, HEIGHT] = [600, 70];
@@ -18,11 +19,8 @@ export function createSoftmaxRow(app) {
   const { grid } = app.source;
   const charts = ["scores", "attention"].map((part) => createBars(app, part));
   const entries = Array.from({ length: Math.min(PARTNERS, grid.tokens) + 1 }, () => createEntry(app));
-  const head = el("tr", {}, ...["rowKey", "rowScore", "rowShare"].map((key) =>
-    el("th", { scope: "col", text: t(key) })));
   const root = el("div", { class: "vv-softmax" }, ...charts.map((chart) => chart.root),
-    el("div", { class: "vv-scroll" }, el("table", { class: "vv-ledger" }, el("thead", {}, head),
-      el("tbody", {}, ...entries.map((entry) => entry.root)))));
+    createTable(t, ["rowKey", "rowScore", "rowShare"], el("tbody", {}, ...entries.map((entry) => entry.root))));
   return {
     root,
     render(pair, key) {

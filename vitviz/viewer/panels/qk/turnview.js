@@ -1,13 +1,13 @@
 /** What rotary positions do to one attention value: pairs of numbers as arrows, before their places turned them and after. */
 
 import { lengthOf } from "../../maths/mixing.js";
-import { colourTable } from "../../maths/colour.js";
+import { colourTable, largestSize } from "../../maths/colour.js";
 import { middleToken, placeOf } from "../../maths/geometry.js";
 import { exactly, signed } from "../../maths/numbers.js";
 import { bySize } from "../../maths/pair.js";
 import { anglesAt, turnOf } from "../../maths/turn.js";
 import { el, setText, show } from "../../parts/dom.js";
-import { createNamedStrip, largestSize } from "../../parts/strip.js";
+import { createStrip } from "../../parts/strip.js";
 import { svg } from "../../parts/svg.js";
 import { createFileWaiting } from "../../parts/waiting.js";
 import { button, slider } from "../../parts/widgets.js";
@@ -46,10 +46,10 @@ export function createTurnView(app) {
   const choose = (at) => { if (at !== null) { chosen = at % half; draw(); } };
   const waiting = createFileWaiting(app, () => source.inside, "insideLoading");
   const intro = el("p", { class: "vv-intro" });
-  const strips = STRIPS.map((part) => ({ part, ...createNamedStrip(HANDS.includes(part) ? 2 * half : half, t("turnStrip_" + part), choose) }));
+  const strips = STRIPS.map((part) => ({ part, ...createStrip(HANDS.includes(part) ? 2 * half : half, t("turnStrip_" + part), choose) }));
   const nowhere = el("span");
   const middle = middleToken(source.grid);
-  const unplaced = el("p", { class: "vv-note" }, nowhere, button({ text: t("turnTwoSquares"), title: t("turnTwoSquares"),
+  const unplaced = el("p", { class: "vv-note" }, nowhere, button({ text: t("turnTwoSquares"),
     onClick: () => app.select({ token: middle, partner: Math.max(source.grid.prefix, middle - 1), pinned: true }) }));
   const which = slider({ label: t("turnPair"), min: 0, max: half - 1, step: 1, onInput: choose,
     format: (at) => t("turnNumbers", { at, other: at + half }) });
