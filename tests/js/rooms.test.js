@@ -63,7 +63,7 @@ test("maths are pure: no page, no clock, no chance of the browser, and nothing t
 test("what a file exports is imported by another file, or by a test", () => {
   const viewer = filesIn(VIEWER);
   const tests = filesIn(TESTS).filter((name) => !name.startsWith("node_modules"));
-  const used = new Set(["main.js mount", "main.js firstLanguage", "main.js prepare", "alone.js open", "play/playground.js createPlayground"]); // by hosts
+  const used = new Set(["main.js mount", "main.js firstLanguage", "main.js prepare", "main.js fromBase64", "alone.js open", "play/playground.js createPlayground"]); // by hosts
   for (const [folder, file] of [...viewer.map((name) => ["", name]), ...tests.map((name) => ["../../tests/js/", name])]) {
     const source = readFileSync(new URL(folder + file, VIEWER), "utf8");
     for (const [, names, target] of source.matchAll(/^import \{([^}]*)\} from "([^"]+)";/gm)) {

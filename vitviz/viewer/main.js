@@ -12,7 +12,7 @@ import { createScreen } from "./screen.js";
 import { createSecondSource } from "./secondsource.js";
 import { createSketching } from "./sketching.js";
 import { createTelling } from "./telling.js";
-import { fetchUrl, isGone } from "./data/files.js";
+import { fetchUrl, isGone, ofBase64 } from "./data/files.js";
 import { PANELS } from "./panels/index.js";
 import { watchSurroundings } from "./parts/surroundings.js";
 import { createBench } from "./state/bench.js";
@@ -206,6 +206,9 @@ export function mount(host) {
 
 /** What a host calls before `mount` where it has texts of its own. */
 export const prepare = learn;
+
+/** For a page that has its files in it. */
+export const fromBase64 = ofBase64;
 
 /** What the app is at first: what it has of its host, and nothing to look at. @returns {any} */
 function createApp({ texts = null, room = null, address = null, again = null, invert = null, resize = null, languages = false, taste = null }, asked) {

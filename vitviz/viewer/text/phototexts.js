@@ -1,17 +1,7 @@
-/** What is said of photos, of the camera, of many pictures, and of experiments (their keys after "experiment."), by language: `photo.json`, `camera.json`, `many.json` and `experiments.json` of each folder of `vitviz/languages`. */
+/** What is said of photos, of the camera, of many pictures, and of experiments (their keys after "experiment."), by language; bundle.py replaces this module. */
 
-// A browser cannot read folders: bundle.py replaces this module by one that contains the texts.
-import { existsSync, readFileSync, readdirSync } from "node:fs";
-
-const FOLDER = new URL("../../languages/", import.meta.url);
-
-/** @param {string} language */
-function textsOf(language) {
-  const [photo, camera, many, experiments] = ["photo", "camera", "many", "experiments"].map((subject) => new URL(language + "/" + subject + ".json", FOLDER))
-    .map((file) => (existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {}));
-  return { ...photo, ...camera, ...many, ...Object.fromEntries(Object.entries(experiments).map(([key, text]) => ["experiment." + key, text])) };
-}
+import { byLanguage, dictionary, prefixed } from "./dictionaries.js";
 
 /** @type {Record<string, Record<string, string>>} */
-export const PHOTO = Object.fromEntries(readdirSync(FOLDER, { withFileTypes: true }).filter((one) => one.isDirectory())
-  .map(({ name }) => [name, textsOf(name)]).filter(([, texts]) => Object.keys(texts).length > 0));
+export const PHOTO = byLanguage((name) => ({ ...dictionary(name, "photo"), ...dictionary(name, "camera"), ...dictionary(name, "many"),
+  ...prefixed("experiment.", dictionary(name, "experiments")) }));

@@ -16,7 +16,7 @@ const [WIDTH, HEIGHT, LEFT, BOTTOM] = [300, 120, 30, 20];
 export function createCurves({ title, axis, count, scale, names }) {
   const [inner, high] = [WIDTH - LEFT - 6, HEIGHT - BOTTOM - 8];
   const y = (value) => (1 - (value - scale.min) / (scale.max - scale.min)) * high;
-  const lines = names.map((_, at) => svg("polyline", { class: at === 0 ? "vv-line" : "vv-line vv-second-line" }));
+  const lines = names.map((_, at) => svg("polyline", { class: at === 0 ? "vv-curve" : "vv-curve vv-second-line" }));
   const marker = svg("line", { class: "vv-line-mark", y1: 0, y2: high });
   const every = Math.ceil(count / 14);
   const ends = [scale.min, 0, scale.max];
