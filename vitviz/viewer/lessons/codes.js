@@ -1,5 +1,6 @@
 /** Codes: a guess as a few letters that a pupil can read out, and back; no server and no names in between. */
 
+import { quantile } from "../maths/quantile.js";
 import { markOf, Misfit } from "./own.js";
 import { gapOf, isGuess, optionsOf, paintable } from "./steps.js";
 
@@ -201,8 +202,4 @@ export function rightOf({ course, source }, guesses, truth) {
 }
 
 /** The guess in the middle of all. */
-export function middleOf(numbers) {
-  const sorted = [...numbers].sort((a, b) => a - b);
-  const half = Math.floor(sorted.length / 2);
-  return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
-}
+export const middleOf = (numbers) => quantile(numbers, 0.5);

@@ -1,9 +1,9 @@
 /** Truths: what the questions of lessons ask, computed from the analysis on the screen, by name. */
 
-import { overlap } from "../maths/attention.js";
+import { holdingHalf, overlap, strongest } from "../maths/attention.js";
 import { attentionAt } from "../data/film.js";
 import { insideMeans } from "../maths/inside.js";
-import { dot } from "../maths/attention.js";
+import { cosineDistance } from "../maths/difference.js";
 import { lengthOf, mixOf, valueOf } from "../maths/mixing.js";
 import { placeOf } from "../maths/geometry.js";
 import { pairOf } from "../maths/pair.js";
@@ -152,21 +152,8 @@ function convolutionDifference({ grid, manifest }, { filters, count }, picture) 
 const convolutionGap = (source) => within(fetched(source.embedding), (found) =>
   within(fetched(source.picture), (picture) => convolutionDifference(source, found, picture)));
 
-/** How many patches, the strongest first, have half of what all patches get. */
-function half(map) {
-  const sorted = Float64Array.from(map).sort().reverse();
-  const total = sorted.reduce((sum, value) => sum + value, 0);
-  let [count, sum] = [0, 0];
-  while (sum < total / 2) sum += sorted[count++];
-  return count;
-}
-
 /** The place of the largest value. */
-function best(values) {
-  let at = 0;
-  for (let i = 1; i < values.length; i++) if (values[i] > values[at]) at = i;
-  return at;
-}
+const best = (values) => strongest(values, 1)[0];
 
 /** @type {Record<string, Truth>} */
 export const TRUTHS = {
@@ -234,7 +221,7 @@ export const TRUTHS = {
   } },
   nearestHead: { unit: "which", of: (source, { layer }) => within(fetched(source.statistics), ({ distance }) =>
     String(best(distance[layer].map((value) => -value)))) },
-  halfOfAttention: { unit: "count", of: (source, at) => within(rowOf(source, at, at.token), (row) => half(row.subarray(source.grid.prefix))) },
+  halfOfAttention: { unit: "count", of: (source, at) => within(rowOf(source, at, at.token), (row) => holdingHalf(row.subarray(source.grid.prefix))) },
 
   // One number of attention.
   dotProduct: { unit: "number", of: (source, at) => within(pairAt(source, at), ({ sum }) => sum) },
@@ -268,8 +255,7 @@ export const TRUTHS = {
   tokenLength: { unit: "number", of: (source, at) => mixAt(source, at, ({ before }) => lengthOf(before)) },
   changeLength: { unit: "number", of: (source, at) => mixAt(source, at, ({ change }) => lengthOf(change)) },
   changeOfToken: { unit: "share", of: (source, at) => mixAt(source, at, ({ before, change }) => seen(lengthOf(change)) / seen(lengthOf(before))) },
-  keptDirection: { unit: "cosine", of: (source, at) => mixAt(source, at, ({ before, after }) =>
-    dot(before, 0, after, 0, before.length) / (lengthOf(before) * lengthOf(after))) },
+  keptDirection: { unit: "cosine", of: (source, at) => mixAt(source, at, ({ before, after }) => 1 - cosineDistance(before, after)) },
   /** What a norm makes of a token that is twice as long. */
   normOfTwice: { unit: "which", of: (source, at) => mixAt(source, at, ({ before }) => {
     const [once, twice] = [normed(before), normed(before.map((value) => 2 * value))].map(lengthOf);

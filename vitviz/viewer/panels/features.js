@@ -7,7 +7,7 @@ import { layerFeatures, outliers } from "../data/features.js";
 import { createGallery } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
 import { digits, multiple, percent, signed } from "../maths/numbers.js";
-import { cited } from "../parts/paper.js";
+import { cited } from "../parts/cited.js";
 import { similarityScale } from "../maths/scales.js";
 import { scaleOfBoth } from "../state/sharedscale.js";
 import { oneOf } from "../state/panels.js";

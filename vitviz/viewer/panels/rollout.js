@@ -7,7 +7,7 @@ import { el, setText, show } from "../parts/dom.js";
 import { createGallery } from "../parts/gallery.js";
 import { createLegend } from "../parts/legend.js";
 import { percent } from "../maths/numbers.js";
-import { cited } from "../parts/paper.js";
+import { cited } from "../parts/cited.js";
 import { LEAST_TIMES, patchScale } from "../maths/scales.js";
 import { opposite, scaleOfBoth } from "../state/sharedscale.js";
 import { createShares } from "../stage/readout.js";

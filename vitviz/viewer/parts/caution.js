@@ -1,6 +1,6 @@
 /** The sentence that stands wherever attention could be taken for an explanation. */
 
-import { cited } from "./paper.js";
+import { cited } from "./cited.js";
 
 /** @param {(key: string) => string} t */
 export const caution = (t) => cited(t("caution"), "arXiv:1902.10186", "vv-caution");

@@ -29,12 +29,12 @@ export function createLessonBar(app) {
   const where = el("span", { class: "vv-lesson-where" });
   const leave = button({ text: "✕", title: t("lessonLeave"), onClick: () => course.leave() });
   const elsewhere = el("p", { class: "vv-note" });
-  const home = button({ text: t("lessonHome"), title: t("lessonHome"), onClick: () => course.home() });
+  const home = button({ text: t("lessonHome"), onClick: () => course.home() });
   const text = el("div", { class: "vv-lesson-text" });
   const lines = el("pre", { class: "vv-lesson-lines", tabindex: "0" });
   const question = el("p", { class: "vv-lesson-question" });
   const answer = el("div", { class: "vv-lesson-answer" });
-  const play = button({ text: t("lessonPlay"), title: t("lessonPlay"), onClick: () => app.play(course.step().play) });
+  const play = button({ text: t("lessonPlay"), onClick: () => app.play(course.step().play) });
   const ballot = createBallot(app);
   const waiting = el("p", { class: "vv-note" });
   const gap = el("p", { class: "vv-lesson-gap" });
@@ -43,12 +43,12 @@ export function createLessonBar(app) {
   const why = el("label", { class: "vv-lesson-because" }, el("span", { text: t("lessonBecause") }), because);
   // A screen reader reads the truth when it appears.
   const truth = el("div", { class: "vv-lesson-truth", role: "status" }, gap, ...Object.values(after));
-  const back = button({ text: t("lessonBack"), title: t("lessonBack"), onClick: () => move(-1) });
-  const reveal = button({ text: t("lessonReveal"), title: t("lessonReveal"), onClick: () => { if (course.complete()) course.reveal([question.textContent, gapText(app, course.truth())]); } });
-  const again = button({ text: t("lessonAgain"), title: t("lessonAgain"), onClick: () => course.again() });
-  const next = button({ text: t("lessonNext"), title: t("lessonNext"), onClick: () => move(1) });
+  const back = button({ text: t("lessonBack"), onClick: () => move(-1) });
+  const reveal = button({ text: t("lessonReveal"), onClick: () => { if (course.complete()) course.reveal([question.textContent, gapText(app, course.truth())]); } });
+  const again = button({ text: t("lessonAgain"), onClick: () => course.again() });
+  const next = button({ text: t("lessonNext"), onClick: () => move(1) });
   for (const main of [reveal, play]) main.classList.add("vv-main");
-  const others = button({ text: t("lessonOthers"), title: t("lessonOthers"), onClick: () => app.openLessons() });
+  const others = button({ text: t("lessonOthers"), onClick: () => app.openLessons() });
   const [teacher, framing] = [createTeacher(app), createFraming(app)];
   const card = createCard(app);
   const root = el("section", { class: "vv-lesson", "aria-label": t("lesson"), hidden: true },

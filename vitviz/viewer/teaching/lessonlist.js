@@ -1,5 +1,6 @@
 /** The list of lessons, in a dialog that Escape closes: for a pupil to open, for a teacher to hand out. */
 
+import { createDialog } from "../parts/dialog.js";
 import { el } from "../parts/dom.js";
 import { goalOf, titleOf } from "../text/lesson.js";
 import { OWN } from "../lessons/own.js";
@@ -23,7 +24,7 @@ export function createLessonList(app, lessons, linkTo) {
   const open = (lesson) => {
     const title = titleOf(app, lesson);
     if (linkTo && lesson.id !== OWN) return el("a", { href: linkOf(lesson, firstOf(lesson)), text: title });
-    return button({ text: title, title, onClick: () => begin(lesson) });
+    return button({ text: title, onClick: () => begin(lesson) });
   };
   const begin = ({ id }) => {
     if (!app.source) return;
@@ -34,9 +35,7 @@ export function createLessonList(app, lessons, linkTo) {
     el("span", { class: "vv-note", text: " " + t("lessonMinutes", { minutes: lesson.minutes }) }),
     el("p", { text: goalOf(app, lesson) || t("ownGoal") }));
   const refused = app.shelf.refused();
-  const dialog = el("dialog", { class: "vv-help vv-lesson-list", "aria-label": t("lessons") },
-    el("div", { class: "vv-help-head" }, el("h3", { text: t("lessons") }),
-      button({ text: "✕", title: t("close"), onClick: () => dialog.close() })),
+  const dialog = createDialog(t, t("lessons"), "vv-help vv-lesson-list",
     refused ? el("p", { class: "vv-untrained", role: "alert", text: t(refused.key, refused.values) }) : null,
     el("p", { class: "vv-note", text: t("lessonsIntro") }),
     createCheckLine(app, selfCheck),
@@ -45,7 +44,6 @@ export function createLessonList(app, lessons, linkTo) {
     linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("lessonTeacherLinks") }), handout()) : null,
     linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("own") }), createOwnLesson(app, linkTo, () => begin({ id: OWN }))) : null,
     el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("check.class") }), createCheckClass(app)));
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   dialog.addEventListener("close", () => dialog.remove()); // it is made anew with what has been collected by then
   return dialog;
 

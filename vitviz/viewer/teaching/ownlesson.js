@@ -1,6 +1,8 @@
 /** An own lesson: the views that a teacher has collected, with questions, to be ordered, handed out and kept. */
 
 import { el, setText, show } from "../parts/dom.js";
+import { download } from "../parts/download.js";
+import { fileField } from "../parts/drops.js";
 import { MOST, Misfit, OWN, WAYS, addressWith, emptyLesson, fileText, lessonInFile, stepOf, withMoved } from "../lessons/own.js";
 import { HOSTS, readLink } from "../state/link.js";
 import { allow, button } from "../parts/widgets.js";
@@ -18,8 +20,8 @@ export function createOwnLesson(app, linkTo, start) {
     onchange: () => app.collect({ ...shelf.draft(), title: title.value }) });
   const steps = el("ol", { class: "vv-own-steps" });
   const link = el("input", { type: "text", readonly: true, class: "vv-link", "aria-label": t("ownLink"), hidden: true });
-  const file = el("input", { type: "file", accept: ".json,application/json", hidden: true, onchange: read });
-  const named = (key, onClick) => button({ text: t(key), title: t(key), onClick });
+  const file = fileField(".json,application/json", read);
+  const named = (key, onClick) => button({ text: t(key), onClick });
   const brought = shelf.brought();
   const withSteps = (act) => () => { if (shelf.draft().steps.length > 0) tell(act); };
   const hand = [...(brought ? [] : [named("ownStart", withSteps(start))]), named("ownLink", withSteps(copy)), named("ownSave", withSteps(save))];
@@ -96,16 +98,11 @@ export function createOwnLesson(app, linkTo, start) {
 
   function save() {
     const name = (shelf.draft().title || t("ownUntitled")).replace(/[^\p{L}\p{N}]+/gu, "-");
-    const url = URL.createObjectURL(new Blob([fileText(shelf.draft())], { type: "application/json" }));
-    el("a", { href: url, download: name + ".json" }).click();
-    setTimeout(() => URL.revokeObjectURL(url), 60_000);
+    download(new Blob([fileText(shelf.draft())], { type: "application/json" }), name + ".json");
     say(t("ownSaved"));
   }
 
-  async function read() {
-    const [chosen] = file.files;
-    file.value = ""; // the same file can be chosen again
-    if (!chosen) return;
+  async function read([chosen]) {
     await tell(async () => {
       if (chosen.size > MOST.file) throw new Misfit("ownLargeFile", { most: MOST.file / 1000 });
       const lesson = lessonInFile(await chosen.text());

@@ -1,6 +1,7 @@
 /** Paper: an HTML file for A4, opened in a tab of its own, where it can be printed and saved. */
 
 import { el } from "../parts/dom.js";
+import { openInTab } from "../parts/download.js";
 
 /** For A4 paper, in black and white too: nothing is told by a colour alone. Without child selectors, which XML would escape. */
 const STYLE = `
@@ -42,8 +43,4 @@ export function paper(language, title, nodes, kind = "") {
 }
 
 /** @param {string} html */
-export function openPaper(html) {
-  const url = URL.createObjectURL(new Blob([html], { type: "text/html;charset=utf-8" }));
-  el("a", { href: url, target: "_blank", rel: "noopener" }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 60_000); // the tab has read it by then
-}
+export const openPaper = (html) => openInTab(new Blob([html], { type: "text/html;charset=utf-8" }));

@@ -1,10 +1,10 @@
 /** The poll: codes of a class, typed or pasted, become a picture of what it guessed, beside the truth. */
 
-import { pixelCanvas } from "../parts/canvas.js";
 import { countsOf, lengthOf, middleOf, readCodes, rightOf } from "../lessons/codes.js";
 import { optionsOf, paintable } from "../lessons/steps.js";
+import { createDialog } from "../parts/dialog.js";
 import { el, setText, show } from "../parts/dom.js";
-import { percentBox } from "../maths/geometry.js";
+import { createMarked } from "../parts/marked.js";
 import { strongest } from "../maths/attention.js";
 import { optionText, said, titleOf, written } from "../text/lesson.js";
 import { button } from "../parts/widgets.js";
@@ -21,7 +21,7 @@ export function createPoll(app) {
   const count = el("p", { class: "vv-note", role: "status" });
   const wrong = el("ul", { class: "vv-poll-wrong" });
   const figure = el("div", { class: "vv-poll-figure" });
-  const truth = button({ text: t("lessonReveal"), title: t("lessonReveal"), pressed: false, onClick() {
+  const truth = button({ text: t("lessonReveal"), pressed: false, onClick() {
     revealed = !revealed;
     truth.setAttribute("aria-pressed", String(revealed));
     draw();
@@ -29,12 +29,10 @@ export function createPoll(app) {
   let revealed = false;
   const room = app.room?.teacher ? createGathering(app, draw) : null;
   const typed = el("label", {}, el("span", { class: "vv-note", text: t("pollCodes", { count: lengthOf(app) }) }), field);
-  const dialog = el("dialog", { class: "vv-help vv-poll", "aria-label": t("poll") },
-    el("div", { class: "vv-help-head" }, el("h3", { text: t("poll") }), button({ text: "✕", title: t("close"), onClick: () => dialog.close() })),
+  const dialog = createDialog(t, t("poll"), "vv-help vv-poll",
     el("p", { class: "vv-lesson-question", text: titleOf(app, course.lesson()) + ": " + (said(app, "question") ?? "") }),
     ...(room ? [room.root, count, figure, typed, wrong] : [typed, count, wrong, figure]),
     el("div", { class: "vv-lesson-buttons" }, truth), el("p", { class: "vv-note", text: t(room ? "pollHelpRoom" : "pollHelp") }));
-  dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
   dialog.addEventListener("close", () => { room?.stop(); dialog.remove(); }); // nothing is kept
   draw();
   return dialog;
@@ -71,18 +69,10 @@ export function createPoll(app) {
   }
 
   function picture(title, values, textOf, framed) {
-    const { grid, manifest: { model: { image } } } = app.source;
-    const pixels = pixelCanvas(image.height, image.width, "");
-    pixels.draw(app.source.picture.get()?.rgba);
     const largest = Math.max(...values) || 1;
-    const place = el("div", { class: "vv-poll-picture" }, pixels.canvas,
-      ...values.map((value, patch) => {
-        const box = el("span", { class: framed.includes(patch) ? "vv-poll-box vv-guess-truth" : "vv-poll-box", text: textOf(patch) });
-        Object.assign(box.style, percentBox(patch + grid.prefix, grid), { background: "rgb(255 122 61 / " + (0.85 * value / largest).toFixed(3) + ")" });
-        return box;
-      }));
-    place.style.aspectRatio = image.width + " / " + image.height;
-    return el("figure", {}, el("figcaption", { text: title }), place);
+    return el("figure", {}, el("figcaption", { text: title }), createMarked(app.source, "vv-poll-picture", values.map((value, patch) => (
+      { token: patch + app.source.grid.prefix, class: framed.includes(patch) ? "vv-poll-box vv-guess-truth" : "vv-poll-box", text: textOf(patch),
+        style: { background: "rgb(255 122 61 / " + (0.85 * value / largest).toFixed(3) + ")" } }))));
   }
 
   /** How many chose each option; the right one is marked. */

@@ -3,9 +3,8 @@
 import { ITEMS, LEVELS, ROUNDS, isRight, keyOf, layersOf, lookOf, reasonOf, scoreOf } from "../lessons/check.js";
 import { checkCode } from "../lessons/checkcodes.js";
 import { LESSONS } from "../lessons/index.js";
-import { percentBox } from "../maths/geometry.js";
-import { pixelCanvas } from "../parts/canvas.js";
 import { el, setText, show } from "../parts/dom.js";
+import { createMarked } from "../parts/marked.js";
 import { allow, button, choice } from "../parts/widgets.js";
 import { titleOf } from "../text/lesson.js";
 
@@ -20,8 +19,8 @@ export function createCheckLine(app, open) {
   const { t, check } = app;
   const rounds = { before: button({ text: t("check.before"), title: t("check.beforeTitle"), onClick: () => begin("before") }),
     after: button({ text: t("check.after"), title: t("check.afterTitle"), onClick: () => check.done("before") && begin("after") }) };
-  const again = button({ text: t("check.again"), title: t("check.again"), onClick: () => ask(true) });
-  const named = (key, onClick) => button({ text: t(key), title: t(key), onClick });
+  const again = button({ text: t("check.again"), onClick: () => ask(true) });
+  const named = (key, onClick) => button({ text: t(key), onClick });
   const yes = named("check.againYes", () => { check.clear(); ask(false); });
   const asked = el("div", { role: "alert", hidden: true }, el("p", { text: t("check.againAsk") }),
     el("div", { class: "vv-lesson-buttons" }, yes, named("check.againNo", () => ask(false))));
@@ -59,8 +58,8 @@ function createSelfCheck(app, round) {
   const title = el("h3", { tabindex: "-1", text: t("check.title") + ": " + t(round === "before" ? "check.before" : "check.after") });
   const where = el("span", { class: "vv-lesson-where" });
   const body = el("div", { class: "vv-check-body" }, el("p", { class: "vv-note", text: t("lessonLoading") }));
-  const back = button({ text: t("lessonBack"), title: t("lessonBack"), onClick: () => move(at - 1) });
-  const next = button({ text: t("lessonNext"), title: t("lessonNext"), onClick: go });
+  const back = button({ text: t("lessonBack"), onClick: () => move(at - 1) });
+  const next = button({ text: t("lessonNext"), onClick: go });
   next.classList.add("vv-main");
   const foot = el("div", { class: "vv-lesson-buttons" }, back, next);
   const dialog = el("dialog", { class: "vv-help vv-check", "aria-label": title.textContent },
@@ -179,14 +178,7 @@ export function wordsOf(app, item, name) {
 
 /** What the model saw, with letters on the patches that are asked about. */
 function picture({ source }, tokens) {
-  const { grid, manifest: { model: { image } } } = source;
-  const pixels = pixelCanvas(image.height, image.width, "");
-  pixels.draw(source.picture.get()?.rgba);
-  const place = el("div", { class: "vv-check-picture", "aria-hidden": "true" }, pixels.canvas, ...tokens.map((token, at) => {
-    const box = el("span", { class: "vv-guess-mark", text: "AB"[at] });
-    Object.assign(box.style, percentBox(token, grid));
-    return box;
-  }));
-  place.style.aspectRatio = image.width + " / " + image.height;
-  return place;
+  const root = createMarked(source, "vv-check-picture", tokens.map((token, at) => ({ token, class: "vv-guess-mark", text: "AB"[at] })));
+  root.setAttribute("aria-hidden", "true");
+  return root;
 }

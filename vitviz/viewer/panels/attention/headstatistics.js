@@ -6,7 +6,7 @@ import { NOTHING, createDotChart } from "../../parts/dotchart.js";
 import { el, setText, show } from "../../parts/dom.js";
 import { mapRatio } from "../../maths/geometry.js";
 import { digits } from "../../maths/numbers.js";
-import { cited } from "../../parts/paper.js";
+import { cited } from "../../parts/cited.js";
 import { patchScale } from "../../maths/scales.js";
 import { dotInView, dotOfClick, evenDistance, headsByLayer } from "../../maths/scatter.js";
 import { createFileWaiting } from "../../parts/waiting.js";

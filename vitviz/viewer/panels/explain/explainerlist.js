@@ -5,7 +5,7 @@ import { MOST_MAPS, questionOf, shownExplainers, toggled } from "../../state/exp
 import { costText, explainerName, explainerSentence } from "../../text/explaining.js";
 import { el, setText, show } from "../../parts/dom.js";
 import { createFold } from "../../parts/fold.js";
-import { paper } from "../../parts/paper.js";
+import { arxiv } from "../../parts/cited.js";
 
 const PAPER = /^arXiv:[0-9]{4}\.[0-9]{4,5}$/;
 
@@ -45,7 +45,7 @@ function createRow(app, one) {
   const gain = el("span", { class: "vv-explainer-gain" });
   const root = el("li", {},
     el("div", { class: "vv-explainer-line" }, el("label", { class: "vv-toggle" }, input, el("span", { text: explainerName(one, app) })), cost, gain),
-    el("p", { class: "vv-note" }, explainerSentence(one, app) + " ", PAPER.test(one.paper) ? paper(one.paper) : null));
+    el("p", { class: "vv-note" }, explainerSentence(one, app) + " ", PAPER.test(one.paper) ? arxiv(one.paper) : null));
   if (one.measured) gain.textContent = t("explainGain", gainOf(one.measured.gain));
   show(gain, Boolean(one.measured));
   return {

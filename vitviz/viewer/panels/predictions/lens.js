@@ -6,7 +6,7 @@ import { labelName } from "../../text/words.js";
 import { createLineChart, createReading } from "../../parts/linechart.js";
 import { rankTicks, topShare } from "../../maths/lines.js";
 import { percent } from "../../maths/numbers.js";
-import { cited } from "../../parts/paper.js";
+import { cited } from "../../parts/cited.js";
 import { createFileWaiting } from "../../parts/waiting.js";
 import { choice } from "../../parts/widgets.js";
 
