@@ -114,6 +114,7 @@ def test_the_untrained_twin_has_a_folder_of_its_own(
     assert call(capsys, picture, "--model", model, "--untrained", "--out", folder)[0] == 0
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize(("given", "size"), [("40x24", (40, 24)), ("48", (48, 48))])
 def test_another_size_has_a_folder_of_its_own(
     capsys, tmp_path, monkeypatch, model, picture, given, size
@@ -190,6 +191,7 @@ def test_html_writes_the_viewer(capsys, tmp_path, model, picture) -> None:
     assert text.lstrip().lower().startswith("<!doctype html>")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_model_without_classes_or_cls(capsys, tmp_path, picture) -> None:
     for name, middle in (("registers", 0), ("no_cls", 1 * 5 + 2)):
         model, out = save_tiny(tmp_path, name), tmp_path / name
