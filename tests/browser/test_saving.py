@@ -216,6 +216,30 @@ def test_the_picture_saved_on_a_phone_is_as_wide_as_the_screen(open_page):
     assert shown <= width <= shown + 40
 
 
+# What a saved picture is drawn of, on its way.
+DRAWN = """() => {
+    const { set } = Object.getOwnPropertyDescriptor(HTMLImageElement.prototype, "src");
+    const note = (value) => { window.drawn = decodeURIComponent(value); };
+    Object.defineProperty(HTMLImageElement.prototype, "src", {
+        set(value) { note(value); set.call(this, value); },
+    });
+}"""
+
+
+def test_a_saved_menu_shows_what_is_chosen_in_it(open_page):
+    tab = open_page(page(analyze(tiny("cls"), np.zeros((40, 40, 3), np.uint8))))
+    tab.wait_for_selector('#viewer[data-state="ready"]')
+    tab.get_by_role("tab", name="Explanations").click()
+    menu = tab.locator(".vv-class-menu select")
+    other = menu.locator("option").last.get_attribute("value")
+    menu.select_option(other)
+    tab.evaluate(DRAWN)
+    tab.get_by_role("button", name="Save what you see").click()
+    saved(tab, tab.locator(SAVES).last.get_by_role("button", name="PNG"))
+    chosen = re.findall(r'<option value="([^"]*)" selected', tab.evaluate("window.drawn"))
+    assert chosen == [other]
+
+
 def test_a_saved_picture_ends_below_its_caption(visit):
     seen = visit(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = seen.page

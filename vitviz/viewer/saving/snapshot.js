@@ -77,6 +77,7 @@ function copyOf(node) {
     twin.toggleAttribute("checked", original.checked);
     twin.removeAttribute("name"); // else checking the copy of a radio button would uncheck the original
   }
+  for (const [original, twin] of twins("option")) twin.toggleAttribute("selected", original.selected);
   for (const [original, twin] of twins("progress")) twin.setAttribute("value", String(original.value));
   for (const hidden of copy.querySelectorAll("[hidden]")) hidden.remove();
   return copy;
