@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_erase import brush
@@ -182,6 +183,16 @@ def test_a_phone_shows_answer_picture_sentence_and_tabs(visit, locale):
 def test_on_a_phone_the_first_tool_of_an_experiment_stands_under_its_picture(visit):
     seen = visit("?model=photos&panel=experiment", **PHONE)
     inside(seen, ".vv-picture", TABS, ".vv-line", ".vv-brush-controls .vv-option")
+
+
+def test_on_a_phone_the_maps_of_a_panel_keep_their_scale(open_page):
+    tab = open_page(one_file(analyze(tiny("cls"), photo())))
+    tab.set_viewport_size(PHONE["viewport"])
+    tab.locator("#viewer[data-state=ready]").wait_for()
+    for panel in ("Attention", "Rollout", "Features"):
+        tab.get_by_role("tab", name=panel, exact=True).click()
+        expect(tab.locator(".vv-panel:visible .vv-legend:visible").first).to_be_visible()
+        expect(tab.locator(".vv-stage .vv-legend")).to_be_hidden()  # until its options are opened
 
 
 def test_a_photo_that_comes_while_one_has_scrolled_down_is_seen(visit, pictures):
