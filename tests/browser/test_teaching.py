@@ -147,6 +147,10 @@ def test_a_pupil_takes_the_page_home_and_goes_on_offline(visit, open_page) -> No
     page.locator(".vv-tools").get_by_text("Save", exact=True).click()
     take = page.locator(".vv-take")
     take.get_by_label("A note at the top").fill("Until Monday: steps 3 to 6.\n</script><b>x")
+    # The layer in view cannot be left out, and is on the list all the same.
+    expect(take.locator(".vv-take-layers label:visible")).to_have_text([*"012345"])
+    shown = seen.page.locator(".vv-layer input:checked").get_attribute("value")
+    expect(take.locator(".vv-take-layers label", has=page.locator(":disabled"))).to_have_text(shown)
     promised = float(take.get_by_text("The page will have about").inner_text().split()[-2])
     with page.expect_download() as saving:
         press(take, "Make the page")

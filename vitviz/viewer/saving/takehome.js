@@ -41,11 +41,12 @@ export function createTakeHome(app, download, nameOf) {
   const size = el("p", { class: "vv-note" });
   const boxes = [...Array(manifest.model.depth).keys()].map((layer) => {
     const one = toggle({ label: String(layer), onSwitch(on) {
-      if (on || layer === app.selection.layer) layers.add(layer); else layers.delete(layer);
-      one.set(layers.has(layer), layer !== app.selection.layer);
+      if (on) layers.add(layer); else layers.delete(layer);
+      one.set(layers.has(layer));
       tell();
     } });
-    one.set(layers.has(layer), layer !== selection.layer); // what is shown is in it
+    one.set(layers.has(layer));
+    /** @type {HTMLInputElement} */ (one.root.querySelector("input")).disabled = layer === selection.layer; // what is shown is in it
     return one.root;
   });
   const filmed = manifest.files.film ? toggle({ label: t("takeFilm"), onSwitch(on) { film = on; tell(); } }) : null;
