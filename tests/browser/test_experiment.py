@@ -6,6 +6,7 @@ import re
 import sys
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import unfold
 from tests.browser.test_accessibility import AXE, RUN, SETTLED
@@ -380,3 +381,15 @@ def test_where_a_browser_runs_no_webassembly_the_server_computes(visit, photos) 
     wanted = [{"kind": "remove", "patches": [0, 1, 2, 12]}]
     page.wait_for_function(SHARE, arg=expected(photos, wanted)[1])
     assert "this browser runs no WebAssembly" in page.locator(".vv-computed").inner_text()
+
+
+def test_the_head_of_a_cut_is_chosen_whatever_lies_over_the_picture(visit, photos) -> None:
+    seen = visit("?model=photos&panel=experiment&overlay=features&head=2&layer=3")
+    page = seen.page
+    page.locator(".vv-experiment summary", has_text="Cut edges").click()
+    seen.choose("1")
+    page.get_by_role("radio", name="this head", exact=True).check()
+    place = page.locator(".vv-experiment .vv-note", has_text=re.compile("^Layer 3,"))
+    expect(place).to_contain_text("Layer 3, head 1: the line above")
+    seen.choose("mean")
+    expect(place).to_contain_text("all heads, because no single one is chosen")

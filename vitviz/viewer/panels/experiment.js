@@ -14,7 +14,7 @@ import { whereComputed } from "../text/where.js";
 import { besideName, changeName, headName, tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const experiment = { id: "experiment", whole: true, alone: true, paints: true, create, saves, code,
+export const experiment = { id: "experiment", whole: true, alone: true, paints: true, controls: ["head", "direction"], create, saves, code,
   lights: ({ bench, source: { manifest } }) => partsTouched(bench.list(), manifest.model.depth) };
 
 /** The probabilities that stand in the bars of the changed model. */
@@ -226,8 +226,8 @@ function createEdgeControls(app) {
     render() {
       layers.set(where);
       const { layer, head } = app.selection;
-      setText(place, where === "all" ? "" : t(where === "head" ? "experimentPlaceHead" : "experimentPlaceLayer",
-        { layer, head: headName(head, app) }));
+      const told = where === "layer" ? "experimentPlaceLayer" : head === "mean" ? "experimentPlaceMean" : "experimentPlaceHead";
+      setText(place, where === "all" ? "" : t(told, { layer, head: headName(head, app) }));
       show(place, where !== "all");
       const { query, key } = app.pair();
       setText(pair, t("experimentPair", { query: tokenName(query, app), key: tokenName(key, app) }));

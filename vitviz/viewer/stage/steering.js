@@ -49,7 +49,7 @@ export function createSteering(app) {
       const { selection } = app;
       const here = [selection.overlay, app.panel().overlay ?? "none"].map(overlayNamed)
         .filter(({ possible }) => !possible || possible(app.source));
-      const uses = (control) => here.some(({ controls }) => controls.includes(control));
+      const uses = (control) => [app.panel(), ...here].some(({ controls = [] }) => controls.includes(control));
       show(head.root, uses("head"));
       head.set(selection.head);
       direction.set(selection.direction, uses("direction"));

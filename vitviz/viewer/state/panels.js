@@ -16,7 +16,7 @@ import { startToken } from "../maths/geometry.js";
  *   rests?: (grid: import("../maths/geometry.js").Grid) => number,
  *   borrows?: (selection: import("./state.js").Selection) => any,
  *   selects?: Record<string, Field>, prefers?: Record<string, Field>, link?: string[],
- *   alone?: boolean, whole?: boolean, paints?: boolean, note?: string,
+ *   alone?: boolean, whole?: boolean, paints?: boolean, controls?: string[], note?: string,
  *   painting?: (app: import("../main.js").App) => {colours: Float32Array|null}|null,
  *   explains?: string[], lights: (app: import("../main.js").App) => (string|number)[],
  *   both?: (app: import("../main.js").App, other: import("../main.js").App) => import("../types.js").Panel,
@@ -33,6 +33,7 @@ import { startToken } from "../maths/geometry.js";
  *   alone: it stands once beside another analysis, for it would be the same; other panels stand twice
  *   whole: it is about the whole picture or the model, and needs no read-out of the selected token
  *   paints: a brush paints on the picture while it is open
+ *   controls: the controls of the page that it uses, whatever lies over the picture
  *   note: the key of a text that stands on the picture while it is open
  *   painting: the colours of the patches that lie over the picture in place of its overlay, once they are here; null: none
  *   explains: the parts of the line that lead to it: photo, patches, position, layers, answer
