@@ -11,6 +11,9 @@ import { createDrawing } from "./stage/drawing.js";
  * @typedef {{key: string, values?: any, retry?: null|(() => void), label?: string}} Message  label: of the button that retries
  */
 
+/** What takes longer to come is said to be on its way. */
+const LATE_MS = 400;
+
 /**
  * @param {import("./main.js").App} app
  * @param {import("./types.js").Host} host
@@ -35,15 +38,22 @@ export function createScreen(app, { element, taken = null, draw = null, entitle 
     /** Null while a message stands in its place. @type {ReturnType<typeof createBoard>|null} */
     board: null,
     openDrawing: () => drawing?.open(), open,
-    /** Opens what comes as a file of its own; one that does not come is told until it is tried again. */
+    /** Opens what comes as a file of its own; one that is slow is told, and one that does not come until it is tried again. */
     async fetching(opening) {
-      show(lost, false);
+      const tell = (text) => {
+        setText(lost, text);
+        show(lost, text !== "");
+      };
+      tell("");
+      const late = setTimeout(() => tell(app.t("partComing")), LATE_MS);
       try {
         await opening();
+        tell("");
       } catch (error) {
-        setText(lost, app.t("partLost", { reason: error.message }));
-        show(lost, true);
+        tell(app.t("partLost", { reason: error.message }));
         throw error;
+      } finally {
+        clearTimeout(late);
       }
     },
     /** Makes the board for the source of the app. */
