@@ -9,6 +9,7 @@ import { colourIndex } from "../../vitviz/viewer/maths/colour.js";
 import { LEAST_TIMES, leastEnd, patchScale, spanOf } from "../../vitviz/viewer/maths/scales.js";
 import { OVERLAYS, overlayOf } from "../../vitviz/viewer/state/overlays.js";
 import { stageSaves } from "../../vitviz/viewer/state/saves.js";
+import { aboutOverlay } from "../../vitviz/viewer/text/overlay.js";
 import { hasText } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, appOf, assertClose } from "./fixture.js";
 
@@ -36,8 +37,13 @@ for (const { name, expected, manifest, grid, layers } of FIXTURES) {
     assertClose(patches(shown.values), expected.similarity, 1e-6);
     assert.ok(shown.values.slice(0, grid.prefix).every(Number.isNaN));
     assert.deepEqual([shown.scale, shown.colours, shown.uniform], [{ min: -1, max: 1 }, "diverging", null]);
-    if (grid.prefix > 0) assert.equal(overlayOf(app("positions", positions), 0).missing, "prefix");
-    assert.equal(overlayOf(app("positions", { positions: { exists: false } }), token).missing, "noPositions");
+    const ways = [[{ positions: { exists: false } }, token, "noPositions"], ...(grid.prefix > 0 ? [[positions, 0, "prefix"]] : [])];
+    for (const [more, at, missing] of ways) {
+      const none = overlayOf(app("positions", more), at);
+      assert.equal(none.missing, missing);
+      const words = { ...app("positions", more), t: (key) => key };
+      assert.equal(aboutOverlay(words, none), "about_none", "no place is most like one that there is not");
+    }
     assert.equal(overlayOf(app("positions", { positions: { exists: true }, positionMap: () => null }), token).missing, "positions");
   });
 

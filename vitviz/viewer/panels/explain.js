@@ -11,7 +11,7 @@ import { className } from "../text/explaining.js";
 import { explainFinding } from "../text/findings.js";
 import { codeOf } from "../text/python.js";
 import { whereExplained } from "../text/where.js";
-import { tokenTitle } from "../text/words.js";
+import { tokenName } from "../text/words.js";
 
 /** @type {import("../state/panels.js").PanelDescription} */
 export const explain = { id: "explain", overlay: "explain", whole: true, selects: FIELDS, lights: () => ["answer"], create, saves, code };
@@ -35,7 +35,7 @@ function create(app) {
       const shown = shownExplainers(app.selection, app.source);
       const here = shown.map((one) => ({ one, values: app.source.explanations.of(questionOf(app.selection, app.source, one)).here?.values }));
       setText(found, here.every(({ values }) => values) ? explainFinding(app, here) : "");
-      const token = shown.some(gathers) ? t("explainPool") : tokenTitle(app.selection.token, app);
+      const token = shown.some(gathers) ? t("explainPool") : tokenName(app.selection.token, app);
       setText(intro, target === null ? t("explainIntroFree", { token })
         : t("explainIntro", { label: className(target, app), token }));
       setText(where, whereExplained(app));

@@ -6,6 +6,9 @@ import { overlayNamed } from "../state/overlays.js";
 import { aboutExplained } from "./explaining.js";
 import { headName, tokenName } from "./words.js";
 
+/** Why a token has no map of positions, ever. */
+const NOWHERE = ["noPositions", "prefix"];
+
 /**
  * What the picture shows, in a sentence.
  * @param {import("../main.js").App} app
@@ -24,6 +27,7 @@ export function sayingOf(app, shown, token) {
  * @param {import("../state/overlays.js").Overlay} shown
  */
 export function aboutOverlay(app, shown) {
+  if (NOWHERE.includes(shown.missing)) return app.t("about_none"); // and nothing lies over it
   return said("about_", app, shown, { head: headName(app.selection.head, app) });
 }
 
