@@ -8,6 +8,7 @@ import { AttentionMaps } from "../../vitviz/viewer/data/maps.js";
 import { colourIndex } from "../../vitviz/viewer/maths/colour.js";
 import { LEAST_TIMES, leastEnd, patchScale, spanOf } from "../../vitviz/viewer/maths/scales.js";
 import { OVERLAYS, overlayOf } from "../../vitviz/viewer/state/overlays.js";
+import { scaleOfBoth } from "../../vitviz/viewer/state/sharedscale.js";
 import { stageSaves } from "../../vitviz/viewer/state/saves.js";
 import { aboutOverlay } from "../../vitviz/viewer/text/overlay.js";
 import { hasText } from "../../vitviz/viewer/text/words.js";
@@ -29,6 +30,21 @@ for (const { name, expected, manifest, grid, layers } of FIXTURES) {
     assertClose([shared.scale.max], [Math.max(least, ...expected.attention_to.flatMap(patches))], 1e-5);
     const away = overlayOf(app("attention", { maps: new AttentionMaps({ get: () => undefined }, manifest) }), token);
     assert.deepEqual([away.values, away.missing], [null, "layer"]);
+  });
+
+  test(name + ": a patch that was taken out has no map, and measures no other", () => {
+    const pass = { ...manifest.pass, removed: [token - grid.prefix] };
+    const whole = app("attention", { shownToken: () => token });
+    const changed = { ...whole, source: { ...whole.source, manifest: { ...manifest, pass } }, facing: () => whole };
+    whole.facing = () => changed;
+    for (const overlay of ["attention", "rollout"]) {
+      const gone = overlayOf({ ...changed, selection: { ...changed.selection, overlay } }, token);
+      assert.deepEqual([gone.values, gone.missing], [null, "gone"]);
+    }
+    const alone = patchScale(expected.mean_to, grid);
+    const scales = new Map([[whole, alone], [changed, { min: 0, max: 1 }]]);
+    for (const of of [whole, changed]) assert.deepEqual(scaleOfBoth(of, (side) => scales.get(side)), alone);
+    assertClose([overlayOf(whole, token).scale.max], [alone.max], 1e-5);
   });
 
   test(name + ": positions of patches alone, from -1 to 1", () => {

@@ -6,13 +6,13 @@ import { placeOf } from "../maths/geometry.js";
 import { insideMap, insideMeans } from "../maths/inside.js";
 import { patchScale, perToken, similarityScale, spanOf } from "../maths/scales.js";
 import { mainExplainer, questionOf } from "./explaining.js";
-import { attentionScale } from "./sharedscale.js";
+import { attentionScale, isGone } from "./sharedscale.js";
 
 /**
  * An overlay: its values, one for each token and NaN where a token has none, and their scale; or why there are none.
  * @typedef {{kind: string, values: Float32Array|null,
  *   scale: import("../maths/scales.js").Scale, colours: string, uniform: number|null, painted?: Float32Array|null, told?: "rotary"|"bias",
- *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"positions"|"noPositions"|"explaining"|"explainFailed"|"explainAbsent"}} Overlay
+ *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"gone"|"positions"|"noPositions"|"explaining"|"explainFailed"|"explainAbsent"}} Overlay
  *   told: what is shown in place of learned positions: what those inside attention do to a score
  *   kind: the id of its row; uniform: the value of uniform attention, null for values that are no shares of attention; painted: red,
  *     green, blue of each patch, in place of values
@@ -93,6 +93,7 @@ function overlayAlone(app, token) {
 /** @type {ValuesOf} */
 function attention(app, token) {
   const { layer, head, direction } = app.selection;
+  if (isGone(app, token)) return { missing: "gone" };
   const maps = app.source.maps.of(layer, token, direction);
   if (!maps) return { missing: "layer" };
   const values = app.source.maps.head(layer, token, direction, head);
@@ -100,8 +101,9 @@ function attention(app, token) {
 }
 
 /** @type {ValuesOf} */
-function rollout({ selection, source }, token) {
-  const { layer, first, residual, fusion } = selection;
+function rollout(app, token) {
+  const { selection: { layer, first, residual, fusion }, source } = app;
+  if (isGone(app, token)) return { missing: "gone" };
   const values = source.relevance.of({ token, layer, first, residual, fusion });
   if (values) return { values, scale: patchScale(values, source.grid) };
   if (!source.relevance.possible) return { missing: "impossible" };

@@ -2,8 +2,11 @@
 
 import { headsScale, patchScale, perToken, spanOf } from "../maths/scales.js";
 
+/** Whether a token was taken out of a pass: there it looks at itself alone, which is no map to measure others by. */
+export const isGone = ({ source: { manifest, grid } }, token) => Boolean(manifest.pass?.removed?.includes(token - grid.prefix));
+
 /**
- * One scale for the maps of both analyses.
+ * One scale for the maps of both analyses; that of one where the other has lost the token.
  * @param {import("../main.js").App} app
  * @param {(app: import("../main.js").App) => import("../maths/scales.js").Scale|null} scaleOf  null while it is not known
  * @param {boolean} shares  whether values are shares of attention, which are smaller where there are more tokens
@@ -12,7 +15,11 @@ import { headsScale, patchScale, perToken, spanOf } from "../maths/scales.js";
 export function scaleOfBoth(app, scaleOf, shares = true) {
   const [own, other] = [scaleOf(app), app.facing?.() ?? null];
   const theirs = own && other && scaleOf(other);
-  return theirs ? spanOf(own, shares ? perToken(theirs, other.source.grid, app.source.grid) : theirs) : own;
+  if (!theirs) return own;
+  const fitting = shares ? perToken(theirs, other.source.grid, app.source.grid) : theirs;
+  if (shares && isGone(other, other.shownToken())) return own;
+  if (shares && isGone(app, app.shownToken())) return fitting;
+  return spanOf(own, fitting);
 }
 
 /** The scale of a map of attention: its own, or that of all heads of the layer, as the taste wants it. */
