@@ -85,3 +85,9 @@ test("a panel is named in its own file, and asked of by nobody", () => {
     if (/^panels\/\w+\.js$/.test(name) && name !== "panels/index.js") assert.equal(name, "panels/" + id + ".js");
   }
 });
+
+test("the note on the large picture says which end of the film it is of, where there is a film", () => {
+  const { note } = PANELS.find(({ id }) => id === "training");
+  const said = (exists, trained) => note({ t: (key) => key, source: { film: { exists }, manifest: { model: { trained } } } });
+  assert.deepEqual([said(true, true), said(true, null), said(true, false), said(false, true)], ["filmStage", "filmStage", "filmStageBefore", ""]);
+});

@@ -73,9 +73,9 @@ export function createBoard(app) {
       rulers.render();
       projecting.render();
       stage.render(view);
-      const { whole = false, note: key } = app.panel();
-      show(note, Boolean(key));
-      if (key) setText(note, t(key));
+      const { whole = false, note: noteOf } = app.panel();
+      setText(note, noteOf?.(app) ?? "");
+      show(note, note.textContent !== "");
       readout.render(view);
       show(readout.root, !whole);
       steering.render(view);

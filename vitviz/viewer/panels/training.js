@@ -20,8 +20,13 @@ import { counted, headName, labelName, translated } from "../text/words.js";
 const MOMENT = { start: "last", possible: (value) => value === "last" || (Number.isInteger(value) && value >= 0) };
 
 /** @type {import("../state/panels.js").PanelDescription} */
-export const training = { id: "training", alone: true, whole: true, note: "filmStage", selects: { moment: MOMENT },
+export const training = { id: "training", alone: true, whole: true, note: stageNote, selects: { moment: MOMENT },
   lights: ({ selection: { layer }, source: { film } }) => (film.exists ? [layer] : []), create, saves, code };
+
+/** Which end of the film the large picture is of. */
+function stageNote({ t, source: { film, manifest: { model } } }) {
+  return film.exists ? t(model.trained === false ? "filmStageBefore" : "filmStage") : "";
+}
 
 /** Where CLS looks in the pictures of the film, at the selected moment. */
 function code({ moment, layer, head }, { manifest, film: { here } }) {

@@ -19,7 +19,7 @@ export function createWelcome(app, withoutHover) {
       placeBox(cursor, app.previewed !== null && pointer === null ? token : -1, app.source.grid);
       app.moved ||= pointer !== null || selection.pinned || app.history.past.length > 0;
       const looks = shown.values !== null && overlayNamed(shown.kind).flows === true && selection.direction === "from";
-      show(invitation, looks && !app.moved && !course.lesson() && !bench.marks() && !app.panel().note); // a note has its place
+      show(invitation, looks && !app.moved && !course.lesson() && !bench.marks() && !app.panel().note?.(app)); // a note has its place
     },
   };
 }

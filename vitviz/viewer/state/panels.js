@@ -16,7 +16,7 @@ import { startToken } from "../maths/geometry.js";
  *   rests?: (grid: import("../maths/geometry.js").Grid) => number,
  *   borrows?: (selection: import("./state.js").Selection) => any,
  *   selects?: Record<string, Field>, prefers?: Record<string, Field>, link?: string[],
- *   alone?: boolean, whole?: boolean, paints?: boolean, controls?: string[], note?: string,
+ *   alone?: boolean, whole?: boolean, paints?: boolean, controls?: string[], note?: (app: import("../main.js").App) => string,
  *   painting?: (app: import("../main.js").App) => {colours: Float32Array|null}|null,
  *   explains?: string[], lights: (app: import("../main.js").App) => (string|number)[],
  *   both?: (app: import("../main.js").App, other: import("../main.js").App) => import("../types.js").Panel,
@@ -34,7 +34,7 @@ import { startToken } from "../maths/geometry.js";
  *   whole: it is about the whole picture or the model, and needs no read-out of the selected token
  *   paints: a brush paints on the picture while it is open
  *   controls: the controls of the page that it uses, whatever lies over the picture
- *   note: the key of a text that stands on the picture while it is open
+ *   note: the text that stands on the picture while it is open; "": none
  *   painting: the colours of the patches that lie over the picture in place of its overlay, once they are here; null: none
  *   explains: the parts of the line that lead to it: photo, patches, position, layers, answer
  *   lights: the parts of the line that it is about now, a layer by its number

@@ -15,6 +15,7 @@ export function createClassMenu(app) {
   const { t } = app;
   const { pass: { predictions }, model: { labels } } = app.source.manifest;
   const denied = refuses(app.source);
+  const first = app.source.manifest.model.trained === false ? "explainChance" : denied ? "explainNearest" : "explainAnswer";
   const id = freshId("class");
   const select = el("select", { id, class: "vv-select",
     onchange: () => app.select({ target: select.value === ANSWER ? ANSWER : Number(select.value) }) });
@@ -43,7 +44,7 @@ export function createClassMenu(app) {
     // A class from a link, whose name was not sent.
     const missing = labels === null && !listed.includes(target) ? [option(target, className(target, app))] : [];
     select.replaceChildren(
-      option(ANSWER, t(denied ? "explainNearest" : "explainAnswer", { label: className(predictions[0].index, app) })),
+      option(ANSWER, t(first, { label: className(predictions[0].index, app) })),
       el("optgroup", { label: t("explainProbable") }, ...predictions.map(({ index, probability }) =>
         option(index, className(index, app) + (denied ? "" : " · " + percent(probability)))), ...missing),
       others.length > 0 ? el("optgroup", { label: t("explainOthers") }, ...others.map(({ index, label }) => option(index, label))) : "");
