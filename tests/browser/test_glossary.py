@@ -105,3 +105,33 @@ def test_a_text_that_changes_is_underlined_again_when_the_pointer_rests(tab) -> 
     )
     saying.locator(".vv-term[data-term=even_share]").wait_for()
     assert "the framed patch takes most from" in saying.inner_text()
+
+
+# Terms whose word goes on behind them, in another line.
+TORN = """() => [...document.querySelectorAll(".vv-term")].filter((term) => {
+    const after = document.createTreeWalker(term.closest("p, h3, h4, div"), NodeFilter.SHOW_TEXT);
+    while (after.nextNode()) {
+        if (term.compareDocumentPosition(after.currentNode) !== 4) continue;
+        if (!/^\\p{L}/u.test(after.currentNode.data)) return false;
+        const letter = document.createRange();
+        letter.setStart(after.currentNode, 0);
+        letter.setEnd(after.currentNode, 1);
+        const end = [...term.getClientRects()].pop();
+        return end && letter.getBoundingClientRect().top > end.bottom - 2;
+    }
+    return false;
+}).map((term) => term.parentElement.textContent)"""
+
+
+def test_no_korean_word_is_torn_behind_a_term(tab) -> None:
+    tab.get_by_role("button", name="한국어").click()
+    tab.locator(".vv-term", has_text="토큰").first.wait_for()
+    for width in range(320, 460, 10):
+        tab.set_viewport_size({"width": width, "height": 844})
+        assert tab.evaluate(TORN) == [], width
+    for panel in ("예측", "쿼리 · 키", "롤아웃"):
+        tab.get_by_role("tab", name=panel, exact=True).click()
+        tab.locator(".vv-right .vv-term:visible").first.wait_for()
+        for width in range(320, 460, 10):
+            tab.set_viewport_size({"width": width, "height": 844})
+            assert tab.evaluate(TORN) == [], (panel, width)

@@ -36,6 +36,7 @@ export function createHeadline(app) {
     const distance = other ? movedText(app, other) : "";
     show(was, Boolean(after));
     setText(now, after ? after.text : distance || intact);
+    now.classList.toggle("vv-told", now.textContent !== names); // the name of a file stays as it is
     now.title = now.textContent; // a long one is cut off, so that what stands below keeps its place
     root.classList.toggle("vv-coming", coming);
     setText(says, changes.length > 0 ? [after?.why ? after.note : "", distance && t("vectorMovedWhy"), t("afterChanges", { changes: said(changes) })].filter(Boolean).join("; ") : failed ? t("experimentFailed") : about);

@@ -11,6 +11,9 @@ const REST_MS = 300;
 const NOT_HERE = "button, a, select, label, summary, pre, code, kbd, svg, dialog, details:not([open]), " +
   "[hidden], [role=application] > :not(.vv-modes), .vv-modes fieldset, .vv-finding, .vv-badges, [role=tab], [role=img], [aria-hidden=true], .vv-live, .vv-heard, .vv-token-title, .vv-formula";
 
+/** The end of a Korean word stands behind its term; a line may break at any button, but not in a word. */
+const GOES_ON = /^\p{L}/u;
+
 /**
  * @param {import("../main.js").App} app
  * @param {() => HTMLElement[]} places  in each, the first occurrence of every term is underlined
@@ -43,8 +46,13 @@ export function createGlossary(app, places) {
       // From the end, so that the places of the others stay.
       for (const { id, start, end } of found.reverse()) {
         const word = node.splitText(start);
-        word.splitText(end - start);
-        word.replaceWith(termOf(id, word.data));
+        const rest = word.splitText(end - start);
+        const term = termOf(id, word.data);
+        if (!GOES_ON.test(rest.data)) word.replaceWith(term);
+        else {
+          rest.splitText(1);
+          word.replaceWith(el("span", { class: "vv-whole" }, term, rest));
+        }
       }
     }
   }
