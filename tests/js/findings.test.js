@@ -29,6 +29,9 @@ test("a rollout is flat below three times the average, which is one in N", () =>
   assert.match(say(flat, 0, "en", 2), /^Followed this far, /);
   const alone = { ...app("en"), source: { ...app("en").source, grid: { rows: 1, cols: 1, prefix: 1, tokens: 2 } } };
   assert.equal(rolloutFinding(alone, Float32Array.of(0.4, 0.6), 1), "", "of one square there is no other");
+  const out = app("en");
+  out.source.manifest.pass = { removed: [1] };
+  assert.equal(rolloutFinding(out, Float32Array.of(0, 0, 1, 0, 0), 2), "", "a square that is out gathers from nowhere");
   assert.equal(say(peak, 0, "ko"), "끝까지 따라가 보니 한 칸이 두드러집니다. 0행 1열 칸이 평균의 3.5배입니다.");
 });
 

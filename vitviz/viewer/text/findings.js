@@ -195,16 +195,16 @@ export function fairFinding(app, result, maps) {
 }
 
 /**
- * What a rollout says of the patches, but for the one that is asked about: it takes most from itself. "" where there is no other one.
+ * What a rollout says of the patches, but for the one that is asked about: it takes most from itself. "" where there is no other one, or it is out.
  * @param {import("../main.js").App} app
  * @param {Float32Array} values  of all tokens; they sum to 1, so their mean is 1 / N
  * @param {number} token
  */
 export function rolloutFinding(app, values, token) {
   const { t, selection: { first, layer }, source: { grid, manifest } } = app;
+  if (isAlone(app, squaresOf(app), token)) return "";
   const others = Float32Array.from(values, (value, at) => (at < grid.prefix || at === token ? -1 : value));
   const [best] = strongest(others, 1);
-  if (others[best] < 0) return "";
   const times = values[best] * grid.tokens;
   const end = t(first === 0 && layer === manifest.model.depth - 1 ? "foundToTheEnd" : "foundSoFar");
   const [flat, peak] = token < grid.prefix ? ["rolloutFlat", "rolloutPeak"] : ["rolloutFlatOther", "rolloutPeakOther"];
