@@ -71,7 +71,7 @@ for (const { name, expected, manifest, grid, layers } of FIXTURES) {
     const of = (head, get = () => file) => overlayOf(app("positions", { positions: { exists: false }, inside: { exists: true, error: null, get },
       selection: { overlay: "positions", layer, head } }), token);
     assert.deepEqual([of("mean").values[token], of(0).values[token], of(1).values[token]], [-1, 1, -3]);
-    assert.deepEqual([of("mean").told, of("mean").scale, of("mean").missing], ["bias", { min: -3, max: 3 }, null]);
+    assert.deepEqual([of("mean").told, of("mean").scale, of("mean").missing, of("mean").decimals], ["bias", { min: -3, max: 3 }, null, 2]);
     assert.equal(of(0, () => null).missing, "positions", "it is loading");
     assert.ok(of(0).values.slice(0, prefix).every(Number.isNaN));
     const saved = stageSaves(/** @type {any} */ ({ ...appOf({ manifest, grid }), selection: { overlay: "positions" } }), /** @type {any} */ ({ shown: of(0) }));

@@ -118,7 +118,7 @@ export function createStage(app) {
     show(legend.root, shown.values !== null);
     if (!shown.values) return;
     const value = pointer === null ? null : shown.values[pointer];
-    const { controls, decimals = 0 } = overlayNamed(shown.kind);
+    const { controls, decimals = 0 } = { ...overlayNamed(shown.kind), ...shown };
     const note = controls.includes("scale") && app.taste.scale === "heads"
       ? t("scaleShared", { least: LEAST_TIMES }) : shown.uniform === null ? t(shown.told ? "insideScale_" + shown.told : "scale_" + shown.kind)
         : t(app.facing() ? "scaleBoth" : "scaleOwn", { least: LEAST_TIMES });

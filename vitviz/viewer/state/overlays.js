@@ -11,9 +11,10 @@ import { attentionScale, isGone } from "./sharedscale.js";
 /**
  * An overlay: its values, one for each token and NaN where a token has none, and their scale; or why there are none.
  * @typedef {{kind: string, values: Float32Array|null,
- *   scale: import("../maths/scales.js").Scale, colours: string, uniform: number|null, painted?: Float32Array|null, told?: "rotary"|"bias",
+ *   scale: import("../maths/scales.js").Scale, colours: string, uniform: number|null, painted?: Float32Array|null, told?: "rotary"|"bias", decimals?: number,
  *   missing: null|"layer"|"tokens"|"building"|"asking"|"impossible"|"failed"|"prefix"|"gone"|"positions"|"noPositions"|"explaining"|"explainFailed"|"explainAbsent"}} Overlay
- *   told: what is shown in place of learned positions: what those inside attention do to a score
+ *   told: what is shown in place of learned positions: what those inside attention do to a score; decimals: of the numbers in the
+ *     legend, where they are not those of the row
  *   kind: the id of its row; uniform: the value of uniform attention, null for values that are no shares of attention; painted: red,
  *     green, blue of each patch, in place of values
  * @typedef {(app: import("../main.js").App, token: number) => Partial<Overlay>} ValuesOf
@@ -130,7 +131,7 @@ function told({ inside: file, grid }, { layer, head }, token) {
   if (!inside) return null;
   const place = /** @type {{row: number, col: number}} */ (placeOf(token, grid));
   const map = head === "mean" || inside.heads === 1 ? insideMeans(inside, layer, place, grid) : insideMap(inside, layer, head, place, grid);
-  return { map, told: inside.kind, scale: { min: -inside.most, max: inside.most } };
+  return { map, told: inside.kind, decimals: 2, scale: { min: -inside.most, max: inside.most } };
 }
 
 /** @type {ValuesOf} */
