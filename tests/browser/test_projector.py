@@ -2,6 +2,8 @@
 
 from urllib.parse import parse_qs, urlsplit
 
+from playwright.sync_api import expect
+
 from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.viewer import page as one_file
@@ -143,3 +145,13 @@ def test_panels_about_the_model_have_no_read_out_and_the_film_says_what_is_large
     assert not page.locator(".vv-stage-note").is_visible()
     seen.open_panel("Attention")
     assert page.locator(".vv-readout").is_visible()
+
+
+def test_a_sentence_that_is_all_a_panel_says_is_there_in_projector_mode(open_page):
+    tab = open_page(one_file(analyze(tiny("registers"), photo())))
+    tab.set_viewport_size({"width": 1280, "height": 720})
+    tab.locator("#viewer[data-state=ready]").wait_for()
+    tab.get_by_role("button", name="Projector").first.click()
+    for panel in ("Predictions", "Training", "Many pictures", "Model"):
+        tab.get_by_role("tab", name=panel, exact=True).click()
+        expect(tab.locator(".vv-panel:visible p:visible").first).not_to_be_empty()

@@ -29,7 +29,7 @@ function code(selection, { manifest }, _taste, done = null) {
 /** @param {import("../main.js").App} app */
 function create(app) {
   const { t, bench } = app;
-  if (!app.operates) return { root: el("div", {}, el("p", { class: "vv-intro", text: t("experimentNoHost") })), render() {} };
+  if (!app.operates) return { root: el("div", {}, el("p", { class: "vv-text", text: t("experimentNoHost") })), render() {} };
   const answers = createAnswers(app);
   const log = createLog(app);
   const brush = createBrushControls(app);

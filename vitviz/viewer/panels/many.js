@@ -21,7 +21,7 @@ function saves({ album }) {
 function create(app) {
   const { t } = app;
   const runner = app.here.prepare(app.source.manifest.model);
-  const note = el("p", { class: "vv-intro", role: "status" });
+  const note = el("p", { class: "vv-text", role: "status" });
   const root = el("div", {}, note);
   let view = null;
   return {

@@ -32,7 +32,7 @@ function summary(app) {
   const { manifest } = app.source;
   const { model } = manifest;
   const { image, grid, depth, num_heads: heads, embed_dim: dim } = model;
-  return el("div", { class: "vv-card-part" }, el("h4", { text: translated(model.title, app) }), el("p", { class: "vv-intro", text: t("cardSize", {
+  return el("div", { class: "vv-card-part" }, el("h4", { text: translated(model.title, app) }), el("p", { class: "vv-text", text: t("cardSize", {
     parameters: grouped(model.num_parameters), depth, heads, dim, height: image.height, width: image.width,
     patchHeight: grid.patch_height, patchWidth: grid.patch_width }) }));
 }
@@ -49,12 +49,12 @@ function accuracy(app) {
   const shares = percents(rows.map((name) => measurements[name]));
   const chance = chanceOf(classes);
   let body;
-  if (model.trained === false) body = el("p", { class: "vv-intro", text: t("cardUntrained") });
+  if (model.trained === false) body = el("p", { class: "vv-text", text: t("cardUntrained") });
   else if (rows.length > 0) {
     body = el("table", { class: "vv-ledger" }, el("tbody", {}, ...rows.map((name, at) => el("tr", {},
       el("th", { scope: "row", text: t("figure_" + name) }), el("td", { class: "vv-shape", text: shares[at] }),
       el("td", { class: "vv-note", text: name in chance ? t("figureChance", { share: percent(chance[name]) }) : "" })))));
-  } else body = el("p", { class: "vv-intro", text: translated(model.details.accuracy ?? t("cardNoFigures"), app) });
+  } else body = el("p", { class: "vv-text", text: translated(model.details.accuracy ?? t("cardNoFigures"), app) });
   const tested = rows.length > 0 && measurements.pictures
     ? el("p", { class: "vv-note", text: t("cardPictures", { count: grouped(measurements.pictures) }) }) : null;
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardGood") }), body, tested);
@@ -104,8 +104,8 @@ function knows(app) {
   const byGroup = classesByGroup(model);
   if (rows.length === 0 && byGroup.length === 0) return null;
   return el("div", { class: "vv-card-part" }, el("h4", { text: t("cardKnows") }),
-    model.trained === false ? el("p", { class: "vv-intro", text: t("cardUnseen") })
-      : lacks in STRINGS.en ? el("p", { class: "vv-intro", text: t(lacks) + " " + t(manifest.pass.known_or_not ? "lacksTells" : "lacksAnswers") })
+    model.trained === false ? el("p", { class: "vv-text", text: t("cardUnseen") })
+      : lacks in STRINGS.en ? el("p", { class: "vv-text", text: t(lacks) + " " + t(manifest.pass.known_or_not ? "lacksTells" : "lacksAnswers") })
         : null,
     facts(rows), ...kinds(byGroup, app));
 }

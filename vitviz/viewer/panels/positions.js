@@ -50,7 +50,7 @@ function create(app) {
   if (!app.source.positions.exists) {
     const blind = app.source.manifest.model.position_kinds.length === 0 ? blindNodes(app) : [];
     return {
-      root: el("div", {}, ...blind, inside.root, el("p", { class: "vv-intro", text: t("missing_noPositions") })),
+      root: el("div", {}, ...blind, inside.root, el("p", { class: "vv-text", text: t("missing_noPositions") })),
       render: inside.render,
     };
   }

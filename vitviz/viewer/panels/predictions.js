@@ -33,7 +33,7 @@ function create(app) {
   if (classes.length === 0) {
     const why = { embedding: "headEmbedding", tokens: "headTokens" }[/** @type {string} */ (model.head)] ?? "headNone";
     return {
-      root: el("div", {}, el("p", { class: "vv-intro", text: t(why, { model: translated(model.title, app) }) })),
+      root: el("div", {}, el("p", { class: "vv-text", text: t(why, { model: translated(model.title, app) }) })),
       render() {},
     };
   }

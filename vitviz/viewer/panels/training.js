@@ -44,7 +44,7 @@ const SHARE_TICKS = [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "%"
 
 /** @param {import("../main.js").App} app */
 function create(app) {
-  const waiting = createFileWaiting(app, () => app.source.film, "filmLoading", { none: "filmNone", lost: "filmFailed", line: "vv-intro" });
+  const waiting = createFileWaiting(app, () => app.source.film, "filmLoading", { none: "filmNone", lost: "filmFailed", line: "vv-text" });
   const root = el("div", {}, waiting.root);
   let view = null;
   return {
