@@ -59,13 +59,14 @@ def damage_json(value: Any, chance: random.Random) -> str:
     value = {"all": copy.deepcopy(value)}
     for _ in range(chance.choice([1, 1, 1, 2])):
         holder, key = chance.choice(list(_places(value)))
+        wrong = copy.deepcopy(chance.choice(WRONG))  # it may get a wrong value itself
         match chance.randrange(8):
             case 0:
                 del holder[key]
             case 1 if isinstance(holder, dict):
-                holder[chance.choice(["", "x", "depth", "seed"])] = chance.choice(WRONG)
+                holder[chance.choice(["", "x", "depth", "seed"])] = wrong
             case _:
-                holder[key] = chance.choice(WRONG)
+                holder[key] = wrong
         if "all" not in value or not value["all"]:
             break
     text = json.dumps(value.get("all"))
