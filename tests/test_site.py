@@ -1,6 +1,7 @@
 """The site: what is written, what is refused, and that nothing of anybody else's is touched."""
 
 import base64
+import errno
 import io
 import json
 import re
@@ -26,7 +27,7 @@ from vitviz.languages import dictionary, languages
 from vitviz.model.checkpoints import save_checkpoint
 from vitviz.model.loaded import ModelCard
 from vitviz.site import write_site
-from vitviz.site.site import ANSWERED, LIST, MOST_INLINE_BYTES
+from vitviz.site.site import ANSWERED, LIST, MOST_INLINE_BYTES, PARTIAL
 from vitviz.viewer import in_page, pack, page
 from vitviz.viewer.bundle import HERE, digits, playing
 from vitviz.web.service.questions import QUESTIONS
@@ -199,6 +200,29 @@ def test_a_site_is_replaced_and_nothing_else_is(deit: Path, tmp_path: Path) -> N
     (hostile / LIST).write_text(json.dumps(["../other/files/mine.txt", LIST]))
     write_site(hostile, [str(deit)])
     assert (other / "files/mine.txt").read_text() == "kept"
+
+
+def test_a_site_that_cannot_be_written_leaves_the_one_before(
+    deit: Path, tmp_path: Path, monkeypatch
+) -> None:
+    target, write = tmp_path / "site", Path.write_bytes
+    write_site(target, ["mnist-none"])
+    before = {name: (target / name).read_bytes() for name in written(target)}
+
+    def full(path: Path, data: bytes) -> int:
+        if path.name == "README.md":  # almost all is written by then
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, data)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(VitvizError, match="cannot be written: No space left on device"):
+        write_site(target, [str(deit)])
+    assert {name: (target / name).read_bytes() for name in written(target)} == before
+    monkeypatch.undo()
+    (target / PARTIAL / "files").mkdir(parents=True)  # of a command that was killed
+    (target / PARTIAL / "files/old.js").touch()
+    write_site(target, [str(deit)])
+    assert written(target) == {*json.loads((target / LIST).read_text("utf-8"))}
 
 
 @pytest.mark.parametrize("name", [name for name in TINY if in_page.unknown_switches(TINY[name])])

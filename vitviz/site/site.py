@@ -5,7 +5,8 @@ import copy
 import hashlib
 import html
 import json
-from collections.abc import Sequence
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
@@ -36,6 +37,7 @@ from ..web.store.examples import EXAMPLES, FOLDER, START, START_LINK, Example
 HERE = Path(__file__).resolve().parent
 FILES = "files"  # the folder of all that has a hash in its name
 LIST = "vitviz-site.json"  # of what was written: a folder that has it may be written anew
+PARTIAL = ".vitviz-partial"  # holds a site until the last of it is written; hidden, as .git is
 MOST_INLINE_BYTES = 8000  # of a file that comes with its manifest: a request would take longer
 # The questions of a viewer that a page answers itself, see alone.js.
 ANSWERED = {"rollout", "late", "fair", "beside", "operate"}
@@ -60,16 +62,36 @@ def write_site(
     `models`: as `load` takes them, of which the first is shown first; by default the shipped ones.
     `language`: what the page speaks until a visitor has chosen; by default that of the browser.
     Raises `WeightsError` for a model that no page can run, before anything is written, and
-    `VitvizError` for a folder that holds something else.
+    `VitvizError` for a folder that holds something else, or where a file cannot be written; the
+    site that the folder held is still there then.
     """
     if language is not None and language not in languages():
         known = ", ".join(languages())
         raise VitvizError(f"the language must be one of {known}, got {language!r}")
     offered = _offered(models)
     examples = [one for one in EXAMPLES if one.model is None or one.model in offered]
+    folder = Path(folder)
+    old, partial = _claimed(folder), folder / PARTIAL
+    shutil.rmtree(partial, ignore_errors=True)  # of a command that was killed
+    try:
+        report = _written(_Writer(partial), offered, examples, language)
+        _replaced(folder, old)
+    except OSError as error:
+        raise VitvizError(f"{folder} cannot be written: {error.strerror}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return report
+
+
+def _written(
+    writer: "_Writer",
+    offered: Mapping[str, LoadedModel],
+    examples: Sequence[Example],
+    language: str | None,
+) -> Report:
+    """Write all files."""
     default = next(iter(offered))
     first = next((one for one in examples if one.model == default), examples[0])
-    writer = _Writer(_claimed(Path(folder)))
     told = {key: _model(writer, key, one, examples) for key, one in offered.items()}
     site = {
         "models": told,
@@ -107,13 +129,8 @@ class _Writer:
         """A file with a name of its own; of a second one of the same path nothing is written."""
         if path in self.written:
             return
-        try:
-            (self.folder / path).parent.mkdir(exist_ok=True)
-            (self.folder / path).write_bytes(data)
-        except OSError as error:
-            raise VitvizError(
-                f"{self.folder / path} cannot be written: {error.strerror}"
-            ) from error
+        (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / path).write_bytes(data)
         self.written[path] = None
         self.size += len(data)
 
@@ -125,21 +142,38 @@ class _Writer:
         return path
 
 
-def _claimed(folder: Path) -> Path:
-    """The folder, without the files of the site that it held; what is hidden may stay."""
+def _claimed(folder: Path) -> set[Path]:
+    """Make the folder, or check that it has nothing but a site, whose files are returned.
+
+    What is hidden may stay. Raises `VitvizError` for a folder with anything else in it.
+    """
+    old: set[Path] = set()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / LIST).is_file():
-            for path in json.loads((folder / LIST).read_text("utf-8")):
-                if (inside := folder / str(path)).resolve().is_relative_to(folder.resolve()):
-                    inside.unlink(missing_ok=True)
-        held = [one.name for one in folder.iterdir() if not one.name.startswith(".")]
-        left = [name for name in held if name != FILES or any((folder / FILES).iterdir())]
-    except (OSError, ValueError) as error:
+            named = (folder / str(one) for one in json.loads((folder / LIST).read_text("utf-8")))
+            inside = folder.resolve()
+            old = {one for one in named if one.is_file() and one.resolve().is_relative_to(inside)}
+        shown = [one for one in folder.iterdir() if not one.name.startswith(".")]
+        held = [one for one in shown if one.name != FILES] + [*(folder / FILES).glob("*")]
+    except (OSError, ValueError, TypeError) as error:
         raise VitvizError(f"the folder {folder} cannot be used: {error}") from error
-    if left:
+    if left := [one.relative_to(folder).as_posix() for one in held if one not in old]:
         raise VitvizError(f"{folder} holds {min(left)}, which is of no site; name another folder")
-    return folder
+    return old
+
+
+def _replaced(folder: Path, old: set[Path]) -> None:
+    """Put what was written in the place of the old site; the list of both first."""
+    written = [one for one in (folder / PARTIAL).rglob("*") if one.is_file()]
+    names = [one.relative_to(folder / PARTIAL) for one in written]
+    both = {*names, *(one.relative_to(folder) for one in old)}
+    (folder / LIST).write_text(json.dumps([one.as_posix() for one in both]), "utf-8")
+    (folder / FILES).mkdir(exist_ok=True)
+    for name in sorted(names, key=lambda name: name.name == LIST):
+        (folder / PARTIAL / name).replace(folder / name)
+    for one in old - {folder / name for name in names}:
+        one.unlink(missing_ok=True)
 
 
 def _offered(models: Sequence[str]) -> dict[str, LoadedModel]:
