@@ -1,10 +1,11 @@
-"""Limits that depend on the machine."""
+"""Limits that depend on the machine, and what is kept up to a limit."""
 
 import os
+from collections import OrderedDict
 
 import pytest
 
-from vitviz.web.host.limits import usable_cores
+from vitviz.web.host.limits import keep, usable_cores
 
 
 @pytest.mark.parametrize(
@@ -24,3 +25,17 @@ def test_a_quota_counts_where_it_is_smaller(tmp_path, monkeypatch, quota, cores)
     if quota is not None:
         (tmp_path / "cpu.max").write_text(quota)
     assert usable_cores(tmp_path / "cpu.max") == cores
+
+
+def test_what_is_kept_anew_is_not_lost_to_another_thread_that_drops_the_oldest():
+    class Shared(OrderedDict):
+        def __setitem__(self, key, value):
+            super().__setitem__(key, value)
+            if len(self) > 1:
+                self.popitem(last=False)  # as another thread does at this moment
+
+    known = Shared()
+    for key in ("a", "b"):
+        OrderedDict.__setitem__(known, key, 0)
+    keep(known, "a", 1, 2)
+    assert dict(known) == {"a": 1}

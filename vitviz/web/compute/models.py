@@ -148,8 +148,8 @@ class Models(Menu):
         """Load the host's own models at once, so that a mistyped name fails at the start.
 
         `device`: where they run, as torch names it. `weights`: what `load` is told of some of
-        `added`. Raises `WeightsError` if one of them cannot be
-        loaded, or the device cannot be used.
+        `added`. Raises `WeightsError` if one of them cannot be loaded, or the device cannot be
+        used.
         """
         super().__init__(added, default)
         self._device, self._told = device, weights or {}

@@ -30,8 +30,8 @@ def usable_cores(quota: Path = Path("/sys/fs/cgroup/cpu.max")) -> int:
 
 def keep(known: OrderedDict[Any, Any], key: object, value: object, most: int) -> None:
     """Put a value into a mapping of the `most` that were put there or moved to its end last."""
+    known.pop(key, None)  # where it stands, another thread could drop it before it is moved
     known[key] = value
-    known.move_to_end(key)
     while len(known) > most:
         known.popitem(last=False)
 

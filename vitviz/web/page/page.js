@@ -1,4 +1,4 @@
-// Runs once when the page has loaded: what Gradio has no component for. Texts come from page.py.
+// Runs once when the page has loaded: what Gradio has no component for. Texts come from build.py.
 () => {
   const texts = __TEXTS__; // language -> key -> text
   const names = __NAMES__; // of the examples, in the order of their thumbnails: language -> name

@@ -1,4 +1,4 @@
-"""Replies of the service to a page; page.py turns them into what Gradio expects."""
+"""Replies of the service to a page; page/build.py turns them into what Gradio expects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

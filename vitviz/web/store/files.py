@@ -9,9 +9,9 @@ import unicodedata
 from contextlib import suppress
 from pathlib import Path
 
+NAME_BYTES = 200  # of the 255 that file systems allow; the rest is for suffixes
 # A file can be fetched by anybody who knows its path. The key of the hash makes the path
 # unpredictable even to those who know the contents.
-NAME_BYTES = 200  # of the 255 that file systems allow; the rest is for suffixes
 _KEY = secrets.token_bytes(32)
 
 
