@@ -143,7 +143,11 @@ def test_the_document_is_compressed_and_names_the_file_of_the_viewer():
     assert reply.headers["content-encoding"] == "gzip"
     assert int(reply.headers["content-length"]) < len(LONG) / 10
     assert reply.headers["link"] == f"<{VIEWER_FILE.path}>; rel=preload; as=script"
-    assert "content-encoding" not in client.get("/", headers={"accept-encoding": "br"}).headers
+    smaller = client.get("/", headers={"accept-encoding": "br, gzip"}).headers
+    assert smaller["content-encoding"] == "br"
+    assert int(smaller["content-length"]) < int(reply.headers["content-length"])
+    plain = client.get("/", headers={"accept-encoding": "identity"})
+    assert "content-encoding" not in plain.headers
     assert "link" not in client.get("/gradio_api/queue/data").headers
 
 

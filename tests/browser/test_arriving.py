@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.bench.browser import DOCUMENT_KB, FIRST_KB, SECOND_KB, WATCH_READY, arrived
+from tests.browser.test_fold import SHIFTED, WATCH
 from tests.running import running_app, save_tiny
 
 VIEWER = re.compile(r"/gradio_api/vitviz-[0-9a-f]{16}\.js$")
@@ -48,6 +49,7 @@ def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_pla
     size = {"viewport": {"width": width, "height": height}}
     seen = visit("healthz", wait_for="", locale=locale, **size)
     page = seen.page
+    page.add_init_script(WATCH)
     held = []
     page.route("**/assets/index-*.js", lambda route: held.append(route))
     page.goto(page.url.replace("healthz", ""), wait_until="commit")
@@ -64,6 +66,8 @@ def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_pla
         True,
         True,
     ]
+    page.wait_for_function("document.querySelector('#vv-examples img')")
+    assert page.evaluate(SHIFTED) < 0.05
 
 
 def test_the_answer_is_not_there_where_the_page_shows_something_else(visit):
@@ -84,7 +88,7 @@ def test_little_travels_until_the_viewer_is_ready_and_less_on_a_second_visit(bro
     # The app of the journeys begins with another model; the picture in its document counts, too.
     document, first, *_ = arrived(page, f"{url}/?model=photos", None, 1)
     _, second, *_ = arrived(page, f"{url}/?model=photos", None, 1)
-    body = page.request.get(url, headers={"accept-encoding": "gzip"})
+    body = page.request.get(url, headers={"accept-encoding": "br"})
     opening = int(body.headers["content-length"]) / 1000
     context.close()
     assert document < opening < DOCUMENT_KB

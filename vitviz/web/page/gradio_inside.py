@@ -12,6 +12,7 @@ from typing import Any
 
 import gradio as gr
 from gradio.blocks import BlocksConfig
+from gradio.brotli_middleware import BrotliMiddleware
 from gradio.data_classes import ImageData
 from gradio.exceptions import ComponentProcessingError, InvalidPathError
 from gradio.i18n import I18nData as I18nData  # what `gr.I18n` gives, for annotations
@@ -20,6 +21,7 @@ from gradio.utils import get_upload_folder
 from gradio_client.utils import is_file_obj_with_meta, is_http_url_like, traverse
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from ...languages import Message
 from ..compute.engine import Engine
@@ -184,6 +186,15 @@ class PhotoInput(gr.Image):
         if not payload.path or not path.resolve().is_relative_to(folder):
             raise gr.Error(in_all(NOT_UPLOADED), print_exception=False)
         return Upload(payload.path, payload.orig_name or path.name)
+
+
+class Compressing(BrotliMiddleware):
+    """Compresses all that it is given. Gradio's own asks for an ending in the address, which the
+    document has not.
+    """
+
+    def _is_compressible_file_type(self, scope: Scope) -> bool:
+        return True
 
 
 def leave_in_place(thumbnails: gr.Dataset, paths: Sequence[str], addresses: Sequence[str]) -> None:

@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 from starlette.datastructures import Headers, MutableHeaders, QueryParams
-from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -19,6 +18,7 @@ from ...viewer.bundle import as_file, digits, playing_file, running_file, texts_
 from ..host.error_messages import preferred
 from ..store.examples import Example
 from .first import First
+from .gradio_inside import Compressing
 
 KEPT = {
     "Cache-Control": "public, max-age=31536000, immutable",
@@ -105,7 +105,7 @@ class Light:
 
     def __init__(self, app: ASGIApp, first: First) -> None:
         self.app, self.first = app, first
-        self.compressing = GZipMiddleware(self._open, compresslevel=5)
+        self.compressing = Compressing(self._open, quality=5)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"] if scope["type"] == "http" else ""
