@@ -2,6 +2,7 @@
 
 import io
 import random
+import re
 import struct
 import warnings
 import zlib
@@ -9,6 +10,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from vitviz.errors import ImageError
@@ -194,6 +196,8 @@ def test_paths_that_are_no_file_are_refused(source, says):
 def test_other_types_are_refused():
     with pytest.raises(ImageError, match="a list came"):
         open_photo([1, 2])
+    with pytest.raises(ImageError, match=re.escape("one of shape (20, 30, 5) came")):
+        open_photo(torch.zeros(5, 20, 30))
     with pytest.raises(ImageError, match="opened as text"):
         open_photo(io.StringIO("x"))
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from PIL import Image
 from torch import Tensor
 from tqdm import tqdm
 
 from ..errors import ImageError, VitvizError
+from ..model.json_values import short
 from ..model.photo import DECODER_ERRORS, Photo, open_photo, picture_files
 
 Label = int | str | None  # the class of a picture: its number, its name, or not known
@@ -54,7 +54,7 @@ class Picture:
         except DECODER_ERRORS as error:  # what a data set raises is its own
             raise ImageError(f"{self.name} cannot be opened: {error}") from error
         named = isinstance(source, str | Path | Photo) or bool(getattr(source, "filename", ""))
-        return open_photo(_channels_last(source), None if named else self.name), label
+        return open_photo(source, None if named else self.name), label
 
 
 def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Iterable[Picture]:
@@ -69,9 +69,9 @@ def pictures_of(source: Any, labels: str | Sequence[Label] | None = None) -> Ite
 
     Raises `VitvizError` for what holds no pictures.
     """
-    if isinstance(labels, str) and labels != "folders":
-        raise VitvizError(f'labels must be "folders" or one for each picture, got {labels[:80]!r}')
-    by_folder = labels == "folders"
+    by_folder = isinstance(labels, str) and labels == "folders"
+    if isinstance(labels, str | int | float) and not by_folder:
+        raise VitvizError(f'labels must be "folders" or one for each picture, got {short(labels)}')
     given = None if labels is None or isinstance(labels, str) else [*labels]
     found: Iterable[Picture]
     if _is_one(source):
@@ -165,13 +165,3 @@ def _pair(item: Any) -> tuple[Any, Label]:
 
 def _labelled(picture: Picture, label: Label) -> tuple[Any, Label]:
     return picture.take()[0], label
-
-
-def _channels_last(source: Any) -> Any:
-    """A tensor of torch, (C, h, w) or (h, w), as an array that `open_photo` takes."""
-    if not isinstance(source, Tensor):
-        return source
-    array = source.detach().cpu()
-    if array.dtype in (torch.float16, torch.bfloat16):
-        array = array.float()
-    return np.ascontiguousarray((array.movedim(0, -1) if array.ndim == 3 else array).numpy())

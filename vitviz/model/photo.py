@@ -13,13 +13,16 @@ import zlib
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 import numpy as np
 from PIL import Image, ImageOps
 
 from ..errors import ImageError
 from ..languages import Message
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # The limits of an upload, all of them. 64 million pixels hold a 50-megapixel phone photo and take
 # 0.5 GB to decode.
@@ -107,18 +110,21 @@ class Photo:
 
 
 def open_photo(
-    source: "str | Path | bytes | BinaryIO | Image.Image | np.ndarray | Photo",
+    source: "str | Path | bytes | BinaryIO | Image.Image | np.ndarray | Tensor | Photo",
     name: str | None = None,
 ) -> Photo:
-    """The picture in a file, bytes, a Pillow image or an array (height, width[, channels]).
+    """The picture in a file, bytes, a Pillow image, an array (height, width[, channels]), or a
+    tensor ([channels,] height, width).
 
-    Arrays are uint8 (or whole numbers 0 to 255), uint16 (0 to 65535), bool, or float from 0 to 1;
-    channels 1 (grey), 2 (grey and alpha), 3 (RGB) or 4 (RGB and alpha). Of an animation the first
-    frame is taken, transparent parts are shown on white, EXIF rotation is applied; `notes` say so.
-    Raises `ImageError` with a sentence for anything else.
+    Their values are uint8 (or whole numbers 0 to 255), uint16 (0 to 65535), bool, or float from 0
+    to 1; channels 1 (grey), 2 (grey and alpha), 3 (RGB) or 4 (RGB and alpha). Of an animation the
+    first frame is taken, transparent parts are shown on white, EXIF rotation is applied; `notes`
+    say so. Raises `ImageError` with a sentence for anything else.
     """
     if isinstance(source, Photo):
         return source if name is None else replace(source, name=_clean(name))
+    if hasattr(source, "movedim"):  # a tensor: torch takes seconds to import
+        source = _channels_last(cast("Tensor", source))
     name = _clean(name if name is not None else _name_of(source))
     if isinstance(source, np.ndarray):
         return _from_image(_from_array(source, name), name)
@@ -190,8 +196,8 @@ def _read(source: object, name: str) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: a null byte in a path, a closed file
         raise ImageError(Message("photo.unreadable", name=repr(name), reason=str(error))) from error
     raise ImageError(
-        f"A picture can be a path, bytes, an open file, a Pillow image or a numpy array;"
-        f" a {type(source).__name__} came."
+        f"A picture can be a path, bytes, an open file, a Pillow image, a numpy array or a"
+        f" tensor; a {type(source).__name__} came."
     )
 
 
@@ -234,6 +240,13 @@ def _from_image(image: Image.Image, name: str) -> Photo:
                 f"The Pillow image {name!r} cannot be decoded: {_clean(str(error))}."
             ) from error
         return _finish(image, name, [])
+
+
+def _channels_last(tensor: "Tensor") -> np.ndarray:
+    array = tensor.detach().cpu()
+    if array.is_floating_point() and array.itemsize < 4:  # numpy has no bfloat16
+        array = array.float()
+    return (array.movedim(0, -1) if array.ndim == 3 else array).numpy()
 
 
 def _from_array(array: np.ndarray, name: str) -> Image.Image:
