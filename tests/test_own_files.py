@@ -132,8 +132,9 @@ def test_a_file_that_does_not_say_its_architecture_says_what_to_write(tmp_path) 
         load(tmp_path / "x.pth", arch="vit_smal")
     with pytest.raises(WeightsError, match=r'fit arch="vit_tiny_patch16_224": cls_token has shape .* may be "vit_small_patch16_224"'):  # fmt: skip # noqa: E501
         load(tmp_path / "x.pth", arch="vit_tiny_patch16_224")
-    with pytest.raises(WeightsError, match="arch and key are of a file, and 'mnist_' is none"):
-        load("mnist_", arch="vit_tiny_patch16_224")
+    for name in ("mnist_", "mnist"):
+        with pytest.raises(WeightsError, match=f"of a file that holds weights alone, and '{name}'"):
+            load(name, arch="vit_tiny_patch16_224")
 
 
 def test_a_config_of_timm_beside_the_file_says_it(tmp_path) -> None:

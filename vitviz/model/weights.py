@@ -130,21 +130,28 @@ def _opened(source: str | Path, asked: Asked) -> LoadedModel:
     """The model where it lies, with what is asked of it, at its own size."""
     name = str(source)
     path = Path(name.removeprefix(LOCAL))
-    if name in list_models() and name not in CURATED:
+    shipped = name in list_models() and name not in CURATED
+    on_disk = not shipped and (isinstance(source, Path) or is_file(name))
+    is_folder = on_disk and _is(Path.is_dir, path)
+    loaded = None
+    if shipped:
         loaded = load_own(WEIGHTS_DIR / f"{name}.safetensors", name)
-    elif not isinstance(source, Path) and not is_file(name):
-        if asked.arch or asked.key:
-            raise WeightsError(f"arch and key are of a file, and {short(name)} is none")
-        if name.startswith(HUB_IDS) or HUB_ID.fullmatch(name):
-            return _of_hub(name, asked)
-        loaded = load_timm(name, asked.pretrained)
-    elif _is(Path.is_dir, path):
+    elif on_disk and not is_folder:
+        if not _is(Path.is_file, path):
+            raise WeightsError(f"there is no checkpoint file {path}")
+        if (loaded := load_own(path, name_of(path))) is None:
+            return _of_others(path, asked)
+    if asked.arch or asked.key:
+        raise WeightsError(
+            f"arch and key are of a file that holds weights alone, and {short(name)} is none"
+        )
+    if loaded:
+        return told(loaded, asked)
+    if is_folder:
         return _of_folder(path, asked)
-    elif _is(Path.is_file, path):
-        loaded = load_own(path, name_of(path))
-    else:
-        raise WeightsError(f"there is no checkpoint file {path}")
-    return told(loaded, asked) if loaded else _of_others(path, asked)
+    if name.startswith(HUB_IDS) or HUB_ID.fullmatch(name):
+        return _of_hub(name, asked)
+    return told(load_timm(name, asked.pretrained), asked)
 
 
 def _of_folder(folder: Path, asked: Asked, weights: Path | None = None) -> LoadedModel:
