@@ -18,7 +18,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from PIL import Image
 
-from ..errors import VitvizError
+from ..errors import SelectionError, VitvizError
 from ..model.loaded import ModelCard
 from ..probe.analysis import Analysis
 from ..probe.measure.predictions import percent
@@ -268,6 +268,12 @@ def bar(
     bar = figure.colorbar(image, ax=axes, shrink=0.85, extend="max" if clipped else "neither")
     bar.set_label(label, fontsize=8)
     bar.ax.tick_params(labelsize=7)
+
+
+def check_scale(scale: str, *allowed: str) -> None:
+    """Raise `SelectionError` for a scale that is not one of these."""
+    if scale not in allowed:
+        raise SelectionError(f"scale must be one of {', '.join(allowed)}, got {scale!r}")
 
 
 def top_of(values: np.ndarray, vmax: float | None, tokens: int) -> float:

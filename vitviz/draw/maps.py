@@ -23,6 +23,7 @@ from .figure_parts import (
     attention_label,
     bar,
     caption,
+    check_scale,
     dimmed,
     head_name,
     least_top,
@@ -116,9 +117,10 @@ def heads(
     """The attention maps of all heads of a layer, side by side.
 
     `scale` "shared": one colour scale, so that heads can be compared; "own": each map up to its own
-    largest value, with its own bar. Raises `SelectionError` for a layer or token that the model
-    does not have.
+    largest value, with its own bar. Raises `SelectionError` for another, and for a layer or token
+    that the model does not have.
     """
+    check_scale(scale, "shared", "own")
     count = analysis.trace.num_heads
     rows = [np.asarray(analysis.attention(layer, head, token, direction)) for head in range(count)]
     figure, axes = panels(analysis, count, size=2.2, paper=f"{VIT}, equation 6")
@@ -179,10 +181,10 @@ def wall(
     `ax`: draw there, in place of a figure of its own.
     Raises `SelectionError` for a token that the model does not have.
     """
-    grid, depth = analysis.grid, analysis.trace.depth
+    check_scale(scale, *_OF_SCALE)
+    grid, depth, tokens = analysis.grid, analysis.trace.depth, analysis.trace.num_tokens
     maps = _all_maps(analysis, token, direction)
     together = {"shared": None, "layer": (1, 2, 3), "own": (2, 3)}[scale]
-    tokens = analysis.trace.num_tokens
     tops = np.maximum(maps.max(axis=together, keepdims=True), least_top(tokens))
     tops = np.broadcast_to(tops, (*maps.shape[:2], 1, 1))
     top = top_of(maps, None, tokens) if scale == "shared" else 1.0
