@@ -409,9 +409,11 @@ def test_options_of_explainers_are_used_or_refused() -> None:
         ("integrated_gradients", {"steps": 0}, "steps must be a whole number of at least 1"),
         ("integrated_gradients", {"baseline": "white"}, 'baseline must be "mean", "black"'),
         ("integrated_gradients", {"baseline": torch.zeros(3)}, "pixels of shape"),
+        ("rollout", {"residual": "half"}, "residual must be from 0 to 1, got 'half'"),
+        ("generic", {"target": (1, 2, 0)}, "target must be a class or two, got (1, 2, 0)"),
     ):
         with pytest.raises(SelectionError, match=re.escape(sentence)):
-            analysis.explain(key, target=1, **options)
+            analysis.explain(key, **{"target": 1} | options)
     with pytest.raises(SelectionError):
         analysis.explain("generic", target=(1, 99))
 

@@ -53,6 +53,8 @@ def test_all_maps_of_an_operated_model_can_be_tested(name: str) -> None:
         assert curve.max() <= 1
     assert all(-1 <= one <= 1 for one in found.saco.values())
     assert found.first.keys() == found.saco.keys() == set(found.to_dict()["maps"])
+    with pytest.raises(SelectionError, match="groups must be a whole number of at least 2, got 1"):
+        analysis.fair_test(groups=1)
 
 
 def made(first: list[float], last: list[float], random: list[list[float]], centre=0.0) -> Removal:

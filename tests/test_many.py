@@ -13,7 +13,7 @@ from torch.testing import assert_close
 
 import vitviz
 from tests.models import photo, spread, tiny
-from vitviz import BrokenPicture, LoadedModel, SelectionError, VitvizError, analyze
+from vitviz import BrokenPicture, LoadedModel, SelectionError, VitvizError, WeightsError, analyze
 from vitviz.many.measures import MEASURES, price
 from vitviz.many.pictures import pictures_of
 
@@ -134,6 +134,15 @@ def test_what_cannot_be_done_is_said_before_a_picture_is_opened(tiny_vit: Loaded
         vitviz.analyze_many(tiny_vit, 7)
     with pytest.raises(VitvizError, match="no pictures in"):
         vitviz.survey(tiny_vit, [])
+    with pytest.raises(SelectionError, match="interventions are a list of objects"):
+        vitviz.ablate(tiny_vit, never(), head)
+    with pytest.raises(
+        VitvizError, match='labels must be "folders" or one for each picture, got 3'
+    ):
+        vitviz.survey(tiny_vit, never(), labels=3)
+    for ask in (vitviz.analyze, vitviz.analyze_many, vitviz.survey, vitviz.ablate):
+        with pytest.raises(WeightsError, match=r"from_timm\(model\) returns, got str"):
+            ask("photos", never())
 
 
 class Items(torch.utils.data.Dataset):

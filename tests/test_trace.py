@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -297,6 +298,8 @@ def test_gradients_that_cannot_be_are_refused_with_a_sentence() -> None:
         logits = vit(pixels)
     with pytest.raises(SelectionError, match="target must be a whole number from 0 to 6, got 7"):
         recorder.trace(logits)
+    with capture(vit, target=np.int64(1)) as recorder:
+        assert recorder.trace(vit(pixels)).target == 1
     with torch.no_grad(), capture(vit, target=0) as recorder:
         logits = vit(pixels)
     with pytest.raises(CaptureError, match="outside of torch"):

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from ..errors import CaptureError, SelectionError
 from ..languages import Message
-from ..model.loaded import LoadedModel, ModelCard
+from ..model.json_values import short
+from ..model.loaded import LoadedModel, ModelCard, check_loaded
 from ..model.products import fast_products
 from ..probe.analysis import picture_of
 from ..probe.capture.trace import is_sound
@@ -102,9 +103,12 @@ def ablate(
     what the model has no place for and for a model without classes, `VitvizError` for what holds no
     pictures, all before the first picture is opened.
     """
+    check_loaded(loaded)
     config = loaded.card.config
     wanted = each_head(loaded) if interventions is None else interventions
-    lists = [[one] if isinstance(one, Intervention | Mapping) else [*one] for one in wanted]
+    if not isinstance(wanted, list | tuple):
+        raise SelectionError(Message("experiments.no_list", value=short(wanted)))
+    lists = [one if isinstance(one, list | tuple) else [one] for one in wanted]
     surgeries = [Surgery(read_interventions(one), config) for one in lists]
     if not surgeries:
         raise SelectionError("no intervention is named")

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from ..errors import CaptureError, VitvizError
-from ..model.loaded import LoadedModel
+from ..model.loaded import LoadedModel, check_loaded
 from ..model.photo import Photo
 from ..probe.analysis import Analysis, seen
 from ..probe.capture.selection import count_of
@@ -43,6 +43,7 @@ def analyze_many(
     Raises `SelectionError` as `analyze` does, and `VitvizError` for what holds no pictures, both
     before the first picture is opened.
     """
+    check_loaded(loaded)
     surgery = Surgery(read_interventions(interventions), loaded.card.config)
     found = watched(pictures_of(pictures), progress)
     batches = in_batches(found, size_of(batch_size, loaded))

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from ..errors import SelectionError, VitvizError
 from ..languages import Message
-from ..model.loaded import LoadedModel, ModelCard
+from ..model.loaded import LoadedModel, ModelCard, check_loaded
 from ..probe.analysis import picture_of
 from ..probe.capture.trace import is_sound
 from ..probe.intervene.surgery import Surgery
@@ -140,6 +140,7 @@ def survey(
     A picture that gives nothing is among `broken`. Raises `SelectionError` for a measure that is
     not there, `VitvizError` for what holds no pictures, or where no label is a class of the model.
     """
+    check_loaded(loaded)
     names = chosen(measures)
     found = pictures_of(pictures, labels)
     if progress and (said := price(names, loaded)):

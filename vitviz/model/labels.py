@@ -1,6 +1,6 @@
 """Class names of models that are not ours: those that a model or its user brings, or ImageNet's."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import WeightsError
@@ -19,7 +19,7 @@ def names_of(labels: Labels, num_classes: int) -> tuple[str, ...] | None:
         if names is None:
             raise WeightsError(f"no data set of {IMAGENET} has {num_classes} classes")
         return names
-    texts = [] if isinstance(labels, str) else [*labels]
+    texts = [*labels] if isinstance(labels, Iterable) and not isinstance(labels, str) else []
     if not all(isinstance(one, str) for one in texts) or len(texts) != num_classes:
         raise WeightsError(
             f'labels must be {num_classes} names, one for each class, or "{IMAGENET}"; '

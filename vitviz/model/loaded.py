@@ -194,6 +194,15 @@ class LoadedModel:
         return next(self.vit.parameters()).device
 
 
+def check_loaded(loaded: object) -> None:
+    """Raise `WeightsError` for what is no `LoadedModel`, such as the name of one."""
+    if not isinstance(loaded, LoadedModel):
+        raise WeightsError(
+            "a model is what vitviz.load(name) or vitviz.from_timm(model) returns, "
+            f"got {type(loaded).__name__}"
+        )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """What a user says of a model beside where it is; as of `vitviz.load`."""

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from ..errors import ImageError, SelectionError, VitvizError
 from ..languages import Message
-from ..model.loaded import LoadedModel, ModelCard
+from ..model.json_values import short
+from ..model.loaded import LoadedModel, ModelCard, check_loaded
 from ..model.photo import Photo, open_photo
 from ..model.photograph import Photograph
 from ..model.preprocess import Preprocess
@@ -332,7 +333,10 @@ class Analysis:
         loaded = self._model(loaded, "explain") if runs else None
         vit = loaded.vit if loaded else None
         of_class = [one.key for one in chosen if "class" in one.needs]
-        target, second = target if isinstance(target, tuple) else (target, None)
+        both = target if isinstance(target, tuple) else (target, None)
+        if len(both) != 2:
+            raise SelectionError(f"target must be a class or two, got {short(both)}")
+        target, second = both
         index = self.class_index(target, of_class[0]) if of_class else None
         other = self.class_index(second, of_class[0]) if of_class and second is not None else None
         trace = self.trace
@@ -506,6 +510,7 @@ class Analysis:
             raise VitvizError(
                 Message("experiments.needs_model", method=method, model=repr(self.card.name))
             )
+        check_loaded(loaded)
         if loaded.card.config != self.card.config or loaded.card.trained != self.card.trained:
             raise VitvizError(
                 Message("experiments.other_model", ours=self.card.name, theirs=loaded.card.name)
@@ -544,16 +549,17 @@ def analyze(
 ) -> Analysis:
     """Run a model once on a photo, and keep the trace of the pass and what is read from it.
 
-    `image` is a path, bytes, a Pillow image, a numpy array (h, w), (h, w, 3) or (h, w, 4), or a
-    `Photo`. `invert` exchanges light and dark first, for a dark digit on paper in a model that was
-    taught white on black; the analysis notes it. `values`: the trace keeps v beside q and k.
-    `interventions`: what is changed in this pass (`intervention.py`), as values or in JSON's types;
-    patch numbers are places in the grid, and what is done to pixels is done in order.
+    `image`: as of `open_photo`. `invert` exchanges light and dark first, for a dark digit on paper
+    in a model that was taught white on black; the analysis notes it. `values`: the trace keeps v
+    beside q and k. `interventions`: what is changed in this pass (`intervention.py`), as values or
+    in JSON's types; patch numbers are places in the grid, and what is done to pixels is done in
+    order.
 
     Raises `ImageError` if the image cannot be read, `SelectionError` for interventions that this
     model has no place for or that contradict each other, and `CaptureError` if the model computes
     numbers that are not finite.
     """
+    check_loaded(loaded)
     surgery = Surgery(read_interventions(interventions), loaded.card.config)
     photo = open_photo(image)
     around, picture = seen(loaded, photo.invert() if invert else photo, surgery)

@@ -101,10 +101,10 @@ class Recorder:
         asked: Sequence[int]
         if self.target is None or self.target == ANSWER:
             asked = logits.argmax(dim=1).tolist()
-        elif isinstance(self.target, int | str):  # `choose` refuses any other text
-            asked = [self.target] * len(logits)
-        else:
+        elif isinstance(self.target, list | tuple):
             asked = self.target
+        else:  # a number of numpy too; `choose` refuses what is none
+            asked = [self.target] * len(logits)  # type: ignore[list-item]
         targets = [choose("target", one, count) for one in asked]
         if not logits.requires_grad:
             raise CaptureError(

@@ -15,10 +15,10 @@ def choose(what: str, value: SupportsIndex, count: int) -> int:
     return number
 
 
-def count_of(value: SupportsIndex, what: str = "k") -> int:
-    """The value as an int, if it is at least 1; else `SelectionError` about `what`."""
-    if (number := whole(value)) is None or number < 1:
-        raise SelectionError(f"{what} must be a whole number of at least 1, got {value!r}")
+def count_of(value: SupportsIndex, what: str = "k", least: int = 1) -> int:
+    """The value as an int, if it is at least `least`; else `SelectionError` about `what`."""
+    if (number := whole(value)) is None or number < least:
+        raise SelectionError(f"{what} must be a whole number of at least {least}, got {value!r}")
     return number
 
 

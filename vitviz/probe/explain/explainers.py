@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from inspect import signature
-from typing import Any, Literal
+from typing import Any, Literal, SupportsFloat
 
 import torch
 from torch import Tensor
@@ -100,7 +100,7 @@ def _steps(
     """A function for each layer, first to last, that makes A_l: one matrix is held at a time."""
     if head_fusion not in ("mean", "max", "min"):
         raise SelectionError(f'head_fusion must be "mean", "max" or "min", got {head_fusion!r}')
-    if not 0 <= residual <= 1:
+    if not (isinstance(residual, SupportsFloat) and 0 <= residual <= 1):
         raise SelectionError(f"residual must be from 0 to 1, got {residual!r}")
     first = trace.check_layer(first)
     last = trace.check_layer(trace.depth - 1 if last is None else last)

@@ -128,11 +128,13 @@ def removal(
     a change too, and not a removal (Jain et al. 2022, arXiv:2204.08945). At most all of them are
     gone, or all but one where the answer is read from patches. Equal values of a map are ordered at
     random, in all maps alike. The curves are those of Samek et al. 2015, arXiv:1509.06321, and of
-    Petsiuk et al. 2018, arXiv:1806.07421. `centre` is always among the maps. With `groups`, `saco`
-    has a figure for each map. `progress(done, all)` counts sequences; when `cancelled()` is true,
-    `CancelledError` is raised. Raises `SelectionError` for numbers that make no curve, and for a
-    seed that is no whole number from 0 to 2**32 - 1.
+    Petsiuk et al. 2018, arXiv:1806.07421. `centre` is always among the maps. With `groups`, two or
+    more, `saco` has a figure for each map. `progress(done, all)` counts sequences; when
+    `cancelled()` is true, `CancelledError` is raised. Raises `SelectionError` for numbers that make
+    no curve, and for a seed that is no whole number from 0 to 2**32 - 1.
     """
+    if groups != 0:
+        groups = count_of(groups, "groups", least=2)
     plan = plan_of(case, maps, steps=steps, orders=orders, seed=seed)
     total = len(plan.ways) * (len(plan.counts) - 1) + len(plan.names) * groups
     done = 0
