@@ -5,13 +5,14 @@ import { test } from "node:test";
 
 import { Source } from "../../vitviz/viewer/data/source.js";
 import {
-  MOST, Misfit, addressWith, checkedLesson, fileText, lessonInFile, lessonOfAddress, packed, played, stepOf, unpacked, withMoved,
+  MOST, Misfit, addressWith, askedBy, checkedLesson, fileText, lessonInFile, lessonOfAddress, packed, played, stepOf, unpacked, withMoved,
 } from "../../vitviz/viewer/lessons/own.js";
 import { createCourse, originOf } from "../../vitviz/viewer/lessons/course.js";
 import { createShelf } from "../../vitviz/viewer/lessons/shelf.js";
 import { lessonBook } from "../../vitviz/viewer/state/memory.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
-import { gapText, said, titleOf } from "../../vitviz/viewer/text/lesson.js";
+import { codeOf } from "../../vitviz/viewer/lessons/codes.js";
+import { gapText, optionText, said, titleOf } from "../../vitviz/viewer/text/lesson.js";
 import { FIXTURES } from "./fixture.js";
 import { appOf } from "./walk.js";
 
@@ -84,6 +85,17 @@ test("the shelf plays what was brought before what was collected, and says what 
   assert.equal(createShelf(book, () => null, null).played(), null);
 });
 
+test("a question whose answer is not said is answered in words", () => {
+  const kind = (way, right) => askedBy(step({ way, right })).question.kind;
+  assert.deepEqual(["* a\nb", "a\n*b\n\nc"].map((right) => kind("choose", right)), ["choose", "choose"]);
+  assert.deepEqual(["", "* a", "a\nb", "*a\n*b"].map((right) => kind("choose", right)), ["write", "write", "write", "write"]);
+  assert.deepEqual(["3", " -2.5 ", "0,85", "", "many", "1e999"].map((right) => kind("number", right)), ["number", "number", "number", "write", "write", "write"]);
+  const line = (right) => { const { min, max } = askedBy(step({ way: "number", right })).question; return [min, max]; };
+  assert.deepEqual([line("144"), line("10"), line("0.3"), line("-7"), line("0")], [[0, 1000], [0, 100], [0, 1], [-10, 10], [0, 1]]);
+  const kept = { title: "", steps: [step({ way: "choose", right: "*a\nb" })] };
+  assert.deepEqual(unpacked(packed(kept)), kept);
+});
+
 test("an own lesson is played: words are kept, a patch is compared with the truth", async () => {
   const { manifest, buffers } = FIXTURES[0];
   const source = new Source(manifest, async ({ path }) => buffers[path], null, () => {});
@@ -91,7 +103,8 @@ test("an own lesson is played: words are kept, a patch is compared with the trut
   await Promise.all([...Array(manifest.model.depth).keys()].map((layer) => source.store.ensure(layer)));
   const app = /** @type {any} */ (appOf(source));
   const own = played(checkedLesson({ title: "<img src=x>", steps: [
-    step({ question: "Where?", way: "patch" }), step({ question: "Why?", way: "write", answer: "Because." }), step({ text: "Look." })] }));
+    step({ question: "Where?", way: "patch" }), step({ question: "Why?", way: "write", answer: "Because." }), step({ text: "Look." }),
+    step({ question: "What?", way: "choose", right: "fur\n* <b>grass\nsky" }), step({ question: "How many?", way: "number", right: "0,85" })] }));
   const { select } = app;
   const shape = app.shape();
   app.shape = () => ({ ...shape, lessons: [own] });
@@ -116,5 +129,18 @@ test("an own lesson is played: words are kept, a patch is compared with the trut
   assert.equal(said(app, "why"), "Because.");
   app.course.go(3);
   assert.deepEqual([said(app, ""), app.course.question(), app.selection.overlay], ["Look.", null, "attention"]);
-  assert.equal(new Set(own.steps.map(({ id }) => id)).size, 3, "guesses stay with their questions");
+  assert.equal(new Set(own.steps.map(({ id }) => id)).size, 5, "guesses stay with their questions");
+  app.course.start("own", 4);
+  assert.deepEqual([app.course.shows(), app.selection.overlay], [[], "none"], "nothing is seen before the guess");
+  const { options } = app.course.question();
+  assert.deepEqual(options.map((option) => optionText(app, option)), ["fur", "<b>grass", "sky"]);
+  const [wrong] = options;
+  app.course.put(wrong);
+  assert.equal(codeOf(app, wrong).length, 2, "a class can vote on it");
+  app.course.reveal();
+  assert.match(gapText(app, app.course.truth()), /^Not so\.\sYou: fur\s+It is: <b>grass$/);
+  app.course.go(5);
+  app.course.put(0.9);
+  app.course.reveal();
+  assert.match(gapText(app, app.course.truth()), /^Far off\.\sYou: 0\.9\s+It is: 0\.85$/);
 });

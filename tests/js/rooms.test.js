@@ -79,7 +79,7 @@ test("what a file exports is imported by another file, or by a test", () => {
 /** Lines that a function may have, those of the functions in it included. */
 const MOST_LINES = 120;
 /** Those that have more, with their lines: none may grow. */
-const LONGER = { "lessons/course.js createCourse": 144, "state/bench.js createBench": 141 };
+const LONGER = { "lessons/course.js createCourse": 143, "state/bench.js createBench": 141 };
 
 test("a function has one idea: few are long, and those do not grow", () => {
   const longer = {};

@@ -118,9 +118,8 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     go(wanted) {
       open(lesson(), Math.min(course.count() + 1, Math.max(course.first(), wanted)));
     },
-    start(id) {
-      const next = lessons.find((one) => one.id === id);
-      open(next, firstOf(next));
+    start(id, at = firstOf(lessons.find((one) => one.id === id))) {
+      open(lessons.find((one) => one.id === id), at);
     },
     leave: () => app.select({ lesson: "", step: 1 }),
     /** The fields of the open step, for a picture that has just come: its truth may be known. */

@@ -2,9 +2,11 @@
 
 export const OWN = "own";
 /** What an own lesson may hold; more is refused with a sentence, for it comes from files and links. */
-export const MOST = { steps: 30, title: 80, text: 600, question: 300, answer: 600, field: 60, file: 200_000, link: 8000 };
-/** How a question is answered: in words with the view shown, in words before it is shown, or by tapping a patch. */
-export const WAYS = ["look", "write", "patch"];
+export const MOST = { steps: 30, title: 80, text: 600, question: 300, right: 300, answer: 600, field: 60, file: 200_000, link: 8000 };
+/** How a question is answered: in words with the view shown; or before it is shown: in words, by tapping a patch, by choosing, with a number. */
+export const WAYS = ["look", "write", "patch", "choose", "number"];
+/** What stands before the right one of the choices. */
+const RIGHT = "*";
 /** What is seen of a view, when it is seen. */
 const SHOWN = ["title", "panel", "readout", "legend", "layer", "head"];
 const KIND = "vitviz lesson";
@@ -12,7 +14,8 @@ const KIND = "vitviz lesson";
 /**
  * view: fields of the selection, and how the host finds model and picture again.
  * @typedef {{view: Record<string, string|number|boolean>, text: string, question: string, answer: string,
- *   way: "look"|"write"|"patch"}} OwnStep
+ *   way: "look"|"write"|"patch"|"choose"|"number", right?: string}} OwnStep
+ *   right: the choices, one in a line and the right one with a star before it, or the right number
  * @typedef {{title: string, steps: OwnStep[]}} OwnLesson
  */
 
@@ -52,7 +55,8 @@ function checkedStep(step, at) {
     const short = typeof value === "boolean" || Number.isFinite(value) || (typeof value === "string" && value.length <= MOST.field);
     if (!short || name.length > MOST.field || name in Object.prototype) throw new Misfit("ownNoView", { step: at + 1 });
   }
-  return { view: { ...view }, ...Object.fromEntries(["text", "question", "answer"].map((name) => [name, textOf(step, name)])), way };
+  const right = textOf(step, "right");
+  return { view: { ...view }, ...Object.fromEntries(["text", "question", "answer"].map((name) => [name, textOf(step, name)])), way, ...(right ? { right } : {}) };
 }
 
 function textOf(from, name) {
@@ -83,6 +87,27 @@ export function withMoved({ steps, ...rest }, from, to) {
 }
 
 /**
+ * What a step asks, and the texts of its options; in words where what is right is not said, or not said clearly.
+ * @param {OwnStep} step
+ * @returns {{question: import("./steps.js").Question, options?: Record<string, string>}}
+ */
+export function askedBy({ way, right = "" }) {
+  if (way === "patch") return { question: { kind: "patch", truth: "attentionMap" } };
+  const lines = right.split("\n").map((line) => line.trim()).filter(Boolean);
+  if (way === "choose" && lines.length > 1 && lines.filter((line) => line.startsWith(RIGHT)).length === 1) {
+    const named = lines.map((line, at) => /** @type {[string, string]} */ (line.startsWith(RIGHT) ? ["right", line.slice(1).trim()] : ["other" + at, line]));
+    return { question: { kind: "choose", truth: "filled", options: named.map(([name]) => name), worked: true },
+      options: Object.fromEntries(named.map(([name, text]) => ["option_" + name, text])) };
+  }
+  const given = right.trim() === "" ? NaN : Number(right.trim().replace(",", "."));
+  if (way === "number" && Number.isFinite(given)) {
+    const end = 10 ** (given === 0 ? 0 : Math.floor(Math.log10(Math.abs(given))) + 1); // a line that does not end where the answer is
+    return { question: { kind: "number", truth: "given", at: { given }, min: given < 0 ? -end : 0, max: end, worked: true } };
+  }
+  return { question: { kind: "write", truth: "" } };
+}
+
+/**
  * The lesson as the engine plays any lesson; null if it has no steps.
  * @param {OwnLesson} own
  * @returns {import("./steps.js").Lesson|null}
@@ -94,13 +119,14 @@ export function played({ title, steps }) {
     id: OWN, title, minutes: 2 * steps.length, model: String(first.model), example: String(first.example),
     steps: steps.map((step) => {
       const { view, text, question, answer, way } = step;
-      const texts = { "": text, question, why: answer };
+      const { question: asked, options = {} } = askedBy(step);
+      const texts = { "": text, question, why: answer, ...options };
       const id = markOf(JSON.stringify(step));
       if (!question) return { id, texts, state: view, shows: SHOWN };
       const open = way === "look";
       return {
         id, texts, state: open ? view : { ...view, overlay: "none", beside: "" }, shows: open ? SHOWN : [],
-        question: way === "patch" ? { kind: "patch", truth: "attentionMap" } : { kind: "write", truth: "" },
+        question: asked,
         reveal: { state: { overlay: view.overlay ?? "attention", beside: view.beside ?? "" }, shows: SHOWN },
       };
     }),

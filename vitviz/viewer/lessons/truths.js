@@ -14,7 +14,7 @@ import { similarities } from "../data/maps.js";
  * What a truth is asked about: tokens, a layer, a head, a moment of the film; `to` and `marks` are
  * other tokens; `experiment` and `experiments` are texts of steps, these by the keys of options, several draws in a list.
  * @typedef {{token: number, partner: number, layer: number, head: number|"mean", to?: number, marks?: number[],
- *   moment?: number|"last", experiment?: string, experiments?: Record<string, string|string[]>}} At
+ *   moment?: number|"last", given?: number, experiment?: string, experiments?: Record<string, string|string[]>}} At
  * @typedef {import("../data/source.js").Source} Source
  * @typedef {"count"|"share"|"cosine"|"times"|"number"|"which"|"map"|"label"|"answer"} Unit
  *   which: the key of an option; map: one value for each patch; label: a class; answer: the name in an answer
@@ -263,6 +263,8 @@ export const TRUTHS = {
   }) },
   /** The line that belongs into the gap: the check of the exercise knows it. */
   filled: { unit: "which", of: () => "right" },
+  /** A number that a teacher has written. */
+  given: { unit: "number", of: (_source, { given }) => given },
 
   // What a training would do with the answer, if it is the right one.
   lossOfWord: { unit: "number", of: ({ manifest: { pass: { predictions } } }) => predictions[0] && -Math.log(seenShare(predictions[0].probability)) },

@@ -26,10 +26,10 @@ export function createLessonList(app, lessons, linkTo) {
     if (linkTo && lesson.id !== OWN) return el("a", { href: linkOf(lesson, firstOf(lesson)), text: title });
     return button({ text: title, onClick: () => begin(lesson) });
   };
-  const begin = ({ id }) => {
+  const begin = ({ id }, at = undefined) => {
     if (!app.source) return;
     dialog.close();
-    app.course.start(id);
+    app.course.start(id, at);
   };
   const item = (lesson) => el("li", {}, open(lesson),
     el("span", { class: "vv-note", text: " " + t("lessonMinutes", { minutes: lesson.minutes }) }),
@@ -42,7 +42,7 @@ export function createLessonList(app, lessons, linkTo) {
     el("ol", {}, ...lessons.map(item)),
     linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("plan.title") }), createPlans(app, planned)) : null,
     linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("lessonTeacherLinks") }), handout()) : null,
-    linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("own") }), createOwnLesson(app, linkTo, () => begin({ id: OWN }))) : null,
+    linkTo ? el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("own") }), createOwnLesson(app, linkTo, (at) => begin({ id: OWN }, at))) : null,
     el("details", { class: "vv-lesson-teacher" }, el("summary", { text: t("check.class") }), createCheckClass(app)));
   dialog.addEventListener("close", () => dialog.remove()); // it is made anew with what has been collected by then
   return dialog;

@@ -3,14 +3,14 @@
 import { el, setText, show } from "../parts/dom.js";
 import { download } from "../parts/download.js";
 import { fileField } from "../parts/drops.js";
-import { MOST, Misfit, OWN, WAYS, addressWith, emptyLesson, fileText, lessonInFile, stepOf, withMoved } from "../lessons/own.js";
+import { MOST, Misfit, OWN, WAYS, addressWith, askedBy, emptyLesson, fileText, lessonInFile, stepOf, withMoved } from "../lessons/own.js";
 import { HOSTS, readLink } from "../state/link.js";
 import { allow, button } from "../parts/widgets.js";
 
 /**
  * @param {import("../main.js").App} app
  * @param {(origin: any) => string} linkTo
- * @param {() => void} start  plays the lesson in this page
+ * @param {(step: number) => void} start  plays the lesson in this page, from a step on
  * @returns {HTMLElement}
  */
 export function createOwnLesson(app, linkTo, start) {
@@ -24,7 +24,7 @@ export function createOwnLesson(app, linkTo, start) {
   const named = (key, onClick) => button({ text: t(key), onClick });
   const brought = shelf.brought();
   const withSteps = (act) => () => { if (shelf.draft().steps.length > 0) tell(act); };
-  const hand = [...(brought ? [] : [named("ownStart", withSteps(start))]), named("ownLink", withSteps(copy)), named("ownSave", withSteps(save))];
+  const hand = [...(brought ? [] : [named("ownStart", withSteps(() => start(1)))]), named("ownLink", withSteps(copy)), named("ownSave", withSteps(save))];
   const clear = named("ownClear", () => { title.value = ""; put(emptyLesson()); say(t("ownCleared")); });
   const root = el("div", { class: "vv-own" },
     el("p", { class: "vv-note", text: t("ownHelp") }),
@@ -49,12 +49,11 @@ export function createOwnLesson(app, linkTo, start) {
     show(link, false);
   }
 
-  function stepOfList({ view, way, ...texts }, at, count) {
+  function stepOfList({ view, ...texts }, at, count) {
     const change = (more) => app.collect({ ...shelf.draft(), steps: shelf.draft().steps.map((one, place) => (place === at ? { ...one, ...more } : one)) });
     const written = (name, rows) => el("label", {}, el("span", { text: t("own_" + name) }),
-      Object.assign(el("textarea", { rows, maxlength: MOST[name], onchange: (event) => change({ [name]: event.target.value }) }), { value: texts[name] }));
-    const select = el("select", { class: "vv-select", onchange: () => change({ way: select.value }) },
-      ...WAYS.map((value) => el("option", { value, text: t("ownWay_" + value), selected: value === way })));
+      Object.assign(el("textarea", { rows, maxlength: MOST[name], onchange: (event) => change({ [name]: event.target.value }) }), { value: texts[name] ?? "" }));
+    const answered = createWay(app, written("right", 3), () => shelf.draft().steps[at], change);
     const go = (to) => { put(withMoved(shelf.draft(), at, to)); steps.children[to].querySelector("button").focus(); };
     const [up, down] = [button({ text: "↑", title: t("ownUp"), onClick: () => at > 0 && go(at - 1) }),
       button({ text: "↓", title: t("ownDown"), onClick: () => at + 1 < count && go(at + 1) })];
@@ -65,8 +64,9 @@ export function createOwnLesson(app, linkTo, start) {
       put({ ...rest, steps: all.filter((_, place) => place !== at) });
       title.focus();
     } });
-    return el("li", {}, el("div", { class: "vv-own-head" }, el("b", { text: viewName(app, view) }), up, down, remove),
-      written("text", 2), written("question", 2), el("label", {}, el("span", { text: t("ownWay") }), select), written("answer", 2));
+    const preview = brought ? null : button({ text: t("ownTry"), title: t("ownTryTitle"), onClick: () => start(at + 1) });
+    return el("li", {}, el("div", { class: "vv-own-head" }, el("b", { text: viewName(app, view) }), preview, up, down, remove),
+      written("text", 2), written("question", 2), answered, written("answer", 2));
   }
 
   function add() {
@@ -124,6 +124,29 @@ export function createOwnLesson(app, linkTo, start) {
 
   function say(text) {
     setText(said, text);
+  }
+}
+
+/**
+ * How a step is answered, and what is right, where the teacher says that; with a note as long as it is not clear.
+ * @param {import("../main.js").App} app
+ * @param {HTMLElement} right  the field for it
+ * @param {() => import("../lessons/own.js").OwnStep} now  the step as it is
+ * @param {(more: any) => void} change
+ */
+function createWay({ t }, right, now, change) {
+  const select = el("select", { class: "vv-select", onchange: () => change({ way: select.value }) },
+    ...WAYS.map((value) => el("option", { value, text: t("ownWay_" + value), selected: value === now().way })));
+  const lacks = el("p", { class: "vv-note vv-own-lacks", "aria-live": "polite" });
+  const root = el("div", { class: "vv-own-way", onchange: draw }, el("label", {}, el("span", { text: t("ownWay") }), select), right, lacks);
+  draw();
+  return root;
+
+  function draw() {
+    const { way } = now();
+    const told = way === "choose" || way === "number";
+    show(right, told);
+    setText(lacks, told && askedBy(now()).question.kind === "write" ? t("ownLacks_" + way) : "");
   }
 }
 

@@ -51,6 +51,8 @@ export function sayings(app) {
 export function optionText(app, option) {
   const { course, t } = app;
   const { options } = course.question();
+  const { texts } = course.step();
+  if (texts) return texts["option_" + option];
   if (options === "heads") return t("headNumber", { head: option });
   if (options === "blocks") return t("lessonBlock", { block: Number(option) - 1 }); // layers are counted from 0, as in every chart
   return t([keyOf(course), "option", option].join("_"), sizesOf(app));
