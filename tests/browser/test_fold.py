@@ -24,6 +24,11 @@ TABS = ".vv-tabs"
 WATCH = """window.shifts = [];
 const keep = (list) => window.shifts.push(...list.getEntries().map(({ value }) => value));
 new PerformanceObserver(keep).observe({ type: "layout-shift", buffered: true });"""
+# Nothing lies over the upper edge of an element.
+SEEN = """(node) => {
+  const { x, y, width } = node.getBoundingClientRect();
+  return node.contains(document.elementFromPoint(x + width / 2, y + 1));
+}"""
 SHIFTED = """async () => {
   const frame = () => new Promise((drawn) => requestAnimationFrame(drawn));
   await frame().then(frame);
@@ -130,6 +135,7 @@ def test_tabs_stay_where_they_are_for_the_pair_of_an_experiment(visit, size):
     page.locator('.vv-place[data-beside="experiment"]').wait_for()
     page.locator(".vv-was:visible").wait_for()
     assert [top(page, place) for place in (TABS, ".vv-picture")] == before
+    assert page.locator(".vv-layer").first.evaluate(SEEN)  # and the headline hides none of the line
 
 
 @pytest.mark.parametrize("size", [PHONE, LAPTOP, WALL])
