@@ -49,6 +49,9 @@ UNSEEN = (
     "are needed",
     "no model to offer",
     "a figure is one of",
+    "the app cannot listen at",
+    "the page cannot be served",
+    "GRADIO_TEMP_DIR names another",
 )
 HANGUL = re.compile("[가-힣]")
 

@@ -174,7 +174,7 @@ function mount(viewer) {
   return viewer.mount({
     element: element.querySelector('.vv-place'), ask, address, beside, operate, weights, running, send, draw, take: (picture, name) => draw(picture, name, false), takeHome, awaited: true, languages: true,
     texts, playing, digitsOf, room,
-    again: () => trigger('submit'), // page.py answers this event as it does a choice of the model
+    again: () => trigger('submit'), // build.py answers this event as it does a choice of the model
     reopen: () => trigger('retry'), // and this one as it opens the page
     filming: (on) => document.getElementById('vv-camera')?.setAttribute('aria-expanded', String(on)),
     entitle: (title) => { document.title = title + ' · vitviz'; },
