@@ -161,7 +161,7 @@ async def _open(
     await asyncio.gather(*(client.get(link) for link in linked))
     event = _event(config, "load")
     model = _component(config, "vv-model")["props"]["value"]
-    return await _analysis(client, config, event, [model, None], session, query)
+    return await _analysis(client, config, event, [None, model, None], session, query)
 
 
 async def _own_photo(
@@ -193,7 +193,7 @@ async def _analysis(
         found = message["output"]["data"][0]
         manifest, url = json.loads(found["text"]), found["picture"]["url"]
         place = url[: url.index("/file=") + len("/file=")]
-        files = [file for each in manifest["files"].values() for file in _flat(each)]
+        files = [file for file in manifest["files"].values() if "path" in file]  # others are late
         answers = await asyncio.gather(*(client.get(place + file["path"]) for file in files))
         for answer, file in zip(answers, files, strict=True):
             if answer.status_code != 200 or len(answer.content) != file["size"]:
@@ -229,10 +229,6 @@ def _event(config: dict[str, Any], kind: str, component: int | None = None) -> i
             if event == kind and one["backend_fn"] and component in (None, target):
                 return one["id"]
     raise RuntimeError(f"no event {kind}")
-
-
-def _flat(files: Any) -> list[Any]:
-    return files if isinstance(files, list) else [files]
 
 
 def photo_of(seed: int, size: tuple[int, int] = (1600, 1200)) -> bytes:
