@@ -101,7 +101,7 @@ def test_what_a_visitor_has_chosen_stays_for_the_next_photo_and_nothing_moves(
 SAID = {
     "en-US": (
         "saw the middle {share}% of the photo",
-        "the model looked at a grey copy, and knows digits only",
+        "The model looked at a grey copy, and knows digits only",
     ),
     "ko-KR": (
         "사진의 가운데 {share}%만 보았습니다",
