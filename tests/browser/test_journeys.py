@@ -403,7 +403,7 @@ def test_pasting_and_the_camera(visit):
     )
     page.get_by_role("button", name="Paste a picture").click()
     seen.ready("clipboard.png")
-    assert "transparent parts shown on white" in seen.text(".vv-photo-note")
+    assert "Transparent parts shown on white" in seen.text(".vv-photo-note")
     page.get_by_role("button", name="Take a photo with the camera").click()
     page.get_by_text("Click to Access Webcam").click()
     page.wait_for_function(  # before the camera runs, there is nothing to take
