@@ -150,8 +150,8 @@ def test_a_refusal_is_told_and_the_controls_say_what_is_shown():
 
 def test_an_answer_fills_the_places_that_are_its_own():
     files = {
-        "picture": Stored("/cache/p", "p", 3),
-        "layer-00": Stored("/cache/l", "l", 4),
+        "picture": Stored("/cache/p", 3),
+        "layer-00": Stored("/cache/l", 4),
         "features": {"late": True},
     }
     manifest = {"pass": {"id": "1"}, "files": files}
@@ -159,7 +159,7 @@ def test_an_answer_fills_the_places_that_are_its_own():
     view, *rest = places(Answered(manifest, "/cache/s", SHOWN))
     assert rest == [SKIP, "mnist", SHOWN, download, True]
     view = Manifest(**view)
-    assert (view.id, view.picture.path, view.picture.orig_name) == ("1", "/cache/p", "p")
+    assert view.id == "1"
     layer = {"path": "/cache/l", "size": 4}
     files = {
         "picture": {"path": "/cache/p", "size": 3},

@@ -28,7 +28,6 @@ from vitviz.languages import dictionary, languages
 from vitviz.model.menu import CURATED, WEIGHTS_DIR, list_models
 from vitviz.viewer import bundle
 from vitviz.viewer.bundle import as_file, texts_files
-from vitviz.web.compute.orders import Refusal, Result
 from vitviz.web.page.components import TEMPLATE
 from vitviz.web.page.first import First, said_of
 from vitviz.web.page.sending import (
@@ -40,6 +39,7 @@ from vitviz.web.page.sending import (
     Light,
     weights_file,
 )
+from vitviz.web.service.replies import Stored
 from vitviz.web.store.examples import EXAMPLES
 
 SHIPPED = [WEIGHTS_DIR / f"{name}.safetensors" for name in list_models() if name not in CURATED]
@@ -205,7 +205,7 @@ def first():
         replace(loaded, card=replace(loaded.card, labels=names, words=words)), EXAMPLES[0].path
     )
     first = First()
-    first.make(Result(saved=analysis.to_bytes()), EXAMPLES[0])
+    first.make(analysis.to_bytes(), EXAMPLES[0])
     return first, analysis
 
 
@@ -231,10 +231,20 @@ def test_the_document_that_is_asked_for_nothing_shows_the_answer_at_once(first):
     assert light(First(), document).get("/").text == document
 
 
-def test_nothing_stands_there_for_a_model_that_is_refused():
-    nothing = First()
-    nothing.make(Result(refused=Refusal("no")), EXAMPLES[0])
-    assert nothing.html("en") == b""
+def test_the_document_brings_what_will_be_shown_while_its_files_are_there(first):
+    made, analysis = first
+    manifest = {"pass": {"id": "one"}, "files": {"first": Stored("/cache/a b/</script>", 7)}}
+    bringing = First(lambda: manifest)
+    assert bringing.html("en") == b""  # nothing was made yet
+    bringing.make(analysis.to_bytes(), EXAMPLES[0])
+    brought = bringing.html("en").decode()
+    (told,) = re.findall(r"window.vitvizFirst = (.*);</script>", brought)
+    assert "<" not in told
+    files = {"first": {"path": "/cache/a b/</script>", "size": 7}}
+    assert json.loads(told) == {**manifest, "files": files}
+    (hinted,) = re.findall(r'as="fetch" href="([^"]+)"', brought)
+    assert hinted == "gradio_api/file=/cache/a%20b/%3C/script%3E"
+    assert "vitvizFirst" not in made.html("en").decode()  # its files were swept
 
 
 def test_a_file_that_the_browser_has_is_not_sent_again():

@@ -30,6 +30,7 @@ from vitviz.web.compute.turns import computing
 from vitviz.web.host import limits
 from vitviz.web.host.error_messages import APOLOGY, in_each
 from vitviz.web.service import analyses
+from vitviz.web.service.analyses import Asked
 from vitviz.web.service.figures import FIGURES
 from vitviz.web.service.programs import Programs
 from vitviz.web.service.replies import Answered, Left, Refused, Shown, Unchanged
@@ -144,6 +145,25 @@ def test_two_analyses_of_one_photo_differ_in_id_and_share_files(desk, upload):
     first, second = (desk.show(upload, CLS, START).manifest for _ in "ab")
     assert first["pass"]["id"] != second["pass"]["id"]
     assert first["files"]["picture"] == second["files"]["picture"]
+
+
+def test_what_a_page_opens_with_is_there_before_it_asks_and_as_long_as_its_files(desk):
+    assert desk.opening() is None
+    saved = desk.warm()
+    early, asked = desk.opening(), desk.open(CLS, START, {})
+    for one in (early, asked.manifest):
+        assert vitviz.Analysis.from_bytes(desk.analyses.saved(Asked(one["pass"]["id"])))
+    assert vitviz.Analysis.from_bytes(saved).card.name == "tiny-cls"
+    # The page draws it once: the answer says the same of another pass.
+    same = {**asked.manifest, "pass": {**asked.manifest["pass"], "id": early["pass"]["id"]}}
+    assert early == same
+    assert desk.opening() == asked.manifest
+    desk.open(CLS, START, {"example": "dog"})
+    assert desk.opening() == asked.manifest
+    Path(asked.manifest["files"]["picture"].address).unlink()
+    assert desk.opening() is None
+    again = desk.open(CLS, START, {})
+    assert desk.opening() == again.manifest
 
 
 SIZED = ModelKey("tiny-cls", image_size=(40, 24))

@@ -191,8 +191,7 @@ async def _analysis(
         if not message["success"]:
             raise RuntimeError(str(message["output"]))
         found = message["output"]["data"][0]
-        manifest, url = json.loads(found["text"]), found["picture"]["url"]
-        place = url[: url.index("/file=") + len("/file=")]
+        manifest, place = json.loads(found["text"]), "/gradio_api/file="
         files = [file for file in manifest["files"].values() if "path" in file]  # others are late
         answers = await asyncio.gather(*(client.get(place + file["path"]) for file in files))
         for answer, file in zip(answers, files, strict=True):

@@ -72,12 +72,13 @@ class Visitor:
     async def page(self, png: bytes, name: str) -> tuple[int, ...]:
         """Show a picture on a page of its own; the colour of the middle of what is shown."""
         found = await self.open(png, name)
-        fetched = await self._client.get(found["picture"]["url"])
+        place = json.loads(found["text"])["files"]["picture"]["path"]
+        fetched = await self._client.get(f"/gradio_api/file={place}")
         _check(fetched)
         return _middle(load(fetched.content)["pixels"])
 
     async def open(self, png: bytes, name: str) -> dict[str, Any]:
-        """What a page gets for a picture: "text", the manifest in JSON, and the file "picture"."""
+        """What a page gets for a picture: "text" is the manifest in JSON."""
         session, said = await self.join(png, name), ""
         async for message in self.messages(session):
             said = message.get("log", said)  # the sentence of a refused picture or full disk
@@ -87,10 +88,9 @@ class Visitor:
             raise RefusedError(str(message["output"].get("error")))
         found = message["output"]["data"][0]
         found = found.get("value", found)
-        files = found.get("files", found)  # before all but the picture's stood in its text
-        if "picture" not in files:
+        if "text" not in found:
             raise RefusedError(said)
-        return files
+        return found
 
     async def join(self, png: bytes, name: str) -> str:
         """Upload a picture and wait in the queue with it, on a page of its own: its session."""

@@ -89,8 +89,9 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     cache = Cache(upload_folder())
     # Gradio takes this folder from the environment only; a component reads it when it is created.
     os.environ["GRADIO_TEMP_DIR"] = str(cache.folder)
-    watch, first = Watch(), First()
+    watch = Watch()
     service = Service(engine, menu, cache, watch)
+    first = First(service.opening)
     shipped = menu.shipped if settings.in_page != "nothing" else {}
     weights = {key: weights_file(path) for key, path in shipped.items()}
     classroom = Classroom() if settings.class_ else None
@@ -103,9 +104,9 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     demo.gate, demo.engine, demo.classroom = Gate(cache), engine, classroom
 
     def warm() -> None:
-        example, result = service.first()
-        if settings.login is None:  # else the document asks for a password
-            first.make(result, example)
+        saved = service.warm()
+        if saved and settings.login is None:  # else the document asks for a password
+            first.make(saved, service.example)
 
     demo.warm = warm
     cache.sweep_for_ever()

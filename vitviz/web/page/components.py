@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from gradio.data_classes import FileData, GradioModel
+from gradio.data_classes import GradioModel
 
 from ...languages import Message, say
 from ...viewer.bundle import load, without_comments
@@ -23,25 +23,22 @@ TEMPLATE = f"""<p class="vv-no-texts" role="alert" hidden>
 
 
 class Manifest(GradioModel):
-    """The viewer's manifest as JSON text, and the one of its files that Gradio gives an address.
+    """The viewer's manifest as JSON text, with the places of its files in the cache, of which
+    viewer.js makes addresses. For every file and every value that it is shown Gradio walks over all
+    of them several times, in the one thread that serves all visitors: that took longer than the
+    model's pass.
 
     `id` is unique to each analysis, because Gradio sends the browser only values that have changed.
-    The others lie in the same cache as `picture`, so viewer.js knows their addresses from its. For
-    every file and every value that it is shown Gradio walks over all of them several times, in the
-    one thread that serves all visitors: that took longer than the model's pass.
     """
 
     id: str
-    picture: FileData
     text: str
 
     @classmethod
     def of(cls, manifest: Mapping[str, Any]) -> "Manifest":
         """The manifest of an `Answered`."""
-        file = manifest["files"]["picture"]
         return cls(
             id=manifest["pass"]["id"],
-            picture=FileData(path=file.address, orig_name=file.name, size=file.size),
             text=json.dumps(with_places(manifest), ensure_ascii=False, allow_nan=False),
         )
 

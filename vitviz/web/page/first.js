@@ -1,4 +1,5 @@
 // First: takes picture and answer out of the document when the viewer has drawn its own, or says why there is none.
+const vitvizOwn = Boolean(history.state?.vitviz?.photo || location.hash); // a photo or a lesson of one's own comes back
 (() => {
   const said = __SAID__; // language -> answer
   const first = document.querySelector(".vv-first");
@@ -10,7 +11,7 @@
     // nothing is remembered, or the browser refuses
   }
   if (spoken in said) Object.assign(first.querySelector("p"), { lang: spoken, textContent: said[spoken] });
-  if (history.state?.vitviz?.photo || location.hash) first.remove(); // a photo or a lesson of one's own comes back
+  if (vitvizOwn) first.remove();
   new MutationObserver((_, observer) => {
     if (!document.querySelector(IN_ITS_PLACE)) return;
     observer.disconnect();

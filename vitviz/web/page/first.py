@@ -1,21 +1,25 @@
-"""First: picture and answer of a page that asks for nothing, in its document before scripts run.
+"""First: what a page that asks for nothing shows, in its document before scripts run.
 
-They are the model's own. The app computes them when it starts, and so has its model at hand when
-the first visitor comes.
+Picture and answer stand there at once, and the viewer draws from the manifest beside them while
+Gradio's queue is not asked yet. They are the model's own. The app computes them when it starts, and
+so has its model at hand when the first visitor comes.
 """
 
 import base64
 import html
 import io
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 from PIL import Image
 
 from ...languages import ENGLISH, Message, languages, say
 from ...probe.analysis import Analysis
 from ...probe.measure.predictions import percent
-from ..compute.orders import Result
+from ..service.replies import with_places
 from ..store.examples import Example
 
 SIDE = 288  # pixels: a blurred picture for a second, an eighth of the bytes of the sharp one
@@ -27,18 +31,22 @@ CSS, SCRIPT = (
 class First:
     """What stands in the document, by language; nothing before it is made."""
 
-    def __init__(self) -> None:
+    def __init__(self, opening: Callable[[], Mapping[str, Any] | None] = lambda: None) -> None:
+        """`opening`: the manifest that the page will show, and None while there is none."""
+        self._opening = opening
         self._by_language: dict[str, bytes] = {}
 
     def html(self, language: str) -> bytes:
-        return self._by_language.get(language, b"")
+        made = self._by_language.get(language, b"")
+        manifest = self._opening() if made else None
+        return made + _brought(manifest) if manifest else made
 
-    def make(self, result: Result, example: Example) -> None:
-        """Take what the engine has made of an example. Nothing stands there for a model that is
-        refused, or whose picture is no sharper than what it saw.
+    def make(self, saved: bytes, example: Example) -> None:
+        """Take the analysis of an example. Nothing stands there for a model whose picture is no
+        sharper than what it saw.
         """
-        analysis = None if result.refused else Analysis.from_bytes(result.saved)
-        if analysis is None or analysis.photograph is None or analysis.photograph.crop is None:
+        analysis = Analysis.from_bytes(saved)
+        if analysis.photograph is None or analysis.photograph.crop is None:
             return
         picture, said = _data(analysis.photograph.crop), said_of(analysis)
         script = SCRIPT.replace("__SAID__", json.dumps(said).replace("<", "\\u003c"))
@@ -65,6 +73,20 @@ def said_of(analysis: Analysis) -> dict[str, str]:
         told = Message("viewer.answer", name=name, share=percent(answer.probability))
         said[one] = say(told, one)
     return said
+
+
+def _brought(manifest: Mapping[str, Any]) -> bytes:
+    """A manifest for viewer.js, unless a photo or a lesson of the visitor's own comes back; its
+    files that are drawn first are asked for at once.
+    """
+    placed = with_places(manifest)
+    hints = "".join(
+        f'<link rel="preload" as="fetch" href="gradio_api/file={quote(file["path"])}" crossorigin>'
+        for file in map(placed["files"].get, ("first", "photograph"))
+        if file
+    )
+    value = json.dumps(placed, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+    return f"{hints}<script>if (!vitvizOwn) window.vitvizFirst = {value};</script>\n".encode()
 
 
 def _data(photograph: bytes) -> str:

@@ -39,9 +39,7 @@ const address = {
 // Calls to Python: figures for print, late files, and the rollout of very many tokens.
 const ask = (name, question) => server[name](question);
 
-// Gradio gives the picture of an analysis its URL, and knows of no other file. All of them are in the
-// same cache, behind the same proxies, so this URL is the pattern. Another analysis comes as the
-// result of a call.
+// Another analysis comes as the result of a call; its files are in Gradio's cache, as all are.
 const beside = async (key, id) => placed(await ask('beside', { id, beside: key }));
 
 // The few files of an experiment come with the reply.
@@ -58,12 +56,8 @@ async function digitsOf(part) {
 }
 const weights = Object.fromEntries(Object.entries(props.weights ?? {}).map(([name, path]) => [name, new URL(path, document.baseURI).href]));
 
-function placeOfFiles() {
-  const { url } = props.value.picture;
-  return url.slice(0, url.indexOf('/file=') + '/file='.length);
-}
-
-const urlOf = (path) => placeOfFiles() + path.split('/').map(encodeURIComponent).join('/');
+const placeOfFiles = new URL('gradio_api/file=', document.baseURI).href;
+const urlOf = (path) => placeOfFiles + path.split('/').map(encodeURIComponent).join('/');
 
 // The page to take home, as text.
 async function takeHome(wanted) {
@@ -196,13 +190,23 @@ function mount(viewer) {
 }
 
 let mounted = null; // until the file of the viewer is here
+// What the document brings of a page that asks for nothing (first.py) is shown until Gradio's queue has answered.
+let brought = window.vitvizFirst;
+delete window.vitvizFirst;
+const butId = (manifest) => JSON.stringify({ ...manifest, pass: { ...manifest.pass, id: '' } });
+const stands = (manifest) => brought && template && !vitvizKept.own() && butId(manifest) === butId(brought)
+  && !element.querySelector('[data-state=error]'); // of a tab that the browser kept, the files can be gone
 async function show() {
-  if (!props.value) return;
-  if (!props.value.text) { // the page could not open with anything
+  const { value } = props;
+  if (!value && !brought) return;
+  if (value && !value.text) { // the page could not open with anything
     mounted.update(null);
     return;
   }
-  const manifest = JSON.parse(props.value.text);
+  const manifest = value ? JSON.parse(value.text) : brought;
+  const shown = value && stands(manifest);
+  if (value) brought = null;
+  if (shown) return;
   template = placed({ manifest });
   awaited();
   const own = vitvizKept.own();

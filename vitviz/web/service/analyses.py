@@ -92,16 +92,19 @@ class Analyses:
         self._kept: OrderedDict[str, Kept] = OrderedDict()  # by the id of a manifest
         self._operated: OrderedDict[str, str] = OrderedDict()  # addresses, by `Asked.key`
 
-    def make(self, wanted: Shown, first: tuple[int, int] | None = None) -> Made | Refusal:
+    def make(
+        self, wanted: Shown, first: tuple[int, int] | None = None, door: str | None = "page"
+    ) -> Made | Refusal:
         """Analyze a picture and put the files for a page into the store.
 
-        `first`: the layer and the token that the page shows first, as far as is known.
+        `first`: the layer and the token that the page shows first, as far as is known. `door`: who
+        asks, for the log; None: nobody, so it is not counted.
         """
         try:
             link = self._link(wanted)
             if first is None and link == START_LINK:
                 first = START["layer"], START["token"]
-            result = self.order(wanted, first=first)
+            result = self.order(wanted, first=first, door=door)
             if result.refused:
                 return result.refused
             example = next((one for one in self.examples if one.upload == wanted.photo), None)
@@ -129,7 +132,7 @@ class Analyses:
         wanted: Shown,
         selection: Selection | None = None,
         interventions: Sequence[Mapping[str, Any]] = (),
-        door: str = "page",
+        door: str | None = "page",
         first: tuple[int, int] | None = None,
     ) -> Result:
         """Let the engine analyze a picture. Raises `VitvizError` if the disk is full or the picture
@@ -147,10 +150,12 @@ class Analyses:
         )
         return self.watched(order, len(order.photo), door)
 
-    def watched(self, order: Order | OperateOrder, photo_bytes: int, door: str) -> Result:
-        """Let the engine fulfil an order, which is counted and logged."""
+    def watched(self, order: Order | OperateOrder, photo_bytes: int, door: str | None) -> Result:
+        """Let the engine fulfil an order, which is counted and logged if anybody waits for it."""
         began = time.monotonic()
         result = self._engine.run(order)
+        if door is None:
+            return result
         refused = getattr(result.refused.text, "key", "other") if result.refused else ""
         self._watch.analysis(
             door=door,
@@ -173,8 +178,8 @@ class Analyses:
         rest += [small] if small else []
         addresses = self._store.put_all([*named.values(), *rest])
         stored = {
-            path: Stored(address, name, len(data))
-            for (path, (data, name)), address in zip(named.items(), addresses, strict=False)
+            path: Stored(address, len(data))
+            for (path, (data, _)), address in zip(named.items(), addresses, strict=False)
         }
         files = {
             name: stored[file["path"]] if "path" in file else file
@@ -210,6 +215,11 @@ class Analyses:
     def remember(self, manifest: Mapping[str, Any], kept: Kept) -> None:
         """Let viewers ask about an analysis that is delivered."""
         limits.keep(self._kept, manifest["pass"]["id"], kept, limits.ANALYSES_KNOWN)
+
+    def is_whole(self, made: Made) -> bool:
+        """Whether all files of a page are still in the store."""
+        files = made.manifest["files"].values()
+        return all(one.address in self._store for one in files if isinstance(one, Stored))
 
     def known(self, key: str) -> Kept:
         """The analysis with this manifest id. Raises `ExpiredError` if it is forgotten."""

@@ -38,7 +38,6 @@ class Stored(NamedTuple):
     """A file of the payload, in the store."""
 
     address: str
-    name: str
     size: int
 
 

@@ -13,7 +13,7 @@ from ...model.key import ModelKey, read_size
 from ...probe.capture.selection import choose
 from ..compute.engine import Engine
 from ..compute.models import Menu
-from ..compute.orders import Order, Refusal, Result
+from ..compute.orders import Refusal
 from ..host.error_messages import APOLOGY
 from ..host.watch import Watch
 from ..store.examples import Example
@@ -43,6 +43,7 @@ class Service:
         self._questions = Questions(engine, self.analyses, store)
         self._engine, self._store = engine, store
         self._requests = PageRequests()
+        self._opening: Made | None = None  # the newest of what a page opens with
 
     def show_photo(
         self, upload: Upload | None, key: ModelKey, shown: Shown, page: str | None = None
@@ -119,6 +120,8 @@ class Service:
             wanted = Shown(upload, key, None, inverted)
             made = self.analyses.make(wanted, first)
             if isinstance(made, Made):
+                if first is None and wanted == self._begun():
+                    self._opening = made
                 # The picture input is told once that it holds an example: told again, it would
                 # lose what a visitor has pasted meanwhile.
                 place = place or (bool(made.preview) and not self._holds(upload, shown))
@@ -177,12 +180,34 @@ class Service:
         made_for = {example.model: example for example in reversed(self.examples)}
         return made_for.get(name, self.examples[0])
 
-    def first(self) -> tuple[Example, Result]:
-        """What `open` shows where nothing is asked for. No visitor waits, so it is not counted."""
-        example = self._beginning(self.menu.default)
-        key = ModelKey(self._fitting(example, self.menu.default))
-        order = Order(photo=example.read(), name=example.upload.name, model=key)
-        return example, self._engine.run(order)
+    @property
+    def example(self) -> Example:
+        """The example that `open` shows where nothing is asked for."""
+        return self._beginning(self.menu.default)
+
+    def _begun(self) -> Shown:
+        fitting = self._fitting(self.example, self.menu.default)
+        return Shown(self.example.upload, ModelKey(fitting))
+
+    def warm(self) -> bytes | None:
+        """Make what `open` shows where nothing is asked for, before anybody opens a page: the saved
+        analysis; None if it is refused. Raises `ExpiredError` if the disk loses it at once.
+        """
+        made = self.analyses.make(self._begun(), door=None)
+        if isinstance(made, Refusal):
+            return None
+        self._opening = made
+        return self._store.get(made.saved)
+
+    def opening(self) -> Mapping[str, Any] | None:
+        """The manifest of what `open` will show where nothing is asked for, for a page that has not
+        asked yet; None if its files were deleted since somebody opened a page.
+        """
+        made = self._opening
+        if made is None or not self.analyses.is_whole(made):
+            return None
+        self.analyses.remember(made.manifest, made.kept(self._begun()))
+        return made.manifest
 
     def open(
         self,
