@@ -43,8 +43,9 @@ EXAMPLES = {
 }
 SHOWN = {
     "photos": ("dog", "red-panda", "goldfish", "bison", "cat", "coffee", "digit"),
-    "mnist": ("digit", "cat"),
+    "mnist": ("digit", "cat", "coffee"),
     "mnist-none": ("digit",),
+    "mnist-rotary": ("digit",),
 }
 # (lesson, step) of the claims that the present weights have turned: there the page tells the other
 # sentence, which is as true. Each lesson has others that hold.
