@@ -15,7 +15,7 @@ from tests.viewer_fixture import FOLDER
 @needs_node
 @pytest.mark.parametrize("name", ["photos", "mnist"])
 def test_explanations_of_the_shipped_models_are_those_of_python(name: str, tmp_path: Path) -> None:
-    """All eleven and a fair test, of digits; of photos those that take few passes."""
+    """All and a fair test, of digits; of photos those that take few passes."""
     loaded = vitviz.load(name)
     told = []
     changes = [{"kind": "remove", "patches": [3, 7, 20]}, {"kind": "even", "rows": "cls"}]

@@ -46,7 +46,9 @@ def compare_late_file(analysis: Analysis, key: str) -> None:
     if key == "attention":  # it is not called the last layer's where it is the pool's
         name = told[key]["name"]
         assert ("pool" in name) == ("pool" in one.needs) != ("last layer" in name)
-    assert (told[key]["signed"], told[key]["needs"]) == (one.signed, sorted(one.needs))
+    for name in ("signed", "baseline"):
+        assert told[key][name] == getattr(one, name)
+    assert told[key]["needs"] == sorted(one.needs)
     target = 3 if of_class else None
     name = explanation_name(key, 1 if "token" in one.needs else 0, target)
     sent = load(late_file(analysis, name))

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from tests.models import TINY, spread
-from vitviz.languages import dictionary, languages
 from vitviz.model.vit import ViT
 from vitviz.probe.capture.grid import PatchGrid
 from vitviz.probe.capture.recorder import capture
@@ -140,9 +139,3 @@ def test_being_ahead_is_counted_in_standard_errors():
     assert standard_errors(torch.tensor([1.0, 0, 0, 1])) == pytest.approx(0.5 / (0.5 / 2))
     assert standard_errors(torch.tensor([-1.0, 0, 0, -1])) == pytest.approx(-2)
     assert standard_errors(torch.zeros(3)) == 0
-
-
-def test_the_page_has_a_name_for_every_map_that_is_measured():
-    for key in ("uniform", "random", "centre", *(one.key for one in measured())):
-        for language in languages():
-            assert f"boxes_{key}" in dictionary(language, "viewer")

@@ -244,6 +244,15 @@ test("explanations and fair tests wait for the weights, and ask nobody", async (
   assert.deepEqual(asked, []);
 });
 
+test("an explainer that Python alone has is the host's, and a page without a host says so", async () => {
+  for (const ask of [async () => null, null]) {
+    const computing = createComputing(/** @type {any} */ ({ weights: { mnist: "there" }, running: async () => running, ask, fetchWeights: async () => new Uint8Array(WEIGHTS).buffer }), () => {});
+    const answered = computing.answer("late", { name: "explain-new_one-0-any" }, shownOf(MODEL));
+    if (ask) assert.equal(await answered, null);
+    else await assert.rejects(answered, { status: "no host" });
+  }
+});
+
 test("what this page does not explain is the host's", async () => {
   const { fetched, computing } = page(() => new globalThis.Response("", { status: 404 }));
   const transplant = { kind: "transplant", patches: "cls", layer: 1, from: "example-dog" };

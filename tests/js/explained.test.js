@@ -1,4 +1,4 @@
-/** Explanations in the page's engine: the values of all eleven explainers are Python's, and a fair test of maps. */
+/** Explanations in the page's engine: the values of all explainers that it has are Python's, and a fair test of maps. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -24,8 +24,8 @@ for (const [name, cases] of Object.entries(EXPLAINED)) {
   }
 }
 
-test("the cases hold every explainer", () => {
-  assert.deepEqual(Object.keys(EXPLAINED.cls[0].values), Object.keys(EXPLAINERS));
+test("the cases hold every explainer of the page", () => {
+  for (const key of Object.keys(EXPLAINERS)) assert.ok(EXPLAINED.cls[0].values[key], key);
 });
 
 test("passes between two slices of a task change nothing of it", () => {

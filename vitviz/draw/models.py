@@ -32,15 +32,6 @@ from .figure_parts import (
     top_of,
 )
 
-# The maps in a checkpoint's measurements, with their labels; the first three need no model.
-MAPS = {
-    "uniform": "even",
-    "random": "random",
-    "centre": "a spot in the middle",
-    "attention": "attention",
-    "rollout": "rollout",
-}
-WITHOUT_MODEL = ("uniform", "random", "centre")
 MEASURES = {"top1": "first answer right", "top5": "among the first five", "group": "kind of thing"}
 MOST_LETTERS = 100  # of the text that says which weights a training began with
 EVEN = 1.02  # times chance: below, the most probable class is not worth naming
@@ -122,8 +113,9 @@ def measured(card: ModelCard) -> Figure:
         ece = f"; calibration error {found['ece']:.1%}" if "ece" in found else ""
         chart(axes[0], f"share of {told}pictures it was not trained on\norange: chance{ece}")
     if boxes:
-        known = {key: one.name for key, one in EXPLAINERS.items()} | MAPS
+        known = {key: str(one.name) for key, one in EXPLAINERS.items()} | {"uniform": "even"}
         names = [known.get(name, name) for name in boxes]
+        bare = {key for key, one in EXPLAINERS.items() if one.baseline} | {"uniform"}
         for ax, number, write, text in (
             (
                 axes[-2],
@@ -135,7 +127,7 @@ def measured(card: ModelCard) -> Figure:
         ):
             bars = _rates(ax, names, [one[number] for one in boxes.values()], write)
             for name, drawn in zip(boxes, bars, strict=True):
-                drawn.set_color(GREY if name in WITHOUT_MODEL else BLUE)
+                drawn.set_color(GREY if name in bare else BLUE)
             chart(ax, text)
         axes[-2].axvline(1, color=ORANGE)
     title(figure, f"What was measured of {card.name}")

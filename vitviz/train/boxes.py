@@ -59,11 +59,7 @@ def attention_in_boxes(
 
 def measured() -> list[Explainer]:
     """The explainers that a training can afford for every picture: none that needs many passes."""
-    return [
-        one
-        for one in EXPLAINERS.values()
-        if "passes" not in one.needs and one.key not in ("centre", "random")
-    ]
+    return [one for one in EXPLAINERS.values() if "passes" not in one.needs and not one.baseline]
 
 
 def small_boxes(pictures: Pictures) -> Tensor:

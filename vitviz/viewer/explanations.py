@@ -105,6 +105,7 @@ def _described(one: Explainer, grid: PatchGrid) -> dict[str, Any]:
         "sentences": in_others(one.sentence),
         "paper": one.paper,
         "signed": one.signed,
+        "baseline": one.baseline,
         "needs": sorted(one.needs),
         "passes": one.passes(grid),
     }

@@ -95,7 +95,7 @@
  * languages; `needs`: what its values depend on and how it is made; `passes`: by its definition; `measured`: mean and half
  * of the 95 % interval of each figure of the fair tests; `late`: whether its values are made when asked for.
  * @typedef {{key: string, name: string, names: Record<string, string>, sentence: string, sentences: Record<string, string>,
- *   paper: string, signed: boolean, needs: string[], passes: number, late: boolean,
+ *   paper: string, signed: boolean, baseline: boolean, needs: string[], passes: number, late: boolean,
  *   measured: Record<string, {mean: number, half: number}>|null}} Explainer
  */
 

@@ -193,6 +193,7 @@ class Explainer:
               analyses
     runs      how many forward passes those of "passes" take, a backward pass counting as two
     signed    whether values can be negative: they then speak against the class
+    baseline  whether it is made without looking at the picture: what the others have to beat
     paper     where it is from: an arXiv number, "" for what has no paper
     """
 
@@ -200,6 +201,7 @@ class Explainer:
     function: Callable[..., Tensor]
     needs: frozenset[Need] = frozenset()
     signed: bool = False
+    baseline: bool = False
     paper: str = ""
     runs: Callable[[PatchGrid], int] | None = None
 
@@ -319,8 +321,8 @@ EXPLAINERS: dict[str, Explainer] = {
             signed=True,
             paper="arXiv:1703.01365",
         ),
-        Explainer(key="centre", function=centre),
-        Explainer(key="random", function=random),
+        Explainer(key="centre", function=centre, baseline=True),
+        Explainer(key="random", function=random, baseline=True),
     )
 }
 

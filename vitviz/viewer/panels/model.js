@@ -6,6 +6,7 @@ import { createTable } from "../parts/table.js";
 import { digits, grouped, inGroups, percent, percents } from "../maths/numbers.js";
 import { classesByGroup } from "../maths/predictions.js";
 import { othersRows, photographsNote } from "../text/known.js";
+import { explainerName } from "../text/explaining.js";
 import { STRINGS } from "../text/strings.js";
 import { codeOf } from "../text/python.js";
 import { groupName, labelName, translated } from "../text/words.js";
@@ -78,11 +79,15 @@ function tells({ t, source: { manifest } }) {
 /** How well its attention maps find the objects, compared with maps that need no model. */
 function looks(app) {
   const { t, source: { manifest } } = app;
-  const { boxes } = manifest.model.measurements;
+  const { explainers = [], measurements: { boxes } } = manifest.model;
   if (!boxes) return null;
   const maps = Object.entries(boxes);
   const pointed = percents(maps.map(([, { pointing }]) => pointing));
-  const name = (map) => "boxes_" + map in STRINGS.en ? t("boxes_" + map) : map;
+  const name = (map) => {
+    const one = explainers.find(({ key }) => key === map);
+    const said = one ? explainerName(one, app) : map === "uniform" ? t("boxes_uniform") : map;
+    return map === "uniform" || one?.baseline ? t("boxesWithoutModel", { map: said }) : said;
+  };
   return createFold(app, "boxes", t("cardLooks"),
     createTable(t, ["boxesMap", "boxesEnergy", "boxesPointing"], el("tbody", {}, ...maps.map(([map, { energy }], at) => el("tr", {},
       el("th", { scope: "row", text: name(map) }),

@@ -91,6 +91,6 @@ function createFigure(app, one) {
   /** What a host says, in the language of the page; else why the file did not come. */
   function reason(error) {
     const { key, reason: why } = explainFailure(error);
-    return key === "error_expired" ? t(key) : error.cause ? reasonOf(error.cause, app.language) : why;
+    return ["error_expired", "error_no_host"].includes(key) ? t(key) : error.cause ? reasonOf(error.cause, app.language) : why;
   }
 }
