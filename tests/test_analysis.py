@@ -2,6 +2,7 @@
 
 import json
 import math
+from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -91,9 +92,12 @@ def test_another_model_is_refused_also_where_the_analysis_holds_its_own() -> Non
     loaded = tiny("cls")
     analysis = analyze(loaded, photo())
     twin = replace(loaded, card=replace(loaded.card, trained=not loaded.card.trained))
+    others = [deepcopy(loaded), deepcopy(loaded)]  # of the same shape
+    others[0].vit.blocks[0].attn.proj.weight.data *= 2
+    others[1].vit.head.weight.data *= 2
     for one in (analysis, Analysis.from_bytes(analysis.to_bytes())):
         assert one.verify(loaded) < 1e-4
-        for other in (tiny("grey"), twin):
+        for other in (tiny("grey"), twin, *others):
             with pytest.raises(VitvizError, match="the model that was passed is another"):
                 one.verify(other)
 

@@ -49,7 +49,7 @@ from .measure.predictions import (
 from .measure.shapes import Step, steps
 from .measure.turning import Turn, turn_of
 from .summary import facts
-from .verify import verify
+from .verify import is_of, verify
 
 Class = int | str | None  # its number or name; None: the one that the model answers
 Target = Class | tuple[Class, Class]
@@ -511,7 +511,8 @@ class Analysis:
                 Message("experiments.needs_model", method=method, model=repr(self.card.name))
             )
         check_loaded(loaded)
-        if loaded.card.config != self.card.config or loaded.card.trained != self.card.trained:
+        same = (loaded.card.config, loaded.card.trained) == (self.card.config, self.card.trained)
+        if not same or not is_of(self.pass_, loaded):
             raise VitvizError(
                 Message("experiments.other_model", ours=self.card.name, theirs=loaded.card.name)
             )

@@ -1,4 +1,4 @@
-"""Whether the attention of a trace is what the blocks of its model, and its pool, really use."""
+"""Whether a trace is of a model, and its attention what the blocks and the pool really use."""
 
 import torch
 from einops import rearrange
@@ -42,3 +42,17 @@ def verify(pass_: Pass, loaded: LoadedModel) -> float:
         ours = pool.proj(pool_of(loaded.vit, pass_.trace).gathered.to(pooled[0]))
         apart.append((ours - pooled[0][0]).abs().max())
     return float(torch.stack(apart).max())  # nan too, which Python's max can pass over
+
+
+@torch.inference_mode()
+def is_of(pass_: Pass, loaded: LoadedModel) -> bool:
+    """Whether these weights made a pass, by its two ends: what the first block makes of the tokens
+    that enter it, and what the head makes of the last ones. The blocks between are not run.
+    """
+    vit, tokens = loaded.vit, pass_.trace.tokens.to(loaded.device)
+    with pass_.surgery.applied(vit):
+        after = vit.blocks[0](tokens[:1], None)[0]
+        logits = vit.forward_head(vit.norm(tokens[-1:]))[0]
+    pairs = ((after, tokens[1]), (logits, pass_.trace.logits.to(logits)))
+    # Float rounding leaves 1e-5, a GPU in half precision 1e-3; other weights about 1.
+    return all(bool((a - b).abs().max() <= 0.01 * (1 + b.abs().max())) for a, b in pairs)
