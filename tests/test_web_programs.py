@@ -271,6 +271,9 @@ def test_the_tools_have_the_names_of_the_endpoints(url):
         described = one.inputSchema["properties"]
         assert all(each["description"] for each in described.values())
     assert tools["explain"].inputSchema["required"] == ["photo"]
+    said = tools["explain"].inputSchema["properties"]["photo"]["description"]
+    assert "at most 32 MB and 64 megapixels" in said
+    assert said.count(" MB ") == 2
 
 
 def test_a_survey_is_that_of_python_and_goes_on_after_a_broken_picture(client, model, picture):

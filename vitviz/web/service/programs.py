@@ -17,6 +17,7 @@ import torch
 from ...errors import ImageError, SelectionError, VitvizError
 from ...languages import Message
 from ...model.key import ModelKey, read_size
+from ...model.photo import MAX_BYTES, MAX_PIXELS
 from ...probe.analysis import Analysis
 from ...probe.compare import compare
 from ...probe.explain.explainers import EXPLAINERS
@@ -33,9 +34,9 @@ NO_PICTURE = Message("web.no_picture")
 # What the parameters of the six questions are, for their descriptions.
 PARAMETERS = {
     "photo": "the name of an example (models lists them); or the picture itself as "
-    "data:image/png;base64,... in at most 2 MB of text; or the address or path of a file that was "
-    "uploaded to this server at /gradio_api/upload, of at most 33 MB and 64 megapixels; other "
-    "addresses are not opened",
+    f"data:image/png;base64,... in at most {limits.TOOL_BYTES // 10**6} MB of text; or the address "
+    "or path of a file that was uploaded to this server at /gradio_api/upload, of at most "
+    f"{MAX_BYTES // 2**20} MB and {MAX_PIXELS // 10**6} megapixels; other addresses are not opened",
     "photos": "a list of pictures, each named as photo is in the other questions",
     "model": 'a key that models lists; "" is the default model',
     "token": "the query, counted from 0: first the special tokens such as CLS, then the patches "
@@ -288,8 +289,8 @@ class Programs:
 
         The object holds what the model answered, the shape of every step, and under "selection" the
         attention from one token in one layer and head, and its rollout. With an explainer,
-        "relevance" there says how much every token matters to it, for the class "target". A picture
-        has at most 33 MB and 64 megapixels. Refused with a sentence: what cannot be used.
+        "relevance" there says how much every token matters to it, for the class "target". Refused
+        with a sentence: what cannot be used.
         """
         given: dict[str, Any] = {"token": token, "layer": layer, "head": head}
         given |= {"explainer": explainer, "target": target}
