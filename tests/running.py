@@ -4,12 +4,15 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import torch
@@ -144,6 +147,30 @@ def app_process(
         yield f"http://127.0.0.1:{port}", process
     finally:
         ended(process)
+
+
+class _Files(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Nothing: what is tested or measured is what is printed."""
+
+
+class _FileServer(ThreadingHTTPServer):
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A visitor who leaves while a file comes is no error; anything else is told."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
+@contextmanager
+def serving_files(folder: Path | str) -> Iterator[str]:
+    """The address of a plain web server for the files of a folder, while the block runs."""
+    server = _FileServer(("127.0.0.1", 0), partial(_Files, directory=folder))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def ended(process: subprocess.Popen) -> None:

@@ -5,12 +5,9 @@ import re
 import shutil
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
 
@@ -19,7 +16,7 @@ from playwright.sync_api import CDPSession, Page, sync_playwright
 
 from tests.bench.serving import serving
 from tests.models import photo
-from tests.running import running_app, save_tiny
+from tests.running import running_app, save_tiny, serving_files
 from vitviz import Analysis, ModelCard, Preprocess, Trace, ViTConfig, open_photo
 from vitviz.probe.forward import Pass
 from vitviz.probe.intervene.surgery import Surgery
@@ -290,16 +287,12 @@ def _arrive_at_site(rounds: int) -> None:
     link = "20 Mbit/s, 60 ms"
     with tempfile.TemporaryDirectory() as folder:
         write_site(folder)
-        handler = partial(SimpleHTTPRequestHandler, directory=folder)
-        server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        url, runs = f"http://127.0.0.1:{server.server_port}/", []
-        for _ in range(rounds):
-            with chromium() as page:
-                page.add_init_script(WATCH_READY)
-                runs.append([arrived(page, url, LINKS[link], 1) for _ in range(2)])
-        server.shutdown()
-        server.server_close()
+        runs = []
+        with serving_files(folder) as url:
+            for _ in range(rounds):
+                with chromium() as page:
+                    page.add_init_script(WATCH_READY)
+                    runs.append([arrived(page, url, LINKS[link], 1) for _ in range(2)])
     print(f"| {link} | site, wanted | | | | | | {SITE_SECONDS} |")
     for visit, name in enumerate(("first", "second")):
         cells = [median(run[visit][i] for run in runs) for i in range(6)]

@@ -1,11 +1,8 @@
 """The site without a server of its own: over plain HTTP, and from a folder by a double click."""
 
 import base64
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,6 +10,7 @@ import pytest
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.test_beside import THERE, shows
 from tests.browser.test_experiment import answers, answers_are, table
+from tests.running import serving_files
 from vitviz import analyze, compare, load
 from vitviz.site import write_site
 from vitviz.viewer import page as one_file
@@ -27,11 +25,6 @@ LINK = "model=photos&example=dog&panel=experiment&beside=experiment"
 LINK += "&experiment=remove_3.9*head_1_0_zero"
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
-        pass
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
@@ -41,11 +34,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def address(site: Path) -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
+    with serving_files(site) as address:
+        yield address
 
 
 @contextmanager
