@@ -2,12 +2,13 @@
 
     python -m tests.mutants --seed 1 --count 60
 
-draws a function of vitviz/probe or vitviz/viewer/maths and then one fault in it (a sign, a bound,
-an index, an operator, a constant, an operand left out), so often as asked, puts each alone into a
-copy of the tree, and runs the tests of that room there until one fails. What no test notices is
-printed: it lacks an example worked by hand, or changes nothing that anybody can see. The latter are
-named in equivalent_mutants.json, each with its reason. One mutant takes seconds to minutes, so this
-is no part of the ordinary tests. It needs Node, and what `npm ci` installs in tests/js.
+draws a function of vitviz/probe, or of maths, engine and learn in vitviz/viewer, and then one fault
+in it (a sign, a bound, an index, an operator, a constant, an operand left out), so often as asked,
+puts each alone into a copy of the tree, and runs the tests of that room there until one fails. What
+no test notices is printed: it lacks an example worked by hand, or changes nothing that anybody can
+see. The latter are named in equivalent_mutants.json, each with its reason. One mutant takes seconds
+to minutes, so this is no part of the ordinary tests. It needs Node, and what `npm ci` installs in
+tests/js.
 """
 
 import argparse
@@ -30,7 +31,8 @@ from py_compile import PycInvalidationMode
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-PYTHON, JAVASCRIPT = "vitviz/probe", "vitviz/viewer/maths"
+PYTHON = "vitviz/probe"
+JAVASCRIPT = tuple(f"vitviz/viewer/{room}" for room in ("maths", "engine", "learn"))
 NOT_COPIED = (".git", ".venv*", ".*_cache", ".gradio", "__pycache__", "node_modules", "runs", "out")
 SECONDS = 3600  # of one run of tests, on a machine that has other work
 # Tests that import these are tests of another room.
@@ -212,7 +214,7 @@ def python_texts(root: Path) -> dict[Path, str]:
 
 def functions_of(root: Path) -> dict[tuple[str, str], list[Mutant]]:
     """The mutants of each function, by its file and name."""
-    scripts = sorted((root / JAVASCRIPT).glob("*.js"))
+    scripts = sorted(path for room in JAVASCRIPT for path in (root / room).glob("*.js"))
     command = ["node", "tests/js/syntax.js", *map(str, scripts)]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -269,7 +271,9 @@ def stages(root: Path, file: str) -> list[list[str]]:
     stem = Path(file).stem
     if file.endswith(".js"):
         texts = {path: path.read_text("utf-8") for path in sorted(root.glob("tests/js/*.test.js"))}
-        first = [path for path, text in texts.items() if f"maths/{stem}.js" in text]
+        first = [
+            path for path, text in texts.items() if file.removeprefix("vitviz/viewer/") in text
+        ]
         rest = list(texts)
     else:
         tests = {path: imports(path) for path in sorted(root.glob("tests/test_*.py"))}
