@@ -200,8 +200,9 @@ def javascript_functions(text: str, tree: dict[str, Any]) -> Iterator[tuple[str,
     for statement in tree["body"]:
         made = statement.get("declaration") or statement
         if "Function" in json.dumps(made):
-            named = made.get("id") or made["declarations"][0]["id"]
-            yield named["name"], list(below(made))
+            (declared,) = made.get("declarations", [made])
+            name = (declared.get("id") or {}).get("name", "as it is loaded")  # what a worker hears
+            yield name, list(below(made))
 
 
 # --- drawing --------------------------------------------------------------------------------------
