@@ -154,7 +154,7 @@ class _Files(SimpleHTTPRequestHandler):
         """Nothing: what is tested or measured is what is printed."""
 
 
-class _FileServer(ThreadingHTTPServer):
+class VisitorsServer(ThreadingHTTPServer):
     def handle_error(self, request: object, client_address: object) -> None:
         """A visitor who leaves while a file comes is no error; anything else is told."""
         if not isinstance(sys.exception(), ConnectionError):
@@ -164,7 +164,7 @@ class _FileServer(ThreadingHTTPServer):
 @contextmanager
 def serving_files(folder: Path | str) -> Iterator[str]:
     """The address of a plain web server for the files of a folder, while the block runs."""
-    server = _FileServer(("127.0.0.1", 0), partial(_Files, directory=folder))
+    server = VisitorsServer(("127.0.0.1", 0), partial(_Files, directory=folder))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/"

@@ -4,8 +4,9 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
+from tests.running import VisitorsServer
 from vitviz.viewer import bundle, css
 from vitviz.viewer.payload import Payload
 
@@ -57,7 +58,7 @@ def serving(payload: Payload) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Nothing: the measurements are what is printed."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = VisitorsServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
