@@ -8,9 +8,9 @@ import { answerOf, movedText, partSeen, rivalsOf } from "../../vitviz/viewer/tex
 import { knownTexts, othersRows, photographsNote } from "../../vitviz/viewer/text/known.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, appOf, withFacts } from "./fixture.js";
+import { appOf, fixtureOf, withFacts } from "./fixture.js";
 
-const manifestOf = (name) => FIXTURES.find((one) => one.name === name).manifest;
+const manifestOf = (name) => fixtureOf(name).manifest;
 
 function told(manifest, language = "en") {
   return answerOf(appOf({ manifest, language, t: translator(language) }));

@@ -12,10 +12,10 @@ import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, OPERATED as PASSES, appOf } from "./fixture.js";
+import { FIXTURES, OPERATED as PASSES, appOf, fixtureOf } from "./fixture.js";
 
 function benchOf(name = "cls", tool = "remove") {
-  const { manifest, grid } = FIXTURES.find((one) => one.name === name);
+  const { manifest, grid } = fixtureOf(name);
   const shape = { depth: manifest.model.depth, heads: manifest.model.num_heads, grid, panels: PANELS, besides: [OPERATED] };
   /** @type {any} */
   const app = { source: { grid, manifest }, selection: startSelection(shape), operates: true, course: { takes: () => false }, sketching: { stir: () => false },

@@ -21,9 +21,9 @@ import { panelOf } from "../../vitviz/viewer/state/panels.js";
 import { startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { sideNames, sourceName, translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, assertClose, withFacts } from "./fixture.js";
+import { assertClose, fixtureOf, withFacts } from "./fixture.js";
 
-const [cls, registers] = ["cls", "registers"].map((name) => FIXTURES.find((one) => one.name === name));
+const [cls, registers] = ["cls", "registers"].map(fixtureOf);
 const BESIDES = ["untrained", "model-b", KEPT];
 
 function sourceOf({ manifest, buffers }, id = "a", fetchFile = async ({ path }) => buffers[path]) {

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { Source } from "../../vitviz/viewer/data/source.js";
 import { FORMS, ITEMS, LEVELS, createCheck, isRight, isSureAndWrong, keyOf, layersOf, lookOf, reasonOf, scoreOf } from "../../vitviz/viewer/lessons/check.js";
 import { checkCode, classOf, readResults, resultOf, tableOf } from "../../vitviz/viewer/lessons/checkcodes.js";
 import { MOST_CODES } from "../../vitviz/viewer/lessons/codes.js";
@@ -13,20 +12,13 @@ import { csvText } from "../../vitviz/viewer/maths/csv.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
 import { itemTitle, wordsOf } from "../../vitviz/viewer/teaching/selfcheck.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
-import { FIXTURES } from "./fixture.js";
+import { FIXTURES, sourceOf, storageOf } from "./fixture.js";
 import { appOf } from "./walk.js";
 
 async function open(name) {
-  const { manifest, buffers } = FIXTURES.find((one) => one.name === name);
-  const source = new Source(manifest, async ({ path }) => buffers[path], null, () => {});
-  await source.loaded;
+  const source = await sourceOf(name);
   await Promise.all(layersOf(appOf(source)).map((layer) => source.store.ensure(layer)));
   return source;
-}
-
-/** A storage that lasts as long as the test. */
-function storage(kept = new Map()) {
-  return () => /** @type {any} */ ({ getItem: (name) => kept.get(name) ?? null, setItem: (name, value) => kept.set(name, value) });
 }
 
 const mark = (text) => ({ answer: text[0] === "1", reason: text[1] === "1", sure: Number(text[2]) });
@@ -155,7 +147,7 @@ test("every result comes back from its code, and every slip is noticed", () => {
 
 test("a round is answered, left, taken up again, and compared with what was right then", () => {
   const kept = new Map();
-  const check = createCheck(guessBook(storage(kept)), () => 0.7);
+  const check = createCheck(guessBook(storageOf(kept)), () => 0.7);
   assert.deepEqual([check.form("before"), check.form("after"), check.begun()], ["b", "a", false]);
   const answer = (round, at, right) => {
     const item = ITEMS[at];
@@ -172,7 +164,7 @@ test("a round is answered, left, taken up again, and compared with what was righ
   check.put("before", 3, { sure: 1 });
   assert.deepEqual([check.open("before"), check.done("before")], [3, false], "what was changed is compared anew");
   // A reload: another lot is not drawn.
-  const again = createCheck(guessBook(storage(kept)), () => 0.1);
+  const again = createCheck(guessBook(storageOf(kept)), () => 0.1);
   assert.deepEqual([again.form("before"), again.entry("before", 3).sure, again.begun()], ["b", 1, true]);
   check.settle("before", 3, "nothing of it");
   assert.ok(check.done("before") && !check.done("after"));

@@ -3,26 +3,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Source } from "../../vitviz/viewer/data/source.js";
 import { MOST_CODES, codeOf, countsOf, guessFrom, guessOf, hasCodes, lengthOf, middleOf, plainOf, questionOf, readCodes, rightOf } from "../../vitviz/viewer/lessons/codes.js";
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { optionsOf, paintable } from "../../vitviz/viewer/lessons/steps.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
-import { FIXTURES } from "./fixture.js";
+import { FIXTURES, sourceOf } from "./fixture.js";
 import { anyGuess, appOf, openStep } from "./walk.js";
-
-async function open(name) {
-  const { manifest, buffers } = FIXTURES.find((one) => one.name === name);
-  const source = new Source(manifest, async ({ path }) => buffers[path], null, () => {});
-  await source.loaded;
-  return source;
-}
 
 const questions = LESSONS.flatMap((lesson) => lesson.steps.map((step, at) => ({ lesson, step, at }))).filter(({ step }) => step.question);
 
 test("the code of every kind of guess is read back, in every model", async () => {
   for (const { name } of FIXTURES) {
-    const app = /** @type {any} */ (appOf(await open(name)));
+    const app = /** @type {any} */ (appOf(await sourceOf(name)));
     for (const { lesson, step, at } of questions) {
       await openStep(app, lesson, at + 1);
       assert.ok(hasCodes(app));
@@ -48,7 +40,7 @@ test("the code of every kind of guess is read back, in every model", async () =>
 });
 
 test("choices are A, B, C, with a letter that belongs to the question", async () => {
-  const app = /** @type {any} */ (appOf(await open(FIXTURES[0].name)));
+  const app = /** @type {any} */ (appOf(await sourceOf("cls")));
   const lesson = LESSONS.find(({ steps }) => steps.some(({ question }) => question?.kind === "choose" && Array.isArray(question.options)));
   const at = lesson.steps.findIndex(({ question }) => question?.kind === "choose" && Array.isArray(question.options));
   await openStep(app, lesson, at + 1);
@@ -66,7 +58,7 @@ test("choices are A, B, C, with a letter that belongs to the question", async ()
 });
 
 test("how many numbers are right, and how many painted patches", async () => {
-  const app = /** @type {any} */ (appOf(await open(FIXTURES[0].name)));
+  const app = /** @type {any} */ (appOf(await sourceOf("cls")));
   const find = (wanted) => LESSONS.flatMap((lesson) => lesson.steps.map((step, at) => ({ lesson, step, at })))
     .find(({ step: { question } }) => question && wanted(question));
   const number = find(({ kind, worked }) => kind === "number" && !worked);
@@ -86,7 +78,7 @@ test("how many numbers are right, and how many painted patches", async () => {
 });
 
 test("a wrong letter, another question and nonsense are told apart", async () => {
-  const app = /** @type {any} */ (appOf(await open(FIXTURES[0].name)));
+  const app = /** @type {any} */ (appOf(await sourceOf("cls")));
   const ask = LESSONS.find(({ id }) => id === "ask");
   await openStep(app, ask, 2);
   const { prefix } = app.source.grid;

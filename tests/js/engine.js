@@ -1,7 +1,6 @@
 /** Models for the tests of the engine: their weights are drawn as tests/engine_fixture.py draws them. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 
 import { backward, zeros } from "../../vitviz/viewer/engine/backward.js";
 import { Core } from "../../vitviz/viewer/engine/core.js";
@@ -13,26 +12,21 @@ import { attentionRows } from "../../vitviz/viewer/maths/attention.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
 import { keptAt, planOf, removalOf } from "../../vitviz/viewer/maths/fairness.js";
 import { normalised } from "../../vitviz/viewer/maths/pixels.js";
-import { assertClose } from "./fixture.js";
-
-const FOLDER = process.env.VITVIZ_FIXTURE
-  ? new URL("file://" + process.env.VITVIZ_FIXTURE + "/") : new URL("fixture/", import.meta.url);
-
-const told = (name) => JSON.parse(readFileSync(new URL("engine/" + name + ".json", FOLDER), "utf8"));
+import { assertClose, told } from "./fixture.js";
 
 const NAMES = ["cls", "no_cls", "distilled", "registers", "token_avg", "no_pool", "rotary", "grey", "switches", "quick", "tanh"];
 
 /** The passes of every small model, by Python. */
-export const MODELS = NAMES.map((name) => ({ name, ...told(name) }));
-export const ANGLES = told("angles");
-export const SERVERS = told("servers");
+export const MODELS = NAMES.map((name) => ({ name, ...told("engine/" + name) }));
+export const ANGLES = told("engine/angles");
+export const SERVERS = told("engine/servers");
 
 /** Gradients of the same by torch, by the names of the models. @type {Record<string, any[]>} */
-export const GRADIENTS = Object.fromEntries(NAMES.map((name) => [name, JSON.parse(readFileSync(new URL("gradients/" + name + ".json", FOLDER), "utf8"))]));
+export const GRADIENTS = Object.fromEntries(NAMES.map((name) => [name, told("gradients/" + name)]));
 
 /** Explanations and fair tests of those that have classes, by Python. @type {Record<string, any[]>} */
 export const EXPLAINED = Object.fromEntries(NAMES.filter((name) => !["registers", "no_pool"].includes(name))
-  .map((name) => [name, JSON.parse(readFileSync(new URL("explained/" + name + ".json", FOLDER), "utf8"))]));
+  .map((name) => [name, told("explained/" + name)]));
 
 /** The numbers of a text in base64. */
 export const bytesOf = (text) => Uint8Array.from(Buffer.from(text, "base64"));

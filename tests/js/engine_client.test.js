@@ -27,6 +27,16 @@ function fakeWorkers() {
   return { workers, worker };
 }
 
+/** An engine whose model its first worker has loaded. */
+async function started(told) {
+  const { workers, worker } = fakeWorkers();
+  const engine = createEngine({ worker: "text", ports: { worker, page: null }, told });
+  const loaded = engine.load(checkpointOf(MODEL));
+  await workers[0].answer();
+  await loaded;
+  return { workers, engine };
+}
+
 const settled = async (promise) => promise.then((value) => ({ value }), (error) => ({ error }));
 
 test("without a worker the page computes, and errors are those that were thrown", async () => {
@@ -49,11 +59,7 @@ test("without a worker the page computes, and errors are those that were thrown"
 });
 
 test("a newer wish overtakes those that wait in its lane", async () => {
-  const { workers, worker } = fakeWorkers();
-  const engine = createEngine({ worker: "text", ports: { worker, page: null } });
-  const loaded = engine.load(checkpointOf(MODEL));
-  await workers[0].answer();
-  await loaded;
+  const { workers, engine } = await started();
   const [begun, old, aside, last] = [removing(0), removing(1), { ...removing(2), lane: "donor" }, removing(3)].map((one) => settled(engine.run(one)));
   assert.ok((await old).error instanceof Overtaken);
   for (let at = 0; at < 3; at++) await workers[0].answer();
@@ -65,12 +71,8 @@ test("a newer wish overtakes those that wait in its lane", async () => {
 });
 
 test("a worker that dies is restarted once with its model, and says so; then the engine has stopped", async () => {
-  const { workers, worker } = fakeWorkers();
   const said = [];
-  const engine = createEngine({ worker: "text", ports: { worker, page: null }, told: (state) => said.push([state.where, state.restarts]) });
-  const loaded = engine.load(checkpointOf(MODEL));
-  await workers[0].answer();
-  await loaded;
+  const { workers, engine } = await started((state) => said.push([state.where, state.restarts]));
   const [begun, waits] = [engine.run({ picture }), engine.run({ ...removing(1), lane: "b" })];
   workers[0].die();
   assert.ok(workers[0].closed);
@@ -114,11 +116,7 @@ function withClock(context) {
 
 test("a task goes on in slices, and every pass that is wanted meanwhile goes ahead of it", async (context) => {
   withClock(context);
-  const { workers, worker } = fakeWorkers();
-  const engine = createEngine({ worker: "text", ports: { worker, page: null } });
-  const loaded = engine.load(checkpointOf(MODEL));
-  await workers[0].answer();
-  await loaded;
+  const { workers, engine } = await started();
   const shares = [];
   const order = [];
   const task = engine.work(OCCLUSION, { told: (share) => shares.push(share) }).then((made) => { order.push("task"); return made; });
@@ -138,11 +136,7 @@ test("a task goes on in slices, and every pass that is wanted meanwhile goes ahe
 
 test("a task that nobody needs any more ends, and one that a dead worker took along begins anew", async (context) => {
   withClock(context);
-  const { workers, worker } = fakeWorkers();
-  const engine = createEngine({ worker: "text", ports: { worker, page: null } });
-  const loaded = engine.load(checkpointOf(MODEL));
-  await workers[0].answer();
-  await loaded;
+  const { workers, engine } = await started();
   const stop = new AbortController();
   const given = settled(engine.work(OCCLUSION, { signal: stop.signal }));
   await workers[0].answer();

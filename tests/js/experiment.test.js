@@ -17,7 +17,7 @@ import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { changeText } from "../../vitviz/viewer/text/changes.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { changeName, tokenTitle, sideNames, translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, OPERATED as PASSES, appOf, withFacts } from "./fixture.js";
+import { FIXTURES, OPERATED as PASSES, appOf, fixtureOf, withFacts } from "./fixture.js";
 
 const boundsOf = ({ manifest, grid }) => ({ depth: manifest.model.depth, heads: manifest.model.num_heads, grid });
 const shapeOf = (one) => ({ ...boundsOf(one), panels: PANELS, besides: besidesOf(one.manifest, null, true, true).map(({ key }) => key) });
@@ -41,7 +41,7 @@ for (const one of PASSES) {
 }
 
 test("what no list writes is no experiment, and neither is what the model does not have", () => {
-  const [cls] = FIXTURES.filter(({ name }) => name === "cls"); // 4 x 4 patches, 3 layers, 2 heads
+  const cls = fixtureOf("cls"); // 4 x 4 patches, 3 layers, 2 heads
   const bounds = boundsOf(cls);
   for (const text of ["remove", "remove_", "remove_3-1", "remove_-1", "remove_1.5.x", "remove_1*", "remove_0-999999999", "head_1_1", "head_1_1_off",
     "cut_0.1.2_all_all", "even_cls_1_1", "hug_1", "constructor_1", "__proto___1", "shuffle_2_1e3", "*", 7, null, ["remove_1"]]) {
@@ -57,7 +57,7 @@ test("what no list writes is no experiment, and neither is what the model does n
 });
 
 test("an experiment is in the link while it is shown, if it is short", () => {
-  const [cls] = FIXTURES.filter(({ name }) => name === "cls");
+  const cls = fixtureOf("cls");
   const shape = shapeOf(cls);
   const taste = startTaste(PANELS);
   const start = startSelection(shape);
@@ -75,7 +75,7 @@ test("an experiment is in the link while it is shown, if it is short", () => {
   assert.doesNotMatch(linkOf(validSelection({ experiment: long, beside: OPERATED }, start, shape)), /experiment/);
   assert.equal(validSelection({ beside: OPERATED }, start, shape).beside, "", "nothing stands beside for an empty list");
   assert.equal(validSelection({ experiment: "" }, selection, shape).beside, "");
-  const other = gridOf(FIXTURES.find(({ name }) => name === "no_cls").manifest);
+  const other = gridOf(fixtureOf("no_cls").manifest);
   assert.equal(carried(selection, cls.grid, other).experiment, "", "patches of another grid are other patches");
   assert.equal(carried(selection, cls.grid, { ...cls.grid }).experiment, selection.experiment);
 });

@@ -18,14 +18,10 @@ import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { className, costText, explainerName } from "../../vitviz/viewer/text/explaining.js";
 import { granted } from "../../vitviz/viewer/text/refusal.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, assertClose, withFacts } from "./fixture.js";
+import { FIXTURES, assertClose, fixtureOf, until, withFacts } from "./fixture.js";
 
 const t = translator("en");
-const cls = FIXTURES.find(({ name }) => name === "cls");
-
-async function until(condition) {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
-}
+const cls = fixtureOf("cls");
 
 /** An app for a fixture; `changes` of the selection are checked as those of a link. */
 function appFor({ manifest, buffers }, changes = {}, fetchFile = async ({ path }) => buffers[path], ask = null) {
@@ -64,7 +60,7 @@ test("what the model does not have is left out, and something is always shown", 
   assert.equal(mainExplainer(selection, source).key, "attention");
   assert.deepEqual(keys({ maps: "" }), ["attention", "attention_gradient"]);
   assert.equal(keys({ maps: source.explanations.all.map(({ key }) => key).join(".") }).length, MOST_MAPS);
-  const registers = appFor(FIXTURES.find(({ name }) => name === "registers")).source;
+  const registers = appFor(fixtureOf("registers")).source;
   assert.deepEqual(keys({ maps: "generic" }, registers), ["attention", "rollout"]);
   assert.equal(targetOf({ target: 3 }, registers), null);
   const [answer] = cls.manifest.pass.predictions;

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { Features, layerFeatures, outliers, readSummary } from "../../vitviz/viewer/data/features.js";
 import { fetchOrAsk, fileOf } from "../../vitviz/viewer/data/files.js";
 import { similarityScale } from "../../vitviz/viewer/maths/scales.js";
-import { FIXTURES, assertClose } from "./fixture.js";
+import { FIXTURES, assertClose, fixtureOf } from "./fixture.js";
 
 for (const { name, expected, manifest, grid, buffers } of FIXTURES) {
   const { layer, token } = expected;
@@ -49,7 +49,7 @@ async function opened(manifest, buffers, ask, fail = null) {
   });
 }
 
-const { manifest, buffers } = FIXTURES.find(({ name }) => name === "registers");
+const { manifest, buffers } = fixtureOf("registers");
 
 test("hovering costs no request, and old layers are let go", async () => {
   const { asked, features } = await opened(manifest, buffers, (f) => f.similarity(0, 3));

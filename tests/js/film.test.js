@@ -8,9 +8,9 @@ import {
 } from "../../vitviz/viewer/data/film.js";
 import { FormatError } from "../../vitviz/viewer/maths/safetensors.js";
 import { training } from "../../vitviz/viewer/panels/training.js";
-import { FIXTURES, appOf, assertClose } from "./fixture.js";
+import { FIXTURES, appOf, assertClose, fixtureOf } from "./fixture.js";
 
-const { film: expected } = FIXTURES.find(({ name }) => name === "cls").expected;
+const { film: expected } = fixtureOf("cls").expected;
 const buffer = Uint8Array.from(Buffer.from(expected.file, "base64")).buffer;
 
 test("every number is where Python put it", () => {

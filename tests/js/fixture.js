@@ -2,6 +2,7 @@
 
 import { readFileSync, readdirSync } from "node:fs";
 
+import { Source } from "../../vitviz/viewer/data/source.js";
 import { layerName } from "../../vitviz/viewer/data/layers.js";
 import { decodeLayer } from "../../vitviz/viewer/maths/attention.js";
 import { readFirst, readLens, readPicture, readPositions, readResults } from "../../vitviz/viewer/data/analysis.js";
@@ -15,20 +16,32 @@ function bytes(text) {
   return Uint8Array.from(Buffer.from(text, "base64")).buffer;
 }
 
+/** A file of the fixture, by its name. */
+export const told = (name) => JSON.parse(readFileSync(new URL(name + ".json", FOLDER), "utf8"));
+
 /** Every fixture by name, with its files decoded. */
 export const FIXTURES = decoded(FOLDER);
+export const fixtureOf = (name) => FIXTURES.find((one) => one.name === name);
+
+/** The source of a fixture, with its picture. */
+export async function sourceOf(name, ask = null) {
+  const { manifest, buffers } = fixtureOf(name);
+  const source = new Source(manifest, async ({ path }) => buffers[path], ask, () => {});
+  await source.loaded(false);
+  return source;
+}
 
 /** Those of operated passes: interventions in, rows out. */
 export const OPERATED = decoded(new URL("operated/", FOLDER));
 
 /** Draws with seeds. */
-export const DRAWS = JSON.parse(readFileSync(new URL("chance/draws.json", FOLDER), "utf8"));
+export const DRAWS = told("chance/draws");
 
 /** Logits, and what follows from them. */
-export const EXAMPLES = JSON.parse(readFileSync(new URL("results/examples.json", FOLDER), "utf8"));
+export const EXAMPLES = told("results/examples");
 
 /** Photos, and hashes of the pixels that a model sees of them. */
-export const PIXELS = JSON.parse(readFileSync(new URL("pixels/pictures.json", FOLDER), "utf8"));
+export const PIXELS = told("pixels/pictures");
 
 function decoded(folder) {
   return readdirSync(folder).filter((name) => name.endsWith(".json")).map((name) => decode(name, folder));
@@ -55,6 +68,14 @@ export const withFacts = (manifest, { model = {}, pass = {}, ...rest }) =>
 
 /** An app for parts; properties that it does not have itself are read from its source. */
 export const appOf = (parts) => ({ ...parts, source: parts });
+
+/** A storage that lasts as long as the test. */
+export const storageOf = (kept = new Map()) => () => /** @type {any} */ ({ getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => kept.set(name, text) });
+
+/** Waits until something is true. */
+export async function until(condition) {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
+}
 
 /** Asserts that two rows of numbers agree. */
 export function assertClose(actual, expected, tolerance = 1e-4) {

@@ -8,9 +8,9 @@ import { startSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { writeLink } from "../../vitviz/viewer/state/link.js";
 import { photoName, sideNames, sourceName, translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, appOf } from "./fixture.js";
+import { appOf, fixtureOf } from "./fixture.js";
 
-const { manifest, grid } = FIXTURES.find(({ name }) => name === "grey");
+const { manifest, grid } = fixtureOf("grey");
 
 function app(inverted, language = "en") {
   const photo = { ...manifest.photo, name: "three.png", inverted };

@@ -8,9 +8,9 @@ import { inSlices } from "../../vitviz/viewer/data/idle.js";
 import { LayerStore, MOST_BYTES } from "../../vitviz/viewer/data/layers.js";
 import { LazyFile } from "../../vitviz/viewer/data/lazyfile.js";
 import { Relevance, readRollouts } from "../../vitviz/viewer/data/relevance.js";
-import { FIXTURES, assertClose, withFacts } from "./fixture.js";
+import { assertClose, fixtureOf, until, withFacts } from "./fixture.js";
 
-const { manifest, buffers, expected } = FIXTURES.find(({ name }) => name === "registers");
+const { manifest, buffers, expected } = fixtureOf("registers");
 
 function counting(fail = () => null) {
   const asked = [];
@@ -23,10 +23,6 @@ function counting(fail = () => null) {
     return error ?? buffers[file.path];
   };
   return { asked, fetchFile };
-}
-
-async function until(condition) {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
 test("two callers share one request, and a layer that is here costs none", async () => {

@@ -1,20 +1,15 @@
 /** Runs of the page's learner, as Python's training makes them: tests/learner_fixture.py. */
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 
 import { readModel } from "../../vitviz/viewer/engine/weights.js";
 import { Trainer, USUAL } from "../../vitviz/viewer/learn/trainer.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
 import { assertSome, checkpointOf } from "./engine.js";
-import { assertClose } from "./fixture.js";
+import { assertClose, told } from "./fixture.js";
 
-const FOLDER = process.env.VITVIZ_FIXTURE
-  ? new URL("file://" + process.env.VITVIZ_FIXTURE + "/") : new URL("fixture/", import.meta.url);
-const told = (name) => JSON.parse(readFileSync(new URL("learner/" + name + ".json", FOLDER), "utf8"));
-
-export const RUNS = ["cls", "mean", "registers", "registers_mean", "none", "none_mean", "rotary", "rotary_mean", "rotary_registers"].map((name) => ({ name, ...told(name) }));
-export const STARTS = told("starts");
+export const RUNS = ["cls", "mean", "registers", "registers_mean", "none", "none_mean", "rotary", "rotary_mean", "rotary_registers"].map((name) => ({ name, ...told("learner/" + name) }));
+export const STARTS = told("learner/starts");
 
 /** The pictures of the fixture: noise that is brighter from class to class. */
 export function noise() {

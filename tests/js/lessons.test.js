@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Source } from "../../vitviz/viewer/data/source.js";
 import { originOf, stepLink } from "../../vitviz/viewer/lessons/course.js";
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { experimentIn } from "../../vitviz/viewer/lessons/experiments.js";
@@ -17,19 +16,17 @@ import { push, startHistory, startSelection, validSelection } from "../../vitviz
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { optionText, said, written } from "../../vitviz/viewer/text/lesson.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
-import { FIXTURES, assertClose } from "./fixture.js";
+import { FIXTURES, assertClose, sourceOf, storageOf, until } from "./fixture.js";
 import { appOf, openStep, visitStep } from "./walk.js";
 
 const CONTROLS = ["title", "readout", "beside", "panel", "tabs", "layer", "head", "direction", "overlay", "looks", "legend", "photo"];
 const ask = LESSONS.find(({ id }) => id === "ask");
 
 async function open(name, ask = null) {
-  const { manifest, buffers } = FIXTURES.find((one) => one.name === name);
-  const source = new Source(manifest, async ({ path }) => buffers[path], ask, () => {});
-  await source.loaded(false);
+  const source = await sourceOf(name, ask);
   if (!source.positions.exists) return source;
   assert.equal(source.positions.get(), null);
-  while (!source.positions.here) await new Promise((done) => { setTimeout(done, 1); });
+  await until(() => source.positions.here);
   return source;
 }
 
@@ -202,9 +199,7 @@ test("what a text shows is what its sum is made of, and a calculator agrees", as
 
 test("a reason in words stays with its guess, and goes with it", async () => {
   const source = await open("cls");
-  const kept = new Map();
-  const storage = () => ({ getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) });
-  const app = appOf(source, { storage });
+  const app = appOf(source, { storage: storageOf() });
   await openStep(app, ask, 2);
   app.course.take(7);
   app.course.reveal();
@@ -260,8 +255,7 @@ test("a guess from an earlier visit is checked like anything from outside", asyn
 });
 
 test("a pupil guesses, sees the gap, goes on, comes back, and guesses again", async () => {
-  const kept = new Map();
-  const storage = () => ({ getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) });
+  const storage = storageOf(new Map());
   const source = await open("cls");
   const app = appOf(source, { storage });
   const { course } = app;
@@ -331,7 +325,7 @@ test("a link into a lesson holds the step, and the language and the projector, b
 
 test("guesses are remembered up to a bound, and damaged storage is no harm", () => {
   const kept = new Map();
-  const storage = () => ({ getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) });
+  const storage = storageOf(kept);
   const book = guessBook(storage);
   for (let i = 0; i < 405; i++) book.keep("q" + i, { guess: i });
   assert.deepEqual([book.recall("q4"), book.recall("q5"), guessBook(storage).recall("q404")], [undefined, { guess: 5 }, { guess: 404 }]);

@@ -9,6 +9,7 @@ import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { openPanel, panelOf, visitPanel } from "../../vitviz/viewer/state/panels.js";
 import { complete, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste, validTaste as valid } from "../../vitviz/viewer/state/taste.js";
+import { storageOf } from "./fixture.js";
 
 const grid = { rows: 2, cols: 3, prefix: 1, tokens: 7 };
 const shape = { depth: 4, heads: 3, grid, panels: PANELS };
@@ -95,8 +96,7 @@ test("an address can say anything", () => {
 
 test("taste is remembered, and a damaged or refused memory is none", () => {
   const kept = new Map();
-  const storage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) };
-  const opened = () => storage;
+  const opened = storageOf(kept);
   assert.deepEqual(recall(opened), {});
   remember(opened, { colours: "magma" });
   remember(opened, { opacity: 0.4, language: "ko" });

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { Source } from "../../vitviz/viewer/data/source.js";
 import { attentionRows } from "../../vitviz/viewer/maths/attention.js";
 import { lengthOf, mixOf, readMixing, valueOf } from "../../vitviz/viewer/maths/mixing.js";
-import { FIXTURES, assertClose } from "./fixture.js";
+import { FIXTURES, assertClose, fixtureOf } from "./fixture.js";
 
 test("a sum for the board", () => {
   // Two heads of one number, two tokens of two numbers. Head 0 writes on the first number, 1 on both.
@@ -48,7 +48,7 @@ for (const { name, expected, manifest, layers, buffers } of FIXTURES) {
 }
 
 test("the values of a layer are fetched when they are looked at, once, and old ones are let go", async () => {
-  const { manifest, buffers } = FIXTURES.find((one) => one.name === "registers");
+  const { manifest, buffers } = fixtureOf("registers");
   const asked = [];
   const come = () => source.mixings.get(0)?.here && source.mixings.get(1).here && told();
   let told = () => {};

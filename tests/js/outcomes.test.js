@@ -3,23 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Source } from "../../vitviz/viewer/data/source.js";
 import { experimentIn, experimentsOf, hiddenIn } from "../../vitviz/viewer/lessons/experiments.js";
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { createOutcomes } from "../../vitviz/viewer/lessons/outcomes.js";
 import { truthOf } from "../../vitviz/viewer/lessons/truths.js";
 import { isExperiment, read } from "../../vitviz/viewer/state/experiment.js";
-import { FIXTURES } from "./fixture.js";
+import { FIXTURES, sourceOf } from "./fixture.js";
 import { appOf, openStep } from "./walk.js";
-
-const fixture = (name) => FIXTURES.find((one) => one.name === name);
-
-async function open(name) {
-  const { manifest, buffers } = fixture(name);
-  const source = new Source(manifest, async ({ path }) => buffers[path], null, () => {});
-  await source.loaded(false);
-  return source;
-}
 
 /** What an experiment is, once the map that it needs has come. */
 async function experimentFor(text, source) {
@@ -31,7 +21,7 @@ const turn = () => new Promise((done) => { setTimeout(done, 1); });
 const step = (answer) => ({ manifest: { pass: { predictions: [{ index: answer, label: String(answer), probability: 0.5 }], probabilities: [0.1, 0.2, 0.3] } } });
 
 test("an experiment names places, and patches that a map puts first", async () => {
-  const source = await open("cls");
+  const source = await sourceOf("cls");
   const { depth } = source.manifest.model;
   const patches = source.grid.rows * source.grid.cols;
   assert.equal(experimentIn("even_cls_LAST*transplant_cls_END_example-dog", source), `even_cls_${depth - 1}*transplant_cls_${depth}_example-dog`);
@@ -47,12 +37,12 @@ test("an experiment names places, and patches that a map puts first", async () =
   assert.equal(map.filter((value) => value > least).length, hidden.length - 1);
   assert.deepEqual(hidden, [...hidden].sort((a, b) => a - b));
   assert.equal(experimentIn("remove_FIRST(nothing)", source), undefined);
-  assert.equal(experimentIn(text, await open("no_cls")), undefined, "without CLS nobody asks");
+  assert.equal(experimentIn(text, await sourceOf("no_cls")), undefined, "without CLS nobody asks");
 });
 
 test("every experiment of a lesson is one that can be read, in every model that has it", async () => {
   for (const { name } of FIXTURES) {
-    const source = await open(name);
+    const source = await sourceOf(name);
     for (const one of LESSONS.flatMap((lesson) => lesson.steps)) {
       for (const text of experimentsOf(one, source.manifest.model)) {
         const found = await experimentFor(text, source);
@@ -65,7 +55,7 @@ test("every experiment of a lesson is one that can be read, in every model that 
 });
 
 test("each outcome is asked for once, one after another; a failure is asked for again with the next step", async () => {
-  const source = await open("cls");
+  const source = await sourceOf("cls");
   const asked = [];
   const ends = [];
   const operate = (interventions, { manifest: { pass } }) => new Promise((resolve, reject) => {
@@ -114,7 +104,7 @@ test("truths of several outcomes wait for all of them, and are missing where one
 
 test("a step whose map comes late gets its experiment then, and one without a host never", async () => {
   const hide = LESSONS.find(({ id }) => id === "hide");
-  const source = await open("cls");
+  const source = await sourceOf("cls");
   const app = appOf(source);
   await openStep(app, hide, 2);
   assert.deepEqual([app.selection.experiment, app.selection.beside, app.course.missed()], ["", "", null]);
@@ -131,7 +121,7 @@ test("a step whose map comes late gets its experiment then, and one without a ho
 });
 
 test("a page without a host says of a second picture that it has none, and does not wait for it", async () => {
-  const source = await open("cls");
+  const source = await sourceOf("cls");
   const app = appOf(source, { besides: [], outcomes: createOutcomes(null, {}, () => {}) });
   for (const lesson of LESSONS) {
     for (const [at, { state = {}, question }] of lesson.steps.entries()) {

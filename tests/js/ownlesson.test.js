@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Source } from "../../vitviz/viewer/data/source.js";
 import {
   MOST, Misfit, addressWith, askedBy, checkedLesson, fileText, lessonInFile, lessonOfAddress, packed, played, stepOf, unpacked, withMoved,
 } from "../../vitviz/viewer/lessons/own.js";
@@ -13,7 +12,7 @@ import { lessonBook } from "../../vitviz/viewer/state/memory.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 import { codeOf } from "../../vitviz/viewer/lessons/codes.js";
 import { gapText, optionText, said, titleOf } from "../../vitviz/viewer/text/lesson.js";
-import { FIXTURES } from "./fixture.js";
+import { sourceOf, storageOf } from "./fixture.js";
 import { appOf } from "./walk.js";
 
 const view = { model: "photos", example: "dog", panel: "attention", layer: 1, head: 1, token: 5, overlay: "attention" };
@@ -72,7 +71,7 @@ test("steps change places, and not out of the list", () => {
 
 test("the shelf plays what was brought before what was collected, and says what it refused", () => {
   const kept = new Map();
-  const book = lessonBook(() => /** @type {any} */ ({ getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) }));
+  const book = lessonBook(storageOf(kept));
   assert.equal(createShelf(book, () => "http://host/", null).played(), null);
   createShelf(book, () => null, null).put({ title: "draft", steps: [step()] });
   const again = createShelf(book, () => "http://host/", null);
@@ -97,10 +96,8 @@ test("a question whose answer is not said is answered in words", () => {
 });
 
 test("an own lesson is played: words are kept, a patch is compared with the truth", async () => {
-  const { manifest, buffers } = FIXTURES[0];
-  const source = new Source(manifest, async ({ path }) => buffers[path], null, () => {});
-  await source.loaded;
-  await Promise.all([...Array(manifest.model.depth).keys()].map((layer) => source.store.ensure(layer)));
+  const source = await sourceOf("cls");
+  await Promise.all([...Array(source.manifest.model.depth).keys()].map((layer) => source.store.ensure(layer)));
   const app = /** @type {any} */ (appOf(source));
   const own = played(checkedLesson({ title: "<img src=x>", steps: [
     step({ question: "Where?", way: "patch" }), step({ question: "Why?", way: "write", answer: "Because." }), step({ text: "Look." }),

@@ -14,7 +14,7 @@ import { OVERLAYS } from "../../vitviz/viewer/state/overlays.js";
 import { stageSaves } from "../../vitviz/viewer/state/saves.js";
 import { captionOf } from "../../vitviz/viewer/saving/saving.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
-import { FIXTURES, appOf, assertClose } from "./fixture.js";
+import { FIXTURES, appOf, assertClose, fixtureOf } from "./fixture.js";
 
 const savesOf = (id) => PANELS.find((panel) => panel.id === id).saves;
 const [attentionSaves, featuresSaves, modelSaves, patchesSaves, positionsSaves, predictionsSaves, qkSaves] =
@@ -155,7 +155,7 @@ test("what was measured of a model is saved beside chance, and nothing where not
 });
 
 test("a PNG names its colours where there are any, and the choice of a scale for attention only", () => {
-  const cls = FIXTURES.find(({ name }) => name === "cls");
+  const cls = fixtureOf("cls");
   const app = appOf({ t: translator("en"), language: "en", taste: { scale: "heads" }, grid: cls.grid,
     manifest: { ...cls.manifest, photo: { name: "a.jpg" }, model: { ...cls.manifest.model, name: "m", source: "s", key: { image_size: null } } } });
   const lines = (shown) => captionOf(app, { about: "x", view: { token: 0, shown } });
@@ -207,7 +207,7 @@ test("names of files follow the rule that holds in Python too", () => {
 });
 
 test("a pool saves its heads and their mean; a model without one saves nothing of it", () => {
-  const { grid, manifest } = FIXTURES.find(({ name }) => name === "cls");
+  const { grid, manifest } = fixtureOf("cls");
   const rows = new Float32Array(2 * grid.tokens).fill(1 / grid.tokens);
   rows.set([0.25, 0.75], 3); // of head 0
   const of = (pooling) => attentionSaves(appOf({ grid, manifest, pooling, maps: { of: () => null }, taste: { gallery: "layer" }, selection: {} }), { token: 1 });

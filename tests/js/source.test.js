@@ -9,13 +9,9 @@ import { Source } from "../../vitviz/viewer/data/source.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { overlayOf } from "../../vitviz/viewer/state/overlays.js";
 import { startSelection } from "../../vitviz/viewer/state/state.js";
-import { FIXTURES, assertClose } from "./fixture.js";
+import { FIXTURES, assertClose, fixtureOf, until } from "./fixture.js";
 
-const [cls, registers] = ["cls", "registers"].map((name) => FIXTURES.find((one) => one.name === name));
-
-async function until(condition) {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1));
-}
+const [cls, registers] = ["cls", "registers"].map(fixtureOf);
 
 function open({ manifest, buffers }, fetchFile = async ({ path }) => buffers[path]) {
   const source = new Source(manifest, fetchFile, null, () => { told += 1; });

@@ -4,9 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 
-import { Source } from "../../vitviz/viewer/data/source.js";
 import { estimate, filled, neededBy } from "../../vitviz/viewer/saving/takehome.js";
-import { FIXTURES } from "./fixture.js";
+import { sourceOf } from "./fixture.js";
 import { appOf } from "./walk.js";
 import { guessBook } from "../../vitviz/viewer/state/memory.js";
 
@@ -44,12 +43,9 @@ test("guesses that came with a page are known, and those made in it are newer", 
 });
 
 test("a lesson takes along the layers and the film that its steps speak of", async () => {
-  const { manifest, buffers } = FIXTURES.find(({ name }) => name === "registers");
-  const source = new Source(manifest, async ({ path }) => buffers[path], null, () => {});
-  await source.loaded(false);
-  const app = appOf(source);
+  const app = appOf(await sourceOf("registers"));
   assert.deepEqual(neededBy(app), { layers: [], film: false });
   const of = (lesson) => { app.select({ lesson, step: 1 }); return neededBy(app); };
-  assert.deepEqual(of("ask"), { layers: [1, manifest.model.depth - 1], film: false });
+  assert.deepEqual(of("ask"), { layers: [1, app.source.manifest.model.depth - 1], film: false });
   assert.equal(of("school").film, true);
 });
