@@ -7,7 +7,6 @@ import os
 import threading
 import time
 from pathlib import Path
-from unicodedata import normalize
 
 import pytest
 
@@ -82,26 +81,13 @@ def test_nothing_is_left_of_a_failed_write(tmp_path, monkeypatch):
 NAMES = json.loads(Path(__file__).with_name("file_names.json").read_text("utf-8"))["cases"]
 
 
-@pytest.mark.parametrize(
-    ("parts", "name"),
-    [
-        (("a dog.jpg", "photos"), "a-dog-photos"),
-        (("../../etc/passwd", "photos"), "passwd-photos"),
-        (("강아지.png", "mnist"), "강아지-mnist"),
-        ((normalize("NFD", "crème 강아지.png"), "m"), "crème-강아지-m"),  # as macOS names files
-        (('<b>"x"</b>.png', "m"), "b-m"),
-        (("...", ""), "analysis"),
-        (("x" * 300 + ".jpg", "m"), "x" * 40 + "-m"),
-    ],
-)
-def test_file_names_are_safe(parts, name):
-    assert file_name(*parts) == name
-
-
 def test_file_names_are_those_of_the_viewer():
     assert NAMES
     found = [f"{parts}: {file_name(*parts)}" for parts, name in NAMES if file_name(*parts) != name]
     assert not found, "\n".join(found)
+    # Here folders are taken off before, and what has no name at all is an analysis.
+    assert file_name("../../etc/passwd", "photos") == "passwd-photos"
+    assert file_name("...", "") == "analysis"
 
 
 @pytest.mark.parametrize("letter", ["x", "\u00e9", "\ud55c", "\U0001d4b3"])

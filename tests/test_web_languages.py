@@ -17,6 +17,8 @@ TAGS = {
     **dict.fromkeys(("kok", "kok-IN", "kos", "en", "en-KO", "fr", "", "*"), "en"),
 }
 
+KINDS = ("py", "js", "css", "html")
+
 
 def test_korean_is_korean_in_any_spelling_and_no_other_language_is():
     assert {tag: language_of(tag) for tag in TAGS} == TAGS
@@ -57,7 +59,7 @@ def test_no_code_names_a_language_other_than_english():
     others = "|".join(one for one in languages() if one != "en")
     naming = [
         path.relative_to(house).as_posix()
-        for path in sorted((*house.rglob("*.py"), *house.rglob("*.js"), *house.rglob("*.css")))
+        for path in sorted(path for kind in KINDS for path in house.rglob(f"*.{kind}"))
         if re.search(rf"""["'](?:{others})["']""", without_docstrings(path))
     ]
     assert naming == []

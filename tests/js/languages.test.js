@@ -1,13 +1,13 @@
 /** A language is a folder of dictionaries: adding a folder adds a language. */
 
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import { languageName, languageOf, nextLanguage } from "../../vitviz/viewer/text/language.js";
+import { languageName, nextLanguage } from "../../vitviz/viewer/text/language.js";
 import { STRINGS } from "../../vitviz/viewer/text/strings.js";
 
 const HOUSE = new URL("../../vitviz/", import.meta.url);
@@ -55,17 +55,4 @@ test("a button offers the language after this one, by its own name", () => {
   const round = Object.keys(STRINGS).reduce((seen) => [...seen, nextLanguage(seen.at(-1))], ["ko"]);
   assert.deepEqual([round.at(-1), new Set(round)], ["ko", new Set(Object.keys(STRINGS))]);
   assert.deepEqual([languageName("ko", "ko"), languageName("ko", "en"), languageName("en", "ko")], ["한국어", "Korean", "영어"]);
-});
-
-test("the most exact language that there is", () => {
-  assert.deepEqual(["ko-Hang-KR", "EN_us", "kok", ""].map(languageOf), ["ko", "en", "en", "en"]);
-});
-
-test("no module of the viewer names a language other than English", () => {
-  const named = readdirSync(new URL("languages/", HOUSE)).filter((name) => /^[a-z]/.test(name) && name !== "en");
-  const files = readdirSync(new URL("viewer/", HOUSE), { recursive: true }).filter((name) => /\.(js|html)$/.test(name));
-  const naming = files.filter((name) => named.some((language) =>
-    new RegExp(`["']${language}["']`).test(readFileSync(new URL("viewer/" + name, HOUSE), "utf8"))));
-  assert.ok(named.includes("ko"));
-  assert.deepEqual(naming, []);
 });

@@ -191,19 +191,11 @@ test("CSV keeps every text and runs none", () => {
     'x,y\r\n1,"a,b"\r\n0.1,"say ""hi"""\r\n,\'=1+1\r\n0.3333333,"two\nlines"\r\n-1e-9,강아지\r\n');
 });
 
-test("names of files are safe and say what is in them", () => {
-  assert.equal(fileName("my <dog>.jpg", "vit/b", "layer3"), "my-dog-vit-b-layer3");
-  assert.equal(fileName("강아지.png", "../.."), "강아지");
-  assert.equal(fileName("", "///"), "vitviz");
-  const [accents, korean] = ["crème.png", "우리 동네 강아지 산책 사진 모음집.jpg"].map((name) => name.normalize("NFD"));
-  assert.equal(fileName(accents), "crème"); // as a Mac names files
-  assert.equal(fileName(korean), "우리-동네-강아지-산책-사진-모음집");
-});
-
 test("names of files follow the rule that holds in Python too", () => {
   const { cases } = JSON.parse(readFileSync(new URL("../file_names.json", import.meta.url), "utf8"));
   assert.ok(cases.length > 15);
   for (const [parts, name] of cases) assert.equal(fileName(...parts), name, JSON.stringify(parts));
+  assert.equal(fileName("", "///"), "vitviz");
 });
 
 test("a pool saves its heads and their mean; a model without one saves nothing of it", () => {
