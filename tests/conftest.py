@@ -8,6 +8,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,7 @@ import torch
 from PIL import Image
 
 from tests.models import TINY, photo, tiny
+from tests.running import ROOT, app_process, save_tiny
 from vitviz import Analysis, LoadedModel, analyze
 
 if TYPE_CHECKING:
@@ -85,9 +88,39 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vitviz.draw.save", lambda figure, path: path.touch())
 
 
+@pytest.fixture(scope="session")
+def app_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the app runs: its log is app.log, and no checkout is there."""
+    return tmp_path_factory.mktemp("app")
+
+
+@pytest.fixture(scope="session")
+def app_models(app_folder: Path) -> dict[str, Path]:
+    """The models of its host, of which the first is the default."""
+    return {name: save_tiny(app_folder, name) for name in ("cls", "registers", "grey")}
+
+
+@pytest.fixture(scope="session")
+def app(app_folder: Path, app_models: dict[str, Path]) -> Iterator[tuple[str, str]]:
+    """The address of an app that `vitviz serve` has started, and the first document that it sent.
+
+    For all tests that ask an app what it answers: each app that starts takes seconds.
+    """
+    how = {"environ": {"PYTHONPATH": str(ROOT)}, "program": ("-m", "vitviz", "serve")}
+    with app_process(app_folder, *app_models.values(), **how) as (url, _):
+        first = urllib.request.urlopen(url, timeout=60)
+        yield url, first.read().decode()
+    assert "Traceback" not in (app_folder / "app.log").read_text()
+
+
+@pytest.fixture(scope="session")
+def url(app: tuple[str, str]) -> str:
+    return app[0]
+
+
 @pytest.fixture(scope="module")
 def client(url: str, folder: Path) -> "Client":
-    """Gradio's client of the app that the test file started as `url`."""
+    """Gradio's client of the app."""
     from gradio_client import Client  # slow to import
 
     return Client(url, verbose=False, download_files=str(folder / "downloads"))

@@ -66,21 +66,6 @@ def test_two_processes_train_the_model_of_one(trained, tmp_path):
     assert twos[0]["processes"] == 2
 
 
-def test_two_processes_go_on_as_if_never_stopped(trained, tmp_path):
-    more = ["--zoom", "0.2", "--patch-keep", "0.5", "--dropout", "0.1"]
-    more += ["--all-patches-share", "0"]
-    whole = trained("whole", *more)
-    trained("parts", *more, "--epochs", "1")
-    parts = trained("parts", *more, "--resume")
-    for name in whole:
-        assert torch.equal(whole[name], parts[name]), name
-    film = Film.read(tmp_path / "parts" / "film.safetensors")
-    steps = [moment["step"] for moment in film.facts["moments"]]
-    assert steps[0] == 0
-    assert steps == sorted(set(steps))
-    assert steps[-1] == 10
-
-
 def test_a_batch_that_cannot_be_shared_out_is_refused():
     with pytest.raises(TrainError, match=r"batch_size must make a multiple of the 3 .*, got 8"):
         Run(PLAIN, PICTURES, torch.device("cpu"), Processes(rank=1, size=3))
@@ -116,9 +101,14 @@ def test_a_loss_that_is_not_a_number_in_one_process_stops_both(pack, tmp_path): 
     assert all(torch.isfinite(value).all() for value in state["vit"].values())
 
 
-def test_two_processes_that_are_stopped_are_saved_and_go_on(trained, pack, tmp_path):  # noqa: F811
+def test_two_processes_that_are_stopped_are_saved_and_go_on_as_if_never_stopped(
+    trained,
+    pack,  # noqa: F811
+    tmp_path,
+):
     folder = tmp_path / "parts"
-    more = ["--zoom", "0.2", "--ema", "0.9", "--mixup", "0.4", "--unmixed-share", "0"]
+    more = ["--zoom", "0.2", "--patch-keep", "0.5", "--dropout", "0.1", "--ema", "0.9"]
+    more += ["--all-patches-share", "0", "--mixup", "0.4", "--unmixed-share", "0"]
     words = ["--data", str(pack), "--out", str(folder), *SMALL, *LONG, *more, "--epochs", "9999"]
     with subprocess.Popen(
         [*TORCHRUN, "-m", "vitviz.train", *words],
@@ -137,8 +127,15 @@ def test_two_processes_that_are_stopped_are_saved_and_go_on(trained, pack, tmp_p
     assert "torchrun --standalone --nproc-per-node 2 -m vitviz.train --data" in told
     step = read_state(folder)["step"]
     assert step >= 5
-    trained("parts", *more, "--epochs", str(step // 5 + 1), "--resume")
-    assert log_of(folder)[-1]["step"] == 5 * (step // 5 + 1)
+    epochs = step // 5 + 1
+    parts = trained("parts", *more, "--epochs", str(epochs), "--resume")
+    assert log_of(folder)[-1]["step"] == 5 * epochs
+    whole = trained("whole", *more, "--epochs", str(epochs))
+    for name in whole:
+        assert torch.equal(whole[name], parts[name]), name
+    steps = [moment["step"] for moment in Film.read(folder / "film.safetensors").facts["moments"]]
+    assert (steps[0], steps[-1]) == (0, 5 * epochs)
+    assert steps == sorted(set(steps))
 
 
 def has_an_epoch(log: Path) -> bool:

@@ -4,23 +4,19 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from PIL import Image
 
-from tests.models import photo
-from tests.running import save_tiny
+from tests.desks import models_of, uploaded
 from vitviz import Analysis
 from vitviz.errors import CaptureError, ImageError
 from vitviz.model.key import ModelKey
 from vitviz.web.compute import fulfilment
 from vitviz.web.compute.engine import Local
-from vitviz.web.compute.models import Models
 from vitviz.web.compute.orders import Refusal
 from vitviz.web.compute.turns import Turns
 from vitviz.web.service.analyses import Analyses
 from vitviz.web.service.replies import Left, Refused, Shown, Unchanged
 from vitviz.web.service.service import Service
 from vitviz.web.store.cache import Cache
-from vitviz.web.store.store import Upload
 
 WAIT = 20  # seconds until a test fails; none of them takes that long
 CLS, GREY = ModelKey("tiny-cls"), ModelKey("tiny-grey")
@@ -38,7 +34,7 @@ STEPS = {
 
 @pytest.fixture(scope="module")
 def models(folder):
-    return Models([str(save_tiny(folder, name)) for name in ("cls", "grey")])
+    return models_of(folder, "cls", "grey")
 
 
 @pytest.fixture
@@ -49,10 +45,8 @@ def desk(models, folder):
 
 
 @pytest.fixture
-def uploads(desk, folder):
-    Image.fromarray(photo()).save(folder / "a.png")
-    data = (folder / "a.png").read_bytes()
-    return [Upload(desk._store.put(data, name), name) for name in ("first.png", "second.png")]
+def uploads(desk):
+    return [uploaded(desk, name) for name in ("first.png", "second.png")]
 
 
 class Gate:

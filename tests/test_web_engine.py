@@ -13,8 +13,8 @@ import torch
 from PIL import Image
 
 import vitviz
-from tests.models import photo
-from tests.running import ROOT, save_tiny
+from tests.desks import encoded, models_of
+from tests.running import ROOT
 from vitviz.languages import say
 from vitviz.model.key import ModelKey
 from vitviz.viewer import pack
@@ -22,7 +22,7 @@ from vitviz.viewer.payload import late_file
 from vitviz.web.compute import fulfilment
 from vitviz.web.compute.engine import Local
 from vitviz.web.compute.fulfilment import fulfil
-from vitviz.web.compute.models import Menu, Models
+from vitviz.web.compute.models import Menu
 from vitviz.web.compute.orders import Order, Refusal, Result, Selection
 from vitviz.web.compute.turns import computing
 from vitviz.web.host import limits
@@ -35,20 +35,14 @@ from vitviz.web.store.store import Upload
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("engine")
-    return Models([str(save_tiny(folder, name)) for name in ("cls", "grey")])
+    return models_of(tmp_path_factory.mktemp("engine"), "cls", "grey")
 
 
 CLS, GREY = ModelKey("tiny-cls"), ModelKey("tiny-grey")
 
 
-def picture(kind="PNG"):
-    Image.fromarray(photo()).save(data := BytesIO(), kind)
-    return data.getvalue()
-
-
 def order(**changes):
-    return Order(**{"photo": picture(), "name": "a dog.png", "model": CLS} | changes)
+    return Order(**{"photo": encoded(), "name": "a dog.png", "model": CLS} | changes)
 
 
 def test_orders_and_results_travel(models):
@@ -103,8 +97,8 @@ def test_a_page_is_answered_by_an_engine_elsewhere(models, tmp_path):
     there, cache = Elsewhere(sources), Cache(tmp_path)
     desk, start = Service(there, Menu(sources), cache), Shown(None, CLS)
     with there.process:
-        answer = desk.show(Upload(cache.put(picture(), "a.png"), "a.png"), GREY, start)
-        ours = vitviz.analyze(models.get(GREY), picture())
+        answer = desk.show(Upload(cache.put(encoded(), "a.png"), "a.png"), GREY, start)
+        ours = vitviz.analyze(models.get(GREY), encoded())
         saved = vitviz.Analysis.from_bytes(cache.get(answer.saved))
         torch.testing.assert_close(saved.trace.q, ours.trace.q)
         question = {"token": 3, "layer": 1, "first": 0, "residual": 0.5, "head_fusion": "mean"}
@@ -119,7 +113,7 @@ def test_a_page_is_answered_by_an_engine_elsewhere(models, tmp_path):
 
 def test_a_page_gets_what_its_viewer_draws(models):
     result = Local(models).run(order(model=ModelKey("tiny-cls", untrained=True)))
-    ours = vitviz.analyze(models.get(ModelKey("tiny-cls", untrained=True)), picture())
+    ours = vitviz.analyze(models.get(ModelKey("tiny-cls", untrained=True)), encoded())
     payload = pack(ours, film=True, whole=False)
     assert result.files == payload.files
     assert set(result.manifest) == set(payload.manifest)
@@ -132,7 +126,7 @@ def test_a_page_gets_what_its_viewer_draws(models):
 
 
 def test_a_program_gets_the_summary_of_what_it_asked_about(models):
-    ours = vitviz.analyze(models.get(CLS), picture())
+    ours = vitviz.analyze(models.get(CLS), encoded())
     result = fulfil(order(selection=Selection(token=5, layer=1, head=0)), models)
     told = dict(result.summary)
     chosen = told.pop("selection")
@@ -147,7 +141,7 @@ def test_a_program_gets_the_summary_of_what_it_asked_about(models):
 
 
 def test_what_no_browser_shows_comes_with_a_preview(models):
-    result = fulfil(order(photo=picture("TIFF"), name="a.TIF", model=GREY), models)
+    result = fulfil(order(photo=encoded(kind="TIFF"), name="a.TIF", model=GREY), models)
     with Image.open(BytesIO(result.preview)) as image:
         assert (image.format, image.size, image.mode) == ("PNG", (28, 28), "L")
 
@@ -242,7 +236,7 @@ def test_a_refusal_that_has_travelled_is_still_said_in_any_language(models):
 def test_an_order_carries_interventions_and_an_explainer(models):
     changes = [{"kind": "even", "rows": "cls", "layers": [1]}]
     loaded = models.get(CLS)
-    ours = vitviz.analyze(loaded, picture(), interventions=changes)
+    ours = vitviz.analyze(loaded, encoded(), interventions=changes)
     page = fulfil(order(interventions=changes), models)
     assert page.refused is None
     assert page.saved_name.endswith("-changed.safetensors")

@@ -1,7 +1,6 @@
 """Fair tests and explanations for viewers: Python's figures, step by step, bounded, one each."""
 
 import base64
-import io
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -9,24 +8,18 @@ from functools import partial
 
 import pytest
 import torch
-from PIL import Image
 from safetensors.torch import load
 
 import vitviz
+from tests.desks import desk_of, encoded, models_of, uploaded
 from tests.models import photo
-from tests.running import save_tiny
 from vitviz.languages import languages
 from vitviz.model.key import ModelKey
 from vitviz.web.compute import fulfilment
-from vitviz.web.compute.engine import Local
 from vitviz.web.compute.fulfilment import fulfil
-from vitviz.web.compute.models import Models
 from vitviz.web.compute.orders import FairOrder
 from vitviz.web.host import limits
 from vitviz.web.service.replies import Shown
-from vitviz.web.service.service import Service
-from vitviz.web.store.cache import Cache
-from vitviz.web.store.store import Upload
 
 KEYS = ["generic", "attention"]
 TINY = ("cls", "grey", "no_cls", "registers")
@@ -34,22 +27,17 @@ TINY = ("cls", "grey", "no_cls", "registers")
 
 @pytest.fixture(scope="module")
 def models(folder):
-    return Models([str(save_tiny(folder, name)) for name in TINY])
+    return models_of(folder, *TINY)
 
 
 @pytest.fixture
 def desk(models, folder):
-    return Service(Local(models), models, Cache(folder / "cache"))
+    return desk_of(models, folder)
 
 
 @pytest.fixture
 def upload(desk):
-    return sent(desk, photo())
-
-
-def sent(desk, pixels):
-    Image.fromarray(pixels).save(data := io.BytesIO(), "PNG")
-    return Upload(desk._store.put(data.getvalue(), "a.png"), "a.png")
+    return uploaded(desk)
 
 
 def shown(desk, upload, name="tiny-cls"):
@@ -151,7 +139,7 @@ def test_an_explanation_is_made_when_it_is_asked_for(desk, models, upload):
 def test_forty_visitors_take_turns_and_each_gets_their_own(desk, models):
     keys = []
     for number in range(4):  # ten visitors for each of four pictures, as their pages would ask
-        upload = sent(desk, photo() // (number + 1))
+        upload = uploaded(desk, data=encoded(photo() // (number + 1)))
         keys += [(number, shown(desk, upload)) for _ in range(10)]
     busy = steps = 0
     step_done = threading.Condition()

@@ -9,24 +9,20 @@ from pathlib import Path
 
 import pytest
 import torch
-from PIL import Image
 from safetensors.torch import load
 from torch.testing import assert_close
 
 import vitviz
 from tests.bench.experiments import stroke
+from tests.desks import desk_of, encoded, models_of, uploaded
 from tests.models import photo
-from tests.running import save_tiny
 from vitviz import Analysis
 from vitviz.model.key import ModelKey
-from vitviz.web.compute.engine import Local
 from vitviz.web.compute.models import Models
 from vitviz.web.host import limits
 from vitviz.web.service.analyses import Asked
 from vitviz.web.service.replies import Shown, with_places
 from vitviz.web.service.service import Service
-from vitviz.web.store.cache import Cache
-from vitviz.web.store.store import Upload
 
 MODELS = ("cls", "no_cls", "distilled", "registers")  # 1, 0, 2 and 5 prefix tokens
 VISITORS = 40
@@ -34,20 +30,17 @@ VISITORS = 40
 
 @pytest.fixture(scope="module")
 def models(folder):
-    return Models([str(save_tiny(folder, name)) for name in MODELS])
+    return models_of(folder, *MODELS)
 
 
 @pytest.fixture
 def desk(models, folder):
-    return Service(Local(models), models, Cache(folder / "cache"))
+    return desk_of(models, folder)
 
 
 def shown(desk: Service, name: str = "tiny-cls") -> dict:
     """The manifest of a photo that a page shows."""
-    path = Path(desk._store.folder) / "photo.png"
-    Image.fromarray(photo()).save(path)
-    upload = Upload(desk._store.put(path.read_bytes(), "my dog.png"), "my dog.png")
-    return desk.show(upload, ModelKey(name), Shown(None, ModelKey(name))).manifest
+    return desk.show(uploaded(desk), ModelKey(name), Shown(None, ModelKey(name))).manifest
 
 
 def logits(desk: Service, manifest: dict) -> list[float]:
@@ -122,9 +115,8 @@ def test_tokens_of_an_example_are_transplanted(desk, models) -> None:
 def sent(desk: Service, name: str = "second.png") -> tuple[dict, object]:
     """Another photo of the visitor, as the viewer names it, and its pixels."""
     pixels = photo(90, 50)[::-1].copy()
-    path = Path(desk._store.folder) / name
-    Image.fromarray(pixels).save(path)
-    return {"path": desk._store.put(path.read_bytes(), name), "name": name}, pixels
+    upload = uploaded(desk, name, encoded(pixels))
+    return {"path": upload.address, "name": name}, pixels
 
 
 @pytest.mark.parametrize("tokens", ["cls", "all", [1, 2, 5]])
@@ -321,8 +313,7 @@ def test_who_finds_the_line_full_is_told_so_and_a_failure_frees_its_place(
 
 
 def test_a_stroke_on_the_shipped_model_sends_at_most_8_kb(folder) -> None:
-    models = Models([])
-    desk = Service(Local(models), models, Cache(folder / "cache"))
+    desk = desk_of(Models([]), folder)
     changes = ({"kind": "remove", "patches": [3, 4, 18]}, {"kind": "even", "rows": "all"})
     reply = operate(desk, shown(desk, "photos"), *changes)
     assert len(json.dumps(reply)) <= 8000

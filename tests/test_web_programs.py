@@ -6,18 +6,17 @@ import json
 import re
 import shutil
 import subprocess
-from io import BytesIO
 
 import httpx
 import numpy as np
 import pytest
 from gradio_client import handle_file
 from gradio_client.exceptions import AppError
-from PIL import Image
 
 import vitviz
+from tests.desks import encoded
 from tests.models import photo
-from tests.running import ROOT, pictures, running_app, save_tiny
+from tests.running import ROOT, pictures
 from vitviz.web.host import limits
 from vitviz.web.store.examples import EXAMPLES
 
@@ -25,14 +24,8 @@ QUESTIONS = ["analyze", "explain", "intervene", "compare", "survey", "models"]
 
 
 @pytest.fixture(scope="module")
-def model(folder):
-    return save_tiny(folder, "cls")
-
-
-@pytest.fixture(scope="module")
-def url(folder, model):
-    with running_app(folder, model) as url:
-        yield url
+def model(app_models):
+    return app_models["cls"]
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +77,7 @@ def test_intervene_gives_both_answers(client, model, picture, ours):
 
 def test_a_transplant_takes_tokens_of_any_picture_that_photo_takes(client, model, picture, ours):
     other, loaded = photo(90, 50)[::-1].copy(), vitviz.load(model)
-    Image.fromarray(other).save(sent := BytesIO(), "PNG")
-    data = f"data:image/png;base64,{base64.b64encode(sent.getvalue()).decode()}"
+    data = data_address(encoded(other))
     example = next(one for one in EXAMPLES if one.path.endswith("cat.jpg"))
     for given, donor in ((data, other), ("cat", example.read())):
         change = {"kind": "transplant", "patches": "cls", "layer": 1}
@@ -102,13 +94,13 @@ def test_a_transplant_takes_tokens_of_any_picture_that_photo_takes(client, model
         client.predict(handle_file(picture), wrong, "tiny-cls", api_name="/intervene")
 
 
-def test_no_more_pictures_of_a_question_are_kept_than_can_give_tokens(client, picture, folder):
+def test_no_more_pictures_of_a_question_are_kept_than_can_give_tokens(client, picture, app_folder):
     sent = [f"only this question has me: {i}".encode() for i in range(limits.DONORS + 1)]
-    data = [f"data:image/png;base64,{base64.b64encode(one).decode()}" for one in sent]
+    data = [data_address(one) for one in sent]
     changes = [{"kind": "transplant", "patches": "cls", "layer": 1, "from": one} for one in data]
     with pytest.raises(AppError, match="At most 8 other photos can give tokens"):
         client.predict(handle_file(picture), changes, "tiny-cls", api_name="/intervene")
-    assert not {path.read_bytes() for path in pictures(folder)} & set(sent)
+    assert not {path.read_bytes() for path in pictures(app_folder)} & set(sent)
 
 
 def test_every_question_takes_every_picture_that_the_readme_names(client, picture):
@@ -186,7 +178,9 @@ def test_a_question_can_ask_for_a_size_of_the_picture(client, model, picture):
 def test_models_lists_what_can_be_asked(client):
     found = client.predict(api_name="/models")
     assert found["default"] == "tiny-cls"
-    assert {"tiny-cls", "photos", "mnist"} <= set(found["models"])
+    menu = [*found["models"]]
+    assert menu[:3] == ["tiny-cls", "tiny-registers", "tiny-grey"]  # the host's own come first
+    assert {"photos", "mnist", "deit_tiny_patch16_224.fb_in1k"} <= set(menu)
     assert found["explainers"] == [*vitviz.EXPLAINERS]
     assert "red-panda" in found["examples"]
 
@@ -211,14 +205,14 @@ MARK = {"meta": {"_type": "gradio.FileData"}}
         ({"model": "nonsense"}, "There is no model 'nonsense'"),
         ({"model": ["tiny-cls"]}, "The name of a model must be a text"),
         ({"token": "x"}, "oken must be a whole number"),
-        ({"token": 17}, "oken must be a whole number from 0 to 16"),
+        ({"token": 17}, "oken must be a whole number from 0 to 16, got 17"),
         ({"explainer": "magic"}, "magic"),
         ({"target": 99}, "has no class 99"),
         ({"target": "no such class"}, "has no class 'no such class'"),
         ({"untrained": "no"}, "Untrained must be true or false, got 'no'"),
         ({"untrained": 1}, "Untrained must be true or false"),
-        ({"image_size": 30}, "Tiny-cls takes pictures of whole patches of 8 x 8 pixels"),
-        ({"image_size": "x"}, "An image size must be pixels such as 144"),
+        ({"image_size": 30}, "Tiny-cls takes pictures of whole patches of 8 x 8 pixels.*30 x 30"),
+        ({"image_size": "x"}, "An image size must be pixels such as 144, .* 'x' came"),
     ],
     ids=str,
 )
@@ -347,9 +341,9 @@ def test_tools_take_addresses_of_this_server_and_no_other(url, picture):
 
 def test_a_tool_takes_a_picture_that_is_larger_than_other_questions(url):
     noise = np.random.default_rng(0).integers(0, 255, (200, 200, 3), dtype=np.uint8)
-    Image.fromarray(noise).save(data := BytesIO(), "PNG")
-    assert data.tell() > limits.BODY_BYTES
-    text, failed = tool(url, "explain", photo=data_address(data.getvalue()), model="tiny-cls")
+    data = encoded(noise)
+    assert len(data) > limits.BODY_BYTES
+    text, failed = tool(url, "explain", photo=data_address(data), model="tiny-cls")
     assert not failed, text
 
 

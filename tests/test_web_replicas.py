@@ -5,14 +5,13 @@ import shutil
 import socket
 import sys
 from importlib import metadata
-from io import BytesIO
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
-from PIL import Image
 
 import vitviz
+from tests.desks import encoded
 from tests.models import photo
 from tests.running import save_tiny
 from vitviz.errors import VitvizError
@@ -87,10 +86,7 @@ def settings(tmp_path):
 
 @pytest.fixture
 def order():
-    Image.fromarray(photo()).save(data := BytesIO(), "PNG")
-    return Order(
-        photo=data.getvalue(), name="a.png", model=ModelKey("tiny-cls"), selection=Selection(3)
-    )
+    return Order(photo=encoded(), name="a.png", model=ModelKey("tiny-cls"), selection=Selection(3))
 
 
 def test_an_order_is_fulfilled_elsewhere_and_given_again_if_its_replica_dies(ray, settings, order):

@@ -22,7 +22,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from tests.models import tiny
-from tests.running import ROOT, app_process, running_app, save_tiny
+from tests.running import running_app, save_tiny
 from vitviz import analyze
 from vitviz.languages import dictionary, languages
 from vitviz.model.menu import CURATED, WEIGHTS_DIR, list_models
@@ -285,41 +285,27 @@ def test_what_a_page_says_without_the_viewer_stands_in_its_template():
         assert wrong not in TEMPLATE
 
 
-@pytest.fixture(scope="module")
-def served(folder):
-    """The address of an app that `vitviz serve` has started in a folder without a checkout."""
-    program, environ = ("-m", "vitviz", "serve"), {"PYTHONPATH": str(ROOT)}
-    model = save_tiny(folder, "cls")
-    with app_process(folder, model, environ=environ, program=program) as (url, _):
-        yield url
-    assert "Traceback" not in (folder / "app.log").read_text()
-
-
-def test_serve_starts_the_page_in_an_empty_folder(served):
-    assert raw(f"{served}/healthz")[0] == 200
-    assert b"tiny-cls" in raw(f"{served}/config")[2]
-
-
-def test_the_document_of_the_app_is_small_and_holds_no_bundle(served):
-    status, headers, body = raw(served, accept_encoding="gzip")
+def test_the_document_of_the_app_is_small_and_holds_no_bundle(app):
+    url, first = app
+    status, headers, body = raw(url, accept_encoding="gzip")
     assert (status, headers["content-encoding"]) == (200, "gzip")
     assert len(body) <= DOCUMENT_BYTES
     document = gzip.decompress(body).decode()
     assert VIEWER_FILE.path in document
-    assert '<div class="vv-first">' in document  # the app was warm before it answered
+    assert '<div class="vv-first">' in first  # the app was warm before it answered
     assert "createOpening" in bundle()  # a name of its inside
     assert "createOpening" not in document
-    _, headers, body = raw(f"{served}/config", accept_encoding="gzip")
+    _, headers, body = raw(f"{url}/config", accept_encoding="gzip")
     assert headers["content-encoding"] == "gzip"
     # The page is told where it gets the weights of the shipped models, and of no others.
     told = {path.stem: weights_file(path).path for path in SHIPPED}
-    config = gzip.decompress(raw(f"{served}/config", accept_encoding="gzip")[2]).decode()
+    config = gzip.decompress(raw(f"{url}/config", accept_encoding="gzip")[2]).decode()
     assert json.dumps(told, separators=(",", ":")) in config
-    status, headers, body = raw(f"{served}/{told['mnist']}")
+    status, headers, body = raw(f"{url}/{told['mnist']}")
     assert (status, headers["cache-control"]) == (200, KEPT["Cache-Control"])
     assert body == (WEIGHTS_DIR / "mnist.safetensors").read_bytes()
     # What runs them is a file of its own: a visitor who only looks never gets it.
-    _, headers, body = raw(f"{served}/{RUNNING_FILE.path}", accept_encoding="gzip")
+    _, headers, body = raw(f"{url}/{RUNNING_FILE.path}", accept_encoding="gzip")
     assert headers["content-encoding"] == "gzip"
     assert "function createEngine" in gzip.decompress(body).decode()
     assert "function createEngine" not in as_file()

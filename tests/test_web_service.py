@@ -16,7 +16,7 @@ from safetensors.torch import load
 
 import vitviz
 import vitviz.draw
-from tests.models import photo
+from tests.desks import desk_of, encoded, uploaded
 from tests.running import save_digits, save_tiny
 from tests.viewer_fixture import film
 from vitviz.errors import SelectionError, VitvizError
@@ -63,21 +63,8 @@ def desk(here, models, folder):
 
 
 @pytest.fixture
-def sent(desk, folder):
-    """A function that uploads a picture under a name."""
-
-    def send(name, data=None):
-        if data is None:
-            Image.fromarray(photo()).save(folder / f"a{Path(name).suffix.lower()}")
-            data = (folder / f"a{Path(name).suffix.lower()}").read_bytes()
-        return Upload(desk._store.put(data, name), name)
-
-    return send
-
-
-@pytest.fixture
-def upload(sent):
-    return sent("my dog.png")
+def upload(desk):
+    return uploaded(desk)
 
 
 @pytest.fixture
@@ -231,12 +218,12 @@ def test_a_link_with_a_size_that_cannot_be_is_refused(desk, size, says):
     assert desk.open(CLS, START, {"size": ""}).shown.model == CLS
 
 
-def test_a_link_names_our_own_pictures_only(desk, upload, sent):
+def test_a_link_names_our_own_pictures_only(desk, upload):
     index = [example.name for example in desk.examples].index("red panda")
     answer = desk.show_example(index, CLS, START)
     assert answer.manifest["link"] == {"model": "tiny-cls", "example": "red-panda"}
     # The page sends an example back as a copy.
-    copy = sent("red-panda.jpg", Path(answer.photo).read_bytes())
+    copy = uploaded(desk, "red-panda.jpg", Path(answer.photo).read_bytes())
     manifest = desk.show(copy, replace(GREY, untrained=True), START).manifest
     assert manifest["link"] == {"model": "tiny-grey", "example": "red-panda", "untrained": "1"}
     assert desk.show(upload, CLS, START).manifest["link"] == {"model": "tiny-cls"}
@@ -260,9 +247,9 @@ def test_the_untrained_twin_of_a_model(desk, models, upload):
     assert refused.shown.model == key
 
 
-def test_a_bad_picture_gives_way_to_the_one_before(desk, upload, sent):
+def test_a_bad_picture_gives_way_to_the_one_before(desk, upload):
     shown = Shown(upload, CLS)
-    answer = desk.show(sent("bad <b>.jpg", b"text"), GREY, shown)
+    answer = desk.show(uploaded(desk, "bad <b>.jpg", b"text"), GREY, shown)
     assert answer == Refused(answer.refusal, shown, upload.address)
     assert answer.refusal.text.startswith("'bad <b>.jpg' is not a picture")
 
@@ -311,7 +298,7 @@ def test_without_a_picture_the_one_on_the_page_is_meant(desk, upload):
 
 
 def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
-    desk, upload, sent, monkeypatch
+    desk, upload, monkeypatch
 ):
     order, answers = desk.analyses.order, []
 
@@ -327,7 +314,7 @@ def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
     assert desk.open(CLS, START, {}, "a page") == Unchanged()
     assert answers[0].manifest["photo"]["name"] == "my dog.png"
     # If the chosen photo is refused, the example is shown.
-    chosen = sent("no.png", b"no picture")
+    chosen = uploaded(desk, "no.png", b"no picture")
     monkeypatch.setattr(desk.analyses, "order", slowly)
     assert made(desk.open(CLS, START, {}, "a page"))[0] == "red-panda.jpg"
     assert "no.png" in answers[1].refusal.text
@@ -338,8 +325,8 @@ def test_a_photo_chosen_while_the_page_opens_is_not_replaced_by_the_example(
         assert made(desk.show(upload, CLS, START, other))[0] == "my dog.png"
 
 
-def test_a_preview_stands_for_its_photo(desk, sent):
-    scan = sent("a.TIF")
+def test_a_preview_stands_for_its_photo(desk):
+    scan = uploaded(desk, "a.TIF", encoded(kind="TIFF"))
     answer = desk.show(scan, GREY, START)
     with Image.open(answer.photo) as image:
         assert image.size == (28, 28)
@@ -783,10 +770,8 @@ def of_digits(tmp_path_factory):
 
 
 def test_the_shown_picture_is_inverted_and_back(of_digits, tmp_path):
-    Image.fromarray(photo()).save(tmp_path / "a.png")
-    cache, data = Cache(tmp_path / "cache"), (tmp_path / "a.png").read_bytes()
-    desk = Service(Local(of_digits), of_digits, cache)
-    dark, other = (Upload(cache.put(data, name), name) for name in ("three.png", "other.png"))
+    desk = desk_of(of_digits, tmp_path)
+    dark, other = (uploaded(desk, name) for name in ("three.png", "other.png"))
     plain = desk.show(dark, ModelKey("digits"), Shown(None, ModelKey("digits")))
     assert plain.shown.inverted is False
     # What the controls say by now is not what is shown.
@@ -811,8 +796,8 @@ def test_the_shown_picture_is_inverted_and_back(of_digits, tmp_path):
     assert desk.invert(None, ModelKey("digits"), Shown(None, ModelKey("digits"))) == Unchanged()
 
 
-def test_a_drawing_is_for_digits_until_the_visitor_chooses_another_model(desk, sent):
-    one, two = sent("drawing-1.png"), sent("drawing-2.png")
+def test_a_drawing_is_for_digits_until_the_visitor_chooses_another_model(desk):
+    one, two = uploaded(desk, "drawing-1.png"), uploaded(desk, "drawing-2.png")
     first = desk.draw(one, CLS, START)
     assert first.shown == Shown(one, ModelKey("mnist"))
     assert first.photo == one.address  # the picture of the page, which another model can get
@@ -825,14 +810,14 @@ def test_a_drawing_is_for_digits_until_the_visitor_chooses_another_model(desk, s
         assert refused.shown == later.shown
 
 
-def test_of_a_photo_that_stays_in_the_browser_an_example_stands_for_its_model(desk, sent):
+def test_of_a_photo_that_stays_in_the_browser_an_example_stands_for_its_model(desk):
     stays = desk.draw(None, CLS, START)
     assert stays.shown[:2] == (desk.digits.upload, ModelKey("mnist"))
     itself = stays.manifest["itself"]
     assert (itself["key"], itself["kind"]) == ("example-digit", "example")
     assert itself["key"] not in [one["key"] for one in stays.manifest["beside"]]
     # After the visitor's yes it is a photo like any other, as it was shown.
-    later = desk.draw(sent("dark.png"), CLS, stays.shown, first=False, inverted=True)
+    later = desk.draw(uploaded(desk, "dark.png"), CLS, stays.shown, first=False, inverted=True)
     assert later.shown == Shown(later.shown.photo, CLS, None, True)
     assert later.manifest["photo"]["inverted"] is True
     assert "itself" not in later.manifest

@@ -10,17 +10,14 @@ from gradio_client import Client, handle_file
 from PIL import Image
 
 import vitviz
+from tests.desks import desk_of, uploaded
 from tests.models import photo
-from tests.running import running_app, save_tiny
+from tests.running import save_tiny
 from vitviz.model.key import ModelKey
 from vitviz.web.compute import fulfilment
-from vitviz.web.compute.engine import Local
 from vitviz.web.compute.models import Models
 from vitviz.web.host import limits
 from vitviz.web.service.replies import Shown
-from vitviz.web.service.service import Service
-from vitviz.web.store.cache import Cache
-from vitviz.web.store.store import Upload
 
 ROUNDS = 25
 ARRAYS = ("q", "k", "tokens", "logits")
@@ -56,8 +53,8 @@ def test_two_analyses_at_once_hear_nothing_of_each_other(
     model, folder, pictures, alone, monkeypatch
 ):
     monkeypatch.setattr(limits, "COMPUTING", 2)
-    models, cache = Models([str(model)]), Cache(folder / "cache")
-    desk = Service(Local(models), models, cache)
+    models = Models([str(model)])
+    desk = desk_of(models, folder)
     # The threads wait for each other in every block, so that the hooks of both are on the model.
     loaded = models.get(ModelKey("tiny-cls"))
     meeting = Barrier(2, timeout=20)
@@ -74,7 +71,7 @@ def test_two_analyses_at_once_hear_nothing_of_each_other(
         return analysis
 
     monkeypatch.setattr(fulfilment, "analyze", listening)
-    uploads = [Upload(cache.put(path.read_bytes(), path.name), path.name) for path in pictures]
+    uploads = [uploaded(desk, path.name, path.read_bytes()) for path in pictures]
     with ThreadPoolExecutor(2) as pool:
         for _ in range(ROUNDS):
             asked = [
@@ -87,30 +84,29 @@ def test_two_analyses_at_once_hear_nothing_of_each_other(
                 reply = answer.result(60)
                 assert reply.manifest["photo"]["name"] == upload.name
                 same(heard[upload.name], expected)
-                same(vitviz.Analysis.from_bytes(cache.get(reply.saved)).trace, expected)
+                same(vitviz.Analysis.from_bytes(desk._store.get(reply.saved)).trace, expected)
     for hook in hooks:
         hook.remove()
 
 
-def test_two_visitors_of_the_running_app_get_their_own(model, folder, pictures, alone):
-    with running_app(folder, model) as url, ThreadPoolExecutor(2) as pool:
-        clients = [
-            Client(url, verbose=False, download_files=str(folder / f"downloads-{i}"))
-            for i in range(2)
-        ]
-        start = Barrier(2, timeout=60)
+def test_visitors_of_the_running_app_get_their_own(url, app_models, folder, pictures):
+    """With the same picture or model as another, at the same moment."""
+    jobs = [(path, name) for name in ("cls", "grey") for path in pictures]
+    start = Barrier(len(jobs), timeout=60)
 
-        def visit(client, path, expected):
-            for _ in range(8):
-                start.wait()
-                summary, file = client.predict(handle_file(path), "tiny-cls", api_name="/analyze")
-                assert summary["photo"]["name"] == path.name
-                analysis = vitviz.Analysis.load(file)
-                same(analysis.trace, expected)
-                got = summary["selection"]["attention"]
-                np.testing.assert_allclose(got, analysis.attention(2), rtol=1e-4, atol=1e-6)
+    def visit(at):
+        path, name = jobs[at]
+        expected = vitviz.analyze(vitviz.load(app_models[name]), path).trace
+        client = Client(url, verbose=False, download_files=str(folder / f"downloads-{at}"))
+        for _ in range(4):
+            start.wait()
+            asked = handle_file(path), f"tiny-{name}"
+            summary, file = client.predict(*asked, api_name="/analyze")
+            assert summary["photo"]["name"] == path.name
+            analysis = vitviz.Analysis.load(file)
+            same(analysis.trace, expected)
+            got = summary["selection"]["attention"]
+            np.testing.assert_allclose(got, analysis.attention(2), rtol=1e-4, atol=1e-6)
 
-        for visitor in [
-            pool.submit(visit, *each) for each in zip(clients, pictures, alone, strict=True)
-        ]:
-            visitor.result(120)
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        assert list(pool.map(visit, range(len(jobs)))) == [None] * len(jobs)

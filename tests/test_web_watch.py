@@ -3,17 +3,18 @@
 import json
 import logging
 import sys
+from pathlib import Path
 
 import pytest
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from tests.models import photo
-from tests.running import save_tiny
+from tests.desks import desk_of, models_of, uploaded
 from vitviz.errors import VitvizError
 from vitviz.model.key import ModelKey
 from vitviz.web.host import watch
 from vitviz.web.host.watch import Watch
+from vitviz.web.service.replies import Shown
 
 FACTS = {
     "door": "page",
@@ -81,24 +82,12 @@ def test_metrics_count_by_door_model_and_outcome(monkeypatch):
 
 
 def test_an_analysis_is_noted_without_its_picture(tmp_path, caplog):
-    from PIL import Image
-
-    from vitviz.web.compute.engine import Local
-    from vitviz.web.compute.models import Models
-    from vitviz.web.service.replies import Shown
-    from vitviz.web.service.service import Service
-    from vitviz.web.store.cache import Cache
-    from vitviz.web.store.store import Upload
-
-    cache, models = Cache(tmp_path), Models([str(save_tiny(tmp_path, "cls"))])
-    service = Service(Local(models), models, cache)
-    path = cache.folder / "my secret.png"
-    Image.fromarray(photo()).save(path)
-    upload = Upload(str(path), "my secret.png")
+    service = desk_of(models_of(tmp_path, "cls"), tmp_path)
+    upload = uploaded(service, "my secret.png")
     with caplog.at_level(logging.INFO, "vitviz.analyses"):
         service.show(upload, ModelKey("tiny-cls"), Shown(None, ModelKey("tiny-cls")))
         service.show(upload, ModelKey("<none>"), Shown(None, ModelKey("tiny-cls")))
-        path.write_bytes(b"no picture")
+        Path(upload.address).write_bytes(b"no picture")
         service.show(upload, ModelKey("tiny-cls"), Shown(None, ModelKey("tiny-cls")))
     lines = [json.loads(line) for line in caplog.messages]
     assert [line["outcome"] for line in lines][:2] == ["answered", "web.no_model"]
@@ -108,5 +97,4 @@ def test_an_analysis_is_noted_without_its_picture(tmp_path, caplog):
     stages = sum(spent for stage, spent in lines[0]["ms"].items() if stage != "all")
     assert stages <= lines[0]["ms"]["all"] + 0.6  # each is rounded
     assert "secret" not in " ".join(caplog.messages)
-    cache.delete()
     assert watch.log.name == "vitviz.analyses"

@@ -7,10 +7,8 @@ from types import ModuleType
 import gradio as gr
 import pytest
 
-from tests.running import save_tiny
-from tests.test_web_engine import picture
+from tests.desks import encoded, models_of
 from vitviz.model.key import ModelKey
-from vitviz.web.compute.models import Models
 from vitviz.web.compute.orders import Order
 from vitviz.web.page import zero_gpu
 
@@ -47,11 +45,11 @@ def spaces(monkeypatch):
 
 @pytest.fixture
 def models(tmp_path):
-    return Models([str(save_tiny(tmp_path, name)) for name in ("cls", "registers")])
+    return models_of(tmp_path, "cls", "registers")
 
 
 def order(model):
-    return Order(photo=picture(), name="a.png", model=ModelKey(model))
+    return Order(photo=encoded(), name="a.png", model=ModelKey(model))
 
 
 def test_large_models_borrow_the_gpu_and_small_ones_do_not(spaces, models, monkeypatch):

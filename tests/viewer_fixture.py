@@ -181,32 +181,25 @@ def write(folder: Path) -> None:
     """One JSON file for each of the tiny models; in folders operated passes, draws, examples and
     passes for the page's engine, and pixels.
     """
-    inside = "operated chance results engine pixels gradients explained learner"
-    for inner in inside.split():
-        (folder / inner).mkdir(parents=True, exist_ok=True)
-    text = json.dumps(draws())  # to the last bit
-    (folder / "chance" / "draws.json").write_text(text + "\n", encoding="utf-8")
-    text = json.dumps(examples())
-    (folder / "results" / "examples.json").write_text(text + "\n", encoding="utf-8")
-    engine = {name: engine_fixture.small(name) for name in engine_fixture.ALL}
-    engine |= {"angles": engine_fixture.angles(), "servers": engine_fixture.servers()}
-    for name, told in engine.items():
-        text = json.dumps(_rounded(told))
-        (folder / "engine" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    write_viewer(folder)
     for name in engine_fixture.ALL:
-        text = json.dumps(_rounded(gradients_fixture.small(name)))
-        (folder / "gradients" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        _write(folder / "engine" / name, engine_fixture.small(name))
+        _write(folder / "gradients" / name, gradients_fixture.small(name))
+    _write(folder / "engine" / "angles", engine_fixture.angles())
+    _write(folder / "engine" / "servers", engine_fixture.servers())
     for name, told in learner_fixture.runs().items():
-        text = json.dumps(_rounded(told))
-        (folder / "learner" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        _write(folder / "learner" / name, told)
     for name in explained_fixture.NAMES:
-        text = json.dumps(_rounded(explained_fixture.small(name)))
-        (folder / "explained" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-    text = json.dumps(pixels())
-    (folder / "pixels" / "pictures.json").write_text(text + "\n", encoding="utf-8")
+        _write(folder / "explained" / name, explained_fixture.small(name))
+
+
+def write_viewer(folder: Path) -> None:
+    """All but what the page's engine is held to, which takes most of the time."""
+    _write(folder / "chance" / "draws", draws(), exact=True)
+    _write(folder / "results" / "examples", examples(), exact=True)
+    _write(folder / "pixels" / "pictures", pixels(), exact=True)
     for name in CASES:
-        text = json.dumps(_rounded(operated(name)))
-        (folder / "operated" / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        _write(folder / "operated" / name, operated(name))
     for name in NAMES:
         analysis = analyze(tiny(name), photo())
         details = DETAILS.get(name, {})
@@ -215,8 +208,14 @@ def write(folder: Path) -> None:
         numbers = fixture(replace(analysis, card=card))
         if name == "cls":
             numbers["film"] = film_fixture()
-        text = json.dumps(_rounded(numbers))
-        (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        _write(folder / name, numbers)
+
+
+def _write(path: Path, told: Any, exact: bool = False) -> None:
+    """`exact`: to the last bit."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(told if exact else _rounded(told))
+    path.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
 
 
 def _pair(found: Pair) -> dict[str, Any]:
