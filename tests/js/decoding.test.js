@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { PhotoError, decoded } from "../../vitviz/viewer/data/decoding.js";
-import { isTurned } from "../../vitviz/viewer/maths/photofile.js";
+import { isTurned, sizeIn } from "../../vitviz/viewer/maths/photofile.js";
 
 const fileOf = (...parts) => new globalThis.Blob(parts.map((part) => (typeof part === "string" ? part : new Uint8Array(part))));
 const toldOf = (file) => decoded(file, "a.png").then(assert.fail, (error) => {
@@ -26,6 +26,15 @@ test("a picture of very many pixels is not decoded", async () => {
   assert.deepEqual([key, values.megapixels, values.size.values], ["too_large", "81", { width: "9,000", height: "9,000" }]);
   size[19] = size[18] = 0;
   assert.equal((await toldOf(fileOf(size))).key, "nothing_to_see");
+});
+
+test("the size of a JPEG is that of its frame, whatever stands before it", () => {
+  const segment = (kind, height, width) => [0xff, kind, 0, 11, 8, 0, height, 0, width, 1, 0, 0, 0];
+  const before = [0xc4, 0xc8, 0xcc, 0xd0, 0xbf, 0xfe].flatMap((kind) => segment(kind, 1, 1));
+  for (const kind of [0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf]) {
+    assert.deepEqual(sizeIn(Uint8Array.from([0xff, 0xd8, ...before, ...segment(kind, 5, 7)]), "JPEG"), [7, 5], kind.toString(16));
+  }
+  assert.equal(sizeIn(Uint8Array.from([0xff, 0xd8, ...before]), "JPEG"), null);
 });
 
 test("EXIF data that ends too early turns nothing", () => {
