@@ -49,6 +49,12 @@ def test_verify_finds_no_difference_and_would_find_one(name: str) -> None:
     assert math.isnan(analysis.verify())
 
 
+def test_five_predictions_are_told_unless_another_number_is_asked_for() -> None:
+    analysis = analyze(tiny("cls"), photo())  # of seven classes
+    assert [len(analysis.predictions(*k)) for k in ((), (2,), (9,))] == [5, 2, 7]
+    assert analysis.predictions() == analysis.predictions(7)[:5]
+
+
 def test_one_forward_pass_per_analysis() -> None:
     loaded = tiny("cls")
     passes = []

@@ -108,11 +108,22 @@ test("where a policy forbids workers the page computes, and says so", async () =
 
 const OCCLUSION = { picture, target: 1, explainer: "occlusion" };
 
-/** A clock that a slice finds past its end after each pass. */
-function withClock(context) {
+/** A clock that a slice finds past its end after each pass; with a shorter step, after more of them. */
+function withClock(context, step = 100) {
   let now = 0;
-  context.mock.method(globalThis.performance, "now", () => (now += 100));
+  context.mock.method(globalThis.performance, "now", () => (now += step));
 }
+
+test("a slice goes on for 30 ms, and a pass that is under way then is the last one of it", async (context) => {
+  withClock(context, 8); // it begins at 8 and ends at 38; after the fourth pass it is 40
+  const serve = serving();
+  await serve({ id: 0, load: checkpointOf(MODEL) });
+  const core = new Core();
+  core.load(checkpointOf(MODEL));
+  const shares = [...core.work(OCCLUSION)];
+  const { value } = await serve({ id: 1, task: { number: 1, wish: OCCLUSION } });
+  assert.equal(shares.indexOf(value.share), 3);
+});
 
 test("a task goes on in slices, and every pass that is wanted meanwhile goes ahead of it", async (context) => {
   withClock(context);
