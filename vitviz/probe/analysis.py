@@ -341,11 +341,12 @@ class Analysis:
         other = self.class_index(second, of_class[0]) if of_class and second is not None else None
         trace = self.trace
         needs = frozenset().union(*(one.needs for one in chosen))
-        if "gradients" in needs or ("values" in needs and trace.v is None):
+        if loaded and ("gradients" in needs or ("values" in needs and trace.v is None)):
             wanted = index if "gradients" in needs else None
-            trace = trace_with_values(self._model(loaded, "explain"), self.pass_, wanted)
-        if trace.g is not None and other is not None:  # gradients of a difference are differences
-            less = trace_with_values(self._model(loaded, "explain"), self.pass_, other)
+            trace = trace_with_values(loaded, self.pass_, wanted)
+        if loaded and trace.g is not None and other is not None:
+            # The gradient of a difference is the difference of the gradients.
+            less = trace_with_values(loaded, self.pass_, other)
             assert less.g is not None
             trace = replace(trace, g=trace.g - less.g)
         return Case(
@@ -504,7 +505,7 @@ class Analysis:
         """The model that `method` was given, or that this analysis holds. Raises `VitvizError` if
         there is none, or it is another.
         """
-        if loaded is None and self.loaded is not None:
+        if self.loaded is not None and loaded in (None, self.loaded):
             return self.loaded
         if loaded is None:
             raise VitvizError(
