@@ -11,7 +11,6 @@ import { besidesOf } from "../../vitviz/viewer/state/besides.js";
 import { MOST_IN_LINK, OPERATED, broughtBack, drawn, isExperiment, read, removedIn, withOne, written } from "../../vitviz/viewer/state/experiment.js";
 import { readLink, writeLink } from "../../vitviz/viewer/state/link.js";
 import { codeOf } from "../../vitviz/viewer/text/python.js";
-import { Overtaken, newestOf } from "../../vitviz/viewer/state/newest.js";
 import { carried, startSelection, validSelection } from "../../vitviz/viewer/state/state.js";
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { changeText } from "../../vitviz/viewer/text/changes.js";
@@ -93,38 +92,6 @@ test("strokes of one brush are one entry, rivals replace each other, and patches
   assert.deepEqual(drawn(5, all, 3), drawn(5, all, 3));
   assert.notDeepEqual(drawn(5, all, 3), drawn(5, all, 4));
   assert.equal(new Set(drawn(20, all, 1)).size, 16);
-});
-
-test("the newest question wins, and those that it overtakes are never asked", async () => {
-  const asked = [];
-  const newest = newestOf((question) => new Promise((resolve, reject) => asked.push({ question, resolve, reject })));
-  const told = [1, 2, 3].map((question) => newest(question, new AbortController().signal).catch((error) => error));
-  await Promise.resolve();
-  assert.deepEqual(asked.map(({ question }) => question), [1], "one at a time");
-  asked[0].reject(new Error("broken"));
-  assert.equal((await told[0]).message, "broken");
-  assert.ok(await told[1] instanceof Overtaken);
-  await rest();
-  assert.deepEqual(asked.map(({ question }) => question), [1, 3]);
-  asked[1].resolve("three");
-  assert.equal(await told[2], "three");
-});
-
-test("a question that is closed while it waits for its turn is never asked", async () => {
-  const asked = [];
-  const newest = newestOf((question) => new Promise((resolve) => asked.push({ question, resolve })));
-  const stop = new AbortController();
-  const told = [1, 2].map((question) => newest(question, stop.signal).catch((error) => error));
-  await rest();
-  stop.abort();
-  asked[0].resolve("one");
-  assert.equal(await told[0], "one");
-  assert.equal((await told[1]).name, "AbortError");
-  assert.deepEqual(asked.map(({ question }) => question), [1]);
-  const next = newest(3, new AbortController().signal);
-  await rest();
-  asked[1].resolve("three");
-  assert.equal(await next, "three", "the line goes on");
 });
 
 test("an experiment stays beside until its next answer is here, and goes with its picture", async () => {

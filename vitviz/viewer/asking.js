@@ -2,9 +2,9 @@
 
 import { readResults } from "./data/analysis.js";
 import { HERE, fetchChecked } from "./data/files.js";
+import { newestOf } from "./data/newest.js";
 import { KEPT, besidesOf } from "./state/besides.js";
 import { OPERATED, read, touches } from "./state/experiment.js";
-import { newestOf } from "./state/newest.js";
 import { createPhotos } from "./state/photos.js";
 import { granted } from "./text/refusal.js";
 

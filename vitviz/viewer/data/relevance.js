@@ -3,6 +3,7 @@
 import { inSlices } from "./idle.js";
 import { expectTensor, parseSafetensors, toFloat32 } from "../maths/safetensors.js";
 import { FUSIONS, fuseRows, rolloutRow, rowSums } from "../maths/rollout.js";
+import { newestOf } from "./newest.js";
 import { Recent } from "./recent.js";
 
 /** Above this many tokens the matrices (N * N numbers per layer) are too much for a browser tab. */
@@ -38,8 +39,8 @@ export class Relevance {
     this.answers = new Recent(MOST_ANSWERS);
     this.building = false;
     this.share = 0; // of the matrices that are built, from 0 to 1
-    this.asking = null; // key of the question the host has
-    this.waiting = null; // {question, key}
+    [this.asking, this.waiting] = ["", ""]; // keys of the question the host has, and of the one that follows it
+    this.inTurn = newestOf((question) => this.fetch(question));
     this.resting = 0; // timer
     this.error = null;
   }
@@ -55,7 +56,7 @@ export class Relevance {
     if (known) return known;
     if (!this.possible) return this.among(question);
     if (this.ask) {
-      this.askHost(question, key);
+      this.rest(question, key);
       return null;
     }
     const layers = this.fused.get(question.fusion);
@@ -117,24 +118,22 @@ export class Relevance {
     this.onProgress();
   }
 
-  /** Asks the host when the question has rested. One request at a time; then the newest that waits. */
-  askHost(question, key) {
-    if (this.error?.key === key || this.asking === key || this.waiting?.key === key) return;
-    this.waiting = { question, key };
+  /** Asks the host when the question has rested. */
+  rest(question, key) {
+    if (this.error?.key === key || [this.asking, this.waiting].includes(key)) return;
+    this.waiting = key;
     this.error = null; // it was of another question
     clearTimeout(this.resting);
     this.resting = setTimeout(() => {
-      this.resting = 0;
-      this.askNext();
+      this.inTurn(question, this.store.stop.signal).then(() => this.onProgress(), () => {}); // else overtaken, or nobody looks any more
     }, REST_MS);
   }
 
-  async askNext() {
-    if (this.asking || !this.waiting || this.resting || this.store.stop.signal.aborted) return;
-    const { question, key } = this.waiting;
-    this.waiting = null;
-    this.asking = key;
+  async fetch(question) {
+    const key = keyOf(question);
     const { token, layer, first, residual, fusion } = question;
+    this.asking = key;
+    if (this.waiting === key) this.waiting = "";
     try {
       const params = { ...this.asked, token, layer, first, residual, head_fusion: fusion };
       const reply = await this.ask("rollout", params);
@@ -143,10 +142,8 @@ export class Relevance {
       if (this.store.stop.signal.aborted) return;
       if (!this.waiting) this.error = Object.assign(error, { key }); // else nobody looks at it now
     } finally {
-      this.asking = null;
+      this.asking = "";
     }
-    this.onProgress();
-    this.askNext();
   }
 
   /** Forgets a failure, so that the next drawing tries again. */

@@ -1,6 +1,7 @@
 /** Drawing: what is drawn goes to the model, which answers whenever the pen rests. */
 
 import { answerOf, rivalsOf } from "../text/answer.js";
+import { Overtaken, newestOf } from "../data/newest.js";
 import { headOf } from "../parts/dialog.js";
 import { el, show } from "../parts/dom.js";
 import { percent } from "../maths/numbers.js";
@@ -11,7 +12,7 @@ import { reasonOf, refusal } from "../text/refusal.js";
 
 /** The pen rests when it has not moved for so long. */
 const REST_MS = 50;
-/** A question that is not answered for so long is asked again, about what is drawn by then; so often, and then it is given up. */
+/** A question that is not answered for so long is asked again; so often, and then it is given up. */
 const [PATIENCE_MS, MOST_TRIES] = [10_000, 3];
 
 /**
@@ -23,8 +24,9 @@ const [PATIENCE_MS, MOST_TRIES] = [10_000, 3];
 export function createDrawing(app, send) {
   const field = createPenField(app, changed, () => { if (resting) deliver(); }); // a pen that is lifted rests
   let [resting, sent, movedAt, language] = [0, 0, 0, ""];
-  const turns = createTurns(ask, () => failed(refusal("noReply")));
-  let before = null; // the analysis of the page when the drawing was asked
+  // One at a time: on a slow network a later question could overtake an earlier one, which may have asked about all that is drawn by now.
+  const turn = newestOf(async () => root.dataset.sent || patiently(ask));
+  let [before, answered] = [null, () => {}]; // the analysis of the page when the drawing was asked; what hears that another is here
   let [said, placing] = [null, null]; // the answer is written here, and where the digit should lie
   let opener = null; // what had the focus before
   const root = el("section", { class: "vv-drawing", hidden: true });
@@ -53,7 +55,7 @@ export function createDrawing(app, send) {
 
   /** Draws the answer; and all of it anew in another language. */
   function render() {
-    if (before !== app.source) turns.settled();
+    if (before !== app.source) answered();
     if (root.hidden) return;
     if (language !== app.language) {
       language = app.language;
@@ -86,26 +88,23 @@ export function createDrawing(app, send) {
   function deliver() {
     clearTimeout(resting);
     resting = 0;
-    turns.wanted();
+    turn(null).catch((error) => {
+      if (error instanceof Overtaken) return;
+      tell(el("p", { class: "vv-note", text: app.t("drawFailed", { reason: reasonOf(error, app.language) }) }));
+    });
   }
 
-  function ask() {
-    if (field.empty()) {
-      turns.settled();
-      return;
-    }
+  /** Sends what is drawn by now; resolves when another analysis is shown. */
+  async function ask() {
+    if (field.empty()) return;
     sent += 1;
     root.dataset.sent = nameOf(sent);
     const [name, first] = [nameOf(sent), !isDrawing()];
     before = app.source;
-    field.picture((picture) => send(picture, name, first).catch((error) => {
-      turns.settled();
-      failed(error);
-    }));
-  }
-
-  function failed(error) {
-    tell(el("p", { class: "vv-note", text: app.t("drawFailed", { reason: reasonOf(error, app.language) }) }));
+    await new Promise((resolve, reject) => {
+      answered = () => resolve(null);
+      field.picture((picture) => send(picture, name, first).catch(reject));
+    });
   }
 
   /** Whether the picture of the page is a drawing from here. */
@@ -146,44 +145,16 @@ function told(app) {
     el("p", { class: "vv-note", text: app.t("drawSeen", { height, width, patches: grid.rows * grid.cols }) })];
 }
 
-/**
- * One question at a time: on a slow network a later one could overtake an earlier one. One that got lost is asked again.
- * @param {() => void} ask  also about what was wanted while an answer was on its way
- * @param {() => void} gaveUp  nobody answers
- * @returns {{wanted: () => void, settled: () => void}}  settled: it is answered, or nobody will answer it
- */
-export function createTurns(ask, gaveUp) {
-  let [asked, more, patience, tries] = [false, false, 0, 0];
-  return { wanted, settled };
-
-  function wanted() {
-    more = asked;
-    if (asked) return;
-    tries = 0;
-    begin();
-  }
-
-  function begin() {
-    [asked, more] = [true, false];
-    tries += 1;
-    patience = setTimeout(late, PATIENCE_MS);
-    ask();
-  }
-
-  function late() {
-    if (tries < MOST_TRIES) {
-      begin();
-      return;
-    }
-    [asked, more] = [false, false];
-    gaveUp();
-  }
-
-  function settled() {
+/** Asks, and again what gets lost. @param {() => Promise<void>} ask  resolves when it is answered */
+export async function patiently(ask) {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    let patience = 0;
+    const late = new Promise((resolve) => { patience = setTimeout(resolve, PATIENCE_MS, true); });
+    const lost = await Promise.race([ask(), late]);
     clearTimeout(patience);
-    asked = false;
-    if (more) wanted();
+    if (!lost) return;
   }
+  throw refusal("noReply");
 }
 
 const nameOf = (number) => "drawing-" + number + ".png";
