@@ -11,7 +11,7 @@
  *     const { values } = await engine.work({ picture, explainer: "occlusion", target: 3 });   // in slices, between which others are served
  */
 
-import { workerPort } from "./port.js";
+import { openPort, pagePort, workerPort } from "./port.js";
 import { DRAWS_IN_WORKERS, seenOf } from "./seeing.js";
 import { errorOf, serving } from "./serving.js";
 import { WORKER } from "./workertext.js";
@@ -51,30 +51,19 @@ export class Overtaken extends Error {}
 const MOST_RESTARTS = 1;
 
 /**
- * @param {{worker?: string, told?: (state: State) => void, ports?: {worker: typeof workerPort, page: typeof pagePort}}} [options]
- *   told: hears every change of the state; worker: its text, "" for none; ports: how a worker and a page are made to serve
+ * @param {{worker?: string, told?: (state: State) => void, ports?: import("./port.js").Ports}} [options]
+ *   told: hears every change of the state; worker: its text, "" for none
  * @returns {Engine}
  */
-export function createEngine({ worker = WORKER, told = () => {}, ports = { worker: workerPort, page: pagePort } } = {}) {
+export function createEngine({ worker = WORKER, told = () => {}, ports = { worker: workerPort, page: pagePort(serving) } } = {}) {
   /** @type {State} */
   const state = { where: worker ? "worker" : "page", restarts: 0, simd: null };
   /** @type {{question: any, lane: string|null, resolve: (value: any) => void, reject: (error: Error) => void, task?: {told?: (share: number) => void, signal?: AbortSignal}}[]} */
   let waiting = [];
   let flying = /** @type {typeof waiting[0]|null} */ (null);
   let model = /** @type {ArrayBuffer|null} */ (null);
-  let [ready, count] = [false, 0];
-  let port = open();
-
-  function open() {
-    ready = false;
-    try {
-      return state.where === "worker" ? ports.worker(worker, hear, failed) : ports.page(hear);
-    } catch (error) {
-      if (state.where === "page") throw error;
-      change({ where: "page" }); // a policy of the host forbids workers
-      return ports.page(hear);
-    }
-  }
+  let count = 0;
+  const port = openPort(worker, ports, { hear, died, again, moved: () => change({ where: "page" }) });
 
   function change(parts) {
     told({ ...Object.assign(state, parts) });
@@ -87,7 +76,6 @@ export function createEngine({ worker = WORKER, told = () => {}, ports = { worke
   }
 
   function hear(reply) {
-    ready = true;
     if (!flying || reply.id !== flying.question.id) return;
     const begun = flying;
     flying = null;
@@ -107,31 +95,27 @@ export function createEngine({ worker = WORKER, told = () => {}, ports = { worke
     waiting.push({ ...begun, question: { ...begun.question, id: ++count } });
   }
 
-  /** The worker died, or never came to life: then a policy forbids it, and the page computes. */
-  function failed() {
-    if (state.where !== "worker") return;
-    port.close();
+  function died() {
+    const isOver = state.restarts === MOST_RESTARTS;
+    change(isOver ? { where: "stopped" } : { restarts: state.restarts + 1 });
+    if (isOver) rejectAll("the engine of this page stopped twice");
+    return !isOver;
+  }
+
+  /** What was begun is begun anew, with the model before it. */
+  function again() {
     const begun = flying;
     flying = null;
-    if (ready && state.restarts === MOST_RESTARTS) {
-      change({ where: "stopped" });
-      rejectAll(begun, "the engine of this page stopped twice");
-      return;
-    }
-    change(ready ? { restarts: state.restarts + 1 } : { where: "page" });
-    port = open();
     const isLost = Boolean(begun?.question.photo); // its bitmap went with the worker
     if (isLost) begun?.reject(new Error("the engine of this page has stopped"));
-    const again = begun && !isLost ? [begun] : [];
-    const loads = [...again, ...waiting].some(({ question }) => question.load);
-    if (model && !loads) again.unshift(entry({ load: model }, null, () => {}, () => {}));
-    waiting = [...again, ...waiting];
+    if (begun && !isLost) waiting.unshift(begun);
+    if (model && !waiting.some(({ question }) => question.load)) waiting.unshift(entry({ load: model }, null, () => {}, () => {}));
     next();
   }
 
-  function rejectAll(begun, why) {
-    const all = begun ? [begun, ...waiting] : waiting;
-    waiting = [];
+  function rejectAll(why) {
+    const all = flying ? [flying, ...waiting] : waiting;
+    [flying, waiting] = [null, []];
     for (const { reject } of all) reject(new Error(why));
   }
 
@@ -171,7 +155,7 @@ export function createEngine({ worker = WORKER, told = () => {}, ports = { worke
     stop() {
       port.close();
       state.where = "stopped";
-      rejectAll(flying, "the engine of this page has stopped");
+      rejectAll("the engine of this page has stopped");
     },
   };
 }
@@ -182,19 +166,4 @@ function takenFrom(donors, interventions) {
     const donor = kind === "transplant" ? donors[from] : undefined;
     return donor?.tokens?.[layer] ? { tokens: donor.tokens[layer], width: donor.width } : null;
   });
-}
-
-/** The page itself: it computes when what it does now is done. @returns {import("./port.js").Port} */
-function pagePort(hear) {
-  const serve = serving();
-  let open = true;
-  return {
-    post: (question) => setTimeout(async () => {
-      const reply = await serve(question);
-      if (open) hear(reply);
-    }),
-    close() {
-      open = false;
-    },
-  };
 }

@@ -7,7 +7,7 @@
  *     const { right } = await learner.measure();
  */
 
-import { workerPort } from "../engine/port.js";
+import { openPort, pagePort, workerPort } from "../engine/port.js";
 import { serving } from "./serving.js";
 import { WORKER } from "./workertext.js";
 
@@ -34,28 +34,25 @@ import { WORKER } from "./workertext.js";
  */
 
 /**
- * @param {{told?: (told: Told) => void, measured?: (found: import("./trainer.js").Measured) => void, worker?: string, ports?: {worker: typeof workerPort, page: typeof pagePort}}} [options]
+ * @param {{told?: (told: Told) => void, measured?: (found: import("./trainer.js").Measured) => void, worker?: string, ports?: import("../engine/port.js").Ports}} [options]
  *   told: hears how far the run is, about ten times a second while it plays, and whenever it begins to play, pauses, steps, ends or stops;
  *   measured: hears what the test digits say, after the same steps in each run of the same settings; see `isMeasured` of trainer.js;
- *   worker: its text, "" for none; ports: how a worker and a page are made to serve
+ *   worker: its text, "" for none
  * @returns {Learner}
  */
-export function createLearner({ told = () => {}, measured = () => {}, worker = WORKER, ports = { worker: workerPort, page: pagePort } } = {}) {
+export function createLearner({ told = () => {}, measured = () => {}, worker = WORKER, ports = { worker: workerPort, page: pagePort(serving) } } = {}) {
   /** @type {Map<number, {question: any, resolve: (value: any) => void, reject: (error: Error) => void}>} */
   const waiting = new Map();
-  let [where, ready, isOver, count] = [/** @type {"worker"|"page"} */ (worker ? "worker" : "page"), false, false, 0];
+  let [isOver, count] = [false, 0];
   let last = /** @type {Told} */ ({ state: "paused", step: 0, steps: 0, loss: null, rate: 0, seconds: 0 });
-  let port = open();
-
-  function open() {
-    if (where === "page") return ports.page(hear);
-    try {
-      return ports.worker(worker, hear, failed);
-    } catch {
-      where = "page"; // a policy of the host forbids workers
-      return ports.page(hear);
-    }
-  }
+  const port = openPort(worker, ports, {
+    hear,
+    died() { // what was learned is lost
+      end("the run was lost: the worker that learned has died");
+      return false;
+    },
+    again() { for (const { question } of waiting.values()) port.post(question); },
+  });
 
   function say(parts) {
     last = { ...last, ...parts };
@@ -63,7 +60,6 @@ export function createLearner({ told = () => {}, measured = () => {}, worker = W
   }
 
   function hear(reply) {
-    ready = true;
     if (isOver) return;
     if (reply.told) say(reply.told);
     if (reply.measured) measured(reply.measured);
@@ -75,19 +71,6 @@ export function createLearner({ told = () => {}, measured = () => {}, worker = W
       if (["play", "pause", "step"].includes(asked.question.what)) say(reply.value);
       asked.resolve(reply.value);
     }
-  }
-
-  /** The worker never came to life, for a policy forbids it: then the page computes. Or it died, and what was learned is lost. */
-  function failed() {
-    if (isOver || where === "page") return;
-    if (ready) {
-      end("the run was lost: the worker that learned has died");
-      return;
-    }
-    port.close();
-    where = "page";
-    port = open();
-    for (const { question } of waiting.values()) port.post(question);
   }
 
   function end(why) {
@@ -125,25 +108,7 @@ export function createLearner({ told = () => {}, measured = () => {}, worker = W
     measure: (some) => ask("measure", { count: some }),
     weights: () => ask("weights"),
     apart: (index, name) => ask("apart", { index, name }),
-    where: () => where,
+    where: port.where,
     stop: () => end("the learner of this page has stopped"),
-  };
-}
-
-/** The page itself: it learns when what it does now is done, one step at a time. @returns {import("../engine/port.js").Port} */
-function pagePort(hear) {
-  let isOpen = true;
-  const tell = (event) => {
-    if (isOpen) hear(event);
-  };
-  const later = (run, wait = 0) => setTimeout(() => {
-    if (isOpen) run();
-  }, wait);
-  const serve = serving(tell, later);
-  return {
-    post: (question) => later(() => tell(serve(question))),
-    close() {
-      isOpen = false;
-    },
   };
 }
