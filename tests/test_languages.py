@@ -74,6 +74,12 @@ def test_no_key_stands_twice() -> None:
     assert not twice, "\n".join(twice)
 
 
+def test_korean_has_one_word_for_python() -> None:
+    texts = [text for one in SUBJECTS for text in dictionary("ko", one).values()]
+    assert sum("파이썬" in text for text in texts) > 10
+    assert [text for text in texts if "Python" in text] == []
+
+
 def test_english_and_korean_come_with_vitviz() -> None:
     assert {"en", "ko"} <= set(languages.languages())
 
