@@ -124,6 +124,41 @@ def test_keys(shown) -> None:
     says(shown, pinned=False, token=0)
 
 
+def test_keys_are_for_the_viewer_used_last_where_nobody_else_takes_them(host) -> None:
+    host.evaluate("mounted.update(first)")
+    says(host, state="ready", layer=2)
+    press, layers = host.keyboard.press, "[...document.querySelectorAll('[data-layer]')].map((one) => one.dataset.layer).join()"
+    text = ".vv-panel:not([hidden]) .vv-intro"
+    host.locator(f"{PLACE} {text}").first.click()
+    assert host.evaluate("document.activeElement === document.body")
+    press("[")
+    assert host.evaluate(layers) == "1"
+    press("?")
+    assert host.locator("dialog[open]").is_visible()
+    press("[")
+    press("Escape")
+    assert host.evaluate(layers) == "1"
+    host.evaluate("""document.body.insertAdjacentHTML("beforeend", `<input id=field>
+        <div role=dialog><button id=inside>a</button></div><button id=button>b</button>`)""")
+    for theirs in ("#field", "#inside"):
+        host.focus(theirs)
+        press("[")
+        assert host.evaluate(layers) == "1"
+    assert host.input_value("#field") == "["
+    host.focus("#button")
+    press("[")
+    assert host.evaluate(layers) == "0"
+    host.evaluate("""() => {
+        document.body.insertAdjacentHTML("beforeend", "<div id=other></div>");
+        viewer.mount({ element: document.querySelector("#other"), fetchFile }).update(second);
+    }""")
+    host.locator("#other[data-state=ready]").wait_for()
+    for used, then in (("#other", "0,1"), (PLACE, "1,1"), ("#other", "1,2")):
+        host.locator(f"{used} {text}").first.click()
+        press("[" if then == "0,1" else "]")
+        assert host.evaluate(layers) == then
+
+
 def test_escape_closes_the_dialog_for_saving_and_unpins_nothing(shown) -> None:
     shown.mouse.click(*spot(shown, 1, 2))
     says(shown, pinned=True)

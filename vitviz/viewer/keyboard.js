@@ -4,6 +4,9 @@ import { neighbour } from "./maths/geometry.js";
 import { keyAction } from "./state/keys.js";
 import { TOOLS } from "./teaching/projecting.js";
 
+/** In these one writes: their keys are theirs. */
+const FIELDS = "input:not([type=checkbox], [type=radio], [type=range], [type=button], [type=file]), textarea, [contenteditable]";
+
 /**
  * @param {import("./main.js").App} app
  * @param {import("./screen.js").Screen} screen
@@ -11,30 +14,43 @@ import { TOOLS } from "./teaching/projecting.js";
  * @returns {() => void}  stops it
  */
 export function listenToKeys(app, screen, readAloud) {
-  screen.root.addEventListener("keydown", onKey);
-  screen.root.addEventListener("keydown", (event) => hold(event, "before"));
-  screen.root.addEventListener("keyup", (event) => hold(event, "after"));
-  document.addEventListener("keydown", anywhere);
-  return () => document.removeEventListener("keydown", anywhere);
+  const { root } = screen;
+  const stop = new AbortController();
+  let holds = false;
+  const use = () => { root.dataset.used = String(performance.now()); };
+  const hear = (node, type, listener, capture = false) => node.addEventListener(type, listener, { capture, signal: stop.signal });
+  use();
+  for (const type of ["pointerdown", "focusin"]) hear(root, type, use, true);
+  hear(document, "keydown", (event) => { if (isMine(event)) (event.code === "KeyX" ? hold : onKey)(event); });
+  hear(document, "keyup", ({ code }) => { if (code === "KeyX") letGo(); });
+  hear(window, "blur", letGo); // the key comes up somewhere else
+  return () => stop.abort();
 
-  /** A step is taken back from anywhere in the page; a field in which one writes has steps of its own. */
-  function anywhere(event) {
-    const { target } = event;
-    if (screen.root.contains(target) || target.matches("input, textarea, select, [contenteditable]")) return;
-    if ((event.ctrlKey || event.metaKey) && screen.board) onKey(event);
+  /** A key is for the viewer in which it is pressed; where nobody else takes it, for the one that was used last. */
+  function isMine({ target, key, defaultPrevented }) {
+    // A dialog has the keyboard to itself: Escape closes it and unpins nothing behind it.
+    if (!screen.board || document.querySelector("dialog[open]") || target.closest(FIELDS)) return false;
+    if (root.contains(target)) return true;
+    if (defaultPrevented || key === "Escape" || target.closest("select, [role=dialog]") || root.getClientRects().length === 0) return false;
+    const others = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll(".vitviz[data-used]"));
+    return [...others].every(({ dataset }) => Number(dataset.used) <= Number(root.dataset.used));
   }
 
   /** While x is held the picture is as it was before the experiment. */
-  function hold(event, shows) {
-    if (event.code !== "KeyX" || event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.target.matches("input[type=number], textarea, select")) return;
-    if (screen.board && app.bench.list().length > 0) app.bench.use({ shows });
+  function hold(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.target.matches("select") || app.bench.list().length === 0) return;
+    holds = true;
+    app.bench.use({ shows: "before" });
+  }
+
+  function letGo() {
+    if (!holds) return;
+    holds = false;
+    app.bench.use({ shows: "after" });
   }
 
   function onKey(event) {
-    const { board } = screen;
-    // A dialog has the keyboard to itself: Escape closes it and unpins nothing behind it.
-    if (!board || screen.root.querySelector("dialog[open]")) return;
-    if (event.target.matches("input[type=number], textarea")) return; // its keys write
+    const board = /** @type {NonNullable<typeof screen.board>} */ (screen.board);
     const onStage = event.target === board.stage.focus;
     if (onStage && app.course.takes() && event.key.startsWith("Arrow")) {
       event.preventDefault();
