@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { cosineDistance } from "../../vitviz/viewer/maths/difference.js";
+import { percents } from "../../vitviz/viewer/maths/numbers.js";
 import { answerOf, movedText, partSeen, rivalsOf } from "../../vitviz/viewer/text/answer.js";
 import { knownTexts, othersRows, photographsNote } from "../../vitviz/viewer/text/known.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
@@ -114,6 +115,15 @@ test("the rivals of a class are classes, those of a group are groups, and random
   assert.deepEqual(of({ model: { trained: false } }), []);
   assert.deepEqual(of({ pass: { answer: { kind: "class", known: false } } }), [], "a refusal has no percentages");
   assert.deepEqual(of({ pass: { answer: null } }), []);
+});
+
+test("a probability beside the answer is written as in the list of all", () => {
+  const predictions = [0.9988, 0.0009, 0.00021].map((probability, at) => ({ label: "abc"[at], probability }));
+  const app = (more) => appOf({ manifest: { photo: {}, model: { trained: true, words: {} },
+    pass: { answer: { kind: "class", name: "a", probability: predictions[0].probability }, predictions, groups: [], ...more } }, language: "en", t: translator("en") });
+  assert.deepEqual(rivalsOf(app({})).map(({ text }) => text), percents(predictions.map(({ probability }) => probability)).slice(1));
+  assert.deepEqual(rivalsOf(app({})).map(({ text }) => text), ["0.1%", "<\u00a00.1%"]);
+  assert.match(answerOf(app({ answer: { kind: "class", name: "a", probability: 0.0012 } })).text, / 0\.12%/, "one of a thousand that are nearly alike");
 });
 
 test("how much of the photo the model saw is told where more than 15 % was cut away", () => {

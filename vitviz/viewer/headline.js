@@ -1,10 +1,10 @@
 /** The headline: what the model answers; while there is an experiment, its answer before and after, with both bars. */
 
 import { el, setText, show } from "./parts/dom.js";
-import { grouped, percent } from "./maths/numbers.js";
+import { grouped } from "./maths/numbers.js";
 import { OPERATED, read } from "./state/experiment.js";
 import { visitPanel } from "./state/panels.js";
-import { answerOf, moved, movedText, partSeen, refuses, rivalsOf } from "./text/answer.js";
+import { answerOf, moved, movedText, partSeen, rivalsOf } from "./text/answer.js";
 import { changeName, sized, translated } from "./text/words.js";
 
 /**
@@ -41,9 +41,8 @@ export function createHeadline(app) {
     root.classList.toggle("vv-coming", coming);
     setText(says, changes.length > 0 ? [after?.why ? after.note : "", distance && t("vectorMovedWhy"), t("afterChanges", { changes: said(changes) })].filter(Boolean).join("; ") : failed ? t("experimentFailed") : about);
     says.title = says.textContent;
-    const share = ({ source }, value) => (refuses(source) ? t("noShare") : percent(value));
-    if (after) shares.draw(t("besideAnswers"), moved(app, other).map((one) => ({ ...one, text: share(app, one.before) + " → " + share(other, one.probability) })));
-    else shares.draw(t("rivals"), rivalsOf(app).map((one) => ({ ...one, before: null, text: percent(one.probability) })));
+    if (after) shares.draw(t("besideAnswers"), moved(app, other));
+    else shares.draw(t("rivals"), rivalsOf(app).map((one) => ({ ...one, before: null })));
   }
 
   /** What was done, in the order it was done. */

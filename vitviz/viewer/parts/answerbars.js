@@ -2,7 +2,7 @@
 
 import { el, show } from "./dom.js";
 import { besideEachOther } from "../maths/difference.js";
-import { percent } from "../maths/numbers.js";
+import { percents } from "../maths/numbers.js";
 import { refuses } from "../text/answer.js";
 import { labelName, sideNames } from "../text/words.js";
 
@@ -19,9 +19,12 @@ export function createAnswerBars(app, other) {
   const names = sideNames(app, other);
   const answers = sides.map(({ source }) => source.manifest.pass.predictions);
   if (answers.some((list) => list.length === 0)) return { root: el("div"), render() {} };
-  const rows = besideEachOther(answers[0], answers[1], MOST).map(({ label, first, second }) => el("li", {},
+  const listed = besideEachOther(answers[0], answers[1], MOST);
+  const values = sides.map((side, at) => listed.map(({ label, first, second }) => [first, second][at] ?? restOf(side, label)));
+  const shares = values.map((column) => percents(column.map((value) => value ?? 0)));
+  const rows = listed.map(({ label, first, second }, row) => el("li", {},
     el("span", { class: "vv-label", text: labelName(label, first === null ? other : app), title: label }),
-    ...[first, second].map((value, at) => bar(value ?? restOf(sides[at], label), value !== null, at))));
+    ...[first, second].map((value, at) => bar(values[at][row], value !== null, at, shares[at][row]))));
   const key = el("p", { class: "vv-note vv-both-key" }, ...names.map((name, at) =>
     el("span", { class: "vv-side-" + at, text: name })));
   const root = el("section", { class: "vv-both-answers", "aria-label": t("besideAnswers") },
@@ -29,11 +32,11 @@ export function createAnswerBars(app, other) {
   return { root, render() {} };
 
   /** `value`: for a class that is not listed its upper bound; null if the model has no such class. */
-  function bar(value, listed, at) {
+  function bar(value, listed, at, share) {
     const fill = el("span", { class: "vv-fill" });
     show(fill, listed);
     if (listed) fill.style.width = 100 * value + "%";
-    const text = refuses(sides[at].source) ? t("noShare") : listed ? percent(value) : value === null ? t("besideNoClass") : t("besideLess", { share: percent(value) });
+    const text = refuses(sides[at].source) ? t("noShare") : listed ? share : value === null ? t("besideNoClass") : t("besideLess", { share });
     return el("span", { class: "vv-both-bar vv-side-" + at },
       el("span", { class: "vv-track", "aria-hidden": "true" }, fill),
       el("b", { text, "aria-label": names[at] + ": " + text }));

@@ -4,7 +4,6 @@ import { answerOf, rivalsOf } from "../text/answer.js";
 import { Overtaken, newestOf } from "../data/newest.js";
 import { headOf } from "../parts/dialog.js";
 import { el, show } from "../parts/dom.js";
-import { percent } from "../maths/numbers.js";
 import { createPenField } from "./penfield.js";
 import { createPlacing } from "./placing.js";
 import { isDrawn } from "../state/photos.js";
@@ -141,7 +140,7 @@ function told(app) {
   const found = answerOf(app);
   return [el("p", { class: "vv-drawing-word", text: found?.text ?? app.t("saysNothing", { height, width }) }),
     ...(found?.why ? [el("p", { class: "vv-note", text: found.note })] : []),
-    ...rivalsOf(app).map(({ name, probability }) => el("p", { class: "vv-note", text: name + ": " + percent(probability) })),
+    ...rivalsOf(app).map(({ name, text }) => el("p", { class: "vv-note", text: name + ": " + text })),
     el("p", { class: "vv-note", text: app.t("drawSeen", { height, width, patches: grid.rows * grid.cols }) })];
 }
 

@@ -122,7 +122,7 @@ export function createLiving(app, { runner, take, close }) {
     const of = { t: app.t, language, source: { manifest: { ...manifest, pass: results } } };
     const found = answerOf(of);
     setText(word, found?.text ?? say("camera_no_classes"));
-    setText(why, found?.note || rivalsOf(of).map(({ name, probability }) => name + " " + percent(probability)).join(", "));
+    setText(why, found?.note || rivalsOf(of).map(({ name, text }) => name + " " + text).join(", "));
   }
 
   /** Makes the last frame that was answered the photo of the page. */

@@ -1,7 +1,7 @@
 /** The answer of a model to a picture, as a phrase, and the answers that come next. */
 
 import { cosineDistance } from "../maths/difference.js";
-import { digits, grouped, percent } from "../maths/numbers.js";
+import { digits, grouped, percents } from "../maths/numbers.js";
 import { groupName, labelName } from "./words.js";
 
 /**
@@ -15,7 +15,7 @@ export function answerOf(app) {
   const { pass: { answer }, model } = manifest;
   if (!answer) return null;
   const name = nameOf(answer, app);
-  const share = percent(answer.probability);
+  const [share] = percents([answer.probability]);
   const told = (text, note = "") => ({ text, note, line: text });
   if (model.trained === false) return told(t("noAnswer"), t("noAnswerWhy"));
   if (answer.known === false) return none();
@@ -67,14 +67,15 @@ const RIVALS = 2;
  * The answers after the first: classes where the answer is a class, groups where it is a group. Their
  * probabilities are calibrated as that of the answer is. None after a refusal.
  * @param {{language: string, source: {manifest: import("../types.js").Manifest}}} app
- * @returns {{name: string, probability: number}[]}
+ * @returns {{name: string, probability: number, text: string}[]}  text: the probability as in the list that they are from
  */
 export function rivalsOf(app) {
   const { pass: { answer, predictions, groups }, model } = app.source.manifest;
   if (!answer || model.trained === false || answer.known === false) return [];
   const named = answer.kind === "group" ? groups.map(({ name, probability }) => ({ name: groupName(name, app), probability }))
     : predictions.map(({ label, probability }) => ({ name: labelName(label, app), probability }));
-  return named.slice(1, 1 + RIVALS);
+  const shares = percents(named.map(({ probability }) => probability));
+  return named.map((one, at) => ({ ...one, text: shares[at] })).slice(1, 1 + RIVALS);
 }
 
 /**
@@ -82,7 +83,7 @@ export function rivalsOf(app) {
  * answers are groups, else classes; none of a model that was taught nothing.
  * @param {any} app
  * @param {any} changed  the app of the changed model
- * @returns {{name: string, before: number, probability: number}[]}
+ * @returns {{name: string, before: number, probability: number, text: string}[]}
  */
 export function moved(app, changed) {
   if (app.source.manifest.model.trained === false) return [];
@@ -91,5 +92,8 @@ export function moved(app, changed) {
   const firsts = sides.map(({ groups: [group], predictions: [one] }) => (groups ? group.name : one.index));
   const shareIn = (pass, one) => (groups ? pass.groups.find(({ name }) => name === one)?.probability ?? 0 : pass.probabilities[one]);
   const named = (one) => (groups ? groupName(one, app) : labelName(sides.flatMap(({ predictions }) => predictions).find(({ index }) => index === one).label, app));
-  return [...new Set(firsts)].map((one) => ({ name: named(one), before: shareIn(sides[0], one), probability: shareIn(sides[1], one) }));
+  const all = [...new Set(firsts)];
+  const shares = sides.map((pass) => all.map((one) => shareIn(pass, one)));
+  const [before, after] = shares.map((side, at) => (refuses([app, changed][at].source) ? side.map(() => app.t("noShare")) : percents(side)));
+  return all.map((one, at) => ({ name: named(one), before: shares[0][at], probability: shares[1][at], text: before[at] + " → " + after[at] }));
 }

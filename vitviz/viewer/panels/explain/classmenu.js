@@ -2,7 +2,7 @@
 
 import { el, freshId, show } from "../../parts/dom.js";
 import { ANSWER, targetOf } from "../../state/explaining.js";
-import { percent } from "../../maths/numbers.js";
+import { percents } from "../../maths/numbers.js";
 import { refuses } from "../../text/answer.js";
 import { className } from "../../text/explaining.js";
 import { labelName } from "../../text/words.js";
@@ -39,14 +39,15 @@ export function createClassMenu(app) {
   function fill(target) {
     const option = (index, text) => el("option", { value: String(index), text });
     const listed = predictions.map(({ index }) => index);
+    const shares = percents(predictions.map(({ probability }) => probability));
     const others = (labels ?? []).map((label, index) => ({ label: labelName(label, app), index }))
       .filter(({ index }) => !listed.includes(index)).sort((a, b) => a.label.localeCompare(b.label, app.language));
     // A class from a link, whose name was not sent.
     const missing = labels === null && !listed.includes(target) ? [option(target, className(target, app))] : [];
     select.replaceChildren(
       option(ANSWER, t(first, { label: className(predictions[0].index, app) })),
-      el("optgroup", { label: t("explainProbable") }, ...predictions.map(({ index, probability }) =>
-        option(index, className(index, app) + (denied ? "" : " · " + percent(probability)))), ...missing),
+      el("optgroup", { label: t("explainProbable") }, ...predictions.map(({ index }, at) =>
+        option(index, className(index, app) + (denied ? "" : " · " + shares[at]))), ...missing),
       others.length > 0 ? el("optgroup", { label: t("explainOthers") }, ...others.map(({ index, label }) => option(index, label))) : "");
   }
 }
