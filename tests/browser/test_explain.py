@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import ASKED, unfold
 from vitviz import analyze, load
@@ -116,6 +117,21 @@ def test_maps_are_made_when_looked_at_for_any_class_and_tested_fairly(visit, pic
     page.get_by_role("button", name="Undo").click()
     page.wait_for_function(DRAWN, arg=2)
     assert not page.evaluate("'broken' in window")
+
+
+def test_a_map_with_a_sign_has_colours_of_its_own(visit):
+    seen = visit("?panel=predictions&overlay=explain&explainer=attention_gradient")
+    drawn = seen.page.get_by_role("group", name="Drawn as")
+    seen.is_(panel="predictions", overlay="explain")
+    expect(drawn).to_be_hidden()
+    seen.open_panel("Attention")  # whose small maps have the colours that are chosen
+    seen.choose("explanation")
+    seen.is_(panel="attention", overlay="explain")
+    expect(drawn).to_be_visible()
+    seen.open_panel("Predictions")
+    expect(drawn).to_be_hidden()
+    seen.choose("attention")
+    expect(drawn).to_be_visible()
 
 
 def test_a_shipped_model_is_explained_and_tested_in_the_page(visit):

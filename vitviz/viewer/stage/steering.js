@@ -47,7 +47,10 @@ export function createSteering(app) {
     root, where,
     render({ shown }) {
       const { selection } = app;
-      const here = [selection.overlay, app.panel().overlay ?? "none"].map(overlayNamed)
+      const drawn = overlayNamed(selection.overlay);
+      // Values with a sign have colours of their own.
+      const onPicture = shown.colours === "diverging" ? { ...drawn, controls: drawn.controls.filter((one) => one !== "colours") } : drawn;
+      const here = [onPicture, overlayNamed(app.panel().overlay ?? "none")]
         .filter(({ possible }) => !possible || possible(app.source));
       const uses = (control) => [app.panel(), ...here].some(({ controls = [] }) => controls.includes(control));
       show(head.root, uses("head"));
