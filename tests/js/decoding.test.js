@@ -37,6 +37,15 @@ test("the size of a JPEG is that of its frame, whatever stands before it", () =>
   assert.equal(sizeIn(Uint8Array.from([0xff, 0xd8, ...before]), "JPEG"), null);
 });
 
+test("a picture that turns out too large is not kept", async (context) => {
+  const closed = [];
+  context.after(() => { delete globalThis.createImageBitmap; });
+  globalThis.createImageBitmap = async () => /** @type {any} */ ({ width: 9000, height: 9000, close: () => closed.push(true) });
+  const webp = fileOf("RIFF", [4, 0, 0, 0], "WEBP"); // which says no size
+  assert.equal((await toldOf(webp)).key, "too_large");
+  assert.deepEqual(closed, [true]);
+});
+
 test("EXIF data that ends too early turns nothing", () => {
   const exif = [...new TextEncoder().encode("Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0")];
   const jpeg = (parts) => Uint8Array.from([0xff, 0xd8, 0xff, 0xe1, 0, 2 + parts.length, ...parts]);

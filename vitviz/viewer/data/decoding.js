@@ -48,7 +48,12 @@ export async function decoded(file, name) {
     throw new PhotoError("cut_off", { name: quoted, format });
   }
   const { width, height } = bitmap;
-  checkSize(quoted, [width, height]);
+  try {
+    checkSize(quoted, [width, height]);
+  } catch (error) {
+    bitmap.close();
+    throw error;
+  }
   return { bitmap, notes };
 
   function notes({ exact, translucent }) {
