@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.models import tiny
+from vitviz import load
 from vitviz.model.weights import ModelCard
 from vitviz.probe.measure.measurements import measurements_of
 
@@ -36,6 +37,17 @@ def card(**details: object) -> ModelCard:
 
 def test_what_was_measured_is_told_as_it_is() -> None:
     assert measurements_of(card(evaluation=GOOD)) == GOOD
+
+
+def test_how_many_pictures_training_itself_looked_at() -> None:
+    def watched(**details: object) -> object:
+        return measurements_of(card(**details)).get("watched")
+
+    for recipe, count in ((1000, 1000), (0, 5000), (9000, 5000), (-1, None), ("all", None)):
+        assert watched(evaluation=GOOD, recipe={"eval_pictures": recipe}) == count
+    assert watched(evaluation={"top1": 0.5}, recipe={"eval_pictures": 1000}) is None
+    shipped = {name: measurements_of(load(name).card) for name in ("photos", "mnist")}
+    assert [shipped[name]["watched"] for name in ("photos", "mnist")] == [1000, 10000]
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,14 @@ def test_the_card_tells_what_is_known(visit):
     assert "Labrador retriever" in seen.text("[role=tabpanel]:visible")
 
 
+def test_training_and_model_say_of_how_many_pictures_their_figures_are(visit):
+    seen = visit("?model=photos&panel=training")
+    note = "measured on 1,000 of the test pictures. What the finished model gets right of all 5,000"
+    seen.page.get_by_text(note).wait_for()
+    seen.open_panel("Model")
+    seen.page.get_by_text("Measured on 5,000 pictures").wait_for()
+
+
 def percent(share: float) -> str:
     return f"{100 * share:.1f}%"
 

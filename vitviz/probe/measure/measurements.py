@@ -5,6 +5,7 @@ from typing import Any
 
 from ...model.json_values import is_number, parse
 from ...model.loaded import ModelCard
+from ...model.untrained import recipe_of
 from .predictions import KEPT
 
 SHARES = ("top1", "top5", "group", "ece")
@@ -17,8 +18,10 @@ SCORE = "known or not"  # the one of the measured scores that `Analysis.known_or
 
 
 def measurements_of(card: ModelCard) -> dict[str, Any]:
-    """Some of `NUMBERS`, "boxes", "others" and "photographs", from the details of a card.
+    """Some of `NUMBERS`, "watched", "boxes", "others" and "photographs", from details of a card.
 
+    "watched" is how many of the "pictures" training itself looked at after each epoch: the figures
+    of its film are of those.
     "boxes" is {map: {"energy", "pointing"}}.
     "others" tells how well `Analysis.known_or_not` finds pictures of none of the classes, on
     "pictures" of "classes" kinds of things that the model was never shown: "auroc"; "refused", the
@@ -40,6 +43,9 @@ def measurements_of(card: ModelCard) -> dict[str, Any]:
         return {}
     figures: dict[str, Any] = _numbers(parsed, NUMBERS)
     figures = {name: value for name, value in figures.items() if name not in SHARES or value <= 1}
+    watched = recipe_of(card.details).get("eval_pictures")
+    if is_number(watched, 0, MOST) and "pictures" in figures:
+        figures["watched"] = min(watched or figures["pictures"], figures["pictures"])  # 0: all
     boxes = parsed.get("boxes")
     if isinstance(boxes, dict):
         maps = {

@@ -75,7 +75,7 @@ function createView(app, film) {
   const root = el("div", { class: "vv-film" },
     el("p", { class: "vv-intro", text: t("filmIntro", { count: film.moments.length }) }),
     ...(film.beganWith ? [el("p", { class: "vv-note", text: t("filmBegan", { origin: translated(film.beganWith, app) }) })] : []),
-    el("div", { class: "vv-film-knobs" }, player.root, scrubber.root), accuracy.root, looks.root, ...(places ? [places.root] : []));
+    el("div", { class: "vv-film-knobs" }, player.root, scrubber.root), accuracy.root, ...measuredOn(app), looks.root, ...(places ? [places.root] : []));
   let chosen = null; // the selected moment when it was drawn last
   let moment = last; // the shown moment; while the film plays the selection stays
   return { root, render, stop: player.stop };
@@ -152,6 +152,12 @@ function createPlayer(app, last, { onMoment, onEnd, onLeave }) {
   function dress() {
     dressPlayer(root, Boolean(timer), t(timer ? "pause" : "filmPlay"));
   }
+}
+
+/** Of how many pictures the figures of a film are: the finished model may be measured on more, in panel Model. */
+function measuredOn({ t, source: { manifest: { model: { measurements: { watched, pictures } } } } }) {
+  const [count, all] = [watched, pictures].map((number) => grouped(number ?? 0));
+  return watched ? [el("p", { class: "vv-note", text: t(watched < pictures ? "filmMeasured" : "filmMeasuredAll", { count, all }) })] : [];
 }
 
 function createAccuracy(app, film, onMoment) {
