@@ -302,6 +302,25 @@ test("a step with another model travels there, but a picture of one's own stays 
   delete source.manifest.link;
 });
 
+test("what a step calls another photo is none that the visitor looks at already", async () => {
+  const shuffle = LESSONS.find(({ id }) => id === "shuffle");
+  const source = await open("cls");
+  const app = appOf(source);
+  source.manifest.link = { model: "photos", example: "goldfish" };
+  await openStep(app, shuffle, 2);
+  assert.equal(app.course.changesPhoto(), false);
+  app.course.go(3);
+  assert.deepEqual(app.travelled, [{ model: "photos", example: "dog", lesson: "shuffle", step: 3 }], "neither goldfish nor what the lesson asks about later");
+  assert.equal(app.course.changesPhoto(), true);
+  app.course.go(4);
+  assert.equal(app.course.changesPhoto(), false, "back to the photo of the lesson");
+  const alone = appOf(source, { besides: [] });
+  await openStep(alone, shuffle, 2);
+  alone.course.go(3);
+  assert.deepEqual(alone.travelled, [], "a host of one photo has no other");
+  delete source.manifest.link;
+});
+
 test("a link into a lesson holds the step, and the language and the projector, but nothing that tells the answer", async () => {
   const source = await open("cls");
   const app = appOf(source);

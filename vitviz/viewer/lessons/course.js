@@ -61,6 +61,8 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     /** Whether the lesson was written for what is shown. */
     atHome: () => isShown(course.origin()),
     origin: () => originOf(lesson(), step()),
+    /** Whether the step begins with another photo than the steps before. */
+    changesPhoto: () => changesPhoto(lesson(), stepAt(lesson(), number())),
     /**
      * The app as it is in another step of the lesson, to read what that says and finds; nothing is kept of it,
      * and nothing stands beside.
@@ -154,13 +156,27 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     outcomes.retry();
     const there = stepAt(next, at);
     const now = lesson() === next ? originOf(next, step()) : {};
-    const origin = originOf(next, there);
+    const named = originOf(next, there);
+    const another = lesson() === next && changesPhoto(next, there) && isShown(named) && unusedIn(next, app.shape());
+    const origin = another ? { ...named, example: another } : named;
     const same = HOSTS.every((name) => origin[name] === now[name]);
     // A picture of the visitor's own stays, as long as the lesson does not change to another one.
     if (!same && !isShown(origin) && travel({ ...origin, lesson: next.id, step: at })) return;
     app.select({ ...stateOf(stepIn(there, app.source), app.source, app.shape()), lesson: next.id, step: at });
     if (course.revealed()) app.select(shownState() ?? {});
   }
+}
+
+/** Whether a step begins with a photo that is neither that of its lesson nor that of the step before. */
+function changesPhoto(lesson, step) {
+  const [before, now] = [lesson.steps[lesson.steps.indexOf(step) - 1], step].map((one) => originOf(lesson, one));
+  return lesson.steps.includes(step) && now.example !== lesson.example && HOSTS.every((name) => (now[name] === before[name]) === (name !== "example"));
+}
+
+/** An example that no step of a lesson is about; undefined where the host has none. */
+function unusedIn(lesson, { besides }) {
+  const used = [null, ...lesson.steps].map((step) => "example-" + originOf(lesson, step).example);
+  return besides.find((key) => key.startsWith("example-") && !used.includes(key))?.slice("example-".length);
 }
 
 function outcomesOf(texts, outcomeOf) {

@@ -80,8 +80,8 @@ export function createLessonBar(app) {
     const revealed = course.revealed() && value !== null && value !== undefined;
     setText(title, titleOf(app, lesson));
     setText(where, placeText(app));
-    setText(elsewhere, course.atHome() ? "" : t("lessonElsewhere"));
-    show(elsewhere, !course.atHome());
+    setText(elsewhere, course.changesPhoto() && !app.travels ? t("lessonNoOther") : course.atHome() ? "" : t("lessonElsewhere"));
+    show(elsewhere, elsewhere.textContent !== "");
     show(home, !course.atHome() && app.travels);
     paragraphs(text, said(app, "") ?? t("lessonLoading"));
     card.render();
