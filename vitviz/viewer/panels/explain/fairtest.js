@@ -93,7 +93,7 @@ export function createFairTest(app) {
       format: (step) => t("fairStep", { gone: Math.round(result.removed[step] * all), all }) });
     shown = { best: byFall(result, lines.slice(0, -1))[0], step: quarterOf(result.removed), steps };
     knob.replaceChildren(steps.root);
-    sentences.replaceChildren(...lines.map(({ key, name, series }) => el("li", { class: "vv-fair-name vv-fair-" + series, text: fairSentence(key, name, result, t) })));
+    sentences.replaceChildren(...lines.map(({ key, name, series }) => el("li", { class: "vv-fair-name vv-series-" + series, text: fairSentence(key, name, result, t) })));
     body.replaceChildren(...lines.map(({ key, name }) => {
       const { deletion, insertion, gain, beaten } = result.maps[key];
       return el("tr", {}, el("th", { scope: "row", text: name }), ...[deletion, insertion, gain].map((value) =>

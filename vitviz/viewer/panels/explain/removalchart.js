@@ -43,8 +43,8 @@ export function createRemovalChart({ t }, curve, title) {
       svg("text", { x: inner / 2, y: high + 29, "text-anchor": "middle", text: t("fairAxis") }),
       svg("polygon", { class: "vv-fair-band", points: [...place(band[0]), ...place(band[1]).reverse()].join(" ") }),
       // The first map lies over the others.
-      ...[...lines].reverse().map((line) => svg("polyline", { class: "vv-fair-line vv-fair-" + line.series, points: points(maps[line.key][curve]) })), marked);
-    key.replaceChildren(...lines.map(({ name, series }) => el("li", { class: "vv-fair-name vv-fair-" + series, text: name })),
+      ...[...lines].reverse().map((line) => svg("polyline", { class: "vv-fair-line vv-series-" + line.series, points: points(maps[line.key][curve]) })), marked);
+    key.replaceChildren(...lines.map(({ name, series }) => el("li", { class: "vv-fair-name vv-series-" + series, text: name })),
       el("li", { class: "vv-fair-name vv-fair-random", text: t("fairBand") }));
   }
 }
