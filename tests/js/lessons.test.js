@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { originOf, stepLink } from "../../vitviz/viewer/lessons/course.js";
+import { changesPhoto, originOf, stepLink } from "../../vitviz/viewer/lessons/course.js";
 import { LESSONS } from "../../vitviz/viewer/lessons/index.js";
 import { experimentIn } from "../../vitviz/viewer/lessons/experiments.js";
 import { gapOf, isGuess, painted, stateOf } from "../../vitviz/viewer/lessons/steps.js";
@@ -308,12 +308,18 @@ test("what a step calls another photo is none that the visitor looks at already"
   const app = appOf(source);
   source.manifest.link = { model: "photos", example: "goldfish" };
   await openStep(app, shuffle, 2);
-  assert.equal(app.course.changesPhoto(), false);
+  assert.equal(changesPhoto(shuffle, app.course.number()), false);
   app.course.go(3);
   assert.deepEqual(app.travelled, [{ model: "photos", example: "dog", lesson: "shuffle", step: 3 }], "neither goldfish nor what the lesson asks about later");
-  assert.equal(app.course.changesPhoto(), true);
+  assert.equal(changesPhoto(shuffle, app.course.number()), true);
   app.course.go(4);
-  assert.equal(app.course.changesPhoto(), false, "back to the photo of the lesson");
+  assert.equal(changesPhoto(shuffle, app.course.number()), false, "back to the photo of the lesson");
+  const when = LESSONS.find(({ id }) => id === "when");
+  for (const [besides, beside] of [[["example-dog", "example-goldfish"], "example-goldfish"], [["untrained", "example-dog"], "example-dog"]]) {
+    const beheld = appOf(source, { besides });
+    await openStep(beheld, when, 4);
+    assert.equal(beheld.selection.beside, beside, "not what is looked at, which does not stand beside itself");
+  }
   const alone = appOf(source, { besides: [] });
   await openStep(alone, shuffle, 2);
   alone.course.go(3);

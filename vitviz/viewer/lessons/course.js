@@ -1,7 +1,7 @@
 /** The course: which lesson and step is open, what was guessed in it, and whether the truth is shown. */
 
 import { experimentIn, experimentsOf } from "./experiments.js";
-import { CARD, atOf, firstOf, gapOf, isGuess, paintable, painted, stateOf, stepAt, stepIn } from "./steps.js";
+import { CARD, atOf, besideOf, firstOf, gapOf, isGuess, paintable, painted, stateOf, stepAt, stepIn } from "./steps.js";
 import { OPERATED } from "../state/experiment.js";
 import { HOSTS } from "../state/link.js";
 import { TRUTHS, holds, truthOf } from "./truths.js";
@@ -61,8 +61,6 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     /** Whether the lesson was written for what is shown. */
     atHome: () => isShown(course.origin()),
     origin: () => originOf(lesson(), step()),
-    /** Whether the step begins with another photo than the steps before. */
-    changesPhoto: () => changesPhoto(lesson(), stepAt(lesson(), number())),
     /**
      * The app as it is in another step of the lesson, to read what that says and finds; nothing is kept of it,
      * and nothing stands beside.
@@ -134,7 +132,7 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
   function other() {
     const { experiment, beside } = step()?.state ?? {};
     if (experiment) return outcomeOf(experiment);
-    return app.facing()?.source ?? (beside && !app.shape().besides.includes(beside) ? undefined : null);
+    return app.facing()?.source ?? (beside && !app.shape().besides.includes(besideOf({ beside }, app.shape().besides)) ? undefined : null);
   }
 
   /** @type {import("./truths.js").OutcomeOf} */
@@ -157,26 +155,25 @@ export function createCourse(app, lessons, notebook, travel, outcomes, render) {
     const there = stepAt(next, at);
     const now = lesson() === next ? originOf(next, step()) : {};
     const named = originOf(next, there);
-    const another = lesson() === next && changesPhoto(next, there) && isShown(named) && unusedIn(next, app.shape());
-    const origin = another ? { ...named, example: another } : named;
-    const same = HOSTS.every((name) => origin[name] === now[name]);
+    const origin = lesson() === next && changesPhoto(next, at) && isShown(named) ? { ...named, ...unusedIn(next, app.shape()) } : named;
     // A picture of the visitor's own stays, as long as the lesson does not change to another one.
-    if (!same && !isShown(origin) && travel({ ...origin, lesson: next.id, step: at })) return;
+    if (HOSTS.some((name) => origin[name] !== now[name]) && !isShown(origin) && travel({ ...origin, lesson: next.id, step: at })) return;
     app.select({ ...stateOf(stepIn(there, app.source), app.source, app.shape()), lesson: next.id, step: at });
     if (course.revealed()) app.select(shownState() ?? {});
   }
 }
 
 /** Whether a step begins with a photo that is neither that of its lesson nor that of the step before. */
-function changesPhoto(lesson, step) {
-  const [before, now] = [lesson.steps[lesson.steps.indexOf(step) - 1], step].map((one) => originOf(lesson, one));
-  return lesson.steps.includes(step) && now.example !== lesson.example && HOSTS.every((name) => (now[name] === before[name]) === (name !== "example"));
+export function changesPhoto(lesson, number) {
+  const [before, now] = [number - 1, number].map((at) => originOf(lesson, lesson.steps[at - 1]));
+  return number <= lesson.steps.length && now.example !== lesson.example && HOSTS.every((name) => (now[name] === before[name]) === (name !== "example"));
 }
 
-/** An example that no step of a lesson is about; undefined where the host has none. */
+/** An example that no step of a lesson is about, where the host has one. @returns {{example?: string}} */
 function unusedIn(lesson, { besides }) {
   const used = [null, ...lesson.steps].map((step) => "example-" + originOf(lesson, step).example);
-  return besides.find((key) => key.startsWith("example-") && !used.includes(key))?.slice("example-".length);
+  const [key] = besides.filter((one) => one.startsWith("example-") && !used.includes(one));
+  return key ? { example: key.slice("example-".length) } : {};
 }
 
 function outcomesOf(texts, outcomeOf) {

@@ -85,6 +85,10 @@ function tokenAtPlace([down, right], grid) {
   return tokenOf(Math.min(grid.rows - 1, Math.floor(down * grid.rows)), Math.min(grid.cols - 1, Math.floor(right * grid.cols)), grid);
 }
 
+/** What a step puts beside: another example than the one that it names where that is the picture itself. */
+export const besideOf = ({ beside = "" }, besides) =>
+  (beside.startsWith("example-") && !besides.includes(beside) ? besides.find((key) => key.startsWith("example-")) ?? beside : beside);
+
 /** Fields of a step that the host reads, and fields of the selection that tell where the step stands. */
 const NOT_OF_STEPS = [...HOSTS, "lesson", "step"];
 
@@ -118,7 +122,7 @@ function fieldsIn(state, source) {
  */
 export function stateOf({ state = {} }, source, shape) {
   /** @type {any} */
-  const fields = { ...startSelection(shape), overlay: "none", ...fieldsIn(state, source), pinned: state.token !== undefined };
+  const fields = { ...startSelection(shape), overlay: "none", ...fieldsIn({ ...state, beside: besideOf(state, shape.besides) }, source), pinned: state.token !== undefined };
   for (const name of NOT_OF_STEPS) delete fields[name];
   if (fields.partner === "strongest") fields.partner = strongestFrom(source, fields);
   return fields;

@@ -2,6 +2,7 @@
 
 import { CODE } from "../lessons/codelines.js";
 import { hasCodes } from "../lessons/codes.js";
+import { changesPhoto } from "../lessons/course.js";
 import { el, setText, show } from "../parts/dom.js";
 import { createCard } from "./card.js";
 import { createFraming } from "../stage/framing.js";
@@ -80,7 +81,7 @@ export function createLessonBar(app) {
     const revealed = course.revealed() && value !== null && value !== undefined;
     setText(title, titleOf(app, lesson));
     setText(where, placeText(app));
-    setText(elsewhere, course.changesPhoto() && !app.travels ? t("lessonNoOther") : course.atHome() ? "" : t("lessonElsewhere"));
+    setText(elsewhere, changesPhoto(lesson, course.number()) && !app.travels ? t("lessonNoOther") : course.atHome() ? "" : t("lessonElsewhere"));
     show(elsewhere, elsewhere.textContent !== "");
     show(home, !course.atHome() && app.travels);
     paragraphs(text, said(app, "") ?? t("lessonLoading"));
