@@ -393,3 +393,20 @@ def test_the_head_of_a_cut_is_chosen_whatever_lies_over_the_picture(visit, photo
     expect(place).to_contain_text("Layer 3, head 1: the line above")
     seen.choose("mean")
     expect(place).to_contain_text("all heads, because no single one is chosen")
+
+
+def test_long_names_cut_off_no_number_of_a_changed_headline(visit) -> None:
+    link = (
+        "?model=photos&example=goldfish&panel=experiment&experiment=shuffle_1_3&beside=experiment"
+    )
+    seen = visit(link, wait_for="goldfish.jpg", viewport={"width": 1280, "height": 800})
+    rivals = seen.page.locator(".vv-rivals")
+    expect(rivals.locator("b").nth(1)).to_contain_text("→")
+    ends = rivals.evaluate(
+        """node => {
+            for (const { firstChild: name } of node.children) name.textContent = "many ".repeat(6);
+            const right = (one) => one.getBoundingClientRect().right;
+            return [...node.querySelectorAll("b"), node].map(right);
+        }"""
+    )
+    assert ends == sorted(ends)

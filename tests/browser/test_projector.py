@@ -99,6 +99,12 @@ def test_the_tools_of_a_teacher(open_page):
     tab.get_by_role("button", name="Cover").click()
     assert cover.is_visible()
     assert cover.bounding_box() == picture.bounding_box()
+    # Another language makes the board anew, and uncovers nothing.
+    for language, words in (("ko", "프로젝터"), ("en", "Projector")):
+        tab.evaluate("language => { document.documentElement.lang = language; }", language)
+        tab.get_by_role("button", name=words).wait_for()
+        assert cover.is_visible()
+        assert tab.locator(".vv-projecting [aria-pressed=true]").count() == 3
     tab.get_by_role("button", name="Projector").click()
     assert not cover.is_visible()
     tab.mouse.click(box["x"] + 5, tab.locator(".vv-stage .vv-picture").bounding_box()["y"] + 5)

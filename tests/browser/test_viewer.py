@@ -127,7 +127,8 @@ def test_keys(shown) -> None:
 def test_keys_are_for_the_viewer_used_last_where_nobody_else_takes_them(host) -> None:
     host.evaluate("mounted.update(first)")
     says(host, state="ready", layer=2)
-    press, layers = host.keyboard.press, "[...document.querySelectorAll('[data-layer]')].map((one) => one.dataset.layer).join()"
+    press = host.keyboard.press
+    layers = "[...document.querySelectorAll('[data-layer]')].map((one) => one.dataset.layer).join()"
     text = ".vv-panel:not([hidden]) .vv-intro"
     host.locator(f"{PLACE} {text}").first.click()
     assert host.evaluate("document.activeElement === document.body")
@@ -220,6 +221,8 @@ def test_the_language_follows_the_page(shown) -> None:
     says(shown, token=7, pinned=True)
     shown.get_by_role("button", name="이 페이지를 영어로 보기").click()
     shown.wait_for_selector("text=Patch in row 1, col 2")
+    shown.keyboard.press("Control+z")  # what was done before can still be undone
+    says(shown, token=0, pinned=False)
 
 
 def test_a_page_of_its_own_begins_in_the_language_that_it_is_asked_for(

@@ -64,7 +64,7 @@ export function firstLanguage(search, otherwise = navigator.language) {
  *   pointPair: (cell: {query: number, key: number}|null) => void, pointPartner: (token: number|null) => void,
  *   pointedPartner: number|null, compared: number|null, shownPartner: () => number, lit: import("./types.js").Lit, forget: () => void,
  *   facing: () => App|null, send: null|((file: File) => Promise<string>), besides: () => import("./types.js").Beside[], second: import("./secondsource.js").Second, keep: () => void,
- *   languages: boolean, hasChosen: () => boolean, unknown: string[], needed: Set<string>, share: () => Promise<void>, looksOpen: boolean, optionsOpen: boolean, moved: boolean, forTeacher: boolean, operates: boolean, runner: ReturnType<typeof createComputing>["runner"], here: import("./data/source.js").Here, bench: import("./state/bench.js").Bench, sketching: ReturnType<typeof createSketching>,
+ *   languages: boolean, hasChosen: () => boolean, unknown: string[], needed: Set<string>, share: () => Promise<void>, looksOpen: boolean, optionsOpen: boolean, tools: Record<string, boolean>, moved: boolean, forTeacher: boolean, operates: boolean, runner: ReturnType<typeof createComputing>["runner"], here: import("./data/source.js").Here, bench: import("./state/bench.js").Bench, sketching: ReturnType<typeof createSketching>,
  *   album: any, manifestOf: (key: string) => Promise<import("./types.js").Manifest>, take: ((file: Blob, name: string) => any)|null,
  *   course: import("./lessons/course.js").Course, travels: boolean, openLessons: () => void, speaksLessons: () => boolean, play: ((settings?: string) => Promise<void>)|null,
  *   room: null|import("./types.js").Room, guesses: ReturnType<typeof import("./state/memory.js").guessBook>, check: import("./lessons/check.js").Check, records: ReturnType<typeof import("./state/memory.js").recordBook>, takeHome: null|((wanted: any) => Promise<any>),
@@ -213,7 +213,7 @@ export const fromBase64 = ofBase64;
 /** What the app is at first: what it has of its host, and nothing to look at. @returns {any} */
 function createApp({ texts = null, room = null, address = null, again = null, invert = null, resize = null, languages = false, taste = null }, asked) {
   const app = {
-    t: null, room, languages, again, invert, history: null, selection: null, source: null, second: null, resizing: "", needed: new Set(), looksOpen: false, optionsOpen: false, moved: false, panels: PANELS, records: recordBook(storage),
+    t: null, room, languages, again, invert, history: null, selection: null, source: null, second: null, resizing: "", needed: new Set(), looksOpen: false, optionsOpen: false, tools: { freeze: false, pen: false, cover: false }, moved: false, panels: PANELS, records: recordBook(storage),
     forTeacher: Boolean(address) && new URL(address.read()).searchParams.get("key") === "true", // opens the key of a lesson
     taste: [recall(storage), taste, asked].reduce((base, wanted) => validTaste(wanted, base, PANELS), startTaste(PANELS)),
     panel: () => panelOf(PANELS, app.selection.panel),

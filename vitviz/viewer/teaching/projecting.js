@@ -17,8 +17,7 @@ const UNITS = 1000;
  *   root: the buttons
  */
 export function createProjecting(app, picture) {
-  const { t } = app;
-  const on = Object.fromEntries(TOOLS.map((tool) => [tool, false]));
+  const { t, tools: on } = app; // they outlast the board, which another language or picture makes anew
   const drawing = createDrawing(picture, () => render());
   const cover = el("div", { class: "vv-cover", text: t("covered") });
   picture.append(cover);
