@@ -11,7 +11,7 @@ import { createLineChart, createReading } from "../parts/linechart.js";
 import { createMosaic } from "../parts/mosaic.js";
 import { digits, grouped, multiple, percent, percents } from "../maths/numbers.js";
 import { createPatchMap } from "../parts/patchmap.js";
-import { createFileWaiting } from "../parts/waiting.js";
+import { createFileView } from "../parts/waiting.js";
 import { button, choice, dressPlayer, slider } from "../parts/widgets.js";
 import { codeOf } from "../text/python.js";
 import { counted, headName, labelName, translated } from "../text/words.js";
@@ -44,21 +44,9 @@ const SHARE_TICKS = [0, 0.5, 1].map((value) => ({ value, text: 100 * value + "%"
 
 /** @param {import("../main.js").App} app */
 function create(app) {
-  const waiting = createFileWaiting(app, () => app.source.film, "filmLoading", { none: "filmNone", lost: "filmFailed", line: "vv-text" });
-  const root = el("div", {}, waiting.root);
-  let view = null;
-  return {
-    root,
-    render({ token }) {
-      const film = waiting.get();
-      if (film && !view) {
-        view = createView(app, film);
-        root.append(view.root);
-      }
-      view?.render(token);
-    },
-    destroy: () => view?.stop(),
-  };
+  const { root, view, render } = createFileView(app, el("div"), () => app.source.film, "filmLoading", (film) => createView(app, film),
+    { none: "filmNone", lost: "filmFailed", line: "vv-text" });
+  return { root, render: ({ token }) => render(token), destroy: () => view()?.stop() };
 }
 
 function createView(app, film) {

@@ -59,6 +59,35 @@ export function createFileWaiting(app, fileOf, loading, { none = "", lost = "", 
   };
 }
 
+/**
+ * What shows one file: the line about it, and what is made of it once it is here.
+ * @template T
+ * @template {{root: HTMLElement, render: (...shown: any[]) => void}} View
+ * @param {import("../main.js").App} app
+ * @param {HTMLElement} root
+ * @param {() => import("../data/lazyfile.js").LazyFile<T>} fileOf
+ * @param {string} loading
+ * @param {(found: T) => View} create
+ * @param {Parameters<typeof createFileWaiting>[3]} [of]
+ * @returns {{root: HTMLElement, view: () => View|null, render: (...shown: any[]) => void}}  view: what is made, null before that
+ */
+export function createFileView(app, root, fileOf, loading, create, of) {
+  const waiting = createFileWaiting(app, fileOf, loading, of);
+  root.append(waiting.root);
+  let view = /** @type {View|null} */ (null);
+  return {
+    root, view: () => view,
+    render(...shown) {
+      const found = waiting.get();
+      if (found && !view) {
+        view = create(found);
+        root.append(view.root);
+      }
+      view?.render(...shown);
+    },
+  };
+}
+
 /** The sentence about a file that could not be fetched. */
 function lostText(t, error, otherwise = "") {
   const { key, reason } = explainFailure(error);

@@ -9,27 +9,14 @@ import { digits } from "../../maths/numbers.js";
 import { cited } from "../../parts/cited.js";
 import { patchScale } from "../../maths/scales.js";
 import { dotInView, dotOfClick, evenDistance, headsByLayer } from "../../maths/scatter.js";
-import { createFileWaiting } from "../../parts/waiting.js";
+import { createFileView } from "../../parts/waiting.js";
 
 /**
  * @param {import("../../main.js").App} app
  * @returns {{root: HTMLElement, render: (token: number) => void}}
  */
 export function createHeadStatistics(app) {
-  const waiting = createFileWaiting(app, () => app.source.statistics, "dotsLoading");
-  const root = el("div", {}, waiting.root);
-  let view = null;
-  return {
-    root,
-    render(token) {
-      const found = waiting.get();
-      if (found && !view) {
-        view = createView(app, found);
-        root.append(view.root);
-      }
-      view?.render(token);
-    },
-  };
+  return createFileView(app, el("div"), () => app.source.statistics, "dotsLoading", (found) => createView(app, found));
 }
 
 /** @param {import("../../main.js").App} app @param {import("../../data/analysis.js").Statistics} statistics */

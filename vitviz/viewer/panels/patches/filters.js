@@ -6,7 +6,7 @@ import { el, setText } from "../../parts/dom.js";
 import { embeddedToken, filterPicture } from "../../maths/embedding.js";
 import { signed } from "../../maths/numbers.js";
 import { createStrip } from "../../parts/strip.js";
-import { createFileWaiting } from "../../parts/waiting.js";
+import { createFileView } from "../../parts/waiting.js";
 
 const PARTS = ["content", "position", "sum"];
 
@@ -18,20 +18,8 @@ export function createFilters(app) {
   const { t } = app;
   const { manifest, grid } = app.source;
   const { embed_dim: dim } = manifest.model;
-  const waiting = createFileWaiting(app, () => app.source.embedding, "filtersLoading", { none: "filtersOld" });
-  const root = el("section", { class: "vv-embedding", "aria-label": t("filters") }, el("h4", { text: t("filters") }), waiting.root);
-  let made = null; // {render}, once the file is here
-  return { root, render };
-
-  function render(token) {
-    const embedding = waiting.get();
-    if (!embedding) return;
-    if (!made) {
-      made = createBody(embedding);
-      root.append(made.root);
-    }
-    made.render(token);
-  }
+  const root = el("section", { class: "vv-embedding", "aria-label": t("filters") }, el("h4", { text: t("filters") }));
+  return createFileView(app, root, () => app.source.embedding, "filtersLoading", createBody, { none: "filtersOld" });
 
   function createBody(embedding) {
     const { count } = embedding;

@@ -7,7 +7,7 @@ import { createLineChart, createReading } from "../../parts/linechart.js";
 import { rankTicks, topShare } from "../../maths/lines.js";
 import { percent } from "../../maths/numbers.js";
 import { cited } from "../../parts/cited.js";
-import { createFileWaiting } from "../../parts/waiting.js";
+import { createFileView } from "../../parts/waiting.js";
 import { choice } from "../../parts/widgets.js";
 
 /** The quantities that the logit lens can show. */
@@ -18,20 +18,8 @@ export const LENSES = ["probability", "rank"];
  * @returns {{root: HTMLElement, render: () => void}}
  */
 export function createLens(app) {
-  const waiting = createFileWaiting(app, () => app.source.lens, "lensLoading", { none: "lensNone" });
-  const root = el("div", { class: "vv-lens" }, el("h4", { text: app.t("lens") }), waiting.root);
-  let view = null;
-  return {
-    root,
-    render() {
-      const found = waiting.get();
-      if (found && !view) {
-        view = createView(app, found);
-        root.append(view.root);
-      }
-      view?.render();
-    },
-  };
+  const root = el("div", { class: "vv-lens" }, el("h4", { text: app.t("lens") }));
+  return createFileView(app, root, () => app.source.lens, "lensLoading", (found) => createView(app, found), { none: "lensNone" });
 }
 
 /** @param {import("../../main.js").App} app @param {import("../../types.js").LensLine[]} lines */
