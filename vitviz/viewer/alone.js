@@ -1,6 +1,7 @@
 /** Alone: hosts the viewer where no server is: models, pictures and their files lie beside the page, or in it. */
 
 import { fetchUrl, fetchWithShare, ofBase64 } from "./data/files.js";
+import { Recent } from "./data/recent.js";
 import { load } from "./load.js";
 import { el, setText, show } from "./parts/dom.js";
 import { fileField } from "./parts/drops.js";
@@ -149,8 +150,8 @@ export async function open({ element, strip, site, viewer: given, read = readBes
 
 /** The photos of the visitor: they are in the memory of this page alone. */
 function createPhotos() {
-  /** @type {Map<string, import("./types.js").OwnPhoto>} */
-  const all = new Map();
+  /** @type {Recent<string, import("./types.js").OwnPhoto>} */
+  const all = new Recent(MOST_PHOTOS);
   let count = 0;
   return {
     /** @param {string|undefined} address */
@@ -159,7 +160,6 @@ function createPhotos() {
     add(photo) {
       const address = "own-" + ++count;
       all.set(address, { ...photo, address });
-      if (all.size > MOST_PHOTOS) all.delete(/** @type {string} */ (all.keys().next().value));
       return address;
     },
   };

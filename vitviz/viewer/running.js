@@ -4,19 +4,22 @@ import { analysed } from "./data/analysed.js";
 import { explanationFile, fairStep } from "./data/explained.js";
 import { answerFile, filesOf, labelsOf, named } from "./data/made.js";
 import { savedOf } from "./data/saved.js";
-import { checkpointOf } from "./data/twin.js";
 import { createEngine } from "./engine/client.js";
-import { parseSafetensors, readMetadata } from "./maths/safetensors.js";
+import { weightsOf } from "./maths/draws.js";
+import { parseSafetensors, readMetadata, writeSafetensors } from "./maths/safetensors.js";
 import { createMany } from "./many/sheet.js";
 import { createLiving } from "./stage/living.js";
 import { saidOf } from "./text/phototold.js";
+
+/** A model before its training, as the checkpoint that Python would write. @param {import("./maths/draws.js").Draws & {vitviz: string}} told  vitviz: what that says of itself */
+const twinOf = ({ vitviz, ...draws }) => writeSafetensors(weightsOf(draws), { vitviz });
 
 /**
  * A model that runs in this page. Rejected with a FormatError for what is none.
  * @param {ArrayBuffer|any} given  a .safetensors file of vitviz, or what an untrained twin is drawn from
  */
 async function started(given) {
-  const buffer = given instanceof ArrayBuffer ? given : checkpointOf(given);
+  const buffer = given instanceof ArrayBuffer ? given : twinOf(given);
   const engine = createEngine();
   const facts = await engine.load(buffer);
   return { engine, known: { facts, described: JSON.parse(readMetadata(buffer).vitviz), tensors: parseSafetensors(buffer) } };

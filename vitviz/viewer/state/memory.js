@@ -1,5 +1,7 @@
 /** Memory: taste, guesses, records and the own lesson are kept from visit to visit, where the browser grants local storage. */
 
+import { Recent } from "../data/recent.js";
+
 const KEY = "vitviz-taste";
 const GUESSES = "vitviz-guesses";
 const LESSON = "vitviz-lesson";
@@ -63,14 +65,13 @@ export function lessonBook(open) {
  * @returns {{best: (key: string, left: number|null) => number|null}}  best: of `left` and what was known; null: nothing yet
  */
 export function recordBook(open) {
-  const known = new Map(Object.entries(stored(open, RECORDS)).filter(([, left]) => Number.isInteger(left) && left > 0));
+  const known = new Recent(MOST_RECORDS);
+  for (const [key, left] of Object.entries(stored(open, RECORDS))) if (Number.isInteger(left) && left > 0) known.set(key, left);
   return {
     best(key, left) {
       const before = known.get(key) ?? null;
       if (left === null || (before !== null && before <= left)) return before;
-      known.delete(key);
       known.set(key, left);
-      while (known.size > MOST_RECORDS) known.delete(known.keys().next().value);
       store(open, RECORDS, Object.fromEntries(known));
       return left;
     },

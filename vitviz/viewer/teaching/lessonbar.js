@@ -4,7 +4,6 @@ import { CODE } from "../lessons/codelines.js";
 import { hasCodes } from "../lessons/codes.js";
 import { changesPhoto } from "../lessons/course.js";
 import { el, setText, show } from "../parts/dom.js";
-import { createCard } from "./card.js";
 import { createFraming } from "../stage/framing.js";
 import { createInput } from "./inputs.js";
 import { openPaper } from "./paper.js";
@@ -177,6 +176,19 @@ function paragraphs(node, words) {
   const wanted = words.split("\n");
   if ([...node.children].map((one) => one.textContent).join("\n") === wanted.join("\n")) return;
   node.replaceChildren(...wanted.map((one) => el("p", { text: one })));
+}
+
+/** The card at the end: each question with what was guessed, what is, and the pupil's own reason. */
+function createCard({ t, course }) {
+  const root = el("ol", { class: "vv-lesson-found" });
+  return { root, render };
+
+  function render() {
+    const entries = course.closed() ? course.found() : [];
+    show(root, entries.length > 0);
+    root.replaceChildren(...entries.map(({ told: [asked, gap], because }) => el("li", {}, el("p", { class: "vv-note", text: asked }), el("p", { text: gap }),
+      because ? el("p", { class: "vv-note", text: t("lessonOwn", { because }) }) : null)));
+  }
 }
 
 /** What a teacher needs: the lesson on paper, and its key. */
