@@ -2,6 +2,9 @@
 
 import json
 import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -50,8 +53,7 @@ def with_type(name: str) -> bytes:
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600)])
 def test_who_may_read_a_file_is_what_the_umask_says(tmp_path: Path, umask, mode) -> None:
     """Only the owner could read checkpoints, films and saved analyses."""
-    path, left = tmp_path / "x.safetensors", tmp_path / ".x.safetensors.partial"
-    left.touch(0o600)
+    path = tmp_path / "x.safetensors"
     before = os.umask(umask)
     try:
         write_tensors(path, {"a": torch.zeros(2)}, {})
@@ -77,6 +79,35 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path, monke
         write_tensors(path, {"a": torch.ones(2)}, {})
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["x.safetensors"]
+
+
+def test_several_write_the_same_file_and_each_writes_it_whole(tmp_path: Path) -> None:
+    """One took the temporary file of another away, which had the same name."""
+    path = tmp_path / "x.safetensors"
+    files = [{"a": torch.full((10_000,), float(value))} for value in range(4)]
+
+    def write(tensors):
+        for _ in range(25):
+            write_tensors(path, tensors, {})
+            assert len(read_tensors(path)[0]["a"].unique()) == 1
+
+    with ThreadPoolExecutor(len(files)) as pool:
+        for written in [pool.submit(write, one) for one in files]:
+            written.result()
+    assert [file.name for file in tmp_path.iterdir()] == ["x.safetensors"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows cannot be asked which process runs")
+def test_what_a_killed_writer_left_goes_with_the_next_one(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    names = (f"x.pt.{ended.pid}.a", f"xy.pt.{ended.pid}.a", f"x.pt.{os.getpid()}.a", "x.pt.old")
+    for name in names:
+        (tmp_path / f".{name}.partial").mkdir()
+        (tmp_path / f".{name}.partial" / "x.pt").touch()
+    write_tensors(tmp_path / "x.pt", {"a": torch.zeros(2)}, {})
+    left = {f".{name}.partial" for name in names[1:]}
+    assert {file.name for file in tmp_path.iterdir()} == {"x.pt", *left}
 
 
 def test_a_file_that_is_missing_or_damaged_is_told_apart(tmp_path: Path) -> None:

@@ -1,33 +1,63 @@
 """.safetensors files of ours: checkpoints, films and analyses, written whole or not at all."""
 
+import glob
 import json
+import os
+import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from torch import Tensor
+
+PARTIAL = ".partial"
 
 
 def write_tensors(
     path: str | Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
 ) -> None:
-    """Write a temporary file beside `path` and rename it. Raises `OSError` if that fails."""
+    """Write into a hidden folder beside `path`, of this writer alone, and move the file to `path`.
+
+    Of several writers the last one stays. Raises `OSError` if the file cannot be written.
+    """
     from safetensors import SafetensorError
     from safetensors.torch import save_file
 
     path = Path(path)
-    partial = path.with_name(f".{path.name}.partial")
     whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
-    try:
-        partial.unlink(missing_ok=True)  # of a process that was killed
+    _forget_killed(path)
+    names = {"prefix": f".{path.name}.{os.getpid()}.", "suffix": PARTIAL}
+    with TemporaryDirectory(**names, dir=path.parent, ignore_cleanup_errors=True) as folder:
+        partial = Path(folder, path.name)
         partial.touch()
         mode = partial.stat().st_mode  # as the umask has it; safetensors lets only the owner read
-        save_file(whole, partial, metadata=dict(metadata))
+        try:
+            save_file(whole, partial, metadata=dict(metadata))
+        except SafetensorError as error:  # a full disk, for example
+            raise OSError(str(error)) from error
         partial.chmod(mode)
         partial.replace(path)
-    except SafetensorError as error:  # a full disk, for example
-        raise OSError(str(error)) from error
-    finally:
-        partial.unlink(missing_ok=True)
+
+
+def _forget_killed(path: Path) -> None:
+    """Delete what writers of this file left behind that were killed."""
+    for left in path.parent.glob(f".{glob.escape(path.name)}.*{PARTIAL}"):
+        found = re.fullmatch(r"(\d{1,9})\.\w+", left.name[len(path.name) + 2 : -len(PARTIAL)])
+        if found and not _runs(int(found[1])):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    """Whether a process runs on this machine; on Windows, which cannot be asked, all do."""
+    try:
+        if os.name != "nt":
+            os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # it is somebody else's
+        return True
+    return True
 
 
 def read_metadata(path: str | Path) -> dict[str, str]:
