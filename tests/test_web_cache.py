@@ -97,6 +97,20 @@ def test_what_is_old_or_broke_off_is_swept_and_what_is_young_stays(cache):
     assert young.exists()
 
 
+def test_what_is_put_again_during_a_sweep_stays(cache, monkeypatch):
+    address, files = cache.put(b"abc", "a.png"), cache_module._files
+    aged(Path(address), LONG_AGO)
+
+    def meanwhile(folder):
+        yield from files(folder)
+        if folder == str(cache.folder):
+            cache.put(b"abc", "a.png")
+
+    monkeypatch.setattr(cache_module, "_files", meanwhile)
+    cache.sweep()
+    assert address in cache
+
+
 def test_beyond_the_bound_the_oldest_go_first(cache, monkeypatch):
     monkeypatch.setattr(limits, "CACHE_BYTES", 250)
     files = [put(cache.folder / str(age) / "x", age, 100) for age in (10, 40, 20, 30)]

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -66,6 +67,20 @@ def test_a_reader_never_sees_a_part(tmp_path):
     done.set()
     reader.join()
     assert seen == {len(data)}
+
+
+def test_a_folder_that_is_swept_while_a_file_is_put_there_is_made_again(tmp_path, monkeypatch):
+    """A sweep deletes folders without files, such as one in which a file is about to be written."""
+    path, made = place_of(b"abc", "x", tmp_path), tempfile.mkstemp
+
+    def swept(dir):
+        monkeypatch.setattr(tempfile, "mkstemp", made)
+        path.parent.rmdir()
+        return made(dir=dir)
+
+    monkeypatch.setattr(tempfile, "mkstemp", swept)
+    assert save_atomic(b"abc", path)
+    assert path.read_bytes() == b"abc"
 
 
 def test_nothing_is_left_of_a_failed_write(tmp_path, monkeypatch):

@@ -166,6 +166,8 @@ class Cache:
             # A complete upload has its own folder; one that still arrives has just been modified.
             loose = file.folder == top and file.age > limits.CACHE_SWEEP_SECONDS
             if loose or file.age > limits.CACHE_AGE_SECONDS or total > limits.CACHE_BYTES:
+                if _age(Path(file.path)) < file.age:
+                    continue  # it was written again meanwhile
                 Path(file.path).unlink(missing_ok=True)
                 total -= file.size
         filled = {file.folder for file in files}

@@ -30,8 +30,7 @@ def save_atomic(data: bytes, path: Path) -> bool:
         if path.stat().st_size == len(data):
             os.utime(path)
             return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, partial = tempfile.mkstemp(dir=path.parent)
+    handle, partial = _partial(path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -40,6 +39,14 @@ def save_atomic(data: bytes, path: Path) -> bool:
         Path(partial).unlink(missing_ok=True)
         raise
     return True
+
+
+def _partial(folder: Path) -> tuple[int, str]:
+    """A new file in a folder, which may be missing, and which a sweep deletes while it is empty."""
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            return tempfile.mkstemp(dir=folder)
 
 
 def file_name(*parts: str) -> str:
