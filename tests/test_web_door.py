@@ -129,6 +129,55 @@ def test_a_disk_that_fills_up_while_an_upload_arrives_is_told_and_no_status_500(
     assert (status, text[:27]) == (507, "This server has no room for")
 
 
+def test_what_arrived_before_the_disk_was_full_goes_with_the_last_upload_that_fails(gate):
+    """Gradio deletes it after other failures, but not after this one."""
+    whole = gate.cache.folder / "whole" / "a.png"
+    whole.parent.mkdir()
+    whole.touch()
+    first, last = asyncio.Event(), asyncio.Event()
+
+    async def full(scope, receive, send):
+        (gate.cache.folder / scope["name"]).touch()
+        await scope["fails"].wait()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    async def upload(name, fails):
+        scope = {"type": "http", "method": "POST", "path": UPLOAD, "headers": []}
+        message = {"type": "http.request", "body": b"x", "more_body": False}
+        await Door(full, gate)(scope | {"name": name, "fails": fails}, reply(message), reply(None))
+
+    async def both():
+        uploads = [asyncio.create_task(upload(*one)) for one in (("a", first), ("b", last))]
+        while len(list(gate.cache.folder.glob("?"))) < 2:
+            await asyncio.sleep(0.01)
+        for fails, task, left in zip((first, last), uploads, (["a", "b"], []), strict=True):
+            fails.set()
+            await task
+            assert sorted(one.name for one in gate.cache.folder.glob("?")) == left
+
+    asyncio.run(both())
+    assert whole.exists()
+
+
+def reply(message):
+    """What is awaited with any arguments, and gives this."""
+
+    async def replies(*_):
+        return message
+
+    return replies
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_what_is_only_asked_for_and_fails_is_refused_too(gate, method, caplog):
+    async def broken(scope, receive, send):
+        raise KeyError
+
+    status, text, _ = ask(gate, "/gradio_api/stream", [], broken, method)
+    assert (status, text) == (400, "The request has a value that cannot be used here.")
+    assert len(caplog.records) == 1
+
+
 def test_what_gradio_cannot_read_is_refused_with_a_sentence_and_a_line_in_the_log(gate, caplog):
     async def broken(scope, receive, send):
         raise KeyError("x" * 9000)

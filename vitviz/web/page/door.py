@@ -36,6 +36,7 @@ class Gate:
         self.cache = cache
         self.closing = False
         self.inside = 0
+        self.uploads = 0  # of them
         self.last = time.monotonic()  # when a request began or ended
 
     def quiet(self, seconds: float) -> bool:
@@ -70,9 +71,6 @@ class Door:
             self.gate.last = time.monotonic()
 
     async def _let_in(self, scope: Event, receive: Receive, send: Send) -> None:
-        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
-            await self.app(scope, receive, send)
-            return
         headers = {key.lower(): value for key, value in scope["headers"]}
 
         async def refuse(status: int, error: VitvizError) -> None:
@@ -82,6 +80,12 @@ class Door:
             response = PlainTextResponse(said, status, {"Connection": "close"})
             await response(scope, receive, send)
 
+        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            if "/gradio_api/" in scope["path"]:
+                await self._answered(scope, receive, send, refuse)
+            else:
+                await self.app(scope, receive, send)
+            return
         if self.gate.closing:
             await _pass_over(receive)
             await refuse(503, CLOSING)
@@ -111,6 +115,18 @@ class Door:
                 await refuse(400, NOT_TAKEN)
                 return
             receive = _replayed(body, receive)
+        self.gate.uploads += upload
+        try:
+            answered = await self._answered(scope, receive, send, refuse)
+        finally:
+            self.gate.uploads -= upload
+        if upload and not answered and not self.gate.uploads:
+            self.gate.cache.forget_arriving()
+
+    async def _answered(
+        self, scope: Event, receive: Receive, send: Send, refuse: Callable[..., Awaitable[None]]
+    ) -> bool:
+        """Let Gradio answer; whether it did, and raised nothing."""
         begun = False
 
         async def sending(message: Event) -> None:
@@ -125,10 +141,12 @@ class Door:
                 raise
             if isinstance(error, OSError) and error.errno in FULL:
                 await refuse(507, VitvizError(NO_ROOM))
-                return
+                return False
             told, debugging = repr(error)[:200], log.isEnabledFor(logging.DEBUG)
-            log.warning("%.80r was not taken: %s", path, told, exc_info=debugging)
+            log.warning("%.80r was not taken: %s", scope["path"], told, exc_info=debugging)
             await refuse(400, NOT_TAKEN)
+            return False
+        return True
 
 
 def _is_json(body: bytes) -> bool:

@@ -176,6 +176,12 @@ class Cache:
                 with suppress(OSError):  # it is no folder, or not empty
                     inner.rmdir()
 
+    def forget_arriving(self) -> None:
+        """Delete what uploads left that failed, when no other arrives."""
+        for entry in self.folder.iterdir():
+            if entry.is_file():  # a complete upload has its own folder
+                entry.unlink(missing_ok=True)
+
     def sweep_for_ever(self) -> None:
         """Sweep now and every `CACHE_SWEEP_SECONDS`, in a thread that ends with the process."""
 
