@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 
 from vitviz.web.host import limits
@@ -196,6 +197,18 @@ def test_an_answer_that_has_begun_fails_as_it_did(gate):
 
     with pytest.raises(ZeroDivisionError):
         ask(gate, QUESTION, [b"{}"], broken)
+
+
+def test_a_stream_about_a_session_that_is_not_there_says_so_and_ends(gate):
+    """Gradio says it in the stream, and then raises it: two tracebacks in the log each time."""
+
+    async def told(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"404: Not Found", "more_body": True})
+        raise RuntimeError("response already started") from HTTPException(404)
+
+    for path in ("/gradio_api/queue/data", "/gradio_api/call/explain/x"):
+        assert ask(gate, path, [], told, "GET")[:2] == (200, "404: Not Found")
 
 
 @pytest.mark.parametrize("body", [b"", b"\xff", b"[" * 50_000, b"9" * 5000])

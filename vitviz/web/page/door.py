@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.formparsers import MultiPartException
 from starlette.responses import PlainTextResponse
 
@@ -137,6 +138,10 @@ class Door:
         try:
             await self.app(scope, receive, sending)
         except Exception as error:
+            if begun and isinstance(error.__cause__, HTTPException):
+                # A stream of Gradio's has told in its last event what was not found.
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+                return False
             if begun:
                 raise
             if isinstance(error, OSError) and error.errno in FULL:
