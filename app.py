@@ -2,7 +2,10 @@
 
 import sys
 
-from vitviz.cli import main
+try:
+    from vitviz.cli import main
+except KeyboardInterrupt:  # before the command line can answer Ctrl-C itself
+    sys.exit(130)
 
 if __name__ == "__main__":
     sys.exit(main(["serve", *sys.argv[1:]]))

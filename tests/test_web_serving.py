@@ -20,6 +20,8 @@ from tests.running import app_process, begun, pictures, refuses, save_tiny, slow
 from vitviz import cli
 from vitviz.errors import VitvizError
 from vitviz.web.host import limits
+from vitviz.web.host.settings import Settings
+from vitviz.web.page import build
 from vitviz.web.page.serving import serve
 
 
@@ -141,6 +143,19 @@ def test_an_address_that_nothing_can_listen_at_stops_the_start(host, says, capsy
     assert said.startswith(f"vitviz serve: the app cannot listen at {host}, port {port}: ")
     assert says in said
     assert said.count("\n") == 1
+
+
+def test_a_start_that_is_broken_off_while_the_page_is_built_leaves_no_folder(tmp_path, monkeypatch):
+    def stopped(*_):
+        assert list(tmp_path.iterdir())
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path))
+    monkeypatch.setattr(build, "_engine_of", lambda _: (None, None))
+    monkeypatch.setattr(build, "_built", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        build.build(Settings())
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_app_that_cannot_be_launched_says_so_and_leaves_nothing():

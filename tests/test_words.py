@@ -1,5 +1,7 @@
 """The words of the command line: each is listed, helps, starts what it says, and is guessed."""
 
+import os
+import signal
 import subprocess
 import sys
 
@@ -198,3 +200,27 @@ def test_what_a_word_cannot_do_is_one_sentence(capsys) -> None:
         assert (status, out) == (1, begun)
         assert err.startswith(f"vitviz {name}: ")
         assert err.count("\n") == 1
+
+
+STOPPED = """
+import signal, sys
+from vitviz import cli
+
+def work(rest):
+    try:
+        signal.raise_signal(getattr(signal, rest[0]))
+    finally:
+        print("closed", flush=True)
+
+cli.WORDS["models"] = cli.Word("", "", work)
+sys.exit(cli.main(["models", sys.argv[1]]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
+@pytest.mark.parametrize(("name", "status"), [("SIGTERM", -signal.SIGTERM), ("SIGINT", 130)])
+def test_a_word_that_is_told_to_end_closes_what_it_has_open(name: str, status: int) -> None:
+    """SIGTERM ended it where it was: a folder of pictures and half a site stayed."""
+    command = [sys.executable, "-c", STOPPED, name]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "closed\n", "")

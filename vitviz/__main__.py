@@ -2,6 +2,9 @@
 
 import sys
 
-from .cli import main
+try:
+    from .cli import main
+except KeyboardInterrupt:  # before the command line can answer Ctrl-C itself
+    sys.exit(130)
 
 sys.exit(main())

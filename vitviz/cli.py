@@ -3,9 +3,13 @@
 import argparse
 import os
 import re
+import signal
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import __version__
@@ -198,8 +202,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     word, rest = parted([*(sys.argv[1:] if argv is None else argv)])
     try:
-        status = WORDS[word].run(rest) or 0
-        sys.stdout.flush()
+        with sigterm_raises():
+            status = WORDS[word].run(rest) or 0
+            sys.stdout.flush()
     except VitvizError as error:
         # What it quotes can have more than one line.
         print(f"vitviz {word}:", " ".join(str(error).splitlines()), file=sys.stderr)
@@ -210,6 +215,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status
+
+
+class Terminated(BaseException):
+    """Raised by SIGTERM, so that whatever is open is closed, and partial files are deleted."""
+
+
+@contextmanager
+def sigterm_raises() -> Iterator[None]:
+    """Let SIGTERM raise `Terminated`, and end the process as it does when that has come through. A
+    second one ends it at once.
+    """
+
+    def terminated(_number: int, _frame: FrameType | None) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise Terminated
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread hears signals
+        return
+    before = signal.signal(signal.SIGTERM, terminated)
+    try:
+        yield
+    except Terminated:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def parted(argv: list[str]) -> tuple[str, list[str]]:

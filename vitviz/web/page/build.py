@@ -87,6 +87,17 @@ def build(settings: Settings) -> tuple[App, dict[str, Any]]:
     engine, menu = _engine_of(settings)  # what can fail comes before the folder of the cache
     Image.core.set_block_size(limits.PILLOW_BLOCK_BYTES)
     cache = Cache(upload_folder())
+    try:
+        return _built(settings, engine, menu, cache)
+    except BaseException:  # a signal, too
+        cache.delete()
+        raise
+
+
+def _built(
+    settings: Settings, engine: Engine, menu: Menu, cache: Cache
+) -> tuple[App, dict[str, Any]]:
+    """The same, of its parts."""
     # Gradio takes this folder from the environment only; a component reads it when it is created.
     os.environ["GRADIO_TEMP_DIR"] = str(cache.folder)
     watch = Watch()
