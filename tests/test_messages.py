@@ -110,10 +110,10 @@ def test_every_message_is_in_the_dictionary_with_its_values(subtests: pytest.Sub
 
 
 def test_every_text_is_used() -> None:
-    # What browsers do to pixels only the page notes.
+    # What browsers do to pixels, and a file that is gone, only the page tells.
     decoding = (HOUSE / "viewer" / "data" / "decoding.js").read_text("utf-8")
     used = {use.key for use in USES} | {
-        f"photo.{key}" for key in re.findall(r'note\("(\w+)"', decoding)
+        f"photo.{key}" for key in re.findall(r'(?:note\(|key: )"(\w+)"', decoding)
     }
     # The living picture and the panel of many put their keys together of names in their files.
     viewer, name = HOUSE / "viewer", re.compile(r"^[a-z]+_(?:looks_(?=.)|by_)?(.+?)(?:_title)?$")

@@ -20,6 +20,11 @@ test("a file that is no picture is told by its first bytes", async () => {
   assert.equal(await decoded(fileOf("II*\0"), "a.tiff"), null);
 });
 
+test("a folder, and a file that is gone, are told and not an error of the browser", async () => {
+  const gone = Object.assign(fileOf("x"), { arrayBuffer: () => Promise.reject(new DOMException("not found", "NotFoundError")) });
+  assert.deepEqual(await toldOf(gone), { key: "unreadable", values: { name: "'a.png'", reason: { key: "is_gone", values: {} } } });
+});
+
 test("a picture of very many pixels is not decoded", async () => {
   const size = [0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 0x23, 0x28, 0, 0, 0x23, 0x28];
   const { key, values } = await toldOf(fileOf(size));
@@ -44,6 +49,13 @@ test("a picture that turns out too large is not kept", async (context) => {
   const webp = fileOf("RIFF", [4, 0, 0, 0], "WEBP"); // which says no size
   assert.equal((await toldOf(webp)).key, "too_large");
   assert.deepEqual(closed, [true]);
+});
+
+test("of a file that is full of empty parts only the first ones are looked at", () => {
+  const frame = [0xff, 0xc0, 0, 8, 8, 0, 30, 0, 40];
+  const jpeg = (empty) => Uint8Array.from([0xff, 0xd8, ...Array.from({ length: empty }, () => [0xff, 0xfe, 0, 2]).flat(), ...frame]);
+  assert.deepEqual(sizeIn(jpeg(10_000), "JPEG"), [40, 30]);
+  assert.equal(sizeIn(jpeg(100_000), "JPEG"), null);
 });
 
 test("EXIF data that ends too early turns nothing", () => {

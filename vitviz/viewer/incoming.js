@@ -12,7 +12,7 @@ import { refusal } from "./text/refusal.js";
  * @param {() => void} render
  */
 export function createIncoming(app, host, screen, render) {
-  const image = el("img", { class: "vv-incoming", alt: "", onload: forget, onerror() { image.remove(); forget(); } });
+  let image = /** @type {HTMLImageElement|null} */ (null);
   const note = el("p", { class: "vv-incoming-note", role: "status" });
   let turn = 0; // of what is wanted
   let model = /** @type {import("./types.js").Model|null} */ (null);
@@ -58,15 +58,15 @@ export function createIncoming(app, host, screen, render) {
   /** @param {import("./types.js").OwnPhoto} photo */
   function begin({ file, name }) {
     if (!screen.board || isDrawn(name)) return;
-    image.src = URL.createObjectURL(file);
-    screen.board.root.querySelector(".vv-picture").append(image, note);
+    const [url, mine] = [URL.createObjectURL(file), el("img", { class: "vv-incoming", alt: "" })];
+    image = mine;
+    const forget = () => URL.revokeObjectURL(url); // it is decoded, or is none: nothing holds its file for longer
+    Object.assign(mine, { onload: forget, onerror() { mine.remove(); forget(); } });
+    screen.board.root.querySelector(".vv-picture").append(mine, note);
+    // The browser complains of a picture that it cannot read at all, such as a folder.
+    file.slice(0, 1).arrayBuffer().then(() => { mine.src = url; }, forget);
     screen.setState("loading");
     render();
-  }
-
-  /** The photo is decoded, or is none: nothing holds its file for longer. */
-  function forget() {
-    URL.revokeObjectURL(image.src);
   }
 
   /** Something else is shown. */
@@ -76,7 +76,7 @@ export function createIncoming(app, host, screen, render) {
   }
 
   function clear() {
-    image.remove();
+    image?.remove();
     note.remove();
   }
 

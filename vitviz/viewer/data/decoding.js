@@ -32,7 +32,7 @@ export async function decoded(file, name) {
   const quoted = quotedAsPython(name);
   if (file.size === 0) throw new PhotoError("empty", { name: quoted, allowed: ALLOWED });
   if (file.size > MOST_BYTES) throw new PhotoError("too_long", { name: quoted, megabytes: 32, allowed: ALLOWED });
-  const bytes = new Uint8Array(await file.arrayBuffer());
+  const bytes = new Uint8Array(await file.arrayBuffer().catch(() => { throw new PhotoError("unreadable", { name: quoted, reason: { key: "is_gone", values: {} } }); }));
   const format = formatOf(bytes);
   if (format === "") return null;
   const noPicture = (what, values = {}) => new PhotoError("no_picture", { name: quoted, what: { key: "is_" + what, values }, allowed: ALLOWED });

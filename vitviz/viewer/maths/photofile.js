@@ -89,10 +89,13 @@ export function framesIn(bytes, format) {
   return Math.max(1, frames.filter(({ name }) => name === "ANMF").length);
 }
 
+/** So many parts are looked at: no camera and no program makes more, and a file can be full of empty ones. */
+const MOST_PARTS = 100_000;
+
 /** The chunks of a file from a place on, as long as they are whole. */
 function chunksOf(bytes, from, lengthOf, nameAt) {
   const found = [];
-  for (let at = from; at + 8 <= bytes.length; at += lengthOf(at)) found.push({ name: letters(bytes, at + nameAt, at + nameAt + 4), at });
+  for (let at = from; at + 8 <= bytes.length && found.length < MOST_PARTS; at += lengthOf(at)) found.push({ name: letters(bytes, at + nameAt, at + nameAt + 4), at });
   return found;
 }
 
@@ -119,7 +122,7 @@ function framesOfGif(bytes) {
 /** The parts of a JPEG before its pixels. @param {DataView} view */
 function segmentsOf(view) {
   const found = [];
-  for (let at = 2; at + 4 <= view.byteLength && view.getUint8(at) === 0xff && view.getUint8(at + 1) !== 0xda; at += 2 + view.getUint16(at + 2)) {
+  for (let at = 2; at + 4 <= view.byteLength && view.getUint8(at) === 0xff && view.getUint8(at + 1) !== 0xda && found.length < MOST_PARTS; at += 2 + view.getUint16(at + 2)) {
     found.push({ kind: view.getUint8(at + 1), at });
   }
   return found;
