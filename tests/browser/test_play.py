@@ -1,5 +1,6 @@
 """The playground: a model learns in the page, beside the viewer."""
 
+import base64
 import math
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -7,7 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests.browser.test_drawing import SEVEN, draw
-from vitviz import Analysis, analyze, load
+from tests.models import spread
+from vitviz import Analysis, Preprocess, ViT, ViTConfig, analyze, load
+from vitviz.model.menu import WEIGHTS_DIR
+from vitviz.model.tensor_file import tensors_from_bytes, tensors_to_bytes
+from vitviz.model.weights import save_checkpoint
 from vitviz.viewer import page as one_file
 from vitviz.web.store.examples import FOLDER
 
@@ -306,6 +311,64 @@ def test_signs_of_ones_own_are_learned_and_another_one_is_answered(visit, tmp_pa
     chooser.set_input_files(odd)
     page.get_by_text("A drawing of a in the file is not made of strokes").wait_for()
     assert not any(one.startswith("data:") for one in seen.requests)
+
+
+def test_what_is_dropped_on_the_playground_is_opened_or_refused(visit, tmp_path) -> None:
+    """The sentence was gone with the next step, and files went to the viewer behind."""
+    seen = visit("?play=patch_14", wait_for="")
+    page = seen.page
+    page.locator(f"{PAGE}[data-state=ready]").wait_for()
+    whole = (WEIGHTS_DIR / "mnist-none.safetensors").read_bytes()
+    tensors, metadata = tensors_from_bytes(whole)
+    tensors["head.weight"] = tensors["head.weight"].float() * 1e38
+    playing(page)
+    step_is_above(page, 3)
+    for data, why in (
+        (whole[:-4], "the file holds"),
+        (tensors_to_bytes(tensors, metadata), "computes numbers that are not finite"),
+    ):
+        drop(page, data, "damaged.safetensors")
+        said = page.locator(f"{PAGE} .vv-play-note", has_text=why)
+        said.wait_for()
+        step_is_above(page, int(page.locator(PAGE).get_attribute("data-step")) + 3)
+        assert said.inner_text().startswith("This file is no model of 28 x 28 digits")
+    drop(page, whole, "whole.safetensors")
+    page.locator(".vv-play-run[aria-pressed=true]", has_text="whole").wait_for()
+    page.get_by_text("This model came from a file").wait_for()
+    assert page.locator(".vv-play-run").count() == 2
+    assert page.locator(".vv-names").inner_text().startswith("red-panda.jpg")
+    # A model that was made elsewhere, and says nothing of how it learned and what its classes are.
+    config = ViTConfig(
+        image_size=28, patch_size=7, in_chans=1, embed_dim=16, depth=2, num_heads=2,
+        num_classes=10, dist_token=True, reg_tokens=2,
+    )  # fmt: skip
+    preprocess = Preprocess(size=config.image_size, channels=1, mean=(0.1,), std=(0.3,))
+    state = spread(ViT(config)).state_dict()
+    facts = {"config": config, "preprocess": preprocess, "labels": None, "details": {}}
+    save_checkpoint(tmp_path / "a", state, **facts)
+    drop(page, (tmp_path / "a").read_bytes(), "registers.safetensors")
+    page.locator(".vv-play-run[aria-pressed=true]", has_text="registers").wait_for()
+    page.get_by_role("button", name="Open in the viewer").click()
+    seen.ready("digit-")
+    for panel in ("Predictions", "Model"):
+        seen.open_panel(panel)
+        seen.is_(panel=panel.lower(), state="ready")
+
+
+def drop(page, data: bytes, name: str) -> None:
+    """Drop a file on the playground, as a person does."""
+    page.locator(".vv-play h2").evaluate(
+        """async (node, [text, name]) => {
+            const bytes = await (await fetch("data:;base64," + text)).arrayBuffer();
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File([bytes], name));
+            for (const type of ["dragover", "drop"]) {
+                const event = { bubbles: true, cancelable: true, dataTransfer };
+                node.dispatchEvent(new DragEvent(type, event));
+            }
+        }""",
+        [base64.b64encode(data).decode(), name],
+    )
 
 
 def test_a_run_that_was_replaced_goes_on_at_another_speed(visit) -> None:

@@ -48,6 +48,7 @@ test("damaged files are refused", () => {
     [file({ a: { ...entry, dtype: "F64" } }, new Uint8Array(8)), /unknown dtype F64/],
     [file("{nonsense", new Uint8Array(0)), /not JSON/],
     [new TextEncoder().encode("<!doctype html>....").buffer, /header of/],
+    [file("[".repeat(2 ** 22 + 1), new Uint8Array(0)), /header of 4194305 bytes; at most 4194304 are read/],
   ];
   for (const [buffer, message] of refused) {
     assert.throws(() => parseSafetensors(buffer), (error) =>

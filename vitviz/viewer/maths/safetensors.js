@@ -5,6 +5,9 @@
  *   data: a Uint8Array, Uint16Array or Float32Array, as `dtype` says
  */
 
+/** A header of more bytes is refused before it is parsed: brackets alone would take a hundred times as much. */
+const MOST_HEADER = 2 ** 22;
+
 const ARRAYS = { U8: Uint8Array, F16: Uint16Array, F32: Float32Array };
 
 /** A file that contradicts its own header or its manifest. */
@@ -61,6 +64,7 @@ function readHeader(buffer) {
       "safetensors header of " + length + " bytes in a file of " + buffer.byteLength + " bytes",
     );
   }
+  if (length > MOST_HEADER) throw new FormatError("safetensors header of " + length + " bytes; at most " + MOST_HEADER + " are read");
   let header;
   try {
     header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, length)));

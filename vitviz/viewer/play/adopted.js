@@ -20,11 +20,11 @@ export function templateOf({ facts, tensors }, { key, names, right, pictures }) 
   const words = Object.fromEntries(Object.entries(names).filter(([language]) => language !== "en").map(([language, name]) => [language, { texts: { [title]: name } }]));
   const parameters = Object.values(tensors).reduce((sum, { data }) => sum + data.length, 0);
   const model = {
-    name: key, source: title, num_parameters: parameters, head: "classes", trained: true, details: { title, steps: details.steps, seed: details.seed },
+    name: key, source: title, num_parameters: parameters, head: "classes", trained: true, details: { title, ...factsOf(details) },
     measurements: right === undefined ? {} : { top1: right, pictures }, labels, groups: null, temperature: 1, calibrated: false, threshold: null, kept: 0.95, not_sure: 0.25, holds_its_group: 0.9,
     light_ink_only: true, taught_place: null, key: { name: key, untrained: false, image_size: null }, sizes: [], trained_size: [height, width], title,
     image: { height, width, channels: config.in_chans }, mean: preprocess.mean, std: preprocess.std,
-    grid: { rows, cols, patch_height: patch[0], patch_width: patch[1] }, prefix_tokens: config.class_token ? ["cls_token"] : [],
+    grid: { rows, cols, patch_height: patch[0], patch_width: patch[1] }, prefix_tokens: prefixOf(config),
     depth: config.depth, num_heads: config.num_heads, head_dim: config.head_dim, embed_dim: dim, num_tokens: config.num_tokens, steps: stepsOf(config),
     scale: config.head_dim ** -0.5, embedding_norms: [], attention_norm: "layernorm", attention_parts: ["qkv_bias"],
     position_kinds: [...(config.pos_embed ? ["learned"] : []), ...(config.rotary ? ["rotary"] : [])], num_classes: config.num_classes, pool: config.global_pool,
@@ -41,6 +41,13 @@ export function templateOf({ facts, tensors }, { key, names, right, pictures }) 
   if (config.rotary) files.inside = file(() => rotaryOf(config));
   return /** @type {any} */ ({ version: VERSION, model, photo: null, pass: { changes: [], removed: [] }, files });
 }
+
+/** The tokens before the patches, as vitviz/model/config.py names them. @param {import("../engine/config.js").Config} config */
+const prefixOf = ({ class_token: cls, dist_token: dist, reg_tokens: count }) => [...(cls ? ["cls_token"] : []), ...(dist ? ["dist_token"] : []),
+  ...Array.from({ length: count }, (_, at) => "reg_token " + (at + 1))];
+
+/** How it learned, where a file says that. @param {any} details @returns {Record<string, string>} */
+const factsOf = (details) => Object.fromEntries(["steps", "seed"].flatMap((name) => (typeof details?.[name] === "string" ? [[name, details[name]]] : [])));
 
 /** The positions of the patches, as rows of length 1. (P * D) */
 export function positionsOf({ tensors, dim, prefix }) {

@@ -1,6 +1,7 @@
 /** Carrying: what becomes of a model of the playground: it is looked into, shown in the viewer, saved, and read back. */
 
 import { grouped } from "../maths/numbers.js";
+import { FormatError } from "../maths/safetensors.js";
 import { download } from "../parts/download.js";
 import { templateOf } from "./adopted.js";
 import { fileOf } from "./digits.js";
@@ -11,6 +12,7 @@ import { nameOf, written } from "./settings.js";
 
 const LOOKED_MS = 1500; // so often it is looked inside while it learns
 const LONGEST_NAME = 40;
+const MOST_BYTES = 104e6; // of a file: 25 million parameters (engine/weights.js), and what describes them
 
 /** A picture that is looked at, (28 * 28), and what it is called. @typedef {{key: string, at?: number, pixels: Uint8Array}} Shown  at: its place in the test */
 
@@ -46,7 +48,8 @@ export function createCarrying(runs, digits, adopt) {
   /** The model as it is now, with a picture, as any other model of the viewer. @param {import("./runs.js").Run} run @param {Shown} shown */
   async function show(run, { key, pixels }) {
     const buffer = await runs.weights(run);
-    const known = await looker().read(buffer);
+    const { facts, ...rest } = await looker().read(buffer);
+    const known = { ...rest, facts: { ...facts, labels: facts.labels ?? digits.classes } }; // a file need not name them
     const names = Object.fromEntries(Object.keys(TEXTS).map((language) => {
       const say = sayingIn(language);
       return [language, run.name ?? say("modelName", { name: nameOf(run.settings, say), step: grouped(run.step) })];
@@ -65,6 +68,7 @@ export function createCarrying(runs, digits, adopt) {
 
   /** A model of digits becomes a run that has learned. Rejected with a FormatError for anything else. @param {File} file */
   async function load(file) {
+    if (file.size > MOST_BYTES) throw new FormatError(Math.round(file.size / 1e6) + " MB; at most " + MOST_BYTES / 1e6 + " MB are read");
     const buffer = await file.arrayBuffer();
     runs.add(file.name.replace(/\.safetensors$/, "").slice(0, LONGEST_NAME), buffer, await looker().answers(buffer, digits));
   }

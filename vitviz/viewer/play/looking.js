@@ -4,6 +4,10 @@ import { createEngine } from "../engine/client.js";
 import { FormatError, parseSafetensors, readMetadata } from "../maths/safetensors.js";
 import { softmax } from "../maths/predictions.js";
 import { digitAt } from "./digits.js";
+import { CHANGES } from "./settings.js";
+
+/** As explainers.js knows them. */
+const PATCHES = CHANGES.find(({ field }) => field === "patch").options.map(({ value }) => value + "," + value);
 
 /** What is looked at in one go. @typedef {{facts: import("../engine/core.js").Facts, described: any, tensors: Record<string, import("../maths/safetensors.js").Tensor>}} Known */
 
@@ -26,8 +30,10 @@ export function createLooking() {
     /** The answers of a model to digits, (digits x classes). Rejected with a FormatError for one of something else. @param {ArrayBuffer} buffer @param {import("./playground.js").Digits} digits */
     answers: (buffer, { test, classes }) => alone(async () => {
       const { facts: { config, unknown } } = await load(buffer);
-      const { image_size: size, in_chans: channels, num_classes: count } = config;
-      if (unknown.length > 0 || String(size) !== "28,28" || channels !== 1 || count !== classes.length) throw new FormatError(size.join(" x ") + ", " + count);
+      const { image_size: size, in_chans: channels, num_classes: count, patch_size: patch } = config;
+      if (unknown.length > 0) throw new FormatError("this page does not know its " + unknown.join(", "));
+      if (String(size) !== "28,28" || channels !== 1 || count !== classes.length) throw new FormatError(size.join(" x ") + ", " + count);
+      if (!PATCHES.includes(String(patch))) throw new FormatError("patches of " + patch.join(" x ") + "; not of " + PATCHES.map((one) => one.replace(",", " x ")).join(" or "));
       const answers = new Float32Array(test.labels.length * count);
       for (let at = 0; at < test.labels.length; at++) {
         const { logits } = await engine.run({ picture: digitAt(test, at), answer: true });

@@ -51,7 +51,8 @@ export function createPage({ say, digits, runs, fixed, on }) {
   const root = el("form", { class: "vv-play-page", onsubmit: (event) => event.preventDefault() }, columns, el("p", { class: "vv-note", text: say("terms") }), live);
   const chips = new Map(); // by the numbers of runs
   let dressed = /** @type {boolean|null} */ (null);
-  return { root, render, inside, showsInside: () => within.getBoundingClientRect().top < innerHeight, speak: () => setText(live, spoken()), hear: (text) => setText(note, text) };
+  let [heard, last] = ["", ""]; // what was said stays until another run is looked at, or this one begins or ends something
+  return { root, render, inside, showsInside: () => within.getBoundingClientRect().top < innerHeight, speak: () => setText(live, spoken()), hear: (text) => setText(note, heard = text) };
 
   function spoken() {
     const run = runs.current;
@@ -74,7 +75,9 @@ export function createPage({ say, digits, runs, fixed, on }) {
     setText(of, say("ofDigits", { count: grouped(test.labels.length), chance: percent(1 / classes.length) }));
     setText(state, run.name !== null ? "" : run.steps ? say("state", { step: grouped(run.step), steps: grouped(run.steps), parameters: grouped(run.parameters), rate: Math.round(run.pace) }) : say("beginning"));
     const said = run.name === null ? { ready: "ready", done: "done", failed: "failed" }[run.state] : "ofFile";
-    setText(note, hidden ? say("hidden") : said ? say(said, { why: run.why }) : "");
+    const now = run.number + run.state;
+    if (now !== last) [heard, last] = ["", now];
+    setText(note, heard || (hidden ? say("hidden") : said ? say(said, { why: run.why }) : ""));
     renderRuns(run);
     const steps = Math.max(...runs.all.map((one) => one.steps));
     const lines = (of_) => runs.all.map((one) => ({ number: one.number, points: of_(one), lit: one === run }));

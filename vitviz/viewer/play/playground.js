@@ -3,6 +3,7 @@
 import { USUAL } from "../learn/trainer.js";
 import { softmax } from "../maths/predictions.js";
 import { el } from "../parts/dom.js";
+import { takesDrops } from "../parts/drops.js";
 import { watchSurroundings } from "../parts/surroundings.js";
 import { button, choice } from "../parts/widgets.js";
 import { digitAt, readDigits } from "./digits.js";
@@ -18,6 +19,7 @@ import { setOf } from "./signs.js";
 
 const NEWS_MS = 120; // so seldom it is drawn that a run has learned on
 const SPOKEN_MS = 10_000; // a screen reader hears how it goes so seldom
+const MOST_SAID = 300; // letters of a reason, which can quote the file
 const PLAY = "play"; // of the address
 const SIGNS = "signs"; // there, and what is learned
 const SIGNS_EPOCHS = 20; // of the pictures that are made of drawings; a second or two
@@ -33,11 +35,11 @@ const RULES = STYLE.replaceAll(".vitviz", ".vitviz:not(#vv)");
 /** @param {Place} place @returns {{open: (wanted?: string) => void}} */
 export function createPlayground({ element, address, fetchDigits, adopt }) {
   const { later, soon } = inFrames(() => render());
-  const dialog = el("dialog", { class: "vitviz vv-play", onclose: leave, onkeydown: (event) => onKey(event, lot()), onscroll: later });
+  const dialog = takesDrops(el("dialog", { class: "vitviz vv-play", onclose: leave, onkeydown: (event) => onKey(event, lot()), onscroll: later }), ([file]) => take(file));
   element.append(dialog);
   const lots = /** @type {Record<Subject, import("./lot.js").Lot|null>} */ ({ digits: null, signs: null });
   let subject = /** @type {Subject} */ ("digits");
-  const lot = () => lots[subject];
+  const [lot, take] = [() => lots[subject], (/** @type {File|undefined} */ file) => load(file, lot(), say, page?.hear)];
   let [say, page, signing] = /** @type {[import("./saying.js").Say, any, ReturnType<typeof createSigning>|null]} */ ([sayingIn(document.documentElement.lang), null, null]);
   let [chosen, spokenAt, failure, told] = [0, 0, "", /** @type {string|null|undefined} */ (undefined)];
   const surroundings = watchSurroundings(dialog, dress);
@@ -90,7 +92,7 @@ export function createPlayground({ element, address, fetchDigits, adopt }) {
     dialog.setAttribute("aria-label", say("title"));
     const one = lot();
     page = one && createPage({ say, digits: one.digits, runs: one.runs, fixed: subject === SIGNS ? ["train"] : [],
-      on: { start: one.start, play: one.play, save: one.save, show, load: (file) => load(file, one, say, page.hear), choose: (at) => { chosen = at; later(); }, link: () => copyLink(say).then(page.hear) } });
+      on: { start: one.start, play: one.play, save: one.save, show, load: take, choose: (at) => { chosen = at; later(); }, link: () => copyLink(say).then(page.hear) } });
     if (subject === SIGNS) signing ??= createSigning({ learn, asked: later });
     const waiting = el("p", { class: "vv-play-waiting", role: "status", text: failure ? say("lost", { why: failure }) : say("coming") });
     const parts = lots.digits ? [subjects(say, subject, turn), subject === SIGNS ? signing.build(say) : null, page?.root] : [waiting];
@@ -182,13 +184,14 @@ function pictureIn({ test, classes }, chosen, signing) {
   return { key: signing ? "sign-" + chosen : "digit-" + classes[test.labels[chosen]], at: chosen, pixels: digitAt(test, chosen), own: false };
 }
 
-/** @param {File} file @param {import("./lot.js").Lot} lot @param {import("./saying.js").Say} say @param {(text: string) => void} hear */
+/** A file, chosen or dropped; nothing where none is dropped, or nothing learns yet. @param {File|undefined} file @param {import("./lot.js").Lot|null} lot @param {import("./saying.js").Say} say @param {(text: string) => void} hear */
 async function load(file, lot, say, hear) {
+  if (!file || !lot) return;
   hear(say("reading"));
   try {
     await lot.carrying.load(file);
   } catch (error) {
-    hear(say("unreadable", { why: error.message }));
+    hear(say("unreadable", { why: error.message.slice(0, MOST_SAID) }));
   }
 }
 
