@@ -18,7 +18,7 @@ from vitviz.web.host import address, limits
 from vitviz.web.host.address import address_here
 from vitviz.web.service.classroom import Classroom, qr_rows
 
-ODD = 10_000  # requests of the hostile client
+ODD = 2_000  # requests of the hostile client
 
 
 def voter(number: int) -> str:
@@ -250,6 +250,20 @@ def odd_request(chance: random.Random, at: int):
     return {name: chance.choice(VALUES) for name in names if chance.random() < 0.9}
 
 
+def is_counted(said) -> bool:
+    """Whether a vote was counted. Whatever else was sent is refused in a sentence."""
+    counted = said == {"counted": True}
+    assert counted or re.fullmatch(r"[A-Z].*\.", said["error"]), said
+    return counted
+
+
+def test_whatever_a_room_is_asked_it_counts_or_refuses():
+    room, chance = Classroom(), random.Random(4)
+    said = [room.ask(odd_request(chance, at)) for at in range(5 * ODD)]
+    assert sum(map(is_counted, said)) > ODD // 4
+    assert 0 < entries(room) <= limits.VOTERS * limits.VOTER_GUESSES
+
+
 def test_a_hostile_client_changes_nothing_and_fills_nothing(served):
     def odd(seed: int) -> list:
         chance, seen = random.Random(seed), []
@@ -263,15 +277,11 @@ def test_a_hostile_client_changes_nothing_and_fills_nothing(served):
         assert vote(room, 1, 3) == {"counted": True}
         seen = [pair for part in pool.map(odd, range(4)) for pair in part]
         assert len(seen) == ODD
-        counted = 0
         for sent, answer in seen:
             assert answer.status_code == 200, (sent, answer.text)
             assert answer.headers["content-type"] == "application/json"
             assert "<" not in answer.text
-            said = answer.json()
-            counted += said == {"counted": True}
-            assert said == {"counted": True} or re.fullmatch(r"[A-Z].*\.", said["error"]), said
-        assert counted > 500
+        assert sum(is_counted(answer.json()) for _, answer in seen) > ODD // 20
         assert teach(room, "tally") == {"open": True, "guesses": [3]}
         tallies = [teach(room, "tally", f"q{number}")["guesses"] for number in range(90)]
         assert 0 < max(map(len, tallies)) <= limits.VOTERS
