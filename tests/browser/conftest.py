@@ -18,7 +18,7 @@ from playwright.sync_api import expect
 from tests.models import photo
 from tests.running import running_app, save_digits, save_long, save_tiny
 from tests.viewer_fixture import film
-from vitviz import Analysis, analyze, load
+from vitviz import Analysis, PatchGrid, analyze, load
 
 SWITCHES = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-sync"
@@ -27,12 +27,20 @@ SWITCHES = (
     " --process-per-site"  # see Guests
 )
 SIZE = {"width": 1280, "height": 1000}
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+LAPTOP = {"viewport": {"width": 1366, "height": 768}}
+WALL = {"viewport": {"width": 1280, "height": 720}}  # of a projector
+DESK = {"viewport": {"width": 1920, "height": 1080}}
 MEDIA = {"color_scheme", "reduced_motion", "forced_colors"}
 PATIENCE_MS = 90_000  # a loaded machine with two cores
 expect.set_options(timeout=PATIENCE_MS)
 STATE = ".vv-place"
+PHOTOS = PatchGrid((72, 72), (6, 6), 1)  # of the shipped photo model
 # What the model would answer after every layer has come.
 ASKED = """() => [...document.querySelectorAll('.vv-would')].every(one => one.textContent)"""
+# Nothing is loading any more.
+STANDS = """() => [...document.querySelectorAll("progress, .vv-waiting, figure [role=status]")]
+    .every((one) => !one.checkVisibility())"""
 # Gradio's: a camera that is taken away ends its stream, which is forgotten by then; and a page that
 # is left while it listens calls that off, and does not hear it.
 LEFT = re.compile(r"404 .*/gradio_api/stream/\w+/close$|^AbortError: .*/assets/", re.DOTALL)
@@ -60,6 +68,57 @@ def comes_to(page, promise: str, wanted: object) -> None:
         }}""",
         [json.dumps(wanted, ensure_ascii=False, separators=(",", ":")), PATIENCE_MS],
     )
+
+
+class Held:
+    """Requests that wait in the network until they are let go, and those that come after."""
+
+    def __init__(self) -> None:
+        self.waiting, self.free = [], False
+
+    def hold(self, route) -> None:
+        route.continue_() if self.free else self.waiting.append(route)
+
+    def go(self) -> None:
+        self.free = True
+        for route in self.waiting:
+            route.continue_()
+
+
+def middle(page, grid, row: int, col: int, picture: str = ".vv-picture") -> tuple[float, float]:
+    """The middle of a patch of the picture, in the window. `grid` has its rows and cols."""
+    return middle_in(page.locator(picture).first.bounding_box(), grid, row, col)
+
+
+def middle_in(box: dict[str, float], grid, row: int, col: int) -> tuple[float, float]:
+    x = box["x"] + (col + 0.5) * box["width"] / grid.cols
+    return x, box["y"] + (row + 0.5) * box["height"] / grid.rows
+
+
+def tap(page, row: int, col: int, touch: bool = False) -> None:
+    """Click the middle of a patch, in the shipped photo model."""
+    picture = page.locator(".vv-picture").first
+    box = picture.bounding_box()
+    x, y = middle_in({**box, "x": 0, "y": 0}, PHOTOS, row, col)
+    place = {"x": x, "y": y}
+    (picture.tap if touch else picture.click)(position=place)
+
+
+def number(text: str) -> float:
+    """The value that is written after the name of a token: in "row 0, col 3: 0.0213 = 4.2 x"."""
+    found = re.search(r":\s*([-+]?[\d.]+(?:e-?\d+)?)", plain(text))
+    assert found, text
+    return float(found[1])
+
+
+def numbers(text: str) -> list[float]:
+    """All numbers of a text, as the viewer writes them."""
+    return [float(n) for n in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", plain(text))]
+
+
+def plain(text: str) -> str:
+    """With the minus of a keyboard, and without the space that stands where a sign could."""
+    return text.replace("\u2212", "-").replace("\u2007", "")
 
 
 def unfold(page) -> None:
@@ -254,6 +313,26 @@ class Visit:
         self.page.locator("#vv-model input").click()
         self.page.locator("[role=listbox] [role=option][aria-selected=true]").click()
 
+    def bring(self, path: Path) -> None:
+        """Upload a photo, and wait until its analysis is shown."""
+        self.upload(path)
+        self.ready(path.name)
+
+    def go(self, query: str, title: str) -> None:
+        """Follow a link in the same tab."""
+        self.page.goto(self.page.url.partition("?")[0] + query)
+        self.ready(title)
+
+    def choose_model(self, title: str) -> None:
+        self.page.locator("#vv-model input").click()
+        self.page.get_by_test_id("dropdown-option").filter(has_text=title).first.click()
+
+    def forgive(self, *parts: str) -> None:
+        """Forget errors with one of these words, which the test has brought about."""
+        self.complaints[:] = [
+            one for one in self.complaints if not any(map(one.__contains__, parts))
+        ]
+
     def photo_is(self, ending: str) -> None:
         """Wait until the picture input holds a file whose address ends so."""
         self.page.locator(f"#vv-photo img[src$='{ending}']").wait_for(state="attached")
@@ -280,11 +359,14 @@ class Visit:
 def visit(guests, url) -> Iterator[Callable[..., Visit]]:
     """Open a page; the first example is analyzed when it comes. Takes what `Guests.arrive` takes.
 
-    Afterwards no page may have asked another host for anything, nor written an error.
+    `before` prepares the page that it comes into. Afterwards no page may have asked another host
+    for anything, nor written an error.
     """
     visits = []
 
-    def open_page(query: str = "", wait_for: str = "red-panda.jpg", **options) -> Visit:
+    def open_page(
+        query: str = "", wait_for: str = "red-panda.jpg", before=None, **options
+    ) -> Visit:
         options = {"locale": "en-US"} | options
         seen = Visit(guests.arrive(f"{url}/healthz", **options))
         visits.append(seen)
@@ -299,7 +381,9 @@ def visit(guests, url) -> Iterator[Callable[..., Visit]]:
                 else None
             ),
         )
-        page.goto(f"{url}/{query}")
+        if before:
+            before(page)
+        page.goto(f"{url}/{query}", wait_until="load" if wait_for else "commit")
         if wait_for:
             seen.ready(wait_for)
         return seen

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import comes_to
+from tests.browser.conftest import STANDS, comes_to
 from tests.models import photo, tiny
 from vitviz import analyze, load
 from vitviz.viewer import page
@@ -107,7 +107,9 @@ def test_no_fault_in_any_panel_of_the_app_with_all_unfolded(visit, locale):
         page.evaluate(
             "document.querySelectorAll('.vv-board details').forEach((one) => { one.open = true; })"
         )
-        # What is computed late has no text at first, and is pale.
+        # What is computed late has no text at first, and is pale: each audit takes a second.
+        page.wait_for_function(STANDS)
+        page.evaluate(SETTLED)
         comes_to(page, f"({ALL})()", [])
 
 

@@ -6,9 +6,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.bench.browser import DOCUMENT_KB, FIRST_KB, SECOND_KB, WATCH_READY, arrived
+from tests.browser.conftest import DESK, LAPTOP, PHONE, Held
 from tests.browser.test_fold import SHIFTED, WATCH
 from tests.running import running_app, save_tiny
 
+QUEUE = "**/gradio_api/queue/join*"
 VIEWER = re.compile(r"/gradio_api/vitviz-[0-9a-f]{16}\.js$")
 KOREAN = re.compile(r"/gradio_api/vitviz-ko-[0-9a-f]{16}\.js$")
 SENT = """() => Object.fromEntries(performance.getEntriesByType("resource")
@@ -40,23 +42,25 @@ BOXES = """(places) => places.map((place) => {
 })"""
 
 
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (1366, 768), (1920, 1080)])
+@pytest.mark.parametrize(
+    ("size", "locale"),
+    [({"viewport": PHONE["viewport"]}, "ko-KR"), (LAPTOP, "en-US"), (DESK, "en-US")],
+)
 def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_place(
-    visit, width, height
+    visit, size, locale
 ):
-    korean = width == 390
-    locale = "ko-KR" if korean else "en-US"
-    size = {"viewport": {"width": width, "height": height}}
-    seen = visit("healthz", wait_for="", locale=locale, **size)
+    scripts = Held()
+
+    def watched(page) -> None:
+        page.add_init_script(WATCH)
+        page.route("**/assets/index-*.js", scripts.hold)
+
+    seen = visit(wait_for="", before=watched, locale=locale, **size)
     page = seen.page
-    page.add_init_script(WATCH)
-    held = []
-    page.route("**/assets/index-*.js", lambda route: held.append(route))
-    page.goto(page.url.replace("healthz", ""), wait_until="commit")
     page.wait_for_function("document.querySelector('.vv-first img')?.naturalWidth > 200")
     answer, picture = page.evaluate(BOXES, [".vv-first p", ".vv-first img"])
     said = seen.text(".vv-first p")
-    held[0].continue_()
+    scripts.go()
     seen.ready("red-panda.jpg")
     assert page.locator(".vv-first").count() == 0
     assert seen.text(".vv-title h2") == said
@@ -71,24 +75,20 @@ def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_pla
 
 
 def test_the_viewer_draws_what_the_document_brings_and_does_not_draw_it_again(visit):
-    seen = visit("healthz", wait_for="")
+    asked = Held()
+    seen = visit(wait_for="", before=lambda page: page.route(QUEUE, asked.hold))
     page = seen.page
-    held = []
-    page.route("**/gradio_api/queue/join*", lambda route: held.append(route))
-    page.goto(page.url.replace("healthz", ""))
     page.locator("[data-state=ready]").wait_for()  # Gradio's queue has not been asked yet
     seen.open_panel("Predictions")
     shown = seen.text(".vv-title h2")
     page.wait_for_function("document.querySelector('#vv-examples img')")
-    for route in held:
-        route.continue_()
+    asked.go()
     page.locator("#vv-download:not([disabled])").wait_for()  # it has answered
     assert seen.text(".vv-title h2") == shown
     seen.is_(panel="predictions")
     files = [one for one in seen.requests if one.endswith((".safetensors", "/photograph.jpg"))]
     assert sorted(files) == sorted(set(files))  # each once, by the document or by the viewer
     # What comes next is drawn as ever.
-    page.unroute("**/gradio_api/queue/join*")
     page.get_by_role("button", name="dog", exact=True).click()
     seen.ready("dog.jpg")
     page.get_by_role("button", name="red panda", exact=True).click()
@@ -116,7 +116,7 @@ def plain(tmp_path_factory):
 def test_little_travels_until_the_viewer_is_ready_and_less_on_a_second_visit(
     browser, plain, locale
 ):
-    context = browser.new_context(locale=locale, viewport={"width": 1366, "height": 768})
+    context = browser.new_context(locale=locale, **LAPTOP)
     page = context.new_page()
     page.add_init_script(WATCH_READY)
     document, first, *_ = arrived(page, plain, None, 1)
@@ -135,10 +135,11 @@ def test_little_travels_until_the_viewer_is_ready_and_less_on_a_second_visit(
     ],
 )
 def test_a_viewer_that_is_blocked_is_said_and_tried_again(visit, locale, said, again):
-    seen = visit("healthz", wait_for="", locale=locale)
+    def blocked(page) -> None:
+        page.route(VIEWER, lambda route: route.abort())
+
+    seen = visit(wait_for="", before=blocked, locale=locale)
     page = seen.page
-    page.route(VIEWER, lambda route: route.abort())
-    page.goto(page.url.replace("healthz", ""))
     note = page.get_by_role("alert").filter(has_text=said)
     note.wait_for()
     assert note.bounding_box()["y"] < 300  # and not below the place of the viewer
@@ -151,9 +152,8 @@ def test_a_viewer_that_is_blocked_is_said_and_tried_again(visit, locale, said, a
     seen.ready("red-panda.jpg")
     assert page.locator(".vv-absent").is_hidden()
     # The browser says what was blocked; nothing else went wrong.
-    blocked = [one for one in seen.complaints if "ERR_FAILED" in one]
-    assert blocked
-    seen.complaints[:] = [one for one in seen.complaints if one not in blocked]
+    assert any("ERR_FAILED" in one for one in seen.complaints)
+    seen.forgive("ERR_FAILED")
 
 
 def test_another_language_is_fetched_when_it_is_chosen_and_said_where_it_does_not_come(visit):
@@ -179,8 +179,7 @@ def test_another_language_is_fetched_when_it_is_chosen_and_said_where_it_does_no
     page.get_by_role("button", name="한국어").click()
     page.get_by_role("tab", name="어텐션", exact=True).wait_for()
     assert len(asked()) == 2  # the one that was blocked, and the one that came
-    blocked = [one for one in seen.complaints if "ERR_FAILED" in one]
-    seen.complaints[:] = [one for one in seen.complaints if one not in blocked]
+    seen.forgive("ERR_FAILED")
     # A browser that speaks it has it with the viewer.
     korean = visit(locale="ko-KR")
     korean.page.get_by_role("tab", name="어텐션", exact=True).wait_for()
@@ -191,16 +190,14 @@ def test_another_language_is_fetched_when_it_is_chosen_and_said_where_it_does_no
 
 
 def test_a_button_that_is_pressed_before_the_viewer_is_here_opens_its_list(visit):
-    seen = visit("healthz", wait_for="")
+    viewers = Held()
+    seen = visit(wait_for="", before=lambda page: page.route(VIEWER, viewers.hold))
     page = seen.page
-    held = []
-    page.route(VIEWER, lambda route: held.append(route))
-    page.goto(page.url.replace("healthz", ""))
     page.locator("#vv-lessons").click()
     page.locator("#vv-examples img").first.wait_for()
-    assert len(held) == 1
+    assert len(viewers.waiting) == 1
     assert page.locator(".vitviz").count() == 0
-    held[0].continue_()
+    viewers.go()
     page.get_by_role("dialog").wait_for()
     seen.ready("red-panda.jpg")
 

@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
+from tests.browser.conftest import number
 from tests.browser.test_links import address_says
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze, compare, load
@@ -14,12 +15,6 @@ from vitviz.web.store.examples import FOLDER
 
 PLACE = "#viewer"
 HERE, THERE, DIFFERENCE = (f".vv-beside .vv-figure:nth-child({n})" for n in (1, 2, 3))
-
-
-def number(text: str) -> float:
-    """The value that is written after the name of a token."""
-    found = re.search(r": ([-+]?[\d.]+(?:e-?\d+)?)", text.replace("\u2212", "-"))
-    return float(found[1])
 
 
 def shows(tab, maps: Maps, token: int, there: int, close: float = 1e-3) -> None:
@@ -219,8 +214,7 @@ def test_a_link_puts_beside_what_python_computes(visit, models, key, other) -> N
 def test_what_stands_beside_follows_another_picture(visit, models, pictures) -> None:
     seen = link(visit, "token=5&beside=untrained")
     page = seen.page
-    seen.upload(pictures["first"])
-    seen.ready("first.png")
+    seen.bring(pictures["first"])
     page.wait_for_selector('.vv-place[data-beside="untrained"]')
     page.locator(".vv-beside h3", has_text="first.png").wait_for()
     page.locator(f"{THERE} > .vv-under", has_text=":").wait_for()
@@ -234,12 +228,10 @@ def test_what_stands_beside_follows_another_picture(visit, models, pictures) -> 
 def test_two_own_pictures_stand_beside_each_other(visit, ours, pictures) -> None:
     seen = visit()
     page = seen.page
-    seen.upload(pictures["first"])
-    seen.ready("first.png")
+    seen.bring(pictures["first"])
     page.get_by_role("button", name="Keep this one").click()
     page.wait_for_selector('.vv-place[data-beside="kept"]')
-    seen.upload(pictures["second"])
-    seen.ready("second photo.png")
+    seen.bring(pictures["second"])
     page.locator(".vv-beside h3", has_text="first.png").wait_for()
     page.locator(f"{THERE} > .vv-under", has_text=":").wait_for()
     two = compare(ours(pictures["second"]), ours(pictures["first"]))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import PHONE, WALL
 from tests.browser.test_accessibility import AXE, RUN, SETTLED
 from vitviz.languages import dictionary
 
@@ -20,8 +21,7 @@ ANSWERS = {
 }
 REASONS = ("small", "own", "grid", "shared", "learned", "read", "others", "weights")
 NUMBERS = {"small": "108", "either": "15,552", "same": "144"}
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-WALL = {"viewport": {"width": 1280, "height": 720}, "color_scheme": "dark"}
+DARK = {**WALL, "color_scheme": "dark"}
 
 
 class Pupil:
@@ -89,7 +89,7 @@ def audit(page, only: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "options", "query"), [("en", PHONE, ""), ("ko", WALL, "&projector=true")]
+    ("language", "options", "query"), [("en", PHONE, ""), ("ko", DARK, "&projector=true")]
 )
 def test_before_lesson_after_and_what_has_changed(visit, language, options, query) -> None:
     start = f"?model=photos&example=red-panda&lang={language}{query}"

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import LEFT, stop_time
+from tests.browser.conftest import LEFT, stop_time, tap
 from tests.running import running_app, until
 
 PANDA = "red-panda.jpg"
@@ -48,13 +48,6 @@ def sit(browser, room):
     for context in contexts:
         context.close()
     assert [said for said in complaints if not LEFT.search(said)] == []
-
-
-def tap(page, row: int, col: int) -> None:
-    picture = page.locator(".vv-picture").first
-    box = picture.bounding_box()
-    spot = {"x": (col + 0.5) / 12 * box["width"], "y": (row + 0.5) / 12 * box["height"]}
-    picture.click(position=spot)
 
 
 def press(page, name: str) -> None:

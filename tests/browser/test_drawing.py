@@ -2,7 +2,6 @@
 
 import base64
 import io
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,7 +10,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import TimeoutError, expect
 
-from tests.browser.test_fold import DESK, LAPTOP, TABS, WALL, inside, top
+from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL, Held
+from tests.browser.test_fold import TABS, inside, top
 from vitviz import analyze, load
 
 FIELD = ".vv-drawing-field"
@@ -78,18 +78,14 @@ def test_a_digit_is_drawn_answered_undone_and_drawn_dark(visit) -> None:
     said = page.locator(ANSWER).inner_text()
     assert "7" in said
     assert said == seen.text(".vv-title h2")
-    first = page.locator(".vv-drawing").get_attribute("data-ms")
-
     with answered(seen):
         page.get_by_role("radio", name="Dark on paper").check(force=True)
     assert np.asarray(drawn(page))[0, 0].min() > 200
     with answered(seen):
         draw(page, ((0.3, 0.55), (0.75, 0.55)))
-    third = page.locator(".vv-drawing").get_attribute("data-ms")
     with answered(seen):
         page.get_by_role("button", name="Take the last stroke back").click()
     assert seen.text(ANSWER) == seen.text(".vv-title h2")
-    sys.stdout.write(f"\nms from the pen's last move to the answer: {first} (first), {third}\n")
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.locator(".vv-drawing-answer")).to_contain_text("Draw a digit from 0 to 9")
     page.keyboard.press("Escape")
@@ -118,10 +114,8 @@ def test_a_digit_is_drawn_by_keys_alone(visit) -> None:
     assert cols.max() - cols.min() < 40
 
 
-@pytest.mark.parametrize("locale", ["ko-KR"])
-def test_a_finger_draws_on_a_phone_and_does_not_scroll(visit, locale) -> None:
-    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-    seen = visit(locale=locale, **phone)
+def test_a_finger_draws_on_a_phone_and_does_not_scroll(visit) -> None:
+    seen = visit(locale="ko-KR", **PHONE)
     page = seen.page
     page.locator("#vv-draw").tap()
     expect(page.locator(".vv-drawing h3")).to_have_text("숫자 그리기")
@@ -135,20 +129,14 @@ def test_a_finger_draws_on_a_phone_and_does_not_scroll(visit, locale) -> None:
 def test_what_is_drawn_while_an_answer_is_on_its_way_is_asked_after_it(visit) -> None:
     page = visit().page
     page.locator("#vv-draw").click()
-    asked, free = [], []
-
-    def hold(route) -> None:
-        route.continue_() if free else asked.append(route)
-
-    page.route("**/queue/join*", hold)
+    asked = Held()
+    page.route("**/queue/join*", asked.hold)
     with page.expect_request("**/queue/join*"):
         draw(page, SEVEN)
     # The first question waits in the network, and nothing else is asked meanwhile.
     draw(page, ((0.3, 0.55), (0.75, 0.55)))
     assert page.locator(".vv-drawing").get_attribute("data-sent") == ""
-    free.append(True)
-    for route in asked:
-        route.continue_()
+    asked.go()
     page.wait_for_function(
         """() => {
             const { sent, shown } = document.querySelector(".vv-drawing").dataset;

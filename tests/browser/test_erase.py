@@ -5,6 +5,7 @@ import re
 import pytest
 import torch
 
+from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL
 from tests.browser.test_experiment import PANDA, brush, places
 from tests.browser.test_photo import SAMPLES
 from vitviz import analyze, load
@@ -13,10 +14,10 @@ PLACE = ".vv-place"
 HEADLINE = ".vv-title h2"
 ERASE = ".vv-modes .vv-option >> nth=1"
 SIZES = {
-    "phone": {"width": 390, "height": 844},
-    "projector": {"width": 1280, "height": 720},
-    "laptop": {"width": 1366, "height": 768},
-    "desktop": {"width": 1920, "height": 1080},
+    "phone": {"viewport": PHONE["viewport"]},
+    "projector": WALL,
+    "laptop": LAPTOP,
+    "desktop": DESK,
 }
 # To and fro, so that the stroke leaves no patch out and touches no other.
 WAY = [(row, col if row % 2 else 11 - col) for row in (3, 4, 5, 6) for col in range(3, 9)]
@@ -120,7 +121,7 @@ def test_twin_stranger_and_slow_model_have_their_own_sentences(visit) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_the_new_answer_is_in_sight_where_the_button_was_pressed(visit, size: str) -> None:
     projector = "&projector=true" if size == "projector" else ""
-    seen = visit("?model=photos&panel=experiment" + projector, viewport=SIZES[size])
+    seen = visit("?model=photos&panel=experiment" + projector, **SIZES[size])
     page = seen.page
     tools = page.locator(".vv-brush-controls .vv-options").first
     top = "node => node.getBoundingClientRect().top + scrollY"
@@ -143,7 +144,7 @@ def test_the_new_answer_is_in_sight_where_the_button_was_pressed(visit, size: st
             arg=".vv-title",
         )
         box = page.locator(HEADLINE).bounding_box()
-        assert 0 <= box["y"] < box["y"] + box["height"] <= SIZES[size]["height"], (size, at)
+        assert 0 <= box["y"] < box["y"] + box["height"] <= page.viewport_size["height"], (size, at)
         height = page.locator(HEADLINE).evaluate(
             "node => parseFloat(getComputedStyle(node).fontSize)"
         )

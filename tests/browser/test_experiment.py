@@ -3,14 +3,13 @@
 import csv
 import io
 import re
-import sys
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import unfold
+from tests.browser.conftest import PHONE, PHOTOS, middle_in, number, unfold
 from tests.browser.test_accessibility import AXE, RUN, SETTLED
-from tests.browser.test_beside import HERE, THERE, number, point
+from tests.browser.test_beside import HERE, THERE, point
 from tests.browser.test_explain import DRAWN
 from tests.browser.test_saving import SAVES, saved
 from vitviz import Analysis, analyze, load
@@ -20,23 +19,11 @@ from vitviz.web.store.examples import FOLDER
 DONOR = """node => [...node.getContext("2d").getImageData(0, 0, node.width, node.height).data]
     .filter((_, at) => at % 4 < 3)"""
 PANDA = FOLDER / "red-panda.jpg"
-SIDE = 12  # patches of the shipped photo model along each side
+SIDE = PHOTOS.cols
 PLACE = ".vv-place"
 
-# Milliseconds from the end of a stroke until the frame in which its answer is drawn.
-STOPWATCH = """() => {
-    const place = document.querySelector('.vv-place');
-    window.took = null;
-    document.querySelector('.vv-brush').addEventListener('pointerup', () => {
-        const began = performance.now();
-        const seen = new MutationObserver(() => {
-            if (place.dataset.beside !== 'experiment') return;
-            seen.disconnect();
-            requestAnimationFrame(() => { window.took = performance.now() - began; });
-        });
-        seen.observe(place, { attributeFilter: ['data-beside'] });
-    }, { capture: true, once: true });
-}"""
+SHARE = """share => document.querySelectorAll('.vv-experiment .vv-both-answers li b')[1]
+    ?.textContent === share"""
 
 
 @pytest.fixture(scope="module")
@@ -49,13 +36,7 @@ def places(page, *patches: tuple[int, int]) -> list[tuple[float, float]]:
     picture = page.locator(".vv-stage .vv-picture")
     picture.scroll_into_view_if_needed()
     box = picture.bounding_box()
-    return [
-        (
-            box["x"] + box["width"] * (col + 0.5) / SIDE,
-            box["y"] + box["height"] * (row + 0.5) / SIDE,
-        )
-        for row, col in patches
-    ]
+    return [middle_in(box, PHOTOS, *patch) for patch in patches]
 
 
 def brush(page, *patches: tuple[int, int]) -> None:
@@ -100,7 +81,7 @@ def expected(loaded, interventions: list[dict]) -> list[str]:
     return [f"{100 * one.probability:.1f}%" for one in (best, same)]
 
 
-def test_a_stroke_is_answered_beside_undone_and_in_the_link(visit, photos, capsys) -> None:
+def test_a_stroke_is_answered_beside_undone_and_in_the_link(visit, photos) -> None:
     seen = visit("?model=photos&panel=experiment")
     page = seen.page
     done = page.locator(".vv-done li")
@@ -110,16 +91,12 @@ def test_a_stroke_is_answered_beside_undone_and_in_the_link(visit, photos, capsy
     )
     first = {"kind": "remove", "patches": [0, 1, 2]}
     assert answers(page) == expected(photos, [first])
-    took = []
+    many = [0, 1, 2]
     for row in (4, 5, 6):
-        page.evaluate(STOPWATCH)
         brush(page, (row, 3), (row, 8))
-        page.wait_for_function("window.took !== null")
-        took.append(round(page.evaluate("window.took")))
-    with capsys.disabled():
-        sys.stdout.write(f"\nend of a stroke to its answer on the screen: {took} ms\n")
-    many = [0, 1, 2, *(row * SIDE + col for row in (4, 5, 6) for col in range(3, 9))]
-    wanted = expected(photos, [{"kind": "remove", "patches": many}])
+        many += [row * SIDE + col for col in range(3, 9)]
+        wanted = expected(photos, [{"kind": "remove", "patches": many}])
+        page.wait_for_function(SHARE, arg=wanted[1])
     assert answers(page) == wanted
     # What stands beside says so, and every panel shows both.
     assert "21 patches taken out" in page.locator(".vv-beside h3").inner_text()
@@ -131,11 +108,8 @@ def test_a_stroke_is_answered_beside_undone_and_in_the_link(visit, photos, capsy
         brush(page, (row, 3))
     assert done.count() == 2
     black = {"kind": "replace", "patches": [99, 111, 123], "by": "black"}
-    page.wait_for_function(
-        "share => document.querySelectorAll('.vv-experiment .vv-both-answers li b')[1]"
-        "?.textContent === share",
-        arg=expected(photos, [{"kind": "remove", "patches": many}, black])[1],
-    )
+    changes = [{"kind": "remove", "patches": many}, black]
+    page.wait_for_function(SHARE, arg=expected(photos, changes)[1])
     # Undo takes back the last stroke, and the keys are those of the experiment in its panel.
     page.get_by_role("button", name="Undo", exact=False).last.focus()
     for _ in range(3):
@@ -163,8 +137,7 @@ def test_a_stroke_is_answered_beside_undone_and_in_the_link(visit, photos, capsy
 
 
 def test_by_touch_and_by_keys_and_what_cannot_be_done_is_a_sentence(visit, photos) -> None:
-    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-    seen = visit("?model=photos&panel=experiment", locale="ko-KR", **phone)
+    seen = visit("?model=photos&panel=experiment", locale="ko-KR", **PHONE)
     page = seen.page
     seen.is_(panel="experiment")
     # One finger paints and does not scroll; two fingers zoom.
@@ -238,8 +211,7 @@ def test_tokens_come_from_any_photo_of_the_visitor(visit, pictures, ours) -> Non
     """Chosen by keys or dropped, a second photo gives tokens and stands beside, to five digits."""
     seen = visit("?model=tiny-cls&panel=experiment")
     page = seen.page
-    seen.upload(pictures["first"])
-    seen.ready("first.png")
+    seen.bring(pictures["first"])
     first, second = ours(pictures["first"]), ours(pictures["second"])
     section = page.locator(".vv-experiment details", has_text="Put in tokens of another photo")
     section.locator("summary").click()
@@ -266,8 +238,7 @@ def test_tokens_come_from_any_photo_of_the_visitor(visit, pictures, ours) -> Non
     # The same photo can be compared with; and the one that was shown before, after another upload.
     page.get_by_role("combobox", name="Beside").select_option(label="second photo.png")
     page.locator(f'{PLACE}[data-beside^="photo-"]').wait_for()
-    seen.upload(pictures["second"])
-    seen.ready("second photo.png")
+    seen.bring(pictures["second"])
     labels = section.locator("option").all_text_contents()
     assert "first.png" in labels
     assert "second photo.png" not in labels
@@ -292,8 +263,7 @@ def test_tokens_come_from_any_photo_of_the_visitor(visit, pictures, ours) -> Non
 
 
 def test_a_photo_gives_its_tokens_by_touch_in_korean(visit, pictures, ours) -> None:
-    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-    seen = visit("?model=tiny-cls&panel=experiment", locale="ko-KR", **phone)
+    seen = visit("?model=tiny-cls&panel=experiment", locale="ko-KR", **PHONE)
     page = seen.page
     section = page.locator(".vv-experiment details", has_text="다른 사진의 토큰 옮겨 넣기")
     section.locator("summary").tap()
@@ -316,11 +286,9 @@ def test_a_photo_gives_its_tokens_by_touch_in_korean(visit, pictures, ours) -> N
 # The weights have come, and the answer that is shown was computed in the page.
 IN_PAGE = """() => document.querySelector('.vv-place').dataset.beside === 'experiment'
     && document.querySelector('.vv-computed').textContent.startsWith('Computed in this page')"""
-SHARE = """share => document.querySelectorAll('.vv-experiment .vv-both-answers li b')[1]
-    ?.textContent === share"""
 
 
-def test_a_stroke_is_computed_in_the_page_and_asks_nobody(visit, photos, capsys) -> None:
+def test_a_stroke_is_computed_in_the_page_and_asks_nobody(visit, photos) -> None:
     seen = visit("?model=photos&panel=experiment&token=140")  # a patch that stays
     page = seen.page
     brush(page, (0, 0), (0, 2))  # the weights come with the first one
@@ -329,16 +297,12 @@ def test_a_stroke_is_computed_in_the_page_and_asks_nobody(visit, photos, capsys)
     page.wait_for_function(IN_PAGE)
     asked: list[str] = []  # about the changed model; of the intact one the server has files
     page.on("request", lambda request: asked.append(request.post_data or ""))
-    took = []
-    for row in (4, 5, 6):
-        page.evaluate(STOPWATCH)
-        brush(page, (row, 3), (row, 8))
-        page.wait_for_function("window.took !== null")
-        took.append(round(page.evaluate("window.took")))
-    with capsys.disabled():
-        sys.stdout.write(f"\nend of a stroke to its answer, computed in the page: {took} ms\n")
-    many = [0, 1, 2, 12, *(row * SIDE + col for row in (4, 5, 6) for col in range(3, 9))]
+    many = [0, 1, 2, 12]
     wanted = [{"kind": "remove", "patches": many}]
+    for row in (4, 5, 6):
+        brush(page, (row, 3), (row, 8))
+        many += [row * SIDE + col for col in range(3, 9)]
+        page.wait_for_function(SHARE, arg=expected(photos, wanted)[1])
     assert answers(page) == expected(photos, wanted)
     answers_are(page, analyze(photos, PANDA), analyze(photos, PANDA, interventions=wanted))
     # Pixels change in the page, too.
@@ -369,12 +333,11 @@ def test_a_stroke_is_computed_in_the_page_and_asks_nobody(visit, photos, capsys)
 
 
 def test_where_a_browser_runs_no_webassembly_the_server_computes(visit, photos) -> None:
-    seen = visit("?model=photos&panel=experiment", wait_for="")
+    none = """delete window.WebAssembly;
+        window.Worker = class { constructor() { throw new Error('no'); } };"""
+    link = "?model=photos&panel=experiment"
+    seen = visit(link, before=lambda page: page.add_init_script(none))
     page = seen.page
-    page.add_init_script("delete window.WebAssembly")
-    page.add_init_script("window.Worker = class { constructor() { throw new Error('no'); } }")
-    page.reload()
-    seen.ready("red-panda.jpg")
     brush(page, (0, 0), (0, 2))
     page.get_by_text("this browser runs no WebAssembly here").wait_for()
     brush(page, (1, 0))

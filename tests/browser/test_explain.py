@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import ASKED, unfold
+from tests.browser.conftest import ASKED, middle, number, plain, unfold
 from vitviz import analyze, load
 from vitviz.probe.explain.fairness import plan_of
 from vitviz.viewer import page as page_of
@@ -26,19 +26,13 @@ GREY = """(canvas, cols) => {
 }"""
 
 
-def number(text: str) -> float:
-    return float(text.replace("\u2212", "-"))
-
-
 def under(page, analysis, key: str, target: int) -> None:
     """The picture and the map of its own show the values of Python."""
     exact, grid = analysis.explain(key, 0, target), analysis.grid
-    box = page.locator(".vv-frame .vv-picture").first.bounding_box()
     for row, col in ((0, 0), (1, 3), (3, 2)):
-        x, y = (col + 0.5) / grid.cols, (row + 0.5) / grid.rows
-        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        page.mouse.move(*middle(page, grid, row, col, ".vv-frame .vv-picture"))
         line = page.locator(".vv-stage > .vv-under", has_text=f"row {row}, col {col}").first
-        value = number(re.search(r": (\S+)$", line.inner_text())[1])
+        value = number(line.inner_text())
         expected = float(exact[grid.token(row, col)])
         assert value == pytest.approx(expected, rel=0.006, abs=1e-5)
     page.mouse.move(2, 2)
@@ -50,7 +44,7 @@ def fair_is(page, fair, keys) -> None:
     rows = page.locator(".vv-fair tbody tr").all_inner_texts()
     assert len(rows) == len(keys) + 1
     for key, row in zip((*keys, "centre"), rows, strict=True):
-        found = [number(cell) for cell in re.findall(r"\t(\S?\d\.\d+)", row)]
+        found = [float(cell) for cell in re.findall(r"\t(\S?\d\.\d+)", plain(row))]
         figures = (fair.deletion(key), fair.insertion(key), fair.gain(key))
         assert found == pytest.approx(figures, abs=2e-3)
         assert row.endswith(f"{fair.beaten(key)} of 20")
@@ -59,8 +53,7 @@ def fair_is(page, fair, keys) -> None:
 def test_maps_are_made_when_looked_at_for_any_class_and_tested_fairly(visit, pictures, ours):
     seen, analysis = visit(), ours(pictures["first"])
     page, grid = seen.page, analysis.grid
-    seen.upload(pictures["first"])
-    seen.ready("first.png")
+    seen.bring(pictures["first"])
     page.wait_for_function(ASKED)  # what layers would answer was asked for, of two pictures at most
     assert len([url for url in seen.requests if "component_server" in url]) <= 2
     seen.open_panel("Explanations")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.browser.conftest import ASKED
+from tests.browser.conftest import ASKED, middle, plain
 from vitviz.probe.measure import features
 
 CANVASES = (
@@ -19,8 +19,7 @@ PIXELS = """((...both) => {
 def test_features_are_fetched_when_looked_at_and_are_those_of_python(visit, pictures, ours):
     seen, analysis = visit(), ours(pictures["first"])
     page, grid = seen.page, analysis.grid
-    seen.upload(pictures["first"])
-    seen.ready("first.png")
+    seen.bring(pictures["first"])
     asked = lambda part: [url for url in seen.requests if part in url]  # noqa: E731
     page.wait_for_function(ASKED)
     before = len(asked("component_server"))
@@ -39,20 +38,15 @@ def test_features_are_fetched_when_looked_at_and_are_those_of_python(visit, pict
     similar, norms = features.similarity(tokens, 0), features.norms(tokens)
     median = float(grid.patches(norms).quantile(0.5))
     requests = len(seen.requests)
-    box = page.locator(".vv-picture").bounding_box()
-
-    def at(row: int, col: int) -> tuple[float, float]:
-        x = box["x"] + (col + 0.5) * box["width"] / grid.cols
-        return x, box["y"] + (row + 0.5) * box["height"] / grid.rows
-
-    page.mouse.click(*at(1, 3))
+    page.mouse.click(*middle(page, grid, 1, 3))
     alike = features.similarity(tokens, grid.token(1, 3))
     for row, col in ((0, 0), (1, 3), (3, 2)):
-        page.mouse.move(*at(row, col))
+        page.mouse.move(*middle(page, grid, row, col))
         token = grid.token(row, col)
         line = page.locator(".vv-panel:not([hidden]) .vv-under", has_text=f"row {row}, col {col}")
-        text = line.inner_text().replace("\u2212", "-")
-        value, norm, times = (float(n) for n in re.findall(r"(-?\d+\.\d+)", text))
+        value, norm, times = (
+            float(n) for n in re.findall(r"(-?\d+\.\d+)", plain(line.inner_text()))
+        )
         assert value == pytest.approx(float(alike[token]), abs=1e-3)
         assert norm == pytest.approx(float(norms[token]), rel=0.006)
         assert times == pytest.approx(float(norms[token]) / median, abs=0.06)
@@ -63,7 +57,7 @@ def test_features_are_fetched_when_looked_at_and_are_those_of_python(visit, pict
     assert tile == pytest.approx(1, abs=1e-3)
     best = page.locator(".vv-partner b").first.inner_text()
     strongest = float(similar[1:].max())
-    assert float(best.replace("\u2212", "-")) == pytest.approx(strongest, rel=0.01)
+    assert float(plain(best)) == pytest.approx(strongest, rel=0.01)
     share = features.principal(grid.patches(tokens.T).T).explained
     assert f"{100 * float(share[0]):.1f}%" in seen.text(".vv-thirds .vv-note")
     assert len(asked("component_server")) == before + 2  # PCA of all layers, tokens of this one
@@ -83,4 +77,4 @@ def test_lost_features_say_so_and_can_be_tried_again(visit):
     page.locator(".vv-waiting").get_by_role("button", name="Try again").click()
     page.locator(".vv-saying", has_text="Squares of one colour").wait_for()
     assert "NaN" not in seen.text(".vv-panel:not([hidden])")
-    seen.complaints[:] = [text for text in seen.complaints if "500" not in text]
+    seen.forgive("500")

@@ -6,17 +6,14 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.conftest import DESK, LAPTOP, PHONE, WALL, Held
 from tests.browser.test_erase import brush
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.model.loaded import KNOWN_OR_NOT
 from vitviz.viewer import page as one_file
 
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-LAPTOP = {"viewport": {"width": 1366, "height": 768}}
-WALL = {"viewport": {"width": 1280, "height": 720}}
-DESK = {"viewport": {"width": 1920, "height": 1080}}
+WIDE = {"viewport": {"width": 1440, "height": 900}}
 INVITATION = ".vv-invitation"
 TABS = ".vv-tabs"
 
@@ -50,8 +47,26 @@ def top(page, place: str) -> float:
     return page.locator(place).first.evaluate("node => node.getBoundingClientRect().top + scrollY")
 
 
+# All of these are on the first screen, and the picture as high as it must be.
+FIRST = "#vv-upload, #vv-examples button:nth-child(3), #vv-lessons, .vv-title h2, .vv-rivals li"
+
+
+def has_it_all(page, least: int) -> None:
+    size = page.viewport_size
+    boxes = [part.bounding_box() for part in page.locator(FIRST).all()]
+    assert len(boxes) == 6
+    assert all(box["y"] >= 0 and box["y"] + box["height"] <= size["height"] for box in boxes)
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= size["width"] for box in boxes)
+    picture = page.locator(".vv-picture").first.bounding_box()
+    assert picture["height"] >= least
+    assert picture["y"] <= 260
+    assert picture["y"] + picture["height"] <= size["height"]
+    upload = page.locator("#vv-upload").bounding_box()
+    assert min(upload["width"], upload["height"]) >= 44
+
+
 @pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
-@pytest.mark.parametrize(("size", "least"), [(LAPTOP, 500), (WALL, 540), (DESK, 700)])
+@pytest.mark.parametrize(("size", "least"), [(LAPTOP, 500), (WIDE, 500), (WALL, 540), (DESK, 700)])
 def test_answer_picture_its_sentence_and_the_first_tool_are_on_the_first_screen(
     visit, locale, size, least
 ):
@@ -63,6 +78,7 @@ def test_answer_picture_its_sentence_and_the_first_tool_are_on_the_first_screen(
     inside(seen, ".vv-picture", ".vv-modes .vv-options", ".vv-saying")
     if not wall:
         inside(seen, "#vv-upload", "#vv-model", "#vv-untrained")
+        has_it_all(page, least)
     assert page.locator(".vv-picture").bounding_box()["height"] >= least
     page.locator(".vv-saying .vv-term").first.click()  # its terms have their cards
     page.locator("dialog.vv-card[open]").wait_for()
@@ -139,28 +155,20 @@ def test_tabs_stay_where_they_are_for_the_pair_of_an_experiment(visit, size):
 
 
 @pytest.mark.parametrize("size", [PHONE, LAPTOP, WALL])
-def test_nothing_jumps_while_the_page_loads(browser, url, size):
-    context = browser.new_context(**size)
-    page = context.new_page()
-    page.set_default_timeout(PATIENCE_MS)
-    page.add_init_script(WATCH)
-    # The question is held back until the page has said that it is on its way.
-    asked, free = [], []
+def test_nothing_jumps_while_the_page_loads(visit, size):
+    asked = Held()  # until the page has said that it is on its way
 
-    def hold(route) -> None:
-        route.continue_() if free else asked.append(route)
+    def watched(page) -> None:
+        page.add_init_script(WATCH)
+        page.route("**/queue/join*", asked.hold)
 
-    page.route("**/queue/join*", hold)
-    page.goto(f"{url}/?model=photos" + ("&projector=true" if size is WALL else ""))
-    message = page.locator(".vv-place .vv-message", has_text="Fetching the analysis …")
-    message.wait_for()
-    free.append(True)
-    for route in asked:
-        route.continue_()
-    page.locator(".vv-place[data-state=ready]").wait_for()
-    page.wait_for_function("document.querySelectorAll('#vv-examples img').length > 0")
-    assert page.evaluate(SHIFTED) < 0.05
-    context.close()
+    query = "?model=photos" + ("&projector=true" if size is WALL else "")
+    seen = visit(query, wait_for="", before=watched, **size)
+    seen.page.locator(".vv-place .vv-message", has_text="Fetching the analysis …").wait_for()
+    asked.go()
+    seen.ready("red-panda.jpg")
+    seen.page.wait_for_function("document.querySelectorAll('#vv-examples img').length > 0")
+    assert seen.page.evaluate(SHIFTED) < 0.05
 
 
 @pytest.mark.parametrize("locale", ["en-US", "ko-KR"])
@@ -173,6 +181,7 @@ def test_a_phone_shows_answer_picture_sentence_and_tabs(visit, locale):
     assert tops == sorted(tops)
     assert tops[3] <= 650
     inside(seen, *places, INVITATION)
+    has_it_all(page, 290)
     page.locator(".vv-layer").nth(4).tap()
     seen.is_(layer=4)
     assert not page.locator("[data-control=head]").is_visible()

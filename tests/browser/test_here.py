@@ -43,8 +43,7 @@ def own(tmp_path) -> Path:
 def test_a_photo_is_answered_as_in_python_and_not_uploaded(visit, own, tmp_path) -> None:
     seen = visit("?model=photos", fresh=True)
     page = seen.page
-    seen.upload(own)
-    seen.ready("my photo.jpg")
+    seen.bring(own)
     assert page.locator(".vv-here").inner_text().endswith(HERE + ".")
     ours = analyze(load("photos"), own)
     page.locator("button", has_text="Save").first.click()
@@ -64,8 +63,7 @@ def test_a_photo_is_answered_as_in_python_and_not_uploaded(visit, own, tmp_path)
     seen.ready("my photo.jpg")
     seen.is_(beside="experiment", state="ready")
     assert page.locator(".vv-here").is_visible()
-    page.locator("#vv-model input").click()
-    page.get_by_test_id("dropdown-option").filter(has_text="Handwritten digits").first.click()
+    seen.choose_model("Handwritten digits")
     seen.ready("my photo.jpg · ")
     page.wait_for_function("location.search.includes('model=mnist')")
     assert page.locator(".vv-here").is_visible()
@@ -103,8 +101,7 @@ def test_the_photo_is_there_before_the_weights_are(visit, own) -> None:
 def test_where_the_weights_do_not_come_the_photo_goes_the_way_it_went(visit, own) -> None:
     seen = visit("?model=photos", fresh=True)
     seen.page.route(WEIGHTS, lambda route: route.abort())
-    seen.upload(own)
-    seen.ready("my photo.jpg")
+    seen.bring(own)
     assert len(sent(seen)) == 1
     assert seen.page.locator(".vv-here").count() == 0
     seen.complaints.clear()  # of the file that did not come
@@ -113,8 +110,7 @@ def test_where_the_weights_do_not_come_the_photo_goes_the_way_it_went(visit, own
 def test_the_server_is_asked_before_it_gets_a_photo(visit, own) -> None:
     seen = visit("?model=photos")
     page = seen.page
-    seen.upload(own)
-    seen.ready("my photo.jpg")
+    seen.bring(own)
     page.locator(".vv-layer input").nth(3).check()
     seen.is_(layer=3)
     assert not page.locator(".vv-consent").is_visible()
@@ -151,10 +147,8 @@ def test_the_server_is_asked_before_it_gets_a_photo(visit, own) -> None:
 def test_a_model_that_is_not_shipped_asks(visit, own) -> None:
     seen = visit("?model=photos", locale="ko-KR")
     page = seen.page
-    seen.upload(own)
-    seen.ready("my photo.jpg")
-    page.locator("#vv-model input").click()
-    page.get_by_test_id("dropdown-option").filter(has_text="tiny-cls").click()
+    seen.bring(own)
+    seen.choose_model("tiny-cls")
     page.locator(".vv-consent", has_text="서버로 보낼까요?").wait_for()
     assert sent(seen) == []
     page.locator(".vv-consent button").click()
@@ -165,16 +159,14 @@ def test_a_model_that_is_not_shipped_asks(visit, own) -> None:
 def test_what_is_no_picture_is_said_and_the_photo_before_stays(visit, own, pictures) -> None:
     seen = visit("?model=photos")
     page = seen.page
-    seen.upload(own)
-    seen.ready("my photo.jpg")
+    seen.bring(own)
     for name, says in (("text", "it is text"), ("empty", "is empty (0 bytes)")):
         seen.upload(pictures[name])
         page.locator("#vv-said").filter(has_text=says).wait_for()
         seen.ready("my photo.jpg")
     assert sent(seen) == []
     # What Python alone can open goes the way that it always went.
-    seen.upload(pictures["scan"])
-    seen.ready("scan.tiff")
+    seen.bring(pictures["scan"])
     assert not page.locator("#vv-said").is_visible()
     assert len(sent(seen)) == 1
     assert page.locator(".vv-here").count() == 0

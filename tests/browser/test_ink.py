@@ -42,8 +42,7 @@ def test_a_dark_digit_is_inverted_and_back(visit, ours, three, locale: str) -> N
     assert said[0] != said[1]
     seen = visit("?model=digits&panel=predictions", locale=locale)
     page = seen.page
-    seen.upload(three)
-    seen.ready("three.png")
+    seen.bring(three)
     lines = page.locator(".vv-photo-note")
     assert notice in lines.inner_text()
     assert best(page) == said[0]

@@ -14,8 +14,7 @@ def test_the_untrained_twin_is_one_switch_away(visit, models, pictures):
     seen = visit()
     page = seen.page
     assert page.locator(".vv-untrained").count() == 0
-    seen.upload(pictures["first"])
-    seen.ready("first.png")
+    seen.bring(pictures["first"])
     page.get_by_label("Untrained").check()
     page.locator(".vv-untrained").wait_for()
     assert "Random weights" in seen.text(".vv-untrained")
@@ -29,8 +28,7 @@ def test_the_untrained_twin_is_one_switch_away(visit, models, pictures):
 def test_the_answer_and_what_every_layer_would_say(visit, pictures, ours):
     seen = visit()
     page = seen.page
-    seen.upload(pictures["first"])
-    seen.ready("first.png")
+    seen.bring(pictures["first"])
     analysis = ours(pictures["first"])
     best = analysis.predictions(1)[0]
     seen.open_panel("Predictions")
@@ -168,8 +166,7 @@ def test_the_film_of_a_training_plays(visit, models, pictures):
     page.get_by_text("Where CLS looks in layer 0").wait_for()
     seen.is_(panel="training", layer=0)
     assert canvas(page) != before
-    page.get_by_role("combobox", name="Model").click()
-    page.get_by_role("listbox").get_by_role("option", name="tiny-grey").click()
+    seen.choose_model("tiny-grey")
     seen.page.get_by_text("There is no film").wait_for()
 
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.browser.conftest import ASKED
+from tests.browser.conftest import ASKED, LAPTOP, PHONE, WALL
 from tests.browser.test_erase import brush
 from tests.browser.test_experiment import PANDA
-from tests.browser.test_fold import LAPTOP, PHONE, TABS, WALL, top
+from tests.browser.test_fold import TABS, top
 from tests.models import TINY, photo, spread, tiny
 from vitviz import Analysis, ViT, analyze, load
 from vitviz.languages import dictionary

@@ -94,8 +94,7 @@ def test_a_link_with_a_size_shows_its_patches_and_keeps_it_while_one_looks_aroun
     seen.upload(pictures["first"])
     seen.ready(f"first.png · {model}")
     address_says(page, size="40x24", example=None)
-    page.locator("#vv-model input").click()
-    page.get_by_test_id("dropdown-option").filter(has_text="tiny-grey").click()
+    seen.choose_model("tiny-grey")
     seen.ready("first.png · tiny-grey")
     address_says(page, size=None, model="tiny-grey")
     other = visit("?model=tiny-cls&size=30", "")
@@ -118,7 +117,7 @@ def test_the_photo_is_shown_in_more_patches_and_beside_the_models_own_size(visit
     coming.wait_for()
     asked[0].fulfill(status=429, json={"detail": "busy"})  # it says so itself, under the strip
     coming.wait_for(state="detached")
-    seen.complaints[:] = [one for one in seen.complaints if "429" not in one]
+    seen.forgive("429")
     page.unroute(JOIN)
     sizes.get_by_text(f"8 {TIMES} 8, 4.8 times the work").click()
     seen.ready(f"first.png · tiny-cls at 64 {TIMES} 64 pixels")
@@ -236,8 +235,7 @@ def test_a_film_that_was_left_while_it_played_shows_what_the_link_says(visit):
 def test_an_own_picture_is_not_in_the_link_and_the_button_says_so(visit, pictures):
     seen = visit("?example=bison&panel=positions", "bison.jpg")
     page = seen.page
-    seen.upload(pictures["second"])
-    seen.ready("second photo.png")
+    seen.bring(pictures["second"])
     address_says(page, model="tiny-cls", example=None, panel="positions")
     page.evaluate("void (navigator.clipboard.writeText = () => Promise.reject(new Error('no')))")
     button = page.get_by_role("button", name="your own picture is not in it")
@@ -276,9 +274,7 @@ def test_taste_is_remembered_and_needs_no_storage(visit):
     seen.choose("magma")
     page.locator(".vv-looks").get_by_label("smooth").check()
     page.get_by_role("button", name="Large text").click()
-    home = page.url.split("?")[0]  # the address itself may have the taste by now
-    page.goto(home)
-    seen.ready("red-panda.jpg")
+    seen.go("", "red-panda.jpg")  # the address itself may have the taste by now
     page.locator("summary", has_text="Scale and more").click()
     assert page.get_by_role("radio", name="magma").is_checked()
     assert page.locator(".vitviz.vv-smooth.vv-projector").count() == 1
@@ -287,14 +283,13 @@ def test_taste_is_remembered_and_needs_no_storage(visit):
         "Object.defineProperty(window, 'localStorage', "
         "{ get() { throw new DOMException('denied', 'SecurityError'); } })"
     )
-    page.goto(home)
-    seen.ready("red-panda.jpg")
+    seen.go("", "red-panda.jpg")
     assert page.locator(".vitviz.vv-smooth").count() == 0
     page.locator("summary", has_text="Scale and more").click()
     seen.choose("cividis")
     assert page.get_by_role("radio", name="cividis").is_checked()
     page.goto("about:blank")  # Gradio's scripts may complain after the viewer is ready
-    seen.complaints[:] = [text for text in seen.complaints if "denied" not in text]  # Gradio's own
+    seen.forgive("denied")  # Gradio's own
 
 
 def test_the_page_of_one_file_holds_what_is_looked_at_behind_the_hash(open_page):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.browser.conftest import ASKED, PATIENCE_MS, Visit, stop_time, unfold
+from tests.browser.conftest import ASKED, PHONE, Visit, middle, numbers, stop_time, unfold
 from tests.models import photo, tiny
 from vitviz import Analysis, analyze
 from vitviz.model.vit import ViT
@@ -18,21 +18,11 @@ from vitviz.probe.measure.pairs import pair
 from vitviz.probe.measure.positions import similarity
 from vitviz.viewer import page as one_file
 
-MINUS = "\u2212"
 PANEL = "[role=tabpanel]:visible"
 
 
-def numbers(text: str) -> list[float]:
-    """All numbers of a text, as the viewer writes them."""
-    plain = text.replace(MINUS, "-").replace("\u2007", "")
-    return [float(n) for n in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", plain)]
-
-
 def center(seen, grid, token: int) -> tuple[float, float]:
-    row, col = grid.row_col(token)
-    box = seen.page.locator(".vv-picture").bounding_box()
-    x = box["x"] + (col + 0.5) * box["width"] / grid.cols
-    return x, box["y"] + (row + 0.5) * box["height"] / grid.rows
+    return middle(seen.page, grid, *grid.row_col(token))
 
 
 @pytest.fixture
@@ -358,7 +348,7 @@ def test_every_head_is_a_dot_with_its_numbers(shown) -> None:
     seen.is_(layer=0, head=0)
 
 
-def test_heads_that_lie_on_each_other_are_told_and_walked_through(browser, show) -> None:
+def test_heads_that_lie_on_each_other_are_told_and_walked_through(show, open_page) -> None:
     """One head of a layer is a copy of another's: their dots are one."""
     loaded = tiny("cls")
     twin = ViT(loaded.card.config)
@@ -389,21 +379,16 @@ def test_heads_that_lie_on_each_other_are_told_and_walked_through(browser, show)
     assert seen.text(".vv-dot-reading .vv-note") == ""
     page.mouse.move(2, 2)
     # A finger cannot hover; the head that it tapped on can still be read.
-    finger = browser.new_context(has_touch=True, viewport={"width": 390, "height": 844})
-    finger.set_default_timeout(PATIENCE_MS)
-    try:
-        tab = finger.new_page()
-        tab.goto(page.url)
-        tab.get_by_role("radio", name="range of every head").check()
-        chart = tab.locator(".vv-chart:visible").first
-        chart.evaluate("chart => chart.scrollIntoView({ block: 'end' })")
-        dot = chart.locator(".vv-dot").nth(heads)
-        for head in (0, 1, 0):
-            dot.tap(force=True)
-            tab.locator(f"[data-layer='1'][data-head='{head}']").wait_for()
-            assert tab.locator(".vv-dot-reading .vv-note").inner_text() == told
-    finally:
-        finger.close()
+    tab = open_page(one_file(analysis), has_touch=True, locale="en-US")
+    tab.set_viewport_size(PHONE["viewport"])
+    tab.get_by_role("radio", name="range of every head").check()
+    chart = tab.locator(".vv-chart:visible").first
+    chart.evaluate("chart => chart.scrollIntoView({ block: 'end' })")
+    dot = chart.locator(".vv-dot").nth(heads)
+    for head in (0, 1, 0):
+        dot.tap(force=True)
+        tab.locator(f"[data-layer='1'][data-head='{head}']").wait_for()
+        assert tab.locator(".vv-dot-reading .vv-note").inner_text() == told
 
 
 def test_one_value_as_the_sum_the_score_and_the_share_that_it_is(shown) -> None:
@@ -669,54 +654,42 @@ def test_the_scale_of_a_rollout_goes_from_nothing_to_its_largest_patch(shown, fu
         assert abs(drawn - colours[places.round().astype(int)]).max() <= 6
 
 
-def test_the_code_is_that_of_the_selection_and_is_copied(browser, tmp_path) -> None:
+def test_the_code_is_that_of_the_selection_and_is_copied(show) -> None:
     """With permission and without it; what is copied is what Python runs."""
-    analysis = replace(analyze(tiny("cls"), photo()), photo_name='"""; <b>x</b>.png')
-    html = one_file(analysis).replace('id="viewer"', 'id="viewer" class="vv-place"')
-    (tmp_path / "page.html").write_text(html, encoding="utf-8")
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, locale="en-US")
-    context.set_default_timeout(PATIENCE_MS)
-    context.add_init_script(
-        "navigator.clipboard.writeText = async (text) => {"
-        " if (window.refused) throw new Error('no'); window.copied = text; };"
+    seen, _ = show(replace(analyze(tiny("cls"), photo()), photo_name='"""; <b>x</b>.png'))
+    page = seen.page
+    page.evaluate(
+        """() => { navigator.clipboard.writeText = async (text) => {
+            if (window.refused) throw new Error("no");
+            window.copied = text;
+        }; }"""
     )
-    try:
-        page = context.new_page()
-        seen = Visit(page)
-        page.on("pageerror", lambda error: seen.complaints.append(str(error)))
-        page.goto((tmp_path / "page.html").as_uri())
-        seen.is_(state="ready")
-        page.mouse.click(*center(seen, analysis.grid, 9))
-        seen.is_(token=9)
-        panel = page.locator(PANEL)
-        panel.get_by_text("Show the code").click()
-        code = panel.locator(".vv-code-text", has_text="shown = ")
-        code.wait_for()
-        assert 'loaded = vitviz.load("tiny cls")' in code.inner_text()
-        assert r'vitviz.analyze(loaded, "\"\"\"; <b>x</b>.png")' in code.inner_text()
-        assert 'layer, head, token, direction = 2, None, 9, "from"' in code.inner_text()
-        page.locator(".vv-frame").focus()
-        page.keyboard.press("[")
-        assert "direction = 1, None, 9," in code.inner_text()
-        panel.get_by_role("radio", name="plain PyTorch").check()
-        assert "torch.softmax(" in code.inner_text()
-        said = panel.locator(".vv-code .vv-said")
-        panel.get_by_role("button", name="Copy the code").click()
-        said.get_by_text("The code is copied.").wait_for()
-        assert page.evaluate("copied.trim()") == code.inner_text().strip()
-        page.evaluate("window.refused = true")
-        panel.get_by_role("button", name="Copy the code").click()
-        said.get_by_text("the code is selected").wait_for()
-        assert page.evaluate("getSelection().toString().trim()") == code.inner_text().strip()
-        seen.choose("who looks at it")
-        assert said.inner_text() == ""
-        for name in ("Patches", "Positions", "Query · key", "Rollout", "Features", "Model"):
-            seen.open_panel(name)
-            page.locator(PANEL).get_by_text("Show the code").click()
-            page.locator(f"{PANEL} .vv-code-text", has_text="shown = ").wait_for()
-        assert seen.complaints == []
-    finally:
-        context.close()
+    panel = page.locator(PANEL)
+    panel.get_by_text("Show the code").click()
+    code = panel.locator(".vv-code-text", has_text="shown = ")
+    code.wait_for()
+    assert 'loaded = vitviz.load("tiny cls")' in code.inner_text()
+    assert r'vitviz.analyze(loaded, "\"\"\"; <b>x</b>.png")' in code.inner_text()
+    assert 'layer, head, token, direction = 2, None, 7, "from"' in code.inner_text()
+    page.locator(".vv-frame").focus()
+    page.keyboard.press("[")
+    assert "direction = 1, None, 7," in code.inner_text()
+    panel.get_by_role("radio", name="plain PyTorch").check()
+    assert "torch.softmax(" in code.inner_text()
+    said = panel.locator(".vv-code .vv-said")
+    panel.get_by_role("button", name="Copy the code").click()
+    said.get_by_text("The code is copied.").wait_for()
+    assert page.evaluate("copied.trim()") == code.inner_text().strip()
+    page.evaluate("window.refused = true")
+    panel.get_by_role("button", name="Copy the code").click()
+    said.get_by_text("the code is selected").wait_for()
+    assert page.evaluate("getSelection().toString().trim()") == code.inner_text().strip()
+    seen.choose("who looks at it")
+    assert said.inner_text() == ""
+    for name in ("Patches", "Positions", "Query · key", "Rollout", "Features", "Model"):
+        seen.open_panel(name)
+        page.locator(PANEL).get_by_text("Show the code").click()
+        page.locator(f"{PANEL} .vv-code-text", has_text="shown = ").wait_for()
 
 
 def test_positions_and_rollout_open_with_what_they_found(show):

@@ -53,10 +53,11 @@ def test_a_number_is_found_only_where_it_stands_by_itself() -> None:
 def test_no_worksheet_tells_an_answer_and_no_key_is_longer(visit, language) -> None:
     texts = dictionary(language, "viewer")
     start = texts["lessonAnswer"].split("{")[0]
+    seen = visit(f"?model=photos&lang={language}")
     for lesson in LESSONS:
         model, example = home(lesson)
         link = f"?model={model}&example={example}&lesson={lesson}&step=1&key=true&lang={language}"
-        seen = visit(link, wait_for=example)
+        seen.go(link, example)
         key, sheet = (paper(seen.page, place) for place in (1, 0))
         answers = [
             one.removeprefix(start).strip()
@@ -76,7 +77,7 @@ def test_no_worksheet_tells_an_answer_and_no_key_is_longer(visit, language) -> N
         asked = sheet.locator("p.question").count()
         expect(sheet.locator(".because")).to_have_count(asked)
         assert sheet.locator(".score tr").count() - 1 >= asked
-        for tab in (key, sheet, seen.page):
+        for tab in (key, sheet):
             tab.close()
 
 
@@ -119,6 +120,6 @@ def test_a_step_that_asks_for_a_number_leaves_a_line_where_others_name_it(visit)
     third = sheet.locator("section").nth(2)
     expect(third).to_contain_text("here e to the ________ (step 2) is")
     # What turns out in steps 2 to 4 is told by step 5 of another lesson, which is done on the page.
-    seen = visit(link.replace("red-panda", "goldfish").replace("number", "transplant"), "goldfish")
+    seen.go(link.replace("red-panda", "goldfish").replace("number", "transplant"), "goldfish")
     sheet = paper(seen.page, 0)
     expect(sheet.locator("section").nth(4)).to_contain_text("do it on the page")

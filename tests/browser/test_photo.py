@@ -49,8 +49,7 @@ def test_an_upload_is_bright_under_the_map_of_its_answer(visit, uploads) -> None
     seen = visit("?model=photos")
     seen.is_(layer=1, head=2)  # chosen for the red panda alone
     for photo in uploads:
-        seen.upload(photo)
-        seen.ready(photo.name)
+        seen.bring(photo)
         seen.is_(layer=5, head="mean", token=0, pinned="false", panel="attention")
         assert seen.text(".vv-saying").startswith("Bright: where CLS takes most from.")
         assert seen.page.locator(".vv-stage .vv-overlay").evaluate(MOTION) == "vv-arrive"
@@ -83,15 +82,13 @@ def test_what_a_visitor_has_chosen_stays_for_the_next_photo_and_nothing_moves(
 ) -> None:
     seen = visit("?model=photos", reduced_motion="reduce")
     seen.open_panel("Positions")  # borrows a patch, which nobody has chosen
-    seen.upload(uploads[0])
-    seen.ready(uploads[0].name)
+    seen.bring(uploads[0])
     seen.is_(panel="positions", layer=5, head="mean")
     assert seen.page.locator(".vv-stage .vv-overlay").evaluate(MOTION) == "none"
     seen.open_panel("Attention")
     seen.is_(token=0)
     seen.page.locator(LAYER).nth(3).check()
-    seen.upload(uploads[1])
-    seen.ready(uploads[1].name)
+    seen.bring(uploads[1])
     seen.is_(layer=3, head="mean", token=0)
     seen.page.get_by_role("button", name="dog", exact=True).click()
     seen.ready("dog.jpg")
@@ -117,8 +114,7 @@ def test_what_was_cut_away_is_told_and_leads_to_the_frame(visit, tmp_path, local
     Image.open(FOLDER / "cat.jpg").resize((600, 300)).save(wide)
     seen = visit("?model=photos", locale=locale)
     assert seen.page.locator(".vv-cut").count() == 0  # all but a square of it was seen
-    seen.upload(wide)
-    seen.ready("wide.png")
+    seen.bring(wide)
     button = seen.page.locator(".vv-title .vv-cut")
     assert button.inner_text() == cut.format(share=50)
     seen.page.keyboard.press("Escape")
@@ -136,11 +132,9 @@ def test_what_was_cut_away_is_told_and_leads_to_the_frame(visit, tmp_path, local
     )
     assert "50.0%" in seen.text(".vv-panel .vv-framing")
     # In the model of digits it is in grey, too.
-    seen.page.goto(f"{seen.page.url.split('?')[0]}?model=mnist&example=cat")
-    seen.ready("cat.jpg")
+    seen.go("?model=mnist&example=cat", "cat.jpg")
     assert grey in seen.page.locator(".vv-photo-note").all_inner_texts()
-    seen.page.goto(f"{seen.page.url.split('?')[0]}?model=mnist&example=digit")
-    seen.ready("digit.png")
+    seen.go("?model=mnist&example=digit", "digit.png")
     assert seen.page.locator(".vv-photo-note").count() == 0
 
 

@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import expect
 
+from tests.browser.conftest import WALL
 from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.viewer import page as one_file
@@ -13,9 +14,7 @@ SEEN = ".vv-title h2, .vv-layer, .vv-where .vv-options, .vv-gallery .vv-head"
 
 
 def test_a_wall_of_720_lines_shows_picture_layer_head_and_maps(visit):
-    size = {"width": 1280, "height": 720}
-    query = "?model=photos&projector=true&layer=1&head=2&token=66"
-    seen = visit(query, viewport=size)
+    seen = visit("?model=photos&projector=true&layer=1&head=2&token=66", **WALL)
     page = seen.page
     picture = page.locator(".vv-stage .vv-picture").bounding_box()
     assert picture["height"] >= 540
@@ -156,7 +155,7 @@ def test_panels_about_the_model_have_no_read_out_and_the_film_says_what_is_large
 
 def test_a_sentence_that_is_all_a_panel_says_is_there_in_projector_mode(open_page):
     tab = open_page(one_file(analyze(tiny("registers"), photo())))
-    tab.set_viewport_size({"width": 1280, "height": 720})
+    tab.set_viewport_size(WALL["viewport"])
     tab.locator("#viewer[data-state=ready]").wait_for()
     tab.get_by_role("button", name="Projector").first.click()
     for panel in ("Predictions", "Training", "Many pictures", "Model"):

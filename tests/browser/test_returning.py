@@ -26,8 +26,7 @@ def kept(page) -> None:
 
 def with_a_photo(visit, pictures, name="second", query="", **options):
     seen = visit(query, **options)
-    seen.upload(pictures[name])
-    seen.ready(pictures[name].name)
+    seen.bring(pictures[name])
     kept(seen.page)
     return seen
 
@@ -72,7 +71,7 @@ def test_the_address_follows_again_when_the_way_back_is_refused(visit):
     seen.is_(layer=1)
     page.clock.run_for(300)
     address_says(page, example="bison", layer=1)
-    seen.complaints[:] = [one for one in seen.complaints if "429" not in one]
+    seen.forgive("429")
 
 
 def test_a_photo_is_forgotten_everywhere(visit, pictures):
@@ -94,8 +93,7 @@ def test_back_and_forward_go_through_panels_pictures_and_models(visit, pictures)
     page = seen.page
     seen.open_panel("Rollout")
     address_says(page, panel="rollout")
-    page.locator("#vv-model input").click()
-    page.get_by_test_id("dropdown-option").filter(has_text="tiny-grey").click()
+    seen.choose_model("tiny-grey")
     seen.ready("first.png · tiny-grey")
     address_says(page, model="tiny-grey")
     steps = page.evaluate("history.length")
@@ -157,8 +155,7 @@ def test_a_drawn_digit_is_kept_and_not_every_stroke(visit):
     page.reload()
     seen.ready(name)
     # Gradio's own, of an answer that the reload has cut off.
-    told = ("AbortError", "Connection errored out")
-    seen.complaints[:] = [one for one in seen.complaints if not any(map(one.count, told))]
+    seen.forgive("AbortError", "Connection errored out")
 
 
 def test_an_app_that_was_restarted_gets_photo_and_experiment_again(
@@ -172,8 +169,7 @@ def test_an_app_that_was_restarted_gets_photo_and_experiment_again(
                 seen = visit("", wait_for="")
                 seen.page.goto(url)
                 seen.ready("red-panda.jpg")
-                seen.upload(pictures["second"])
-                seen.ready("second photo.png")
+                seen.bring(pictures["second"])
                 kept(seen.page)
                 seen.open_panel("Experiment")
                 continue
@@ -188,24 +184,20 @@ def test_an_app_that_was_restarted_gets_photo_and_experiment_again(
     # Of another app than that of the other journeys, of files that it had forgotten, and of the
     # moment when nobody answered.
     seen.requests[:] = [one for one in seen.requests if f":{port}/" not in one]
-    told = ("403", "503", "Connection errored out", "ERR_CONNECTION_REFUSED")
-    seen.complaints[:] = [one for one in seen.complaints if not any(map(one.count, told))]
+    seen.forgive("403", "503", "Connection errored out", "ERR_CONNECTION_REFUSED")
 
 
 @pytest.mark.parametrize("refused", ["indexedDB", "sessionStorage"])
 def test_a_browser_that_keeps_nothing_says_nothing_and_goes_back_all_the_same(
     visit, pictures, refused
 ):
-    seen = visit("", wait_for="")
-    page = seen.page
-    page.add_init_script(
+    denied = (
         f"Object.defineProperty(window, '{refused}', "
         "{ get() { throw new DOMException('denied', 'SecurityError'); } })"
     )
-    page.reload()
-    seen.ready("red-panda.jpg")
-    seen.upload(pictures["first"])
-    seen.ready("first.png")
+    seen = visit(before=lambda page: page.add_init_script(denied))
+    page = seen.page
+    seen.bring(pictures["first"])
     address_says(page, example=None, panel="attention")
     page.get_by_role("button", name="dog").click()
     seen.ready("dog.jpg")
@@ -214,7 +206,7 @@ def test_a_browser_that_keeps_nothing_says_nothing_and_goes_back_all_the_same(
     seen.ready("first.png")
     page.reload()
     seen.ready("red-panda.jpg")
-    seen.complaints[:] = [one for one in seen.complaints if "denied" not in one]  # Gradio's own
+    seen.forgive("denied")  # Gradio's own
 
 
 def test_a_step_is_taken_back_from_anywhere_but_where_one_writes(visit):

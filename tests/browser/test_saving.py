@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.browser.conftest import unfold
+from tests.browser.conftest import PHONE, STANDS, unfold
 from tests.models import photo, tiny
 from vitviz import analyze
 from vitviz.viewer import page
@@ -26,8 +26,7 @@ def saved(seen_page, button) -> tuple[str, bytes]:
 def test_numbers_png_and_figures_of_the_attention(visit, pictures, ours, folder):
     seen, analysis = visit(), ours(pictures["first"])
     page = seen.page
-    seen.upload(pictures["first"])
-    seen.ready("first.png")
+    seen.bring(pictures["first"])
     page.get_by_role("button", name="Save what you see").click()
     stage, panel = page.locator(SAVES).all()
     name, data = saved(page, panel.get_by_role("button", name="CSV"))
@@ -79,8 +78,7 @@ def prints(*names: str) -> list[str]:
 def test_every_panel_has_its_figures_and_tables(visit, pictures, ours):
     seen, analysis = visit("?model=tiny-cls&head=1&token=6&layer=1"), ours(pictures["first"])
     page = seen.page
-    seen.upload(pictures["first"])
-    seen.ready("first.png")
+    seen.bring(pictures["first"])
     seen.is_(head=1, token=6, layer=1)
     tables, figures = {}, []
     for panel, buttons in {
@@ -138,8 +136,7 @@ def test_every_panel_has_its_figures_and_tables(visit, pictures, ours):
 def test_every_view_of_attention_has_its_figure_and_its_numbers(visit, pictures, ours):
     seen, analysis = visit(), ours(pictures["first"])
     page = seen.page
-    seen.upload(pictures["first"])
-    seen.ready("first.png")
+    seen.bring(pictures["first"])
     seen.choose("1")
     for view, name in {
         "all layers and heads": "wall",
@@ -179,7 +176,7 @@ def test_a_failure_is_told(visit):
     told = page.locator(".vv-save .vv-note", has_text="could not be saved")
     told.wait_for()
     assert told.inner_text() == "That could not be saved: the server does not answer"
-    seen.complaints[:] = []
+    seen.complaints.clear()
 
 
 @pytest.mark.parametrize(("scheme", "finger"), [("light", False), ("dark", False), ("dark", True)])
@@ -241,7 +238,7 @@ def test_a_saved_menu_shows_what_is_chosen_in_it(open_page):
 
 
 def test_a_saved_picture_ends_below_its_caption(visit):
-    seen = visit(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    seen = visit(**PHONE)
     page = seen.page
     page.evaluate("document.fonts.ready")
     page.locator(".vv-picture-options > summary").click()
@@ -290,9 +287,6 @@ CANVASES = """root => {
             size: [one.height, one.width], pixels: btoa(bytes) };
     });
 }"""
-# Nothing is loading any more.
-STANDS = """() => [...document.querySelectorAll("progress, .vv-waiting, figure [role=status]")]
-    .every((one) => !one.checkVisibility())"""
 AROUND = 14  # pixels between the edge of a saved picture and what it shows
 SHARPNESS = 2  # pixels of a saved picture for one of the screen
 CLOSE = 6  # of 255: between two colours of a legend that is squeezed

@@ -6,6 +6,7 @@ from statistics import mean
 
 from playwright.sync_api import expect
 
+from tests.browser.conftest import tap
 from tests.running import ROOT
 from vitviz import analyze, load
 from vitviz.probe.intervene.chance import Chance
@@ -37,8 +38,7 @@ def test_an_own_lesson_from_three_views(visit, tmp_path) -> None:
     page = seen.page
     for at, (view, photo) in enumerate(zip(VIEWS, (PANDA, "dog.jpg", "digit.png"), strict=True)):
         if at:
-            page.goto(page.url.split("?")[0] + view)
-            seen.ready(photo)
+            seen.go(view, photo)
         open_own(page)
         press(page, "Add this view to my lesson")
         expect(status(page)).to_have_text(f"Added as step {at + 1}.")
@@ -90,10 +90,7 @@ def test_an_own_lesson_from_three_views(visit, tmp_path) -> None:
     pupil.is_(lesson="own", step=1, overlay="none", layer=1, head=2, token=54)
     expect(tab.locator(".vv-lesson-title")).to_have_text("First <i>look</i>")
     expect(tab.locator("html")).to_have_attribute("lang", "en")  # the link says so
-    box = tab.locator(".vv-picture").first.bounding_box()
-    tab.locator(".vv-picture").first.click(
-        position={"x": box["width"] * 0.9, "y": box["height"] * 0.9}
-    )
+    tap(tab, 10, 10)
     press(tab, "Show the answer")
     pupil.is_(overlay="attention")
     expect(tab.locator(".vv-lesson-truth")).to_contain_text("Fur looks at fur.")
@@ -115,16 +112,13 @@ def test_a_class_is_polled_with_codes_and_without_a_server(visit) -> None:
     ask = "?model=photos&example=red-panda&lesson=ask&step="
     pupil = visit(ask + "2", wait_for=PANDA)
     page = pupil.page
-    picture = page.locator(".vv-picture").first
-    box = picture.bounding_box()
     codes = []
     for row, col in ((8, 4), (8, 4), (1, 5), (4, 6)):
-        place = {"x": (col + 0.5) / 12 * box["width"], "y": (row + 0.5) / 12 * box["height"]}
-        picture.click(position=place)
+        tap(page, row, col)
         if not codes:
             page.get_by_text("Code for the class").click()
         codes.append(page.locator(".vv-lesson-code").inner_text())
-        picture.click(position=place)  # the same patch is still the guess
+        tap(page, row, col)  # the same patch is still the guess
     assert len(set(codes)) == 3
 
     page.locator(".vv-lesson-teacher summary").click()
@@ -154,10 +148,7 @@ def test_a_class_is_polled_with_codes_and_without_a_server(visit) -> None:
 def test_a_pupil_takes_the_page_home_and_goes_on_offline(visit, open_page) -> None:
     seen = visit("?model=photos&example=red-panda&lesson=ask&step=2", wait_for=PANDA)
     page = seen.page
-    box = page.locator(".vv-picture").first.bounding_box()
-    page.locator(".vv-picture").first.click(
-        position={"x": box["width"] * 4.5 / 12, "y": box["height"] * 8.5 / 12}
-    )
+    tap(page, 8, 4)
     press(page, "Show the answer")
     seen.is_(overlay="attention")
     gap = page.locator(".vv-lesson-gap").inner_text()

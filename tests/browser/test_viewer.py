@@ -9,13 +9,14 @@ from itertools import count
 import numpy as np
 import pytest
 
-from tests.browser.conftest import stop_time, unfold
+from tests.browser.conftest import middle, stop_time, unfold
 from tests.models import photo, tiny, with_pass
 from tests.viewer_fixture import film
-from vitviz import Analysis, analyze
+from vitviz import Analysis, PatchGrid, analyze
 from vitviz.viewer import bundle, css, pack, page
 
 PLACE = "#viewer"
+GRID = PatchGrid((32, 32), (8, 8), 1)  # of the small model
 
 # A host whose files come when the test says so: window.gates[path] is what holds one back.
 HOST = """
@@ -53,12 +54,8 @@ def says(tab, **expected: object) -> None:
         tab.wait_for_selector(f'{PLACE}[data-{name}="{str(value).lower()}"]', state="attached")
 
 
-def spot(tab, row: int, col: int, rows: int = 4, cols: int = 4) -> tuple[float, float]:
-    box = tab.locator(".vv-picture").bounding_box()
-    return (
-        box["x"] + box["width"] * (col + 0.5) / cols,
-        box["y"] + box["height"] * (row + 0.5) / rows,
-    )
+def spot(tab, row: float, col: float) -> tuple[float, float]:
+    return middle(tab, GRID, row, col)
 
 
 def overlay(tab) -> list[int]:
