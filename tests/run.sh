@@ -109,7 +109,8 @@ PY
     "$python" -m venv "$venv" || return
     echo "torch brings its CUDA libraries along: several GB the first time, from pip's cache after that"
     printf '%s\n' "$wanted" >"$venv/wanted.txt"
-    "$venv/bin/python" -m pip install --quiet --retries 5 -r "$venv/wanted.txt" || return
+    # Compiled when it is imported, which most of it never is: that is a third of the time.
+    "$venv/bin/python" -m pip install --quiet --no-compile --retries 5 -r "$venv/wanted.txt" || return
     mv "$venv/wanted.txt" "$venv/requirements.txt" # only now: an install that broke off is repeated
 }
 
@@ -152,12 +153,14 @@ fi
 echo "python: $python ($("$python" --version))"
 # pip takes one core for minutes; what needs no Python runs beside it, and is shown when it has ended.
 without_python >"$notes/beside" 2>&1 &
+beside=$!
 step "install into $venv" install_environment "$python" || exit 1
 bin=$PWD/$venv/bin
 case $venv in /*) bin=$venv/bin ;; esac
 rm -f "$venv"/unit.log "$venv"/browser.log "$venv"/alone.log
-VENV=$venv step "lint and types of Python" bash tests/check.sh python
-wait
+VENV=$venv step "lint and types of Python" bash tests/check.sh python >"$notes/lint" 2>&1 &
+lint=$!
+wait $beside
 cat "$notes/beside"
 CHROMIUM=$(find_chromium)
 export CHROMIUM
@@ -184,6 +187,8 @@ journeys() {
 # One process per core: most of these tests compute on one thread, and a browser waits a lot.
 side_by_side="-n $((cores < 4 ? cores : 4)) --dist worksteal"
 step "unit tests" tests unit $side_by_side --durations=5 "$@"
+wait $lint
+cat "$notes/lint"
 [ -n "${CHROMIUM:-}" ] && step "journeys in Chromium" journeys "$@"
 
 say "$SECONDS s in all"
