@@ -1,12 +1,14 @@
 """What the page leans on of Gradio's inside is there, and stands in one file."""
 
 import ast
+import re
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from tests.test_web_blocks import told
+from vitviz.web.page import gradio_inside
 
 WEB = Path(__file__).resolve().parents[1] / "vitviz" / "web"
 INSIDE = "page/gradio_inside.py"
@@ -82,6 +84,7 @@ import importlib, json
 import gradio as gr
 from gradio.components.html import HTML
 from tests.test_gradio_inside import BLOCKS, INSIDE, WEB, imports, missing
+from vitviz.web.page.gradio_inside import hints
 
 imported = imports(INSIDE)
 absent = [f"{m}.{n}" for m, n in imported if missing(importlib.import_module(m), [n])]
@@ -96,6 +99,7 @@ absent += missing(photo, ["GRADIO_CACHE", "get_block_name"])
 absent += missing(gr.EventData(None, {}), ["_data"])
 absent += missing(gr.Error("said"), ["message", "print_exception"])
 absent += [] if "__getattr__" in vars(HTML) else ["gr.HTML.__getattr__"]
+absent += [] if hints(demo).count(b"<link") > 30 else ["list of what its page asks for"]
 absent += [] if {"url", "path"} <= {*shown.samples[0][0]} else ["files in gr.Dataset.samples"]
 print(json.dumps([gr.__version__, len(imported), absent]))
 """
@@ -106,6 +110,36 @@ def test_the_inside_that_the_page_leans_on_is_in_this_gradio(tmp_path):
     assert imported > 5
     says = f"Gradio {version} has no {', '.join(absent)}: look into {INSIDE} who needs it"
     assert not absent, says
+
+
+def test_what_the_page_will_ask_for_is_hinted_in_its_order(tmp_path, monkeypatch):
+    """A bundle written by hand: the page needs `one`, its blocks `two`, an image `three`."""
+    needs = "__vite__mapDeps=(i,m=__vite__mapDeps,d=(m.f||(m.f=[%s])))=>i.map(i=>d[i]);"
+    load = "v(()=>import(`./%s`)%s,__vite__mapDeps([%s]),import.meta.url)"
+    files = {
+        "index-a.js": needs % '"./Index-b.js","./core-c.js","./one.css"'
+        + load % ("Index-b.js", "", "0,1,2") + load % ("core-c.js", "", "1"),
+        "Index-b.js": needs % '"./Blocks-d.js","./two.js","./core-c.js"'
+        + load % ("Login-e.js", "", "1") + load % ("Blocks-d.js", "", "0,1,2"),
+        "core-c.js": needs % '"./audio.js","./image.js","./three.css"'
+        + "{audio:{component:()=>" + load % ("audio.js", "", "0")
+        + "},image:{base:()=>" + load % ("image.js", ".then(e=>e.n)", "1,2") + "}}",
+    }  # fmt: skip
+    assets = tmp_path / "templates" / "frontend" / "assets"
+    assets.mkdir(parents=True)
+    for name, text in files.items():
+        (assets / name).write_text(text)
+    (assets.parent / "index.html").write_text('<script src="./assets/index-a.js"></script>')
+    monkeypatch.setattr(gradio_inside.gr, "__file__", str(tmp_path / "__init__.py"))
+    image = SimpleNamespace(get_block_name=lambda: "image")
+    told = gradio_inside.hints(SimpleNamespace(blocks={1: image})).decode()
+    asked = ["Index-b.js", "core-c.js", "one.css", "Blocks-d.js", "two.js", "image.js", "three.css"]
+    assert re.findall('href="assets/([^"]+)"', told) == asked
+    assert re.findall("modulepreload|style", told) == [
+        {"js": "modulepreload", "css": "style"}[name.rpartition(".")[2]] for name in asked
+    ]
+    (assets / "index-a.js").write_text("another bundler's")
+    assert gradio_inside.hints(SimpleNamespace(blocks={1: image})) == b""
 
 
 def test_a_name_that_is_gone_is_told():

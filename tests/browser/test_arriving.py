@@ -95,6 +95,17 @@ def test_the_viewer_draws_what_the_document_brings_and_does_not_draw_it_again(vi
     seen.ready("red-panda.jpg")
 
 
+def test_the_document_names_what_gradio_will_ask_for(visit):
+    """All but the script of the page itself, which stands in its head."""
+    seen = visit(fresh=True)
+    named = set(re.findall(r'href="(assets/[^"]+)"', seen.page.request.get(seen.page.url).text()))
+    asked = {one.partition("/assets/")[2] for one in seen.requests if "/assets/" in one}
+    asked = {f"assets/{one}" for one in asked if one.endswith((".js", ".css"))}
+    assert len(asked) > 40
+    assert {one.partition("-")[0] for one in asked - named} <= {"assets/index"}
+    assert named <= asked
+
+
 def test_the_answer_is_not_there_where_the_page_shows_something_else(visit):
     seen = visit("?example=dog", wait_for="dog.jpg")
     assert "vv-first" not in seen.page.request.get(seen.page.url).text()

@@ -42,6 +42,7 @@ from .gradio_inside import (
     App,
     I18nData,
     PhotoInput,
+    hints,
     leave_in_place,
     sent_with,
     upload_folder,
@@ -134,7 +135,10 @@ def _built(
         "run_history": False,  # it would keep pictures and dead links in the browser
         "footer_links": ["api"],
         "app_kwargs": {
-            "middleware": [Middleware(Door, gate=demo.gate), Middleware(Light, first=first)],
+            "middleware": [
+                Middleware(Door, gate=demo.gate),
+                Middleware(Light, first=first, hints=hints(demo)),
+            ],
             "routes": [
                 *watch.routes(lambda: demo.gate.closing, cache.check_room),
                 *(file.route() for file in (VIEWER_FILE, RUNNING_FILE, PLAYING_FILE)),

@@ -4,9 +4,11 @@ Each piece says what it leans on and what happens without it. All of it was seen
 tests/test_gradio_inside.py names what an installed Gradio lacks, and lets no other file lean on it.
 """
 
+import json
 import logging
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -195,6 +197,59 @@ class Compressing(BrotliMiddleware):
 
     def _is_compressible_file_type(self, scope: Scope) -> bool:
         return True
+
+
+def hints(demo: gr.Blocks) -> bytes:
+    """HTML that asks for the files of Gradio's page which show the components of an app.
+
+    Its scripts name them round after round: the page, its blocks, then each component; a slow link
+    waits for every round. What its bundler wrote tells them before. Without it nothing is hinted.
+    """
+    assets = Path(gr.__file__).parent / "templates/frontend/assets"
+    shown = {"column", *(block.get_block_name() for block in demo.blocks.values())}
+    try:
+        files = list(dict.fromkeys(_asked_for(assets, shown)))
+    except (OSError, ValueError, IndexError):  # it was made by another bundler
+        files = []
+    kinds = {".js": 'rel="modulepreload"', ".css": 'rel="preload" as="style"'}
+    return "".join(
+        f'<link {kinds[suffix]} href="assets/{file}" crossorigin fetchpriority="low">'
+        for file in files
+        if (suffix := Path(file).suffix) in kinds
+    ).encode()
+
+
+def _asked_for(assets: Path, shown: set[str]) -> Iterator[str]:
+    """The names of these files, each behind those that name it."""
+    page = (assets.parent / "index.html").read_text("utf-8")
+    opening = [*_imported(assets, *re.findall(r"assets/(index-[\w-]+\.js)", page))]
+    core = next((file for _, file, _ in opening if file.startswith("core-")), "")
+    index = next((file for _, file, _ in opening if file.startswith("Index-")), "")
+    blocks = [one for one in _imported(assets, index) if one[1].startswith("Blocks-")]
+    components = [one for one in _imported(assets, core) if one[0] in shown]
+    for _, file, needs in (*opening, *blocks, *components):
+        yield from (file, *needs)
+
+
+# `{image:{component:()=>`, or `import(...), ... needs([3,1,2])` as Vite writes it.
+_IMPORT = re.compile(
+    r"[{,](\w+):\{(?=\w+:\(\)=>)"
+    r"|import\(`\./([\w-]+\.js)`\)[^`]*?__vite__mapDeps\(\[([\d,]*)\]\)"
+)
+
+
+def _imported(assets: Path, script: str = "") -> Iterator[tuple[str, str, list[str]]]:
+    """What a script imports when it is needed: the component that stands before it in the list of
+    components, the file, and all that this needs in turn.
+    """
+    text = (assets / script).read_text("utf-8")
+    told = re.search(r"m\.f=(\[[^\]]*\])", text)
+    names = [name.removeprefix("./") for name in json.loads(told[1])] if told else []
+    component = ""
+    for found in _IMPORT.finditer(text):
+        component = found[1] or component
+        if found[2]:
+            yield component, found[2], [names[int(at)] for at in found[3].split(",") if at]
 
 
 def leave_in_place(thumbnails: gr.Dataset, paths: Sequence[str], addresses: Sequence[str]) -> None:

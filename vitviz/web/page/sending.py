@@ -93,8 +93,9 @@ class Light:
 
     The document, what it says of the page, and the events that bring answers are compressed; Gradio
     does so by the ending of an address, and these have none. The document names the files of the
-    viewer in its headers, so that browsers ask for them before Gradio's scripts have run; one that
-    is asked for nothing has what will be shown (`First`) before Gradio's app. A file that a browser
+    viewer in its headers, and those of Gradio's page in its body (`hints`), so that browsers ask
+    for them before Gradio's scripts have run; one that is asked for nothing has what will be shown
+    (`First`) before Gradio's app. A file that a browser
     has is not sent again: Gradio marks files, and does not look whether a browser shows the mark.
     """
 
@@ -103,8 +104,8 @@ class Light:
     FILES, EVENTS = "/gradio_api/file=", "/gradio_api/queue/data"
     HASHED = re.compile(r"/([0-9a-f]{64})/[^/]+$")  # the folder of a file in the cache
 
-    def __init__(self, app: ASGIApp, first: First) -> None:
-        self.app, self.first = app, first
+    def __init__(self, app: ASGIApp, first: First, hints: bytes = b"") -> None:
+        self.app, self.first, self.hints = app, first, hints
         self.compressing = Compressing(self._open, quality=5)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -122,9 +123,9 @@ class Light:
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer what is compressed, which is the document among others."""
         asked = QueryParams(scope["query_string"]).keys() - {"lang"}
-        first = self.first.html(_language_of(scope))
-        if scope["path"] == self.DOCUMENT and first and not asked:
-            send = _before(self.APP, first, send)
+        first = b"" if asked else self.first.html(_language_of(scope))
+        if scope["path"] == self.DOCUMENT and (self.hints or first):
+            send = _before(self.APP, first + self.hints, send)
         await self.app(scope, receive, send)
 
 
