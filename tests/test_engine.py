@@ -2,14 +2,13 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import vitviz
 from tests import engine_fixture
 from tests.test_payload import needs_node, node
-from tests.viewer_fixture import FOLDER
+from tests.viewer_fixture import FOLDER, compare
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "vitviz/web/examples").glob("*.*g"))
@@ -29,21 +28,6 @@ def test_the_shipped_models_are_those_of_python(name: str, tmp_path: Path) -> No
     script, weights = ROOT / "tests/js/engine_shipped.js", ROOT / f"weights/{name}.safetensors"
     result = node(str(script), str(file), str(weights))
     assert result.returncode == 0, result.stderr[-2000:]
-
-
-def compare(fresh: Any, kept: Any, where: str) -> None:
-    """Assert that numbers of a fixture are what this code makes of them."""
-    if isinstance(fresh, dict):
-        assert fresh.keys() == kept.keys(), where
-        for key in fresh:
-            compare(fresh[key], kept[key], f"{where} {key}")
-    elif isinstance(fresh, list):
-        assert len(fresh) == len(kept), where
-        for one, other in zip(fresh, kept, strict=True):
-            compare(one, other, where)
-    else:
-        same = pytest.approx(kept, rel=1e-4, abs=1e-4) if isinstance(fresh, float) else kept
-        assert fresh == same, f"{where}: run `python -m tests.viewer_fixture`"
 
 
 def test_the_committed_passes_are_those_of_this_code() -> None:

@@ -63,7 +63,8 @@ def hold_to_the_contract(analysis: Analysis, key: str) -> None:
     assert torch.equal(before[1], analysis.pixels)
     if "token" not in explainer.needs:
         assert torch.equal(values, analysis.explain(key, 0))
-        assert not values[: analysis.grid.num_prefix_tokens].any()
+        prefix = values[: analysis.grid.num_prefix_tokens]
+        assert not prefix.any(), "without a query token it is a map of patches: prefix tokens get 0"
     with pytest.raises(SelectionError, match="token must be"):
         analysis.explain(key, analysis.grid.num_tokens)
 
@@ -82,6 +83,15 @@ def test_an_explainer_says_what_it_needs(key: str) -> None:
     assert explainer.name
     assert re.search("[가-힣]", say(explainer.sentence, "ko"))
     assert explainer.paper.startswith("arXiv:") or not explainer.paper
+
+
+def test_only_a_query_token_begins_at_a_pool_where_there_is_one() -> None:
+    for key, one in EXPLAINERS.items():
+        assert one.within(TINY["cls"]) is one
+        needs = one.within(TINY["map"]).needs
+        assert needs == (one.needs - {"token"} | {"pool"} if "token" in one.needs else one.needs), (
+            key
+        )
 
 
 @pytest.mark.parametrize("name", ["cls", "registers", "no_cls"])

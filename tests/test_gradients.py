@@ -7,9 +7,9 @@ import pytest
 
 import vitviz
 from tests import engine_fixture, gradients_fixture
-from tests.test_engine import EXAMPLES, ROOT, compare
+from tests.test_engine import EXAMPLES, ROOT
 from tests.test_payload import needs_node, node
-from tests.viewer_fixture import FOLDER
+from tests.viewer_fixture import FOLDER, compare
 
 
 @needs_node

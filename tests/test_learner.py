@@ -10,9 +10,9 @@ import torch
 
 import vitviz
 from tests import learner_fixture
-from tests.test_engine import ROOT, compare
+from tests.test_engine import ROOT
 from tests.test_payload import NODE, needs_node
-from tests.viewer_fixture import FOLDER
+from tests.viewer_fixture import FOLDER, compare
 from vitviz.train.dataset import read
 from vitviz.train.recipes import RECIPES
 from vitviz.train.run import Run

@@ -35,9 +35,11 @@ test("what only the host can do with a photo asks the visitor, and no host", asy
   for (const key of ["untrained", "size-144"]) await assert.rejects(asking.manifestOf(key, null), /asked/);
   assert.deepEqual(told, Array(6).fill(["visitor"]));
   // What a panel asks for by itself is awaited: it comes with the analysis of the host.
-  const late = asking.ask("late", { id: "here-1", name: "explain" });
+  const late = asking.ask("late", { id: "here-1", name: "statistics" });
   assert.equal(await Promise.race([late, new Promise((done) => setTimeout(done, 5, "waits"))]), "waits");
   assert.equal(told.length, 7);
+  // Explanations come one after another, and one that only the host has holds up no other.
+  await assert.rejects(asking.ask("late", { id: "here-1", name: "explain-new_one-0-any" }), /asked/);
 });
 
 test("what says nothing of the photo is the host's, and a photo in a model that runs here the page's", async () => {

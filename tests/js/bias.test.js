@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { scoresOf } from "../../vitviz/viewer/maths/attention.js";
 import { biasOf, wayBetween } from "../../vitviz/viewer/maths/bias.js";
 
 const manifest = /** @type {any} */ ({ model: { grid: { rows: 2, cols: 3 }, num_heads: 2, num_tokens: 7 } });
@@ -21,6 +22,15 @@ test("a bias is of a head, a query and a key; without numbers there is none", ()
   const own = biasOf({ bias }, manifest);
   assert.deepEqual([own(0, 6, 1), own(1, 6, 1), own(1, 1, 6), own(0, 0, 3)], [28, 29, 1, 30]);
   assert.throws(() => biasOf({ bias: f32([17, 2], new Array(34).fill(0)) }, manifest), /expected shape \[18,2\]/);
+});
+
+test("a bias is added to the scores of a token, and to nothing beside them", () => {
+  const one = { q: Float32Array.of(1, 2), k: Float32Array.of(3, 5), tokens: 2, dim: 1, scale: 0.5, bias: (_, query, key) => 10 * query + key };
+  for (const [direction, scores] of [["from", [0, 13, 16, 0]], ["to", [0, 3.5, 16, 0]]]) {
+    const out = new Float64Array(4);
+    scoresOf(/** @type {any} */ (one), 0, 1, /** @type {any} */ (direction), out, 1);
+    assert.deepEqual([...out], scores);
+  }
 });
 
 test("a token in another place, and a query that has the row of another or none", () => {

@@ -7,7 +7,7 @@ import { nameOf, readExplanation } from "../../vitviz/viewer/data/explanations.j
 import { FairTest, readResult } from "../../vitviz/viewer/data/fairtest.js";
 import { stageSaves } from "../../vitviz/viewer/state/saves.js";
 import { Source } from "../../vitviz/viewer/data/source.js";
-import { MOST_MAPS, mainExplainer, shownExplainers, targetOf, toggled } from "../../vitviz/viewer/state/explaining.js";
+import { MOST_MAPS, mainExplainer, questionOf, shownExplainers, targetOf, toggled } from "../../vitviz/viewer/state/explaining.js";
 import { overlayOf } from "../../vitviz/viewer/state/overlays.js";
 import { PANELS } from "../../vitviz/viewer/panels/index.js";
 import { pointOf } from "../../vitviz/viewer/panels/explain/removalchart.js";
@@ -17,6 +17,7 @@ import { startSelection, validSelection } from "../../vitviz/viewer/state/state.
 import { startTaste } from "../../vitviz/viewer/state/taste.js";
 import { className, costText, explainerName } from "../../vitviz/viewer/text/explaining.js";
 import { granted } from "../../vitviz/viewer/text/refusal.js";
+import { whereExplained } from "../../vitviz/viewer/text/where.js";
 import { translator } from "../../vitviz/viewer/text/words.js";
 import { FIXTURES, assertClose, fixtureOf, until, withFacts } from "./fixture.js";
 
@@ -112,6 +113,22 @@ test("the host makes one explanation at a time, and a failure says why and can b
   assert.equal(asked.length, 4);
   assertClose(file("generic").here.values, cls.expected.explained.generic, 1e-6);
   assert.throws(() => readExplanation(cls.buffers["features.safetensors"], manifest.model.explainers[0], manifest), /no tensor named values/);
+});
+
+test("a map of the host's is not said to be computed in this page", async () => {
+  const manifest = withFacts(cls.manifest, { model: { explainers: cls.manifest.model.explainers.map((one) => ({ ...one, late: true })) }, files: { ...cls.manifest.files } });
+  for (const name of Object.keys(manifest.files)) if (name.startsWith("explain-")) delete manifest.files[name];
+  const made = (name) => cls.expected.files[name + ".safetensors"];
+  const here = { explains: () => true, answer: async (_, { name }) => (name.startsWith("explain-generic") ? null : { buffer: cls.buffers[name + ".safetensors"] ?? Uint8Array.from(Buffer.from(made(name), "base64")).buffer }) };
+  const source = new Source(manifest, async ({ path }) => cls.buffers[path], async (_, { name }) => ({ data: made(name) }), () => {}, null, /** @type {any} */ (here));
+  for (const [maps, says] of [["attention.rollout", "computedHere"], ["attention.generic", ""]]) {
+    const app = appFor(cls, { maps });
+    Object.assign(app, { source, here, runner: () => ({ state: "here" }) });
+    const files = shownExplainers(app.selection, source).map((one) => source.explanations.of(questionOf(app.selection, source, one)));
+    for (const file of files) file.get();
+    await until(() => files.every((file) => file.here));
+    assert.equal(whereExplained(/** @type {any} */ (app)), says && t("computedHere"), maps);
+  }
 });
 
 test("classes have their names, and where too many are to be sent only those that are listed", () => {

@@ -7,7 +7,7 @@ import { readConfig } from "../../vitviz/viewer/engine/config.js";
 import { Core } from "../../vitviz/viewer/engine/core.js";
 import { bestKernels, plainKernels } from "../../vitviz/viewer/engine/kernels.js";
 import { packAll } from "../../vitviz/viewer/learn/batch.js";
-import { drawn, read, write } from "../../vitviz/viewer/learn/parameters.js";
+import { drawn, layoutOf, read, write } from "../../vitviz/viewer/learn/parameters.js";
 import { Trainer, USUAL, isMeasured, rightOf } from "../../vitviz/viewer/learn/trainer.js";
 import { Twister } from "../../vitviz/viewer/maths/twister.js";
 import { Chance } from "../../vitviz/viewer/maths/chance.js";
@@ -20,6 +20,12 @@ for (const [kernels, makeKernels] of Object.entries({ plain: plainKernels, simd:
     test(run.name + ": gradients and ten steps are torch's, with " + kernels + " kernels", () => checkRun(run, makeKernels));
   }
 }
+
+test("rows of weights begin at multiples of eight numbers, which the kernels read at once", () => {
+  const [{ config }] = Object.values(STARTS);
+  const of = (side) => layoutOf(readConfig({ ...config, image_size: [2 * side, 2 * side], patch_size: [side, side], in_chans: 1 })).all["patch_embed.proj.weight"];
+  assert.deepEqual([7, 4].map((side) => [of(side).into, of(side).stride, of(side).at % 8]), [[49, 56, 0], [16, 16, 0]]);
+});
 
 test("a run begins with the numbers of torch's generator, and its digits come in torch's order", () => {
   for (const [name, { config, seed, weights, order }] of Object.entries(STARTS)) {

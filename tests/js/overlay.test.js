@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 import { AttentionMaps } from "../../vitviz/viewer/data/maps.js";
 import { colourIndex } from "../../vitviz/viewer/maths/colour.js";
-import { LEAST_TIMES, leastEnd, patchScale, spanOf } from "../../vitviz/viewer/maths/scales.js";
+import { LEAST_TIMES, headsScale, leastEnd, patchScale, spanOf } from "../../vitviz/viewer/maths/scales.js";
 import { OVERLAYS, overlayOf } from "../../vitviz/viewer/state/overlays.js";
 import { scaleOfBoth } from "../../vitviz/viewer/state/sharedscale.js";
 import { stageSaves } from "../../vitviz/viewer/state/saves.js";
@@ -151,4 +151,7 @@ test("the map of a model that looks everywhere alike looks even, and a clear one
   const clear = Float32Array.from(even, (value, at) => (at === 5 ? 0.4 : value));
   assertClose([patchScale(clear, grid).max], [0.4], 1e-7);
   assert.equal(leastEnd(2), 1, "no share is more than 1");
+  // Two heads, one row after the other: the largest patch of both, and not what CLS has.
+  const [rows, small] = [[0.9, 0.1, ...new Array(8).fill(0), 0.5, 0.1, 0.4, ...new Array(7).fill(0)], { prefix: 1, tokens: 10 }];
+  assert.deepEqual([headsScale(rows, 2, small).max, headsScale(rows, 1, small).max], [0.4, LEAST_TIMES / 10]);
 });

@@ -36,7 +36,8 @@ export function createAsking(app, host, computing, fetchFile, noticing, need, re
     operates,
     ask: host.ask ? async (name, params) => {
       if (!isHere(params) && !isHere(params.other)) return allowed(host.ask(name, params));
-      try { return need(); } catch (error) { if (!UNASKED.includes(name)) throw error; }
+      // Explanations come one after another: one that waits would hold up all.
+      try { return need(); } catch (error) { if (!UNASKED.includes(name) || params.name?.startsWith("explain-")) throw error; }
       return new Promise(() => {}); // it is asked for again when the host has the photo
     } : null,
     /** Sends the photo that is shown. */

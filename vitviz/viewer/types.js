@@ -2,9 +2,9 @@
 
 /**
  * A file of the payload, as in the manifest; `late`: the host makes it when it is asked for it by its name; `data`: its
- * bytes in base64, if they came with the manifest; `make`: makes them, of a pass that was computed in this page; `asked`: whose late file it is,
- * if not of this pass.
- * @typedef {{path?: string, size?: number, url?: string, late?: boolean, data?: string, name?: string, share?: number, asked?: Asked,
+ * bytes in base64, if they came with the manifest; `make`: makes them, of a pass that was computed in this page; `there`: the host did;
+ * `asked`: whose late file it is, if not of this pass.
+ * @typedef {{path?: string, size?: number, url?: string, late?: boolean, data?: string, name?: string, share?: number, there?: boolean, asked?: Asked,
  *   make?: (signal: AbortSignal) => Promise<ArrayBuffer>}} PayloadFile
  */
 

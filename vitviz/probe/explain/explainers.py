@@ -185,7 +185,9 @@ def _placed(grid: PatchGrid, patches: Tensor) -> Tensor:
 class Explainer:
     """One way to say how much every token matters.
 
-    function  (case, token, *, options) -> (N,); the docstring defines it
+    function  (case, token, *, options) -> (N,); the docstring defines it. Without the need "token"
+              it is a map of patches, and prefix tokens get 0; patches that were taken out of the
+              pass are not among `case.patches`
     needs     "token": the values are those for one query token; "pool": for the query that gathers
               the answer, and the model is at hand (see `within`); "class": for one class; "values",
               "gradients": the trace of the case holds v, or v and g; "pass": it runs the model

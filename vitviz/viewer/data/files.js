@@ -43,6 +43,7 @@ export function fetchOrAsk(fetchFile, ask, asked) {
     if (!file.late) return fetchFile(file, signal);
     if (!ask) throw notHere(file.name);
     const { data, buffer } = await ask("late", { ...(file.asked ?? asked), name: file.name }, (share) => { file.share = share; });
+    file.there = !buffer; // the host made it
     return buffer ?? ofBase64(data);
   };
 }

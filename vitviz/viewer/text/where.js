@@ -1,6 +1,7 @@
 /** Where: which machine computed what is shown. */
 
 import { percent } from "../maths/numbers.js";
+import { questionOf, shownExplainers } from "../state/explaining.js";
 
 /**
  * A sentence about a pass; "" of a model that only the host runs.
@@ -14,9 +15,10 @@ export function whereComputed({ source: { manifest: { model, pass } } }, { t, ru
   return t({ coming: "computedMeanwhile", here: "computedThere", slow: "computedFaster", failed: "computedThereAlone" }[state], { share: percent(share) });
 }
 
-/** A sentence about explanations and fair tests; "" of a model that only the host runs. @param {import("../main.js").App} app */
-export function whereExplained({ t, runner, here, source: { manifest } }) {
+/** A sentence about explanations and fair tests; "" of a model that only the host runs, or of a map that only it makes. @param {import("../main.js").App} app */
+export function whereExplained({ t, runner, here, selection, source, source: { manifest, explanations } }) {
   const { state, share, plain } = runner(manifest.model) ?? {};
   if (!here.explains(manifest) || !state || state === "failed" || state === "slow") return "";
+  if (shownExplainers(selection, source).some((one) => explanations.of(questionOf(selection, source, one)).file?.there)) return "";
   return state === "coming" ? t("explainComing", { share: percent(share) }) : t(plain ? "computedPlainly" : "computedHere");
 }
