@@ -48,17 +48,7 @@ from .gradio_inside import (
     upload_folder,
 )
 from .guard import guard
-from .sending import (
-    DIGITS_FILES,
-    PLAYING_FILE,
-    RUNNING_FILE,
-    TEXTS_FILES,
-    VIEWER_FILE,
-    KeptFile,
-    Light,
-    thumbnail_file,
-    weights_file,
-)
+from .sending import OUR_FILES, KeptFile, Light, thumbnail_file, weights_file
 from .texts import TEXTS, translated
 from .theme import PAGE_CSS, theme
 from .zero_gpu import ZeroGpu
@@ -141,9 +131,7 @@ def _built(
             ],
             "routes": [
                 *watch.routes(lambda: demo.gate.closing, cache.check_room),
-                *(file.route() for file in (VIEWER_FILE, RUNNING_FILE, PLAYING_FILE)),
-                *(file.route() for file in (*TEXTS_FILES.values(), *DIGITS_FILES.values())),
-                *(file.route() for file in weights.values()),
+                *(file.route() for file in (*OUR_FILES, *weights.values())),
                 *(thumbnail_file(example).route() for example in service.examples),
             ],
         },

@@ -75,6 +75,11 @@ DIGITS_FILES = {
     name.partition(".")[0]: KeptFile(f"digits-{name.partition('.')[0]}", sheet, "png", "image/png")
     for name, sheet in digits().items()
 }
+OUR_FILES = (
+    *(VIEWER_FILE, RUNNING_FILE, PLAYING_FILE),
+    *TEXTS_FILES.values(),
+    *DIGITS_FILES.values(),
+)
 
 
 @cache
