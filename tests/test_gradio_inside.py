@@ -123,7 +123,8 @@ def test_what_the_page_will_ask_for_is_hinted_in_its_order(tmp_path, monkeypatch
         + load % ("Login-e.js", "", "1") + load % ("Blocks-d.js", "", "0,1,2"),
         "core-c.js": needs % '"./audio.js","./image.js","./three.css"'
         + "{audio:{component:()=>" + load % ("audio.js", "", "0")
-        + "},image:{base:()=>" + load % ("image.js", ".then(e=>e.n)", "1,2") + "}}",
+        + "},image:{example:()=>" + load % ("audio.js", "", "0")
+        + ",base:()=>" + load % ("image.js", ".then(e=>e.n)", "1,2") + "}}",
     }  # fmt: skip
     assets = tmp_path / "templates" / "frontend" / "assets"
     assets.mkdir(parents=True)

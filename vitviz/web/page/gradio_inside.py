@@ -231,10 +231,12 @@ def _asked_for(assets: Path, shown: set[str]) -> Iterator[str]:
         yield from (file, *needs)
 
 
-# `{image:{component:()=>`, or `import(...), ... needs([3,1,2])` as Vite writes it.
+# `{image:{component:()=>`, or `import(...), ... needs([3,1,2])` as Vite writes it. An `example`
+# comes with the components that show one.
 _IMPORT = re.compile(
     r"[{,](\w+):\{(?=\w+:\(\)=>)"
-    r"|import\(`\./([\w-]+\.js)`\)[^`]*?__vite__mapDeps\(\[([\d,]*)\]\)"
+    r"|(?<!example:\(\)=>\w\(\(\)=>)import\(`\./([\w-]+\.js)`\)"
+    r"[^`]*?__vite__mapDeps\(\[([\d,]*)\]\)"
 )
 
 
