@@ -15,6 +15,7 @@ HOUSE = Path(__file__).resolve().parents[1] / "vitviz"
 ROOMS = {
     "arguments": 0,
     "errors": 0,
+    "stopping": 0,
     "languages": 0,
     "model": 1,
     "probe": 2,

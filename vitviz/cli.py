@@ -3,13 +3,9 @@
 import argparse
 import os
 import re
-import signal
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import __version__
@@ -19,6 +15,7 @@ from .languages import dictionary
 from .model.key import read_size
 from .model.menu import DEFAULT_MODEL, list_models
 from .model.weight_options import add_weight_options, json_value, weight_options
+from .stopping import sigterm_raises
 
 if TYPE_CHECKING:
     from .model.photo import Photo
@@ -215,33 +212,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return status
-
-
-class Terminated(BaseException):
-    """Raised by SIGTERM, so that whatever is open is closed, and partial files are deleted."""
-
-
-@contextmanager
-def sigterm_raises() -> Iterator[None]:
-    """Let SIGTERM raise `Terminated`, and end the process as it does when that has come through. A
-    second one ends it at once.
-    """
-
-    def terminated(_number: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        raise Terminated
-
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread hears signals
-        return
-    before = signal.signal(signal.SIGTERM, terminated)
-    try:
-        yield
-    except Terminated:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        signal.raise_signal(signal.SIGTERM)
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def parted(argv: list[str]) -> tuple[str, list[str]]:

@@ -103,6 +103,10 @@ def test_the_document_names_what_gradio_will_ask_for(visit):
     asked = {f"assets/{one}" for one in asked if one.endswith((".js", ".css"))}
     assert len(asked) > 40
     assert {one.partition("-")[0] for one in asked - named} <= {"assets/index"}
+    # None in vain: Gradio takes each style into use. Of a script nothing tells whether it does.
+    styles = {one for one in named if one.endswith(".css")}
+    used = "[...document.querySelectorAll('link[rel=stylesheet]')].map(({ href }) => href)"
+    assert styles <= {"assets/" + one.rpartition("/")[2] for one in seen.page.evaluate(used)}
     assert named <= asked
 
 

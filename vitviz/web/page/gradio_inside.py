@@ -206,6 +206,7 @@ def hints(demo: gr.Blocks) -> bytes:
     waits for every round. What its bundler wrote tells them before. Without it nothing is hinted.
     """
     assets = Path(gr.__file__).parent / "templates/frontend/assets"
+    # Every page is laid out in a column, which is no block of its own.
     shown = {"column", *(block.get_block_name() for block in demo.blocks.values())}
     try:
         files = list(dict.fromkeys(_asked_for(assets, shown)))

@@ -100,8 +100,8 @@ class Light:
     does so by the ending of an address, and these have none. The document names the files of the
     viewer in its headers, and those of Gradio's page in its body (`hints`), so that browsers ask
     for them before Gradio's scripts have run; one that is asked for nothing has what will be shown
-    (`First`) before Gradio's app. A file that a browser
-    has is not sent again: Gradio marks files, and does not look whether a browser shows the mark.
+    (`First`) before Gradio's app. A file that a browser has is not sent again: Gradio marks files,
+    and does not look whether a browser shows the mark.
     """
 
     DOCUMENT, APP = "/", b"<gradio-app"
