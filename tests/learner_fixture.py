@@ -70,7 +70,7 @@ def run(config: ViTConfig) -> dict[str, Any]:
     vit = ViT(config).train()
     draw_into(vit)
     made.vit, made.learner = vit, Learner(vit)
-    made.shared, made.optimizers = made.learner, make_optimizers(vit, RECIPE)
+    made.optimizers = make_optimizers(vit, RECIPE)
     first = made.order.at(0)
     x = normalise(data.images[first] / 255, made.mean, made.std)
     F.cross_entropy(vit(x), data.targets[first]).backward()

@@ -80,8 +80,8 @@ from vitviz.train.command import main
 from vitviz.train.run import Run
 def learn(self, pictures, targets, real=Run.learn):
     if self.step == 7 and self.processes.rank == 1:
-        right = self.shared
-        self.shared = lambda x: (a := right(x))._replace(logits=a.logits * float("nan"))
+        right = self.learner.forward
+        self.learner.forward = lambda x: (a := right(x))._replace(logits=a.logits * float("nan"))
     return real(self, pictures, targets)
 Run.learn = learn
 sys.exit(main(sys.argv[1:]))
@@ -99,6 +99,27 @@ def test_a_loss_that_is_not_a_number_in_one_process_stops_both(pack, tmp_path): 
     state = read_state(tmp_path / "run")
     assert state["step"] == 5
     assert all(torch.isfinite(value).all() for value in state["vit"].values())
+
+
+LEAVES = """
+import sys
+from pathlib import Path
+from vitviz.train.command import main
+status = main(sys.argv[1:])
+tasks = Path("/proc/self/task").iterdir()
+names = [(task / "comm").read_text("utf-8") for task in tasks]
+assert not any("gloo" in name for name in names), names
+sys.exit(status)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux tells its threads")
+def test_no_thread_of_the_group_is_left_to_abort_the_process_at_its_end(pack, tmp_path):  # noqa: F811
+    script = tmp_path / "leaves.py"
+    script.write_text(LEAVES)
+    words = ["--data", str(pack), "--out", str(tmp_path / "run"), *SMALL, *LONG]
+    done = two_processes(*words, script=script)
+    assert done.returncode == 0, done.stderr
 
 
 def test_two_processes_that_are_stopped_are_saved_and_go_on_as_if_never_stopped(

@@ -4,10 +4,12 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
 
 @dataclass(frozen=True)
@@ -46,22 +48,30 @@ class Processes:
         whole[self.rank :: self.size] = share
         return self.add_up(whole.to(self.device)).to(share.device)
 
-    def together(self, model: nn.Module) -> nn.Module:
-        """Wrap the model so that backward leaves the mean gradient of all processes."""
+    def mean_gradient(self, model: nn.Module) -> None:
+        """Leave the mean gradient of all processes in the parameters of each."""
         if self.size == 1:
-            return model
-        return nn.parallel.DistributedDataParallel(model)
+            return
+        gradients = [p.grad for p in model.parameters() if p.grad is not None]
+        total = self.add_up(parameters_to_vector(gradients))
+        vector_to_parameters(total / self.size, gradients)
 
 
 @contextmanager
 def processes() -> Iterator[Processes]:
-    """Join the other processes if `torchrun` started this one, and leave them at the end."""
+    """Join the other processes if `torchrun` started this one, and leave them at the end.
+
+    Nothing may hold their group for longer, as a `DistributedDataParallel` does: its threads would
+    go on until Python ends, and can abort the process there.
+    """
     size = int(os.environ.get("WORLD_SIZE", 1))
     if size == 1 or dist.is_initialized():
         yield Processes(dist.get_rank(), dist.get_world_size()) if size > 1 else Processes()
         return
     if torch.cuda.is_available():
         torch.cuda.set_device(own_device())
+    # Optimizers import it later; its functions would then keep the group as their default.
+    import_module("torch.distributed.nn")
     dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
     try:
         yield Processes(dist.get_rank(), size)

@@ -77,7 +77,6 @@ class Run:
             others=len(others.taught.labels) if others and recipe.others_names else 0,
             neighbours=recipe.neighbours > 0,
         ).to(device)
-        self.shared = processes.together(self.learner)
         self.optimizers = make_optimizers(self.vit, recipe, processes, self.learner.heads)
         self.highest_lrs = [[g["lr"] for g in o.param_groups] for o in self.optimizers]
 
@@ -141,12 +140,12 @@ class Run:
                 x = torch.cat([mixed, x[known:]])
         x = normalise(x, self.mean, self.std)
         with precision(recipe.precision, self.device):
-            answers = self.shared(x)
+            answers = self.learner(x)
         losses = self.losses(answers, targets, x, *others[1:])
         loss = sum(losses.values(), torch.zeros((), device=x.device))
         loss.backward()
+        self.processes.mean_gradient(self.learner)
         norm = nn.utils.clip_grad_norm_(self.learner.parameters(), recipe.clip or float("inf"))
-        # The processes have averaged the gradient already; the losses are averaged here.
         told = torch.stack([loss, *losses.values()]).detach()
         loss, *parts = self.processes.add_up(told) / self.processes.size
         if not (torch.isfinite(loss) and torch.isfinite(norm)):
