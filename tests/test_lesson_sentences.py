@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 
-from tests.lesson_truths import PICTURES, share_of, top
+from tests.lesson_truths import PICTURES, TRUTHS, Seen, share_of, top
 from vitviz import Analysis, analyze, load
 from vitviz.languages import dictionary, languages
 from vitviz.model.loaded import LoadedModel
@@ -121,6 +121,13 @@ GUARDS: dict[str, Guard] = {
     "shuffle_off_slip": Guard(
         lambda world: 3 <= sum(world.keeps(photo, **OFF) for photo in PHOTOS) < len(PHOTOS),
         {"en": "It may get worse,", "ko": "더 못하게 될 수는 있어도"},
+    ),
+    "ask_transfer_holds": Guard(
+        lambda world: all(
+            TRUTHS["nearestHead"](Seen(world.of(photo)), {"layer": 1}) == "3"
+            for photo in ("red-panda", "dog")
+        ),
+        {"en": "It is the head that looked nearest", "ko": "레서판다에서 가장 가까이"},
     ),
     "where_corners_why": Guard(
         corners, {"en": "The neighbour of the framed corner", "ko": "테두리를 두른 모서리는"}

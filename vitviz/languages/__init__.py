@@ -109,7 +109,7 @@ def _text(key: str, language: str) -> str:
 PARTICLES = (("을", "를"), ("은", "는"), ("이", "가"), ("과", "와"))
 CLOSED = frozenset("013678LMNRlmnr")
 _EITHER = re.compile(
-    r"""([^\s'")\]])(['")\]]*)(?:"""
+    r"""([^\s'"\u2019”)\]])(['"\u2019”)\]]*)(?:"""
     + "|".join(rf"({a}\({b}\)|{b}\({a}\))" for a, b in PARTICLES)
     + ")"
 )
