@@ -16,6 +16,7 @@ ROOMS = {
     "arguments": 0,
     "errors": 0,
     "stopping": 0,
+    "whole": 0,
     "languages": 0,
     "model": 1,
     "probe": 2,

@@ -215,9 +215,11 @@ def test_a_site_that_cannot_be_written_leaves_the_one_before(
         return write(path, data)
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(VitvizError, match="cannot be written: No space left on device"):
-        write_site(target, [str(deit)])
+    for folder in (target, tmp_path / "new"):
+        with pytest.raises(VitvizError, match="cannot be written: No space left on device"):
+            write_site(folder, [str(deit)])
     assert {name: (target / name).read_bytes() for name in written(target)} == before
+    assert not (tmp_path / "new").exists()
     monkeypatch.undo()
     (target / PARTIAL / "files").mkdir(parents=True)  # of a command that was killed
     (target / PARTIAL / "files/old.js").touch()

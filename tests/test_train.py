@@ -83,14 +83,14 @@ def three_kinds(n: int, seed: int = 0) -> Pictures:
 PICTURES, TEST = three_kinds(45), three_kinds(12, seed=1)
 
 
-def stop_after(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
-    """Press Ctrl-C in the middle of a step."""
+def stop_after(monkeypatch: pytest.MonkeyPatch, step: int, number: int = signal.SIGINT) -> None:
+    """Press Ctrl-C, or send another signal, in the middle of a step."""
     learn = run.Run.learn
 
     def learn_and_press(self, pictures, targets):
         facts = learn(self, pictures, targets)
         if self.step == step:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
         return facts
 
     monkeypatch.setattr(run.Run, "learn", learn_and_press)
@@ -486,12 +486,13 @@ def test_a_finished_run_is_not_overwritten(pack, tmp_path, capsys):
     assert main([*words, "--epochs", "1", "--resume"]) == 0
 
 
-def test_ctrl_c_says_how_to_go_on(pack, tmp_path, capsys, monkeypatch):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_says_how_to_go_on(pack, tmp_path, capsys, monkeypatch, number):
     out = tmp_path / "with space"
     words = ["--data", str(pack), "--out", str(out), *SMALL]
     with monkeypatch.context() as patch:
-        stop_after(patch, 3)
-        assert main(words) == 130
+        stop_after(patch, 3, number)
+        assert main(words) == 128 + number
     told = capsys.readouterr().err
     assert "stopped after step 3 of 20" in told
     assert f"python -m vitviz.train --data {pack} --out '{out}'" in told

@@ -146,7 +146,7 @@ def test_a_full_disk_is_told_and_the_last_state_kept(words, is_whole, tmp_path, 
     )
     assert "Traceback" not in full.stderr
     assert (folder / "state.pt").read_bytes() == before
-    assert not (folder / ".state.pt.partial").exists()
+    assert not [*folder.glob(".*")]
     assert main([*words("full"), "--resume"]) == 0
     is_whole("full")
 
@@ -183,6 +183,19 @@ def test_a_signal_in_the_middle_of_saving_waits_until_it_is_saved(tmp_path, monk
     with pytest.raises(Stopped, match="stopped after step 5 of 15"):
         train(TINY, PICTURES, TEST, tmp_path)
     assert checkpoint.read_state(tmp_path)["step"] == 5
+
+
+def test_ctrl_c_while_a_trained_model_is_measured_ends_that(words, is_whole, monkeypatch):
+    """It was heard after the last step, and nothing came of it."""
+
+    def pressed(*_given):
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("vitviz.train.loop.finish", pressed)
+        assert main(words("measured")) == 130
+    assert main([*words("measured"), "--resume"]) == 0
+    is_whole("measured")
 
 
 def test_no_damage_to_a_state_passes_unseen(tmp_path):

@@ -224,3 +224,40 @@ def test_a_word_that_is_told_to_end_closes_what_it_has_open(name: str, status: i
     command = [sys.executable, "-c", STOPPED, name]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (status, "closed\n", "")
+
+
+SWALLOWS = """
+import os, signal, time
+try:
+    os.kill(os.getpid(), signal.NAME)
+    time.sleep(0.2)
+    told = "imported"
+except BaseException:
+    told = "half imported"
+"""
+STOPPED_IMPORT = """
+import sys, time
+from vitviz import cli
+
+def work(rest):
+    from swallows import told
+    print(told, flush=True)
+    try:
+        time.sleep(30)
+    finally:
+        print("closed", flush=True)
+
+cli.WORDS["models"] = cli.Word("", "", work)
+sys.exit(cli.main(["models"]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
+@pytest.mark.parametrize(("name", "status"), [("SIGTERM", -signal.SIGTERM), ("SIGINT", 130)])
+def test_an_import_is_finished_before_a_word_is_told_to_end(tmp_path, name, status) -> None:
+    """torch swallowed it, went on without the half of numpy, and ended in a traceback."""
+    (tmp_path / "swallows.py").write_text(SWALLOWS.replace("NAME", name))
+    command = [sys.executable, "-c", STOPPED_IMPORT]
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (status, "imported\nclosed\n", "")

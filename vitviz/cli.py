@@ -15,7 +15,7 @@ from .languages import dictionary
 from .model.key import read_size
 from .model.menu import DEFAULT_MODEL, list_models
 from .model.weight_options import add_weight_options, json_value, weight_options
-from .stopping import sigterm_raises
+from .stopping import signals_raise
 
 if TYPE_CHECKING:
     from .model.photo import Photo
@@ -199,7 +199,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     word, rest = parted([*(sys.argv[1:] if argv is None else argv)])
     try:
-        with sigterm_raises():
+        with signals_raise():
             status = WORDS[word].run(rest) or 0
             sys.stdout.flush()
     except VitvizError as error:

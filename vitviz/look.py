@@ -22,6 +22,7 @@ from .probe.explain.explainers import EXPLAINERS
 from .probe.intervene.intervention import read as read_interventions
 from .probe.measure.film import Film
 from .probe.measure.measurements import measurements_of
+from .whole import write_text
 
 ANALYSIS = "analysis.safetensors"
 
@@ -185,18 +186,18 @@ class Wanted:
 def write(analysis: Analysis, folder: Path, wanted: Wanted) -> list[Path]:
     """Write numbers and figures into a folder that exists; returns the files, in order."""
     paths = [folder / "summary.json", folder / ANALYSIS]
+    analysis.save(paths[1])  # first: by it the folder is known again, if this ends early
     text = json.dumps(analysis.summary(), ensure_ascii=False, indent=2) + "\n"
-    write_text(paths[0], text)
-    analysis.save(paths[1])
+    write_file(paths[0], text)
     if wanted.explained is not None:
         paths.append(folder / "explain.json")
         told = relevance(analysis, wanted.token, *wanted.explained)
-        write_text(paths[-1], json.dumps(told) + "\n")
+        write_file(paths[-1], json.dumps(told) + "\n")
     if wanted.html:
         from .viewer import page
 
         paths.append(folder / "viewer.html")
-        write_text(paths[-1], page(analysis, engine=wanted.engine))
+        write_file(paths[-1], page(analysis, engine=wanted.engine))
     if wanted.only == frozenset():
         return paths
     from . import draw  # takes a second, for matplotlib; --help need not wait for it
@@ -400,8 +401,8 @@ def word(name: str) -> str:
     return "".join(letter if letter.isalnum() else "-" for letter in stem).strip("-") or "photo"
 
 
-def write_text(path: Path, text: str) -> None:
+def write_file(path: Path, text: str) -> None:
     try:
-        path.write_text(text, "utf-8")
+        write_text(path, text)
     except OSError as error:
         raise VitvizError(f"{path} could not be written: {error.strerror}") from error

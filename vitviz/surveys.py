@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from .errors import VitvizError
-from .look import word, write_text
+from .look import word, write_file
 from .many.survey import Survey, survey
 from .model.key import ModelKey
 from .model.weight_options import weight_options
@@ -44,7 +44,7 @@ def write_survey(arguments: argparse.Namespace) -> int:
         surveys.append(found)
         for part, text in (("heads", found.to_csv()), ("pictures", found.pictures_to_csv())):
             paths.append(folder / f"{stem}-{part}.csv")
-            write_text(paths[-1], text)
+            write_file(paths[-1], text)
         print(f"{stem}: {summary(found)}")
     broken = surveys[0].broken
     if surveys[0].pictures and not arguments.no_figures:

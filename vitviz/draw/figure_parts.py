@@ -22,6 +22,7 @@ from ..errors import SelectionError, VitvizError
 from ..model.loaded import ModelCard
 from ..probe.analysis import Analysis
 from ..probe.measure.predictions import percent
+from ..whole import writes_whole
 
 COLOURS = "viridis"  # perceptually uniform, in grey and for the colour-blind too
 # For values with a sign: blue and orange begin at the same light grey, as in the viewer.
@@ -60,9 +61,9 @@ def save(figure: Figure, path: str | Path) -> None:
     try:
         # matplotlib draws the ids inside an SVG at random unless it is given a salt.
         with matplotlib.rc_context({"svg.hashsalt": "vitviz"}):
-            figure.savefig(
-                path, format=kind, dpi=DPI, metadata={"Title": name, **dates.get(kind, {})}
-            )
+            told = {"Title": name, **dates.get(kind, {})}
+            with writes_whole(path) as partial:
+                figure.savefig(partial, format=kind, dpi=DPI, metadata=told)
     except OSError as error:
         raise VitvizError(f"the figure could not be written to {path}: {error}") from error
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import VitvizError
 from ..languages import Message, language_of, say
+from ..whole import write_text
 
 FILLED = Path(__file__).parent / "my_vit.py"
 FILE, NOTEBOOK = "my_vit.py", "my_vit.ipynb"
@@ -32,7 +33,7 @@ def write_exercise(folder: str | Path, language: str = "en") -> list[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in zip(paths, texts.values(), strict=True):
-            path.write_text(text, encoding="utf-8")
+            write_text(path, text)
     except OSError as error:
         raise VitvizError(f"nothing can be written to {folder}: {error.strerror}") from error
     return paths

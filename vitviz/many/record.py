@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ..errors import VitvizError
 from ..model.json_values import parse
+from ..whole import write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class Record:
                 )
             lines = [Line.read(one, self.measures) for one in texts]
             if whole != data:
-                self.path.write_bytes(whole)
+                write_text(self.path, whole.decode("utf-8"))
         except OSError as error:
             raise self._unusable(error) from error
         except (ValueError, LookupError, TypeError) as error:

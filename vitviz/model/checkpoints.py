@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..errors import WeightsError
 from ..languages import Message, from_file, to_file
+from ..whole import write_text
 from .config import ViTConfig
 from .json_values import parse, short
 from .loaded import LoadedModel, ModelCard, build, head_of
@@ -82,7 +83,7 @@ def rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> None:
     write_tensors(path, tensors, metadata | {FORMAT: json.dumps(meta)})
     for text in tests.values():
         told = text.replace(parse(text)["sha256"], _sha256(path))
-        _tests_beside(path).write_text(told, encoding="utf-8")
+        write_text(_tests_beside(path), told)
 
 
 def load_own(path: Path, name: str) -> LoadedModel | None:

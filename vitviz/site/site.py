@@ -7,6 +7,7 @@ import html
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
@@ -33,6 +34,7 @@ from ..viewer.bundle import (
 )
 from ..web.service.questions import QUESTIONS
 from ..web.store.examples import EXAMPLES, FOLDER, START, START_LINK, Example
+from ..whole import write_text
 
 HERE = Path(__file__).resolve().parent
 FILES = "files"  # the folder of all that has a hash in its name
@@ -71,6 +73,7 @@ def write_site(
     offered = _offered(models)
     examples = [one for one in EXAMPLES if one.model is None or one.model in offered]
     folder = Path(folder)
+    new = not folder.exists()
     old, partial = _claimed(folder), folder / PARTIAL
     shutil.rmtree(partial, ignore_errors=True)  # of a command that was killed
     try:
@@ -80,6 +83,9 @@ def write_site(
         raise VitvizError(f"{folder} cannot be written: {error.strerror}") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        if new:
+            with suppress(OSError):  # it holds the site
+                folder.rmdir()
     return report
 
 
@@ -168,7 +174,7 @@ def _replaced(folder: Path, old: set[Path]) -> None:
     written = [one for one in (folder / PARTIAL).rglob("*") if one.is_file()]
     names = [one.relative_to(folder / PARTIAL) for one in written]
     both = {*names, *(one.relative_to(folder) for one in old)}
-    (folder / LIST).write_text(json.dumps([one.as_posix() for one in both]), "utf-8")
+    write_text(folder / LIST, json.dumps([one.as_posix() for one in both]))
     (folder / FILES).mkdir(exist_ok=True)
     for name in sorted(names, key=lambda name: name.name == LIST):
         (folder / PARTIAL / name).replace(folder / name)

@@ -2,6 +2,12 @@
 
 import sys
 
-from .command import main
+try:
+    from ..stopping import signals_raise
+    from .command import main
+except KeyboardInterrupt:  # before the command can answer Ctrl-C itself
+    sys.exit(130)
 
-sys.exit(main())
+with signals_raise():
+    status = main()
+sys.exit(status)

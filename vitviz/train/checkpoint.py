@@ -9,6 +9,7 @@ from typing import IO, Any
 import torch
 from torch import nn
 
+from ..whole import writes_whole
 from .errors import TrainError, writing
 
 STATE = "state.pt"
@@ -24,24 +25,20 @@ def save_state(
     facts: dict[str, Any],
     name: str = STATE,
 ) -> None:
-    """Write the whole state or nothing: into a temporary file, which then replaces the old one."""
+    """Write the whole state or nothing, so that it is on the disk when the old one goes."""
     state = {
         "version": VERSION,
         "vit": vit.state_dict(),
         "optimizers": [optimizer.state_dict() for optimizer in optimizers],
         **facts,
     }
-    path, partial = folder / name, folder / f".{name}.partial"
+    path = folder / name
     kept = "the state before it is kept" if path.exists() else "there is none before it"
-    with writing(path, f"{kept}; make room, then go on with --resume"):
-        try:
-            with partial.open("wb") as file:
-                _save(state, file)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
+    advice = f"{kept}; make room, then go on with --resume"
+    with writing(path, advice), writes_whole(path) as partial, partial.open("wb") as file:
+        _save(state, file)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _save(state: dict[str, Any], file: IO[bytes]) -> None:

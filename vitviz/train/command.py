@@ -20,6 +20,7 @@ from ..model.loaded import KNOWN_OR_NOT
 from ..model.menu import FILM_SUFFIX
 from ..model.weights import save_checkpoint
 from ..probe.explain.explainers import EXPLAINERS
+from ..whole import writes_whole
 from .comparison import PICTURES
 from .dataset import TERMS, TORCHVISION, Pictures, read
 from .errors import TrainError, writing
@@ -60,8 +61,8 @@ examples:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command. The exit status is 0, 1 after an error with a sentence, 130 after
-    Ctrl-C.
+    """Run the command. The exit status is 0, 1 after an error with a sentence, 130 after Ctrl-C,
+    143 after a run that SIGTERM stopped and that is saved.
     """
     argv = sys.argv[1:] if argv is None else argv
     args = parser().parse_args(argv)
@@ -78,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
         if first():
             again = shlex.join([a for a in argv if a != "--resume"] + ["--resume"])
             tell(f"{stopped}. Go on with:\n  {how_started()} -m vitviz.train {again}")
-        return 130
+        return 128 + stopped.number
     except KeyboardInterrupt:
         return 130
     except VitvizError as error:
@@ -289,8 +290,8 @@ def train_and_save(args: argparse.Namespace) -> Path:
     save(path, recipe, trained, pictures, test, commit)
     if (folder / FILM).is_file():  # the app looks for it beside the model
         film = path.with_name(f"{recipe.name}{FILM_SUFFIX}")
-        with writing(film):
-            shutil.copyfile(folder / FILM, film)
+        with writing(film), writes_whole(film) as partial:
+            shutil.copyfile(folder / FILM, partial)
     print(f"{path}: {say(trained.scores)}")  # noqa: T201
     return path
 

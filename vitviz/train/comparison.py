@@ -17,6 +17,7 @@ from ..probe.capture.recorder import capture
 from ..probe.explain.case import Case
 from ..probe.explain.explainers import EXPLAINERS, chosen
 from ..probe.explain.fairness import GROUPS, ORDERS, STEPS, removal
+from ..whole import write_text
 from .boxes import box_cover, hits, small_boxes
 from .dataset import Pictures
 from .errors import TrainError, writing
@@ -98,8 +99,8 @@ def _write(folder: Path, head: dict[str, Any], rows: list[dict[str, Any]]) -> di
     """The result of the rows that are there, also as the files of a table."""
     date = time.strftime("%Y-%m-%d", time.gmtime())
     result = {**head, "pictures": len(rows), "date": date, "table": table(rows, head["explainers"])}
-    (folder / "table.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    (folder / "table.md").write_text(markdown(result), encoding="utf-8")
+    write_text(folder / "table.json", json.dumps(result, indent=1) + "\n")
+    write_text(folder / "table.md", markdown(result))
     return result
 
 
@@ -112,7 +113,7 @@ def file_of(checkpoint: str | Path) -> Path:
 def _records(path: Path, head: dict[str, Any]) -> list[dict[str, Any]]:
     """The rows that an earlier call has left; a line that was cut off is computed again."""
     if not path.exists():
-        path.write_text(json.dumps(head) + "\n", encoding="utf-8")
+        write_text(path, json.dumps(head) + "\n")
         return []
     lines = path.read_text("utf-8").splitlines()
     rows = []
@@ -123,7 +124,7 @@ def _records(path: Path, head: dict[str, Any]) -> list[dict[str, Any]]:
             break
     if not rows or rows[0] != head:
         raise TrainError(f"{path} holds another test; name another folder with --out")
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
     return rows[1:]
 
 

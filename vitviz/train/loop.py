@@ -31,8 +31,18 @@ LOG_EVERY = 50  # steps
 SAVE_EVERY = 10.0  # minutes
 
 
+class Stop(threading.Event):
+    """Set by the signal `number`, which asks a run to stop."""
+
+    number = signal.SIGINT
+
+
 class Stopped(TrainError):
-    """Raised after the run was asked to stop and its state is saved."""
+    """Raised after the run was asked to stop by the signal `number`, and its state is saved."""
+
+    def __init__(self, sentence: str, number: int) -> None:
+        super().__init__(sentence)
+        self.number = number
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,21 +91,22 @@ def train(
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     devices = range(torch.cuda.device_count())  # torch warns about several unless they are named
-    with torch.random.fork_rng(devices), processes() as us, asked_to_stop(us.size) as stop:
-        run = Run(recipe, pictures, device, us, others)
-        if resume:
-            resume_from(run, folder)
-        log = Log(folder / "log.jsonl", append=resume, silent=not us.first)
-        camera = Camera(run, folder, *cast(test, film, recipe.cut()), labels=pictures.labels)
-        log.write(
-            event="start",
-            step=run.step,
-            steps=run.steps,
-            recipe=recipe.to_dict(),
-            device=str(device),
-            processes=us.size,
-        )
-        follow(run, test, folder, log, camera, stop, save_every)
+    with torch.random.fork_rng(devices), processes() as us:
+        with asked_to_stop(us.size) as stop:
+            run = Run(recipe, pictures, device, us, others)
+            if resume:
+                resume_from(run, folder)
+            log = Log(folder / "log.jsonl", append=resume, silent=not us.first)
+            camera = Camera(run, folder, *cast(test, film, recipe.cut()), labels=pictures.labels)
+            log.write(
+                event="start",
+                step=run.step,
+                steps=run.steps,
+                recipe=recipe.to_dict(),
+                device=str(device),
+                processes=us.size,
+            )
+            follow(run, test, folder, log, camera, stop, save_every)
         return finish(run, test, log)
 
 
@@ -118,7 +129,7 @@ def follow(
     folder: Path,
     log: "Log",
     camera: Camera,
-    stop: threading.Event,
+    stop: Stop,
     save_every: float,
 ) -> None:
     """Take all steps that are left; log, measure, film and save on the way."""
@@ -164,7 +175,8 @@ def follow(
                 run.save(folder, HIGH)
             if wanted(stop, us):
                 run.save(folder)
-                raise Stopped(f"stopped after step {run.step} of {run.steps}, saved in {folder}")
+                done = f"step {run.step} of {run.steps}"
+                raise Stopped(f"stopped after {done}, saved in {folder}", stop.number)
     run.save(folder)
 
 
@@ -229,7 +241,7 @@ def finish(run: Run, test: Pictures, log: "Log") -> Trained:
     )
 
 
-def wanted(stop: threading.Event, us: Processes) -> bool:
+def wanted(stop: Stop, us: Processes) -> bool:
     """Whether any process was asked to stop; all must stop after the same step."""
     if us.size == 1:
         return stop.is_set()
@@ -237,13 +249,13 @@ def wanted(stop: threading.Event, us: Processes) -> bool:
 
 
 @contextmanager
-def asked_to_stop(processes: int = 1) -> Iterator[threading.Event]:
+def asked_to_stop(processes: int = 1) -> Iterator[Stop]:
     """Turn Ctrl-C or SIGTERM into an event that the loop checks after each step.
 
     The second one interrupts as usual, if there is one process. Several processes get each Ctrl-C
     twice, from the terminal and from torchrun, which kills them after 30 s; they go on saving.
     """
-    stop = threading.Event()
+    stop = Stop()
     if threading.current_thread() is not threading.main_thread():
         yield stop  # only the main thread hears signals
         return
@@ -253,7 +265,8 @@ def asked_to_stop(processes: int = 1) -> Iterator[threading.Event]:
         for number, handler in before.items():
             signal.signal(number, handler)
 
-    def ask(_number: int, _frame: object) -> None:
+    def ask(number: int, _frame: object) -> None:
+        stop.number = signal.Signals(number)
         stop.set()
         if processes == 1:
             put_back()

@@ -11,6 +11,7 @@ from ..model.checkpoints import rewrite
 from ..model.weights import LoadedModel, load
 from ..probe.explain.explainers import EXPLAINERS
 from ..probe.measure.predictions import known_or_not
+from ..whole import write_text
 from .comparison import compare_explainers, file_of, markdown
 from .dataset import Pictures, read
 from .errors import TrainError, writing
@@ -58,7 +59,7 @@ def write_json(path: Path | None, facts: dict[str, Any]) -> None:
     """Write what was measured, where --json asks for it."""
     if path:
         with writing(path):
-            path.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+            write_text(path, json.dumps(facts, indent=1) + "\n")
 
 
 def photographs_of(

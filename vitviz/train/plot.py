@@ -11,6 +11,7 @@ from matplotlib import ticker
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from ..whole import writes_whole
 from .errors import TrainError, writing
 
 LOG = "log.jsonl"
@@ -30,8 +31,8 @@ def plot(folder: Path) -> list[Path]:
     figure = curves(read_log(folder), folder.resolve().name)
     paths = [folder / f"curves.{kind}" for kind in FORMATS]
     for path in paths:
-        with writing(path):
-            figure.savefig(path, dpi=DPI)
+        with writing(path), writes_whole(path) as partial:
+            figure.savefig(partial, dpi=DPI)
     return paths
 
 
