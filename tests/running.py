@@ -1,4 +1,4 @@
-"""The app in a process of its own, with tiny models made at once; for API and browser tests."""
+"""The app in a process of its own, with tiny models made for it; and threads that start at once."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import torch
@@ -164,13 +164,40 @@ class VisitorsServer(ThreadingHTTPServer):
 @contextmanager
 def serving_files(folder: Path | str) -> Iterator[str]:
     """The address of a plain web server for the files of a folder, while the block runs."""
-    server = VisitorsServer(("127.0.0.1", 0), partial(_Files, directory=folder))
+    with answering(partial(_Files, directory=folder)) as url:
+        yield url
+
+
+@contextmanager
+def answering(handler: Callable[..., BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address of a server whose requests a handler answers, while the block runs."""
+    server = VisitorsServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}/"
     finally:
         server.shutdown()
         server.server_close()
+
+
+def at_once(*works: Callable[[], object]) -> None:
+    """Run each in a thread of its own, all at once, and raise what one of them raised."""
+    failed: list[BaseException] = []
+
+    def attempt(work: Callable[[], object]) -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 (raised again below, in the thread of the test)
+            failed.append(error)
+
+    threads = [threading.Thread(target=attempt, args=(work,), daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
+    if failed:
+        raise failed[0]
 
 
 def ended(process: subprocess.Popen) -> None:

@@ -1,19 +1,18 @@
 """The self-check with the shipped models: its keys are Python's, its facts are true of vitviz."""
 
-import shutil
-
 import pytest
 import torch
 
 from tests.lesson_truths import PICTURES, share_of, top
 from tests.models import as_sent, photo, tiny
-from tests.test_lessons import EXAMPLES, node, save
+from tests.node import needs_node
+from tests.test_lessons import EXAMPLES, save, walk
 from vitviz import Analysis, analyze, load
 from vitviz.viewer import pack
 
 SHOWN = (("photos", "red-panda"), ("photos", "dog"), ("photos", "cat"), ("mnist", "digit"))
 
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
+pytestmark = needs_node
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +25,7 @@ def asked(analyses, tmp_path_factory) -> list[dict]:
     folder = tmp_path_factory.mktemp("check")
     for (model, example), analysis in analyses.items():
         save(folder / f"{model}-{example}", pack(analysis, whole=False), {})
-    return node(folder, "check", *("/".join(one) for one in SHOWN))
+    return walk(folder, "check", *("/".join(one) for one in SHOWN))
 
 
 def found(asked, item: str, form: str = "ab"):

@@ -147,19 +147,8 @@ def test_the_layer_table_is_that_of_the_size(capsys) -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_layer_head_token_and_format_are_followed(capsys, tmp_path, model, picture) -> None:
-    options = [
-        "--layer",
-        0,
-        "--head",
-        1,
-        "--token",
-        "2,3",
-        "--format",
-        "svg",
-        "--out",
-        tmp_path / "o",
-    ]
-    code, _, _ = call(capsys, picture, "--model", model, *options)
+    options = ["--layer", 0, "--head", 1, "--token", "2,3", "--format", "svg"]
+    code, _, _ = call(capsys, picture, "--model", model, *options, "--out", tmp_path / "o")
     assert code == 0
     names = {path.name for path in (tmp_path / "o").glob("*.svg")}
     token = 1 + 2 * 4 + 3

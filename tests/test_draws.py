@@ -1,7 +1,6 @@
 """The untrained twin in the page: drawn there as torch draws it."""
 
 import json
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load as tensors_of
 
+from tests.node import node
 from vitviz import load
 from vitviz.model.loaded import build
 from vitviz.model.untrained import draws, twin
@@ -26,8 +26,7 @@ writeFileSync(process.argv[2], new Uint8Array(writeSafetensors(weightsOf(draws))
 
 def drawn(loaded, folder: Path) -> dict[str, torch.Tensor]:
     (asked := folder / "draws.json").write_text(json.dumps(draws(loaded)))
-    command = ["node", "--input-type=module", "-e", SCRIPT, str(asked), str(folder / "made")]
-    subprocess.run(command, check=True)
+    node("--input-type=module", "-e", SCRIPT, asked, folder / "made")
     return tensors_of((folder / "made").read_bytes())
 
 

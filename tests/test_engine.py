@@ -2,15 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import vitviz
 from tests import engine_fixture
-from tests.test_payload import needs_node, node
-from tests.viewer_fixture import FOLDER, compare
+from tests.node import JS, needs_node, node
+from tests.running import ROOT
+from tests.viewer_fixture import compare_committed
 
-ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "vitviz/web/examples").glob("*.*g"))
 
 
@@ -23,15 +24,14 @@ def test_the_shipped_models_are_those_of_python(name: str, tmp_path: Path) -> No
     told = [engine_fixture.passes(loaded, *pair, each=at == 0) for at, pair in enumerate(pairs)]
     assert len(told) == 7
     assert len(told[0]["cases"]) > 20
-    file = tmp_path / "passes.json"
-    file.write_text(json.dumps(told), encoding="utf-8")
-    script, weights = ROOT / "tests/js/engine_shipped.js", ROOT / f"weights/{name}.safetensors"
-    result = node(str(script), str(file), str(weights))
-    assert result.returncode == 0, result.stderr[-2000:]
+    compare_shipped("engine", name, told, tmp_path)
+
+
+def compare_shipped(what: str, name: str, told: list[dict[str, Any]], folder: Path) -> None:
+    """A script compares what the page computes with a shipped model with what Python told."""
+    (file := folder / "told.json").write_text(json.dumps(told), encoding="utf-8")
+    node(JS / f"{what}_shipped.js", file, ROOT / f"weights/{name}.safetensors")
 
 
 def test_the_committed_passes_are_those_of_this_code() -> None:
-    for name in engine_fixture.ALL:
-        fresh = json.loads(json.dumps(engine_fixture.small(name)))
-        kept = json.loads((FOLDER / "engine" / f"{name}.json").read_text("utf-8"))
-        compare(fresh, kept, name)
+    compare_committed("engine", engine_fixture.small, engine_fixture.ALL)

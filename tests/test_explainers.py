@@ -526,16 +526,9 @@ def loaded_of(vit: ViT) -> LoadedModel:
 def linear_model() -> LoadedModel:
     """Patches straight to the head, through blocks whose branches are all 0."""
     config = ViTConfig(
-        image_size=(16, 24),
-        patch_size=8,
-        embed_dim=8,
-        depth=2,
-        num_heads=2,
-        num_classes=3,
-        class_token=False,
-        global_pool="avg",
-        final_norm="none",
-    )
+        image_size=(16, 24), patch_size=8, embed_dim=8, depth=2, num_heads=2, num_classes=3,
+        class_token=False, global_pool="avg", final_norm="none",
+    )  # fmt: skip
     vit = spread(ViT(config)).eval().requires_grad_(False)
     for block in vit.blocks:
         for layer in (block.attn.proj, block.mlp.fc2):

@@ -1,15 +1,14 @@
 """The way back of the page's engine, in Node: gradients of the shipped models, and its fixture."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 import vitviz
 from tests import engine_fixture, gradients_fixture
-from tests.test_engine import EXAMPLES, ROOT
-from tests.test_payload import needs_node, node
-from tests.viewer_fixture import FOLDER, compare
+from tests.node import needs_node
+from tests.test_engine import EXAMPLES, compare_shipped
+from tests.viewer_fixture import compare_committed
 
 
 @needs_node
@@ -33,15 +32,8 @@ def test_gradients_of_the_shipped_models_are_those_of_torch(name: str, tmp_path:
             for one in (changes[:1] if at else changes)
         ]
         told.append({"picture": engine_fixture.in_base64(analysis), "cases": cases})
-    file = tmp_path / "cases.json"
-    file.write_text(json.dumps(told), encoding="utf-8")
-    script, weights = ROOT / "tests/js/gradients_shipped.js", ROOT / f"weights/{name}.safetensors"
-    result = node(str(script), str(file), str(weights))
-    assert result.returncode == 0, result.stderr[-2000:]
+    compare_shipped("gradients", name, told, tmp_path)
 
 
 def test_the_committed_gradients_are_those_of_this_code() -> None:
-    for name in engine_fixture.ALL:
-        fresh = json.loads(json.dumps(gradients_fixture.small(name)))
-        kept = json.loads((FOLDER / "gradients" / f"{name}.json").read_text("utf-8"))
-        compare(fresh, kept, name)
+    compare_committed("gradients", gradients_fixture.small, engine_fixture.ALL)

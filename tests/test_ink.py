@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from tests.models import photo, tiny
+from tests.node import needs_node, node
 from tests.running import save_digits
-from tests.test_payload import needs_node, node
 from tests.test_train_digits import DIGITS, STYLES, drawn
 from vitviz import Analysis, VitvizError, analyze, cli, draw, load, look, open_photo
 from vitviz.languages import say
@@ -272,4 +272,4 @@ def test_the_page_finds_dark_ink_as_python_does(tmp_path) -> None:
         console.log(JSON.stringify({json.dumps(sent)}.map(([data, height, width]) =>
             isDarkOnLight({{ data: Uint8Array.from(data), height, width, channels: 1 }}))))"""
     (tmp_path / "ink.mjs").write_text(script)
-    assert json.loads(node(str(tmp_path / "ink.mjs")).stdout) == found
+    assert json.loads(node(tmp_path / "ink.mjs")) == found

@@ -4,6 +4,7 @@ import copy
 import json
 import threading
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import torch
 from torch.testing import assert_close
 
 from tests.models import TINY, photo, tiny
+from tests.running import at_once
 from tests.test_trace import CLASSIFIERS, hooks
 from vitviz import Analysis, LoadedModel, SelectionError, analyze
 from vitviz.languages import say
@@ -581,12 +583,7 @@ def test_threads_that_operate_do_not_touch_each_other() -> None:
             if not torch.equal(operated(name, *values[number]).trace.logits, alone[number]):
                 wrong.append(values[number])
 
-    threads = [threading.Thread(target=work, args=(i,), daemon=True) for i in range(len(values))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert not any(thread.is_alive() for thread in threads)
+    at_once(*(partial(work, number) for number in range(len(values))))
     assert wrong == []
     assert hooks(tiny(name).vit) == 0
 

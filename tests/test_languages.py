@@ -3,12 +3,12 @@
 import json
 import re
 import string
-import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from tests.node import node
 from vitviz import languages
 from vitviz.languages import FOLDER, dictionary, language_of
 from vitviz.viewer.bundle import bundle
@@ -124,6 +124,5 @@ def test_korean_particles_fit_the_word_before_them() -> None:
     assert {text: languages.with_particles(text) for text in PARTICLES} == PARTICLES
     script = f"""import {{ withParticles }} from "{PARTICLES_JS}";
         console.log(JSON.stringify({json.dumps(list(PARTICLES))}.map(withParticles)))"""
-    command = ["node", "--input-type=module", "-e", script]
-    said = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert json.loads(said.stdout) == list(PARTICLES.values())  # the viewer says the same
+    said = json.loads(node("--input-type=module", "-e", script))
+    assert said == list(PARTICLES.values())  # the viewer says the same

@@ -1,7 +1,6 @@
 """The learner of the page, in Node: a run of the shipped digits is that of `vitviz train`."""
 
 import json
-import subprocess
 from itertools import islice
 from pathlib import Path
 
@@ -10,9 +9,8 @@ import torch
 
 import vitviz
 from tests import learner_fixture
-from tests.test_engine import ROOT
-from tests.test_payload import NODE, needs_node
-from tests.viewer_fixture import FOLDER, compare
+from tests.node import JS, needs_node, node
+from tests.viewer_fixture import compare_committed
 from vitviz.train.dataset import read
 from vitviz.train.recipes import RECIPES
 from vitviz.train.run import Run
@@ -34,16 +32,7 @@ def test_a_run_in_the_page_takes_the_steps_of_python(positions: str, tmp_path: P
     digits = tmp_path / "digits.json"
     digits.write_text(json.dumps(learner_fixture.shipped()), encoding="utf-8")
     asked = {"settings": {"positions": positions, "seed": 1}, "steps": STEPS, "weights": str(kept)}
-    assert NODE is not None
-    result = subprocess.run(
-        [NODE, str(ROOT / "tests/js/learner_run.js"), str(digits)],
-        input=json.dumps(asked) + "\n",
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert result.returncode == 0, result.stderr[-2000:]
-    found = json.loads(result.stdout)
+    found = json.loads(node(JS / "learner_run.js", digits, given=json.dumps(asked) + "\n"))
     assert found["losses"] == pytest.approx(losses, rel=1e-3)
     assert found["parameters"] == sum(one.numel() for one in run.vit.parameters())
     loaded = vitviz.load(kept)
@@ -59,17 +48,14 @@ def test_a_run_in_the_page_takes_the_steps_of_python(positions: str, tmp_path: P
 
 
 def test_the_committed_runs_are_those_of_this_code() -> None:
-    for name, fresh in learner_fixture.runs().items():
-        kept = json.loads((FOLDER / "learner" / f"{name}.json").read_text("utf-8"))
-        compare(json.loads(json.dumps(fresh)), kept, name)
+    runs = learner_fixture.runs()
+    compare_committed("learner", runs.get, runs)
 
 
 @needs_node
 def test_the_worker_of_the_learner_is_one_text(tmp_path: Path) -> None:
     (tmp_path / "worker.js").write_text(join(HERE / "learn" / "worker.js", "worker.js"))
-    assert NODE is not None
-    result = subprocess.run([NODE, "--check", str(tmp_path / "worker.js")], capture_output=True)
-    assert result.returncode == 0, result.stderr
+    node("--check", tmp_path / "worker.js")
     client = join(HERE / "learn" / "client.js", "client.js", ())
     (worker,) = [line for line in client.split("\n") if line.startswith("const WORKER = ")]
     assert "class Twister" in worker

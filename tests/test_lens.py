@@ -22,14 +22,9 @@ def test_the_last_layer_is_the_answer(any_tiny_analysis: Analysis) -> None:
 @pytest.mark.parametrize("pool", ["token", "avg", "map"])
 def test_a_layer_answers_as_a_model_that_ends_there(pool: str) -> None:
     config = ViTConfig(
-        image_size=16,
-        patch_size=8,
-        embed_dim=16,
-        depth=3,
-        num_heads=2,
-        num_classes=4,
+        image_size=16, patch_size=8, embed_dim=16, depth=3, num_heads=2, num_classes=4,
         global_pool=pool,
-    )
+    )  # fmt: skip
     vit = spread(ViT(config)).eval()
     pixels = torch.randn(1, 3, 16, 16, generator=torch.Generator().manual_seed(1))
     tokens = [vit.embed(pixels)]

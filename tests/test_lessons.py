@@ -6,8 +6,6 @@ another head, patch or picture for that step, write another sentence, or name it
 
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -18,6 +16,7 @@ import torch
 
 from tests.lesson_truths import PICTURES, TRUTHS, Seen
 from tests.models import as_sent
+from tests.node import JS, needs_node, node
 from vitviz import Analysis, analyze, load
 from vitviz.languages import dictionary, languages
 from vitviz.model.key import ModelKey
@@ -53,7 +52,7 @@ TURNED: set[tuple[str, str]] = set()
 LATE = ("lens", "statistics", "untrained", "mixing-01", "mixing-02")
 MAPS = ("attention", "centre", "attention_gradient")
 
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
+pytestmark = needs_node
 
 
 sent = cache(as_sent)  # many truths are asked of one analysis
@@ -87,7 +86,7 @@ def walked(analyses, tmp_path_factory) -> list[dict[str, Any]]:
         names = [name for name in LATE if told or name != "untrained"]
         late = {name: late_file(analysis, name) for name in (*names, *explanations_of(analysis))}
         save(folder / f"{model}-{example}", pack(analysis, film=True, whole=False), late)
-    for wanted in node(folder, "experiments"):
+    for wanted in walk(folder, "experiments"):
         model, name = wanted["model"], wanted["name"]
         picture, changes = PICTURES / EXAMPLES[wanted["example"]], wanted["interventions"]
         donors = {f"example-{one}": found for (of, one), found in analyses.items() if of == model}
@@ -95,7 +94,7 @@ def walked(analyses, tmp_path_factory) -> list[dict[str, Any]]:
         operated = analyze(load(model), picture, interventions=changes)
         save(folder / f"{model}-{name}", pack(operated, whole=False), {})
         analyses[model, name] = operated
-    return node(folder)
+    return walk(folder)
 
 
 def explanations_of(analysis: Analysis) -> list[str]:
@@ -113,11 +112,8 @@ def save(place: Path, payload: Payload, late: Mapping[str, bytes]) -> None:
     (place / "manifest.json").write_text(json.dumps(payload.manifest), encoding="utf-8")
 
 
-def node(folder: Path, *what: str) -> Any:
-    script = Path(__file__).parent / "js" / "walk_shipped.js"
-    done = subprocess.run(["node", script, folder, *what], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def walk(folder: Path, *what: str) -> Any:
+    return json.loads(node(JS / "walk_shipped.js", folder, *what))
 
 
 def name_of(step: dict[str, Any]) -> str:

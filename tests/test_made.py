@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load, load_file
 
-from tests.test_payload import JS, needs_node, node
+from tests.node import JS, needs_node, node
 from vitviz import Analysis, analyze
 from vitviz import load as load_model
 from vitviz.model.checkpoints import save_checkpoint
@@ -122,8 +122,7 @@ def made(request: pytest.FixtureRequest, tmp_path_factory) -> tuple[Path, dict[s
         (folder / of).mkdir()
         question["cases"].append({**case, "folder": str(folder / of)})
     (folder / "question.json").write_text(json.dumps(question))
-    result = node(str(JS / "made.js"), str(folder / "question.json"))
-    assert result.returncode == 0, result.stderr
+    node(JS / "made.js", folder / "question.json")
     return folder, analyses
 
 

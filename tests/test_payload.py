@@ -1,10 +1,7 @@
 """The payload, the bundle and the page: what leaves Python is complete, safe and what it says."""
 
 import json
-import os
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +12,7 @@ from safetensors.torch import load
 
 from tests import viewer_fixture
 from tests.models import photo, tiny, with_pass
+from tests.node import JS, needs_node, node
 from vitviz import Analysis, CaptureError, SelectionError, VitvizError, analyze
 from vitviz.languages import Message, languages
 from vitviz.model.positions import way_between
@@ -25,20 +23,6 @@ from vitviz.probe.measure.positions import unit_rows
 from vitviz.viewer import bundle, css, pack, page
 from vitviz.viewer.bundle import HERE, join, running_file
 from vitviz.viewer.payload import LATE, Payload, late_file, tokens_name
-
-JS = Path(__file__).parent / "js"
-NODE = shutil.which("node")
-needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed (version 20 or newer)")
-
-
-def node(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [NODE, *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environ},
-        timeout=300,
-    )
 
 
 def late_names(payload: Payload) -> list[str]:
@@ -361,9 +345,7 @@ def test_the_bundle_runs_and_leaves_nothing_global(tmp_path: Path) -> None:
         "if (Object.keys(globalThis).length !== before) throw new Error('left something global');\n"
         "if (typeof viewer.mount !== 'function') throw new Error('no mount');\n"
     )
-    assert node("--check", str(script)).returncode == 0
-    result = node(str(script))
-    assert result.returncode == 0, result.stderr
+    node(script)
 
 
 @needs_node
@@ -372,11 +354,9 @@ def test_what_computes_passes_is_one_expression_too_and_its_worker(tmp_path: Pat
     text = running_file().replace("document.currentScript.viewer", "globalThis.made")
     told = "console.log(Object.keys(globalThis.made.running).join())"
     script.write_text(f"{text};\n{told};\n")
-    result = node(str(script))
-    assert result.returncode == 0, result.stderr[-2000:]
-    assert "explanationFile,fairStep" in result.stdout
+    assert "explanationFile,fairStep" in node(script)
     (tmp_path / "worker.js").write_text(join(HERE / "engine" / "worker.js", "worker.js"))
-    assert node("--check", str(tmp_path / "worker.js")).returncode == 0
+    node("--check", tmp_path / "worker.js")
 
 
 def test_the_bundle_drops_comments_and_no_code(tmp_path: Path) -> None:
@@ -403,7 +383,7 @@ def test_equal_names_in_two_modules_do_not_clash(tmp_path: Path) -> None:
     )
     script = tmp_path / "out.cjs"
     script.write_text(f"const m = {join(tmp_path / 'main.js', 'x')};\nm.run().then(console.log);\n")
-    assert node(str(script)).stdout.strip() == "[ 1, 2, 1 ]"
+    assert node(script).strip() == "[ 1, 2, 1 ]"
 
 
 @pytest.mark.parametrize(
@@ -518,8 +498,7 @@ def test_the_browser_finds_the_numbers_of_python(tmp_path: Path) -> None:
         if '"./fixture.js"' in text and not re.search(r'"\./(engine|learner)\.js"', text)
     ]
     assert str(JS / "numbers_of_python.test.js") in files
-    result = node("--test", *files, VITVIZ_FIXTURE=str(tmp_path))
-    assert result.returncode == 0, result.stdout[-4000:]
+    node("--test", *files, VITVIZ_FIXTURE=str(tmp_path))
 
 
 def test_the_first_rows_are_those_of_their_layer(

@@ -14,8 +14,7 @@ from vitviz import Analysis, Preprocess, VitvizError, analyze, load, open_photo
 from vitviz.model import photograph as made
 from vitviz.model.photograph import Photograph
 from vitviz.viewer import pack
-
-EXAMPLES = Path(__file__).resolve().parents[1] / "vitviz" / "web" / "examples"
+from vitviz.web.store.examples import FOLDER
 
 
 def smooth(height: int, width: int) -> np.ndarray:
@@ -81,7 +80,7 @@ def test_it_is_small_even_for_noise() -> None:
     assert len(found.crop) + len(found.whole) <= 60_000
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.*g")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.*g")), ids=lambda path: path.stem)
 def test_the_examples_grow_by_at_most_60_kilobytes(path: Path) -> None:
     analysis = analyze(load("photos"), path)
     sent = pack(analysis)

@@ -2,8 +2,8 @@
 
 import json
 
+from tests.node import JS, needs_node, node
 from tests.pixels_fixture import pixels, raw, seen
-from tests.test_payload import JS, needs_node, node
 from vitviz import load, open_photo
 from vitviz.web.store.examples import EXAMPLES
 
@@ -23,7 +23,6 @@ def test_the_page_sees_the_examples_as_python_does(tmp_path) -> None:
     (tmp_path / "pixels").mkdir()
     told = {"ways": {name: one.to_dict() for name, one in ways.items()}, "pictures": pictures}
     (tmp_path / "pixels" / "pictures.json").write_text(json.dumps(told))
-    result = node("--test", str(JS / "pixels.test.js"), VITVIZ_FIXTURE=str(tmp_path))
-    assert result.returncode == 0, result.stdout
-    assert f"# pass {len(EXAMPLES)}" in result.stdout
+    said = node("--test", JS / "pixels.test.js", VITVIZ_FIXTURE=str(tmp_path))
+    assert f"# pass {len(EXAMPLES)}" in said
     assert len(pixels()["pictures"]) > 8

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load as read_tensors
 
 from tests.models import spread
-from tests.test_payload import needs_node, node
+from tests.node import needs_node, node
 from vitviz import analyze, load
 from vitviz.model.config import Rotary, ViTConfig
 from vitviz.model.preprocess import Preprocess
@@ -55,9 +55,7 @@ def test_the_playground_is_one_expression_that_comes_with_its_texts_and_style(
     script = tmp_path / "play.cjs"
     text = playing_file().replace("document.currentScript.viewer", "globalThis.made")
     script.write_text(f"{text};\nconsole.log(Object.keys(globalThis.made).join());\n")
-    result = node(str(script))
-    assert result.returncode == 0, result.stderr[-2000:]
-    assert result.stdout.strip() == "createPlayground"
+    assert node(script).strip() == "createPlayground"
     assert '"놀이터"' in text
     assert ".vv-play-guess" in text
     # A visitor who does not open it never gets any of it.
@@ -82,9 +80,7 @@ def test_a_model_of_the_page_is_described_as_python_has_it(name: str, tmp_path: 
     for place, module in modules.items():
         text = text.replace(f"__{place}__", join(HERE / module, module, ()))
     script.write_text(text)
-    result = node(str(script), str(path))
-    assert result.returncode == 0, result.stderr[-2000:]
-    made = json.loads(result.stdout)
+    made = json.loads(node(script, path))
     picture = np.random.default_rng(0).integers(0, 255, (28, 28), dtype=np.uint8)
     analysis = analyze(load(path), picture)
     manifest = pack(analysis, whole=False).manifest

@@ -17,9 +17,9 @@ import torch
 from PIL import Image
 
 from tests.models import photo
+from tests.node import JS, needs_node, node
 from tests.operated_fixture import CASES as OPERATED
 from tests.running import save_tiny
-from tests.test_payload import JS, needs_node, node
 from tests.viewer_fixture import film
 from vitviz import EXPLAINERS, Analysis, analyze, load
 from vitviz.model.key import ModelKey
@@ -128,9 +128,7 @@ def one_of(folder: Path, name: str, selection: dict, taste: dict, changes: Any =
 
 def answers(folder: Path, wanted: list[dict]) -> list[list[dict[str, Any]]]:
     (folder / "wanted.json").write_text(json.dumps(wanted))
-    result = node(str(JS / "snippets.js"), str(folder / "wanted.json"))
-    assert result.returncode == 0, result.stderr
-    return json.loads(result.stdout)
+    return json.loads(node(JS / "snippets.js", folder / "wanted.json"))
 
 
 def asked(payload: Payload, analysis: Analysis, selection: dict[str, Any]) -> Payload:

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from tests.models import photo, tiny
+from tests.running import at_once
 from vitviz import Trace, analyze, capture
 
 PICTURES = 8
@@ -36,7 +37,7 @@ def test_threads_that_share_a_model_do_not_hear_each_other() -> None:
             together.wait()
             heard[turn, number] = trace_of(number)
 
-    run(*(lambda number=number: work(number) for number in range(PICTURES)))
+    at_once(*(lambda number=number: work(number) for number in range(PICTURES)))
     assert len(heard) == PICTURES * ROUNDS
     for (_, number), trace in heard.items():
         for name in ("q", "k", "tokens", "logits"):
@@ -48,7 +49,7 @@ def test_a_pass_of_another_thread_is_not_heard() -> None:
     vit, alone = tiny("cls").vit, trace_of(0)
     with torch.no_grad(), capture(vit) as recorder:
         logits = vit(pixels(0))
-        run(lambda: vit(pixels(1)))
+        at_once(lambda: vit(pixels(1)))
     trace = recorder.trace(logits)
     assert torch.equal(trace.q, alone.q)
     assert torch.equal(trace.tokens, alone.tokens)
@@ -66,7 +67,7 @@ def test_the_hooks_of_one_thread_outlive_those_of_another() -> None:
 
     def disturb(*_: object) -> None:
         if threading.get_ident() == me:
-            run(lambda: trace_of(1), fail)
+            at_once(lambda: trace_of(1), fail)
 
     with torch.no_grad(), capture(vit) as recorder:
         handle = vit.blocks[1].register_forward_pre_hook(disturb)
@@ -85,30 +86,10 @@ def test_a_trace_is_verified_against_its_own_pass() -> None:
 
     def disturb(*_: object) -> None:
         if threading.get_ident() == me:
-            run(lambda: loaded.vit(pixels(1)))
+            at_once(lambda: loaded.vit(pixels(1)))
 
     handle = loaded.vit.blocks[-1].register_forward_hook(disturb)
     try:
         assert analysis.verify() < 1e-5
     finally:
         handle.remove()
-
-
-def run(*works) -> None:
-    """Run each in a thread of its own, all at once, and raise what one of them raised."""
-    failed: list[BaseException] = []
-
-    def attempt(work) -> None:
-        try:
-            work()
-        except BaseException as error:  # noqa: BLE001 (raised again below, in the thread of the test)
-            failed.append(error)
-
-    threads = [threading.Thread(target=attempt, args=(work,), daemon=True) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert not any(thread.is_alive() for thread in threads)
-    if failed:
-        raise failed[0]

@@ -29,35 +29,11 @@ LABELS = ("light", "dark", "striped")
 
 # All that draws random numbers is on, so that a resumed run has to restore all of it.
 TINY = Recipe(
-    name="tiny",
-    image_size=8,
-    channels=3,
-    patch_size=4,
-    embed_dim=16,
-    depth=2,
-    num_heads=2,
-    epochs=3,
-    batch_size=8,
-    holdout=0.1,
-    optimizer="muon",
-    warmup=2,
-    label_smoothing=0.1,
-    patch_keep=0.5,
-    dropout=0.1,
-    drop_path=0.1,
-    crop=0.5,
-    flip=True,
-    rotate=5,
-    zoom=0.1,
-    shift=1,
-    colour=0.2,
-    three_augment=0.5,
-    erase=0.5,
-    mixup=0.4,
-    cutmix=1.0,
-    mix_share=0.8,
-    ema=0.9,
-)
+    name="tiny", image_size=8, channels=3, patch_size=4, embed_dim=16, depth=2, num_heads=2,
+    epochs=3, batch_size=8, holdout=0.1, optimizer="muon", warmup=2, label_smoothing=0.1,
+    patch_keep=0.5, dropout=0.1, drop_path=0.1, crop=0.5, flip=True, rotate=5, zoom=0.1, shift=1,
+    colour=0.2, three_augment=0.5, erase=0.5, mixup=0.4, cutmix=1.0, mix_share=0.8, ema=0.9,
+)  # fmt: skip
 
 # The same without anything random but the weights and the order.
 PLAIN = Recipe(
@@ -413,30 +389,9 @@ def pack(tmp_path):
     return folder
 
 
-SMALL = [
-    "--image-size",
-    "8",
-    "--channels",
-    "3",
-    "--patch-size",
-    "4",
-    "--embed-dim",
-    "16",
-    "--depth",
-    "2",
-    "--num-heads",
-    "2",
-    "--epochs",
-    "4",
-    "--batch-size",
-    "8",
-    "--rotate",
-    "0",
-    "--shift",
-    "0",
-    "--warmup",
-    "0",
-]
+SMALL = ["--image-size", "8", "--channels", "3", "--patch-size", "4", "--embed-dim", "16"]
+SMALL += ["--depth", "2", "--num-heads", "2", "--epochs", "4", "--batch-size", "8"]
+SMALL += ["--rotate", "0", "--shift", "0", "--warmup", "0"]
 
 
 def test_the_file_says_all_there_is_to_know(pack, tmp_path, capsys, monkeypatch):

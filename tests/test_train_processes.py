@@ -11,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.running import ROOT
 from tests.test_train import PICTURES, PLAIN, SMALL, TEST, log_of, pack  # noqa: F401 (a fixture)
 from vitviz.probe.measure.film import Film
 from vitviz.train.checkpoint import read_state
@@ -20,7 +21,6 @@ from vitviz.train.others import Others
 from vitviz.train.processes import Processes
 from vitviz.train.run import Run
 
-ROOT = Path(__file__).resolve().parents[1]
 LONG = ["--epochs", "2", "--schedule", "constant", "--clip", "0.5", "--optimizer", "muon"]
 LONG += ["--precision", "float32"]
 

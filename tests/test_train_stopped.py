@@ -5,12 +5,12 @@ import random
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.running import ROOT
 from tests.test_train import PICTURES, SMALL, TEST, TINY, log_of, pack  # noqa: F401 (a fixture)
 from vitviz.probe.measure.film import Film
 from vitviz.train import checkpoint
@@ -18,19 +18,10 @@ from vitviz.train.command import main
 from vitviz.train.errors import TrainError
 from vitviz.train.loop import Log, Stopped, train
 
-ROOT = Path(__file__).resolve().parents[1]
 # Random changes that do not depend on the length of the run.
 MORE = ["--precision", "float32", "--schedule", "constant", "--ema", "0.9"]
-MORE += [
-    "--erase",
-    "0.5",
-    "--unmixed-share",
-    "0",
-    "--patch-keep",
-    "0.5",
-    "--all-patches-share",
-    "0",
-]
+MORE += ["--erase", "0.5", "--unmixed-share", "0", "--patch-keep", "0.5"]
+MORE += ["--all-patches-share", "0"]
 WHOLE: dict[str, torch.Tensor] = {}  # the weights of the uninterrupted run
 
 # How a process dies in the second epoch: in the middle of a write.

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,8 +17,8 @@ from vitviz.probe.measure.film import Film
 from vitviz.probe.measure.measurements import measurements_of
 from vitviz.train.recipe import Recipe
 from vitviz.train.recipes import RECIPES
+from vitviz.web.store.examples import FOLDER
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "vitviz" / "web" / "examples"
 SHIPPED = sorted(set(list_models()) - set(CURATED))
 
 
@@ -41,7 +40,7 @@ def test_three_models_of_digits_differ_only_in_how_a_patch_tells_its_place():
 def test_the_model_without_positions_answers_a_shuffled_digit_as_the_whole_one():
     moved = {}
     for name in ("mnist", "mnist-rotary", "mnist-none"):
-        whole = analyze(load(name), EXAMPLES / "digit.png")
+        whole = analyze(load(name), FOLDER / "digit.png")
         shuffled = whole.operate([{"kind": "shuffle", "cells": 1, "seed": 0}])
         moved[name] = float((shuffled.trace.logits - whole.trace.logits).abs().max())
     assert moved["mnist-none"] < 1e-4
@@ -156,7 +155,7 @@ def test_the_film_of_photos_shows_the_examples():
     loaded = load("photos")
     film = Film.read(loaded.film)
     for i, picture in enumerate(film.facts["pictures"]):
-        example = next(EXAMPLES.glob(f"{picture['name']}.*"))
+        example = next(FOLDER.glob(f"{picture['name']}.*"))
         assert torch.equal(analyze(loaded, example).picture, film.pixels[i])
 
 

@@ -1,13 +1,14 @@
 """The untrained twin: the weights that training began with; torch's random state is not touched."""
 
 import json
-import threading
+from functools import partial
 
 import pytest
 import torch
 from torch.testing import assert_close
 
 from tests.models import photo, tiny
+from tests.running import at_once
 from vitviz import analyze, load
 from vitviz.model.preprocess import Preprocess
 from vitviz.model.untrained import draw, first_seed
@@ -20,15 +21,9 @@ from vitviz.train.run import Run
 
 LABELS = ("a", "b", "c")
 RECIPE = Recipe(
-    seed=3,
-    image_size=8,
-    patch_size=4,
-    embed_dim=16,
-    depth=2,
-    num_heads=2,
-    batch_size=4,
+    seed=3, image_size=8, patch_size=4, embed_dim=16, depth=2, num_heads=2, batch_size=4,
     dropout=0.1,
-)
+)  # fmt: skip
 
 
 def pictures() -> Pictures:
@@ -180,11 +175,7 @@ def test_two_threads_draw_what_one_draws() -> None:
     def work(seed: int) -> None:
         drawn[seed] = draw(config, seed)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*(partial(work, seed) for seed in range(4)))
     for seed, state in drawn.items():
         alone = draw(config, seed)
         assert all(torch.equal(state[name], alone[name]) for name in alone)

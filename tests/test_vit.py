@@ -80,13 +80,9 @@ def test_three_ways_to_cut_patches_are_one(
 
 def test_norms_around_the_projection_act_as_in_vit_pytorch() -> None:
     config = ViTConfig(
-        image_size=16,
-        patch_size=4,
-        embed_dim=8,
-        num_heads=2,
-        patch_norm_before=True,
-        patch_norm_after=True,
-    )
+        image_size=16, patch_size=4, embed_dim=8, num_heads=2,
+        patch_norm_before=True, patch_norm_after=True,
+    )  # fmt: skip
     embed = spread(ViT(config)).patch_embed
     pixels = torch.randn(1, 3, 16, 16, generator=torch.Generator().manual_seed(0))
     first = pixels[0, :, :4, :4].flatten()
@@ -113,15 +109,9 @@ def test_every_tiny_model_answers_with_its_classes(name: str) -> None:
 def test_a_classifier_of_cls_and_mean_reads_them_side_by_side() -> None:
     """Worked by hand: CLS [1, 2], a register [9, 9], patches [3, 5] and [5, 9], mean [4, 7]."""
     config = ViTConfig(
-        image_size=(4, 8),
-        patch_size=4,
-        embed_dim=2,
-        depth=1,
-        num_heads=1,
-        num_classes=1,
-        reg_tokens=1,
-        global_pool="token_avg",
-    )
+        image_size=(4, 8), patch_size=4, embed_dim=2, depth=1, num_heads=1, num_classes=1,
+        reg_tokens=1, global_pool="token_avg",
+    )  # fmt: skip
     vit = ViT(config)
     tokens = torch.tensor([[[1.0, 2.0], [9.0, 9.0], [3.0, 5.0], [5.0, 9.0]]])
     assert vit.pool(tokens).tolist() == [[1, 2, 4, 7]]

@@ -7,10 +7,12 @@ import os
 import tempfile
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.running import at_once
 from vitviz.web.store.files import file_name, place_of, save_atomic
 
 
@@ -59,11 +61,7 @@ def test_a_reader_never_sees_a_part(tmp_path):
     reader.start()
     for _ in range(20):
         path.unlink()
-        writers = [threading.Thread(target=save_atomic, args=(data, path)) for _ in "ab"]
-        for writer in writers:
-            writer.start()
-        for writer in writers:
-            writer.join()
+        at_once(*[partial(save_atomic, data, path)] * 2)
     done.set()
     reader.join()
     assert seen == {len(data)}

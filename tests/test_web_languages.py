@@ -2,12 +2,12 @@
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 import vitviz
+from tests.node import node
 from vitviz.languages import language_of, languages
 from vitviz.viewer.bundle import language_of as language_of_js
 from vitviz.web.host.error_messages import preferred
@@ -26,8 +26,7 @@ def test_korean_is_korean_in_any_spelling_and_no_other_language_is():
 
 def test_the_browser_says_the_same():
     script = f"const of = {language_of_js()}; console.log(JSON.stringify({list(TAGS)}.map(of)))"
-    said = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
-    assert json.loads(said.stdout) == list(TAGS.values())
+    assert json.loads(node("-e", script)) == list(TAGS.values())
 
 
 @pytest.mark.parametrize(

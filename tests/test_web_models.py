@@ -3,6 +3,7 @@
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import torch
 from safetensors.torch import save_file
 
 from tests.models import tiny
-from tests.running import save_tiny
+from tests.running import at_once, save_tiny
 from vitviz import load
 from vitviz.errors import WeightsError
 from vitviz.languages import Message, say
@@ -331,11 +332,7 @@ def test_a_model_and_its_untrained_twin_are_two(tmp_path):
 
 def test_a_model_is_loaded_once_for_all_who_wait(loads):
     models, name = Models(), next(iter(CURATED))
-    threads = [threading.Thread(target=models.get, args=(ModelKey(name),)) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(*[partial(models.get, ModelKey(name))] * 8)
     assert loads == [name]
 
 
@@ -385,11 +382,7 @@ def test_after_a_fault_at_any_step_the_next_one_of_many_tries_again(monkeypatch,
         except (WeightsError, MemoryError) as error:
             got.append(error)
 
-    threads = [threading.Thread(target=ask) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    at_once(*[ask] * 8)
     answered = [one for one in got if isinstance(one, LoadedModel)]
     assert (left, got.count(fault), len(answered)) == ([], 3, 5)
     assert {id(one) for one in answered} == {id(models.get(key))}

@@ -141,14 +141,9 @@ def test_torchvision_checkpoint_gives_torchvisions_logits(tmp_path) -> None:
     from torchvision.models import VisionTransformer
 
     theirs = VisionTransformer(
-        image_size=64,
-        patch_size=32,
-        num_layers=2,
-        num_heads=12,
-        hidden_dim=768,
-        mlp_dim=96,
+        image_size=64, patch_size=32, num_layers=2, num_heads=12, hidden_dim=768, mlp_dim=96,
         num_classes=5,
-    )
+    )  # fmt: skip
     spread(theirs.eval())
     path = tmp_path / "vit_b_32.pth"
     torch.save(theirs.state_dict(), path)

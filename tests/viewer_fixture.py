@@ -6,6 +6,7 @@
 import base64
 import json
 import tempfile
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -226,6 +227,13 @@ def compare(fresh: Any, kept: Any, where: str) -> None:
     else:
         same = pytest.approx(kept, rel=1e-4, abs=1e-4) if isinstance(fresh, float) else kept
         assert fresh == same, f"{where}: run `python -m tests.viewer_fixture`"
+
+
+def compare_committed(room: str, made: Callable[[str], Any], names: Iterable[str]) -> None:
+    """The same of the files in a folder of the fixture."""
+    for name in names:
+        kept = json.loads((FOLDER / room / f"{name}.json").read_text("utf-8"))
+        compare(json.loads(json.dumps(made(name))), kept, name)
 
 
 def _write(path: Path, told: Any, exact: bool = False) -> None:

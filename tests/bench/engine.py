@@ -1,17 +1,16 @@
 """What a pass takes in the page's engine (in Node, one thread), and as a multiple of torch's."""
 
-import shutil
 import subprocess
 import time
-from pathlib import Path
 from statistics import median
 
 import torch
 
+from tests.node import JS, NODE
+from tests.running import ROOT
 from vitviz import load
 from vitviz.model.products import fast_products
 
-ROOT = Path(__file__).resolve().parents[2]
 WAYS = {
     "simd": "everything that the viewer draws from",
     "answer": "the answer alone",
@@ -27,8 +26,7 @@ def engine(rounds: int) -> None:
     rounds, and the median of the ratios to a pass of torch on one thread, taken before each.
     """
     torch.set_num_threads(1)
-    node = shutil.which("node")
-    if node is None:
+    if NODE is None:
         print("the engine is not measured: there is no node\n")
         return
     print("| model | a pass of the engine for | least, ms | median, ms | times torch's |")
@@ -37,9 +35,9 @@ def engine(rounds: int) -> None:
         loaded = load(name)
         config = loaded.card.config
         pixels = torch.rand(1, config.in_chans, *config.image_size)
-        script, weights = ROOT / "tests/js/engine_bench.js", ROOT / f"weights/{name}.safetensors"
+        script, weights = JS / "engine_bench.js", ROOT / f"weights/{name}.safetensors"
         with subprocess.Popen(
-            [node, script, weights], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [NODE, script, weights], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         ) as child:
             assert child.stdin is not None
             assert child.stdout is not None

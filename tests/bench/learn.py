@@ -1,14 +1,12 @@
 """What a run of the page's learner takes (in Node, one thread), and what it learns."""
 
 import json
-import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 from tests.learner_fixture import shipped
+from tests.node import JS, NODE, node
 
-ROOT = Path(__file__).resolve().parents[2]
 BAR, SECONDS = 0.9, 20  # the standard run is to be right so often, after so many seconds
 RUNS = {
     "the standard run": {},
@@ -26,8 +24,7 @@ def learn() -> None:
     """A row for each run: milliseconds of a processor for a step, seconds until nine of ten test
     digits are right, and how many are in the end.
     """
-    node = shutil.which("node")
-    if node is None:
+    if NODE is None:
         print("the learner is not measured: there is no node\n")
         return
     print(f"| run | a step, ms | {BAR:.0%} after, s | all steps, s | right in the end |")
@@ -36,14 +33,8 @@ def learn() -> None:
         digits = Path(folder) / "digits.json"
         digits.write_text(json.dumps(shipped()), encoding="utf-8")
         for name, settings in RUNS.items():
-            told = subprocess.run(
-                [node, str(ROOT / "tests/js/learner_run.js"), str(digits)],
-                input=json.dumps({"settings": settings}) + "\n",
-                capture_output=True,
-                text=True,
-                check=True,
-            )
-            found = json.loads(told.stdout)
+            asked = json.dumps({"settings": settings}) + "\n"
+            found = json.loads(node(JS / "learner_run.js", digits, given=asked))
             epochs = found["epochs"]
             until = [one["milliseconds"] / 1000 for one in epochs if one["right"] >= BAR]
             print(

@@ -8,7 +8,6 @@ The rest of the minutes is the class's.
 
 import argparse
 import json
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from typing import Any
 
 from tests.bench.browser import chromium
 from tests.bench.walking import LESSON, PATIENCE_MS, SETTLED, SIZES, Walk
+from tests.node import node
 from tests.running import ROOT, running_app
 from vitviz.languages import dictionary
 
@@ -31,8 +31,7 @@ START = "/?model=photos&example=dog&projector=true&lang=en"
 
 def plans() -> list[dict[str, Any]]:
     read = f"import('{PLANS.as_uri()}').then(({{ PLANS }}) => console.log(JSON.stringify(PLANS)))"
-    done = subprocess.run(["node", "-e", read], capture_output=True, text=True, check=True)
-    found: list[dict[str, Any]] = json.loads(done.stdout)
+    found: list[dict[str, Any]] = json.loads(node("-e", read))
     return found
 
 

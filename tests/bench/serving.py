@@ -1,12 +1,11 @@
 """A payload behind a small server, so that files travel as they do from an app."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 
-from tests.running import VisitorsServer
+from tests.running import answering
 from vitviz.viewer import bundle, css
 from vitviz.viewer.payload import Payload
 
@@ -58,11 +57,5 @@ def serving(payload: Payload) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Nothing: the measurements are what is printed."""
 
-    server = VisitorsServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with answering(Handler) as url:
+        yield url

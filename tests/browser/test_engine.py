@@ -1,17 +1,16 @@
 """The engine of the page in a browser: a page of a file, a worker, and the shipped models."""
 
 import base64
-from pathlib import Path
 
 import pytest
 import torch
 from torch.testing import assert_close
 
 import vitviz
+from tests.running import ROOT
 from vitviz import analyze
 from vitviz.viewer.bundle import HERE, join
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "vitviz/web/examples").glob("*.*g"))
 CHANGE = {"kind": "remove", "patches": [3, 4, 5, 20]}
 RUN = """async ([weights, pictures, change]) => {

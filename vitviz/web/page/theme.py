@@ -26,32 +26,16 @@ MONO = (LocalFont("IBM Plex Mono", weights=(400, 700)), "ui-monospace", "monospa
 # The viewer's colours (viewer.css): warm greys in light, ink in dark, one accent.
 GREY = Color(
     name="vv-grey",
-    c50="#f6f5f2",
-    c100="#efede8",
-    c200="#e3e0d9",
-    c300="#c9c5bc",
-    c400="#a5a29b",
-    c500="#7d7971",
-    c600="#6a665f",
-    c700="#32353b",
-    c800="#1e2024",
-    c900="#1a1c1f",
-    c950="#16171a",
-)
+    c50="#f6f5f2", c100="#efede8", c200="#e3e0d9", c300="#c9c5bc",
+    c400="#a5a29b", c500="#7d7971", c600="#6a665f", c700="#32353b",
+    c800="#1e2024", c900="#1a1c1f", c950="#16171a",
+)  # fmt: skip
 ACCENT = Color(
     name="vv-accent",
-    c50="#fdf5f0",
-    c100="#fbece4",
-    c200="#f6d2c0",
-    c300="#ffa27a",
-    c400="#ff8a57",
-    c500="#c8410b",
-    c600="#c8410b",
-    c700="#a83000",
-    c800="#862700",
-    c900="#5f1d03",
-    c950="#3a2820",
-)
+    c50="#fdf5f0", c100="#fbece4", c200="#f6d2c0", c300="#ffa27a",
+    c400="#ff8a57", c500="#c8410b", c600="#c8410b", c700="#a83000",
+    c800="#862700", c900="#5f1d03", c950="#3a2820",
+)  # fmt: skip
 
 
 def theme() -> gr.themes.Base:
