@@ -274,13 +274,14 @@ class Visit:
     complaints: list[str] = field(default_factory=list)
 
     def ready(self, title: str) -> None:
-        """Wait until the viewer shows the analysis whose title line begins so, and the server has
-        answered: a document can bring it before.
+        """Wait until the viewer shows the analysis whose title line begins so, visitors see it, and
+        the server has answered: a document can bring it before.
         """
         self.page.wait_for_function(
             """([state, title]) => {
                 const place = document.querySelector(state);
                 return place?.dataset.state === "ready"
+                    && place.checkVisibility({ visibilityProperty: true })
                     && !document.querySelector("#vv-download")?.disabled
                     && place.querySelector(".vv-names")?.textContent.startsWith(title);
             }""",

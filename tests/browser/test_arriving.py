@@ -1,8 +1,10 @@
 """Arriving: what a visit asks for, what a second one does not, and a viewer that does not come."""
 
 import re
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import gradio
 import pytest
 
 from tests.bench.browser import DOCUMENT_KB, FIRST_KB, SECOND_KB, WATCH_READY, arrived
@@ -10,6 +12,7 @@ from tests.browser.conftest import DESK, LAPTOP, PHONE, Held
 from tests.browser.test_fold import SHIFTED, WATCH
 from tests.running import running_app, save_tiny
 
+SCRIPTS = Path(gradio.__file__).parent / "templates/frontend/assets"
 QUEUE = "**/gradio_api/queue/join*"
 VIEWER = re.compile(r"/gradio_api/vitviz-[0-9a-f]{16}\.js$")
 KOREAN = re.compile(r"/gradio_api/vitviz-ko-[0-9a-f]{16}\.js$")
@@ -72,6 +75,21 @@ def test_the_answer_stands_there_before_any_script_has_come_and_stays_in_its_pla
     ]
     page.wait_for_function("document.querySelector('#vv-examples img')")
     assert page.evaluate(SHIFTED) < 0.05
+
+
+def test_the_answer_of_the_document_stays_until_that_of_the_viewer_is_seen(visit):
+    """The viewer is not seen before the strip above it, which comes with a file of its own."""
+    (row,) = [one.name for one in SCRIPTS.glob("*.js") if "equal_height" in one.read_text("utf-8")]
+    rows = Held()
+    seen = visit(wait_for="", before=lambda page: page.route(f"**/{row}", rows.hold), fresh=True)
+    page = seen.page
+    page.locator(".vv-place[data-state=ready]").wait_for(state="attached")
+    assert page.locator("#vv-viewer").is_hidden()
+    assert page.locator(".vv-first p").is_visible()
+    rows.go()
+    seen.ready("red-panda.jpg")
+    assert page.locator(".vv-title h2").is_visible()
+    assert page.locator(".vv-first").count() == 0
 
 
 def test_the_viewer_draws_what_the_document_brings_and_does_not_draw_it_again(visit):

@@ -1,4 +1,4 @@
-// First: takes picture and answer out of the document when the viewer has drawn its own, or says why there is none.
+// First: takes picture and answer out of the document when the viewer's own are seen, or why there are none.
 const vitvizOwn = Boolean(history.state?.vitviz?.photo || location.hash); // a photo or a lesson of one's own comes back
 (() => {
   const said = __SAID__; // language -> answer
@@ -13,7 +13,8 @@ const vitvizOwn = Boolean(history.state?.vitviz?.photo || location.hash); // a p
   if (spoken in said) Object.assign(first.querySelector("p"), { lang: spoken, textContent: said[spoken] });
   if (vitvizOwn) first.remove();
   new MutationObserver((_, observer) => {
-    if (!document.querySelector(IN_ITS_PLACE)) return;
+    const place = document.querySelector(IN_ITS_PLACE);
+    if (!place || getComputedStyle(place).visibility !== "visible") return; // page.css hides it while the strip is coming
     observer.disconnect();
     first.remove();
   }).observe(document, { subtree: true, childList: true, attributeFilter: ["data-state", "hidden"] });
