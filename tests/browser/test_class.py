@@ -104,6 +104,7 @@ def test_guesses_of_two_pupils_appear_on_the_teachers_page(sit, room) -> None:
     with teacher.expect_request("**/component_server/"):
         teacher.clock.run_for(1000)
     teacher.keyboard.press("Escape")
+    expect(poll).to_have_count(0)  # until it hears of that it may ask once more
     before = len(sit.asked)
     teacher.clock.run_for(30_000)
     assert sit.asked[before:] == []
