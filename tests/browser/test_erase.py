@@ -15,6 +15,7 @@ HEADLINE = ".vv-title h2"
 ERASE = ".vv-modes .vv-option >> nth=1"
 SIZES = {
     "phone": {"viewport": PHONE["viewport"]},
+    "small phone": {"viewport": {"width": 360, "height": 780}},  # the old answer has no room
     "projector": WALL,
     "laptop": LAPTOP,
     "desktop": DESK,
